@@ -1,0 +1,40 @@
+# Compiler rules of the whole tree.
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  message(FATAL_ERROR
+    "g++ ${CMAKE_CXX_COMPILER_VERSION} miscompiles C++20 coroutines without a warning. "
+    "Use a preset (cmake --preset dev), which picks clang++-16, or g++ 13 and newer.")
+endif()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+  set(CMAKE_C_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+endif()
+
+# Linked by every target of ours: no warning is left, and none is let in.
+add_library(lastcall_warnings INTERFACE)
+target_compile_options(lastcall_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
+  -Wnon-virtual-dtor -Wold-style-cast -Wswitch-enum -Werror)
+
+# SANITIZE=address,undefined | thread | fuzzer; set by the presets.
+set(LASTCALL_SANITIZE "" CACHE STRING "value of -fsanitize= for the whole tree")
+if(LASTCALL_SANITIZE)
+  add_compile_options(-fsanitize=${LASTCALL_SANITIZE} -fno-omit-frame-pointer
+                      -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${LASTCALL_SANITIZE})
+endif()
+
+# What ships is hardened; sanitizer builds bring their own checks.
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT LASTCALL_SANITIZE)
+  add_compile_options(-D_FORTIFY_SOURCE=2 -fstack-protector-strong)
+  add_link_options(-Wl,-z,relro -Wl,-z,now -Wl,--as-needed -Wl,--gc-sections)
+  add_compile_options(-ffunction-sections -fdata-sections)
+endif()
