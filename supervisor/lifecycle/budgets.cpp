@@ -5,7 +5,9 @@
 namespace lastcall::lifecycle {
 namespace {
 
-std::string ms_text(Duration d) { return std::to_string(d.count()) + "ms"; }
+std::string ms_text(Duration d) {
+  return std::to_string(d.count()) + "ms";
+}
 
 void warn_if_cut(std::vector<std::string>& warnings, char const* key, Duration asked, Duration got,
                  Duration total) {

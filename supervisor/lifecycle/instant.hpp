@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 namespace lastcall::lifecycle {
 
@@ -23,8 +24,22 @@ struct MonotonicLine {
 
 using Instant = MonotonicLine::time_point;
 
-constexpr Instant instant_from_ms(std::int64_t ms) { return Instant{Duration{ms}}; }
-constexpr std::int64_t to_ms(Instant at) { return at.time_since_epoch().count(); }
-constexpr std::int64_t to_ms(Duration d) { return d.count(); }
+constexpr Instant instant_from_ms(std::int64_t ms) {
+  return Instant{Duration{ms}};
+}
+constexpr std::int64_t to_ms(Instant at) {
+  return at.time_since_epoch().count();
+}
+constexpr std::int64_t to_ms(Duration d) {
+  return d.count();
+}
+
+/// The first of two deadlines; absent means never.
+constexpr std::optional<Instant> earlier_of(std::optional<Instant> a, std::optional<Instant> b) {
+  if (!a || !b) {
+    return a ? a : b;
+  }
+  return *a < *b ? a : b;
+}
 
 }  // namespace lastcall::lifecycle

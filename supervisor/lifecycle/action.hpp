@@ -1,0 +1,171 @@
+// Everything the core can ask of the shell: one struct an order or note, in the imperative.
+//
+// Rules:
+//  1. Orders are obeyed in their sequence; Remember always comes first in its step.
+//  2. Views point into the core and are valid until its next call.
+//  3. Notes (last part) change nothing; they are what the log and the metrics say.
+//
+// Values only, no thread rule.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "supervisor/lifecycle/event.hpp"
+#include "supervisor/lifecycle/instant.hpp"
+#include "supervisor/lifecycle/vocabulary.hpp"
+
+namespace lastcall::lifecycle {
+
+enum class StopMode : std::uint8_t { graceful, fatal };
+enum class Verdict : std::uint8_t { starting, healthy, busy, wedged, dead };
+enum class PhaseOutcome : std::uint8_t { running, completed, timed_out, skipped, failed };
+
+// --- what must survive us ------------------------------------------------------------------------
+
+/// To the shim, or to `stop.json` while no shim is connected.
+struct Remember {
+  std::string blob;
+};
+/// The drain or stop has ended: a `stop.json` must not outlive it.
+struct ForgetStopRecord {};
+
+// --- the engine, through the shim ----------------------------------------------------------------
+
+struct StartEngine {};
+struct SignalEngine {
+  std::string name;  // "TERM", "KILL", ...
+  bool all = false;  // the whole tree, not only its main process
+};
+/// The shim ends with this code; the shell adds the report.
+struct ExitShim {
+  int code = 0;
+};
+
+// --- peers ---------------------------------------------------------------------------------------
+
+struct AnnouncePhase {
+  Phase phase = Phase::starting;
+  std::optional<Instant> deadline;
+};
+/// The ledger holds cancels for this peer: fetch them with take_cancels() as its socket takes them.
+struct CancelsReady {
+  PeerId peer = 0;
+};
+struct Admit {
+  PeerId peer = 0;
+  std::string_view id;
+};
+struct Reject {
+  PeerId peer = 0;
+  std::string id;
+  RejectedReason reason = RejectedReason::draining;
+  Duration retry_after{};
+};
+/// Nothing of this peer is of interest any more (its process may be unwatched).
+struct ForgetPeer {
+  PeerId peer = 0;
+};
+
+// --- answers to the event of this step -----------------------------------------------------------
+
+enum class Refusal : std::uint8_t { duplicate_id, not_yours, bad_field, conflict };
+
+struct Refuse {
+  Refusal code = Refusal::conflict;
+  std::string message;
+};
+/// For drain and resume: whether the call changed anything.
+struct Answer {
+  bool changed = false;
+};
+
+// --- registries and cleanup ----------------------------------------------------------------------
+
+struct Register {};
+struct Deregister {
+  Instant deadline;
+};
+/// Begin an item of phase 3; CleanupSettled answers it (the engine item is the core's own).
+struct StartCleanup {
+  CleanupItem item = CleanupItem::hooks;
+  Instant deadline;
+};
+
+// --- the supervisor's own end --------------------------------------------------------------------
+
+/// The stop has ended; Core::report() is final.
+struct PublishReport {};
+/// Ready for the next shim: everything of the last stop is forgotten.
+struct Rearm {};
+struct ExitSupervisor {
+  int code = 0;
+};
+
+// --- notes ---------------------------------------------------------------------------------------
+
+struct StopBegun {
+  std::string_view cause;
+  std::string_view detail;
+  StopMode mode = StopMode::graceful;
+  Instant deadline;
+};
+/// A later stop signal: ignored and counted; `first` says that it has not been logged yet.
+struct SignalIgnored {
+  std::string name;
+  bool first = false;
+};
+/// Fatal while a graceful stop was under way: the drain ends, cause and mode stay.
+struct DrainAborted {
+  std::string_view cause;
+  std::string detail;
+};
+struct PhaseBegun {
+  Phase phase = Phase::starting;
+};
+struct PhaseEnded {
+  Phase phase = Phase::starting;
+  PhaseOutcome outcome = PhaseOutcome::completed;
+  Duration elapsed{};
+  std::optional<Duration> left;
+  std::uint64_t in_flight = 0;
+};
+/// `Active graceful endpoints: N`, at each change during a drain.
+struct GracefulEndpoints {
+  std::uint32_t active = 0;
+};
+/// `Last endpoint completed, notifying all waiters`.
+struct LastEndpointCompleted {};
+struct VerdictChanged {
+  Verdict verdict = Verdict::starting;
+  std::string_view reason;
+};
+struct RequestSettled {
+  std::string_view endpoint;
+  std::string_view model;
+  Outcome outcome = Outcome::completed;
+  Duration elapsed{};
+};
+/// First cancel of a request; it is counted here and nowhere else.
+struct CancelCounted {
+  std::string_view endpoint;
+  std::string_view model;
+  CancelReason reason = CancelReason::control;
+};
+/// The engine confirmed a cancel (first of `cancel.done` and `request.end`).
+struct CancelSettled {
+  CancelReason reason = CancelReason::control;
+  Duration elapsed{};
+};
+
+using Action =
+    std::variant<Remember, ForgetStopRecord, StartEngine, SignalEngine, ExitShim, AnnouncePhase,
+                 CancelsReady, Admit, Reject, ForgetPeer, Refuse, Answer, Register, Deregister,
+                 StartCleanup, PublishReport, Rearm, ExitSupervisor, StopBegun, SignalIgnored,
+                 DrainAborted, PhaseBegun, PhaseEnded, GracefulEndpoints, LastEndpointCompleted,
+                 VerdictChanged, RequestSettled, CancelCounted, CancelSettled>;
+
+}  // namespace lastcall::lifecycle

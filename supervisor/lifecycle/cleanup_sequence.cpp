@@ -1,0 +1,148 @@
+#include "supervisor/lifecycle/cleanup_sequence.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace lastcall::lifecycle {
+namespace {
+
+constexpr std::array<CleanupItem, 2> kFirstGroup{CleanupItem::sdk, CleanupItem::hooks};
+constexpr std::array<CleanupItem, 4> kRest{CleanupItem::events, CleanupItem::registries,
+                                           CleanupItem::engine, CleanupItem::paths};
+constexpr std::uint32_t kEngineStep = 3;
+constexpr std::uint32_t kSteps = 5;
+
+std::span<CleanupItem const> group(std::uint32_t step) {
+  return step == 0 ? std::span<CleanupItem const>(kFirstGroup)
+                   : std::span<CleanupItem const>(kRest).subspan(step - 1, 1);
+}
+
+std::size_t index(CleanupItem item) {
+  return static_cast<std::size_t>(item);
+}
+
+}  // namespace
+
+void CleanupSequence::begin(Instant now, std::array<bool, kCleanupItems> applies,
+                            std::uint32_t first_step) {
+  reset();
+  active_ = true;
+  applies_ = applies;
+  step_ = std::min(first_step, kEngineStep);
+  start_group(now);
+}
+
+void CleanupSequence::start_group(Instant now) {
+  group_began_ = now;
+  for (CleanupItem const item : group(step_)) {
+    if (applies_[index(item)]) {
+      records_[index(item)].outcome = ItemOutcome::pending;
+    }
+  }
+}
+
+void CleanupSequence::settle(Instant now, CleanupItem item, ItemOutcome outcome,
+                             std::string detail) {
+  CleanupRecord& record = records_[index(item)];
+  if (!active_ || record.outcome != ItemOutcome::pending) {
+    return;  // late: its time was over, the record says so
+  }
+  record = {outcome, now - group_began_, std::move(detail)};
+}
+
+void CleanupSequence::engine_gone(Instant now) {
+  applies_[index(CleanupItem::engine)] = false;
+  settle(now, CleanupItem::engine, ItemOutcome::completed, {});
+}
+
+CleanupSequence::Next CleanupSequence::next(Instant now, Instant deadline, Budgets const& budgets) {
+  while (active_ && step_ < kSteps) {
+    if (now >= deadline) {
+      if (step_ == kEngineStep && !group_is_settled() && !kill_sent_) {
+        kill_sent_ = true;
+        return {Order::kill_engine, CleanupItem::engine, deadline};
+      }
+      expire_group(now);
+    } else if (!group_is_settled()) {
+      if (auto const item = take_unstarted()) {
+        return {Order::start, *item, group_deadline(deadline, budgets)};
+      }
+      if (step_ == kEngineStep) {
+        return next_for_engine(now, deadline, budgets);
+      }
+      if (now < group_deadline(deadline, budgets)) {
+        return {};
+      }
+      expire_group(now);
+    }
+    if (++step_ < kSteps) {
+      start_group(now);
+    }
+  }
+  return {active_ ? Order::done : Order::none, CleanupItem::paths, deadline};
+}
+
+CleanupSequence::Next CleanupSequence::next_for_engine(Instant now, Instant deadline,
+                                                       Budgets const& budgets) {
+  if (!term_sent_) {
+    term_sent_ = true;
+    return {Order::signal_engine, CleanupItem::engine, deadline};
+  }
+  if (!kill_sent_ && now >= budgets.engine_kill_at(deadline)) {
+    kill_sent_ = true;
+    return {Order::kill_engine, CleanupItem::engine, deadline};
+  }
+  return {};
+}
+
+std::optional<Instant> CleanupSequence::next_deadline(Instant deadline,
+                                                      Budgets const& budgets) const {
+  if (!active_ || step_ >= kSteps) {
+    return std::nullopt;
+  }
+  if (step_ == kEngineStep && !kill_sent_) {
+    return std::min(budgets.engine_kill_at(deadline), deadline);
+  }
+  return std::min(group_deadline(deadline, budgets), deadline);
+}
+
+bool CleanupSequence::group_is_settled() const {
+  return std::none_of(group(step_).begin(), group(step_).end(), [this](CleanupItem item) {
+    return records_[index(item)].outcome == ItemOutcome::pending;
+  });
+}
+
+std::optional<CleanupItem> CleanupSequence::take_unstarted() {
+  for (CleanupItem const item : group(step_)) {
+    if (item != CleanupItem::engine && !started_[index(item)] &&
+        records_[index(item)].outcome == ItemOutcome::pending) {
+      started_[index(item)] = true;
+      return item;
+    }
+  }
+  return std::nullopt;
+}
+
+void CleanupSequence::expire_group(Instant now) {
+  for (CleanupItem const item : group(step_)) {
+    if (records_[index(item)].outcome == ItemOutcome::pending) {
+      records_[index(item)].outcome = ItemOutcome::timed_out;
+      records_[index(item)].elapsed = now - group_began_;
+    }
+  }
+}
+
+Instant CleanupSequence::group_deadline(Instant deadline, Budgets const& budgets) const {
+  switch (step_) {
+    case 0:
+      return std::min(group_began_ + kAcksAndHooksCap, budgets.engine_term_at(deadline));
+    case 1:
+    case 2:
+      return std::min(group_began_ + kDisconnectCap, budgets.engine_term_at(deadline));
+    default:
+      return deadline;
+  }
+}
+
+}  // namespace lastcall::lifecycle

@@ -1,0 +1,173 @@
+#include "supervisor/lifecycle/engine_health.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "supervisor/lifecycle/check.hpp"
+
+namespace lastcall::lifecycle {
+namespace {
+
+std::string seconds_text(Duration d) {
+  return d.count() % 1000 == 0 ? std::to_string(d.count() / 1000) + " s"
+                               : std::to_string(d.count()) + " ms";
+}
+
+bool is_final(Verdict verdict) {
+  return verdict == Verdict::dead || verdict == Verdict::wedged;
+}
+
+}  // namespace
+
+EngineHealth::EngineHealth(HealthSettings settings)
+    : settings_(std::move(settings)), rows_(settings_.checks.size()) {}
+
+void EngineHealth::reset() {
+  HealthSettings settings = std::move(settings_);
+  *this = EngineHealth(std::move(settings));
+}
+
+void EngineHealth::engine_started(Instant now) {
+  engine_started_at_ = now;
+  process_running_ = true;
+}
+
+void EngineHealth::in_flight(Instant now, std::size_t count) {
+  if (count == 0) {
+    work_since_.reset();
+  } else if (!work_since_) {
+    work_since_ = now;
+  }
+}
+
+bool EngineHealth::started() const {
+  if (assumed_) {
+    return true;
+  }
+  bool const process_ok = !process_known_ || process_running_;
+  bool const something = process_known_ || !rows_.empty();
+  return something && process_ok &&
+         std::all_of(rows_.begin(), rows_.end(), [](Row const& row) { return row.passed_once; });
+}
+
+void EngineHealth::check_finished(Instant now, CheckFinished const& result) {
+  LC_ASSERT(result.check < rows_.size());
+  Row& row = rows_[result.check];
+  row.seen = true;
+  row.last = result.verdict;
+  row.detail = result.detail;
+  bool const was_up = row.passed_once || assumed_;
+  switch (result.verdict) {
+    case CheckVerdict::passed:
+    case CheckVerdict::busy:
+      row.passed_once = true;
+      row.failures = 0;
+      row.slow_since.reset();
+      break;
+    case CheckVerdict::failed:
+      // Refused before it was ever up is an engine that loads.
+      if (was_up && ++row.failures >= settings_.checks[result.check].failure_threshold &&
+          started()) {
+        judge(Verdict::dead, "check '" + settings_.checks[result.check].name + "' failed " +
+                                 std::to_string(row.failures) + " times in a row: " + row.detail);
+      }
+      break;
+    case CheckVerdict::timed_out:
+      if (was_up && !row.slow_since) {
+        row.slow_since = now;
+      }
+      break;
+  }
+}
+
+void EngineHealth::update(Instant now) {
+  if (is_final(verdict_)) {
+    return;
+  }
+  if (!started()) {
+    if (auto const limit = startup_limit(); limit && now >= *limit) {
+      judge(Verdict::dead, "not ready " + seconds_text(*settings_.startup_timeout) +
+                               " after its start (health.startup_timeout)");
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    if (auto const limit = unresponsive_at(rows_[i]); limit && now >= *limit) {
+      judge(Verdict::dead, "check '" + settings_.checks[i].name + "' has not been answered for " +
+                               seconds_text(settings_.unresponsive_after) +
+                               " and no byte of any request moved");
+      return;
+    }
+  }
+  if (auto const limit = stalled_at(); limit && now >= *limit) {
+    judge(Verdict::wedged,
+          "requests in flight and no progress for " + seconds_text(*settings_.stalled_after));
+    return;
+  }
+  update_alive();
+}
+
+void EngineHealth::update_alive() {
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    if (rows_[i].seen && rows_[i].last == CheckVerdict::busy) {
+      judge(Verdict::busy, "check '" + settings_.checks[i].name + "' says busy");
+      return;
+    }
+    if (rows_[i].slow_since) {
+      judge(Verdict::busy, "check '" + settings_.checks[i].name + "' is not answered in time");
+      return;
+    }
+  }
+  if (verdict_ == Verdict::healthy) {
+    return;
+  }
+  judge(Verdict::healthy, rows_.empty() ? "the engine's process runs" : "every check passed");
+}
+
+std::optional<Instant> EngineHealth::next_deadline() const {
+  std::optional<Instant> earliest;
+  if (is_final(verdict_)) {
+    return earliest;
+  }
+  if (!started()) {
+    earliest = earlier_of(earliest, startup_limit());
+    return earliest;
+  }
+  for (Row const& row : rows_) {
+    earliest = earlier_of(earliest, unresponsive_at(row));
+  }
+  earliest = earlier_of(earliest, stalled_at());
+  return earliest;
+}
+
+std::optional<Instant> EngineHealth::unresponsive_at(Row const& row) const {
+  if (!row.slow_since) {
+    return std::nullopt;
+  }
+  Instant const since = progress_at_ ? std::max(*row.slow_since, *progress_at_) : *row.slow_since;
+  return since + settings_.unresponsive_after;
+}
+
+std::optional<Instant> EngineHealth::stalled_at() const {
+  if (!settings_.stalled_after || !work_since_) {
+    return std::nullopt;
+  }
+  Instant const since = progress_at_ ? std::max(*work_since_, *progress_at_) : *work_since_;
+  return since + *settings_.stalled_after;
+}
+
+std::optional<Instant> EngineHealth::startup_limit() const {
+  if (!settings_.startup_timeout || !engine_started_at_) {
+    return std::nullopt;
+  }
+  return *engine_started_at_ + *settings_.startup_timeout;
+}
+
+void EngineHealth::judge(Verdict verdict, std::string reason) {
+  if (!is_final(verdict_)) {
+    verdict_ = verdict;
+    reason_ = std::move(reason);
+  }
+}
+
+}  // namespace lastcall::lifecycle

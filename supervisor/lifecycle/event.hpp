@@ -1,0 +1,199 @@
+// Everything that can happen to the core: one struct a fact, in the past tense.
+//
+// Rules:
+//  1. The variant is closed: a new fact of the world is a new struct here, and the compiler points
+//     to every place that must decide about it.
+//  2. Facts carry what was seen, never what should be done.
+//  3. Strings are bounded by the wire (ids 256 bytes, a line 64 KiB) before they get here.
+//
+// Values only, no thread rule. Source: the IPC's messages and the shutdown specification.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "supervisor/lifecycle/instant.hpp"
+#include "supervisor/lifecycle/vocabulary.hpp"
+
+namespace lastcall::lifecycle {
+
+/// One connection of an SDK; a peer that reconnects is a new peer that announces its requests
+/// again.
+using PeerId = std::uint64_t;
+
+// --- the supervisor itself -----------------------------------------------------------------------
+
+/// The process is up; nothing is known yet of an earlier life.
+struct SupervisorStarted {};
+/// A valid `stop.json` of this pod was read: an earlier life of ours was in a drain or stop.
+struct StopRecordRead {
+  std::string blob;
+};
+/// TERM, INT or QUIT that the supervisor itself received.
+struct OwnSignal {
+  std::string name;
+};
+/// The pod is being deleted (own preStop hook, or `deletionTimestamp` was read). Never expires.
+struct DeletionSeen {};
+/// The instant of next_deadline() has passed.
+struct TimerExpired {};
+
+// --- the shim and its engine ---------------------------------------------------------------------
+
+enum class EngineState : std::uint8_t { waiting, running, exited };
+
+/// How the engine's main process ended: `signal` is 0 when it exited with `code`.
+struct EngineExit {
+  int code = 0;
+  int signal = 0;
+  bool oom = false;
+  friend bool operator==(EngineExit const&, EngineExit const&) = default;
+};
+
+struct ShimHello {
+  std::string boot;
+  /// True means: same container as we, started by `lastcall run`.
+  bool run = false;
+  EngineState engine = EngineState::waiting;
+  EngineExit exit;
+  /// The engine's end was ordered by an earlier life of ours.
+  bool ordered = false;
+  /// A stop signal that the shim holds.
+  std::optional<Instant> stop_at;
+  std::string blob;
+};
+/// The connection ended. `watched`: the process is still observed through its pidfd, so only
+/// ShimGone means loss; otherwise it is lost when it is not back in time.
+struct ShimDisconnected {
+  bool watched = false;
+};
+struct ShimGone {};
+/// A stop signal that the shim received and holds.
+struct StopSignalHeld {
+  std::string name;
+  Instant at;
+};
+struct EngineStarted {};
+struct EngineExited {
+  EngineExit exit;
+};
+
+// --- operators -----------------------------------------------------------------------------------
+
+struct DrainRequested {
+  bool exit = false;
+  /// How long requests may take to finish; without it a drain waits for them.
+  std::optional<Duration> timeout;
+};
+struct ResumeRequested {};
+/// From a peer (only its own requests) or, without one, from an operator (any).
+struct CancelRequested {
+  std::optional<PeerId> by;
+  std::vector<std::string> ids;
+  std::string root;
+  CancelMode mode = CancelMode::stop;
+  CancelReason reason = CancelReason::control;
+};
+
+// --- SDK peers -----------------------------------------------------------------------------------
+
+struct PeerConnected {
+  PeerId peer = 0;
+  std::string name;
+  bool critical = false;
+  /// Its process is observed through a pidfd: PeerGone will tell its end.
+  bool watched = false;
+  /// How many live requests it announces right after.
+  std::uint32_t live = 0;
+};
+struct PeerDisconnected {
+  PeerId peer = 0;
+};
+/// Its process is gone, seen through its pidfd.
+struct PeerGone {
+  PeerId peer = 0;
+};
+struct EndpointRegistered {
+  PeerId peer = 0;
+  std::string endpoint;
+  bool graceful = true;
+};
+struct EndpointUnregistered {
+  PeerId peer = 0;
+  std::string endpoint;
+};
+struct RequestBegun {
+  PeerId peer = 0;
+  std::string id;
+  std::string root;
+  std::string parent;
+  std::string endpoint;
+  std::string model;
+  bool admit = false;
+  bool resumed = false;
+};
+struct RequestEnded {
+  PeerId peer = 0;
+  std::string id;
+  Outcome outcome = Outcome::completed;
+};
+struct RequestProgressed {
+  PeerId peer = 0;
+  std::vector<std::string> ids;
+};
+struct CancelConfirmed {
+  PeerId peer = 0;
+  std::string id;
+};
+struct PeerFatal {
+  PeerId peer = 0;
+  std::string reason;
+  std::string detail;
+};
+struct PeerCleanedUp {
+  PeerId peer = 0;
+};
+
+// --- checks, registries, cleanup -----------------------------------------------------------------
+
+enum class CheckVerdict : std::uint8_t { passed, busy, failed, timed_out };
+
+struct CheckFinished {
+  std::uint32_t check = 0;  // index into the settings
+  CheckVerdict verdict = CheckVerdict::passed;
+  std::string detail;
+};
+/// What the engine's own gauges say is running and waiting; absent when they could not be read.
+struct GaugesRead {
+  std::optional<std::uint64_t> in_flight;
+};
+/// One registry has removed this instance and seen it gone, or has given up on it.
+struct RegistrySettled {
+  std::uint32_t registry = 0;  // index into the settings
+  bool confirmed = false;
+  std::string detail;
+};
+
+/// The items of phase 3, in their order.
+enum class CleanupItem : std::uint8_t { sdk, hooks, events, registries, engine, paths };
+
+enum class ItemOutcome : std::uint8_t { pending, completed, timed_out, skipped, failed };
+
+struct CleanupSettled {
+  CleanupItem item = CleanupItem::hooks;
+  ItemOutcome outcome = ItemOutcome::completed;
+  std::string detail;
+};
+
+using Event =
+    std::variant<SupervisorStarted, StopRecordRead, OwnSignal, DeletionSeen, TimerExpired,
+                 ShimHello, ShimDisconnected, ShimGone, StopSignalHeld, EngineStarted, EngineExited,
+                 DrainRequested, ResumeRequested, CancelRequested, PeerConnected, PeerDisconnected,
+                 PeerGone, EndpointRegistered, EndpointUnregistered, RequestBegun, RequestEnded,
+                 RequestProgressed, CancelConfirmed, PeerFatal, PeerCleanedUp, CheckFinished,
+                 GaugesRead, RegistrySettled, CleanupSettled>;
+
+}  // namespace lastcall::lifecycle

@@ -1,0 +1,199 @@
+// The way of an event through the core, and the joint rules between its machines. The handlers of
+// the events are in lifecycle_engine.cpp, lifecycle_peers.cpp and lifecycle_stop.cpp; phase 3 is in
+// lifecycle_cleanup.cpp, what survives us in lifecycle_memory.cpp, questions in
+// lifecycle_queries.cpp.
+#include "supervisor/lifecycle/lifecycle.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lastcall::lifecycle {
+
+Lifecycle::Lifecycle(Settings settings)
+    : settings_(std::move(settings)), registries_(settings_.registries) {}
+
+std::span<Action const> Lifecycle::step(Instant now, Event const& event) {
+  actions_.clear();
+  std::visit([&](auto const& fact) { on(now, fact); }, event);
+  apply_joint_rules(now);
+  remember_if_changed();
+  return actions_;
+}
+
+// --- joint rules ---------------------------------------------------------------------------------
+
+/// Runs to a fixed point: each rule looks at the sum of the machines, and any may enable another.
+void Lifecycle::apply_joint_rules(Instant now) {
+  apply_timers(now);
+  bool changed = true;
+  while (changed && !supervisor_ended_) {
+    drain_ledger();
+    changed = apply_verdict(now) || apply_readiness(now) ||
+              apply_move(now, coordinator_.next(now, facts())) || apply_cleanup(now);
+  }
+  drain_ledger();
+}
+
+/// Time alone decides these.
+void Lifecycle::apply_timers(Instant now) {
+  if (!recovered_ && recovery_until_ && now >= *recovery_until_) {
+    recovered_ = true;
+  }
+  if (peers_until_ && (now >= *peers_until_ || peers_are_back())) {
+    peers_until_.reset();
+  }
+  if (shim_ && shim_->lost_at && now >= *shim_->lost_at) {
+    shim_lost(now);
+  }
+  expire_peers(now);
+  apply_own_restart(now);
+}
+
+bool Lifecycle::apply_verdict(Instant now) {
+  if (coordinator_.is_stopping()) {
+    return false;  // a check causes nothing once a stop has begun
+  }
+  health_.process_known(shim_.has_value());
+  health_.process_running(engine_ == EngineState::running);
+  health_.in_flight(now, ledger_.in_flight());
+  health_.update(now);
+  Verdict const verdict = health_.verdict();
+  if (verdict != told_verdict_) {
+    told_verdict_ = verdict;
+    act(VerdictChanged{verdict, health_.reason()});
+  }
+  if (verdict == Verdict::dead) {
+    fatal(now, CauseKind::dead, health_.reason());
+    return true;
+  }
+  if (verdict == Verdict::wedged) {
+    fatal(now, CauseKind::wedged, health_.reason());
+    return true;
+  }
+  return false;
+}
+
+bool Lifecycle::apply_readiness(Instant now) {
+  bool const ready = coordinator_.phase() == Phase::starting && !coordinator_.is_stopping() &&
+                     recovered_ && !own_restart_at_ && health_.started();
+  if (!ready) {
+    return false;
+  }
+  coordinator_.become_ready(now);
+  note_phase_change();
+  register_everywhere();
+  return true;
+}
+
+bool Lifecycle::apply_move(Instant now, Move move) {
+  switch (move) {
+    case Move::none:
+      return false;
+    case Move::enter_draining:
+      note_phase_change();
+      gauges_zero_since_.reset();  // what was read before the drain proves nothing
+      gauges_idle_ = false;
+      told_graceful_ = endpoints_.active_graceful();
+      act(GracefulEndpoints{told_graceful_});
+      return true;
+    case Move::stop_ungraceful:
+      ledger_.cancel_ungraceful(now, endpoints_, CancelMode::stop, CancelReason::migrate);
+      return true;
+    case Move::kill_ungraceful:
+      ledger_.cancel_ungraceful(now, endpoints_, CancelMode::kill, CancelReason::migrate);
+      return true;
+    case Move::stop_all:
+      ledger_.cancel_all(now, CancelMode::stop, CancelReason::grace_timeout);
+      return true;
+    case Move::kill_all:
+      ledger_.cancel_all(now, CancelMode::kill, CancelReason::grace_timeout);
+      return true;
+    case Move::enter_drained:
+      note_phase_change();
+      return true;
+    case Move::enter_cleaning_up:
+      note_phase_change();
+      begin_cleanup(now, 0);
+      return true;
+  }
+  return false;
+}
+
+bool Lifecycle::apply_cleanup(Instant now) {
+  if (coordinator_.phase() != Phase::cleaning_up) {
+    return false;
+  }
+  settle_sdk_cleanup(now);
+  CleanupSequence::Next const next =
+      cleanup_.next(now, *coordinator_.deadline(), coordinator_.budgets());
+  switch (next.order) {
+    case CleanupSequence::Order::none:
+      return false;
+    case CleanupSequence::Order::start:
+      start_cleanup_item(now, next.item, next.deadline);
+      return true;
+    case CleanupSequence::Order::signal_engine:
+      engine_ordered_ = true;
+      act(SignalEngine{settings_.stop_signal, false});
+      return true;
+    case CleanupSequence::Order::kill_engine:
+      engine_ordered_ = true;
+      engine_killed_ = true;
+      act(SignalEngine{"KILL", true});
+      return true;
+    case CleanupSequence::Order::done:
+      finish(now);
+      return true;
+  }
+  return false;
+}
+
+void Lifecycle::note_phase_change() {
+  if (auto ended = coordinator_.take_ended()) {
+    ended->in_flight = ledger_.roots_in_flight();
+    act(*ended);
+  }
+  act(PhaseBegun{coordinator_.phase()});
+  act(AnnouncePhase{coordinator_.phase(), coordinator_.deadline()});
+}
+
+/// Turns what the ledger did into endpoint counts, notes and orders.
+void Lifecycle::drain_ledger() {
+  for (EndpointSlot const slot : ledger_.moved_from) {
+    endpoints_.leave(slot);
+  }
+  for (RequestLedger::Cancelled const& cancelled : ledger_.cancelled) {
+    act(CancelCounted{endpoints_.at(cancelled.slot).name, ledger_.model_name(cancelled.model),
+                      cancelled.reason});
+  }
+  for (RequestLedger::Confirmed const& confirmed : ledger_.confirmed) {
+    act(CancelSettled{confirmed.reason, confirmed.elapsed});
+  }
+  for (RequestLedger::Settled const& settled : ledger_.settled) {
+    if (settled.counted) {
+      ++outcomes_[static_cast<std::size_t>(settled.outcome)];
+      longest_request_ = std::max(longest_request_, settled.elapsed);
+      act(RequestSettled{endpoints_.at(settled.slot).name, ledger_.model_name(settled.model),
+                         settled.outcome, settled.elapsed});
+    }
+    endpoints_.leave(settled.slot);
+  }
+  for (PeerId const peer : ledger_.ready) {
+    act(CancelsReady{peer});
+  }
+  ledger_.moved_from.clear();
+  ledger_.cancelled.clear();
+  ledger_.confirmed.clear();
+  ledger_.settled.clear();
+  ledger_.ready.clear();
+  if (coordinator_.phase() == Phase::draining && endpoints_.active_graceful() != told_graceful_) {
+    bool const last = told_graceful_ > 0 && endpoints_.active_graceful() == 0;
+    told_graceful_ = endpoints_.active_graceful();
+    act(GracefulEndpoints{told_graceful_});
+    if (last) {
+      act(LastEndpointCompleted{});
+    }
+  }
+}
+
+}  // namespace lastcall::lifecycle

@@ -1,0 +1,217 @@
+// The pure core: facts of the world in, orders to the world out. Same events, same actions.
+//
+// It composes the machines of this folder (phases, cleanup list, endpoints, requests, health) and
+// applies the joint rules between them in one place, apply_joint_rules(). No machine calls another.
+//
+// Invariants, each held by the simulation and the exploration in tests/simulation:
+//  1. Exit is ordered exactly once per shim boot, and by the deadline.
+//  2. Phases only rise within a stop; the reserve is untouched by earlier phases.
+//  3. Cause and outcome give the exit code by the table in exit_code.hpp.
+//  4. Each request ends exactly once and is counted once.
+//  5. Deregistration is asked before any stop signal to the engine.
+//  6. Nothing is ordered after the exit.
+//
+// No I/O, no clock, no thread, no log. One thread owns it; the shell passes `now`, obeys the
+// actions in order and calls again with TimerExpired at next_deadline().
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "supervisor/lifecycle/action.hpp"
+#include "supervisor/lifecycle/cleanup_sequence.hpp"
+#include "supervisor/lifecycle/endpoint_tracker.hpp"
+#include "supervisor/lifecycle/engine_health.hpp"
+#include "supervisor/lifecycle/event.hpp"
+#include "supervisor/lifecycle/report.hpp"
+#include "supervisor/lifecycle/request_ledger.hpp"
+#include "supervisor/lifecycle/settings.hpp"
+#include "supervisor/lifecycle/shutdown_coordinator.hpp"
+
+namespace lastcall::lifecycle {
+
+class Lifecycle {
+ public:
+  explicit Lifecycle(Settings settings);
+  Lifecycle(Lifecycle const&) = delete;
+  Lifecycle& operator=(Lifecycle const&) = delete;
+
+  /// The whole input. The span and the views in it are valid until the next call.
+  std::span<Action const> step(Instant now, Event const& event);
+  /// When step(TimerExpired) is due; absent: only an event can change anything.
+  std::optional<Instant> next_deadline() const;
+
+  Snapshot snapshot() const;
+  /// Final once PublishReport was ordered; before that, what is known so far.
+  Report report(Instant now) const;
+  /// Cancels that wait for a peer (after CancelsReady); they count as handed over.
+  CancelBatch take_cancels(PeerId peer, std::size_t max_ids);
+  /// A shim of this boot may take part now; otherwise it is told `busy` and tries again.
+  bool accepts_shim(std::string_view boot) const;
+
+  EndpointTracker const& endpoints() const { return endpoints_; }
+  RequestLedger const& requests() const { return ledger_; }
+  EngineHealth const& health() const { return health_; }
+  Settings const& settings() const { return settings_; }
+  std::vector<RegistryRecord> const& registries() const { return registries_; }
+  std::optional<Instant> deregister_limit() const { return coordinator_.deregister_limit(); }
+
+ private:
+  struct Shim {
+    std::string boot;
+    bool connected = false;
+    bool run = false;
+    bool gone = false;
+    std::optional<Instant> lost_at;
+  };
+  struct Peer {
+    std::string name;
+    bool critical = false;
+    bool connected = true;
+    bool source = false;
+    bool watched = false;
+    std::uint32_t announced = 0;  // live requests its hello promised
+    std::uint32_t resumed = 0;
+    bool cleanup_pending = false;
+    std::optional<Instant> lost_at;
+  };
+  /// What Remember depends on; compared at the end of each step.
+  struct RememberedKey {
+    Phase phase = Phase::starting;
+    bool stopping = false;
+    std::optional<Instant> deadline;
+    std::optional<Instant> drain_limit;
+    std::uint32_t cleanup_step = 0;
+    std::uint32_t sdk_peers = 0;
+    bool died_with_work = false;
+    bool engine_killed = false;
+    bool operator==(RememberedKey const&) const = default;
+  };
+
+  // One handler an event (lifecycle_stop.cpp, lifecycle_engine.cpp, lifecycle_peers.cpp).
+  void on(Instant now, SupervisorStarted const&);
+  void on(Instant now, StopRecordRead const&);
+  void on(Instant now, OwnSignal const&);
+  void on(Instant now, DeletionSeen const&);
+  void on(Instant now, TimerExpired const&);
+  void on(Instant now, ShimHello const&);
+  void on(Instant now, ShimDisconnected const&);
+  void on(Instant now, ShimGone const&);
+  void on(Instant now, StopSignalHeld const&);
+  void on(Instant now, EngineStarted const&);
+  void on(Instant now, EngineExited const&);
+  void on(Instant now, DrainRequested const&);
+  void on(Instant now, ResumeRequested const&);
+  void on(Instant now, CancelRequested const&);
+  void on(Instant now, PeerConnected const&);
+  void on(Instant now, PeerDisconnected const&);
+  void on(Instant now, PeerGone const&);
+  void on(Instant now, EndpointRegistered const&);
+  void on(Instant now, EndpointUnregistered const&);
+  void on(Instant now, RequestBegun const&);
+  void on(Instant now, RequestEnded const&);
+  void on(Instant now, RequestProgressed const&);
+  void on(Instant now, CancelConfirmed const&);
+  void on(Instant now, PeerFatal const&);
+  void on(Instant now, PeerCleanedUp const&);
+  void on(Instant now, CheckFinished const&);
+  void on(Instant now, GaugesRead const&);
+  void on(Instant now, RegistrySettled const&);
+  void on(Instant now, CleanupSettled const&);
+
+  // Joint rules (lifecycle.cpp).
+  void apply_joint_rules(Instant now);
+  bool apply_verdict(Instant now);
+  bool apply_readiness(Instant now);
+  bool apply_move(Instant now, Move move);
+  bool apply_cleanup(Instant now);
+  void apply_timers(Instant now);
+  void apply_own_restart(Instant now);
+  void note_phase_change();
+  void drain_ledger();
+  void remember_if_changed();
+
+  // Verbs.
+  void stop(Instant now, Cause cause, StopMode mode, Instant cause_at,
+            std::optional<Duration> timeout = std::nullopt);
+  void fatal(Instant now, CauseKind kind, std::string detail);
+  void signal_ignored(std::string const& name);
+  void register_everywhere();
+  void deregister_everywhere(Instant now);
+  void begin_cleanup(Instant now, std::uint32_t first_step);
+  void start_cleanup_item(Instant now, CleanupItem item, Instant deadline);
+  void settle_sdk_cleanup(Instant now);
+  void finish(Instant now);
+  void end_supervisor_or_rearm(Instant now);
+  void rearm(Instant now);
+  void engine_exited(Instant now, EngineExit const& exit, bool ordered);
+  void shim_lost(Instant now);
+  void resume_shim(Instant now, bool ordered);
+  void judge_unordered_exit(Instant now, CauseKind kind, std::string detail);
+  void cancel_late(Instant now, RequestBegun const& request, EndpointSlot slot);
+  void restore(Instant now, std::string const& blob);
+  void lose_peer(Instant now, PeerId peer, bool process_gone);
+  void expire_peers(Instant now);
+
+  Facts facts() const;
+  bool in_flight_known() const;
+  bool engine_is_live() const;
+  bool has_own_container() const { return shim_ && !shim_->run; }
+  InFlightSource source() const;
+  std::uint32_t sdk_peers() const;
+  bool peers_are_back() const;
+  int exit_code_now() const;
+  RememberedKey remembered_key() const;
+  template <typename T>
+  void act(T&& action) {
+    actions_.emplace_back(std::forward<T>(action));
+  }
+
+  Settings const settings_;
+  ShutdownCoordinator coordinator_{settings_};
+  CleanupSequence cleanup_;
+  EndpointTracker endpoints_;
+  RequestLedger ledger_;
+  EngineHealth health_{settings_.health};
+  std::vector<Action> actions_;
+
+  std::optional<Shim> shim_;
+  EngineState engine_ = EngineState::waiting;
+  EngineExit engine_exit_;
+  bool engine_ordered_ = false;
+  bool engine_killed_ = false;
+  bool died_with_work_ = false;
+
+  std::map<PeerId, Peer> peers_;
+  bool last_source_gone_ = false;
+  std::optional<Instant> gauges_zero_since_;
+  bool gauges_idle_ = false;
+
+  std::vector<RegistryRecord> registries_;
+  bool registered_ = false;
+
+  std::optional<Instant> recovery_until_;  // before it, an unknown supervisor registers nothing
+  bool recovered_ = false;
+  std::optional<Instant> peers_until_;  // before it, no gate counts as empty
+  std::uint32_t expected_peers_ = 0;
+  bool record_kept_ = false;  // a stop.json may exist
+
+  bool own_signal_ = false;
+  bool deletion_seen_ = false;
+  std::optional<Instant> own_restart_at_;
+  std::optional<Instant> leave_by_;
+  bool supervisor_ended_ = false;
+
+  Verdict told_verdict_ = Verdict::starting;
+  std::uint32_t told_graceful_ = 0;
+  std::uint64_t ignored_signals_ = 0;
+  OutcomeCounts outcomes_{};
+  Duration longest_request_{};
+  std::size_t late_ = 0;
+  std::optional<RememberedKey> remembered_;
+};
+
+}  // namespace lastcall::lifecycle

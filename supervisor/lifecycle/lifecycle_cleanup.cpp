@@ -1,0 +1,118 @@
+// Phase 3 and what comes after it: the report, the exit, the next shim, our own restart.
+#include "supervisor/lifecycle/lifecycle.hpp"
+
+namespace lastcall::lifecycle {
+
+void Lifecycle::begin_cleanup(Instant now, std::uint32_t first_step) {
+  std::array<bool, kCleanupItems> applies{};
+  auto const set = [&applies](CleanupItem item, bool value) {
+    applies[static_cast<std::size_t>(item)] = value;
+  };
+  // A dead engine has nobody left to clean up after itself.
+  set(CleanupItem::sdk, engine_ != EngineState::exited && snapshot().peers > 0);
+  set(CleanupItem::hooks, settings_.cleanup_hooks);
+  set(CleanupItem::events, settings_.events);
+  set(CleanupItem::registries, !registries_.empty());
+  set(CleanupItem::engine, engine_is_live());
+  set(CleanupItem::paths, settings_.cleanup_paths);
+  cleanup_.begin(now, applies, first_step);
+  if (engine_ordered_) {
+    cleanup_.assume_term_sent();
+  }
+}
+
+void Lifecycle::start_cleanup_item(Instant, CleanupItem item, Instant deadline) {
+  if (item == CleanupItem::sdk) {
+    for (auto& [id, peer] : peers_) {
+      peer.cleanup_pending = peer.connected;
+    }
+  }
+  act(StartCleanup{item, deadline});
+}
+
+void Lifecycle::settle_sdk_cleanup(Instant now) {
+  if (cleanup_.record(CleanupItem::sdk).outcome != ItemOutcome::pending ||
+      !cleanup_.started(CleanupItem::sdk)) {
+    return;
+  }
+  for (auto const& [id, peer] : peers_) {
+    if (peer.cleanup_pending && peer.connected) {
+      return;
+    }
+  }
+  cleanup_.settle(now, CleanupItem::sdk, ItemOutcome::completed, {});
+}
+
+/// Phase 3 is over: what is left is to say so, once, and to go.
+void Lifecycle::finish(Instant now) {
+  if (engine_is_live()) {
+    engine_killed_ = true;  // it did not go by itself, and we do not wait longer
+  }
+  for (auto const& [id, peer] : peers_) {
+    ledger_.lose_requests(now, id);
+  }
+  drain_ledger();
+  coordinator_.finish(now);
+  note_phase_change();
+  act(PublishReport{});
+  if (shim_ && !shim_->gone) {
+    act(ExitShim{exit_code_now()});
+  }
+  end_supervisor_or_rearm(now);
+}
+
+void Lifecycle::end_supervisor_or_rearm(Instant now) {
+  bool const rearms = settings_.after_stop == AfterStop::rearm ||
+                      (settings_.after_stop == AfterStop::automatic &&
+                       (has_own_container() || settings_.lifecycle_hooks));
+  if (rearms && !own_signal_ && !(shim_ && shim_->run)) {
+    if (!shim_ || !shim_->connected) {
+      rearm(now);
+    }
+    return;  // else when this boot's connection has ended
+  }
+  supervisor_ended_ = true;
+  act(ExitSupervisor{exit_code_now() == 0 ? 0 : 1});
+}
+
+void Lifecycle::rearm(Instant now) {
+  coordinator_.rearm(now);
+  cleanup_.reset();
+  health_.reset();
+  shim_.reset();
+  engine_ = EngineState::waiting;
+  engine_exit_ = {};
+  engine_ordered_ = engine_killed_ = died_with_work_ = false;
+  last_source_gone_ = gauges_idle_ = false;
+  gauges_zero_since_.reset();
+  registries_.assign(registries_.size(), {});
+  registered_ = false;
+  outcomes_ = {};
+  longest_request_ = Duration{0};
+  ignored_signals_ = 0;
+  late_ = 0;
+  told_verdict_ = Verdict::starting;
+  remembered_.reset();
+  act(Rearm{});
+  act(PhaseBegun{coordinator_.phase()});
+  act(AnnouncePhase{coordinator_.phase(), std::nullopt});
+}
+
+// --- our own restart -----------------------------------------------------------------------------
+
+/// A signal that only we saw, beside a shim that goes on: deregister, leave the engine alone.
+void Lifecycle::apply_own_restart(Instant now) {
+  if (!own_restart_at_ || coordinator_.is_stopping() || now < *own_restart_at_) {
+    return;
+  }
+  if (!leave_by_) {
+    leave_by_ = now + coordinator_.budgets().deregister_timeout;
+    deregister_everywhere(now);
+  }
+  if (facts().registries_settled || now >= *leave_by_) {
+    supervisor_ended_ = true;
+    act(ExitSupervisor{0});
+  }
+}
+
+}  // namespace lastcall::lifecycle

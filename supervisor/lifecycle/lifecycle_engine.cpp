@@ -1,0 +1,187 @@
+// What is heard of the engine: its shim, its process, its checks and its gauges.
+#include <string>
+#include <utility>
+
+#include "supervisor/lifecycle/check.hpp"
+#include "supervisor/lifecycle/lifecycle.hpp"
+
+namespace lastcall::lifecycle {
+namespace {
+
+constexpr int kSigKill = 9;  // <csignal> of the C++ standard does not name it
+
+std::string exit_text(EngineExit const& exit) {
+  if (exit.oom) {
+    return "the engine was killed for lack of memory (oom)";
+  }
+  if (exit.signal != 0) {
+    return "the engine was killed by signal " + std::to_string(exit.signal) + " (" +
+           std::to_string(128 + exit.signal) + ")";
+  }
+  return "the engine exited by itself with code " + std::to_string(exit.code);
+}
+
+}  // namespace
+
+// --- the shim ------------------------------------------------------------------------------------
+
+void Lifecycle::on(Instant now, ShimHello const& hello) {
+  LC_ASSERT(accepts_shim(hello.boot));
+  bool const same_life = shim_.has_value();
+  shim_ = Shim{.boot = hello.boot, .connected = true, .run = hello.run};
+  recovered_ = true;
+  remembered_.reset();  // this shim's memory is to be written
+  if (record_kept_) {
+    record_kept_ = false;
+    act(ForgetStopRecord{});
+  }
+  engine_ordered_ = engine_ordered_ || hello.ordered;
+  EngineState const before = engine_;
+  if (hello.engine != EngineState::exited) {
+    engine_ = hello.engine;
+  }
+  if (hello.engine == EngineState::running && before != EngineState::running) {
+    health_.engine_started(now);
+  }
+  if (!same_life) {
+    restore(now, hello.blob);
+  }
+  if (hello.engine == EngineState::exited) {
+    engine_exited(now, hello.exit, hello.ordered);
+  }
+  if (hello.stop_at && !coordinator_.is_stopping()) {
+    stop(now, {CauseKind::signal, "TERM"}, StopMode::graceful, *hello.stop_at);
+  }
+  resume_shim(now, hello.ordered);
+}
+
+/// Says again what a lost connection may have swallowed.
+void Lifecycle::resume_shim(Instant now, bool ordered) {
+  if (coordinator_.phase() == Phase::exited) {
+    act(ExitShim{exit_code_now()});
+    end_supervisor_or_rearm(now);
+    return;
+  }
+  if (coordinator_.is_stopping()) {
+    act(AnnouncePhase{coordinator_.phase(), coordinator_.deadline()});
+  } else if (engine_ == EngineState::waiting) {
+    act(StartEngine{});
+  }
+  if (engine_is_live() && cleanup_.is_active()) {
+    if (cleanup_.kill_sent()) {
+      act(SignalEngine{"KILL", true});
+    } else if (cleanup_.term_sent() && !ordered) {
+      act(SignalEngine{settings_.stop_signal, false});
+    }
+  }
+}
+
+void Lifecycle::on(Instant now, ShimDisconnected const& gone) {
+  if (!shim_ || !shim_->connected) {
+    return;
+  }
+  shim_->connected = false;
+  if (coordinator_.phase() == Phase::exited) {
+    if (!supervisor_ended_) {
+      rearm(now);
+    }
+    return;
+  }
+  remembered_.reset();  // from here on `stop.json` must hold it
+  if (!gone.watched) {
+    shim_->lost_at = now + kShimReturn;
+  }
+}
+
+void Lifecycle::on(Instant now, ShimGone const&) {
+  if (shim_) {
+    shim_lost(now);
+  }
+}
+
+void Lifecycle::shim_lost(Instant now) {
+  shim_->connected = false;
+  shim_->gone = true;
+  shim_->lost_at.reset();
+  if (coordinator_.phase() == Phase::exited) {
+    if (!supervisor_ended_) {
+      rearm(now);
+    }
+    return;
+  }
+  // It was PID 1 of the engine's container: nothing of the engine is left.
+  bool const unordered = engine_ == EngineState::running && !engine_ordered_;
+  engine_ = EngineState::exited;
+  if (unordered || !coordinator_.is_stopping()) {
+    judge_unordered_exit(now, CauseKind::shim_lost, "the engine container's shim is gone");
+  }
+  cleanup_.engine_gone(now);
+}
+
+// --- the engine's process ------------------------------------------------------------------------
+
+void Lifecycle::on(Instant now, EngineStarted const&) {
+  if (engine_ == EngineState::waiting) {
+    engine_ = EngineState::running;
+    health_.engine_started(now);
+  }
+}
+
+void Lifecycle::on(Instant now, EngineExited const& exited) {
+  engine_exited(now, exited.exit, false);
+}
+
+void Lifecycle::engine_exited(Instant now, EngineExit const& exit, bool ordered) {
+  if (engine_ == EngineState::exited) {
+    return;
+  }
+  engine_ = EngineState::exited;
+  engine_exit_ = exit;
+  engine_ordered_ = engine_ordered_ || ordered;
+  if (coordinator_.phase() == Phase::exited) {
+    return;
+  }
+  auto const deadline = coordinator_.deadline();
+  if (engine_ordered_ && deadline) {
+    // The shim KILLs at the same point by itself, whoever of us was first.
+    bool const kill_was_due =
+        engine_killed_ || now >= coordinator_.budgets().engine_kill_at(*deadline);
+    engine_killed_ = kill_was_due && exit.signal == kSigKill;
+  } else {
+    judge_unordered_exit(now, CauseKind::engine_exited, exit_text(exit));
+  }
+  cleanup_.engine_gone(now);
+}
+
+/// The engine ended and nobody had ordered it.
+void Lifecycle::judge_unordered_exit(Instant now, CauseKind kind, std::string detail) {
+  bool const in_drain = coordinator_.is_stopping() && coordinator_.is_draining();
+  if (in_drain) {
+    bool const known_idle =
+        (in_flight_known() || gauges_idle_) && !peers_until_ && ledger_.in_flight() == 0;
+    died_with_work_ = !known_idle;
+  }
+  if (!coordinator_.is_stopping() || in_drain) {
+    fatal(now, kind, std::move(detail));
+  }
+}
+
+// --- checks and gauges ---------------------------------------------------------------------------
+
+void Lifecycle::on(Instant now, CheckFinished const& result) {
+  health_.check_finished(now, result);
+}
+
+void Lifecycle::on(Instant now, GaugesRead const& gauges) {
+  if (gauges.in_flight != 0U) {
+    gauges_zero_since_.reset();  // busy, or unreadable: unknown is never zero
+    return;
+  }
+  if (!gauges_zero_since_) {
+    gauges_zero_since_ = now;
+  } else if (settings_.gauge_refresh && now - *gauges_zero_since_ >= *settings_.gauge_refresh) {
+    gauges_idle_ = true;
+  }
+}
+
+}  // namespace lastcall::lifecycle

@@ -1,0 +1,81 @@
+// What survives a supervisor: when it is remembered, how it is restored.
+#include "supervisor/lifecycle/lifecycle.hpp"
+
+namespace lastcall::lifecycle {
+
+Lifecycle::RememberedKey Lifecycle::remembered_key() const {
+  auto const progress = coordinator_.progress();
+  return {.phase = progress.phase,
+          .stopping = progress.stop.has_value(),
+          .deadline = coordinator_.deadline(),
+          .drain_limit = progress.drain_limit,
+          .cleanup_step = cleanup_.step(),
+          .sdk_peers = sdk_peers(),
+          .died_with_work = died_with_work_,
+          .engine_killed = engine_killed_};
+}
+
+/// First in its step: what is ordered next must not be lost with us.
+void Lifecycle::remember_if_changed() {
+  RememberedKey const key = remembered_key();
+  if ((remembered_ && key == *remembered_) || !recovered_) {
+    return;
+  }
+  remembered_ = key;
+  bool const in_progress = coordinator_.is_draining() || coordinator_.is_stopping();
+  bool const over = coordinator_.phase() == Phase::exited || !in_progress;
+  if (over && record_kept_) {
+    record_kept_ = false;
+    act(ForgetStopRecord{});
+  }
+  bool const connected = shim_ && shim_->connected;
+  if (!connected && over) {
+    return;  // nothing of it would be true after a restart
+  }
+  record_kept_ = record_kept_ || !connected;
+  Remembered const remembered{.progress = coordinator_.progress(),
+                              .cleanup_step = cleanup_.step(),
+                              .sdk_peers = key.sdk_peers,
+                              .died_with_work = died_with_work_,
+                              .engine_killed = engine_killed_,
+                              .ready = health_.started(),
+                              .outcomes = outcomes_};
+  actions_.insert(actions_.begin(), Remember{encode(remembered)});
+}
+
+void Lifecycle::restore(Instant now, std::string const& blob) {
+  auto const remembered = decode_remembered(blob);
+  if (!remembered || coordinator_.is_stopping() ||
+      remembered->progress.phase <= coordinator_.phase()) {
+    return;
+  }
+  bool const past_serving = remembered->progress.phase > Phase::serving;
+  if (registered_ && past_serving) {
+    deregister_everywhere(now);  // what was registered meanwhile is withdrawn first
+  }
+  coordinator_.restore(now, remembered->progress);
+  outcomes_ = remembered->outcomes;
+  died_with_work_ = remembered->died_with_work;
+  engine_killed_ = remembered->engine_killed;
+  if (remembered->ready) {
+    health_.assume_started();
+  }
+  expected_peers_ = remembered->sdk_peers;
+  if (expected_peers_ > 0) {
+    peers_until_ = now + kRecoveryWindow;
+  }
+  act(PhaseBegun{coordinator_.phase()});
+  act(AnnouncePhase{coordinator_.phase(), coordinator_.deadline()});
+  if (coordinator_.phase() == Phase::cleaning_up) {
+    begin_cleanup(now, remembered->cleanup_step);
+  }
+  if (coordinator_.phase() == Phase::serving) {
+    register_everywhere();
+  } else if (past_serving && coordinator_.phase() != Phase::exited && !registered_) {
+    // Our earlier life registered: the same keys are ours to remove, confirmed or not.
+    registered_ = settings_.registries > 0;
+    deregister_everywhere(now);
+  }
+}
+
+}  // namespace lastcall::lifecycle

@@ -1,0 +1,217 @@
+// SDK peers and their requests.
+#include <algorithm>
+#include <string>
+#include <unordered_set>
+
+#include "supervisor/lifecycle/check.hpp"
+#include "supervisor/lifecycle/lifecycle.hpp"
+
+namespace lastcall::lifecycle {
+namespace {
+
+/// A refused request belongs elsewhere at once; a second keeps a lone replica from being hammered.
+constexpr Duration kRetryElsewhere{1'000};
+
+Refuse not_yours(std::string const& id) {
+  return {Refusal::not_yours, "this connection has no live request '" + id + "'"};
+}
+
+}  // namespace
+
+// --- peers ---------------------------------------------------------------------------------------
+
+void Lifecycle::on(Instant, PeerConnected const& connected) {
+  peers_[connected.peer] = Peer{.name = connected.name,
+                                .critical = connected.critical,
+                                .watched = connected.watched,
+                                .announced = connected.live};
+  ledger_.peer_connected(connected.peer);
+}
+
+void Lifecycle::on(Instant now, PeerDisconnected const& gone) {
+  auto const found = peers_.find(gone.peer);
+  if (found == peers_.end()) {
+    return;
+  }
+  found->second.connected = false;
+  found->second.cleanup_pending = false;
+  found->second.lost_at = now + settings_.reconnect_window;
+  ledger_.peer_disconnected(gone.peer);
+}
+
+void Lifecycle::on(Instant now, PeerGone const& gone) {
+  lose_peer(now, gone.peer, true);
+}
+
+void Lifecycle::expire_peers(Instant now) {
+  for (auto it = peers_.begin(); it != peers_.end();) {
+    auto const current = it++;
+    Peer& peer = current->second;
+    if (!peer.lost_at || now < *peer.lost_at) {
+      continue;
+    }
+    peer.lost_at.reset();
+    if (peer.critical && peer.watched) {
+      ledger_.lose_requests(now, current->first);  // its process is still worth watching
+    } else {
+      lose_peer(now, current->first, false);
+    }
+  }
+}
+
+void Lifecycle::lose_peer(Instant now, PeerId id, bool process_gone) {
+  auto const found = peers_.find(id);
+  if (found == peers_.end()) {
+    return;
+  }
+  Peer const peer = found->second;
+  peers_.erase(found);
+  last_source_gone_ = last_source_gone_ || (peer.source && process_gone);
+  ledger_.peer_lost(now, id);
+  drain_ledger();
+  endpoints_.peer_forgotten(id);
+  act(ForgetPeer{id});
+  bool const replaced =
+      !process_gone && std::any_of(peers_.begin(), peers_.end(), [&](auto const& other) {
+        return other.second.connected && other.second.name == peer.name;
+      });
+  bool const may_kill = !coordinator_.is_stopping() && coordinator_.phase() != Phase::starting &&
+                        coordinator_.phase() != Phase::exited;
+  if (peer.critical && !replaced && may_kill) {
+    fatal(now, CauseKind::child_died, "the critical process '" + peer.name + "' is gone");
+  }
+}
+
+void Lifecycle::on(Instant now, PeerFatal const& report) {
+  std::string detail = report.reason;
+  if (!report.detail.empty()) {
+    detail += "\n" + report.detail;
+  }
+  fatal(now, CauseKind::fatal, std::move(detail));
+}
+
+void Lifecycle::on(Instant, PeerCleanedUp const& done) {
+  if (auto const found = peers_.find(done.peer); found != peers_.end()) {
+    found->second.cleanup_pending = false;
+  }
+}
+
+// --- endpoints -----------------------------------------------------------------------------------
+
+void Lifecycle::on(Instant, EndpointRegistered const& registered) {
+  endpoints_.register_endpoint(registered.peer, registered.endpoint, registered.graceful);
+  if (auto const found = peers_.find(registered.peer); found != peers_.end()) {
+    found->second.source = true;
+  }
+}
+
+void Lifecycle::on(Instant, EndpointUnregistered const& unregistered) {
+  if (!endpoints_.unregister_endpoint(unregistered.peer, unregistered.endpoint)) {
+    act(Refuse{Refusal::not_yours,
+               "this connection has not registered endpoint '" + unregistered.endpoint + "'"});
+  }
+}
+
+// --- requests ------------------------------------------------------------------------------------
+
+void Lifecycle::on(Instant now, RequestBegun const& request) {
+  auto const found = peers_.find(request.peer);
+  if (found == peers_.end() || coordinator_.phase() == Phase::exited) {
+    act(Refuse{Refusal::conflict, "the stop has ended: nothing is accepted any more"});
+    return;
+  }
+  found->second.source = true;
+  bool const refuses = coordinator_.refuses() && !request.resumed;
+  if (refuses && request.admit) {
+    ++outcomes_[static_cast<std::size_t>(Outcome::rejected)];
+    act(Reject{request.peer, request.id, RejectedReason::draining, kRetryElsewhere});
+    act(RequestSettled{request.endpoint, request.model, Outcome::rejected, Duration{0}});
+    return;
+  }
+  EndpointSlot const slot = endpoints_.slot(request.peer, request.endpoint);
+  switch (ledger_.begin(now, request, slot, refuses)) {
+    case RequestLedger::Begin::duplicate:
+      act(Refuse{Refusal::duplicate_id, "request '" + request.id + "' is live already"});
+      return;
+    case RequestLedger::Begin::own_parent:
+      act(Refuse{Refusal::bad_field, "parent: a request cannot be its own parent"});
+      return;
+    case RequestLedger::Begin::begun:
+      endpoints_.enter(slot);
+      late_ += refuses ? 1 : 0;
+      cancel_late(now, request, slot);
+      break;
+    case RequestLedger::Begin::adopted:
+      endpoints_.enter(slot);
+      break;
+  }
+  found->second.resumed += request.resumed ? 1 : 0;
+  if (request.admit) {
+    act(Admit{request.peer, request.id});
+  }
+}
+
+/// Where the phase has already cancelled its like, a newcomer gets the same at once.
+void Lifecycle::cancel_late(Instant now, RequestBegun const& request, EndpointSlot slot) {
+  bool const is_fatal = coordinator_.is_stopping() && coordinator_.stop()->mode == StopMode::fatal;
+  if (auto const mode = coordinator_.cancels_new()) {
+    ledger_.cancel_id(now, request.peer, request.id, *mode,
+                      is_fatal ? CancelReason::engine_dead : CancelReason::grace_timeout);
+  } else if (auto const migrate = coordinator_.cancels_new_ungraceful();
+             migrate && !endpoints_.at(slot).graceful) {
+    ledger_.cancel_id(now, request.peer, request.id, *migrate, CancelReason::migrate);
+  }
+}
+
+void Lifecycle::on(Instant now, RequestEnded const& ended) {
+  if (!ledger_.end(now, ended.peer, ended.id, ended.outcome)) {
+    act(not_yours(ended.id));
+    return;
+  }
+  if (ended.outcome == Outcome::completed) {
+    health_.progressed(now);
+  }
+}
+
+void Lifecycle::on(Instant now, RequestProgressed const& progress) {
+  bool const moved =
+      std::any_of(progress.ids.begin(), progress.ids.end(),
+                  [&](std::string const& id) { return ledger_.owns(progress.peer, id); });
+  if (moved) {
+    health_.progressed(now);
+  }
+}
+
+void Lifecycle::on(Instant now, CancelConfirmed const& confirmed) {
+  if (!ledger_.confirm(now, confirmed.peer, confirmed.id)) {
+    act(not_yours(confirmed.id));
+  }
+}
+
+void Lifecycle::on(Instant now, CancelRequested const& request) {
+  std::unordered_set<std::string_view> const ids(request.ids.begin(), request.ids.end());
+  std::size_t reached = 0;
+  if (request.by) {
+    for (std::string_view const id : ids) {
+      if (!ledger_.owns(*request.by, id)) {
+        act(not_yours(std::string(id)));
+        continue;
+      }
+      reached += ledger_.cancel_id(now, *request.by, id, request.mode, request.reason);
+    }
+  }
+  bool const by_root = !request.root.empty();
+  if (by_root || !request.by) {
+    auto const chosen = [&](RequestView const& view) {
+      bool const may = !request.by || view.peer == *request.by;
+      return may &&
+             ((by_root && view.root == request.root) || (!request.by && ids.contains(view.id)));
+    };
+    reached += ledger_.cancel_where(now, chosen, request.mode, request.reason);
+  }
+  if (!request.by) {
+    act(Answer{reached > 0});
+  }
+}
+
+}  // namespace lastcall::lifecycle

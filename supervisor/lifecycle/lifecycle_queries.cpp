@@ -1,0 +1,150 @@
+// Questions to the core; nothing here changes it.
+#include <algorithm>
+
+#include "supervisor/lifecycle/exit_code.hpp"
+#include "supervisor/lifecycle/lifecycle.hpp"
+
+namespace lastcall::lifecycle {
+
+std::optional<Instant> Lifecycle::next_deadline() const {
+  if (supervisor_ended_) {
+    return std::nullopt;
+  }
+  std::optional<Instant> at = recovered_ ? std::nullopt : recovery_until_;
+  at = earlier_of(at, peers_until_);
+  at = earlier_of(at, leave_by_ ? leave_by_ : own_restart_at_);
+  if (shim_) {
+    at = earlier_of(at, shim_->lost_at);
+  }
+  for (auto const& [id, peer] : peers_) {
+    at = earlier_of(at, peer.lost_at);
+  }
+  if (!coordinator_.is_stopping()) {
+    at = earlier_of(at, health_.next_deadline());
+  }
+  at = earlier_of(at, coordinator_.next_deadline(facts()));
+  if (coordinator_.phase() == Phase::cleaning_up) {
+    at = earlier_of(at, cleanup_.next_deadline(*coordinator_.deadline(), coordinator_.budgets()));
+  }
+  return at;
+}
+
+Facts Lifecycle::facts() const {
+  Facts facts;
+  for (RegistryRecord const& registry : registries_) {
+    facts.registries_settled &= registry.state != RegistryRecord::State::deregistering;
+    facts.registries_confirmed &= registry.state != RegistryRecord::State::failed;
+  }
+  facts.in_flight_known = in_flight_known();
+  facts.gauges_idle = gauges_idle_;
+  facts.recovering = peers_until_.has_value();
+  facts.ungraceful = endpoints_.ungraceful_in_flight();
+  facts.graceful = ledger_.in_flight() - facts.ungraceful;
+  return facts;
+}
+
+bool Lifecycle::in_flight_known() const {
+  return last_source_gone_ || ledger_.in_flight() > 0 ||
+         std::any_of(peers_.begin(), peers_.end(),
+                     [](auto const& entry) { return entry.second.source; });
+}
+
+InFlightSource Lifecycle::source() const {
+  if (in_flight_known()) {
+    return InFlightSource::sdk;
+  }
+  return gauges_idle_ ? InFlightSource::engine : InFlightSource::unknown;
+}
+
+bool Lifecycle::engine_is_live() const {
+  return shim_ && engine_ == EngineState::running;
+}
+
+std::uint32_t Lifecycle::sdk_peers() const {
+  return static_cast<std::uint32_t>(std::count_if(
+      peers_.begin(), peers_.end(),
+      [](auto const& entry) { return entry.second.connected && entry.second.source; }));
+}
+
+/// A peer is back when the live requests of its hello were announced again.
+bool Lifecycle::peers_are_back() const {
+  auto const back = std::count_if(peers_.begin(), peers_.end(), [](auto const& entry) {
+    return entry.second.connected && entry.second.resumed >= entry.second.announced;
+  });
+  return static_cast<std::uint32_t>(back) >= expected_peers_;
+}
+
+bool Lifecycle::accepts_shim(std::string_view boot) const {
+  return !shim_ || shim_->boot == boot;
+}
+
+CancelBatch Lifecycle::take_cancels(PeerId peer, std::size_t max_ids) {
+  return ledger_.take_cancels(peer, max_ids);
+}
+
+Snapshot Lifecycle::snapshot() const {
+  Snapshot s;
+  s.phase = coordinator_.phase();
+  s.phase_began = coordinator_.phase_began();
+  s.stop = coordinator_.stop();
+  s.verdict = health_.verdict();
+  s.verdict_reason = health_.reason();
+  s.source = source();
+  s.in_flight = ledger_.roots_in_flight();
+  s.late = late_;
+  s.active_graceful = endpoints_.active_graceful();
+  s.unconfirmed_cancels = ledger_.unconfirmed();
+  s.shim_known = shim_.has_value();
+  s.shim_connected = shim_ && shim_->connected;
+  s.engine = engine_;
+  s.deletion_seen = deletion_seen_;
+  s.registered = registered_ || settings_.registries == 0;
+  s.peers = static_cast<std::uint32_t>(std::count_if(
+      peers_.begin(), peers_.end(), [](auto const& entry) { return entry.second.connected; }));
+  s.ignored_signals = ignored_signals_;
+  return s;
+}
+
+Report Lifecycle::report(Instant now) const {
+  Report r;
+  if (auto const& stop = coordinator_.stop()) {
+    r.cause = name(stop->cause.kind);
+    r.detail = stop->cause.detail;
+    r.mode = stop->mode;
+    r.stopped_in_starting = stop->in_starting;
+    r.time_left = stop->deadline - now;
+  }
+  r.exit_code = exit_code_now();
+  r.deregistering = coordinator_.record(Phase::deregistering);
+  r.draining = coordinator_.record(Phase::draining);
+  r.cleaning_up = coordinator_.record(Phase::cleaning_up);
+  r.requests = outcomes_;
+  r.source = source();
+  r.longest_request = longest_request_;
+  for (std::size_t i = 0; i < kCleanupItems; ++i) {
+    r.cleanup[i] = cleanup_.record(static_cast<CleanupItem>(i));
+  }
+  r.registries = registries_;
+  r.engine_known = shim_.has_value();
+  r.engine = engine_;
+  r.engine_exit = engine_exit_;
+  r.engine_ordered = engine_ordered_;
+  r.ignored_signals = ignored_signals_;
+  return r;
+}
+
+int Lifecycle::exit_code_now() const {
+  auto const& stop = coordinator_.stop();
+  if (!stop) {
+    return kExitClean;
+  }
+  return exit_code({.mode = stop->mode,
+                    .stopped_in_starting = stop->in_starting,
+                    .engine_killed = engine_killed_,
+                    .died_with_work = died_with_work_,
+                    .caused_by_engine_exit = stop->cause.kind == CauseKind::engine_exited,
+                    .engine = engine_exit_,
+                    .on_exit = settings_.on_exit});
+}
+
+}  // namespace lastcall::lifecycle

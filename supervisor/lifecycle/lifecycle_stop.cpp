@@ -1,0 +1,203 @@
+// How a drain or stop begins and ends: signals, operators, fatal events, phase 3, exit and rearm.
+#include <utility>
+
+#include "supervisor/lifecycle/check.hpp"
+#include "supervisor/lifecycle/lifecycle.hpp"
+
+namespace lastcall::lifecycle {
+
+// --- events --------------------------------------------------------------------------------------
+
+void Lifecycle::on(Instant now, SupervisorStarted const&) {
+  recovery_until_ = now + kRecoveryWindow;
+}
+
+void Lifecycle::on(Instant now, StopRecordRead const& record) {
+  if (shim_) {
+    return;  // the shim's memory is newer
+  }
+  recovered_ = true;
+  record_kept_ = true;
+  restore(now, record.blob);
+}
+
+void Lifecycle::on(Instant now, OwnSignal const& signal) {
+  if (shim_ && shim_->run) {
+    signal_ignored(signal.name);  // same container: the shim owns the signals
+    return;
+  }
+  deletion_seen_ = true;
+  own_signal_ = true;
+  if (coordinator_.phase() == Phase::exited) {
+    end_supervisor_or_rearm(now);
+  } else if (coordinator_.is_stopping()) {
+    signal_ignored(signal.name);
+  } else if (shim_) {
+    // Side by side this is our own restart, unless the shim reports a signal too.
+    if (!own_restart_at_) {
+      own_restart_at_ = now + kOwnRestartDelay;
+    }
+  } else {
+    stop(now, {CauseKind::own_signal, signal.name}, StopMode::graceful, now);
+  }
+}
+
+void Lifecycle::on(Instant, DeletionSeen const&) {
+  deletion_seen_ = true;
+}
+
+void Lifecycle::on(Instant, TimerExpired const&) {}  // the joint rules look at the time
+
+void Lifecycle::on(Instant now, StopSignalHeld const& signal) {
+  bool const over = coordinator_.phase() == Phase::exited;
+  if (!coordinator_.is_stopping()) {
+    stop(now, {CauseKind::signal, signal.name}, StopMode::graceful, signal.at);
+    return;
+  }
+  signal_ignored(signal.name);
+  if (settings_.second_signal == SecondSignal::force && !over) {
+    act(DrainAborted{"second_signal", signal.name});
+    ledger_.cancel_all(now, CancelMode::kill, CancelReason::grace_timeout);
+    bool const cleaning = coordinator_.phase() == Phase::cleaning_up;
+    coordinator_.abort_drain(now, kMinimumTotal);
+    if (!cleaning) {
+      note_phase_change();
+      begin_cleanup(now, 0);
+    }
+  }
+}
+
+void Lifecycle::on(Instant now, DrainRequested const& request) {
+  if (request.exit && !coordinator_.is_stopping()) {
+    stop(now, {CauseKind::operator_stop, "drain --exit"}, StopMode::graceful, now, request.timeout);
+    act(Answer{true});
+  } else if (coordinator_.is_stopping() || coordinator_.is_draining()) {
+    act(Answer{false});  // joins what is under way
+  } else {
+    outcomes_ = {};
+    longest_request_ = Duration{0};
+    coordinator_.begin_drain(now, request.timeout);
+    deregister_everywhere(now);
+    note_phase_change();
+    act(Answer{true});
+  }
+}
+
+void Lifecycle::on(Instant now, ResumeRequested const&) {
+  if (coordinator_.is_stopping()) {
+    act(Refuse{Refusal::conflict, "a stop is final: it cannot be resumed"});
+    return;
+  }
+  if (!coordinator_.is_draining()) {
+    act(Answer{false});
+    return;
+  }
+  coordinator_.resume(now, health_.started());
+  note_phase_change();
+  if (coordinator_.phase() == Phase::serving) {
+    register_everywhere();
+  }
+  act(Answer{true});
+}
+
+void Lifecycle::on(Instant, RegistrySettled const& settled) {
+  LC_ASSERT(settled.registry < registries_.size());
+  RegistryRecord& record = registries_[settled.registry];
+  if (record.state == RegistryRecord::State::deregistering) {
+    record.state =
+        settled.confirmed ? RegistryRecord::State::confirmed : RegistryRecord::State::failed;
+    record.detail = settled.detail;
+  }
+}
+
+void Lifecycle::on(Instant now, CleanupSettled const& settled) {
+  cleanup_.settle(now, settled.item, settled.outcome, settled.detail);
+}
+
+// --- verbs ---------------------------------------------------------------------------------------
+
+void Lifecycle::stop(Instant now, Cause cause, StopMode mode, Instant cause_at,
+                     std::optional<Duration> timeout) {
+  if (coordinator_.is_stopping() || coordinator_.phase() == Phase::exited) {
+    return;  // the first cause wins
+  }
+  own_restart_at_.reset();
+  leave_by_.reset();
+  recovered_ = true;
+  bool const joins = coordinator_.is_draining();
+  if (!joins) {
+    outcomes_ = {};
+    longest_request_ = Duration{0};
+  }
+  coordinator_.begin_stop(now, std::move(cause), mode, cause_at, timeout);
+  auto const& begun = *coordinator_.stop();
+  act(StopBegun{name(begun.cause.kind), begun.cause.detail, mode, begun.deadline});
+  if (!joins) {
+    deregister_everywhere(now);
+  }
+  if (coordinator_.phase() == Phase::cleaning_up) {
+    ledger_.cancel_all(
+        now, CancelMode::kill,
+        mode == StopMode::fatal ? CancelReason::engine_dead : CancelReason::grace_timeout);
+    note_phase_change();
+    begin_cleanup(now, 0);
+  } else if (joins) {
+    act(AnnouncePhase{coordinator_.phase(), coordinator_.deadline()});
+  } else {
+    note_phase_change();
+  }
+}
+
+void Lifecycle::fatal(Instant now, CauseKind kind, std::string detail) {
+  if (coordinator_.phase() == Phase::exited) {
+    return;
+  }
+  if (!coordinator_.is_stopping()) {
+    stop(now, {kind, std::move(detail)}, StopMode::fatal, now);
+    return;
+  }
+  if (coordinator_.stop()->mode == StopMode::fatal) {
+    return;  // the first cause said it
+  }
+  // During a graceful stop: cause and mode stay, the drain ends.
+  ledger_.cancel_all(now, CancelMode::kill, CancelReason::engine_dead);
+  bool const cleaning = coordinator_.phase() == Phase::cleaning_up;
+  coordinator_.abort_drain(now, kFatalTotal);
+  if (!cleaning) {
+    act(DrainAborted{name(kind), std::move(detail)});
+    note_phase_change();
+    begin_cleanup(now, 0);
+  } else {
+    act(AnnouncePhase{coordinator_.phase(), coordinator_.deadline()});
+  }
+}
+
+void Lifecycle::signal_ignored(std::string const& name) {
+  act(SignalIgnored{name, ignored_signals_ == 0});
+  ++ignored_signals_;
+}
+
+void Lifecycle::register_everywhere() {
+  if (registries_.empty()) {
+    return;
+  }
+  for (RegistryRecord& record : registries_) {
+    record = {RegistryRecord::State::registered, {}};
+  }
+  registered_ = true;
+  act(Register{});
+}
+
+void Lifecycle::deregister_everywhere(Instant now) {
+  if (!registered_) {
+    return;
+  }
+  registered_ = false;
+  for (RegistryRecord& record : registries_) {
+    record = {RegistryRecord::State::deregistering, {}};
+  }
+  Instant const cap = now + coordinator_.budgets().deregister_timeout;
+  act(Deregister{*earlier_of(cap, coordinator_.deadline())});
+}
+
+}  // namespace lastcall::lifecycle

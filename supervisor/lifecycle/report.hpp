@@ -1,0 +1,103 @@
+// What is told about a drain or stop: the snapshot while it runs, the report when it has ended.
+// Values only; the shell turns them into JSON, text and metrics.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "supervisor/lifecycle/cleanup_sequence.hpp"
+#include "supervisor/lifecycle/remembered.hpp"
+#include "supervisor/lifecycle/shutdown_coordinator.hpp"
+
+namespace lastcall::lifecycle {
+
+enum class InFlightSource : std::uint8_t { unknown, sdk, engine };
+
+namespace vocabulary {
+inline constexpr std::array<std::string_view, 3> kSources{"unknown", "sdk", "engine"};
+inline constexpr std::array<std::string_view, 2> kModes{"graceful", "fatal"};
+inline constexpr std::array<std::string_view, 5> kVerdicts{"starting", "healthy", "busy", "wedged",
+                                                           "dead"};
+inline constexpr std::array<std::string_view, 5> kPhaseOutcomes{"running", "completed", "timed_out",
+                                                                "skipped", "failed"};
+inline constexpr std::array<std::string_view, 5> kItemOutcomes{"pending", "completed", "timed_out",
+                                                               "skipped", "failed"};
+inline constexpr std::array<std::string_view, 6> kCleanupItems{"sdk",        "hooks",  "events",
+                                                               "registries", "engine", "paths"};
+inline constexpr std::array<std::string_view, 3> kEngineStates{"waiting", "running", "exited"};
+}  // namespace vocabulary
+
+constexpr std::string_view name(InFlightSource x) {
+  return vocabulary::word_of(vocabulary::kSources, x);
+}
+constexpr std::string_view name(StopMode x) {
+  return vocabulary::word_of(vocabulary::kModes, x);
+}
+constexpr std::string_view name(Verdict x) {
+  return vocabulary::word_of(vocabulary::kVerdicts, x);
+}
+constexpr std::string_view name(PhaseOutcome x) {
+  return vocabulary::word_of(vocabulary::kPhaseOutcomes, x);
+}
+constexpr std::string_view name(ItemOutcome x) {
+  return vocabulary::word_of(vocabulary::kItemOutcomes, x);
+}
+constexpr std::string_view name(CleanupItem x) {
+  return vocabulary::word_of(vocabulary::kCleanupItems, x);
+}
+constexpr std::string_view name(EngineState x) {
+  return vocabulary::word_of(vocabulary::kEngineStates, x);
+}
+
+struct RegistryRecord {
+  enum class State : std::uint8_t { absent, registered, deregistering, confirmed, failed };
+  State state = State::absent;
+  std::string detail;
+};
+
+struct Snapshot {
+  Phase phase = Phase::starting;
+  Instant phase_began;
+  std::optional<ShutdownCoordinator::Stop> stop;
+  Verdict verdict = Verdict::starting;
+  std::string_view verdict_reason;
+  InFlightSource source = InFlightSource::unknown;
+  std::size_t in_flight = 0;  // users' requests
+  std::size_t late = 0;
+  std::uint32_t active_graceful = 0;
+  std::size_t unconfirmed_cancels = 0;
+  bool shim_connected = false;
+  bool shim_known = false;
+  EngineState engine = EngineState::waiting;
+  bool deletion_seen = false;
+  /// Every registry has this instance, or there is none to ask.
+  bool registered = false;
+  std::uint32_t peers = 0;
+  std::uint64_t ignored_signals = 0;
+};
+
+struct Report {
+  std::string cause;
+  std::string detail;
+  StopMode mode = StopMode::graceful;
+  int exit_code = 0;
+  bool stopped_in_starting = false;
+  PhaseRecord deregistering;
+  PhaseRecord draining;
+  PhaseRecord cleaning_up;
+  OutcomeCounts requests{};
+  InFlightSource source = InFlightSource::unknown;
+  Duration longest_request{};
+  Duration time_left{};
+  std::array<CleanupRecord, kCleanupItems> cleanup{};
+  std::vector<RegistryRecord> registries;
+  bool engine_known = false;
+  EngineState engine = EngineState::waiting;
+  EngineExit engine_exit;
+  bool engine_ordered = false;
+  std::uint64_t ignored_signals = 0;
+};
+
+}  // namespace lastcall::lifecycle

@@ -1,0 +1,248 @@
+#include "supervisor/lifecycle/request_ledger.hpp"
+
+#include <algorithm>
+
+#include "supervisor/lifecycle/check.hpp"
+
+namespace lastcall::lifecycle {
+namespace {
+
+RequestState state_of(CancelMode mode) {
+  return mode == CancelMode::kill ? RequestState::killed : RequestState::stopped;
+}
+
+}  // namespace
+
+// --- peers ---------------------------------------------------------------------------------------
+
+void RequestLedger::peer_connected(PeerId peer) {
+  peers_[peer].connected = true;
+}
+
+void RequestLedger::peer_disconnected(PeerId peer) {
+  auto const found = peers_.find(peer);
+  if (found == peers_.end()) {
+    return;
+  }
+  found->second.connected = false;
+  for (Waiting const& waiting : found->second.cancels) {
+    if (entries_[waiting.index].generation == waiting.generation) {
+      entries_[waiting.index].queued = false;
+    }
+  }
+  found->second.cancels.clear();
+}
+
+void RequestLedger::peer_lost(Instant now, PeerId peer) {
+  lose_requests(now, peer);
+  peers_.erase(peer);
+}
+
+void RequestLedger::lose_requests(Instant now, PeerId peer) {
+  for (Index i = oldest_; i != kNone;) {
+    Index const next = entries_[i].newer;
+    if (entries_[i].peer == peer) {
+      remove(now, i, Outcome::lost);
+    }
+    i = next;
+  }
+}
+
+// --- requests ------------------------------------------------------------------------------------
+
+RequestLedger::Begin RequestLedger::begin(Instant now, RequestBegun const& request,
+                                          EndpointSlot slot, bool late) {
+  if (find(request.peer, request.id) != kNone) {
+    return Begin::duplicate;
+  }
+  if (!request.parent.empty() && request.parent == request.id) {
+    return Begin::own_parent;
+  }
+  if (request.resumed) {
+    if (Index const orphan = find_orphan(request.id); orphan != kNone) {
+      adopt(orphan, request.peer, slot);
+      return Begin::adopted;
+    }
+  }
+  Index const parent = request.parent.empty() ? kNone : find_parent(request.peer, request.parent);
+  Index const index = allocate();
+  Entry& entry = entries_[index];
+  entry.peer = request.peer;
+  entry.id = request.id;
+  entry.root = request.root == request.id ? std::string() : request.root;
+  entry.began_at = now;
+  entry.slot = slot;
+  entry.model = intern_model(request.model);
+  entry.late = late;
+  entry.counted = parent == kNone;
+  index_.emplace(Key{entry.peer, entry.id}, index);
+  ++peers_[entry.peer].requests;
+  ++live_;
+  if (parent == kNone) {
+    ++roots_;
+  } else {
+    link(parent, index);
+    RequestState const above = entries_[parent].state;
+    if (above != RequestState::live) {
+      rise_tree(now, index, above == RequestState::killed ? CancelMode::kill : CancelMode::stop,
+                CancelReason::parent);
+    }
+  }
+  return Begin::begun;
+}
+
+bool RequestLedger::end(Instant now, PeerId peer, std::string_view id, Outcome outcome) {
+  Index const index = find(peer, id);
+  if (index == kNone) {
+    return false;
+  }
+  settle_confirm(now, entries_[index]);
+  remove(now, index, outcome);
+  return true;
+}
+
+bool RequestLedger::confirm(Instant now, PeerId peer, std::string_view id) {
+  Index const index = find(peer, id);
+  if (index == kNone) {
+    return false;
+  }
+  settle_confirm(now, entries_[index]);
+  return true;
+}
+
+bool RequestLedger::owns(PeerId peer, std::string_view id) const {
+  return find(peer, id) != kNone;
+}
+
+// --- cancels -------------------------------------------------------------------------------------
+
+std::size_t RequestLedger::cancel_id(Instant now, PeerId peer, std::string_view id, CancelMode mode,
+                                     CancelReason reason) {
+  Index const index = find(peer, id);
+  return index == kNone ? 0 : rise_tree(now, index, mode, reason);
+}
+
+template <typename Chosen>
+std::size_t RequestLedger::cancel_matching(Instant now, Chosen const& chosen, CancelMode mode,
+                                           CancelReason reason) {
+  std::size_t first = 0;
+  for (Index i = oldest_; i != kNone; i = entries_[i].newer) {
+    if (chosen(entries_[i])) {
+      first += rise_tree(now, i, mode, reason);
+    }
+  }
+  return first;
+}
+
+std::size_t RequestLedger::cancel_where(Instant now,
+                                        std::function<bool(RequestView const&)> const& chosen,
+                                        CancelMode mode, CancelReason reason) {
+  return cancel_matching(
+      now, [&](Entry const& entry) { return chosen(view(entry, nullptr)); }, mode, reason);
+}
+
+std::size_t RequestLedger::cancel_all(Instant now, CancelMode mode, CancelReason reason) {
+  return cancel_matching(
+      now, [](Entry const&) { return true; }, mode, reason);
+}
+
+std::size_t RequestLedger::cancel_ungraceful(Instant now, EndpointTracker const& endpoints,
+                                             CancelMode mode, CancelReason reason) {
+  return cancel_matching(
+      now, [&](Entry const& entry) { return !endpoints.at(entry.slot).graceful; }, mode, reason);
+}
+
+CancelBatch RequestLedger::take_cancels(PeerId peer, std::size_t max_ids) {
+  CancelBatch batch;
+  auto const found = peers_.find(peer);
+  if (found == peers_.end()) {
+    return batch;
+  }
+  std::deque<Waiting>& waiting = found->second.cancels;
+  while (!waiting.empty() && batch.ids.size() < max_ids) {
+    Waiting const next = waiting.front();
+    Entry& entry = entries_[next.index];
+    if (entry.generation != next.generation || !entry.used) {
+      waiting.pop_front();  // ended before its cancel could be sent
+      continue;
+    }
+    CancelMode const mode =
+        entry.state == RequestState::killed ? CancelMode::kill : CancelMode::stop;
+    if (batch.ids.empty()) {
+      batch.mode = mode;
+      batch.reason = entry.reason;
+    } else if (mode != batch.mode || entry.reason != batch.reason) {
+      break;
+    }
+    entry.queued = false;
+    batch.ids.push_back(entry.id);
+    waiting.pop_front();
+  }
+  return batch;
+}
+
+bool RequestLedger::rise(Instant now, Entry& entry, CancelMode mode, CancelReason reason) {
+  RequestState const wanted = state_of(mode);
+  if (entry.state >= wanted) {
+    return false;
+  }
+  bool const first = entry.state == RequestState::live;
+  entry.state = wanted;
+  if (first) {
+    entry.reason = reason;
+    entry.cancelled_at = now;
+    ++unconfirmed_;
+    if (entry.counted) {
+      cancelled.push_back({entry.slot, entry.model, reason});
+    }
+  }
+  return true;
+}
+
+std::size_t RequestLedger::rise_tree(Instant now, Index index, CancelMode mode,
+                                     CancelReason reason) {
+  std::size_t first = 0;
+  work_.clear();
+  work_.push_back(index);
+  while (!work_.empty()) {
+    Index const current = work_.back();
+    work_.pop_back();
+    Entry& entry = entries_[current];
+    bool const was_live = entry.state == RequestState::live;
+    if (!rise(now, entry, mode, current == index ? reason : CancelReason::parent)) {
+      continue;  // its children have it already
+    }
+    first += was_live ? 1 : 0;
+    queue_cancel(current);
+    for (Index child = entry.last_child; child != kNone; child = entries_[child].previous_sibling) {
+      work_.push_back(child);  // last first: the stack turns them into link order
+    }
+  }
+  return first;
+}
+
+void RequestLedger::queue_cancel(Index index) {
+  Entry& entry = entries_[index];
+  Peer& peer = peers_[entry.peer];
+  if (entry.queued || !peer.connected) {
+    return;
+  }
+  entry.queued = true;
+  peer.cancels.push_back({index, entry.generation});
+  if (std::find(ready.begin(), ready.end(), entry.peer) == ready.end()) {
+    ready.push_back(entry.peer);
+  }
+}
+
+void RequestLedger::settle_confirm(Instant now, Entry& entry) {
+  if (entry.state == RequestState::live || entry.confirmed) {
+    return;
+  }
+  entry.confirmed = true;
+  --unconfirmed_;
+  if (entry.counted) {
+    confirmed.push_back({entry.reason, now - entry.cancelled_at});
+  }
+}
+
+}  // namespace lastcall::lifecycle

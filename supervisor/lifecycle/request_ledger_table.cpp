@@ -1,0 +1,188 @@
+// The ledger's slab, its tree links and its look-ups; request_ledger.cpp holds what they mean.
+#include "supervisor/lifecycle/request_ledger.hpp"
+
+namespace lastcall::lifecycle {
+namespace {
+
+/// An engine that ends a handed-off request says `cancelled`; what the user got is `migrated`.
+Outcome settle_outcome(std::optional<CancelReason> reason, Outcome reported) {
+  bool const handed_off = reason == CancelReason::migrate || reason == CancelReason::grace_timeout;
+  return handed_off && reported == Outcome::cancelled ? Outcome::migrated : reported;
+}
+
+}  // namespace
+
+std::size_t RequestLedger::KeyHash::operator()(Key const& key) const {
+  return std::hash<std::string_view>{}(key.id) ^ (key.peer * 0x9e3779b97f4a7c15ULL);
+}
+
+// --- the table -----------------------------------------------------------------------------------
+
+RequestLedger::Index RequestLedger::allocate() {
+  Index index = 0;
+  if (free_.empty()) {
+    index = static_cast<Index>(entries_.size());
+    entries_.emplace_back();
+  } else {
+    index = free_.back();
+    free_.pop_back();
+  }
+  Entry& entry = entries_[index];
+  std::uint32_t const generation = entry.generation + 1;
+  entry = Entry{};
+  entry.generation = generation;
+  entry.used = true;
+  entry.older = newest_;
+  (newest_ == kNone ? oldest_ : entries_[newest_].newer) = index;
+  newest_ = index;
+  return index;
+}
+
+void RequestLedger::remove(Instant now, Index index, Outcome outcome) {
+  Entry& entry = entries_[index];
+  std::optional<CancelReason> const reason =
+      entry.state == RequestState::live ? std::nullopt : std::optional(entry.reason);
+  if (reason && !entry.confirmed) {
+    --unconfirmed_;
+  }
+  settled.push_back({entry.slot, entry.model, settle_outcome(reason, outcome), now - entry.began_at,
+                     entry.counted});
+  if (entry.parent == kNone) {
+    --roots_;
+  } else {
+    unlink(index);
+  }
+  for (Index child = entry.first_child; child != kNone;) {
+    Index const next = entries_[child].next_sibling;
+    entries_[child].parent = kNone;
+    entries_[child].next_sibling = kNone;
+    entries_[child].previous_sibling = kNone;
+    ++roots_;
+    child = next;
+  }
+  (entry.older == kNone ? oldest_ : entries_[entry.older].newer) = entry.newer;
+  (entry.newer == kNone ? newest_ : entries_[entry.newer].older) = entry.older;
+  if (auto const peer = peers_.find(entry.peer); peer != peers_.end()) {
+    --peer->second.requests;
+  }
+  index_.erase(Key{entry.peer, entry.id});
+  entry.used = false;
+  entry.id.clear();
+  entry.root.clear();
+  --live_;
+  free_.push_back(index);
+}
+
+void RequestLedger::adopt(Index index, PeerId peer, EndpointSlot slot) {
+  Entry& entry = entries_[index];
+  index_.erase(Key{entry.peer, entry.id});
+  --peers_[entry.peer].requests;
+  moved_from.push_back(entry.slot);
+  entry.peer = peer;
+  entry.slot = slot;
+  index_.emplace(Key{peer, entry.id}, index);
+  ++peers_[peer].requests;
+  if (entry.state != RequestState::live && !entry.confirmed) {
+    queue_cancel(index);
+  }
+}
+
+void RequestLedger::link(Index parent, Index child) {
+  Entry& above = entries_[parent];
+  Entry& below = entries_[child];
+  below.parent = parent;
+  below.previous_sibling = above.last_child;
+  (above.last_child == kNone ? above.first_child : entries_[above.last_child].next_sibling) = child;
+  above.last_child = child;
+}
+
+void RequestLedger::unlink(Index child) {
+  Entry& below = entries_[child];
+  Entry& above = entries_[below.parent];
+  (below.previous_sibling == kNone ? above.first_child
+                                   : entries_[below.previous_sibling].next_sibling) =
+      below.next_sibling;
+  (below.next_sibling == kNone ? above.last_child : entries_[below.next_sibling].previous_sibling) =
+      below.previous_sibling;
+  below.parent = kNone;
+}
+
+// --- look-ups ------------------------------------------------------------------------------------
+
+RequestLedger::Index RequestLedger::find(PeerId peer, std::string_view id) const {
+  auto const found = index_.find(Key{peer, id});
+  return found == index_.end() ? kNone : found->second;
+}
+
+RequestLedger::Index RequestLedger::find_parent(PeerId peer, std::string_view id) const {
+  if (Index const own = find(peer, id); own != kNone) {
+    return own;
+  }
+  for (auto const& [other, state] : peers_) {
+    if (Index const index = find(other, id); index != kNone) {
+      return index;
+    }
+  }
+  return kNone;
+}
+
+RequestLedger::Index RequestLedger::find_orphan(std::string_view id) const {
+  for (auto const& [peer, state] : peers_) {
+    if (!state.connected) {
+      if (Index const index = find(peer, id); index != kNone) {
+        return index;
+      }
+    }
+  }
+  return kNone;
+}
+
+std::size_t RequestLedger::of_peer(PeerId peer) const {
+  auto const found = peers_.find(peer);
+  return found == peers_.end() ? 0 : found->second.requests;
+}
+
+std::optional<Instant> RequestLedger::oldest() const {
+  return oldest_ == kNone ? std::nullopt : std::optional(entries_[oldest_].began_at);
+}
+
+void RequestLedger::for_each(std::function<void(RequestView const&)> const& visit,
+                             EndpointTracker const& endpoints) const {
+  for (Index i = oldest_; i != kNone; i = entries_[i].newer) {
+    visit(view(entries_[i], &endpoints));
+  }
+}
+
+std::uint32_t RequestLedger::intern_model(std::string_view model) {
+  // A server serves a handful of models; a peer that invents names shares the last place.
+  constexpr std::size_t kMost = 256;
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    if (models_[i] == model) {
+      return static_cast<std::uint32_t>(i);
+    }
+  }
+  if (models_.size() < kMost) {
+    models_.emplace_back(models_.size() + 1 == kMost ? std::string_view("other") : model);
+  }
+  return static_cast<std::uint32_t>(models_.size() - 1);
+}
+
+RequestView RequestLedger::view(Entry const& entry, EndpointTracker const* endpoints) const {
+  RequestView view;
+  view.peer = entry.peer;
+  view.id = entry.id;
+  view.root = entry.root.empty() ? std::string_view(entry.id) : std::string_view(entry.root);
+  view.endpoint =
+      endpoints != nullptr ? std::string_view(endpoints->at(entry.slot).name) : std::string_view();
+  view.model = models_[entry.model];
+  view.state = entry.state;
+  if (entry.state != RequestState::live) {
+    view.reason = entry.reason;
+  }
+  view.began_at = entry.began_at;
+  view.late = entry.late;
+  view.child = entry.parent != kNone;
+  return view;
+}
+
+}  // namespace lastcall::lifecycle

@@ -1,0 +1,63 @@
+// What the core is told once, at its start. Values only; the config's schema is translated to it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "supervisor/lifecycle/budgets.hpp"
+
+namespace lastcall::lifecycle {
+
+enum class MigratePolicy : std::uint8_t { at_end, at_start };
+enum class SecondSignal : std::uint8_t { ignore, force };
+enum class AfterStop : std::uint8_t { automatic, rearm, exit };
+enum class OnExit : std::uint8_t { fatal, propagate };
+
+struct CheckSettings {
+  std::string name;
+  /// Consecutive definite failures that make the engine dead.
+  std::uint32_t failure_threshold = 2;
+};
+
+struct HealthSettings {
+  std::vector<CheckSettings> checks;
+  /// Timeouts alone are fatal after this long, and only while no byte of any request moves.
+  Duration unresponsive_after{30'000};
+  /// Opt-in: work in flight and no progress for this long is `wedged`.
+  std::optional<Duration> stalled_after;
+  /// Opt-in: longest time in `starting` with an engine that runs.
+  std::optional<Duration> startup_timeout;
+};
+
+struct Settings {
+  ShutdownSettings shutdown;
+  std::optional<Duration> pod_grace;
+  MigratePolicy migrate = MigratePolicy::at_end;
+  SecondSignal second_signal = SecondSignal::ignore;
+  AfterStop after_stop = AfterStop::automatic;
+  OnExit on_exit = OnExit::fatal;
+  /// preStop mode: `after_stop: auto` means rearm.
+  bool lifecycle_hooks = false;
+  std::string stop_signal = "TERM";
+  HealthSettings health;
+  std::uint32_t registries = 0;
+  bool cleanup_hooks = false;
+  bool cleanup_paths = false;
+  bool events = false;
+  /// Requests of a peer that went away become `lost` after this long.
+  Duration reconnect_window{5'000};
+  /// Set where the engine's gauges can be read: their refresh period.
+  std::optional<Duration> gauge_refresh;
+};
+
+/// A starting supervisor waits this long for a shim or a stop record before it may register, and
+/// a restarted one this long for its peers before a gate counts as empty.
+inline constexpr Duration kRecoveryWindow{2'000};
+/// Without a pidfd a shim is lost when its boot is not back within this time.
+inline constexpr Duration kShimReturn{1'000};
+/// A signal that only a side-by-side supervisor saw becomes its own restart after this time.
+inline constexpr Duration kOwnRestartDelay{2'000};
+
+}  // namespace lastcall::lifecycle

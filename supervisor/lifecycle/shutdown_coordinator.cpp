@@ -1,0 +1,192 @@
+#include "supervisor/lifecycle/shutdown_coordinator.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "supervisor/lifecycle/check.hpp"
+
+namespace lastcall::lifecycle {
+namespace {
+
+bool is_legal(Phase from, Phase to) {
+  return std::any_of(kLegalMoves.begin(), kLegalMoves.end(),
+                     [&](PhaseMove const& move) { return move.from == from && move.to == to; });
+}
+
+}  // namespace
+
+// --- what begins and ends a drain or stop --------------------------------------------------------
+
+void ShutdownCoordinator::become_ready(Instant now) {
+  enter(now, Phase::serving, PhaseOutcome::completed);
+}
+
+void ShutdownCoordinator::begin_drain(Instant now, std::optional<Duration> timeout) {
+  LC_ASSERT(phase_ == Phase::starting || phase_ == Phase::serving);
+  reset_gate();
+  records_ = {};
+  drain_limit_ = timeout ? std::optional(now + *timeout) : std::nullopt;
+  enter(now, Phase::deregistering, PhaseOutcome::completed);
+}
+
+void ShutdownCoordinator::begin_stop(Instant now, Cause cause, StopMode mode, Instant cause_at,
+                                     std::optional<Duration> timeout) {
+  LC_ASSERT(!stop_ && phase_ != Phase::cleaning_up && phase_ != Phase::exited);
+  bool const abbreviated = mode == StopMode::fatal || phase_ == Phase::starting;
+  stop_budgets_ = derive_budgets(settings_.shutdown, settings_.pod_grace).budgets;
+  Instant deadline = stop_budgets_.deadline(cause_at);
+  if (abbreviated && now + kFatalTotal < deadline) {
+    deadline = now + kFatalTotal;
+    stop_budgets_ = clamp_to_total(settings_.shutdown, kFatalTotal);
+  }
+  stop_ = Stop{.cause = std::move(cause),
+               .mode = mode,
+               .cause_at = cause_at,
+               .deadline = deadline,
+               .in_starting = phase_ == Phase::starting};
+  if (timeout) {
+    drain_limit_ = earlier_of(drain_limit_, now + *timeout);
+  }
+  if (abbreviated) {
+    skip_to_cleanup(now);
+  } else if (phase_ == Phase::serving) {
+    reset_gate();
+    records_ = {};
+    enter(now, Phase::deregistering, PhaseOutcome::completed);
+  }
+}
+
+void ShutdownCoordinator::abort_drain(Instant now, Duration within) {
+  LC_ASSERT(stop_.has_value());
+  if (now + within < stop_->deadline) {
+    stop_->deadline = now + within;
+    stop_budgets_ = clamp_to_total(settings_.shutdown, within);
+  }
+  if (phase_ != Phase::cleaning_up && phase_ != Phase::exited) {
+    enter(now, Phase::cleaning_up, PhaseOutcome::failed);
+  }
+}
+
+void ShutdownCoordinator::resume(Instant now, bool ready) {
+  LC_ASSERT(!stop_ && is_draining());
+  reset_gate();
+  drain_limit_.reset();
+  enter(now, ready ? Phase::serving : Phase::starting, PhaseOutcome::completed);
+}
+
+void ShutdownCoordinator::finish(Instant now) {
+  LC_ASSERT(stop_.has_value());
+  enter(now, Phase::exited,
+        now >= stop_->deadline ? PhaseOutcome::timed_out : PhaseOutcome::completed);
+}
+
+void ShutdownCoordinator::restore(Instant now, Progress const& progress) {
+  phase_ = progress.phase;
+  // An instant of the future is not ours (another boot of the machine): start the phase now.
+  phase_began_ = std::min(progress.phase_began, now);
+  stop_ = progress.stop;
+  drain_limit_ = progress.drain_limit;
+  reset_gate();
+  if (stop_) {
+    Duration const total = std::max(stop_->deadline - stop_->cause_at, Duration{0});
+    stop_budgets_ = clamp_to_total(settings_.shutdown, total);
+  }
+}
+
+void ShutdownCoordinator::rearm(Instant now) {
+  LC_ASSERT(phase_ == Phase::exited);
+  phase_ = Phase::starting;
+  phase_began_ = now;
+  stop_.reset();
+  drain_limit_.reset();
+  reset_gate();
+  records_ = {};
+  ended_.reset();
+}
+
+void ShutdownCoordinator::skip_to_cleanup(Instant now) {
+  bool const joined = is_draining();
+  if (!joined) {
+    records_ = {};
+  }
+  enter(now, Phase::cleaning_up,
+        phase_ == Phase::deregistering || phase_ == Phase::draining ? PhaseOutcome::failed
+                                                                    : PhaseOutcome::completed);
+}
+
+void ShutdownCoordinator::enter(Instant now, Phase phase, PhaseOutcome outcome_of_last) {
+  LC_ASSERT(is_legal(phase_, phase));
+  Duration const elapsed = now - phase_began_;
+  records_[static_cast<std::size_t>(phase_)] = {outcome_of_last, elapsed};
+  ended_ = PhaseEnded{.phase = phase_, .outcome = outcome_of_last, .elapsed = elapsed};
+  if (auto const d = deadline()) {
+    ended_->left = *d - now;
+  }
+  phase_ = phase;
+  phase_began_ = now;
+}
+
+std::optional<PhaseEnded> ShutdownCoordinator::take_ended() {
+  return std::exchange(ended_, std::nullopt);
+}
+
+void ShutdownCoordinator::reset_gate() {
+  deregistered_at_.reset();
+  deregister_outcome_ = PhaseOutcome::completed;
+  migrate_asked_ = migrate_killed_ = timeout_asked_ = timeout_killed_ = false;
+  migrate_kill_at_.reset();
+  timeout_kill_at_.reset();
+}
+
+// --- questions -----------------------------------------------------------------------------------
+
+bool ShutdownCoordinator::is_draining() const {
+  return phase_ == Phase::deregistering || phase_ == Phase::draining || phase_ == Phase::drained;
+}
+
+bool ShutdownCoordinator::refuses() const {
+  return phase_ == Phase::draining || phase_ == Phase::drained || phase_ == Phase::cleaning_up ||
+         phase_ == Phase::exited;
+}
+
+std::optional<CancelMode> ShutdownCoordinator::cancels_new() const {
+  if (phase_ == Phase::cleaning_up || phase_ == Phase::exited || timeout_killed_) {
+    return CancelMode::kill;
+  }
+  return timeout_asked_ ? std::optional(CancelMode::stop) : std::nullopt;
+}
+
+std::optional<CancelMode> ShutdownCoordinator::cancels_new_ungraceful() const {
+  if (auto const mode = cancels_new()) {
+    return mode;
+  }
+  if (migrate_killed_) {
+    return CancelMode::kill;
+  }
+  return migrate_asked_ ? std::optional(CancelMode::stop) : std::nullopt;
+}
+
+std::optional<Instant> ShutdownCoordinator::deadline() const {
+  return stop_ ? std::optional(stop_->deadline) : std::nullopt;
+}
+
+Budgets ShutdownCoordinator::budgets() const {
+  return stop_ ? stop_budgets_ : drain_budgets_;
+}
+
+std::optional<Instant> ShutdownCoordinator::deregister_limit() const {
+  return phase_ == Phase::deregistering ? std::optional(phase_began_ + budgets().deregister_timeout)
+                                        : std::nullopt;
+}
+
+std::optional<Instant> ShutdownCoordinator::stop_cancel_point() const {
+  return earlier_of(
+      stop_ ? std::optional(stop_budgets_.stop_cancel_at(stop_->deadline)) : std::nullopt,
+      drain_limit_);
+}
+
+Instant ShutdownCoordinator::draining_from() const {
+  return *deregistered_at_ + budgets().late_accept;
+}
+
+}  // namespace lastcall::lifecycle

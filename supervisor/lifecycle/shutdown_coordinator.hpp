@@ -1,0 +1,175 @@
+// The phases of a drain or stop: which one we are in, when it ends, what is cancelled at its end.
+//
+//   starting -> serving -> deregistering -> draining -> drained          (a drain: reversible)
+//                                                   \-> cleaning_up -> exited   (a stop: final)
+//
+// Invariants:
+//  1. Phases only rise within one stop. A stop joins a drain under way and keeps what is finished.
+//  2. One absolute deadline, fixed by the first cause; it may move closer, never away.
+//  3. Nothing before phase 3 may use the reserve: at stop_cancel_at all that runs is asked to stop,
+//     at kill_cancel_at it is killed and phase 3 begins.
+//  4. enter() is the only writer of the phase, and kLegalMoves the only source of what is legal.
+//
+// next() tells one move at a time; the owner carries it out and asks again until there is none.
+// Owned by the core's thread. Source: the shutdown specification, 'Three-Phase Process'.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "supervisor/lifecycle/action.hpp"
+#include "supervisor/lifecycle/budgets.hpp"
+#include "supervisor/lifecycle/cause.hpp"
+#include "supervisor/lifecycle/settings.hpp"
+
+namespace lastcall::lifecycle {
+
+/// One legal move of the phase machine; docs/architecture.md's diagram is made from this table.
+struct PhaseMove {
+  Phase from;
+  Phase to;
+  char const* why;
+};
+
+inline constexpr std::array<PhaseMove, 17> kLegalMoves{{
+    {Phase::starting, Phase::serving, "every check passed once"},
+    {Phase::starting, Phase::deregistering, "drain"},
+    {Phase::starting, Phase::cleaning_up, "stop or fatal: nothing to drain"},
+    {Phase::serving, Phase::deregistering, "drain or stop"},
+    {Phase::serving, Phase::cleaning_up, "fatal"},
+    {Phase::deregistering, Phase::draining, "confirmed or timed out, and late_accept"},
+    {Phase::deregistering, Phase::cleaning_up, "fatal"},
+    {Phase::deregistering, Phase::serving, "resume"},
+    {Phase::deregistering, Phase::starting, "resume before the engine was ready"},
+    {Phase::draining, Phase::drained, "gate empty, no stop"},
+    {Phase::draining, Phase::cleaning_up, "gate empty or cancel points"},
+    {Phase::draining, Phase::serving, "resume"},
+    {Phase::draining, Phase::starting, "resume before the engine was ready"},
+    {Phase::drained, Phase::cleaning_up, "stop"},
+    {Phase::drained, Phase::serving, "resume"},
+    {Phase::drained, Phase::starting, "resume before the engine was ready"},
+    {Phase::cleaning_up, Phase::exited, "list done and engine gone, or deadline"},
+}};
+
+/// How an earlier phase of this stop went.
+struct PhaseRecord {
+  PhaseOutcome outcome = PhaseOutcome::skipped;
+  Duration elapsed{};
+};
+
+/// What the gate of phase 2 is judged by.
+struct Facts {
+  bool registries_settled = true;
+  bool registries_confirmed = true;
+  /// Somebody reports requests: an SDK peer or the ingress.
+  bool in_flight_known = true;
+  /// The engine's own gauges said zero twice.
+  bool gauges_idle = false;
+  /// Peers of an earlier life are still expected back: no gate counts as empty.
+  bool recovering = false;
+  std::size_t graceful = 0;    // requests on graceful endpoints
+  std::size_t ungraceful = 0;  // requests on the others
+};
+
+enum class Move : std::uint8_t {
+  none,
+  enter_draining,
+  stop_ungraceful,  // reason migrate
+  kill_ungraceful,
+  stop_all,  // reason grace_timeout
+  kill_all,
+  enter_drained,
+  enter_cleaning_up,
+};
+
+class ShutdownCoordinator {
+ public:
+  struct Stop {
+    Cause cause;
+    StopMode mode = StopMode::graceful;
+    Instant cause_at;
+    Instant deadline;
+    bool in_starting = false;
+  };
+  /// What a restarted supervisor needs to go on.
+  struct Progress {
+    Phase phase = Phase::starting;
+    Instant phase_began;
+    std::optional<Stop> stop;
+    std::optional<Instant> drain_limit;
+  };
+
+  /// `settings` outlives this.
+  explicit ShutdownCoordinator(Settings const& settings)
+      : settings_(settings),
+        drain_budgets_(derive_budgets(settings.shutdown, settings.pod_grace).budgets) {}
+
+  void become_ready(Instant now);
+  void begin_drain(Instant now, std::optional<Duration> timeout);
+  /// Not to be called when is_stopping().
+  void begin_stop(Instant now, Cause cause, StopMode mode, Instant cause_at,
+                  std::optional<Duration> timeout = std::nullopt);
+  /// A fatal event during a graceful stop: the deadline moves closer, the drain ends.
+  void abort_drain(Instant now, Duration within);
+  void resume(Instant now, bool ready);
+  void finish(Instant now);
+  void restore(Instant now, Progress const& progress);
+  void rearm(Instant now);
+
+  Move next(Instant now, Facts const& facts);
+  std::optional<Instant> next_deadline(Facts const& facts) const;
+
+  Phase phase() const { return phase_; }
+  Instant phase_began() const { return phase_began_; }
+  bool is_stopping() const { return stop_.has_value(); }
+  /// Between the first move of a drain and its end.
+  bool is_draining() const;
+  /// New requests are refused from here on.
+  bool refuses() const;
+  /// New requests of endpoints that do not hold the drain are cancelled at once, in this mode.
+  std::optional<CancelMode> cancels_new_ungraceful() const;
+  std::optional<CancelMode> cancels_new() const;
+  std::optional<Stop> const& stop() const { return stop_; }
+  std::optional<Instant> deadline() const;
+  Budgets budgets() const;
+  std::optional<Instant> deregister_limit() const;
+  Progress progress() const { return {phase_, phase_began_, stop_, drain_limit_}; }
+  PhaseRecord const& record(Phase phase) const { return records_[static_cast<std::size_t>(phase)]; }
+  /// Set by the last enter(): what the log says about the phase that ended.
+  std::optional<PhaseEnded> take_ended();
+
+ private:
+  void enter(Instant now, Phase phase, PhaseOutcome outcome_of_last);
+  void skip_to_cleanup(Instant now);
+  void reset_gate();
+  Move next_in_deregistering(Instant now, Facts const& facts);
+  Move next_in_draining(Instant now, Facts const& facts);
+  Move next_after_timeout(Instant now, std::size_t in_flight);
+  Move end_draining(Instant now, PhaseOutcome outcome);
+  bool gate_is_empty(Instant now, Facts const& facts) const;
+  std::optional<Instant> stop_cancel_point() const;
+  Instant draining_from() const;
+
+  Settings const& settings_;
+  Phase phase_ = Phase::starting;
+  Instant phase_began_{};
+  std::optional<Stop> stop_;
+  Budgets stop_budgets_;
+  Budgets const drain_budgets_;  // of a drain without a deadline
+  std::optional<Instant> drain_limit_;
+  // phase 1
+  std::optional<Instant> deregistered_at_;
+  PhaseOutcome deregister_outcome_ = PhaseOutcome::completed;
+  // phase 2
+  bool migrate_asked_ = false;
+  bool migrate_killed_ = false;
+  std::optional<Instant> migrate_kill_at_;
+  bool timeout_asked_ = false;
+  bool timeout_killed_ = false;
+  std::optional<Instant> timeout_kill_at_;
+  std::array<PhaseRecord, 7> records_{};
+  std::optional<PhaseEnded> ended_;
+};
+
+}  // namespace lastcall::lifecycle

@@ -1,0 +1,155 @@
+// What time and the gate decide within a drain or stop; shutdown_coordinator.cpp begins and ends
+// one.
+#include <algorithm>
+
+#include "supervisor/lifecycle/shutdown_coordinator.hpp"
+
+namespace lastcall::lifecycle {
+
+// --- what time and the gate decide ---------------------------------------------------------------
+
+Move ShutdownCoordinator::next(Instant now, Facts const& facts) {
+  switch (phase_) {
+    case Phase::deregistering:
+      return next_in_deregistering(now, facts);
+    case Phase::draining:
+      return next_in_draining(now, facts);
+    case Phase::drained:
+      // Requests that came late still count when a stop joins; without one the drain rests here.
+      return stop_ ? next_in_draining(now, facts) : Move::none;
+    case Phase::starting:
+    case Phase::serving:
+    case Phase::cleaning_up:
+    case Phase::exited:
+      return Move::none;
+  }
+  return Move::none;
+}
+
+Move ShutdownCoordinator::next_in_deregistering(Instant now, Facts const& facts) {
+  auto const cancel_point = stop_cancel_point();
+  bool const pressed = cancel_point && now >= *cancel_point;
+  if (!deregistered_at_) {
+    if (facts.registries_settled) {
+      deregistered_at_ = now;
+      deregister_outcome_ =
+          facts.registries_confirmed ? PhaseOutcome::completed : PhaseOutcome::failed;
+    } else if (now >= *deregister_limit() || pressed) {
+      deregistered_at_ = now;
+      deregister_outcome_ = PhaseOutcome::timed_out;
+    }
+  }
+  if (deregistered_at_ && (now >= draining_from() || pressed)) {
+    enter(now, Phase::draining, deregister_outcome_);
+    return Move::enter_draining;
+  }
+  return Move::none;
+}
+
+Move ShutdownCoordinator::next_in_draining(Instant now, Facts const& facts) {
+  std::size_t const in_flight = facts.graceful + facts.ungraceful;
+  if (timeout_asked_) {
+    return next_after_timeout(now, in_flight);
+  }
+  auto const cancel_point = stop_cancel_point();
+  if (cancel_point && now >= *cancel_point) {
+    timeout_asked_ = true;
+    timeout_kill_at_ = now + budgets().settle;
+    if (stop_) {
+      timeout_kill_at_ = std::min(*timeout_kill_at_, stop_budgets_.kill_cancel_at(stop_->deadline));
+    }
+    return in_flight > 0 ? Move::stop_all : next_after_timeout(now, in_flight);
+  }
+  if (settings_.migrate == MigratePolicy::at_start && !migrate_asked_) {
+    migrate_asked_ = true;
+    migrate_kill_at_ = now + budgets().settle;
+    if (facts.ungraceful > 0) {
+      return Move::stop_ungraceful;
+    }
+  }
+  if (migrate_kill_at_ && now >= *migrate_kill_at_ && !migrate_killed_) {
+    migrate_killed_ = true;
+    if (facts.ungraceful > 0) {
+      return Move::kill_ungraceful;
+    }
+  }
+  if (!gate_is_empty(now, facts)) {
+    return Move::none;
+  }
+  if (facts.ungraceful == 0 || migrate_killed_) {
+    return end_draining(now, PhaseOutcome::completed);
+  }
+  if (!migrate_asked_) {
+    migrate_asked_ = true;
+    migrate_kill_at_ = now + budgets().settle;
+    return Move::stop_ungraceful;
+  }
+  return Move::none;
+}
+
+Move ShutdownCoordinator::next_after_timeout(Instant now, std::size_t in_flight) {
+  if (in_flight > 0 && !timeout_killed_) {
+    if (now < *timeout_kill_at_) {
+      return Move::none;
+    }
+    timeout_killed_ = true;
+    return Move::kill_all;
+  }
+  return end_draining(now, PhaseOutcome::timed_out);
+}
+
+Move ShutdownCoordinator::end_draining(Instant now, PhaseOutcome outcome) {
+  if (stop_) {
+    enter(now, Phase::cleaning_up, outcome);
+    return Move::enter_cleaning_up;
+  }
+  enter(now, Phase::drained, outcome);
+  drain_limit_.reset();
+  reset_gate();
+  return Move::enter_drained;
+}
+
+bool ShutdownCoordinator::gate_is_empty(Instant now, Facts const& facts) const {
+  if (facts.recovering) {
+    return false;
+  }
+  if (facts.in_flight_known) {
+    return facts.graceful == 0;
+  }
+  // Nobody tells what is in flight: time is all there is, and the report says `unknown`.
+  return facts.gauges_idle || phase_ == Phase::drained ||
+         now >= phase_began_ + settings_.shutdown.drain_unknown;
+}
+
+std::optional<Instant> ShutdownCoordinator::next_deadline(Facts const& facts) const {
+  switch (phase_) {
+    case Phase::deregistering:
+      return earlier_of(stop_cancel_point(),
+                        deregistered_at_ ? draining_from() : *deregister_limit());
+    case Phase::drained:
+      if (!stop_) {
+        return std::nullopt;
+      }
+      break;
+    case Phase::draining:
+      break;
+    case Phase::starting:
+    case Phase::serving:
+    case Phase::cleaning_up:
+    case Phase::exited:
+      return std::nullopt;
+  }
+  if (timeout_asked_) {
+    return timeout_kill_at_;
+  }
+  auto at = stop_cancel_point();
+  if (migrate_kill_at_ && !migrate_killed_) {
+    at = earlier_of(at, migrate_kill_at_);
+  }
+  if (!facts.in_flight_known && phase_ == Phase::draining) {
+    at = earlier_of(at, phase_began_ + settings_.shutdown.drain_unknown);
+  }
+  return at;
+}
+
+}  // namespace lastcall::lifecycle
