@@ -1,0 +1,13 @@
+"""What is excused from a lint: {(name of the rule, path): reason}.
+
+It started empty and is a ratchet: an entry that is not needed any more fails its lint.
+"""
+
+# Programs that play an engine or its workers: the time they take is what they are there for.
+_PLAYS_A_PART = {
+    ("sleeps_cxx", "tests/helpers/fork_storm.cpp"): "a worker that forks on, at a pace",
+    ("sleeps_cxx", "tests/helpers/orphan_maker.cpp"): "a worker that outlives its parent",
+    ("sleeps_python", "tests/helpers/engine_sim.py"): "tokens, health checks and cleanup take time",
+}
+
+EXCEPTIONS = {**_PLAYS_A_PART}

@@ -1,0 +1,143 @@
+"""Includes and links follow the arrows of docs/architecture.md.
+
+    lifecycle <- {config, ipc, probes, discovery, ingress} <- runtime <- cli;  shim uses nothing
+"""
+
+import re
+
+import pytest
+from lint_cxx import includes_of
+from lint_tree import CXX, PRODUCT, THIRD_PARTY, check, core_files, files, finding
+
+LOWER = ("supervisor/lifecycle", "supervisor/config")
+ARROWS = {
+    "supervisor/lifecycle": (),
+    "supervisor/config": ("supervisor/lifecycle",),
+    "ipc": ("supervisor/lifecycle",),
+    "probes": LOWER,
+    "discovery": LOWER,
+    "ingress": LOWER,
+    "supervisor/runtime": LOWER + ("ipc", "probes", "discovery", "ingress"),
+    "supervisor/cli": LOWER + ("ipc", "probes", "discovery", "ingress", "supervisor/runtime"),
+    "shim": (),
+}
+
+# The core computes; what could reach the world, a clock or another thread is not in the list.
+PURE_STANDARD = set(
+    "algorithm array bit bitset cassert charconv chrono cmath compare concepts cstddef cstdint "
+    "cstdlib cstring deque functional initializer_list iosfwd iterator limits list map memory "
+    "numeric optional queue ranges set source_location span sstream stack string string_view tuple "
+    "type_traits unordered_map unordered_set utility variant vector".split()
+)
+# PID 1 is small and static: of C++ only what needs no run-time support to speak of.
+SHIM_STANDARD = (PURE_STANDARD - {"sstream"}) | set(
+    "atomic cctype cerrno cinttypes climits csignal cstdarg cstdio ctime exception new "
+    "system_error".split()
+)
+
+
+def folder_of(path):
+    for folder in sorted(ARROWS, key=len, reverse=True):
+        if path.startswith(folder + "/"):
+            return folder
+    return None
+
+
+def arrows(path, text):
+    """A project include names a folder below the file's own; the path is from the root."""
+    own = folder_of(path)
+    found = []
+    for line, kind, name in includes_of(text):
+        target = folder_of(name)
+        if kind == "quote" and target is None:
+            found.append(finding(path, line, f"'{name}' is not a path from the tree's root"))
+        elif target not in (None, own) and target not in ARROWS[own]:
+            found.append(finding(path, line, f"{own} may not include from {target}: '{name}'"))
+    return found
+
+
+def pure_core(path, text):
+    return [
+        finding(path, line, f"<{name}> is not of the pure part of the standard library")
+        for line, kind, name in includes_of(text)
+        if kind == "angle" and name not in PURE_STANDARD
+    ]
+
+
+def shim_includes(path, text):
+    """libc (<...h>, <sys/...>) and the parts of C++ that bring no weight."""
+    return [
+        finding(path, line, f"the shim may not include <{name}>")
+        for line, kind, name in includes_of(text)
+        if kind == "angle"
+        and name not in SHIM_STANDARD
+        and (THIRD_PARTY.match(name) or not name.endswith(".h"))
+    ]
+
+
+def links(path, text):
+    """The same arrows in target_link_libraries, so that a wrong include does not link either."""
+    own = path.rsplit("/", 1)[0]
+    found = []
+    for match in re.finditer(r"target_link_libraries\(([^)]*)\)", text):
+        for name in re.findall(r"\blastcall_(\w+)", match.group(1)):
+            target = next((f for f in ARROWS if f.rsplit("/", 1)[-1] == name), None)
+            if target not in (None, own) and target not in ARROWS[own]:
+                line = text.count("\n", 0, match.start()) + 1
+                found.append(finding(path, line, f"{own} may not link lastcall_{name}"))
+    return found
+
+
+def test_includes_follow_the_arrows():
+    check(arrows, files(*CXX, under=PRODUCT))
+
+
+def test_lifecycle_includes_only_the_pure_standard_library():
+    check(pure_core, core_files())
+
+
+def test_shim_includes_only_libc_and_itself():
+    check(shim_includes, files(*CXX, under=("shim/",)))
+
+
+def test_links_follow_the_arrows():
+    check(links, [p for p in files("CMakeLists.txt", under=PRODUCT) if p[:-15] in ARROWS])
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "text"),
+    [
+        (arrows, "supervisor/lifecycle/a.cpp", '#include "supervisor/config/schema.hpp"'),
+        (arrows, "ipc/a.cpp", '#include "supervisor/config/schema.hpp"'),
+        (arrows, "probes/a.cpp", '#include "ipc/server.hpp"'),
+        (arrows, "discovery/a.cpp", '#include "probes/metrics.hpp"'),
+        (arrows, "supervisor/runtime/a.cpp", '#include "supervisor/cli/run.hpp"'),
+        (arrows, "supervisor/cli/a.cpp", '#include "shim/shim.hpp"'),
+        (arrows, "shim/a.cpp", '#include "ipc/message.hpp"'),
+        (arrows, "shim/a.cpp", '#include <supervisor/lifecycle/instant.hpp>'),
+        (arrows, "ipc/a.cpp", '#include "message.hpp"'),
+        (pure_core, "supervisor/lifecycle/a.hpp", "#include <thread>"),
+        (pure_core, "supervisor/lifecycle/a.hpp", "#include <unistd.h>"),
+        (pure_core, "supervisor/lifecycle/a.hpp", "#include <nlohmann/json.hpp>"),
+        (shim_includes, "shim/a.cpp", "#include <boost/asio.hpp>"),
+        (shim_includes, "shim/a.cpp", "#include <thread>"),
+        (shim_includes, "shim/a.cpp", "#include <httplib.h>"),
+        (links, "ipc/CMakeLists.txt", "target_link_libraries(x PRIVATE lastcall_config)"),
+    ],
+)
+def test_a_wrong_arrow_is_found(rule, path, text):
+    assert len(rule(path, "// a file\n" + text + "\n")) == 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "text"),
+    [
+        (arrows, "supervisor/runtime/a.cpp", '#include "ipc/server.hpp"'),
+        (arrows, "ipc/a.cpp", '// #include "probes/metrics.hpp"'),
+        (pure_core, "supervisor/lifecycle/a.cpp", "#include <vector>"),
+        (shim_includes, "shim/a.cpp", "#include <sys/signalfd.h>"),
+        (links, "ipc/CMakeLists.txt", "target_link_libraries(x PRIVATE lastcall_asio)"),
+    ],
+)
+def test_a_right_arrow_is_let_through(rule, path, text):
+    assert not rule(path, text)

@@ -1,0 +1,73 @@
+"""What no text file of the tree may hold."""
+
+import re
+
+import pytest
+from lint_tree import check, finding, text_files
+
+# Written in pieces so that this file does not hold what it looks for.
+_HOSTS = "|".join(
+    re.escape(".".join(parts))
+    for parts in (
+        ("pypi", "org"),
+        ("pythonhosted", "org"),
+        ("crates", "io"),
+        ("npmjs", "org"),
+        ("deb", "debian", "org"),
+        ("golang", "org"),
+        ("repo", "maven"),
+        ("repo1", "maven"),
+    )
+)
+_PLACES = "|".join(("/wo" + "rk/", "/tmp/" + r"lc\b", "/ro" + "ot/", "/ho" + r"me/\w+/"))
+PATTERNS = [
+    (r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b", "finish it, or open an issue"),
+    (r"[ \t]+$", "trailing whitespace"),
+    (r"\t", "a tab"),
+    (r"\r", "a carriage return"),
+    (_HOSTS, "a package registry's host: the ordinary clients know theirs"),
+    (r"(?<![\w.])(" + _PLACES + ")", "a path of somebody's machine"),
+]
+
+
+def forbidden(path, text):
+    found = [
+        finding(path, number, why)
+        for number, line in enumerate(text.split("\n"), 1)
+        for pattern, why in PATTERNS
+        if re.search(pattern, line)
+    ]
+    if text and (not text.endswith("\n") or text.endswith("\n\n")):
+        found.append(finding(path, text.count("\n"), "does not end with exactly one newline"))
+    return found
+
+
+def test_text_files_hold_nothing_forbidden():
+    check(forbidden, text_files())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "// TO" + "DO later\n",
+        "# FIX" + "ME\n",
+        "word \n",
+        "\tword\n",
+        "word\r\n",
+        "pip install -i https://pypi" + ".org/simple\n",
+        "see https://crates" + ".io/x\n",
+        "cd /wo" + "rk/main\n",
+        "/ho" + "me/someone/file\n",
+        "no newline",
+        "two newlines\n\n",
+    ],
+)
+def test_forbidden_text_is_found(text):
+    assert forbidden("sample.md", text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "plain\n", "mktemp x.XXXXXX\n", "a/work" + "/b and $HOME/x\n", "debian:12-slim\n"]
+)
+def test_ordinary_text_is_let_through(text):
+    assert not forbidden("sample.md", text)
