@@ -79,6 +79,8 @@ struct StopSignalHeld {
 struct EngineStarted {};
 struct EngineExited {
   EngineExit exit;
+  /// The shim had signalled it, on our order or at its own deadline.
+  bool ordered = false;
 };
 
 // --- operators -----------------------------------------------------------------------------------

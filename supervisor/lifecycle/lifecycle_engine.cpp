@@ -128,7 +128,7 @@ void Lifecycle::on(Instant now, EngineStarted const&) {
 }
 
 void Lifecycle::on(Instant now, EngineExited const& exited) {
-  engine_exited(now, exited.exit, false);
+  engine_exited(now, exited.exit, exited.ordered);
 }
 
 void Lifecycle::engine_exited(Instant now, EngineExit const& exit, bool ordered) {

@@ -69,7 +69,9 @@ RequestLedger::Begin RequestLedger::begin(Instant now, RequestBegun const& reque
   Entry& entry = entries_[index];
   entry.peer = request.peer;
   entry.id = request.id;
-  entry.root = request.root == request.id ? std::string() : request.root;
+  std::string_view const root =
+      request.root.empty() && parent != kNone ? root_of(entries_[parent]) : request.root;
+  entry.root = root == request.id ? std::string_view() : root;
   entry.began_at = now;
   entry.slot = slot;
   entry.model = intern_model(request.model);

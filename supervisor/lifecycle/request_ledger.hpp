@@ -185,6 +185,7 @@ class RequestLedger {
                               CancelReason reason);
   void settle_confirm(Instant now, Entry& entry);
   void remove(Instant now, Index index, Outcome outcome);
+  static std::string_view root_of(Entry const& entry);
   std::uint32_t intern_model(std::string_view model);
   RequestView view(Entry const& entry, EndpointTracker const* endpoints) const;
 

@@ -167,11 +167,15 @@ std::uint32_t RequestLedger::intern_model(std::string_view model) {
   return static_cast<std::uint32_t>(models_.size() - 1);
 }
 
+std::string_view RequestLedger::root_of(Entry const& entry) {
+  return entry.root.empty() ? std::string_view(entry.id) : std::string_view(entry.root);
+}
+
 RequestView RequestLedger::view(Entry const& entry, EndpointTracker const* endpoints) const {
   RequestView view;
   view.peer = entry.peer;
   view.id = entry.id;
-  view.root = entry.root.empty() ? std::string_view(entry.id) : std::string_view(entry.root);
+  view.root = root_of(entry);
   view.endpoint =
       endpoints != nullptr ? std::string_view(endpoints->at(entry.slot).name) : std::string_view();
   view.model = models_[entry.model];
