@@ -109,7 +109,7 @@ struct ExitSupervisor {
 
 struct StopBegun {
   std::string_view cause;
-  std::string_view detail;
+  std::string detail;
   StopMode mode = StopMode::graceful;
   Instant deadline;
 };
@@ -141,7 +141,7 @@ struct GracefulEndpoints {
 struct LastEndpointCompleted {};
 struct VerdictChanged {
   Verdict verdict = Verdict::starting;
-  std::string_view reason;
+  std::string reason;
 };
 struct RequestSettled {
   std::string_view endpoint;

@@ -164,7 +164,7 @@ std::optional<Instant> EngineHealth::startup_limit() const {
 }
 
 void EngineHealth::judge(Verdict verdict, std::string reason) {
-  if (!is_final(verdict_)) {
+  if (!is_final(verdict_) && (verdict_ != verdict || reason_ != reason)) {
     verdict_ = verdict;
     reason_ = std::move(reason);
   }

@@ -59,6 +59,7 @@ struct ShimHello {
   bool run = false;
   EngineState engine = EngineState::waiting;
   EngineExit exit;
+  std::optional<Instant> exited_at;
   /// The engine's end was ordered by an earlier life of ours.
   bool ordered = false;
   /// A stop signal that the shim holds.

@@ -124,8 +124,7 @@ bool Lifecycle::apply_cleanup(Instant now) {
     return false;
   }
   settle_sdk_cleanup(now);
-  CleanupSequence::Next const next =
-      cleanup_.next(now, *coordinator_.deadline(), coordinator_.budgets());
+  CleanupSequence::Next const next = cleanup_.next(now, cleanup_limit(), coordinator_.budgets());
   switch (next.order) {
     case CleanupSequence::Order::none:
       return false;

@@ -152,7 +152,10 @@ class Lifecycle {
   void resume_shim(Instant now, bool ordered);
   void judge_unordered_exit(Instant now, CauseKind kind, std::string detail);
   void cancel_late(Instant now, RequestBegun const& request, EndpointSlot slot);
-  void restore(Instant now, std::string const& blob);
+  void restore(Instant now, std::string const& blob, bool stop_follows);
+  void withdraw_earlier_life(Instant now, Phase its_phase);
+  Instant cleanup_limit() const;
+  Report make_report(Instant now) const;
   void lose_peer(Instant now, PeerId peer, bool process_gone);
   void expire_peers(Instant now);
 
@@ -181,6 +184,7 @@ class Lifecycle {
   std::optional<Shim> shim_;
   EngineState engine_ = EngineState::waiting;
   EngineExit engine_exit_;
+  std::optional<Instant> engine_gone_at_;
   bool engine_ordered_ = false;
   bool engine_killed_ = false;
   bool died_with_work_ = false;
@@ -212,6 +216,7 @@ class Lifecycle {
   Duration longest_request_{};
   std::size_t late_ = 0;
   std::optional<RememberedKey> remembered_;
+  std::optional<Report> final_report_;
 };
 
 }  // namespace lastcall::lifecycle

@@ -54,6 +54,7 @@ void Lifecycle::finish(Instant now) {
   drain_ledger();
   coordinator_.finish(now);
   note_phase_change();
+  final_report_ = make_report(now);  // a rearm of this step must not empty it
   act(PublishReport{});
   if (shim_ && !shim_->gone) {
     act(ExitShim{exit_code_now()});
@@ -82,6 +83,7 @@ void Lifecycle::rearm(Instant now) {
   shim_.reset();
   engine_ = EngineState::waiting;
   engine_exit_ = {};
+  engine_gone_at_.reset();
   engine_ordered_ = engine_killed_ = died_with_work_ = false;
   last_source_gone_ = gauges_idle_ = false;
   gauges_zero_since_.reset();

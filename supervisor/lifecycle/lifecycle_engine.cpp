@@ -44,10 +44,11 @@ void Lifecycle::on(Instant now, ShimHello const& hello) {
     health_.engine_started(now);
   }
   if (!same_life) {
-    restore(now, hello.blob);
+    restore(now, hello.blob, hello.stop_at || hello.engine == EngineState::exited);
   }
   if (hello.engine == EngineState::exited) {
     engine_exited(now, hello.exit, hello.ordered);
+    engine_gone_at_ = hello.exited_at ? hello.exited_at : engine_gone_at_;
   }
   if (hello.stop_at && !coordinator_.is_stopping()) {
     stop(now, {CauseKind::signal, "TERM"}, StopMode::graceful, *hello.stop_at);
@@ -112,6 +113,7 @@ void Lifecycle::shim_lost(Instant now) {
   // It was PID 1 of the engine's container: nothing of the engine is left.
   bool const unordered = engine_ == EngineState::running && !engine_ordered_;
   engine_ = EngineState::exited;
+  engine_gone_at_ = now;
   if (unordered || !coordinator_.is_stopping()) {
     judge_unordered_exit(now, CauseKind::shim_lost, "the engine container's shim is gone");
   }
@@ -136,6 +138,7 @@ void Lifecycle::engine_exited(Instant now, EngineExit const& exit, bool ordered)
     return;
   }
   engine_ = EngineState::exited;
+  engine_gone_at_ = now;
   engine_exit_ = exit;
   engine_ordered_ = engine_ordered_ || ordered;
   if (coordinator_.phase() == Phase::exited) {

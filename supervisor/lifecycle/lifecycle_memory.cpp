@@ -1,4 +1,6 @@
 // What survives a supervisor: when it is remembered, how it is restored.
+#include <algorithm>
+
 #include "supervisor/lifecycle/lifecycle.hpp"
 
 namespace lastcall::lifecycle {
@@ -26,7 +28,7 @@ void Lifecycle::remember_if_changed() {
   bool const over = coordinator_.phase() == Phase::exited || !in_progress;
   if (over && record_kept_) {
     record_kept_ = false;
-    act(ForgetStopRecord{});
+    actions_.insert(actions_.begin(), ForgetStopRecord{});  // before an exit of this step
   }
   bool const connected = shim_ && shim_->connected;
   if (!connected && over) {
@@ -43,10 +45,13 @@ void Lifecycle::remember_if_changed() {
   actions_.insert(actions_.begin(), Remember{encode(remembered)});
 }
 
-void Lifecycle::restore(Instant now, std::string const& blob) {
+void Lifecycle::restore(Instant now, std::string const& blob, bool stop_follows) {
   auto const remembered = decode_remembered(blob);
-  if (!remembered || coordinator_.is_stopping() ||
-      remembered->progress.phase <= coordinator_.phase()) {
+  if (!remembered) {
+    return;
+  }
+  if (coordinator_.is_stopping() || remembered->progress.phase <= coordinator_.phase()) {
+    withdraw_earlier_life(now, remembered->progress.phase);
     return;
   }
   bool const past_serving = remembered->progress.phase > Phase::serving;
@@ -70,10 +75,26 @@ void Lifecycle::restore(Instant now, std::string const& blob) {
     begin_cleanup(now, remembered->cleanup_step);
   }
   if (coordinator_.phase() == Phase::serving) {
-    register_everywhere();
-  } else if (past_serving && coordinator_.phase() != Phase::exited && !registered_) {
-    // Our earlier life registered: the same keys are ours to remove, confirmed or not.
-    registered_ = settings_.registries > 0;
+    if (stop_follows) {
+      registered_ = !registries_.empty();  // the keys are there; a dying instance is not offered
+    } else {
+      register_everywhere();
+    }
+  } else {
+    withdraw_earlier_life(now, remembered->progress.phase);
+  }
+}
+
+/// Our earlier life registered: the same keys are ours to remove, confirmed or not.
+void Lifecycle::withdraw_earlier_life(Instant now, Phase its_phase) {
+  bool const leaving =
+      coordinator_.phase() > Phase::serving && coordinator_.phase() != Phase::exited;
+  bool const asked =
+      registered_ || std::any_of(registries_.begin(), registries_.end(), [](auto const& record) {
+        return record.state != RegistryRecord::State::absent;
+      });
+  if (its_phase >= Phase::serving && leaving && !asked) {
+    registered_ = !registries_.empty();
     deregister_everywhere(now);
   }
 }

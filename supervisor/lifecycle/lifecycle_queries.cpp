@@ -24,7 +24,7 @@ std::optional<Instant> Lifecycle::next_deadline() const {
   }
   at = earlier_of(at, coordinator_.next_deadline(facts()));
   if (coordinator_.phase() == Phase::cleaning_up) {
-    at = earlier_of(at, cleanup_.next_deadline(*coordinator_.deadline(), coordinator_.budgets()));
+    at = earlier_of(at, cleanup_.next_deadline(cleanup_limit(), coordinator_.budgets()));
   }
   return at;
 }
@@ -106,6 +106,10 @@ Snapshot Lifecycle::snapshot() const {
 }
 
 Report Lifecycle::report(Instant now) const {
+  return final_report_ ? *final_report_ : make_report(now);
+}
+
+Report Lifecycle::make_report(Instant now) const {
   Report r;
   if (auto const& stop = coordinator_.stop()) {
     r.cause = name(stop->cause.kind);
@@ -131,6 +135,12 @@ Report Lifecycle::report(Instant now) const {
   r.engine_ordered = engine_ordered_;
   r.ignored_signals = ignored_signals_;
   return r;
+}
+
+/// Once the engine is gone the shim waits a fixed time for our exit: the list must end before it.
+Instant Lifecycle::cleanup_limit() const {
+  Instant const deadline = *coordinator_.deadline();
+  return engine_gone_at_ ? std::min(deadline, *engine_gone_at_ + kAfterEngine) : deadline;
 }
 
 int Lifecycle::exit_code_now() const {

@@ -9,6 +9,7 @@ namespace lastcall::lifecycle {
 // --- events --------------------------------------------------------------------------------------
 
 void Lifecycle::on(Instant now, SupervisorStarted const&) {
+  coordinator_.started(now);
   recovery_until_ = now + kRecoveryWindow;
 }
 
@@ -18,7 +19,7 @@ void Lifecycle::on(Instant now, StopRecordRead const& record) {
   }
   recovered_ = true;
   record_kept_ = true;
-  restore(now, record.blob);
+  restore(now, record.blob, false);
 }
 
 void Lifecycle::on(Instant now, OwnSignal const& signal) {
@@ -124,6 +125,7 @@ void Lifecycle::stop(Instant now, Cause cause, StopMode mode, Instant cause_at,
   own_restart_at_.reset();
   leave_by_.reset();
   recovered_ = true;
+  final_report_.reset();
   bool const joins = coordinator_.is_draining();
   if (!joins) {
     outcomes_ = {};

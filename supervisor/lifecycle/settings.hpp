@@ -57,6 +57,8 @@ struct Settings {
 inline constexpr Duration kRecoveryWindow{2'000};
 /// Without a pidfd a shim is lost when its boot is not back within this time.
 inline constexpr Duration kShimReturn{1'000};
+/// The shim ends everything 5 s after the engine's exit; what we still do then takes less.
+inline constexpr Duration kAfterEngine{4'500};
 /// A signal that only a side-by-side supervisor saw becomes its own restart after this time.
 inline constexpr Duration kOwnRestartDelay{2'000};
 

@@ -105,6 +105,8 @@ class ShutdownCoordinator {
       : settings_(settings),
         drain_budgets_(derive_budgets(settings.shutdown, settings.pod_grace).budgets) {}
 
+  /// The first instant of this life.
+  void started(Instant now) { phase_began_ = now; }
   void become_ready(Instant now);
   void begin_drain(Instant now, std::optional<Duration> timeout);
   /// Not to be called when is_stopping().

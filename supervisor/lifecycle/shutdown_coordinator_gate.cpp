@@ -146,7 +146,7 @@ std::optional<Instant> ShutdownCoordinator::next_deadline(Facts const& facts) co
   if (migrate_kill_at_ && !migrate_killed_) {
     at = earlier_of(at, migrate_kill_at_);
   }
-  if (!facts.in_flight_known && phase_ == Phase::draining) {
+  if (!facts.in_flight_known && !facts.recovering && phase_ == Phase::draining) {
     at = earlier_of(at, phase_began_ + settings_.shutdown.drain_unknown);
   }
   return at;
