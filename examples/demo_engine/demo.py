@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+"""Shows a clean stop: streams run, lastcall is told to stop, nothing is lost silently.
+
+    python3 demo.py PATH_TO_LASTCALL
+
+Starts `lastcall run` with the demo engine, opens streams (some too long to finish), sends SIGTERM
+in their middle, and prints what happened. Exits 0 only if every stream either completed or was
+visibly handed off, and `lastcall run` exited 0.
+
+It uses its own ports and directory, so several can run at once.
+"""
+
+import argparse
+import http.client
+import json
+import os
+import queue
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+HANDED_OFF = "migrated"
+
+# path, tokens: at 20 a second the small ones end within the drain, the others cannot.
+STREAMS = [
+    ("/v1/chat/completions", 60),
+    ("/v1/chat/completions", 80),
+    ("/v1/chat/completions", 100_000),
+    ("/v1/completions", 60),
+    ("/v1/completions", 100_000),
+    ("/v1/completions", 100_000),
+]
+
+
+class Timeline:
+    """Prints what happens, when it happens, in seconds from the signal."""
+
+    def __init__(self):
+        self._zero = time.monotonic()
+        self._lock = threading.Lock()
+
+    def zero(self):
+        self._zero = time.monotonic()
+
+    def say(self, who, what):
+        with self._lock:
+            print(f"{time.monotonic() - self._zero:+8.2f} s  {who:<9} {what}", flush=True)
+
+
+# --- what a stream and a log line mean
+
+
+class StreamReader:
+    """Reads server-sent events; knows how the stream ended."""
+
+    def __init__(self):
+        self.tokens = 0
+        self.done = False
+        self.error = None  # the object of the error event
+        self._event = "message"
+        self._rest = b""
+
+    def feed(self, data):
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self._line(line.decode("utf-8", "replace").rstrip("\r"))
+
+    def _line(self, text):
+        if text.startswith("event:"):
+            self._event = text[6:].strip()
+        elif text.startswith("data:"):
+            self._data(text[5:].strip())
+        elif not text:
+            self._event = "message"
+
+    def _data(self, data):
+        if data == "[DONE]":
+            self.done = True
+        elif self._event == "error":
+            self.error = json.loads(data).get("error", {})
+        else:
+            choices = json.loads(data).get("choices") or [{}]
+            self.tokens += choices[0].get("finish_reason") is None
+
+    def verdict(self, cut):
+        """(is it fine, in words). `cut`: the connection ended without the final chunk."""
+        if self.error is not None:
+            kind = self.error.get("type")
+            if HANDED_OFF in (kind, self.error.get("code")) and cut and not self.done:
+                return True, f"handed off after {self.tokens} tokens ({HANDED_OFF}, retryable)"
+            return False, f"ended with the error {kind!r} after {self.tokens} tokens"
+        if self.done and not cut:
+            return True, f"completed, {self.tokens} tokens"
+        return False, f"cut off after {self.tokens} tokens without a word"
+
+
+def parse_log(line):
+    """A log line as a dict; text that is no JSON becomes its message."""
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        entry = None
+    return entry if isinstance(entry, dict) else {"message": line.rstrip("\n")}
+
+
+def message_of(entry):
+    return str(entry.get("message") or entry.get("msg") or entry.get("event") or "")
+
+
+def report_of(entry):
+    """The drain report that this line carries, or None: the object that has cause and exit code."""
+    for candidate in (entry, *entry.values()):
+        if isinstance(candidate, str) and candidate.startswith("{"):
+            candidate = parse_log(candidate)
+        if isinstance(candidate, dict) and {"cause", "exit_code"} <= candidate.keys():
+            return candidate
+    return None
+
+
+def describe_log(entry):
+    """One line for people, or None when this entry is not about the stop."""
+    level = str(entry.get("level", "info")).lower()
+    message = message_of(entry)
+    about_stop = "phase" in entry or any(
+        words in message
+        for words in ("Active graceful endpoints", "Last endpoint completed", "shutdown complete",
+                      "demo-engine:")
+    )  # fmt: skip
+    if not about_stop and level not in ("warn", "warning", "error", "critical"):
+        return None
+    known = ("phase", "outcome", "elapsed_ms", "left_ms", "in_flight")
+    facts = [f"{key}={entry[key]}" for key in known if key in entry]
+    return " ".join([message, *facts])
+
+
+# --- the demonstration
+
+
+def run_stream(number, port, path, tokens, timeline, started, results):
+    name, reader, cut = f"stream {number}", StreamReader(), False
+    timeline.say(name, f"POST {path}, {tokens} tokens")
+    try:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+        body = json.dumps({"model": "demo", "stream": True, "max_tokens": tokens})
+        connection.request("POST", path, body, {"X-Request-Id": f"demo-{number}"})
+        answer = connection.getresponse()
+        while data := answer.read1(65536):
+            reader.feed(data)
+            if reader.tokens:
+                started[number].set()
+    except (OSError, http.client.HTTPException):
+        cut = True  # among others IncompleteRead: no final chunk
+    started[number].set()
+    is_fine, words = reader.verdict(cut)
+    timeline.say(name, words if is_fine else f"LOST: {words}")
+    results[number] = is_fine
+
+
+def read_log(stream, timeline, entries):
+    for line in stream:
+        entry = parse_log(line)
+        entries.put(entry)
+        words = describe_log(entry)
+        if words and report_of(entry) is None:
+            timeline.say("lastcall", words)
+
+
+def wait_ready(process, port, timeout=30):
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=1)
+            connection.request("GET", "/readyz")
+            if connection.getresponse().status == 200:
+                return True
+        except OSError:
+            pass
+        time.sleep(0.05)
+    return False
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def private_config(directory, engine_port, probe_port):
+    """The example's config with its own ports and directory."""
+    text = (HERE / "lastcall.yaml").read_text()
+    for old, new in (("/tmp/lastcall-demo", str(directory)), (":8000", f":{engine_port}"),
+                     (":7090", f":{probe_port}")):  # fmt: skip
+        text = text.replace(old, new)
+    path = directory / "lastcall.yaml"
+    path.write_text(text)
+    for each in ("registry", "admin"):
+        (directory / each).mkdir()
+    return path
+
+
+def demonstrate(lastcall, directory, rate):
+    engine_port, probe_port = free_port(), free_port()
+    config = private_config(directory, engine_port, probe_port)
+    timeline, entries, results = Timeline(), queue.Queue(), {}
+    process = subprocess.Popen(
+        [lastcall, "run", "--config", config, "--", sys.executable, HERE / "demo_engine.py",
+         "--port", str(engine_port), "--rate", str(rate)],
+        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    log = threading.Thread(target=read_log, args=(process.stderr, timeline, entries), daemon=True)
+    log.start()
+    try:
+        if not wait_ready(process, probe_port):
+            print(f"not ready: exit code {process.poll()}", file=sys.stderr)
+            return 1
+        timeline.say("demo", f"ready; the registry holds {os.listdir(directory / 'registry')}")
+        started = {number: threading.Event() for number in range(1, len(STREAMS) + 1)}
+        threads = [
+            threading.Thread(
+                target=run_stream,
+                args=(number, engine_port, path, tokens, timeline, started, results),
+            )
+            for number, (path, tokens) in enumerate(STREAMS, 1)
+        ]
+        for thread in threads:
+            thread.start()
+        for each in started.values():
+            each.wait(30)
+        time.sleep(10 / rate)  # into the middle: some ten tokens of each
+        timeline.zero()
+        timeline.say("demo", "SIGTERM to lastcall")
+        process.send_signal(signal.SIGTERM)
+        for thread in threads:
+            thread.join(120)
+        code = process.wait(60)
+        timeline.say("demo", f"lastcall exited with {code}")
+        log.join(5)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    return conclude(code, list(entries.queue), results, directory)
+
+
+def conclude(code, entries, results, directory):
+    reports = [report for report in map(report_of, entries) if report is not None]
+    if reports:
+        print("\ndrain report:\n" + json.dumps(reports[-1], indent=2))
+    lost = [number for number in range(1, len(STREAMS) + 1) if not results.get(number)]
+    left = os.listdir(directory / "registry")
+    problems = [f"streams lost: {lost}"] * bool(lost)
+    problems += [f"exit code {code}"] * (code != 0)
+    problems += ["no drain report in the log"] * (not reports)
+    problems += [f"still registered: {left}"] * bool(left)
+    if problems:
+        print("\nNOT clean: " + "; ".join(problems))
+        return 1
+    print(f"\nclean: {len(STREAMS)} streams, each completed or handed off, exit code 0")
+    return 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description="a clean stop, shown")
+    parser.add_argument("lastcall", help="path of the lastcall binary")
+    parser.add_argument("--rate", type=float, default=20.0, help="tokens a second")
+    options = parser.parse_args()
+    # Short on purpose: a Unix socket's path has at most 107 bytes.
+    directory = Path(tempfile.mkdtemp(prefix="lastcall-demo-", dir="/tmp"))
+    try:
+        return demonstrate(options.lastcall, directory, options.rate)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

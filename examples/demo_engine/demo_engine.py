@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""A small OpenAI-compatible server that takes part in its own clean stop.
+
+    python3 demo_engine.py [--port 8000] [--tokens 50] [--rate 20]
+
+The whole use of lastcall is in the six places marked (1) to (6). Everything else is what any
+streaming server has. Without lastcall around it (LASTCALL_SOCKET unset) it runs just the same.
+"""
+
+import argparse
+import asyncio
+import json
+import signal
+import sys
+from pathlib import Path
+
+# Not needed once the SDK is installed.
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "sdk" / "python"))
+
+import lastcall  # noqa: E402
+
+# (1) One client a process. It connects in the background, for ever, and never blocks the engine.
+client = lastcall.connect("demo-engine")
+
+# (2) What a drain should do with running requests: wait for chats to end, hand completions off to
+#     another replica at the end of the drain.
+client.register_endpoint("chat_completions", graceful_shutdown=True)
+client.register_endpoint("completions", graceful_shutdown=False)
+
+ENDPOINTS = {"/v1/chat/completions": "chat_completions", "/v1/completions": "completions"}
+
+
+# (3) Asked while it serves, if the config has an `ipc` check; an exception would mean "dead".
+@client.on_health
+def health():
+    return "healthy"
+
+
+# (4) Called when nothing is in flight any more: free what outlives the process.
+@client.on_cleanup
+def cleanup(seconds_left):
+    print(f"demo-engine: cleaning up, {seconds_left:.1f} s left", file=sys.stderr)
+
+
+async def generate(tokens, rate, context):
+    """The model: one word per token time. A stop ends the wait at once, not at the next token."""
+    for number in range(tokens):
+        try:
+            await asyncio.wait_for(context.stopped(), 1 / rate)
+            return
+        except asyncio.TimeoutError:
+            yield f"word{number} "
+
+
+async def complete(options, path, headers, body, reader, writer):
+    """One streamed answer."""
+    given = headers.get("x-request-id")
+    request_id = given if given and client.find(given) is None else None
+    # (5) In flight from here until the block ends, which is after the last byte was written.
+    async with client.request(request_id, endpoint=ENDPOINTS[path]) as context:
+        hang_up = asyncio.ensure_future(watch_client(reader, context))
+        tokens = int(body.get("max_tokens", options.tokens))
+        events_sent = bytes_sent = 0
+        try:
+            start_stream(writer, context.id())
+            async for text in generate(tokens, options.rate, context):
+                event = chunk(path, context.id(), text)
+                await send(writer, event)
+                context.progress()
+                events_sent, bytes_sent = events_sent + 1, bytes_sent + len(event)
+            if not context.is_stopped():
+                await send(writer, chunk(path, context.id(), "", finish="length"))
+                await send(writer, b"data: [DONE]\n\n")
+                writer.write(b"0\r\n\r\n")
+            # (6) Cut short: never let it look finished. No [DONE], no final chunk.
+            elif context.reason != "client_disconnect":
+                kind = lastcall.Cancelled(context.id(), context.cause).kind
+                await send(writer, lastcall.sse_error(
+                    kind, context.id(), events_sent=events_sent, bytes_sent=bytes_sent))
+            await writer.drain()
+        except ConnectionError:
+            context.kill(reason="client_disconnect")
+        finally:
+            hang_up.cancel()
+
+
+async def watch_client(reader, context):
+    """A client that goes away stops its request: nobody would read the rest."""
+    await reader.read(1)  # returns when the connection ends; pipelining is not for this demo
+    context.kill(reason="client_disconnect")
+
+
+# --- from here on: plain HTTP
+
+
+def chunk(path, request_id, text, finish=None):
+    if path == "/v1/completions":
+        kind, content = "text_completion", {"text": text}
+    else:
+        kind, content = "chat.completion.chunk", {"delta": {"content": text}}
+    choice = {"index": 0, **content, "finish_reason": finish}
+    body = {"id": request_id, "object": kind, "model": "demo", "choices": [choice]}
+    return b"data: " + json.dumps(body).encode() + b"\n\n"
+
+
+def start_stream(writer, request_id):
+    writer.write(
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n"
+        b"Transfer-Encoding: chunked\r\nX-Request-Id: %b\r\n\r\n" % request_id.encode()
+    )
+
+
+async def send(writer, data):
+    writer.write(b"%x\r\n%b\r\n" % (len(data), data))
+    await writer.drain()
+
+
+def answer(writer, status, body):
+    text = json.dumps(body).encode()
+    writer.write(
+        b"HTTP/1.1 %b\r\nContent-Type: application/json\r\nConnection: close\r\n"
+        b"Content-Length: %d\r\n\r\n%b" % (status, len(text), text)
+    )
+
+
+async def read_request(reader):
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    first, *lines = head.split("\r\n")[:-2]
+    method, path, _ = first.split(" ")
+    headers = {name.strip().lower(): value.strip()
+               for name, value in (line.split(":", 1) for line in lines)}
+    return method, path, headers, await reader.readexactly(int(headers.get("content-length", 0)))
+
+
+async def handle(options, reader, writer):
+    """One request a connection."""
+    try:
+        method, path, headers, text = await read_request(reader)
+        if (method, path) == ("GET", "/health"):
+            answer(writer, b"200 OK", {"status": "ok"})
+        elif method == "POST" and path in ENDPOINTS:
+            await complete(options, path, headers, json.loads(text or b"{}"), reader, writer)
+        else:
+            answer(writer, b"404 Not Found", {"error": {"message": f"no {method} {path}"}})
+    except ValueError as error:
+        answer(writer, b"400 Bad Request", {"error": {"message": str(error)}})
+    except (ConnectionError, asyncio.IncompleteReadError):
+        pass
+    finally:
+        writer.close()
+
+
+async def main(options):
+    running = set()
+
+    async def track(reader, writer):
+        running.add(asyncio.current_task())
+        try:
+            await handle(options, reader, writer)
+        finally:
+            running.discard(asyncio.current_task())
+
+    server = await asyncio.start_server(track, options.host, options.port, backlog=1024)
+    port = server.sockets[0].getsockname()[1]
+    print(f"demo-engine: listening on {options.host}:{port}", file=sys.stderr, flush=True)
+
+    # With lastcall around it this comes last, when the drain is over; alone it is the drain.
+    asked_to_stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, asked_to_stop.set)
+    await asked_to_stop.wait()
+    server.close()
+    if running:
+        await asyncio.wait(running)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="a small OpenAI-compatible server")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--tokens", type=int, default=50, help="per answer, without max_tokens")
+    parser.add_argument("--rate", type=float, default=20.0, help="tokens a second")
+    asyncio.run(main(parser.parse_args()))

@@ -1,0 +1,149 @@
+"""Callbacks of the user's program, kept away from the connection's thread.
+
+Rules
+  1. Each kind of callback (health, cleanup, ...) has a lane: its calls run one after the other, in
+     order, on a daemon thread of its own. A health check that hangs delays neither a cancel nor
+     the cleanup.
+  2. A coroutine function runs on the event loop that was running when it was registered.
+  3. A callback that fails is logged and never stops the lane.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import queue
+import threading
+import traceback
+from typing import Any, Awaitable, Callable, Optional, Union
+
+from . import wire
+
+_log = logging.getLogger("lastcall")
+
+Job = Callable[[], None]
+
+# None or True: healthy. False: dead. A word of wire.HEALTH, alone or with a detail.
+HealthAnswer = Union[None, bool, str, tuple[str, str]]
+HealthCheck = Callable[[], Union[HealthAnswer, Awaitable[HealthAnswer]]]
+
+
+class Lane:
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        self._thread: Optional[threading.Thread] = None
+        self._callbacks: list[Callable[..., Any]] = []
+
+    @property
+    def callbacks(self) -> list[Callable[..., Any]]:
+        return list(self._callbacks)
+
+    def add(self, callback: Callable[..., Any]) -> None:
+        if inspect.iscoroutinefunction(callback):
+            callback = _on_its_loop(callback)
+        self._callbacks.append(callback)
+
+    def post(self, job: Job) -> None:
+        """Called from one thread only, the link's."""
+        if self._thread is None:
+            self._thread = threading.Thread(
+                target=self._run, name=f"lastcall-{self._name}", daemon=True
+            )
+            self._thread.start()
+        self._jobs.put(job)
+
+    def call_all(self, *arguments: object) -> None:
+        for callback in self.callbacks:
+            try:
+                callback(*arguments)
+            except Exception:
+                _log.exception("the %s callback %r failed", self._name, callback)
+
+    def _run(self) -> None:
+        while True:
+            job = self._jobs.get()
+            try:
+                job()
+            except Exception:
+                _log.exception("a %s callback failed", self._name)
+
+
+class Callbacks:
+    def __init__(self) -> None:
+        self.health = Lane("health")
+        self.cleanup = Lane("cleanup")
+        self.deregister = Lane("deregister")
+        self.phase = Lane("phase")
+
+
+class Hooks:
+    """The client's `on_*` methods. Each works as a decorator; several may be registered."""
+
+    def __init__(self) -> None:
+        self._callbacks = Callbacks()
+
+    def on_health(self, callback: HealthCheck) -> HealthCheck:
+        """Answers the supervisor's `ipc` health check.
+
+        None or True: healthy; False or an exception: dead; or "healthy", "busy", "dead", alone or
+        in a tuple with a detail. The worst of several counts. A callback that hangs answers
+        nothing, which the supervisor takes for slowness.
+        """
+        self._callbacks.health.add(callback)
+        return callback
+
+    def on_cleanup(self, callback: Callable[[float], Any]) -> Callable[[float], Any]:
+        """Called once everything in flight has ended, with the seconds left."""
+        self._callbacks.cleanup.add(callback)
+        return callback
+
+    def on_deregister(self, callback: Callable[[], Any]) -> Callable[[], Any]:
+        """Called when routers must stop sending requests here; returning confirms it."""
+        self._callbacks.deregister.add(callback)
+        return callback
+
+    def on_phase(self, callback: Callable[[str], Any]) -> Callable[[str], Any]:
+        """Called with each new phase, in order."""
+        self._callbacks.phase.add(callback)
+        return callback
+
+
+def _on_its_loop(callback: Callable[..., Any]) -> Callable[..., Any]:
+    try:
+        loop: Optional[asyncio.AbstractEventLoop] = asyncio.get_running_loop()
+    except RuntimeError:
+        loop = None
+
+    def call(*arguments: object) -> Any:
+        if loop is None or loop.is_closed():
+            return asyncio.run(callback(*arguments))
+        return asyncio.run_coroutine_threadsafe(callback(*arguments), loop).result()
+
+    return call
+
+
+def ask_health(callbacks: list[Callable[[], HealthAnswer]]) -> tuple[str, str]:
+    """The worst answer of all; an exception is the answer dead with its traceback."""
+    worst = ("healthy", "" if callbacks else "no health callback; the process answers")
+    for callback in callbacks:
+        try:
+            answer = _read_health(callback())
+        except Exception:
+            return "dead", traceback.format_exc()
+        if answer[0] == "dead":
+            return answer
+        if answer[0] == "busy":
+            worst = answer
+    return worst
+
+
+def _read_health(answer: HealthAnswer) -> tuple[str, str]:
+    if answer is None or answer is True:
+        return "healthy", ""
+    if answer is False:
+        return "dead", ""
+    status, detail = (answer, "") if isinstance(answer, str) else answer
+    wire.check_word(status, wire.HEALTH, "health status")
+    return status, str(detail)

@@ -1,0 +1,263 @@
+"""Client: what an engine uses of lastcall.
+
+Rules
+  1. Without a socket (LASTCALL_SOCKET unset) everything works and nothing is sent.
+  2. With one, the engine never waits for the supervisor and never fails because of it, except
+     where it asked to be admitted; and even then it starts after 1 s without a supervisor.
+  3. A forked child is detached: its copy of the client sends nothing until it connects anew.
+
+Threads: every method may be called from any thread and from asyncio code; those that block say so.
+Callbacks run on threads of the client's own (see callbacks.py).
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import time
+import traceback
+from types import TracebackType
+from typing import Callable, Optional, Union
+
+from . import session, uncaught, wire
+from .callbacks import Hooks
+from .context import Context
+from .handlers import Handler, wrap_handler
+from .scope import RequestScope
+from .version import __version__
+
+
+class Client(Hooks):
+    """One connection to the supervisor. Most programs want `lastcall.connect()`.
+
+    name            shown to operators; the program's name unless given
+    socket          instead of $LASTCALL_SOCKET
+    critical        the engine is dead when this process is: its end while serving is fatal
+    report_uncaught "main": an uncaught exception that ends the process is reported as fatal;
+                    "all": one that ends any thread; "off". Critical processes default to "all",
+                    others to "main"
+    """
+
+    def __init__(
+        self,
+        name: Optional[str] = None,
+        *,
+        socket: Optional[str] = None,
+        critical: bool = False,
+        report_uncaught: Optional[uncaught.Choice] = None,
+    ) -> None:
+        path = os.environ.get("LASTCALL_SOCKET") if socket is None else socket
+        self.name = name or os.path.basename(sys.argv[0]) or "python"
+        super().__init__()
+        hello = {
+            "version": wire.VERSION,
+            "role": "engine",
+            "name": wire.clip_name(self.name),
+            "sdk": f"python/{__version__}",
+            "critical": critical,
+        }
+        self._session = session.Session(path or None, hello, self._callbacks)
+        self._report = self.report_fatal
+        if self.enabled:
+            uncaught.install(self._report, report_uncaught or ("all" if critical else "main"))
+
+    # --- the supervisor
+
+    @property
+    def enabled(self) -> bool:
+        """There is a socket to talk to; False makes everything a no-op."""
+        return self._session.enabled
+
+    @property
+    def connected(self) -> bool:
+        """A supervisor is there and has welcomed this client."""
+        return self._session.welcome is not None
+
+    @property
+    def phase(self) -> Optional[str]:
+        """The last phase that a supervisor told; None before the first."""
+        return self._session.phase
+
+    @property
+    def draining(self) -> bool:
+        """New work will be refused or is likely to be cut."""
+        return self.phase in ("draining", "drained", "cleaning_up", "exited")
+
+    def time_left(self) -> Optional[float]:
+        """Seconds until the stop under way has to be over; None without one."""
+        deadline = self._session.deadline_at_ms
+        return None if deadline is None else max(0.0, deadline / 1000 - time.monotonic())
+
+    def close(self, timeout: float = 0.5) -> None:
+        """Sends what is queued and disconnects for good. Blocks, at most for about `timeout`."""
+        uncaught.remove(self._report)
+        self._session.close(timeout)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    # --- endpoints
+
+    def register_endpoint(self, name: str, graceful_shutdown: bool = True) -> None:
+        """graceful_shutdown: a drain waits for its requests; otherwise they are handed off."""
+        self._session.set_endpoint(wire.check_id(name, "endpoint"), graceful_shutdown)
+
+    def unregister_endpoint(self, name: str) -> None:
+        self._session.drop_endpoint(name)
+
+    def endpoint(
+        self,
+        name: str,
+        *,
+        graceful_shutdown: bool = True,
+        model: Optional[str] = None,
+        admit: bool = False,
+    ) -> Callable[[Handler], Handler]:
+        """Registers the endpoint and makes each call of the decorated handler a request of it.
+
+        The handler is an async generator or a coroutine function, and is handed `context` when its
+        signature has it. Callers may add `request_id=` and `parent=`. A call whose request was
+        cancelled raises `Cancelled`, so that a cut stream cannot be taken for a finished one.
+        """
+        self.register_endpoint(name, graceful_shutdown)
+
+        async def begin(id: Optional[str], parent: Optional[Context]) -> Context:
+            return await self.begin_async(
+                id, endpoint=name, model=model, parent=parent, admit=admit
+            )
+
+        return lambda handler: wrap_handler(handler, begin)
+
+    # --- requests
+
+    def begin(
+        self,
+        id: Optional[str] = None,
+        *,
+        endpoint: Optional[str] = None,
+        model: Optional[str] = None,
+        root: Optional[str] = None,
+        parent: Union[Context, str, None] = None,
+        admit: bool = False,
+    ) -> Context:
+        """A request has begun. Ends with `end()`, or with the `with` block that it heads.
+
+        root is the user's request id when this is one of its sub-requests; a `parent` that is a
+        Context passes its root on, and its cancels too. With `admit` it waits for the supervisor
+        to let it run (blocking: in asyncio use `begin_async` or `request`) and raises `Rejected`
+        when refused, `Cancelled` when cancelled while it waited.
+        """
+        return self.request(
+            id, endpoint=endpoint, model=model, root=root, parent=parent, admit=admit
+        ).__enter__()
+
+    async def begin_async(
+        self,
+        id: Optional[str] = None,
+        *,
+        endpoint: Optional[str] = None,
+        model: Optional[str] = None,
+        root: Optional[str] = None,
+        parent: Union[Context, str, None] = None,
+        admit: bool = False,
+    ) -> Context:
+        """As `begin`, but the wait does not block the loop."""
+        return await self.request(
+            id, endpoint=endpoint, model=model, root=root, parent=parent, admit=admit
+        ).__aenter__()
+
+    def request(
+        self,
+        id: Optional[str] = None,
+        *,
+        endpoint: Optional[str] = None,
+        model: Optional[str] = None,
+        root: Optional[str] = None,
+        parent: Union[Context, str, None] = None,
+        admit: bool = False,
+    ) -> RequestScope:
+        """`with` or `async with` this: the request begins with the block and ends with it."""
+        return RequestScope(self._session.ledger, id, endpoint, model, root, parent, admit)
+
+    def find(self, id: str) -> Optional[Context]:
+        """The live request of that id."""
+        return self._session.ledger.find(id)
+
+    def live(self) -> list[Context]:
+        return self._session.ledger.live()
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._session.ledger)
+
+    def end(self, request: Union[Context, str], outcome: Optional[str] = None) -> bool:
+        """As `Context.end`, by id too. False when it is not live."""
+        context = request if isinstance(request, Context) else self.find(request)
+        return context is not None and context.end(outcome)
+
+    def progress(self, id: str) -> None:
+        """The request moved. Cheap; the supervisor hears of it twice a second at most."""
+        self._session.ledger.progress(id)
+
+    def cancel(
+        self,
+        id: Optional[str] = None,
+        *,
+        root: Optional[str] = None,
+        reason: str = "control",
+        kill: bool = False,
+    ) -> int:
+        """Cancels own live requests by id or by root; returns for how many it was news."""
+        if (id is None) == (root is None):
+            raise ValueError("cannot cancel: expected an id or a root")
+        hit = [each for each in self.live() if each.id() == id or each.root == root]
+        return sum(each.kill(reason) if kill else each.stop(reason) for each in hit)
+
+    # --- the engine's state
+
+    def report_load(
+        self,
+        *,
+        dp_rank: int = 0,
+        active_decode_blocks: Optional[int] = None,
+        kv_total_blocks: Optional[int] = None,
+        active_prefill_tokens: Optional[int] = None,
+    ) -> None:
+        """For busy detection; a report is good for some seconds only, so repeat it."""
+        self._session.report_load(
+            dp_rank=dp_rank,
+            active_decode_blocks=active_decode_blocks,
+            kv_total_blocks=kv_total_blocks,
+            active_prefill_tokens=active_prefill_tokens,
+        )
+
+    def report_fatal(
+        self, reason: str, detail: Optional[str] = None, *, timeout: float = 1.0
+    ) -> bool:
+        """The engine is dead: the supervisor starts a fatal stop. The first report counts.
+
+        `detail` is the traceback of the exception being handled unless given. Blocks until a
+        supervisor has acknowledged, at most for `timeout` seconds; says whether one has. The
+        report stays due if not.
+        """
+        if detail is None:
+            detail = traceback.format_exc() if sys.exc_info()[0] is not None else ""
+        acknowledged = self._session.report_fatal(wire.clip_name(reason), detail)
+        if acknowledged is None:
+            return False
+        try:
+            return acknowledged.result(timeout)
+        except Exception:
+            return False
+
+
+atexit.register(session.close_all, 0.5)

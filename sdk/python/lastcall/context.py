@@ -1,0 +1,300 @@
+"""Context: the cancellation state of one request, and its tree of sub-requests.
+
+Rules
+  1. State only rises: live < stopped < killed. A stopped context never becomes live, a killed one
+     never merely stopped; `is_stopped()` is true after a kill.
+  2. Each call that cancels says whether it was the first to bring about that state.
+  3. A cancel reaches children before their parent, in link order; a child that is linked late gets
+     its parent's state at once. So a child is never below its parent.
+  4. Cycles are refused; walks are loops, so depth costs no stack.
+  5. A finished context leaves the tree as soon as no unfinished child hangs below it.
+
+Threads: every method may be called from any thread, also from a signal handler. Callbacks run on
+the thread that cancels, which for a cancel from the supervisor is the client's own: they must not
+block. One lock guards all trees; reading a state takes none.
+
+The semantics are those of Dynamo's AsyncEngineContext, made strict.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+import weakref
+from types import TracebackType
+from typing import AbstractSet, Callable, Optional
+
+from . import tree, wire
+from .errors import HANDED_OFF, Cancelled
+from .owner import NOBODY, Owner
+from .tree import KILLED, LIVE, STOPPED
+
+_log = logging.getLogger("lastcall")
+Callback = Callable[["Context"], object]
+_Kind = Optional[type[BaseException]]
+_Error = Optional[BaseException]
+_Trace = Optional[TracebackType]
+
+
+class Context:
+    """One request, as handed out by `Client.begin`; `Context()` alone is a free-standing one."""
+
+    __slots__ = ("_id", "_root", "_owner", "_state", "_reason", "_cause", "_outcome",
+                 "_confirmed", "_children", "_parents", "_callbacks", "__weakref__")  # fmt: skip
+
+    def __init__(
+        self, id: Optional[str] = None, *, root: Optional[str] = None, owner: Owner = NOBODY
+    ) -> None:
+        self._id = wire.check_id(os.urandom(16).hex() if id is None else id)
+        self._root = self._id if root is None else wire.check_id(root)
+        self._owner = owner
+        self._state = LIVE
+        self._reason: Optional[str] = None
+        self._cause: Optional[str] = None
+        self._outcome: Optional[str] = None
+        self._confirmed = False
+        self._children: dict[Context, None] = {}
+        self._parents: list[weakref.ref[Context]] = []
+        self._callbacks: dict[object, tuple[int, Callback]] = {}
+
+    def __repr__(self) -> str:
+        state = ("live", "stopped", "killed")[self._state]
+        return f"<lastcall.Context {self._id!r} {self._outcome or state}>"
+
+    # --- who and how
+
+    def id(self) -> str:
+        return self._id
+
+    @property
+    def root(self) -> str:
+        """The user's request id, shared by all sub-requests; its own id for a first request."""
+        return self._root
+
+    def is_stopped(self) -> bool:
+        return self._state >= STOPPED
+
+    def is_killed(self) -> bool:
+        return self._state >= KILLED
+
+    @property
+    def reason(self) -> Optional[str]:
+        """Why this context was cancelled first ("parent" when it came down the tree)."""
+        return self._reason
+
+    @property
+    def cause(self) -> Optional[str]:
+        """As `reason`, but for "parent" the reason of the ancestor where it began."""
+        if self._cause == "parent":  # the supervisor told the child first
+            with tree.lock:
+                return tree.cause_above(self)
+        return self._cause
+
+    @property
+    def outcome(self) -> Optional[str]:
+        """None while in flight."""
+        return self._outcome
+
+    # --- waiting
+
+    async def stopped(self) -> None:
+        """Returns once stopped or killed; at once if it already is."""
+        await self._reached(STOPPED)
+
+    async def killed(self) -> None:
+        """Returns once killed; a stop is not enough."""
+        await self._reached(KILLED)
+
+    async def async_killed_or_stopped(self) -> bool:
+        await self._reached(STOPPED)
+        return True
+
+    def wait_stopped(self, timeout: Optional[float] = None) -> bool:
+        """For threads: blocks until stopped or killed; False when the time ran out first."""
+        event = threading.Event()
+        forget = self.on_stop(lambda _: event.set())
+        try:
+            return event.wait(timeout)
+        finally:
+            forget()
+
+    def on_stop(self, callback: Callback) -> Callable[[], None]:
+        """Calls back once, when stopped or killed; at once if it already is.
+
+        Returns a function that takes the callback back.
+        """
+        return self._subscribe(STOPPED, callback)
+
+    def on_kill(self, callback: Callback) -> Callable[[], None]:
+        """As `on_stop`, but only for a kill."""
+        return self._subscribe(KILLED, callback)
+
+    # --- cancelling; the result says whether this call was the first
+
+    def stop_generating(self, reason: str = "control") -> bool:
+        """Asks for an orderly early end; what was produced so far stays valid."""
+        return self._raise(STOPPED, wire.check_word(reason, wire.REASONS, "reason"))
+
+    def stop(self, reason: str = "control") -> bool:
+        """The same as `stop_generating`."""
+        return self._raise(STOPPED, wire.check_word(reason, wire.REASONS, "reason"))
+
+    def kill(self, reason: str = "control") -> bool:
+        """Asks for an end at once, without draining what is left."""
+        return self._raise(KILLED, wire.check_word(reason, wire.REASONS, "reason"))
+
+    def is_confirmed(self) -> bool:
+        return self._confirmed
+
+    def confirm(self) -> bool:
+        """Says that the engine let go of this cancelled request before the request itself ends."""
+        with tree.lock:
+            if self._state < STOPPED or self._confirmed or self._outcome is not None:
+                return False
+            self._confirmed = True
+        self._owner.confirmed(self)
+        return True
+
+    def raise_if_stopped(self) -> None:
+        """Raises `Cancelled` once stopped: for handlers that work in steps."""
+        if self._state >= STOPPED:
+            raise Cancelled(self._id, self.cause or "control")
+
+    # --- the tree
+
+    def link_child(self, child: Context) -> bool:
+        """Cancels `child` whenever this is cancelled. False if it is linked or finished already."""
+        with tree.lock:
+            if tree.reaches(child, self):
+                raise ValueError(
+                    f"cannot link {child._id!r} below {self._id!r}: that would make a cycle"
+                )
+            if child in self._children or child._outcome is not None:
+                return False
+            self._children[child] = None
+            child._parents.append(weakref.ref(self))
+            level, cause = self._state, self.cause
+        if level > LIVE:
+            child._raise(level, "parent", cause=cause)
+        return True
+
+    # --- the end
+
+    def progress(self) -> None:
+        """Says that the request moved (a token came out). Cheap: call it as often as you like."""
+        self._owner.progress(self._id)
+
+    def end(self, outcome: Optional[str] = None) -> bool:
+        """The request is over; the first call wins and later ones return False.
+
+        Without an outcome the state says it: completed, or migrated or cancelled once stopped.
+        """
+        if outcome is not None:
+            wire.check_word(outcome, wire.OUTCOMES, "outcome")
+        with tree.lock:
+            if self._outcome is not None:
+                return False
+            self._outcome = outcome = outcome or self._natural_outcome()
+            tree.leave(self)
+        self._owner.ended(self, outcome)
+        return True
+
+    def __enter__(self) -> Context:
+        return self
+
+    def __exit__(self, kind: _Kind, error: _Error, trace: _Trace) -> None:
+        if error is None or self._state > LIVE:
+            self.end()
+        elif isinstance(error, (asyncio.CancelledError, GeneratorExit, Cancelled)):
+            self.end("cancelled")
+        else:
+            self.end("error")
+
+    async def __aenter__(self) -> Context:
+        return self
+
+    async def __aexit__(self, kind: _Kind, error: _Error, trace: _Trace) -> None:
+        self.__exit__(kind, error, trace)
+
+    # --- inside
+
+    def _natural_outcome(self) -> str:
+        if self._state == LIVE:
+            return "completed"
+        return "migrated" if self.cause in HANDED_OFF else "cancelled"
+
+    def _raise(
+        self,
+        level: int,
+        reason: str,
+        *,
+        cause: Optional[str] = None,
+        told: AbstractSet[str] = frozenset(),
+    ) -> bool:
+        with tree.lock:
+            if self._state >= level:
+                return False
+            risen = tree.below(self, level)
+            calls: list[tuple[Context, Callback]] = []
+            for context in risen:
+                if context._state == LIVE:
+                    context._reason = reason if context is self else "parent"
+                    context._cause = cause or reason
+                context._state = level
+                calls.extend((context, each) for each in context._take_callbacks(level))
+        for context, callback in calls:
+            _call(callback, context)
+        # One client owns nearly every tree.
+        for owner in dict.fromkeys(context._owner for context in risen):
+            owner.raised([each for each in risen if each._owner is owner], told)
+        return True
+
+    def _subscribe(self, level: int, callback: Callback) -> Callable[[], None]:
+        token = object()
+        with tree.lock:
+            if self._state < level:
+                self._callbacks[token] = (level, callback)
+                return lambda: self._unsubscribe(token)
+        _call(callback, self)
+        return lambda: None
+
+    def _unsubscribe(self, token: object) -> None:
+        with tree.lock:
+            self._callbacks.pop(token, None)
+
+    def _take_callbacks(self, level: int) -> list[Callback]:
+        due = [(token, call) for token, (at, call) in self._callbacks.items() if at <= level]
+        for token, _ in due:
+            del self._callbacks[token]
+        return [call for _, call in due]
+
+    async def _reached(self, level: int) -> None:
+        if self._state >= level:
+            return
+        loop = asyncio.get_running_loop()
+        reached: asyncio.Future[None] = loop.create_future()
+
+        def resolve() -> None:
+            if not reached.done():
+                reached.set_result(None)
+
+        def notify(_: Context) -> None:
+            try:
+                loop.call_soon_threadsafe(resolve)
+            except RuntimeError:
+                pass  # the loop is closed: nobody waits any more
+
+        forget = self._subscribe(level, notify)
+        try:
+            await reached
+        finally:
+            forget()
+
+
+def _call(callback: Callback, context: Context) -> None:
+    try:
+        callback(context)
+    except Exception:
+        _log.exception("a cancel callback of request %r failed", context.id())

@@ -1,0 +1,88 @@
+"""What can go wrong with a request, and how a client of the engine is told.
+
+A cut stream must never look finished. Whoever streams server-sent events ends a cancelled stream
+at an event boundary with `sse_error(...)`, then closes without `[DONE]` and without the final
+chunk; before the first byte the same object is the body of a 503.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Optional
+
+# Reasons that mean "another replica can go on from here".
+HANDED_OFF = frozenset(("migrate", "grace_timeout"))
+RETRYABLE = frozenset(("migrated", "engine_dead", "draining", "overloaded"))
+
+_MESSAGES = {
+    "migrated": "this replica is shutting down; send the request again to continue elsewhere",
+    "engine_dead": "the engine failed; send the request again",
+    "draining": "this replica is shutting down and takes no new requests",
+    "overloaded": "Server overloaded: worker at capacity",
+    "cancelled": "the request was cancelled",
+}
+
+
+class LastcallError(Exception):
+    """Base of everything this package raises on purpose."""
+
+
+class Rejected(LastcallError):
+    """Admission said no. `reason` is draining, overloaded or queue_timeout."""
+
+    def __init__(self, request_id: str, reason: str, retry_after: Optional[float] = None) -> None:
+        super().__init__(f"request {request_id!r} was rejected: {reason}")
+        self.request_id = request_id
+        self.reason = reason
+        self.retry_after = retry_after  # seconds, None when the supervisor gave no estimate
+
+    @property
+    def kind(self) -> str:
+        return "draining" if self.reason == "draining" else "overloaded"
+
+
+class Cancelled(LastcallError):
+    """The request was cancelled before it could finish. `reason` says why."""
+
+    def __init__(self, request_id: str, reason: str) -> None:
+        super().__init__(f"request {request_id!r} was cancelled: {reason}")
+        self.request_id = request_id
+        self.reason = reason
+
+    @property
+    def kind(self) -> str:
+        if self.reason in HANDED_OFF:
+            return "migrated"
+        return "engine_dead" if self.reason == "engine_dead" else "cancelled"
+
+
+def error_body(
+    kind: str,
+    request_id: str,
+    *,
+    events_sent: int = 0,
+    bytes_sent: int = 0,
+    message: Optional[str] = None,
+) -> dict[str, Any]:
+    """The error object that lastcall's own proxy sends too.
+
+    `kind` is migrated, engine_dead, draining, overloaded or cancelled; `code` is the status that
+    the refusal has, or would have had before the first byte.
+    """
+    return {
+        "error": {
+            "type": kind,
+            "code": 503 if kind in RETRYABLE else 499,
+            "message": message or _MESSAGES.get(kind, kind),
+            "request_id": request_id,
+            "events_sent": events_sent,
+            "bytes_sent": bytes_sent,
+            "retryable": kind in RETRYABLE,
+        }
+    }
+
+
+def sse_error(kind: str, request_id: str, *, events_sent: int = 0, bytes_sent: int = 0) -> bytes:
+    """`error_body` as the last server-sent event of a stream that was cut."""
+    body = error_body(kind, request_id, events_sent=events_sent, bytes_sent=bytes_sent)
+    return b"event: error\ndata: " + json.dumps(body, separators=(",", ":")).encode() + b"\n\n"

@@ -1,0 +1,146 @@
+"""`@client.endpoint(...)`: a handler that is begun, watched and ended for its author.
+
+Rules
+  1. The handler is an async generator or a coroutine function; it is handed `context` only when
+     its signature asks for it.
+  2. On a stop, a handler with `context` decides itself when to end; one without ends at its next
+     item. On a kill, the await at which it stands is cancelled, whichever it is.
+  3. A handler whose context was stopped never looks finished: the caller gets `Cancelled`.
+  4. Items cost no extra task and no thread hop.
+
+Threads: handlers run in the caller's task; a kill from elsewhere is carried over to its loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+from typing import Any, AsyncIterator, Awaitable, Callable, Optional, Protocol, TypeVar
+
+from .context import Context
+
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+T = TypeVar("T")
+
+
+class Begin(Protocol):
+    async def __call__(self, id: Optional[str], parent: Optional[Context]) -> Context: ...
+
+
+def wrap_handler(handler: Handler, begin: Begin) -> Handler:
+    """The handler with two more keyword arguments, `request_id` and `parent`."""
+    wants_context = "context" in inspect.signature(handler).parameters
+
+    @functools.wraps(handler)
+    async def stream(
+        *arguments: Any,
+        request_id: Optional[str] = None,
+        parent: Optional[Context] = None,
+        **named: Any,
+    ) -> AsyncIterator[Any]:
+        with await begin(request_id, parent) as context:
+            if wants_context:
+                named["context"] = context
+            guard = _KillGuard(context)
+            items = handler(*arguments, **named)
+            try:
+                while not _is_over(context, wants_context):
+                    try:
+                        item = await guard.run(items.__anext__())
+                    except StopAsyncIteration:
+                        break
+                    context.progress()
+                    yield item
+                context.raise_if_stopped()
+            except (GeneratorExit, asyncio.CancelledError):
+                context.stop_generating()  # the caller went away: tell the sub-requests
+                raise
+            finally:
+                guard.close()
+                await items.aclose()
+
+    @functools.wraps(handler)
+    async def call(
+        *arguments: Any,
+        request_id: Optional[str] = None,
+        parent: Optional[Context] = None,
+        **named: Any,
+    ) -> Any:
+        with await begin(request_id, parent) as context:
+            if wants_context:
+                named["context"] = context
+            guard = _KillGuard(context)
+            try:
+                result = await guard.run(handler(*arguments, **named))
+                context.raise_if_stopped()
+                return result
+            except asyncio.CancelledError:
+                context.stop_generating()
+                raise
+            finally:
+                guard.close()
+
+    if inspect.isasyncgenfunction(handler):
+        return stream  # type: ignore[return-value]
+    if inspect.iscoroutinefunction(handler):
+        return call  # type: ignore[return-value]
+    raise TypeError(
+        f"cannot make {handler!r} an endpoint: expected an async generator or coroutine function"
+    )
+
+
+def _is_over(context: Context, wants_context: bool) -> bool:
+    return context.is_killed() if wants_context else context.is_stopped()
+
+
+class _KillGuard:
+    """Cancels the await under way when the context is killed, and tells that cancellation apart
+    from one that comes from outside (the technique of asyncio.timeout)."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._loop = asyncio.get_running_loop()
+        self._task: Optional[asyncio.Task[Any]] = None
+        self._fired = False
+        self._forget = context.on_kill(self._on_kill)
+
+    def close(self) -> None:
+        self._forget()
+
+    async def run(self, step: Awaitable[T]) -> T:
+        """Awaits the step; `Cancelled` when it was cut, or gave up because of a stop."""
+        self._task = asyncio.current_task()
+        if self._context.is_killed():
+            self._loop.call_soon(self._cut)  # killed before there was a task to cancel
+        try:
+            return await step
+        except asyncio.CancelledError:
+            if self._gave_up() or (self._fired and not self._cancelled_from_outside()):
+                self._context.raise_if_stopped()
+            raise
+        finally:
+            self._task = None
+
+    def _on_kill(self, _: Context) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._cut)
+        except RuntimeError:
+            pass  # the loop is closed, and the handler with it
+
+    def _cut(self) -> None:
+        if self._task is not None and not self._fired:
+            self._fired = True
+            self._task.cancel()
+
+    # Before Python 3.11 a task does not count its cancellations: then our own is taken for the
+    # only one, and a handler that gives up by itself looks like a cancellation from outside.
+
+    def _cancelled_from_outside(self) -> bool:
+        uncancel: Optional[Callable[[], int]] = getattr(self._task, "uncancel", None)
+        return uncancel is not None and uncancel() > 0
+
+    def _gave_up(self) -> bool:
+        """The handler itself raised CancelledError, having seen the stop."""
+        cancelling: Optional[Callable[[], int]] = getattr(self._task, "cancelling", None)
+        return self._context.is_stopped() and cancelling is not None and cancelling() == 0

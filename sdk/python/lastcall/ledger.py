@@ -1,0 +1,294 @@
+"""Ledger: the live requests of this process, and the lines that tell the supervisor of them.
+
+Rules
+  1. The table is the truth; what was sent is only its shadow. `greeting` tells all of it anew: the
+     live requests as `resumed`, their cancels, and the ends that no supervisor has read.
+  2. A request that waits for admission asks again on each connection, and starts unadmitted after
+     `UNADMITTED_AFTER` seconds without a supervisor (no connection, or one without `welcome`).
+  3. Memory grows with live requests only; ends that wait for a supervisor are at most
+     `MAX_UNHEARD`, the oldest are forgotten.
+
+Threads: all methods from any; the lock is the link's, so that the table and the queue never differ.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import time
+from collections import deque
+from typing import AbstractSet, Any, Callable, Iterator, Optional, Sequence
+
+from . import wire
+from .context import Context
+from .errors import Cancelled, LastcallError, Rejected
+from .link import Line
+from .owner import Owner
+
+UNADMITTED_AFTER = 1.0
+PROGRESS_EVERY = 0.5
+MAX_UNHEARD = 1024
+
+Admission = concurrent.futures.Future  # of True when admitted, False when started without
+React = Callable[[Optional[str]], None]  # told None for an ack, else the error
+
+
+class Outlet:
+    """What the ledger needs from the session: a way out that may be closed at any moment."""
+
+    enabled: bool
+    connected: bool
+    welcomed: bool
+    lost_at: float
+
+    def send(self, line: bytes, token: Optional[object] = None) -> bool:
+        raise NotImplementedError
+
+    def expect(self, react: React) -> int:
+        """A new `seq`; `react` is called with the lock held."""
+        raise NotImplementedError
+
+    def wake(self) -> None:
+        raise NotImplementedError
+
+
+class Entry:
+    """One live request, as the supervisor is told of it."""
+
+    __slots__ = ("context", "endpoint", "model", "parent", "waiting", "asked_at", "announced")
+
+    def __init__(
+        self, context: Context, endpoint: Optional[str], model: Optional[str], parent: Optional[str]
+    ) -> None:
+        self.context = context
+        self.endpoint = endpoint
+        self.model = model
+        self.parent = parent
+        self.waiting: Optional[Admission[bool]] = None
+        self.asked_at = 0.0
+        self.announced = False  # some supervisor was told
+
+    def line(self, **how: Any) -> bytes:
+        own = self.context.id()
+        return wire.encode(
+            "request.begin",
+            id=own,
+            root=self.context.root if self.context.root != own else None,
+            parent=self.parent,
+            endpoint=self.endpoint,
+            model=self.model,
+            **how,
+        )
+
+    def settle(self, *, admitted: bool = False, error: Optional[LastcallError] = None) -> None:
+        """Ends the wait for admission; without an error the request is a running one from here."""
+        waiting = self.waiting
+        if waiting is None or waiting.done():
+            return
+        try:
+            if error is None:
+                self.waiting = None
+                waiting.set_result(admitted)
+            else:
+                waiting.set_exception(error)
+        except concurrent.futures.InvalidStateError:
+            pass  # whoever waited was cancelled at this very moment, and withdraws the request
+
+
+class Ledger(Owner):
+    def __init__(self, lock: Any, outlet: Outlet) -> None:
+        self._lock = lock
+        self._outlet = outlet
+        self._entries: dict[str, Entry] = {}
+        self._waiting: dict[str, Entry] = {}
+        self._unheard: deque[Entry] = deque(maxlen=MAX_UNHEARD)
+        self._moved: set[str] = set()
+        self._moved_at = 0.0
+
+    @property
+    def enabled(self) -> bool:
+        return self._outlet.enabled
+
+    def find(self, request_id: str) -> Optional[Context]:
+        entry = self._entries.get(request_id)
+        return entry.context if entry else None
+
+    def live(self) -> list[Context]:
+        with self._lock:
+            return [entry.context for entry in self._entries.values()]
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def begin(self, entry: Entry, admit: bool) -> Optional[Admission[bool]]:
+        """Takes the request in; the future of its admission when it has to wait for one."""
+        request_id = entry.context.id()
+        with self._lock:
+            if request_id in self._entries:
+                raise ValueError(f"cannot begin request {request_id!r}: the id is live already")
+            self._entries[request_id] = entry
+            if not self._outlet.enabled:
+                return None
+            if not admit:
+                if self._outlet.connected:
+                    entry.announced = True
+                    self._outlet.send(entry.line())
+                return None
+            entry.waiting = Admission()
+            entry.asked_at = time.monotonic()
+            self._waiting[request_id] = entry
+            if self._outlet.connected:
+                self._outlet.send(self._question(entry))
+            self._outlet.wake()  # its timer does not know of this one yet
+            return entry.waiting
+
+    def reset(self, lock: Any) -> None:
+        """In a forked child: empty, under a lock that no lost thread can hold."""
+        self._lock = lock
+        self._entries.clear()
+        self._waiting.clear()
+        self._unheard.clear()
+        self._moved.clear()
+
+    # --- Owner: what the contexts report
+
+    def raised(self, contexts: Sequence[Context], told: AbstractSet[str]) -> None:
+        given_up: list[Entry] = []
+        with self._lock:
+            entries = [each for each in map(self._entry_of, contexts) if each is not None]
+            for entry in entries:
+                if self._waiting.pop(entry.context.id(), None) is not None:
+                    given_up.append(entry)
+            news = [entry for entry in entries if entry.context.id() not in told]
+            for line in _cancel_lines(news):
+                self._outlet.send(line)
+        for entry in given_up:
+            cause = entry.context.cause or "control"
+            entry.settle(error=Cancelled(entry.context.id(), cause))
+
+    def ended(self, context: Context, outcome: str) -> None:
+        with self._lock:
+            entry = self._entry_of(context)
+            if entry is None:
+                return
+            del self._entries[context.id()]
+            self._moved.discard(context.id())
+            self._waiting.pop(context.id(), None)
+            if not entry.announced:
+                return
+            line = wire.encode("request.end", id=context.id(), outcome=outcome)
+            if context.is_stopped() and not context.is_confirmed():
+                line = wire.encode("cancel.done", id=context.id()) + line
+            # One that was never admitted ends with its connection; nobody needs to hear of it.
+            token = entry if entry.waiting is None else None
+            if not self._outlet.send(line, token) and token is not None:
+                self._unheard.append(token)
+
+    def confirmed(self, context: Context) -> None:
+        with self._lock:
+            if self._entry_of(context) is not None:
+                self._outlet.send(wire.encode("cancel.done", id=context.id()))
+
+    def progress(self, request_id: str) -> None:
+        # The common case, a second token within the interval, takes no lock.
+        if request_id in self._moved or not self._outlet.connected:
+            return
+        with self._lock:
+            if request_id in self._entries:
+                self._moved.add(request_id)
+                if len(self._moved) == 1:
+                    self._outlet.wake()
+
+    # --- the connection comes, goes, and passes time
+
+    def announcement(self) -> tuple[int, list[Line]]:
+        """How many live requests a new supervisor will be told of, and the lines that tell."""
+        running = [entry for entry in self._entries.values() if entry.waiting is None]
+        unheard = list(self._unheard)
+        self._unheard.clear()
+        lines: list[Line] = []
+        for entry in unheard:
+            end = wire.encode("request.end", id=entry.context.id(), outcome=entry.context.outcome)
+            lines.append((entry.line(resumed=True) + end, entry))
+        for entry in running:
+            entry.announced = True
+            lines.append((entry.line(resumed=True), None))
+        lines.extend((line, None) for line in _cancel_lines(running))
+        for entry in running:
+            if entry.context.is_confirmed():
+                lines.append((wire.encode("cancel.done", id=entry.context.id()), None))
+        lines.extend((self._question(entry), None) for entry in self._waiting.values())
+        return len(running) + len(unheard), lines
+
+    def lost(self, tokens: list[object]) -> None:
+        self._unheard.extend(token for token in tokens if isinstance(token, Entry))
+        self._moved.clear()
+
+    def tick(self, now: float) -> Optional[float]:
+        """Sends and starts what is due; returns when the next is."""
+        due = [*self._tick_admission(now), *self._tick_progress(now)]
+        return min(due) if due else None
+
+    def admitted(self, request_id: str) -> None:
+        entry = self._waiting.pop(request_id, None)
+        if entry is not None:
+            entry.settle(admitted=True)
+
+    def rejected(self, request_id: str, reason: str, retry_after: Optional[float]) -> None:
+        entry = self._waiting.pop(request_id, None)
+        if entry is not None:
+            del self._entries[request_id]
+            entry.settle(error=Rejected(request_id, reason, retry_after))
+            return
+        # It started without us while the answer was on its way: make it count.
+        running = self._entries.get(request_id)
+        if running is not None and running.waiting is None:
+            self._outlet.send(running.line(resumed=True))
+
+    # --- inside, with the lock held
+
+    def _entry_of(self, context: Context) -> Optional[Entry]:
+        entry = self._entries.get(context.id())
+        return entry if entry is not None and entry.context is context else None
+
+    def _question(self, entry: Entry) -> bytes:
+        def react(error: Optional[str]) -> None:
+            # A supervisor that cannot even take the question must not stop the engine.
+            if error is not None and self._waiting.pop(entry.context.id(), None) is not None:
+                entry.settle(admitted=False)
+
+        entry.announced = True
+        return entry.line(admit=True, seq=self._outlet.expect(react))
+
+    def _tick_admission(self, now: float) -> Iterator[float]:
+        if self._outlet.welcomed:
+            return
+        for request_id, entry in list(self._waiting.items()):
+            start_at = max(entry.asked_at, self._outlet.lost_at) + UNADMITTED_AFTER
+            if now < start_at:
+                yield start_at
+            else:
+                del self._waiting[request_id]
+                entry.settle(admitted=False)
+
+    def _tick_progress(self, now: float) -> Iterator[float]:
+        if not self._moved or not self._outlet.connected:
+            return
+        if now < self._moved_at + PROGRESS_EVERY:
+            yield self._moved_at + PROGRESS_EVERY
+            return
+        for line in wire.encode_ids("request.progress", self._moved):
+            self._outlet.send(line)
+        self._moved.clear()
+        self._moved_at = now
+
+
+def _cancel_lines(entries: Sequence[Entry]) -> Iterator[bytes]:
+    """One line for all that were cancelled in the same way."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for entry in entries:
+        context = entry.context
+        if context.is_stopped():
+            mode = "kill" if context.is_killed() else "stop"
+            groups.setdefault((mode, context.reason or "control"), []).append(context.id())
+    for (mode, reason), ids in groups.items():
+        yield from wire.encode_ids("cancel", ids, mode=mode, reason=reason)

@@ -1,0 +1,292 @@
+"""Link: one connection to the supervisor that is made again for ever, on one daemon thread.
+
+Rules
+  1. Nothing is queued while unconnected. What the supervisor must know is state, which the peer
+     tells from scratch in its greeting after each connect.
+  2. Memory is bounded: when more than `MAX_PENDING` waits for a supervisor that does not read, the
+     connection is given up and the greeting of the next one replaces the queue.
+  3. A line that must not get lost carries a token; the tokens of lines that were not written
+     completely come back with `lost`.
+  4. Lines are joined into as few writes as the socket takes.
+
+Threads: `send`, `wake`, `close` and `abandon` may be called from any. `Peer` methods are called on
+the link's thread: `greeting` and `lost` with the shared lock held, `receive` and `tick` without.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import socket
+import threading
+import time
+from collections import deque
+from typing import Any, Optional
+
+from .wire import LineReader, Message, WireError, decode, encode
+
+MAX_PENDING = 1024 * 1024
+MAX_PATH = 107  # sockaddr_un has 108 bytes, one of them the final zero
+
+_FAST_RETRY, _SLOW_RETRY, _FAST_FOR = 0.05, 0.5, 1.0
+_READ_SIZE, _WRITE_SIZE = 64 * 1024, 256 * 1024
+_NO_SIGPIPE = getattr(socket, "MSG_NOSIGNAL", 0)
+
+_log = logging.getLogger("lastcall")
+
+Line = tuple[bytes, Optional[object]]  # bytes, token
+
+
+class Peer:
+    """What the link needs from its user."""
+
+    def greeting(self) -> list[Line]:
+        raise NotImplementedError
+
+    def receive(self, message: Message) -> None:
+        raise NotImplementedError
+
+    def lost(self, tokens: list[object]) -> None:
+        raise NotImplementedError
+
+    def tick(self, now: float) -> Optional[float]:
+        """Does what is due and returns when it wants to be called next, on the same clock."""
+        raise NotImplementedError
+
+
+class Link:
+    def __init__(self, path: str, lock: Any, peer: Peer) -> None:
+        size = len(os.fsencode(path))
+        if size > MAX_PATH:
+            raise ValueError(
+                f"cannot connect to {path!r}: {size} bytes, but a Unix socket path has at most "
+                f"{MAX_PATH}"
+            )
+        self._path = path
+        self._lock = lock
+        self._peer = peer
+        self._queue: deque[Line] = deque()
+        self._queued_bytes = 0
+        self._limit = MAX_PENDING
+        # The write under way: what is left of it, and whose end it will complete.
+        self._writing = memoryview(b"")
+        self._writing_tokens: list[object] = []
+        self._connected = False
+        self._overflowed = False
+        self._settled = False
+        self._close_by: Optional[float] = None
+        self._abandoned = False
+        self._socket: Optional[socket.socket] = None
+        self._wake_read, self._wake_write = os.pipe()
+        os.set_blocking(self._wake_read, False)
+        os.set_blocking(self._wake_write, False)
+        self._woken = False
+        self._thread = threading.Thread(target=self._run, name="lastcall", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    @property
+    def connected(self) -> bool:
+        return self._connected
+
+    def settle(self) -> None:
+        """The peer was welcomed: the next loss is a new one, to be retried fast again."""
+        self._settled = True
+
+    def send(self, line: bytes, token: Optional[object] = None) -> bool:
+        """Queues a line; False when unconnected, and then the token is the caller's to keep."""
+        with self._lock:
+            if not self._connected or self._overflowed or self._close_by is not None:
+                return False
+            if self._queued_bytes + len(line) > self._limit:
+                self._overflowed = True
+                self.wake()
+                return False
+            self._queue.append((line, token))
+            self._queued_bytes += len(line)
+            self.wake()
+            return True
+
+    def wake(self) -> None:
+        with self._lock:
+            if not self._woken and not self._abandoned:
+                self._woken = True
+                os.write(self._wake_write, b"w")
+
+    def close(self, timeout: float) -> None:
+        """Writes what is queued, at most for `timeout`, and ends the thread."""
+        with self._lock:
+            if self._abandoned:
+                return
+            self._close_by = time.monotonic() + timeout
+            self.wake()
+        if threading.current_thread() is not self._thread:
+            self._thread.join(timeout + 1)
+
+    def abandon(self) -> None:
+        """For a forked child: lets go of the descriptors, of which the parent keeps its own."""
+        self._abandoned = True
+        self._connected = False
+        self._queue.clear()
+        if self._socket is not None:
+            self._socket.close()
+        os.close(self._wake_read)
+        os.close(self._wake_write)
+
+    # --- the thread
+
+    def _run(self) -> None:
+        lost_at = time.monotonic()
+        while True:
+            connection = self._dial()
+            if connection is not None:
+                started = time.monotonic()
+                self._settled = False
+                with connection:
+                    self._serve(connection)
+                with self._lock:
+                    self._disconnect()
+                    self._socket = None
+                # One that never said welcome goes on with the slow retries.
+                lost_at = time.monotonic() if self._settled else min(lost_at, started)
+            now = time.monotonic()
+            retry_at = now + (_FAST_RETRY if now - lost_at < _FAST_FOR else _SLOW_RETRY)
+            while now < retry_at:
+                if self._close_by is not None:
+                    return self._release()
+                due = self._peer.tick(now)
+                self._sleep(min(retry_at, due or retry_at) - now)
+                now = time.monotonic()
+
+    def _release(self) -> None:
+        with self._lock:
+            if not self._abandoned:
+                self._abandoned = True
+                os.close(self._wake_read)
+                os.close(self._wake_write)
+
+    def _dial(self) -> Optional[socket.socket]:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.setblocking(False)
+            connection.connect(self._path)
+        except OSError:
+            connection.close()
+            return None
+        return connection
+
+    def _serve(self, connection: socket.socket) -> None:
+        with self._lock:
+            self._socket = connection
+            self._connected = True
+            self._queue.extend(self._peer.greeting())
+            self._queued_bytes = sum(len(line) for line, _ in self._queue)
+            self._limit = self._queued_bytes + MAX_PENDING
+        poll = select.poll()
+        poll.register(self._wake_read, select.POLLIN)
+        reader = LineReader()
+        try:
+            while not self._overflowed:
+                due = self._peer.tick(time.monotonic())
+                all_written = self._write(connection)
+                if self._close_by is not None:
+                    if all_written or time.monotonic() >= self._close_by:
+                        return
+                    due = self._close_by
+                poll.register(connection, select.POLLIN | (0 if all_written else select.POLLOUT))
+                ready = dict(poll.poll(_milliseconds(due)))
+                if self._wake_read in ready:
+                    self._drain_wakes()
+                if ready.get(connection.fileno(), 0) & ~select.POLLOUT:
+                    if not self._read(connection, reader):
+                        return
+            _log.warning("over %d bytes wait for the supervisor; connecting anew", MAX_PENDING)
+        except OSError:
+            pass  # the supervisor went away
+        except Exception:
+            _log.exception("the lastcall connection failed; connecting anew")
+
+    def _write(self, connection: socket.socket) -> bool:
+        """Writes what the socket takes; True when nothing is left."""
+        while True:
+            if not self._writing:
+                with self._lock:
+                    self._writing_tokens = []
+                    self._writing = self._next_batch()
+                if not self._writing:
+                    return True
+            try:
+                written = connection.send(self._writing, _NO_SIGPIPE)
+            except (BlockingIOError, InterruptedError):
+                return False
+            self._writing = self._writing[written:]
+
+    def _next_batch(self) -> memoryview:
+        lines: list[bytes] = []
+        size = 0
+        while self._queue and size < _WRITE_SIZE:
+            line, token = self._queue.popleft()
+            lines.append(line)
+            size += len(line)
+            if token is not None:
+                self._writing_tokens.append(token)
+        self._queued_bytes -= size
+        return memoryview(b"".join(lines))
+
+    def _read(self, connection: socket.socket, reader: LineReader) -> bool:
+        try:
+            data = connection.recv(_READ_SIZE)
+        except (BlockingIOError, InterruptedError):
+            return True
+        if not data:
+            return False
+        try:
+            lines = reader.feed(data)
+        except WireError as error:
+            return self._refuse(connection, error)
+        for line in lines:
+            try:
+                message = decode(line)
+            except WireError as error:
+                if error.code == "bad_json":
+                    return self._refuse(connection, error)
+                self.send(encode("error", code=error.code, message=str(error)))
+            else:
+                self._peer.receive(message)
+        return True
+
+    def _refuse(self, connection: socket.socket, error: WireError) -> bool:
+        _log.error("the lastcall supervisor sent a line that cannot be used: %s", error)
+        self.send(encode("error", code=error.code, message=str(error)))
+        self._write(connection)
+        return False
+
+    def _disconnect(self) -> None:
+        """With the lock held. Empties the queue and gives unwritten tokens back."""
+        self._connected = self._overflowed = False
+        tokens = self._writing_tokens if self._writing else []
+        tokens = tokens + [token for _, token in self._queue if token is not None]
+        self._queue.clear()
+        self._queued_bytes = 0
+        self._writing, self._writing_tokens = memoryview(b""), []
+        self._peer.lost(tokens)
+
+    def _sleep(self, seconds: float) -> None:
+        poll = select.poll()  # select() would fail in a process with many descriptors
+        poll.register(self._wake_read, select.POLLIN)
+        if poll.poll(max(0, int(seconds * 1000) + 1)):
+            self._drain_wakes()
+
+    def _drain_wakes(self) -> None:
+        with self._lock:
+            os.read(self._wake_read, 64)
+            self._woken = False
+
+
+def _milliseconds(due: Optional[float]) -> Optional[int]:
+    """How long to poll: rounded up, so that the loop does not spin just before the instant."""
+    if due is None:
+        return None
+    return max(0, int((due - time.monotonic()) * 1000) + 1)

@@ -1,0 +1,28 @@
+"""Owner: what a context tells the client that began it. The base class belongs to nobody.
+
+Threads: called on whichever thread acts on the context, with no lock held.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, AbstractSet, Sequence
+
+if TYPE_CHECKING:
+    from .context import Context
+
+
+class Owner:
+    def raised(self, contexts: Sequence[Context], told: AbstractSet[str]) -> None:
+        """These rose; the supervisor already knows of those in `told`."""
+
+    def ended(self, context: Context, outcome: str) -> None:
+        """The request is over."""
+
+    def confirmed(self, context: Context) -> None:
+        """The engine has let go of a cancelled request that is not over yet."""
+
+    def progress(self, request_id: str) -> None:
+        """The request moved."""
+
+
+NOBODY = Owner()

@@ -1,0 +1,108 @@
+"""RequestScope: a request as a block, for threads (`with`) and for asyncio (`async with`).
+
+Rules
+  1. Nothing happens before the block is entered; what was entered is always ended.
+  2. A wait for admission that fails in any way, a cancelled task included, withdraws the request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+from typing import Optional, Union
+
+from . import wire
+from .context import Context
+from .errors import Rejected
+from .ledger import Admission, Entry, Ledger
+
+
+class RequestScope:
+    """What `Client.request` returns; the arguments are explained there and at `Client.begin`."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        id: Optional[str],
+        endpoint: Optional[str],
+        model: Optional[str],
+        root: Optional[str],
+        parent: Union[Context, str, None],
+        admit: bool,
+    ) -> None:
+        self._ledger = ledger
+        self._parent = parent if isinstance(parent, Context) else None
+        if self._parent is not None:
+            root, parent = root or self._parent.root, self._parent.id()
+        self._id = id
+        self._endpoint = None if endpoint is None else wire.check_id(endpoint, "endpoint")
+        self._model = None if model is None else wire.clip_name(model)
+        self._root = root
+        self._parent_id = None if parent is None else wire.check_id(parent)
+        self._admit = admit
+        self._context: Optional[Context] = None
+
+    def __enter__(self) -> Context:
+        if self._admit and self._ledger.enabled and _in_event_loop():
+            raise RuntimeError(
+                "cannot wait for admission here: it would block the event loop; "
+                "use 'async with client.request(...)' or 'await client.begin_async(...)'"
+            )
+        context, admission = self._start()
+        if admission is not None:
+            try:
+                admission.result()
+            except BaseException as error:
+                _withdraw(context, error)
+                raise
+        return context
+
+    async def __aenter__(self) -> Context:
+        context, admission = self._start()
+        if admission is not None:
+            try:
+                await asyncio.wrap_future(admission)
+            except BaseException as error:
+                _withdraw(context, error)
+                raise
+        return context
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        if self._context is not None:
+            self._context.__exit__(kind, error, trace)
+
+    async def __aexit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.__exit__(kind, error, trace)
+
+    def _start(self) -> tuple[Context, Optional[Admission[bool]]]:
+        self._context = context = Context(self._id, root=self._root, owner=self._ledger)
+        entry = Entry(context, self._endpoint, self._model, self._parent_id)
+        admission = self._ledger.begin(entry, self._admit)
+        if self._parent is not None:
+            self._parent.link_child(context)  # a parent that was cancelled cancels the wait too
+        return context, admission
+
+
+def _withdraw(context: Context, error: BaseException) -> None:
+    if isinstance(error, Rejected):
+        context.end("rejected")
+    else:
+        context.end(None if context.is_stopped() else "cancelled")
+
+
+def _in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

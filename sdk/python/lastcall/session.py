@@ -1,0 +1,288 @@
+"""Session: the protocol with the supervisor, from hello to the last answer.
+
+Rules
+  1. The connection may end at any moment; the next one is greeted with all that is to know.
+  2. Every line with a `seq` is answered by `ack` or `error`, and neither of these by anything.
+  3. User code runs on the lanes of `callbacks`, contexts are raised with no lock held.
+
+Threads: all methods from any; `Peer` methods on the link's thread.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import logging
+import os
+import threading
+import time
+import weakref
+from typing import Any, Callable, Optional
+
+from . import wire
+from .callbacks import Callbacks, ask_health
+from .ledger import Ledger, Outlet, React
+from .link import Line, Link, Peer
+from .tree import KILLED, STOPPED
+
+_log = logging.getLogger("lastcall")
+_sessions: weakref.WeakSet[Session] = weakref.WeakSet()
+
+
+class Session(Peer, Outlet):
+    def __init__(self, path: Optional[str], hello: wire.Message, callbacks: Callbacks) -> None:
+        self._lock = threading.RLock()
+        self._hello = hello
+        self._callbacks = callbacks
+        self._endpoints: dict[str, bool] = {}
+        self._seq = 0
+        self._answers: dict[int, React] = {}
+        self._fatal: Optional[tuple[str, str, concurrent.futures.Future[bool]]] = None
+        self._health_asked = False
+        self.welcome: Optional[wire.Message] = None
+        self.lost_at = time.monotonic()
+        self.phase: Optional[str] = None
+        self.deadline_at_ms: Optional[int] = None
+        self.ledger = Ledger(self._lock, self)
+        self._link = Link(path, self._lock, self) if path else None
+        if self._link is not None:
+            self._link.start()
+        _sessions.add(self)
+
+    # --- for the client
+
+    def set_endpoint(self, name: str, graceful_shutdown: bool) -> None:
+        with self._lock:
+            if self._endpoints.get(name) is not graceful_shutdown:
+                self._endpoints[name] = graceful_shutdown
+                self._say("endpoint.register", endpoint=name, graceful_shutdown=graceful_shutdown)
+
+    def drop_endpoint(self, name: str) -> None:
+        with self._lock:
+            if self._endpoints.pop(name, None) is not None:
+                self._say("endpoint.unregister", endpoint=name)
+
+    def report_load(self, **load: Any) -> None:
+        self._say("load", **load)
+
+    def report_fatal(self, reason: str, detail: str) -> Optional[concurrent.futures.Future[bool]]:
+        """The future is done when the supervisor has acknowledged; None without a socket."""
+        with self._lock:
+            if self._link is None:
+                return None
+            if self._fatal is None:
+                self._fatal = (reason, detail, concurrent.futures.Future())
+                if self.connected:
+                    self._link.send(self._fatal_line())
+            return self._fatal[2]
+
+    def close(self, timeout: float) -> None:
+        if self._link is not None:
+            self._link.close(timeout)
+
+    def detach(self) -> None:
+        """In a forked child: nothing of the parent's connection or requests is ours."""
+        self._lock = threading.RLock()
+        link, self._link = self._link, None
+        if link is not None:
+            link.abandon()
+        self.welcome = None
+        self.ledger.reset(self._lock)
+
+    # --- Outlet: the way out for the ledger
+
+    @property
+    def enabled(self) -> bool:  # type: ignore[override]
+        return self._link is not None
+
+    @property
+    def connected(self) -> bool:  # type: ignore[override]
+        return self._link is not None and self._link.connected
+
+    @property
+    def welcomed(self) -> bool:  # type: ignore[override]
+        return self.welcome is not None
+
+    def send(self, line: bytes, token: Optional[object] = None) -> bool:
+        link = self._link
+        return link is not None and link.send(line, token)
+
+    def expect(self, react: React) -> int:
+        self._seq += 1
+        self._answers[self._seq] = react
+        return self._seq
+
+    def wake(self) -> None:
+        if self._link is not None:
+            self._link.wake()
+
+    # --- Peer: what the link asks
+
+    def greeting(self) -> list[Line]:
+        live, announcement = self.ledger.announcement()
+        lines: list[Line] = [(wire.encode("hello", **self._hello, live=live), None)]
+        if self._fatal is not None and not self._fatal[2].done():
+            lines.append((self._fatal_line(), None))
+        for name, graceful in self._endpoints.items():
+            line = wire.encode("endpoint.register", endpoint=name, graceful_shutdown=graceful)
+            lines.append((line, None))
+        return lines + announcement
+
+    def lost(self, tokens: list[object]) -> None:
+        self.ledger.lost(tokens)
+        self._answers.clear()
+        self.welcome = None
+        self.lost_at = time.monotonic()
+
+    def tick(self, now: float) -> Optional[float]:
+        with self._lock:
+            return self.ledger.tick(now)
+
+    def receive(self, message: wire.Message) -> None:
+        op, seq = message["op"], message.get("seq")
+        seq = seq if isinstance(seq, int) else None
+        handler = _HANDLERS.get(op)
+        try:
+            if handler is None:
+                raise wire.WireError("unknown_op", f"{op}: not known to an engine")
+            handler(self, message)
+        except wire.WireError as error:
+            if op not in ("ack", "error"):
+                self._say("error", seq=seq, code=error.code, message=str(error))
+        except Exception:
+            _log.exception("cannot handle %s from the lastcall supervisor", op)
+        else:
+            if seq is not None and op not in ("ack", "error"):
+                self._say("ack", seq=seq)
+
+    # --- messages from the supervisor
+
+    def _on_welcome(self, message: wire.Message) -> None:
+        with self._lock:
+            self.welcome = message
+            if self._link is not None:
+                self._link.settle()
+        self._on_phase(message)
+
+    def _on_phase(self, message: wire.Message) -> None:
+        phase = wire.field(message, "phase", str)
+        if phase not in wire.PHASES:
+            raise wire.WireError("bad_field", f"{message['op']}.phase: {phase!r} is not a phase")
+        deadline = wire.optional_field(message, "deadline_at_ms", int)
+        # A welcome in the middle of a stop does not repeat the deadline.
+        if message["op"] == "phase" or phase in ("starting", "serving"):
+            self.deadline_at_ms = deadline
+        if phase != self.phase:
+            self.phase = phase
+            self._callbacks.phase.post(lambda: self._callbacks.phase.call_all(phase))
+
+    def _on_admitted(self, message: wire.Message) -> None:
+        with self._lock:
+            self.ledger.admitted(wire.field(message, "id", str))
+
+    def _on_rejected(self, message: wire.Message) -> None:
+        request_id, reason = wire.field(message, "id", str), wire.field(message, "reason", str)
+        wait_ms = wire.optional_field(message, "retry_after_ms", int)
+        with self._lock:
+            wait = None if wait_ms is None else wait_ms / 1000
+            self.ledger.rejected(request_id, reason, wait)
+
+    def _on_cancel(self, message: wire.Message) -> None:
+        ids = wire.field(message, "ids", list)
+        mode, reason = wire.field(message, "mode", str), wire.field(message, "reason", str)
+        if not all(isinstance(each, str) for each in ids):
+            raise wire.WireError("bad_field", "cancel.ids: expected strings")
+        if mode not in wire.MODES:
+            raise wire.WireError("bad_field", f"cancel.mode: {mode!r} is neither stop nor kill")
+        # A reason that this version does not know is no reason to go on generating.
+        told = frozenset(ids)
+        for request_id in ids:
+            context = self.ledger.find(request_id)
+            if context is not None:  # else it ended while the line was on its way
+                context._raise(KILLED if mode == "kill" else STOPPED, reason, told=told)
+
+    def _on_health_check(self, message: wire.Message) -> None:
+        if self._health_asked:
+            return  # the callback still runs; its answer will do for both
+
+        def answer() -> None:
+            try:
+                status, detail = ask_health(self._callbacks.health.callbacks)
+            finally:
+                self._health_asked = False
+            self.send(wire.encode_clipped("health", "detail", detail, status=status))
+
+        self._health_asked = True
+        self._callbacks.health.post(answer)
+
+    def _on_deregister(self, message: wire.Message) -> None:
+        def answer() -> None:
+            self._callbacks.deregister.call_all()
+            self._say("deregistered")
+
+        self._callbacks.deregister.post(answer)
+
+    def _on_cleanup(self, message: wire.Message) -> None:
+        deadline = wire.field(message, "deadline_at_ms", int) / 1000
+
+        def answer() -> None:
+            self._callbacks.cleanup.call_all(max(0.0, deadline - time.monotonic()))
+            self._say("cleanup.done")
+
+        self._callbacks.cleanup.post(answer)
+
+    def _on_ack(self, message: wire.Message) -> None:
+        self._on_answer(message, None)
+
+    def _on_error(self, message: wire.Message) -> None:
+        text = f"{message.get('code')}: {message.get('message')}"
+        _log.error("the lastcall supervisor refused a line: %s", text)
+        self._on_answer(message, text)
+
+    def _on_answer(self, message: wire.Message, error: Optional[str]) -> None:
+        with self._lock:
+            seq = message.get("seq")
+            react = self._answers.pop(seq, None) if isinstance(seq, int) else None
+            if react is not None:
+                react(error)
+
+    # --- inside
+
+    def _say(self, op: str, **fields: Any) -> None:
+        self.send(wire.encode(op, **fields))
+
+    def _fatal_line(self) -> bytes:
+        assert self._fatal is not None
+        reason, detail, done = self._fatal
+
+        def react(error: Optional[str]) -> None:
+            if not done.done():
+                done.set_result(error is None)
+
+        return wire.encode_clipped("fatal", "detail", detail, reason=reason, seq=self.expect(react))
+
+
+_HANDLERS: dict[str, Callable[[Session, wire.Message], None]] = {
+    "welcome": Session._on_welcome,
+    "phase": Session._on_phase,
+    "admitted": Session._on_admitted,
+    "rejected": Session._on_rejected,
+    "cancel": Session._on_cancel,
+    "health.check": Session._on_health_check,
+    "deregister": Session._on_deregister,
+    "cleanup": Session._on_cleanup,
+    "ack": Session._on_ack,
+    "error": Session._on_error,
+}
+
+
+def close_all(timeout: float) -> None:
+    for session in list(_sessions):
+        session.close(timeout)
+
+
+def _detach_all() -> None:
+    for session in list(_sessions):
+        session.detach()
+
+
+os.register_at_fork(after_in_child=_detach_all)

@@ -1,0 +1,150 @@
+"""The wire of the lastcall socket: one JSON object a line, UTF-8 (docs/ipc.md).
+
+Rules
+  1. Pure: bytes in, values out. No socket, no clock, no state but the unfinished line.
+  2. Nothing longer than `MAX_LINE` is ever produced; a longer incoming line is an error.
+  3. The closed sets of the protocol are written here once; everyone else imports them.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Iterable, Iterator
+
+VERSION = 1
+MAX_LINE = 64 * 1024  # without the newline
+MAX_ID = 256  # bytes of an id or a name
+
+PHASES = frozenset(
+    ("starting", "serving", "deregistering", "draining", "drained", "cleaning_up", "exited")
+)
+MODES = frozenset(("stop", "kill"))
+REASONS = frozenset(
+    (
+        "client_disconnect",
+        "control",
+        "connection_lost",
+        "parent",
+        "operator",
+        "migrate",
+        "grace_timeout",
+        "engine_dead",
+    )
+)
+OUTCOMES = frozenset(("completed", "cancelled", "migrated", "error", "rejected", "lost"))
+HEALTH = frozenset(("healthy", "busy", "dead"))
+
+Message = dict[str, Any]
+
+
+class WireError(Exception):
+    """A line that cannot be used. `code` is one of the protocol's error codes."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def encode(op: str, **fields: Any) -> bytes:
+    """One line. Fields that are None are left out."""
+    message: Message = {"op": op}
+    message.update((key, value) for key, value in fields.items() if value is not None)
+    text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+    line = text.encode("utf-8", "replace")
+    if len(line) > MAX_LINE:
+        raise WireError("too_long", f"cannot send {op}: {len(line)} bytes, at most {MAX_LINE}")
+    return line + b"\n"
+
+
+def encode_ids(op: str, ids: Iterable[str], **fields: Any) -> Iterator[bytes]:
+    """As many lines as `ids` needs, each within the limit."""
+    room = MAX_LINE - len(encode(op, ids=[], **fields))
+    batch: list[str] = []
+    used = 0
+    for request_id in ids:
+        size = len(json.dumps(request_id, ensure_ascii=False).encode("utf-8", "replace")) + 1
+        if used + size > room:
+            yield encode(op, ids=batch, **fields)
+            batch, used = [], 0
+        batch.append(request_id)
+        used += size
+    if batch:
+        yield encode(op, ids=batch, **fields)
+
+
+def encode_clipped(op: str, key: str, text: str, **fields: Any) -> bytes:
+    """One line in which `text` may be long: its end is kept, which is where a traceback speaks."""
+    keep = MAX_LINE // 4
+    while True:
+        clipped = text if len(text) <= keep else "[...] " + text[-keep:]
+        try:
+            return encode(op, **{key: clipped}, **fields)
+        except WireError:
+            if keep < 64:
+                raise
+            keep //= 2
+
+
+def decode(line: bytes) -> Message:
+    try:
+        message = json.loads(line.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise WireError("bad_json", f"cannot read the line: {error}") from None
+    if not isinstance(message, dict):
+        raise WireError("bad_json", "cannot read the line: expected a JSON object")
+    if not isinstance(message.get("op"), str):
+        raise WireError("bad_field", "op: expected a string")
+    return message
+
+
+def check_id(text: object, what: str = "request id") -> str:
+    """The text itself when it may go on the wire as an id, else ValueError."""
+    if not isinstance(text, str) or not text:
+        raise ValueError(f"cannot use this {what}: expected a non-empty string")
+    try:
+        size = len(text.encode("utf-8"))
+    except UnicodeEncodeError:
+        raise ValueError(f"cannot use this {what}: expected valid UTF-8") from None
+    if size > MAX_ID:
+        raise ValueError(f"cannot use this {what}: {size} bytes, at most {MAX_ID}")
+    return text
+
+
+def clip_name(text: str) -> str:
+    """A name is for people and labels: one that is too long (a model's path) loses its start."""
+    if len(text) * 4 <= MAX_ID:
+        return text
+    return text.encode("utf-8", "replace")[-MAX_ID:].decode("utf-8", "ignore")
+
+
+def check_word(word: str, allowed: frozenset[str], what: str) -> str:
+    if word not in allowed:
+        known = ", ".join(sorted(allowed))
+        raise ValueError(f"cannot use the {what} {word!r}: expected one of {known}")
+    return word
+
+
+def field(message: Message, key: str, kind: type) -> Any:
+    """A required field of the given type, else a `bad_field` error that names it."""
+    value = message.get(key)
+    # bool is an int to Python, but not to JSON.
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise WireError("bad_field", f"{message['op']}.{key}: expected {kind.__name__}")
+    return value
+
+
+def optional_field(message: Message, key: str, kind: type) -> Any:
+    return None if message.get(key) is None else field(message, key, kind)
+
+
+class LineReader:
+    """Cuts a byte stream into lines; memory is bounded by one line."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> list[bytes]:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        if len(self._rest) > MAX_LINE or any(len(line) > MAX_LINE for line in lines):
+            raise WireError("too_long", f"a line has more than {MAX_LINE} bytes")
+        return [line for line in lines if line.strip()]

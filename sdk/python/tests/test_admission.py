@@ -1,0 +1,146 @@
+"""Requests that ask before they run."""
+
+import asyncio
+import threading
+import time
+
+import pytest
+from fake_supervisor import FakeSupervisor, eventually
+
+import lastcall
+
+
+def test_admission_waits_for_admitted(supervisor, client):
+    eventually(lambda: client.connected)
+    supervisor.admit = False
+    begun = []
+    thread = threading.Thread(target=lambda: begun.append(client.begin("q", admit=True)))
+    thread.start()
+    assert supervisor.wait("request.begin")["admit"] is True
+    assert begun == []
+    supervisor.send("admitted", id="q")
+    thread.join(10)
+    begun[0].end()
+    assert supervisor.wait("request.end", id="q")["outcome"] == "completed"
+
+
+def test_a_rejected_request_raises_with_its_reason(supervisor, client):
+    eventually(lambda: client.connected)
+    supervisor.admit = False
+
+    async def main():
+        waiting = asyncio.ensure_future(client.begin_async("q", admit=True))
+        await asyncio.to_thread(supervisor.wait, "request.begin")
+        supervisor.send("rejected", id="q", reason="overloaded", retry_after_ms=1500)
+        await waiting
+
+    with pytest.raises(lastcall.Rejected) as caught:
+        asyncio.run(main())
+    assert (caught.value.reason, caught.value.retry_after) == ("overloaded", 1.5)
+    assert client.in_flight == 0
+    client.begin("q").end()  # the id is free again
+    supervisor.wait("request.end")
+    assert len(supervisor.all("request.end")) == 1
+
+
+def test_a_cancelled_task_withdraws_its_question(supervisor, client):
+    eventually(lambda: client.connected)
+    supervisor.admit = False
+
+    async def main():
+        async def wait():
+            async with client.request("q", admit=True):
+                raise AssertionError("never admitted")
+
+        task = asyncio.ensure_future(wait())
+        await asyncio.to_thread(supervisor.wait, "request.begin")
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    assert supervisor.wait("request.end", id="q")["outcome"] == "cancelled"
+    assert client.in_flight == 0
+
+
+def test_a_cancel_beats_the_wait_for_admission(supervisor, client):
+    eventually(lambda: client.connected)
+    supervisor.admit = False
+    failures = []
+
+    def wait():
+        try:
+            client.begin("q", admit=True)
+        except lastcall.Cancelled as error:
+            failures.append(error.reason)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    supervisor.wait("request.begin")
+    supervisor.cancel("q", reason="operator")
+    thread.join(10)
+    assert failures == ["operator"]
+    assert client.in_flight == 0
+
+
+def test_who_waits_asks_the_next_supervisor_again(supervisor, client):
+    eventually(lambda: client.connected)
+    supervisor.admit = False
+    begun = []
+    thread = threading.Thread(target=lambda: begun.append(client.begin("q", admit=True)))
+    thread.start()
+    supervisor.wait("request.begin")
+    supervisor.admit = True
+    supervisor.hang_up()
+    thread.join(10)
+    assert begun
+    again = supervisor.wait("request.begin", connection=2)
+    assert again["admit"] is True and "resumed" not in again
+    assert supervisor.wait("hello", connection=2)["live"] == 0
+
+
+def test_without_a_supervisor_it_starts_unadmitted(client):
+    started = time.monotonic()
+    with client.begin("q", admit=True):
+        assert time.monotonic() - started >= 0.95
+
+
+def test_one_that_started_unadmitted_is_resumed(path, client):
+    with client.begin("q", admit=True):
+        with FakeSupervisor(path) as fake:
+            assert fake.wait("hello")["live"] == 1
+            assert fake.wait("request.begin")["resumed"] is True
+
+
+def test_a_mute_supervisor_does_not_hold_admission(path, make_client):
+    with FakeSupervisor(path, welcome=False, admit=False) as fake:
+        client = make_client()
+        fake.wait("hello")
+        with client.begin("q", admit=True):
+            # A late refusal does not undo the start: it is made to count instead.
+            fake.send("rejected", id="q", reason="overloaded")
+            eventually(lambda: len(fake.all("request.begin")) == 2)
+            assert fake.all("request.begin")[1]["resumed"] is True
+
+
+def test_an_error_to_the_question_starts_it_unadmitted(supervisor, client):
+    eventually(lambda: client.connected)
+    supervisor.admit = False
+    begun = []
+    thread = threading.Thread(target=lambda: begun.append(client.begin("q", admit=True)))
+    thread.start()
+    seq = supervisor.wait("request.begin")["seq"]
+    supervisor.send("error", seq=seq + 100, code="conflict", message="another line")
+    supervisor.send("error", seq=seq, code="conflict", message="no")
+    # The fake acknowledged the line first; a second answer is nobody's.
+    supervisor.send("admitted", id="q")
+    thread.join(10)
+    assert begun
+
+
+def test_blocking_admission_inside_the_event_loop_is_refused(client):
+    async def main():
+        client.begin(admit=True)
+
+    with pytest.raises(RuntimeError, match="begin_async"):
+        asyncio.run(main())

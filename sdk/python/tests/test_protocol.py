@@ -1,0 +1,86 @@
+"""Lines that cannot be used, and agreement with docs/ipc.md."""
+
+import json
+import os
+import re
+
+import pytest
+from fake_supervisor import eventually
+
+from lastcall import wire
+
+SDK = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+@pytest.mark.parametrize(
+    "line, code",
+    [
+        (b'{"op":"dance","seq":1}\n', "unknown_op"),
+        (b'{"op":"cancel","ids":["r"],"mode":"hug","reason":"control"}\n', "bad_field"),
+        (b'{"op":"cancel","ids":[1],"mode":"stop","reason":"control"}\n', "bad_field"),
+        (b'{"op":"cancel","ids":"r","mode":"stop","reason":"control"}\n', "bad_field"),
+        (b'{"op":"phase","phase":"lunch"}\n', "bad_field"),
+        (b'{"op":"cleanup","deadline_at_ms":true}\n', "bad_field"),
+        (b'{"seq":4}\n', "bad_field"),
+    ],
+)
+def test_a_bad_line_is_an_error_and_the_connection_stays(supervisor, client, line, code):
+    eventually(lambda: client.connected)
+    supervisor.send_raw(line)
+    assert supervisor.wait("error")["code"] == code
+    with client.begin("still-here"):
+        supervisor.wait("request.begin", connection=1)
+
+
+@pytest.mark.parametrize(
+    "data, code",
+    [(b"not json\n", "bad_json"), (b"[1]\n", "bad_json"), (b"\xff\n", "bad_json"),
+     (b"x" * 70_000, "too_long")],
+)  # fmt: skip
+def test_an_unreadable_line_ends_the_connection(supervisor, client, data, code):
+    eventually(lambda: client.connected)
+    supervisor.send_raw(data)
+    assert supervisor.wait("error")["code"] == code
+    supervisor.wait("hello", connection=2)
+
+
+def test_lines_may_arrive_in_any_pieces(supervisor, client):
+    context = client.begin("r")
+    eventually(lambda: client.connected)
+    for byte in b'\n{"op":"cancel","ids":["r"],"mode":"kill","reason":"newer"}\n':
+        supervisor.send_raw(bytes([byte]))
+    assert context.wait_stopped(10)
+    assert context.reason == "newer"
+
+
+def documented(heading):
+    """The example lines of docs/ipc.md below this heading, as (op, line)."""
+    with open(os.path.join(SDK, "..", "..", "docs", "ipc.md")) as page:
+        section = page.read().split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith('{"op"')]
+    return [(json.loads(line)["op"], line) for line in lines]
+
+
+def test_every_documented_line_for_an_engine_is_understood(supervisor, client):
+    for_shims_and_operators = {"remember", "engine.start", "engine.signal", "exit", "status"}
+    examples = [each for each in documented("From the supervisor")
+                if each[0] not in for_shims_and_operators]  # fmt: skip
+    assert len(examples) >= 10
+    eventually(lambda: client.connected)
+    for op, line in examples:
+        supervisor.send_raw(line.encode() + b"\n")
+    supervisor.send("health.check", seq=77)
+    supervisor.wait("ack", seq=77)
+    assert supervisor.all("error") == []
+
+
+def test_the_closed_sets_are_those_of_the_documentation():
+    with open(os.path.join(SDK, "..", "..", "docs", "ipc.md")) as page:
+        table = page.read().split("\n## Closed sets\n")[1].split("\n## ")[0]
+    rows = [line.strip("|").split("|") for line in table.splitlines() if line.count("`")]
+    sets = {row[0].strip(): set(re.findall(r"`([^`]+)`", row[1])) for row in rows}
+    for name, words in (
+        ("phase", wire.PHASES), ("mode", wire.MODES), ("reason", wire.REASONS),
+        ("outcome", wire.OUTCOMES), ("health.status", wire.HEALTH),
+    ):  # fmt: skip
+        assert sets[name] == words, name

@@ -1,0 +1,300 @@
+#!/usr/bin/env python3
+"""An LLM engine for tests: OpenAI-compatible on the outside, as well or badly behaved as told.
+
+    /usr/bin/python3 engine_sim.py --port 0 --port-file F [flags, see --help]
+
+Serves POST /v1/chat/completions and /v1/completions (stream and unary), GET /health, /metrics
+(vLLM's gauges) and /v1/models. Each failure of the flags can also be brought about while it runs:
+POST /sim/control with an object of
+  rate, lie, slow_health, health_status, ignore_term, ignore_cancel, drain_on_term,
+  term_exit_code   as the flags of these names
+  hang             "health", "tokens", "all", "process" (SIGSTOP), or null to go on
+  exit             exit code, at once          crash    "segv", "abort" or "kill", at once
+  fatal            text: SDK report_fatal
+and answers with the state, as does GET /sim/state. A request may bring its own `max_tokens`,
+`X-Request-Id`, and `X-Sim-Endpoint: generate|decode` for the SDK's endpoint.
+
+With --sdk, chat completions are the endpoint `generate` (graceful) and completions are `decode`
+(not graceful); a cancelled request ends as a cut stream does: error event, no [DONE], no final
+chunk. Tokens are `t0 t1 t2 ...`, so a reader sees what is missing.
+
+Threads: one event loop; all streams share its one token clock. Only the standard library.
+"""
+
+import asyncio
+import ctypes
+import faulthandler
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.environ.get("LASTCALL_SDK_PATH", f"{HERE}/../../sdk/python")]
+
+from lastcall import Client  # noqa: E402
+from sim_generation import Generator  # noqa: E402
+from sim_http import Connection  # noqa: E402
+from sim_options import LIVE_SETTINGS, parse  # noqa: E402
+
+SIGNALS = ("TERM", "INT", "QUIT", "HUP", "USR1", "USR2", "WINCH", "CONT")
+ENDPOINTS = {"generate": True, "decode": False}  # name: graceful_shutdown
+
+
+def now_ms():
+    return time.monotonic_ns() // 1_000_000
+
+
+class Trace:
+    """JSON lines, each flushed, so that a KILL loses none."""
+
+    def __init__(self, path):
+        self._file = open(path, "a", buffering=1) if path else None
+
+    def __call__(self, kind, **fields):
+        if self._file is not None:
+            line = {"event": kind, "at_ms": now_ms(), "pid": os.getpid(), **fields}
+            self._file.write(json.dumps(line) + "\n")
+
+
+def log_signal(path, name):
+    if path:
+        with open(path, "a") as log:
+            log.write(f"{now_ms()} {os.getpid()} {name}\n")
+
+
+class Engine:
+    def __init__(self, options):
+        self.options = options
+        self.trace = Trace(options.trace)
+        self.generator = Generator(options, self.trace, self.exit_if_drained)
+        self.hang = None
+        self.workers = []
+        self.stopping = False
+        self.exited = None  # future of the exit code
+        self.server = None
+        self.client = None
+
+    async def live(self):
+        loop = asyncio.get_running_loop()
+        self.exited = loop.create_future()
+        for name in SIGNALS:
+            loop.add_signal_handler(getattr(signal, "SIG" + name), self.on_signal, name)
+        self.start_workers(loop)
+        self.plan_failures(loop)
+        if self.options.sdk:
+            self.start_sdk(loop)
+        loop.call_later(self.options.startup_delay, lambda: loop.create_task(self.listen()))
+        code = await self.exited
+        self.stop_workers()
+        if self.client is not None:
+            self.client.close()
+        return code
+
+    async def listen(self):
+        loop = asyncio.get_running_loop()
+        self.server = await loop.create_server(
+            lambda: Connection(self.handle), self.options.host, self.options.port, backlog=1024
+        )
+        port = self.server.sockets[0].getsockname()[1]
+        self.trace("listening", port=port)
+        if self.options.port_file:
+            with open(self.options.port_file + ".new", "w") as file:
+                file.write(str(port))
+            os.replace(self.options.port_file + ".new", self.options.port_file)
+
+    def start_sdk(self, loop):
+        self.client = Client(self.options.name, critical=self.options.critical)
+        self.generator.client = self.client
+        for name, graceful in ENDPOINTS.items():
+            self.client.register_endpoint(name, graceful_shutdown=graceful)
+        self.client.on_health(lambda: "dead" if self.hang and not self.options.lie else "healthy")
+        self.client.on_phase(lambda phase: self.trace("phase", phase=phase))
+        self.client.on_cleanup(self.on_cleanup)
+        self.client.on_deregister(lambda: self.trace("deregister"))
+
+    def on_cleanup(self, seconds_left):
+        self.trace("cleanup", seconds_left=seconds_left)
+        time.sleep(self.options.cleanup_delay)
+
+    def plan_failures(self, loop):
+        options = self.options
+        if options.hang_after is not None:
+            loop.call_later(options.hang_after, self.set_hang, options.hang)
+        if options.exit_after is not None:
+            fail = (lambda: self.crash(options.crash)) if options.crash else (
+                lambda: self.exit(options.exit_code))  # fmt: skip
+            loop.call_later(options.exit_after, fail)
+
+    def set_hang(self, mode):
+        self.trace("hang", mode=mode)
+        self.hang = mode
+        self.generator.clock.paused = mode in ("tokens", "all")
+        if mode == "process":
+            self.hang = None  # a CONT is the way back
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    def exit(self, code):
+        if not self.exited.done():
+            self.exited.set_result(code)
+
+    def crash(self, how):
+        self.trace("crash", how=how)
+        faulthandler.disable()
+        if how == "segv":
+            signal.signal(signal.SIGSEGV, signal.SIG_DFL)
+            ctypes.string_at(0)
+        if how == "abort":
+            os.abort()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def on_signal(self, name):
+        log_signal(self.options.log_signals, name)
+        self.trace("signal", name=name)
+        if name in ("TERM", "INT", "QUIT") and not self.options.ignore_term:
+            self.stopping = True
+            if self.server is not None and self.options.drain_on_term:
+                self.server.close()
+            self.exit_if_drained()
+
+    def exit_if_drained(self):
+        busy = self.generator.running or self.generator.queue
+        if self.stopping and not (self.options.drain_on_term and busy):
+            self.exit(self.options.term_exit_code)
+
+    # --- workers
+
+    def start_workers(self, loop):
+        """Children that end when this process does: the pipe that they read is only ours."""
+        command = [sys.executable, __file__, "--worker"]
+        command += ["--leak-workers"] if self.options.leak_workers else []
+        command += ["--ignore-term"] if self.options.workers_ignore_term else []
+        if self.options.log_signals:
+            command += ["--log-signals", self.options.log_signals]
+        for _ in range(self.options.workers):
+            worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                      start_new_session=self.options.setsid_workers)  # fmt: skip
+            worker.stdout.readline()  # its handlers are in place
+            self.workers.append(worker)
+            loop.add_reader(worker.stdout, self.on_worker_exit, worker, loop)
+            self.trace("worker", worker=worker.pid)
+
+    def on_worker_exit(self, worker, loop):
+        """As real engines do, an engine that loses a worker dies."""
+        loop.remove_reader(worker.stdout)
+        self.trace("worker_exit", worker=worker.pid, code=worker.wait())
+        self.exit(1)
+
+    def stop_workers(self):
+        for worker in [] if self.options.leak_workers else self.workers:
+            worker.terminate()
+            try:
+                worker.wait(1)
+            except subprocess.TimeoutExpired:
+                pass  # its pipe ends with us
+
+    # --- HTTP
+
+    async def handle(self, connection, request):
+        route = (request.method, request.path)
+        if route in (("POST", "/v1/chat/completions"), ("POST", "/v1/completions")):
+            return await self.generator.completions(connection, request)
+        if route == ("GET", "/health"):
+            return await self.health(connection)
+        if route == ("GET", "/metrics"):
+            return await connection.answer(200, self.metrics())
+        if route == ("GET", "/v1/models"):
+            models = [{"id": "sim", "object": "model", "owned_by": "lastcall"}]
+            return await connection.answer(200, {"object": "list", "data": models})
+        if route == ("GET", "/sim/state"):
+            return await connection.answer(200, self.state())
+        if route == ("POST", "/sim/control"):
+            return await self.control(connection, request)
+        return await connection.answer(404, {"error": f"no {request.method} {request.path}"})
+
+    async def health(self, connection):
+        await asyncio.sleep(self.options.slow_health)
+        while self.hang in ("health", "all") and not self.options.lie and not connection.gone:
+            await asyncio.sleep(0.02)
+        status = self.options.health_status
+        if self.hang == "tokens" and not self.options.lie:
+            status = 503
+        return await connection.answer(status, b"")
+
+    def metrics(self):
+        label = '{model_name="sim"}'
+        gauges = {
+            "vllm:num_requests_running": len(self.generator.running),
+            "vllm:num_requests_waiting": len(self.generator.queue),
+            "vllm:kv_cache_usage_perc": min(1.0, len(self.generator.running) / 256),
+        }
+        lines = [f"# TYPE {name} gauge\n{name}{label} {value}" for name, value in gauges.items()]
+        lines.append("# TYPE process_start_time_seconds gauge")
+        lines.append(f"process_start_time_seconds {START_TIME}")
+        return ("\n".join(lines) + "\n").encode()
+
+    def state(self):
+        return {
+            "pid": os.getpid(),
+            "running": len(self.generator.running), "waiting": len(self.generator.queue),
+            "hang": self.hang, "workers": [worker.pid for worker in self.workers],
+            "connected": bool(self.client and self.client.connected),
+            "phase": self.client.phase if self.client else None,
+        }  # fmt: skip
+
+    async def control(self, connection, request):
+        try:
+            wanted = request.json()
+            unknown = set(wanted) - {*LIVE_SETTINGS, "hang", "exit", "crash", "fatal"}
+            if unknown:
+                raise ValueError(f"unknown settings: {', '.join(sorted(unknown))}")
+        except ValueError as error:
+            return await connection.answer(400, {"error": str(error)})
+        for name in LIVE_SETTINGS:
+            if name in wanted:
+                setattr(self.options, name, wanted[name])
+        self.generator.clock.rate = self.options.rate
+        freeze = wanted.get("hang") == "process"
+        if "hang" in wanted and not freeze:
+            self.set_hang(wanted["hang"])
+        kept = await connection.answer(200, self.state())
+        if freeze:
+            self.set_hang("process")
+        if "fatal" in wanted and self.client is not None:
+            await asyncio.to_thread(self.client.report_fatal, "simulated", str(wanted["fatal"]))
+        if "exit" in wanted:
+            self.exit(int(wanted["exit"]))
+        if "crash" in wanted:
+            self.crash(wanted["crash"])
+        return kept
+
+
+def worker_main(options):
+    """A child without work. Ends on TERM and with its parent, unless told otherwise."""
+
+    def on_signal(number, _):
+        name = signal.Signals(number).name[3:]
+        log_signal(options.log_signals, name)
+        if name == "TERM" and not options.ignore_term:
+            os._exit(0)
+
+    for name in SIGNALS:
+        signal.signal(getattr(signal, "SIG" + name), on_signal)
+    print("ready", flush=True)
+    sys.stdin.buffer.read()
+    while options.leak_workers:
+        signal.pause()
+
+
+START_TIME = round(time.time(), 2)
+
+if __name__ == "__main__":
+    chosen = parse(sys.argv[1:])
+    if chosen.worker:
+        worker_main(chosen)
+    else:
+        sys.stdout.flush()
+        # At once, as an engine that is told to end does: open connections are cut.
+        os._exit(asyncio.run(Engine(chosen).live()))

@@ -1,0 +1,234 @@
+"""The generating half of engine_sim: one token clock, and requests on their way through it.
+
+Rules
+  1. One timer drives all streams; a cancel or a client that hangs up wakes its stream at once.
+  2. A cancelled request never looks finished: error event, no [DONE], no final chunk; before the
+     first event a 503 with the same object.
+
+Threads: one event loop.
+"""
+
+import asyncio
+import os
+import time
+from collections import deque
+
+from lastcall import Context, Rejected, error_body, sse_error
+from sim_http import event
+
+
+class TokenClock:
+    """Wakes every waiting stream once per token interval, with one timer for all of them."""
+
+    def __init__(self, rate):
+        self.rate = rate
+        self.paused = False
+        self._waiting = set()
+        self._timer = None
+        self._due = 0.0
+
+    async def tick(self, stream):
+        stream.wake = asyncio.get_running_loop().create_future()
+        self._waiting.add(stream)
+        if self._timer is None:
+            self._arm()
+        await stream.wake
+
+    def _arm(self):
+        # By the clock, not from now on: a busy machine delays a token but not all that follow.
+        loop = asyncio.get_running_loop()
+        self._due = max(self._due + 1 / self.rate, loop.time())
+        self._timer = loop.call_at(self._due, self._ring)
+
+    def _ring(self):
+        self._timer = None
+        if not self.paused:
+            waiting, self._waiting = self._waiting, set()
+            for stream in waiting:
+                stream.nudge()
+        if self._waiting:
+            self._arm()
+
+    def forget(self, stream):
+        self._waiting.discard(stream)
+
+
+class Generation:
+    """One request on its way through the engine."""
+
+    def __init__(self, context, path, body, endpoint):
+        self.context = context
+        self.endpoint = endpoint
+        self.chat = path.endswith("/chat/completions")
+        self.model = body.get("model", "sim")
+        self.max_tokens = int(body.get("max_tokens", 16))
+        self.stream = bool(body.get("stream", False))
+        self.usage = bool((body.get("stream_options") or {}).get("include_usage"))
+        self.done = 0  # tokens
+        self.events_sent = self.bytes_sent = 0
+        self.wake = None
+        self.gone = False
+
+    def nudge(self):
+        if self.wake is not None and not self.wake.done():
+            self.wake.set_result(None)
+
+    def chunk(self, text, finish=None):
+        kind = "chat.completion.chunk" if self.chat else "text_completion"
+        content = {"delta": {"content": text} if text else {}} if self.chat else {"text": text}
+        return self._object(kind, [{"index": 0, **content, "finish_reason": finish}])
+
+    def whole(self):
+        text = "".join(f"t{number} " for number in range(self.done))
+        kind = "chat.completion" if self.chat else "text_completion"
+        message = {"role": "assistant", "content": text}
+        content = {"message": message} if self.chat else {"text": text}
+        answer = self._object(kind, [{"index": 0, **content, "finish_reason": "length"}])
+        return {**answer, "usage": self.usage_object()}
+
+    def usage_object(self):
+        return {"prompt_tokens": 1, "completion_tokens": self.done, "total_tokens": self.done + 1}
+
+    def _object(self, kind, choices):
+        return {"id": self.context.id(), "object": kind, "created": int(time.time()),
+                "model": self.model, "choices": choices}  # fmt: skip
+
+
+class Generator:
+    """Takes completion requests. `options` may change at any moment; `client` may be None."""
+
+    def __init__(self, options, trace, on_idle):
+        self.options = options
+        self.trace = trace
+        self.on_idle = on_idle  # called after each request
+        self.client = None
+        self.clock = TokenClock(options.rate)
+        self.running = {}  # id: Generation
+        self.queue = deque()  # those that wait for a place
+
+    async def completions(self, connection, request):
+        given = request.headers.get("x-request-id")
+        try:
+            body = request.json()
+            endpoint = request.headers.get("x-sim-endpoint") or (
+                "generate" if "chat" in request.path else "decode")  # fmt: skip
+            generation = Generation(
+                await self.begin(given, endpoint, body), request.path, body, endpoint
+            )
+        except Rejected as refused:
+            wait = max(1, round(refused.retry_after or 1))
+            headers = [("Retry-After", wait), ("X-Lastcall-Reason", refused.kind)]
+            error = error_body(refused.kind, refused.request_id)
+            return await connection.answer(503, error, headers=headers)
+        except (ValueError, TypeError, AttributeError) as error:
+            return await connection.answer(400, {"error": {"message": str(error)}})
+        context = generation.context
+        self.trace("start", id=context.id(), endpoint=endpoint, stream=generation.stream)
+        connection.on_gone = lambda: self.client_gone(generation)
+        loop = asyncio.get_running_loop()
+        context.on_stop(lambda _: loop.call_soon_threadsafe(self.cancelled, generation))
+        context.on_kill(lambda _: loop.call_soon_threadsafe(self.cancelled, generation))
+        try:
+            return await self.generate(connection, generation)
+        finally:
+            connection.on_gone = None
+            self.finish(generation)
+
+    async def begin(self, given, endpoint, body):
+        # An id that a client uses twice at a time is made unique, as the ingress does.
+        own = f"{given}-{os.urandom(4).hex()}" if given in self.running else given
+        if self.client is None:
+            return Context(own, root=given)
+        return await self.client.begin_async(
+            own, root=given, endpoint=endpoint, model=str(body.get("model", "sim")),
+            admit=self.options.admit,
+        )  # fmt: skip
+
+    async def generate(self, connection, generation):
+        context = generation.context
+        await self.take_place(generation)
+        headers = [("X-Request-Id", context.root)]
+        if generation.stream and not self.must_end(generation):
+            connection.start_stream(headers)
+        while generation.done < generation.max_tokens and not self.must_end(generation):
+            await self.clock.tick(generation)
+            if self.clock.paused or self.must_end(generation):
+                continue
+            if generation.stream:
+                await self.send(connection, generation, generation.chunk(f"t{generation.done} "))
+            generation.done += 1
+            context.progress()
+        if self.must_end(generation):
+            return await self.cut(connection, generation, headers)
+        if not generation.stream:
+            return await connection.answer(200, generation.whole(), headers=headers)
+        await self.send(connection, generation, generation.chunk("", finish="length"))
+        if generation.usage:
+            usage = {**generation.chunk(""), "choices": [], "usage": generation.usage_object()}
+            await self.send(connection, generation, usage)
+        await connection.send(b"data: [DONE]\n\n")
+        await connection.finish_stream()
+        return True
+
+    async def send(self, connection, generation, data):
+        line = event(data)
+        await connection.send(line)
+        generation.events_sent += 1
+        generation.bytes_sent += len(line)
+
+    async def cut(self, connection, generation, headers):
+        """Ends a cancelled request so that nobody takes it for a finished one."""
+        if generation.gone:
+            return False
+        cause, name = generation.context.cause, generation.context.root
+        kind = {"migrate": "migrated", "grace_timeout": "migrated"}.get(cause, cause)
+        kind = kind if kind in ("migrated", "engine_dead") else "cancelled"
+        if generation.stream and generation.events_sent:
+            last = sse_error(kind, name, events_sent=generation.events_sent,
+                             bytes_sent=generation.bytes_sent)  # fmt: skip
+            await connection.send(last)
+            return False
+        headers = [*headers, ("Retry-After", 1), ("X-Lastcall-Reason", kind)]
+        return await connection.answer(503, error_body(kind, name), headers=headers)
+
+    async def take_place(self, generation):
+        limit = self.options.max_running
+        while limit and len(self.running) >= limit and not self.must_end(generation):
+            generation.wake = asyncio.get_running_loop().create_future()
+            self.queue.append(generation)
+            await generation.wake
+            if generation in self.queue:
+                self.queue.remove(generation)
+        self.running[generation.context.id()] = generation
+
+    def must_end(self, generation):
+        ignored = self.options.ignore_cancel
+        if generation.gone:
+            return True
+        if ignored == "all":
+            return False
+        context = generation.context
+        return context.is_killed() if ignored == "stop" else context.is_stopped()
+
+    def cancelled(self, generation):
+        context = generation.context
+        self.trace("cancel", id=context.id(), mode="kill" if context.is_killed() else "stop",
+                   reason=context.reason)  # fmt: skip
+        generation.nudge()
+
+    def client_gone(self, generation):
+        self.trace("disconnect", id=generation.context.id())
+        generation.gone = True
+        generation.context.kill(reason="client_disconnect")
+        generation.nudge()
+
+    def finish(self, generation):
+        self.clock.forget(generation)
+        self.running.pop(generation.context.id(), None)
+        if self.queue:
+            self.queue[0].nudge()
+        complete = generation.done >= generation.max_tokens and not generation.gone
+        generation.context.end("completed" if complete else None)
+        self.trace("end", id=generation.context.id(), outcome=generation.context.outcome,
+                   tokens=generation.done)  # fmt: skip
+        self.on_idle()

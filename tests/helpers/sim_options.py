@@ -1,0 +1,42 @@
+"""The flags of engine_sim. Those in LIVE_SETTINGS can be changed while it runs."""
+
+import argparse
+
+LIVE_SETTINGS = ("rate", "lie", "slow_health", "health_status", "ignore_term", "ignore_cancel",
+                 "drain_on_term", "term_exit_code")  # fmt: skip
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(description="a test engine")
+    add = parser.add_argument
+    add("--host", default="127.0.0.1")
+    add("--port", type=int, default=0)
+    add("--port-file", help="written once it listens")
+    add("--rate", type=float, default=50.0, help="tokens a second, of each stream")
+    add("--max-running", type=int, default=0, help="more than these wait; 0: no limit")
+    add("--startup-delay", type=float, default=0.0, help="before it listens")
+    add("--hang-after", type=float)
+    add("--hang", choices=("health", "tokens", "all", "process"), default="all")
+    add("--lie", action="store_true", help="/health says 200 whatever hangs")
+    add("--slow-health", type=float, default=0.0)
+    add("--health-status", type=int, default=200)
+    add("--exit-after", type=float)
+    add("--exit-code", type=int, default=0)
+    add("--crash", choices=("segv", "abort", "kill"), help="instead of an exit after --exit-after")
+    add("--ignore-term", action="store_true")
+    add("--drain-on-term", action="store_true", help="finish what runs; otherwise it is cut off")
+    add("--term-exit-code", type=int, default=0)
+    add("--workers", type=int, default=0)
+    add("--setsid-workers", action="store_true")
+    add("--leak-workers", action="store_true", help="workers outlive the main process")
+    add("--workers-ignore-term", action="store_true")
+    add("--sdk", action="store_true", help="take part through $LASTCALL_SOCKET")
+    add("--name", default="engine_sim")
+    add("--critical", action="store_true")
+    add("--admit", action="store_true", help="ask for admission of each request")
+    add("--ignore-cancel", choices=("stop", "all"), help="go on generating when cancelled")
+    add("--cleanup-delay", type=float, default=0.0, help="of the SDK's cleanup callback")
+    add("--log-signals", help="file: monotonic ms, pid, name of each signal")
+    add("--trace", help="file of JSON lines: start, end, cancel, signal, ...")
+    add("--worker", action="store_true", help=argparse.SUPPRESS)
+    return parser.parse_args(arguments)

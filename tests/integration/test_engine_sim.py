@@ -1,0 +1,299 @@
+"""The test engine itself: what the other integration tests rely on."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+SIM = os.path.join(ROOT, "tests", "helpers", "engine_sim.py")
+sys.path.append(os.path.join(ROOT, "sdk", "python", "tests"))
+
+from fake_supervisor import FakeSupervisor, eventually  # noqa: E402
+
+
+class Sim:
+    def __init__(self, tmp_path, *flags, environment=None):
+        self.trace_path = tmp_path / "trace"
+        self.signals_path = tmp_path / "signals"
+        port_file = tmp_path / "port"
+        self.process = subprocess.Popen(
+            [sys.executable, SIM, "--port-file", port_file, "--trace", self.trace_path,
+             "--log-signals", self.signals_path, *flags],
+            env={**os.environ, **(environment or {})},
+        )  # fmt: skip
+        eventually(lambda: port_file.exists() or self.process.poll() is not None, 30)
+        self.port = int(port_file.read_text())
+
+    def connection(self, timeout=20):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+
+    def call(self, method, path, body=None, headers=None, timeout=20):
+        connection = self.connection(timeout)
+        try:
+            connection.request(method, path, json.dumps(body) if body else None, headers or {})
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+    def control(self, **settings):
+        return json.loads(self.call("POST", "/sim/control", settings)[1])
+
+    def start_stream(self, path="/v1/completions", headers=None, **body):
+        connection = self.connection()
+        connection.request("POST", path, json.dumps({"stream": True, **body}), headers or {})
+        return connection, connection.getresponse()
+
+    def trace(self, kind):
+        lines = self.trace_path.read_text().splitlines() if self.trace_path.exists() else []
+        return [each for each in map(json.loads, lines) if each["event"] == kind]
+
+
+@pytest.fixture
+def sim(tmp_path):
+    made = []
+
+    def start(*flags, environment=None):
+        made.append(Sim(tmp_path, *flags, environment=environment))
+        return made[-1]
+
+    yield start
+    for each in made:
+        workers = [line["worker"] for line in each.trace("worker")]
+        for pid in [each.process.pid, *workers]:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        each.process.wait(10)
+
+
+def events(body):
+    return [line[6:] for line in body.split(b"\n") if line.startswith(b"data: ")]
+
+
+def is_alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/completions"])
+def test_a_stream_has_all_its_tokens_a_finish_reason_and_done(sim, path):
+    engine = sim("--rate", "500")
+    connection, answer = engine.start_stream(
+        path, max_tokens=5, headers={"X-Request-Id": "r1"}, stream_options={"include_usage": True}
+    )
+    *chunks, usage, done = events(answer.read())
+    assert done == b"[DONE]"
+    choices = [json.loads(chunk)["choices"][0] for chunk in chunks]
+    texts = [each.get("text") or each.get("delta", {}).get("content", "") for each in choices]
+    assert "".join(texts) == "t0 t1 t2 t3 t4 "
+    assert choices[-1]["finish_reason"] == "length"
+    assert json.loads(usage)["usage"]["completion_tokens"] == 5
+    assert answer.headers["X-Request-Id"] == "r1"
+    connection.close()
+
+
+def test_a_unary_answer_is_whole_and_the_connection_is_kept(sim):
+    engine = sim("--rate", "500")
+    connection = engine.connection()
+    for path, text in (("/v1/completions", "text"), ("/v1/chat/completions", "message")):
+        connection.request("POST", path, json.dumps({"max_tokens": 2}))
+        answer = json.loads(connection.getresponse().read())
+        assert "t0 t1 " in str(answer["choices"][0][text])
+    connection.close()
+
+
+def test_metrics_count_what_runs_and_what_waits(sim):
+    engine = sim("--max-running", "2", "--rate", "20")
+    streams = [engine.start_stream(max_tokens=10_000) for _ in range(2)]
+    waiting = engine.connection()
+    waiting.request("POST", "/v1/completions", json.dumps({"max_tokens": 1}))
+
+    def metrics():
+        return engine.call("GET", "/metrics")[1]
+
+    eventually(lambda: b'vllm:num_requests_waiting{model_name="sim"} 1' in metrics())
+    assert b'vllm:num_requests_running{model_name="sim"} 2' in metrics()
+    streams[0][1].close()
+    streams[0][0].close()
+    assert waiting.getresponse().status == 200  # the place of the one that went away
+    eventually(lambda: b'vllm:num_requests_running{model_name="sim"} 1' in metrics())
+    assert engine.trace("end")[0]["outcome"] == "cancelled"
+
+
+def test_two_hundred_streams_run_at_once(sim):
+    engine = sim("--rate", "50")
+    bodies = []
+
+    def run():
+        connection, answer = engine.start_stream(max_tokens=20)
+        bodies.append(answer.read())
+        connection.close()
+
+    threads = [threading.Thread(target=run) for _ in range(200)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(bodies) == 200 and all(events(body)[-1] == b"[DONE]" for body in bodies)
+
+
+def test_a_hang_of_tokens_can_lie_about_health(sim):
+    engine = sim("--rate", "200")
+    assert engine.call("GET", "/health")[0] == 200
+    connection, answer = engine.start_stream(max_tokens=100_000)
+    answer.readline()
+    engine.control(hang="tokens")
+    assert engine.call("GET", "/health")[0] == 503
+    engine.control(lie=True)
+    assert engine.call("GET", "/health")[0] == 200
+    connection.sock.settimeout(0.3)
+    with pytest.raises(TimeoutError):
+        while True:
+            answer.readline()
+    assert engine.control(hang=None)["hang"] is None
+    connection.close()
+
+
+def test_a_hang_of_health_leaves_tokens_flowing(sim):
+    engine = sim("--rate", "200", "--hang", "health", "--hang-after", "0")
+    with pytest.raises(TimeoutError):
+        engine.call("GET", "/health", timeout=0.3)
+    assert engine.call("POST", "/v1/completions", {"max_tokens": 3})[0] == 200
+
+
+def test_the_status_of_health_can_be_set(sim):
+    engine = sim("--health-status", "503")
+    assert engine.call("GET", "/health")[0] == 503
+    assert engine.call("POST", "/sim/control", {"colour": "red"})[0] == 400
+
+
+@pytest.mark.parametrize(
+    "flags, code",
+    [
+        (("--exit-after", "0.1", "--exit-code", "7"), 7),
+        (("--exit-after", "0.1", "--crash", "segv"), -signal.SIGSEGV),
+        (("--exit-after", "0.1", "--crash", "abort"), -signal.SIGABRT),
+    ],
+)
+def test_it_ends_as_told(sim, flags, code):
+    assert sim(*flags).process.wait(20) == code
+
+
+def test_a_term_is_logged_and_cuts_what_runs(sim):
+    engine = sim("--term-exit-code", "3")
+    connection, answer = engine.start_stream(max_tokens=100_000)
+    answer.readline()
+    engine.process.terminate()
+    assert engine.process.wait(20) == 3
+    with pytest.raises((http.client.IncompleteRead, ConnectionError)):
+        answer.read()
+    assert engine.signals_path.read_text().split()[2] == "TERM"
+
+
+def test_a_drain_on_term_finishes_what_runs(sim):
+    engine = sim("--drain-on-term", "--rate", "100")
+    connection, answer = engine.start_stream(max_tokens=50)
+    answer.readline()
+    engine.process.terminate()
+    assert events(answer.read())[-1] == b"[DONE]"
+    assert engine.process.wait(20) == 0
+
+
+def test_term_can_be_ignored_until_told_otherwise(sim):
+    engine = sim("--ignore-term")
+    engine.process.terminate()
+    eventually(lambda: engine.signals_path.exists())
+    assert engine.call("GET", "/health")[0] == 200
+    engine.control(ignore_term=False)
+    engine.process.terminate()
+    assert engine.process.wait(20) == 0
+
+
+@pytest.mark.parametrize("leak", [False, True])
+def test_workers_end_with_it_unless_they_leak(sim, leak):
+    flags = ["--workers", "2", "--setsid-workers"] + (["--leak-workers"] if leak else [])
+    engine = sim(*flags)
+    workers = [line["worker"] for line in engine.trace("worker")]
+    assert len(workers) == 2 and all(os.getsid(pid) == pid for pid in workers)
+    engine.process.terminate()
+    engine.process.wait(20)
+    if leak:
+        assert all(is_alive(pid) for pid in workers)
+    else:
+        eventually(lambda: not any(is_alive(pid) for pid in workers))
+
+
+def test_it_dies_with_a_worker(sim):
+    engine = sim("--workers", "1")
+    os.kill(engine.trace("worker")[0]["worker"], signal.SIGKILL)
+    assert engine.process.wait(20) == 1
+
+
+def test_with_the_sdk_a_cancel_ends_the_stream_visibly(sim, tmp_path):
+    with FakeSupervisor(str(tmp_path / "s")) as supervisor:
+        engine = sim("--sdk", "--critical", "--rate", "200",
+                     environment={"LASTCALL_SOCKET": supervisor.path})  # fmt: skip
+        assert supervisor.wait("hello")["critical"] is True
+        supervisor.wait("endpoint.register", endpoint="generate", graceful_shutdown=True)
+        supervisor.wait("endpoint.register", endpoint="decode", graceful_shutdown=False)
+        connection, answer = engine.start_stream(max_tokens=100_000, headers={"X-Request-Id": "u"})
+        for _ in range(8):
+            answer.readline()
+        begin = supervisor.wait("request.begin", endpoint="decode")
+        supervisor.cancel(begin["id"], mode="stop", reason="migrate")
+        with pytest.raises(http.client.IncompleteRead) as cut:
+            answer.read()  # no final chunk
+        tail = cut.value.partial
+        assert b"[DONE]" not in tail and b"event: error\n" in tail
+        error = json.loads(events(tail)[-1])["error"]
+        assert (error["type"], error["request_id"], error["retryable"]) == ("migrated", "u", True)
+        assert error["events_sent"] >= 4
+        assert supervisor.wait("request.end", id=begin["id"])["outcome"] == "migrated"
+        supervisor.wait("cancel.done", id=begin["id"])
+        supervisor.send("health.check")
+        assert supervisor.wait("health")["status"] == "healthy"
+        connection.close()
+    assert supervisor.violations == []
+
+
+def test_with_the_sdk_a_client_that_hangs_up_is_told(sim, tmp_path):
+    with FakeSupervisor(str(tmp_path / "s")) as supervisor:
+        engine = sim("--sdk", environment={"LASTCALL_SOCKET": supervisor.path})
+        peer = socket.create_connection(("127.0.0.1", engine.port))
+        body = b'{"max_tokens":100000}'
+        peer.sendall(b"POST /v1/completions HTTP/1.1\r\nContent-Length: %d\r\n\r\n%b"
+                     % (len(body), body))  # fmt: skip
+        begin = supervisor.wait("request.begin")
+        peer.close()
+        supervisor.wait("cancel", ids=[begin["id"]], mode="kill", reason="client_disconnect")
+        assert supervisor.wait("request.end")["outcome"] == "cancelled"
+    assert supervisor.violations == []
+
+
+def test_the_port_is_closed_while_it_starts(tmp_path):
+    port_file = tmp_path / "port"
+    process = subprocess.Popen(
+        [sys.executable, SIM, "--port-file", port_file, "--startup-delay", "3600"]
+    )
+    try:
+        deadline = time.monotonic() + 0.5
+        while time.monotonic() < deadline:
+            assert not port_file.exists() and process.poll() is None
+            time.sleep(0.05)
+    finally:
+        process.kill()
+        process.wait()
