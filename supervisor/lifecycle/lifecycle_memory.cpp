@@ -46,17 +46,24 @@ void Lifecycle::remember_if_changed() {
 }
 
 void Lifecycle::restore(Instant now, std::string const& blob, bool stop_follows) {
-  auto const remembered = decode_remembered(blob);
+  auto remembered = decode_remembered(blob);
   if (!remembered) {
     return;
   }
-  if (coordinator_.is_stopping() || remembered->progress.phase <= coordinator_.phase()) {
+  // A stop is final: the remembered one outranks a drain that this life began before it knew.
+  bool const outranked =
+      !remembered->progress.stop && remembered->progress.phase <= coordinator_.phase();
+  if (coordinator_.is_stopping() || outranked) {
     withdraw_earlier_life(now, remembered->progress.phase);
     return;
   }
   bool const past_serving = remembered->progress.phase > Phase::serving;
   if (registered_ && past_serving) {
     deregister_everywhere(now);  // what was registered meanwhile is withdrawn first
+  }
+  if (coordinator_.phase() > remembered->progress.phase) {
+    remembered->progress.phase = coordinator_.phase();
+    remembered->progress.phase_began = coordinator_.phase_began();
   }
   coordinator_.restore(now, remembered->progress);
   outcomes_ = remembered->outcomes;
@@ -66,7 +73,7 @@ void Lifecycle::restore(Instant now, std::string const& blob, bool stop_follows)
     health_.assume_started();
   }
   expected_peers_ = remembered->sdk_peers;
-  if (expected_peers_ > 0) {
+  if (expected_peers_ > 0 && !peers_are_back()) {
     peers_until_ = now + kRecoveryWindow;
   }
   act(PhaseBegun{coordinator_.phase()});
