@@ -56,6 +56,18 @@ void CleanupSequence::engine_gone(Instant now) {
   settle(now, CleanupItem::engine, ItemOutcome::completed, {});
 }
 
+void CleanupSequence::engine_back(Instant now) {
+  std::size_t const engine = index(CleanupItem::engine);
+  if (!active_ || applies_[engine]) {
+    return;
+  }
+  applies_[engine] = true;
+  if (step_ >= kEngineStep) {
+    step_ = kEngineStep;
+    start_group(now);
+  }
+}
+
 CleanupSequence::Next CleanupSequence::next(Instant now, Instant deadline, Budgets const& budgets) {
   while (active_ && step_ < kSteps) {
     if (now >= deadline) {

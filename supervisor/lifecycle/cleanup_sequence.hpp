@@ -44,6 +44,8 @@ class CleanupSequence {
   bool is_active() const { return active_; }
   void settle(Instant now, CleanupItem item, ItemOutcome outcome, std::string detail);
   void engine_gone(Instant now);
+  /// A shim that was given up as lost is back with a running engine: it gets its stop signal.
+  void engine_back(Instant now);
   /// An earlier life sent the stop signal: a second one would abort the engine's own cleanup.
   void assume_term_sent() { term_sent_ = true; }
 

@@ -43,6 +43,10 @@ void Lifecycle::on(Instant now, ShimHello const& hello) {
   if (hello.engine == EngineState::running && before != EngineState::running) {
     health_.engine_started(now);
   }
+  if (hello.engine == EngineState::running) {
+    engine_gone_at_.reset();
+    cleanup_.engine_back(now);
+  }
   if (!same_life) {
     restore(now, hello.blob, hello.stop_at || hello.engine == EngineState::exited);
   }
