@@ -1,0 +1,123 @@
+// The forms of text values, each with the words that explain it.
+#include <algorithm>
+#include <array>
+
+#include <sys/un.h>
+
+#include "supervisor/config/text.hpp"
+
+namespace lastcall::config {
+namespace {
+
+bool is_control(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == '\x7f';
+}
+bool is_letter_or_digit(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool is_one_line(std::string_view text) {
+  return std::none_of(text.begin(), text.end(), is_control);
+}
+
+/// Only letters, digits and the characters of `others`; not empty.
+bool consists_of(std::string_view text, std::string_view others) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+    return is_letter_or_digit(c) || others.find(c) != std::string_view::npos;
+  });
+}
+
+bool has_scheme(std::string_view text, std::string_view one, std::string_view other) {
+  std::optional<Url> const url = parse_url(text);
+  return url && (url->scheme == one || url->scheme == other);
+}
+
+bool is_absolute_path(std::string_view text) {
+  return !text.empty() && text.front() == '/' && is_one_line(text);
+}
+
+/// A pattern such as / or /* would take more than any engine leaves behind.
+bool is_cleanup_path(std::string_view text) {
+  if (!is_absolute_path(text)) {
+    return false;
+  }
+  int depth = 0;
+  for (std::size_t at = 1; at <= text.size();) {
+    std::size_t const end = std::min(text.find('/', at), text.size());
+    std::string_view const part = text.substr(at, end - at);
+    if (part == "." || part == "..") {
+      return false;
+    }
+    depth += part.empty() ? 0 : 1;
+    at = end + 1;
+  }
+  return depth >= 2;
+}
+
+bool is_signal(std::string_view text) {
+  constexpr std::array<std::string_view, 6> kNames{"SIGTERM", "SIGINT",  "SIGQUIT",
+                                                   "SIGHUP",  "SIGUSR1", "SIGUSR2"};
+  return std::find(kNames.begin(), kNames.end(), text) != kNames.end();
+}
+
+bool is_metric_name(std::string_view text) {
+  return consists_of(text, "_:") && !(text.front() >= '0' && text.front() <= '9');
+}
+
+bool is_subject(std::string_view text) {
+  return consists_of(text, "_-.") && text.front() != '.' && text.back() != '.' &&
+         text.find("..") == std::string_view::npos;
+}
+
+bool is_qualified_name(std::string_view text) {
+  std::size_t const slash = text.find('/');
+  std::string_view const name = slash == std::string_view::npos ? text : text.substr(slash + 1);
+  bool const has_good_prefix =
+      slash == std::string_view::npos || consists_of(text.substr(0, slash), "-.");
+  return has_good_prefix && name.size() <= 63 && consists_of(name, "-_.") &&
+         is_letter_or_digit(name.front()) && is_letter_or_digit(name.back());
+}
+
+}  // namespace
+
+Form const kAnyText{"a text of one line", is_one_line, "^.*$"};
+Form const kArgument{"a text",
+                     [](std::string_view t) { return t.find('\0') == std::string_view::npos; }, ""};
+Form const kName{"letters, digits, '.', '_' and '-'",
+                 [](std::string_view t) { return consists_of(t, "._-"); }, "^[A-Za-z0-9._-]+$"};
+Form const kHttpUrl{"a URL such as http://10.0.0.7:8080",
+                    [](std::string_view t) { return has_scheme(t, "http", "https"); },
+                    "^https?://[^\\s#]+$"};
+Form const kPlainHttpUrl{"a plain HTTP URL such as http://127.0.0.1:8000/health",
+                         [](std::string_view t) { return has_scheme(t, "http", "http"); },
+                         "^http://[^\\s#]+$"};
+Form const kNatsUrl{"a URL such as nats://127.0.0.1:4222",
+                    [](std::string_view t) { return has_scheme(t, "nats", "tls"); },
+                    "^(nats|tls)://[^\\s#]+$"};
+Form const kAbsolutePath{"an absolute path", is_absolute_path, "^/.*$"};
+Form const kSocketPath{"an absolute path of at most 107 bytes",
+                       [](std::string_view t) {
+                         return is_absolute_path(t) && t.size() > 1 &&
+                                t.size() < sizeof(sockaddr_un::sun_path);
+                       },
+                       "^/.{1,106}$"};
+Form const kCleanupPath{
+    "an absolute path at least two levels deep, without '.' and '..', such as /tmp/lora-*",
+    is_cleanup_path, "^/.*[^/]/+[^/].*$"};
+Form const kSignal{"SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1 or SIGUSR2", is_signal,
+                   "^SIG(TERM|INT|QUIT|HUP|USR1|USR2)$"};
+Form const kMetricName{"the name of a Prometheus metric", is_metric_name,
+                       "^[a-zA-Z_:][a-zA-Z0-9_:]*$"};
+Form const kSubject{"a NATS subject without wildcards", is_subject, "^[A-Za-z0-9_.-]+$"};
+Form const kToken{"visible ASCII characters without spaces",
+                  [](std::string_view t) {
+                    return !t.empty() && std::all_of(t.begin(), t.end(),
+                                                     [](char c) { return c > ' ' && c < '\x7f'; });
+                  },
+                  "^[!-~]+$"};
+Form const kQualifiedName{"a Kubernetes name such as lastcall.dev/serving", is_qualified_name,
+                          "^([A-Za-z0-9.-]+/)?[A-Za-z0-9._-]{1,63}$"};
+Form const kEndpoint{"an endpoint name, or a path such as /v1/completions",
+                     [](std::string_view t) { return consists_of(t, "._-/:"); },
+                     "^[A-Za-z0-9._/:-]+$"};
+
+}  // namespace lastcall::config

@@ -1,0 +1,164 @@
+#include "supervisor/config/presets.hpp"
+
+#include <array>
+
+#include "supervisor/config/text.hpp"
+
+namespace lastcall::config {
+namespace {
+
+/// In the order of EngineKind.
+std::array<EnginePreset, 4> const& presets() {
+  static std::array<EnginePreset, 4> const kPresets{{
+      {
+          .kind = EngineKind::vllm,
+          .name = "vllm",
+          // `vllm serve`: --host and --port default to 0.0.0.0 and 8000.
+          .address = {"127.0.0.1", 8000},
+          // GET /health answers 200, and 503 once the engine client has raised EngineDeadError:
+          // that state is never left again, so one answer is enough (failure_threshold).
+          .health_path = "/health",
+          // Names as the model server protocol of the Gateway API inference extension lists them.
+          .metrics_path = "/metrics",
+          .running_gauge = "vllm:num_requests_running",
+          .waiting_gauge = "vllm:num_requests_waiting",
+          .kv_usage_gauge = "vllm:kv_cache_usage_perc",
+          // Gauges are set after each scheduler step; an idle engine takes none, and one second
+          // covers a long prefill step.
+          .gauge_refresh = Duration{1'000},
+          .failure_threshold = 1,
+      },
+      {
+          .kind = EngineKind::sglang,
+          .name = "sglang",
+          // `sglang.launch_server`: --port defaults to 30000.
+          .address = {"127.0.0.1", 30'000},
+          // GET /health does not generate; /health_generate does, and would queue behind the work
+          // of a busy engine.
+          .health_path = "/health",
+          // Served with --enable-metrics only. Names from the model server protocol.
+          .metrics_path = "/metrics",
+          .running_gauge = "sglang:num_running_reqs",
+          .waiting_gauge = "sglang:num_queue_reqs",
+          .kv_usage_gauge = "sglang:token_usage",
+          // The scheduler refreshes its gauges only each 30 s when it is idle.
+          .gauge_refresh = Duration{30'000},
+      },
+      {
+          .kind = EngineKind::trtllm,
+          .name = "trtllm",
+          // `trtllm-serve`: --port defaults to 8000.
+          .address = {"127.0.0.1", 8000},
+          .health_path = "/health",
+          // trtllm-serve has its Prometheus text here; /metrics is JSON. Names from the model
+          // server protocol.
+          .metrics_path = "/prometheus/metrics",
+          .running_gauge = "trtllm_num_requests_running",
+          .waiting_gauge = "trtllm_num_requests_waiting",
+          .kv_usage_gauge = "trtllm_kv_cache_utilization",
+          // Updated with each iteration's statistics.
+          .gauge_refresh = Duration{1'000},
+      },
+      {
+          .kind = EngineKind::custom,
+          .name = "custom",
+          // Where an OpenAI-compatible server most often is; used by the ingress only.
+          .address = {"127.0.0.1", 8000},
+          .health_path = "",
+          .metrics_path = "",
+          .running_gauge = "",
+          .waiting_gauge = "",
+          .kv_usage_gauge = "",
+      },
+  }};
+  return kPresets;
+}
+
+/// The engine's base URL without a trailing slash.
+std::string base_url(Config const& config, Address const& upstream) {
+  std::string url = config.engine.url.value_or("http://" + to_text(upstream));
+  while (url.ends_with('/')) {
+    url.pop_back();
+  }
+  return url;
+}
+
+std::vector<HealthCheck> preset_checks(Config const& config, EnginePreset const& preset,
+                                       Address const& upstream) {
+  HealthCheck check;
+  check.name = "engine";
+  if (!preset.health_path.empty()) {
+    check.kind = HttpCheck{base_url(config, upstream) + std::string(preset.health_path)};
+    return {check};
+  }
+  if (std::optional<Url> const url = parse_url(config.engine.url.value_or(""))) {
+    check.kind = TcpCheck{url->address};
+    return {check};
+  }
+  if (config.ingress.enabled) {
+    check.kind = TcpCheck{upstream};
+    return {check};
+  }
+  return {};
+}
+
+std::optional<EngineGauges> resolve_gauges(Config const& config, EnginePreset const& preset,
+                                           Address const& upstream) {
+  EngineMetrics const& set = config.engine.metrics;
+  EngineGauges gauges;
+  if (set.url) {
+    gauges.url = *set.url;
+  } else if (!preset.metrics_path.empty()) {
+    gauges.url = base_url(config, upstream) + std::string(preset.metrics_path);
+  }
+  gauges.running = set.running.value_or(std::string(preset.running_gauge));
+  gauges.waiting = set.waiting.value_or(std::string(preset.waiting_gauge));
+  gauges.kv_usage = set.kv_usage.value_or(std::string(preset.kv_usage_gauge));
+  gauges.refresh = set.refresh.value_or(preset.gauge_refresh);
+  if (gauges.url.empty() || gauges.running.empty()) {
+    return std::nullopt;
+  }
+  return gauges;
+}
+
+}  // namespace
+
+EnginePreset const& preset_of(EngineKind kind) {
+  return presets()[static_cast<std::size_t>(kind)];
+}
+
+EngineProfile resolve_engine(Config const& config) {
+  EnginePreset const& preset = preset_of(config.engine.kind);
+  EngineProfile profile;
+  profile.name = preset.name;
+  profile.upstream = preset.address;
+  if (config.ingress.upstream) {
+    profile.upstream = *config.ingress.upstream;
+  } else if (std::optional<Url> const url = parse_url(config.engine.url.value_or(""))) {
+    profile.upstream = url->address;
+  }
+  profile.checks = config.health.checks.value_or(preset_checks(config, preset, profile.upstream));
+  std::uint32_t const threshold =
+      config.health.failure_threshold.value_or(preset.failure_threshold);
+  for (HealthCheck& check : profile.checks) {
+    check.failure_threshold = check.failure_threshold.value_or(threshold);
+  }
+  profile.dead_statuses = config.health.dead_statuses.value_or(preset.dead_statuses);
+  profile.gauges = resolve_gauges(config, preset, profile.upstream);
+  return profile;
+}
+
+std::optional<std::string> resolve_advertise(Config const& config,
+                                             std::optional<std::string> const& pod_ip) {
+  if (config.identity.advertise) {
+    return config.identity.advertise;
+  }
+  if (!pod_ip || pod_ip->empty()) {
+    return std::nullopt;
+  }
+  std::uint16_t const port =
+      config.ingress.enabled ? config.ingress.listen.port : resolve_engine(config).upstream.port;
+  return "http://" + to_text(Address{*pod_ip, port});
+}
+
+}  // namespace lastcall::config

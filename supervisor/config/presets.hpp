@@ -1,0 +1,64 @@
+// What is known about each engine, and the profile that results for a configuration.
+//
+// Rules:
+//  1. A preset only fills what the configuration leaves open; a set key always wins.
+//  2. Each fact names its source in presets.cpp.
+//  3. `custom` knows nothing: no gauges, and no check but the process and, where engine.url or an
+//     ingress says where the engine is, a connection.
+//
+// Pure values, no thread rule.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "supervisor/config/schema.hpp"
+
+namespace lastcall::config {
+
+struct EnginePreset {
+  EngineKind kind = EngineKind::custom;
+  std::string_view name;          // as in the configuration
+  Address address;                // where its HTTP server listens by default
+  std::string_view health_path;   // empty: none is known
+  std::string_view metrics_path;  // empty: none is known
+  std::string_view running_gauge;
+  std::string_view waiting_gauge;
+  std::string_view kv_usage_gauge;
+  Duration gauge_refresh{1'000};
+  std::uint32_t failure_threshold = 2;
+  std::vector<std::uint32_t> dead_statuses{500, 503};
+};
+
+EnginePreset const& preset_of(EngineKind kind);
+
+/// Gauges of the engine itself: running + waiting is its in-flight.
+struct EngineGauges {
+  std::string url;
+  std::string running;
+  std::string waiting;
+  std::string kv_usage;  // empty: none is known
+  Duration refresh{};
+  friend bool operator==(EngineGauges const&, EngineGauges const&) = default;
+};
+
+/// The preset with everything that the configuration says on top. Nothing is left open.
+struct EngineProfile {
+  std::string_view name;
+  Address upstream;                 // what the ingress connects to
+  std::vector<HealthCheck> checks;  // each with its failure_threshold filled in
+  std::vector<std::uint32_t> dead_statuses;
+  std::optional<EngineGauges> gauges;  // nothing: in-flight cannot be asked of the engine
+};
+
+EngineProfile resolve_engine(Config const& config);
+
+/// The URL that routers are told, from identity.advertise or POD_IP; nothing where neither is
+/// known.
+std::optional<std::string> resolve_advertise(Config const& config,
+                                             std::optional<std::string> const& pod_ip);
+
+}  // namespace lastcall::config

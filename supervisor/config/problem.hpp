@@ -1,0 +1,39 @@
+// What is wrong with a configuration, and where.
+//
+// Rules:
+//  1. A problem names its place the way compilers do, so that editors can jump to it. Values from
+//     a flag or a variable have no line: the place is then the flag or the variable itself.
+//  2. Problems are values and are collected; nobody has to run the program twice to see them all.
+//  3. The text says what is wrong and what was expected.
+//
+// Pure values, no thread rule.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace lastcall::config {
+
+struct Place {
+  std::string source;  // a file, "--set admission.queue_limit=x", or "LASTCALL_LOG_LEVEL"
+  int line = 0;        // from 1; 0: the source has no lines
+  int column = 0;
+  friend bool operator==(Place const&, Place const&) = default;
+};
+
+struct Problem {
+  Place place;
+  std::string key;  // empty: the problem is not about one key
+  std::string text;
+  friend bool operator==(Problem const&, Problem const&) = default;
+};
+
+using Problems = std::vector<Problem>;
+
+/// "lastcall.yaml:3:17: shutdown.grace_period: what is wrong, what was expected"
+std::string to_text(Problem const& problem);
+
+/// By source in order of first appearance, then by line and column.
+void sort_by_place(Problems& problems);
+
+}  // namespace lastcall::config

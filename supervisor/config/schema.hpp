@@ -1,0 +1,255 @@
+// The whole configuration as plain structs: what the rest of the supervisor reads.
+//
+// Rules:
+//  1. A default-constructed Config is a valid one: it is what an empty file means.
+//  2. std::optional means that "unset" has a meaning of its own: a preset decides, or the feature
+//     is off. Nothing else is optional.
+//  3. Values are checked before they get here (decode.hpp): addresses parse, URLs are URLs, paths
+//     are absolute, durations are inside their ranges. Readers do not check again.
+//  4. What depends on `engine.kind` is not filled in here; ask resolve_engine() in presets.hpp.
+//
+// The text form of each key, its range, its default and its documentation are in keys.cpp, the one
+// table that also makes docs/config.md and the JSON Schema. Pure values, no thread rule.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "supervisor/lifecycle/budgets.hpp"
+
+namespace lastcall::config {
+
+using Duration = std::chrono::milliseconds;
+
+/// A host and a port; the host is without brackets, also for IPv6.
+struct Address {
+  std::string host;
+  std::uint16_t port = 0;
+  friend bool operator==(Address const&, Address const&) = default;
+};
+
+/// "127.0.0.1:8000", "[::]:7090".
+std::string to_text(Address const& address);
+
+struct Identity {
+  std::string dynamo_namespace = "dynamo";  // key: identity.namespace
+  std::string component = "backend";
+  std::string endpoint = "generate";
+  std::string model;                     // label of metrics; empty: as the requests say
+  std::optional<std::string> advertise;  // a URL; unset: http://$POD_IP:<ingress port>
+  friend bool operator==(Identity const&, Identity const&) = default;
+};
+
+enum class EngineKind { vllm, sglang, trtllm, custom };
+enum class OnExit { fatal, propagate };
+
+/// Where the engine's own Prometheus gauges are; unset members come from the preset.
+struct EngineMetrics {
+  std::optional<std::string> url;
+  std::optional<std::string> running;
+  std::optional<std::string> waiting;
+  std::optional<std::string> kv_usage;
+  std::optional<Duration> refresh;
+  friend bool operator==(EngineMetrics const&, EngineMetrics const&) = default;
+};
+
+struct Engine {
+  EngineKind kind = EngineKind::custom;
+  std::vector<std::string> command;  // run mode only
+  std::string stop_signal = "SIGTERM";
+  OnExit on_exit = OnExit::fatal;
+  std::optional<std::string> url;  // base URL of the engine's HTTP server
+  EngineMetrics metrics;
+  friend bool operator==(Engine const&, Engine const&) = default;
+};
+
+enum class Migrate { at_end, at_start };
+enum class SecondSignal { ignore, force };
+enum class AfterStop { automatic, rearm, exit };  // key value of the first: auto
+
+struct Shutdown {
+  lifecycle::ShutdownSettings budgets;
+  Migrate migrate = Migrate::at_end;
+  SecondSignal second_signal = SecondSignal::ignore;
+  AfterStop after_stop = AfterStop::automatic;
+};
+
+struct Hook {
+  std::string name;
+  std::vector<std::string> command;
+  Duration timeout{2'000};
+  friend bool operator==(Hook const&, Hook const&) = default;
+};
+
+struct Cleanup {
+  std::vector<std::string> paths;  // absolute, with shell wildcards
+  std::vector<Hook> hooks;
+  friend bool operator==(Cleanup const&, Cleanup const&) = default;
+};
+
+struct HttpCheck {
+  std::string url;
+  friend bool operator==(HttpCheck const&, HttpCheck const&) = default;
+};
+struct TcpCheck {
+  Address address;
+  friend bool operator==(TcpCheck const&, TcpCheck const&) = default;
+};
+struct ExecCheck {
+  std::vector<std::string> command;
+  friend bool operator==(ExecCheck const&, ExecCheck const&) = default;
+};
+/// Asks the SDK inside the engine over the IPC.
+struct IpcCheck {
+  friend bool operator==(IpcCheck const&, IpcCheck const&) = default;
+};
+/// Judges by bytes moved while work is in flight (health.stalled_after).
+struct ProgressCheck {
+  friend bool operator==(ProgressCheck const&, ProgressCheck const&) = default;
+};
+
+struct HealthCheck {
+  std::string name;
+  std::variant<HttpCheck, TcpCheck, ExecCheck, IpcCheck, ProgressCheck> kind;
+  Duration timeout{1'000};
+  std::optional<std::uint32_t> failure_threshold;  // unset: health.failure_threshold
+  friend bool operator==(HealthCheck const&, HealthCheck const&) = default;
+};
+
+struct Health {
+  Duration interval{2'000};
+  Duration unresponsive_after{30'000};
+  std::optional<Duration> stalled_after;                    // unset: 'wedged' is never a verdict
+  std::optional<Duration> startup_timeout;                  // unset: loading may take for ever
+  std::optional<std::uint32_t> failure_threshold;           // unset: the preset's
+  std::optional<std::vector<std::uint32_t>> dead_statuses;  // unset: the preset's
+  std::optional<std::vector<HealthCheck>> checks;           // unset: the preset's
+  friend bool operator==(Health const&, Health const&) = default;
+};
+
+enum class ReadinessOnStop { automatic, immediate, late };  // key value of the first: auto
+
+struct Probes {
+  Address listen{"::", 7090};
+  ReadinessOnStop readiness_on_stop = ReadinessOnStop::automatic;
+  friend bool operator==(Probes const&, Probes const&) = default;
+};
+
+/// The listener of the preStop hooks.
+struct LifecycleHooks {
+  bool enabled = false;
+  Address listen{"::", 7091};
+  std::optional<std::string> token;
+  friend bool operator==(LifecycleHooks const&, LifecycleHooks const&) = default;
+};
+
+struct Ipc {
+  std::string socket = "/run/lastcall/lastcall.sock";
+  std::string admin_socket = "/run/lastcall-admin/admin.sock";
+  std::uint32_t mode = 0660;
+  std::vector<std::uint32_t> allow_uids;
+  Duration reconnect_window{5'000};
+  friend bool operator==(Ipc const&, Ipc const&) = default;
+};
+
+struct EtcdRegistry {
+  std::vector<std::string> endpoints{"http://127.0.0.1:2379"};
+  Duration lease_ttl{10'000};  // whole seconds, as etcd counts
+  friend bool operator==(EtcdRegistry const&, EtcdRegistry const&) = default;
+};
+struct KubernetesRegistry {
+  std::vector<std::string> services;          // empty: every EndpointSlice that lists this pod
+  std::optional<std::string> readiness_gate;  // condition type to set on the pod
+  std::optional<std::string> serving_label;   // label key, "true" while registered
+  std::optional<std::string> api_server;      // unset: the in-cluster address
+  std::string token_file = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+  std::string ca_file = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";
+  friend bool operator==(KubernetesRegistry const&, KubernetesRegistry const&) = default;
+};
+struct HttpRegistry {
+  std::string url;
+  Duration timeout{2'000};
+  friend bool operator==(HttpRegistry const&, HttpRegistry const&) = default;
+};
+struct FileRegistry {
+  std::string directory;
+  friend bool operator==(FileRegistry const&, FileRegistry const&) = default;
+};
+/// Asks the SDK's process to register and deregister itself.
+struct IpcRegistry {
+  friend bool operator==(IpcRegistry const&, IpcRegistry const&) = default;
+};
+
+struct Registry {
+  std::string name;  // for logs and reports; load() fills in the kind's name where it is unset
+  std::variant<EtcdRegistry, KubernetesRegistry, HttpRegistry, FileRegistry, IpcRegistry> kind;
+  friend bool operator==(Registry const&, Registry const&) = default;
+};
+
+struct NatsEvents {
+  std::optional<std::string> url;  // unset: no events
+  std::string subject = "lastcall.events";
+  friend bool operator==(NatsEvents const&, NatsEvents const&) = default;
+};
+struct Events {
+  NatsEvents nats;
+  friend bool operator==(Events const&, Events const&) = default;
+};
+
+struct Ingress {
+  bool enabled = false;  // true as soon as the file has an `ingress:` section
+  Address listen{"::", 8080};
+  std::optional<Address> upstream;  // unset: the preset's address of the engine
+  friend bool operator==(Ingress const&, Ingress const&) = default;
+};
+
+struct Admission {
+  std::optional<std::uint32_t> engine_request_limit;  // unset: no limit, nothing queues
+  std::uint32_t queue_limit = 16;
+  std::optional<Duration> queue_timeout;
+  std::uint32_t overload_status = 503;
+  std::optional<double> active_decode_blocks_threshold;
+  std::optional<std::uint64_t> active_prefill_tokens_threshold;
+  Duration load_max_age{10'000};
+  bool http_api = false;
+  friend bool operator==(Admission const&, Admission const&) = default;
+};
+
+enum class LogLevel { trace, debug, info, warning, error, critical };
+enum class LogFormat { json, text };
+
+struct Log {
+  LogLevel level = LogLevel::info;
+  LogFormat format = LogFormat::json;
+  friend bool operator==(Log const&, Log const&) = default;
+};
+
+/// What an endpoint is, where no SDK says it: by endpoint name, or by HTTP path (with a leading /).
+struct EndpointSettings {
+  std::string name;
+  bool graceful_shutdown = true;
+  friend bool operator==(EndpointSettings const&, EndpointSettings const&) = default;
+};
+
+struct Config {
+  Identity identity;
+  Engine engine;
+  Shutdown shutdown;
+  Cleanup cleanup;
+  Health health;
+  Probes probes;
+  LifecycleHooks lifecycle;
+  Ipc ipc;
+  std::vector<Registry> discovery;
+  Events events;
+  Ingress ingress;
+  Admission admission;
+  Log log;
+  std::vector<EndpointSettings> endpoints;
+};
+
+}  // namespace lastcall::config

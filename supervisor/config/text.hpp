@@ -1,0 +1,79 @@
+// The text forms of single values: durations, addresses, URLs, paths, names.
+//
+// Rules:
+//  1. One grammar per form, decimal digits only: no octal, hexadecimal, sign, exponent or space is
+//     ever guessed at.
+//  2. What a parser accepts, the printer beside it prints back to a text that means the same.
+//  3. A Form is a check with its own explanation, so that the decoder, the documentation and the
+//     JSON Schema say the same thing about a key.
+//
+// Pure values, no thread rule. Sources: RFC 3986 (the subset of URLs an engine or a registry has),
+// unix(7) for the length of a socket path.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "supervisor/config/schema.hpp"
+
+namespace lastcall::config {
+
+/// Why a duration did not parse; the decoder words it.
+enum class DurationError { malformed, no_unit, negative, fraction, overflow };
+
+struct ParsedDuration {
+  std::optional<Duration> value;
+  DurationError error = DurationError::malformed;
+};
+
+/// "60s", "500ms", "2m", "1h": digits and one unit.
+ParsedDuration parse_duration(std::string_view text);
+/// In the largest unit that loses nothing, and minutes from two: "90s", "60s", "2m", "1h".
+std::string to_text(Duration duration);
+
+/// "host:port" or "[v6]:port".
+std::optional<Address> parse_address(std::string_view text);
+/// Whether the host is a literal IPv4 or IPv6 address, as a listener needs it.
+bool is_ip_literal(std::string_view host);
+
+struct Url {
+  std::string scheme;
+  Address address;   // the port is the scheme's where the text has none
+  std::string path;  // with its query; at least "/"
+  friend bool operator==(Url const&, Url const&) = default;
+};
+
+/// http, https, nats and tls URLs, without user information or fragment.
+std::optional<Url> parse_url(std::string_view text);
+
+/// What plain (unquoted) YAML text would be to a YAML reader.
+enum class PlainType { text, null, boolean, number };
+PlainType plain_type(std::string_view text);
+
+/// A check of a text value, and how to say what it wants.
+struct Form {
+  std::string_view expected;  // completes "expected ..."
+  bool (*accepts)(std::string_view);
+  std::string_view pattern;  // ECMA 262, for the JSON Schema; empty: not expressed there
+};
+
+extern Form const kAnyText;        // one line; may be empty
+extern Form const kArgument;       // an argument of a command; may be empty
+extern Form const kName;           // a segment of a registry key
+extern Form const kHttpUrl;        // http or https
+extern Form const kPlainHttpUrl;   // http only: the engine is next door
+extern Form const kNatsUrl;        // nats or tls
+extern Form const kAbsolutePath;   // a file or directory
+extern Form const kSocketPath;     // fits into sockaddr_un
+extern Form const kCleanupPath;    // with wildcards, at least two levels deep
+extern Form const kSignal;         // what an engine may be stopped with
+extern Form const kMetricName;     // Prometheus
+extern Form const kSubject;        // NATS, without wildcards
+extern Form const kToken;          // an HTTP header value without spaces
+extern Form const kQualifiedName;  // a Kubernetes label or condition: prefix/name
+extern Form const kEndpoint;       // an endpoint's name, or a path with a leading slash
+
+inline constexpr std::string_view kDurationPattern = "^[0-9]+(ms|s|m|h)$";
+
+}  // namespace lastcall::config

@@ -1,0 +1,212 @@
+#include "supervisor/config/validate.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "supervisor/config/presets.hpp"
+#include "supervisor/config/text.hpp"
+#include "supervisor/lifecycle/budgets.hpp"
+
+namespace lastcall::config {
+namespace {
+
+constexpr Duration kHooksTogether{2'000};
+
+class Validator {
+ public:
+  Validator(Config const& config, Places const& places, Findings findings)
+      : config_(config), places_(places), findings_(findings) {}
+
+  void names() {
+    unique("health.checks", config_.health.checks.value_or(std::vector<HealthCheck>{}));
+    unique("cleanup.hooks", config_.cleanup.hooks);
+    unique("discovery", config_.discovery);
+    unique("endpoints", config_.endpoints);
+  }
+
+  void listeners() {
+    struct Listener {
+      std::string_view key;
+      Address const& address;
+      bool is_used;
+    };
+    std::vector<Listener> const all{
+        {"probes.listen", config_.probes.listen, true},
+        {"lifecycle.listen", config_.lifecycle.listen, config_.lifecycle.enabled},
+        {"ingress.listen", config_.ingress.listen, config_.ingress.enabled}};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        if (all[i].is_used && all[j].is_used && overlap(all[i].address, all[j].address)) {
+          error(all[i].key, to_text(all[i].address) + " overlaps " + std::string(all[j].key) +
+                                ", expected an address of its own");
+        }
+      }
+    }
+    Address const upstream = resolve_engine(config_).upstream;
+    bool const is_here =
+        upstream.host == "localhost" || upstream.host == "::1" || upstream.host.starts_with("127.");
+    if (config_.ingress.enabled && is_here && upstream.port == config_.ingress.listen.port) {
+      error("ingress.upstream", to_text(upstream) +
+                                    " is the ingress itself, expected the engine's address, with "
+                                    "another port than ingress.listen");
+    }
+  }
+
+  void sockets() {
+    std::string const& engine = config_.ipc.socket;
+    std::string const& admin = config_.ipc.admin_socket;
+    if (engine == admin) {
+      error("ipc.admin_socket", "the same path as ipc.socket, expected another");
+    } else if (engine.substr(0, engine.rfind('/')) == admin.substr(0, admin.rfind('/'))) {
+      warn("ipc.admin_socket",
+           "in the directory of ipc.socket, where the engine can reach it; expected a directory "
+           "that is not mounted into the engine's container");
+    }
+  }
+
+  void registries() {
+    for (std::size_t i = 0; i < config_.discovery.size(); ++i) {
+      auto const* etcd = std::get_if<EtcdRegistry>(&config_.discovery[i].kind);
+      if (etcd == nullptr) {
+        continue;
+      }
+      std::string const key = "discovery[" + std::to_string(i) + "].etcd";
+      if (etcd->endpoints.empty()) {
+        error(key + ".endpoints", "an empty list, expected at least one server");
+      }
+      if (etcd->lease_ttl.count() % 1'000 != 0) {
+        error(key + ".lease_ttl",
+              to_text(etcd->lease_ttl) + ", expected whole seconds, as etcd counts");
+      }
+    }
+  }
+
+  void checks() {
+    Health const& health = config_.health;
+    std::vector<HealthCheck> const checks = resolve_engine(config_).checks;
+    for (std::size_t i = 0; i < checks.size(); ++i) {
+      HealthCheck const& check = checks[i];
+      std::string const key = "health.checks[" + std::to_string(i) + "]";
+      if (check.timeout > health.interval) {
+        warn(key + ".timeout", to_text(check.timeout) + " is longer than health.interval (" +
+                                   to_text(health.interval) +
+                                   "): rounds are skipped while a check is under way");
+      }
+      if (check.timeout >= health.unresponsive_after) {
+        warn(key + ".timeout",
+             to_text(check.timeout) + " is not below health.unresponsive_after (" +
+                 to_text(health.unresponsive_after) + "): the first timeout is fatal");
+      }
+      if (std::holds_alternative<ProgressCheck>(check.kind) && !health.stalled_after) {
+        warn(key + ".progress", "without health.stalled_after it never fails");
+      }
+    }
+    EngineMetrics const& metrics = config_.engine.metrics;
+    if (metrics.url && !resolve_engine(config_).gauges) {
+      warn("engine.metrics.url", "without engine.metrics.running the gauges are not read");
+    }
+  }
+
+  void without_effect() {
+    Admission const& admission = config_.admission;
+    if (!admission.engine_request_limit) {
+      for (std::string_view const key : {"admission.queue_limit", "admission.queue_timeout"}) {
+        if (given(key)) {
+          warn(key, "without admission.engine_request_limit it has no effect");
+        }
+      }
+    }
+    if (admission.http_api && !config_.ingress.enabled) {
+      warn("admission.http_api", "without ingress it has no effect");
+    }
+    if (!config_.lifecycle.enabled) {
+      for (std::string_view const key : {"lifecycle.listen", "lifecycle.token"}) {
+        if (given(key)) {
+          warn(key, "without lifecycle.enabled it has no effect");
+        }
+      }
+    }
+    if (config_.ingress.enabled && config_.engine.kind == EngineKind::custom &&
+        !config_.ingress.upstream && !config_.engine.url) {
+      warn("ingress.upstream",
+           "not set: " + to_text(resolve_engine(config_).upstream) + " is taken for the engine");
+    }
+    if (given("events.nats.subject") && !config_.events.nats.url) {
+      warn("events.nats.subject", "without events.nats.url it has no effect");
+    }
+  }
+
+  void budgets(PodGrace const& grace) {
+    lifecycle::BudgetPlan const plan =
+        lifecycle::derive_budgets(config_.shutdown.budgets, grace.value);
+    lifecycle::Budgets const& b = plan.budgets;
+    if (b.reserve < 2 * b.kill_margin) {
+      warn("shutdown.cleanup_reserve",
+           to_text(b.reserve) + " is less than the engine gets to end (" +
+               to_text(2 * b.kill_margin) + "): it is signalled while requests still run");
+    }
+    for (std::string const& text : plan.warnings) {
+      std::size_t const colon = text.find(": ");
+      warn(text.substr(0, colon), text.substr(colon + 2));
+    }
+    for (std::size_t i = 0; i < config_.cleanup.hooks.size(); ++i) {
+      Hook const& hook = config_.cleanup.hooks[i];
+      if (hook.timeout > kHooksTogether) {
+        warn("cleanup.hooks[" + std::to_string(i) + "].timeout",
+             to_text(hook.timeout) + " is more than all hooks have together (" +
+                 to_text(kHooksTogether) + ")");
+      }
+    }
+  }
+
+ private:
+  static bool overlap(Address const& a, Address const& b) {
+    auto const is_any = [](std::string const& host) { return host == "::" || host == "0.0.0.0"; };
+    return a.port != 0 && a.port == b.port &&
+           (a.host == b.host || is_any(a.host) || is_any(b.host));
+  }
+
+  template <class Element>
+  void unique(std::string const& list, std::vector<Element> const& elements) {
+    std::unordered_set<std::string_view> names;
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      std::string const& name = elements[i].name;
+      if (!name.empty() && !names.insert(name).second) {
+        error(list + "[" + std::to_string(i) + "].name",
+              "'" + name + "' is there already, expected a name of its own");
+      }
+    }
+  }
+
+  bool given(std::string_view key) const { return places_.contains(key); }
+
+  void error(std::string_view key, std::string text) {
+    findings_.errors.push_back({nearest_place(places_, key), std::string(key), std::move(text)});
+  }
+  void warn(std::string_view key, std::string text) {
+    findings_.warnings.push_back({nearest_place(places_, key), std::string(key), std::move(text)});
+  }
+
+  Config const& config_;
+  Places const& places_;
+  Findings findings_;
+};
+
+}  // namespace
+
+void validate(Config const& config, Places const& places, PodGrace const& grace,
+              Findings findings) {
+  Validator validator(config, places, findings);
+  validator.names();
+  validator.listeners();
+  validator.sockets();
+  validator.registries();
+  validator.checks();
+  validator.without_effect();
+  validator.budgets(grace);
+}
+
+}  // namespace lastcall::config

@@ -1,0 +1,21 @@
+// Checks that need more than one key: what fits together, and what has no effect.
+//
+// Internal to supervisor/config. Pure values, no thread rule.
+#pragma once
+
+#include "supervisor/config/decode.hpp"
+#include "supervisor/config/environment.hpp"
+#include "supervisor/config/problem.hpp"
+#include "supervisor/config/schema.hpp"
+
+namespace lastcall::config {
+
+struct Findings {
+  Problems& errors;
+  Problems& warnings;
+};
+
+/// `places` are those of the keys that were given; a finding about a default has no place.
+void validate(Config const& config, Places const& places, PodGrace const& grace, Findings findings);
+
+}  // namespace lastcall::config

@@ -1,0 +1,242 @@
+// Where values come from, and what files and values without problems give.
+#include "supervisor/config/load.hpp"
+
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/config/support.hpp"
+
+namespace lastcall::config {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(Load, An_empty_file_means_the_defaults) {
+  for (char const* const text :
+       {"", "\n", "# nothing\n", "---\n", "{}\n", "null\n", "---\n...\n"}) {
+    Loaded const loaded = load_text(text);
+    EXPECT_THAT(texts(loaded.errors), IsEmpty()) << text;
+    EXPECT_THAT(texts(loaded.warnings), IsEmpty()) << text;
+    EXPECT_THAT(differences(Config{}, loaded.config), IsEmpty()) << text;
+  }
+}
+
+TEST(Load, A_section_without_keys_means_the_defaults) {
+  Loaded const loaded = load_text("shutdown:\n  # grace_period: 5s\nlog: ~\nhealth: {}\n");
+  EXPECT_THAT(texts(loaded.errors), IsEmpty());
+  EXPECT_THAT(differences(Config{}, loaded.config), IsEmpty());
+}
+
+TEST(Load, Every_kind_of_value_arrives) {
+  Config const c = load_text(R"(
+identity: {model: "Qwen/Qwen3-0.6B", advertise: "http://10.0.0.7:8080"}
+engine: {kind: sglang, command: [vllm, serve, "8"], stop_signal: SIGINT, on_exit: propagate}
+shutdown: {grace_period: 2m, late_accept: 500ms, migrate: at_start, after_stop: rearm}
+health:
+  dead_statuses: [500]
+  checks:
+    - {name: port, tcp: {address: "[::1]:8000"}, failure_threshold: 3}
+probes: {listen: "127.0.0.1:0", readiness_on_stop: late}
+ipc: {mode: "0600", allow_uids: [0, 1000]}
+discovery: [{etcd: {lease_ttl: 5s}}, {file: {directory: /tmp/x}, name: files}]
+admission: {active_decode_blocks_threshold: 0.85, active_prefill_tokens_threshold: 10000000000}
+)")
+                       .config;
+  EXPECT_EQ(c.identity.model, "Qwen/Qwen3-0.6B");
+  EXPECT_EQ(c.engine.kind, EngineKind::sglang);
+  EXPECT_THAT(c.engine.command, ElementsAre("vllm", "serve", "8"));
+  EXPECT_EQ(c.engine.stop_signal, "SIGINT");
+  EXPECT_EQ(c.engine.on_exit, OnExit::propagate);
+  EXPECT_EQ(c.shutdown.budgets.grace_period, 2min);
+  EXPECT_EQ(c.shutdown.budgets.late_accept, 500ms);
+  EXPECT_EQ(c.shutdown.migrate, Migrate::at_start);
+  EXPECT_EQ(c.shutdown.after_stop, AfterStop::rearm);
+  EXPECT_EQ(c.health.dead_statuses, std::vector<std::uint32_t>{500});
+  ASSERT_EQ(c.health.checks.value().size(), 1U);
+  EXPECT_EQ(c.health.checks->front(),
+            (HealthCheck{"port", TcpCheck{{"::1", 8000}}, Duration{1s}, 3U}));
+  EXPECT_EQ(c.probes.listen, (Address{"127.0.0.1", 0}));
+  EXPECT_EQ(c.probes.readiness_on_stop, ReadinessOnStop::late);
+  EXPECT_EQ(c.ipc.mode, 0600U);
+  EXPECT_THAT(c.ipc.allow_uids, ElementsAre(0U, 1000U));
+  EXPECT_THAT(c.discovery, ElementsAre(Registry{"etcd", EtcdRegistry{.lease_ttl = 5s}},
+                                       Registry{"files", FileRegistry{"/tmp/x"}}));
+  EXPECT_EQ(c.admission.active_decode_blocks_threshold, 0.85);
+  EXPECT_EQ(c.admission.active_prefill_tokens_threshold, 10'000'000'000U);
+}
+
+TEST(Load, The_ingress_is_on_when_its_section_is_there) {
+  EXPECT_FALSE(load_text("").config.ingress.enabled);
+  EXPECT_FALSE(load_text("ingress:\n").config.ingress.enabled);
+  EXPECT_TRUE(load_text("ingress: {}\n").config.ingress.enabled);
+  EXPECT_FALSE(load_text("ingress: {enabled: false}\n").config.ingress.enabled);
+  EXPECT_TRUE(load_text("", {"ingress.listen=[::]:9"}).config.ingress.enabled);
+}
+
+TEST(Load, No_checks_and_unset_checks_are_two_things) {
+  EXPECT_FALSE(load_text("health: {checks: }\n").config.health.checks.has_value());
+  EXPECT_EQ(load_text("health: {checks: []}\n").config.health.checks, std::vector<HealthCheck>{});
+}
+
+TEST(Load, Flags_go_over_variables_and_variables_over_the_file) {
+  std::string const file = "log: {level: error, format: text}\n";
+  EXPECT_EQ(load_text(file).config.log.level, LogLevel::error);
+  EXPECT_EQ(load_text(file, {}, {{"LASTCALL_LOG_LEVEL", "debug"}}).config.log.level,
+            LogLevel::debug);
+  Config const c = load_text(file, {"log.level=trace"}, {{"LASTCALL_LOG_LEVEL", "debug"}}).config;
+  EXPECT_EQ(c.log.level, LogLevel::trace);
+  EXPECT_EQ(c.log.format, LogFormat::text);
+}
+
+TEST(Load, The_last_of_two_flags_for_one_key_holds) {
+  EXPECT_EQ(load_text("", {"log.level=trace", "log.level=error"}).config.log.level,
+            LogLevel::error);
+}
+
+TEST(Load, Flags_take_texts_as_they_are_and_lists_as_YAML) {
+  Config const c =
+      load_text("admission: {engine_request_limit: 5}\nengine: {url: \"http://a\"}\n",
+                {"identity.model=5", "probes.listen=[::]:7", "cleanup.paths=[/tmp/a, \"/tmp/b\"]",
+                 "admission.engine_request_limit=", "engine.url=null",
+                 "health={interval: 5s, checks: []}", "discovery=[{file: {directory: /tmp/x}}]",
+                 "engine.command=[a, b=c]"})
+          .config;
+  EXPECT_EQ(c.identity.model, "5");
+  EXPECT_EQ(c.probes.listen, (Address{"::", 7}));
+  EXPECT_THAT(c.cleanup.paths, ElementsAre("/tmp/a", "/tmp/b"));
+  EXPECT_EQ(c.admission.engine_request_limit, std::nullopt);
+  EXPECT_EQ(c.engine.url, std::nullopt);
+  EXPECT_EQ(c.health.interval, 5s);
+  EXPECT_EQ(c.discovery.size(), 1U);
+  EXPECT_THAT(c.engine.command, ElementsAre("a", "b=c"));
+}
+
+TEST(Load, Problems_in_a_flag_name_the_flag) {
+  EXPECT_THAT(
+      texts(load_text("", {"a..b=1", "=1", "log.levle=info", "cleanup.paths=[", "log=5",
+                           "health.checks[0].timeout=1s", "identity.model=caf\xe9"})
+                .errors),
+      ElementsAre("--set a..b=1: an empty name in the key, expected a.b=value",
+                  "--set =1: no key and value, expected key=value",
+                  "--set log.levle=info: log.levle: unknown key, did you mean 'level'?",
+                  "--set cleanup.paths=[: not valid YAML: end of sequence flow not found",
+                  "--set log=5: log: '5', expected a section of keys",
+                  HasSubstr("health.checks[0]: unknown key, expected one of interval"),
+                  "--set identity.model=caf?: invalid UTF-8 (byte 0xe9), expected UTF-8 text"));
+}
+
+TEST(Load, Without_any_file_the_defaults_hold) {
+  TemporaryDirectory const directory;
+  LoadOptions options;
+  options.default_path = directory / "none.yaml";
+  Loaded const loaded = load(options, environment_of({}));
+  EXPECT_THAT(texts(loaded.errors), IsEmpty());
+  EXPECT_EQ(loaded.source, "");
+}
+
+TEST(Load, The_flag_names_the_file_before_the_variable_and_that_before_the_default) {
+  TemporaryDirectory const directory;
+  LoadOptions options;
+  options.default_path = directory.write("default.yaml", "identity: {model: default}\n");
+  std::string const other = directory.write("variable.yaml", "identity: {model: variable}\n");
+  EXPECT_EQ(load(options, environment_of({})).config.identity.model, "default");
+  EXPECT_EQ(load(options, environment_of({{"LASTCALL_CONFIG", other}})).config.identity.model,
+            "variable");
+  options.path = directory.write("flag.yaml", "identity: {model: flag}\n");
+  EXPECT_EQ(load(options, environment_of({{"LASTCALL_CONFIG", other}})).config.identity.model,
+            "flag");
+}
+
+TEST(Load, A_file_that_was_named_must_be_a_readable_file) {
+  TemporaryDirectory const directory;
+  LoadOptions options;
+  options.path = directory / "none.yaml";
+  EXPECT_THAT(texts(load(options, environment_of({})).errors),
+              ElementsAre(*options.path + ": cannot open: No such file or directory"));
+  options.path = directory / ".";
+  EXPECT_THAT(texts(load(options, environment_of({})).errors),
+              ElementsAre(*options.path + ": a directory, expected a file"));
+  options.path = "";
+  EXPECT_THAT(texts(load(options, environment_of({})).errors),
+              ElementsAre("--config: no file name, expected one"));
+  options.path = std::nullopt;
+  std::string const missing = directory / "none.yaml";
+  EXPECT_THAT(texts(load(options, environment_of({{"LASTCALL_CONFIG", missing}})).errors),
+              ElementsAre(missing + ": cannot open: No such file or directory"));
+}
+
+TEST(Load, Pod_grace_comes_from_its_variable_or_is_the_default_of_Kubernetes) {
+  Problems problems;
+  EXPECT_EQ(pod_grace(environment_of({}), problems).value, std::nullopt);
+  EXPECT_EQ(pod_grace(environment_of({{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}}), problems).value,
+            30s);
+  EXPECT_EQ(pod_grace(environment_of({{"KUBERNETES_SERVICE_HOST", "10.0.0.1"},
+                                      {"LASTCALL_POD_GRACE_SECONDS", "62"}}),
+                      problems)
+                .value,
+            62s);
+  EXPECT_THAT(problems, IsEmpty());
+  EXPECT_THAT(texts(load_text("", {}, {{"LASTCALL_POD_GRACE_SECONDS", "60s"}}).errors),
+              ElementsAre("LASTCALL_POD_GRACE_SECONDS: '60s', expected whole seconds, 0 to "
+                          "604800"));
+}
+
+TEST(Load, A_reload_sees_which_keys_differ_and_applies_only_the_live_ones) {
+  Config before = load_text("log: {level: info}\nprobes: {listen: \"[::]:1\"}\n").config;
+  Config const after =
+      load_text(
+          "log: {level: debug}\nprobes: {listen: \"[::]:2\"}\n"
+          "admission: {engine_request_limit: 8, active_decode_blocks_threshold: 0.5}\n"
+          "endpoints: [{name: a, graceful_shutdown: false}]\n")
+          .config;
+  std::vector<std::string> found;
+  for (Difference const& d : differences(before, after)) {
+    found.push_back(d.key + ": " + d.before + " -> " + d.after + (d.live ? " live" : ""));
+  }
+  EXPECT_THAT(found, ElementsAre("probes.listen: \"[::]:1\" -> \"[::]:2\"",
+                                 "admission.engine_request_limit:  -> 8 live",
+                                 "admission.active_decode_blocks_threshold:  -> 0.5 live",
+                                 "log.level: info -> debug live",
+                                 "endpoints: [] -> [{name: a, graceful_shutdown: false}]"));
+  apply_live(before, after);
+  EXPECT_EQ(before.log.level, LogLevel::debug);
+  EXPECT_EQ(before.admission.engine_request_limit, 8U);
+  EXPECT_EQ(before.admission.active_decode_blocks_threshold, 0.5);
+  EXPECT_EQ(before.probes.listen.port, 1);
+  EXPECT_THAT(before.endpoints, IsEmpty());
+}
+
+TEST(Load, Mutated_files_never_crash_and_always_end_in_a_verdict) {
+  std::string const example = read_text(LASTCALL_EXAMPLES "/full.yaml");
+  ASSERT_FALSE(example.empty());
+  std::mt19937 random(20'260);
+  std::string const interesting = "{}[]:,&*!|>'\"#%@`-? \n\t\0\xff\xc3~<0";
+  std::size_t accepted = 0;
+  for (int round = 0; round < 400; ++round) {
+    std::string text = example;
+    for (unsigned edit = 0; edit <= random() % 4; ++edit) {
+      std::size_t const at = random() % text.size();
+      switch (random() % 3) {
+        case 0:
+          text[at] = interesting[random() % interesting.size()];
+          break;
+        case 1:
+          text.erase(at, random() % 40);
+          break;
+        default:
+          text.insert(at, text, random() % text.size(), random() % 40);
+      }
+    }
+    accepted += load_text(text).errors.empty() ? 1 : 0;
+  }
+  EXPECT_GT(accepted, 0U);    // edits in comments and free texts
+  EXPECT_LT(accepted, 400U);  // and those that break it
+}
+
+}  // namespace
+}  // namespace lastcall::config

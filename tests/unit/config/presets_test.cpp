@@ -1,0 +1,119 @@
+#include "supervisor/config/presets.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/config/support.hpp"
+
+namespace lastcall::config {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+EngineProfile profile_of(std::string const& yaml) {
+  Loaded const loaded = load_text(yaml);
+  EXPECT_THAT(texts(loaded.errors), IsEmpty());
+  return resolve_engine(loaded.config);
+}
+
+TEST(Presets, Each_kind_has_the_preset_of_its_own_name) {
+  for (auto const& [kind, name] :
+       std::vector<std::pair<EngineKind, std::string>>{{EngineKind::vllm, "vllm"},
+                                                       {EngineKind::sglang, "sglang"},
+                                                       {EngineKind::trtllm, "trtllm"},
+                                                       {EngineKind::custom, "custom"}}) {
+    EXPECT_EQ(preset_of(kind).kind, kind);
+    EXPECT_EQ(preset_of(kind).name, name);
+    EXPECT_EQ(load_text("engine: {kind: " + name + "}\n").config.engine.kind, kind);
+  }
+}
+
+TEST(Presets, vllm_is_asked_for_its_health_and_dies_at_the_first_definite_failure) {
+  EngineProfile const profile = profile_of("engine: {kind: vllm}\n");
+  EXPECT_THAT(profile.checks,
+              ElementsAre(HealthCheck{"engine", HttpCheck{"http://127.0.0.1:8000/health"},
+                                      Duration{1s}, 1U}));
+  EXPECT_THAT(profile.dead_statuses, ElementsAre(500U, 503U));
+  EXPECT_EQ(profile.gauges,
+            (EngineGauges{"http://127.0.0.1:8000/metrics", "vllm:num_requests_running",
+                          "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc", Duration{1s}}));
+}
+
+TEST(Presets, sglang_listens_on_its_own_port_and_refreshes_slowly) {
+  EngineProfile const profile = profile_of("engine: {kind: sglang}\n");
+  EXPECT_THAT(profile.checks,
+              ElementsAre(HealthCheck{"engine", HttpCheck{"http://127.0.0.1:30000/health"},
+                                      Duration{1s}, 2U}));
+  EXPECT_EQ(profile.upstream, (Address{"127.0.0.1", 30'000}));
+  ASSERT_TRUE(profile.gauges);
+  EXPECT_EQ(profile.gauges->waiting, "sglang:num_queue_reqs");
+  EXPECT_EQ(profile.gauges->refresh, 30s);
+}
+
+TEST(Presets, trtllm_has_its_gauges_under_their_own_path) {
+  EngineProfile const profile = profile_of("engine: {kind: trtllm}\n");
+  ASSERT_TRUE(profile.gauges);
+  EXPECT_EQ(profile.gauges->url, "http://127.0.0.1:8000/prometheus/metrics");
+}
+
+TEST(Presets, custom_knows_nothing_but_the_process) {
+  EngineProfile const profile = profile_of("");
+  EXPECT_THAT(profile.checks, IsEmpty());
+  EXPECT_FALSE(profile.gauges);
+}
+
+TEST(Presets, custom_tries_the_connection_that_the_ingress_needs) {
+  EXPECT_THAT(profile_of("ingress: {upstream: \"127.0.0.1:9\"}\n").checks,
+              ElementsAre(HealthCheck{"engine", TcpCheck{{"127.0.0.1", 9}}, Duration{1s}, 2U}));
+}
+
+TEST(Presets, The_ingress_upstream_is_where_the_engine_is) {
+  EngineProfile const profile =
+      profile_of("engine: {kind: vllm}\ningress: {upstream: \"[::1]:9\"}\n");
+  EXPECT_EQ(std::get<HttpCheck>(profile.checks.at(0).kind).url, "http://[::1]:9/health");
+  EXPECT_EQ(profile.gauges.value().url, "http://[::1]:9/metrics");
+}
+
+TEST(Presets, The_engine_url_goes_over_the_upstream_and_gives_it_where_unset) {
+  EngineProfile const profile = profile_of("engine: {kind: vllm, url: \"http://h:5/base/\"}\n");
+  EXPECT_EQ(profile.upstream, (Address{"h", 5}));
+  EXPECT_EQ(std::get<HttpCheck>(profile.checks.at(0).kind).url, "http://h:5/base/health");
+  EXPECT_EQ(profile_of("engine: {kind: vllm, url: \"http://h:5\"}\n"
+                       "ingress: {upstream: \"127.0.0.1:9\"}\n")
+                .upstream,
+            (Address{"127.0.0.1", 9}));
+}
+
+TEST(Presets, What_is_set_goes_over_the_preset) {
+  EngineProfile const profile = profile_of(
+      "engine: {kind: vllm, metrics: {running: r, refresh: 3s}}\n"
+      "health: {failure_threshold: 4, dead_statuses: [], checks: [{name: a, ipc: {}},"
+      " {name: b, ipc: {}, failure_threshold: 7}]}\n");
+  EXPECT_THAT(profile.checks, ElementsAre(HealthCheck{"a", IpcCheck{}, Duration{1s}, 4U},
+                                          HealthCheck{"b", IpcCheck{}, Duration{1s}, 7U}));
+  EXPECT_THAT(profile.dead_statuses, IsEmpty());
+  EXPECT_EQ(profile.gauges.value().running, "r");
+  EXPECT_EQ(profile.gauges.value().waiting, "vllm:num_requests_waiting");
+  EXPECT_EQ(profile.gauges.value().refresh, 3s);
+}
+
+TEST(Presets, custom_has_gauges_once_they_are_named) {
+  EXPECT_EQ(profile_of("engine: {metrics: {url: \"http://h/m\", running: r}}\n").gauges,
+            (EngineGauges{"http://h/m", "r", "", "", Duration{1s}}));
+}
+
+TEST(Presets, What_routers_are_told_is_the_pod_and_the_port_that_serves) {
+  Config config = load_text("engine: {kind: vllm}\ningress: {listen: \"[::]:81\"}\n").config;
+  EXPECT_EQ(resolve_advertise(config, "10.0.0.7"), "http://10.0.0.7:81");
+  EXPECT_EQ(resolve_advertise(config, "fd00::7"), "http://[fd00::7]:81");
+  EXPECT_EQ(resolve_advertise(config, std::nullopt), std::nullopt);
+  config.ingress.enabled = false;
+  EXPECT_EQ(resolve_advertise(config, "10.0.0.7"), "http://10.0.0.7:8000");
+  config.identity.advertise = "http://x";
+  EXPECT_EQ(resolve_advertise(config, std::nullopt), "http://x");
+}
+
+}  // namespace
+}  // namespace lastcall::config

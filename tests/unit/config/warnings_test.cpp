@@ -1,0 +1,110 @@
+// What is allowed and looks wrong, and what is not in this container.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/config/support.hpp"
+
+namespace lastcall::config {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<std::string> warnings_of(std::string const& yaml, Variables variables = {}) {
+  Loaded const loaded = load_text(yaml, {}, std::move(variables));
+  EXPECT_THAT(texts(loaded.errors), IsEmpty());
+  return texts(loaded.warnings);
+}
+
+TEST(Warnings, Budgets_that_do_not_fit_into_the_pod_name_the_numbers) {
+  EXPECT_THAT(
+      warnings_of("shutdown:\n  grace_period: 60s\n", {{"LASTCALL_POD_GRACE_SECONDS", "30"}}),
+      ElementsAre(testing::AllOf(testing::StartsWith("c.yaml:2:17: shutdown.grace_period"),
+                                 HasSubstr("60000ms cut to 28000ms"))));
+  EXPECT_THAT(warnings_of("", {{"LASTCALL_POD_GRACE_SECONDS", "62"}}), IsEmpty());
+}
+
+TEST(Warnings, A_default_that_does_not_fit_has_no_place) {
+  EXPECT_THAT(warnings_of("", {{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}}),
+              ElementsAre(testing::StartsWith("shutdown.grace_period: 60000ms cut to 28000ms")));
+}
+
+TEST(Warnings, Each_budget_that_is_cut_is_named) {
+  EXPECT_THAT(
+      warnings_of("shutdown: {grace_period: 8s, cleanup_reserve: 5s}\n"),
+      ElementsAre(HasSubstr("shutdown.deregister_timeout"), HasSubstr("shutdown.late_accept"),
+                  "c.yaml:1:47: shutdown.cleanup_reserve: 5000ms cut to 4000ms to fit into "
+                  "a total of 8000ms"));
+}
+
+TEST(Warnings, A_reserve_shorter_than_the_end_of_the_engine_is_named) {
+  EXPECT_THAT(warnings_of("shutdown: {cleanup_reserve: 1s}\n"),
+              ElementsAre("c.yaml:1:29: shutdown.cleanup_reserve: 1s is less than the engine gets "
+                          "to end (2s): it is signalled while requests still run"));
+}
+
+TEST(Warnings, Checks_that_outlast_the_rules_around_them_are_named) {
+  EXPECT_THAT(
+      warnings_of("health:\n  interval: 1s\n  unresponsive_after: 2s\n  checks:\n"
+                  "    - {name: a, ipc: {}, timeout: 2s}\n    - {name: b, progress: {}}\n"),
+      ElementsAre("c.yaml:5:35: health.checks[0].timeout: 2s is longer than health.interval (1s): "
+                  "rounds are skipped while a check is under way",
+                  "c.yaml:5:35: health.checks[0].timeout: 2s is not below "
+                  "health.unresponsive_after (2s): the first timeout is fatal",
+                  "c.yaml:6:27: health.checks[1].progress: without health.stalled_after it never "
+                  "fails"));
+}
+
+TEST(Warnings, Keys_without_effect_are_named) {
+  EXPECT_THAT(warnings_of("admission: {queue_limit: 4, queue_timeout: 1s, http_api: true}\n"
+                          "lifecycle: {token: x}\n"
+                          "events: {nats: {subject: a}}\n"
+                          "engine: {metrics: {url: \"http://a/\"}}\n"),
+              ElementsAre(HasSubstr("1:26: admission.queue_limit: without"),
+                          HasSubstr("1:44: admission.queue_timeout: without"),
+                          HasSubstr("1:58: admission.http_api: without ingress"),
+                          HasSubstr("2:20: lifecycle.token: without lifecycle.enabled"),
+                          HasSubstr("3:26: events.nats.subject: without events.nats.url"),
+                          HasSubstr("4:25: engine.metrics.url: without engine.metrics.running")));
+}
+
+TEST(Warnings, A_guessed_upstream_is_named) {
+  EXPECT_THAT(warnings_of("ingress: {}\n"),
+              ElementsAre("c.yaml:1:10: ingress.upstream: not set: 127.0.0.1:8000 is taken for the "
+                          "engine"));
+  EXPECT_THAT(warnings_of("ingress: {}\nengine: {kind: vllm}\n"), IsEmpty());
+}
+
+TEST(Warnings, Sockets_side_by_side_are_named) {
+  EXPECT_THAT(warnings_of("ipc: {socket: /a/s, admin_socket: /a/t}\n"),
+              ElementsAre(HasSubstr("1:35: ipc.admin_socket: in the directory of ipc.socket")));
+}
+
+TEST(Warnings, A_hook_longer_than_all_together_is_named) {
+  EXPECT_THAT(warnings_of("cleanup: {hooks: [{name: a, command: [b], timeout: 3s}]}\n"),
+              ElementsAre(HasSubstr("1:52: cleanup.hooks[0].timeout: 3s is more than")));
+}
+
+TEST(Notes, What_is_not_in_this_container_is_noted_on_request) {
+  TemporaryDirectory const directory;
+  LoadOptions options;
+  options.path = directory.write("c.yaml",
+                                 "cleanup:\n"
+                                 "  paths: [\"/no-such-place/x/*\", \"/tmp/*\"]\n"
+                                 "  hooks:\n"
+                                 "    - {name: a, command: [/no/such/hook]}\n"
+                                 "    - {name: b, command: [sh]}\n"
+                                 "health:\n"
+                                 "  checks: [{name: c, exec: {command: [no-such-command]}}]\n");
+  EXPECT_THAT(load(options, environment_of({})).notes, IsEmpty());
+  options.look_around = true;
+  std::vector<std::string> const notes = texts(load(options, environment_of({})).notes);
+  EXPECT_THAT(notes, ElementsAre(HasSubstr(":2:11: cleanup.paths[0]: '/no-such-place/x' does not"),
+                                 HasSubstr(":4:26: cleanup.hooks[0].command: '/no/such/hook' is"),
+                                 HasSubstr(":7:38: health.checks[0].exec.command: "
+                                           "'no-such-command' is no executable here")));
+}
+
+}  // namespace
+}  // namespace lastcall::config
