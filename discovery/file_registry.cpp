@@ -1,0 +1,92 @@
+#include "discovery/file_registry.hpp"
+
+#include <array>
+#include <ctime>
+#include <utility>
+
+#include "discovery/instance_file.hpp"
+#include "discovery/worker.hpp"
+
+namespace lastcall::discovery {
+
+namespace {
+
+/// For people who look at the files: the one place where the calendar's clock is right.
+std::string now_as_text() {
+  std::time_t const now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
+class FileRegistry final : public Registry {
+ public:
+  FileRegistry(boost::asio::any_io_executor executor, std::string directory,
+               std::vector<Instance> instances)
+      : files_(std::make_shared<Files const>(
+            Files{std::move(directory), std::move(instances), now_as_text()})),
+        worker_(std::move(executor), "file-registry") {}
+
+  std::string const& kind() const override {
+    static std::string const kKind = "file";
+    return kKind;
+  }
+
+  // The deadline is the set's matter: system calls on a dead network file system have none.
+  void register_instances(TimePoint, RegistryDone done) override {
+    for_each(
+        [](Files const& files, Instance const& instance) {
+          return write_instance_file(files.directory, instance, files.started_at);
+        },
+        std::move(done));
+  }
+
+  void deregister(TimePoint, RegistryDone done) override {
+    for_each(
+        [](Files const& files, Instance const& instance) {
+          return remove_instance_file(files.directory, instance);
+        },
+        std::move(done));
+  }
+
+ private:
+  struct Files {
+    std::string directory;
+    std::vector<Instance> instances;
+    std::string started_at;
+  };
+  using Work = std::string (*)(Files const&, Instance const&);
+
+  /// Does all of them, whatever fails, and reports the first failure.
+  void for_each(Work work, RegistryDone done) {
+    auto const error = std::make_shared<std::string>();
+    worker_.run(
+        [files = files_, work, error] {
+          for (auto const& instance : files->instances) {
+            auto failed = work(*files, instance);
+            if (error->empty()) {
+              *error = std::move(failed);
+            }
+          }
+        },
+        [error, done = std::move(done)] {
+          done(error->empty() ? RegistryResult::ok() : RegistryResult::failed(*error));
+        });
+  }
+
+  std::shared_ptr<Files const> files_;  // shared with jobs, which may outlive the registry
+  Worker worker_;
+};
+
+}  // namespace
+
+std::unique_ptr<Registry> make_file_registry(boost::asio::any_io_executor executor,
+                                             std::string directory,
+                                             std::vector<Instance> instances) {
+  return std::make_unique<FileRegistry>(std::move(executor), std::move(directory),
+                                        std::move(instances));
+}
+
+}  // namespace lastcall::discovery

@@ -1,0 +1,32 @@
+// A registry that is a directory: one JSON file for each instance, `<instance id>.json`.
+//
+// Invariants:
+//  1. A reader sees a whole file or none: the content is written to a hidden temporary file,
+//     flushed, and renamed into place; then the directory is flushed.
+//  2. deregister unlinks, flushes the directory, and confirms by looking again.
+//  3. Only files named by our own instance ids are ever written or removed. One of an earlier life
+//     has the same name and is replaced; a file of that name that names another pod is not ours
+//     and is left alone, with an error.
+//
+// The work runs on a Worker's thread: the directory may be on a network file system, and a server
+// that hangs must cost the registration, not the supervisor's loop.
+//
+// Thread rule: as for every Registry. Source: rename(2), fsync(2); the discovery rules.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include "discovery/instance.hpp"
+#include "discovery/registry.hpp"
+
+namespace lastcall::discovery {
+
+std::unique_ptr<Registry> make_file_registry(boost::asio::any_io_executor executor,
+                                             std::string directory,
+                                             std::vector<Instance> instances);
+
+}  // namespace lastcall::discovery

@@ -1,0 +1,144 @@
+#include "discovery/instance_file.hpp"
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <system_error>
+
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace lastcall::discovery {
+
+namespace {
+
+/// "cannot write /d/1a.json: no space left on device".
+std::string failure(std::string const& action, std::string const& path, int error) {
+  std::string text = std::system_category().message(error);
+  if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z') {
+    text[0] = static_cast<char>(text[0] - 'A' + 'a');
+  }
+  return "cannot " + action + " " + path + ": " + text;
+}
+
+std::string content_of(Instance const& instance, std::string const& started_at) {
+  nlohmann::ordered_json const content{
+      {"instance_id", instance.id},      {"namespace", instance.dynamo_namespace},
+      {"component", instance.component}, {"endpoint", instance.endpoint},
+      {"advertise", instance.advertise}, {"model", instance.model},
+      {"pod_uid", instance.pod_uid},     {"started_at", started_at},
+  };
+  return content.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+/// The pod that a file of our name speaks of; empty if it says nothing that a reader could use.
+std::string owner_of(std::string const& path) {
+  std::ifstream file(path);
+  std::string const text{std::istreambuf_iterator<char>(file), {}};
+  auto const content = nlohmann::json::parse(text, nullptr, false);
+  if (!content.is_object()) {
+    return {};
+  }
+  auto const found = content.find("pod_uid");
+  return found != content.end() && found->is_string() ? found->get<std::string>() : std::string{};
+}
+
+/// Two pods whose ids are the same, or a directory that was copied: either way not ours.
+std::string check_owner(std::string const& path, Instance const& instance) {
+  auto const owner = owner_of(path);
+  if (owner.empty() || owner == instance.pod_uid) {
+    return {};
+  }
+  return "cannot touch " + path + ": it belongs to pod " + owner + ", this one is " +
+         instance.pod_uid;
+}
+
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    auto const count = ::write(fd, text.data(), text.size());
+    if (count < 0 && errno != EINTR) {
+      return false;
+    }
+    text.remove_prefix(static_cast<std::size_t>(count < 0 ? 0 : count));
+  }
+  return true;
+}
+
+/// 0, or the error number. The file is on disk when this returns.
+int write_durably(std::string const& path, std::string_view text) {
+  ::unlink(path.c_str());  // left over by a crash
+  int const fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+  if (fd < 0) {
+    return errno;
+  }
+  int const error = write_all(fd, text) && ::fsync(fd) == 0 ? 0 : errno;
+  int const closed = ::close(fd) == 0 ? 0 : errno;  // where NFS reports a full server
+  return error != 0 ? error : closed;
+}
+
+/// 0, or the error number. File systems that cannot do it say EINVAL, and need not.
+int flush_directory(std::string const& directory) {
+  int const fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) {
+    return errno;
+  }
+  int const error = ::fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
+  ::close(fd);
+  return error;
+}
+
+}  // namespace
+
+std::string instance_path(std::string const& directory, Instance const& instance) {
+  return directory + "/" + instance_hex(instance.id) + ".json";
+}
+
+std::string write_instance_file(std::string const& directory, Instance const& instance,
+                                std::string const& started_at) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) {
+    return failure("make the directory", directory, error.value());
+  }
+  auto const path = instance_path(directory, instance);
+  if (auto const foreign = check_owner(path, instance); !foreign.empty()) {
+    return foreign;
+  }
+  auto const temporary = directory + "/." + instance_hex(instance.id) + ".json.tmp";
+  if (int const failed = write_durably(temporary, content_of(instance, started_at)); failed != 0) {
+    ::unlink(temporary.c_str());
+    return failure("write", temporary, failed);
+  }
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    int const failed = errno;
+    ::unlink(temporary.c_str());
+    return failure("rename " + temporary + " to", path, failed);
+  }
+  int const failed = flush_directory(directory);
+  return failed == 0 ? std::string{} : failure("flush", directory, failed);
+}
+
+std::string remove_instance_file(std::string const& directory, Instance const& instance) {
+  auto const path = instance_path(directory, instance);
+  if (auto const foreign = check_owner(path, instance); !foreign.empty()) {
+    return foreign;
+  }
+  if (::unlink(path.c_str()) != 0) {
+    // No such directory is no such file: nobody finds us there.
+    return errno == ENOENT || errno == ENOTDIR ? std::string{} : failure("remove", path, errno);
+  }
+  if (int const failed = flush_directory(directory); failed != 0 && failed != ENOENT) {
+    return failure("flush", directory, failed);
+  }
+  struct stat found {};
+  if (::stat(path.c_str(), &found) == 0) {
+    return "cannot remove " + path + ": it is there again, somebody else writes it";
+  }
+  return errno == ENOENT ? std::string{} : failure("confirm the removal of", path, errno);
+}
+
+}  // namespace lastcall::discovery

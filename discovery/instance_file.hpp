@@ -1,0 +1,24 @@
+// The file work of the file registry: blocking, without a loop, one call an instance.
+//
+// Invariants are the registry's (file_registry.hpp). Each function returns an empty string, or why
+// it failed. Thread rule: any thread; two calls for one instance never overlap.
+// Source: rename(2), fsync(2), unlink(2).
+#pragma once
+
+#include <string>
+
+#include "discovery/instance.hpp"
+
+namespace lastcall::discovery {
+
+/// `<directory>/<instance id in hex>.json`.
+std::string instance_path(std::string const& directory, Instance const& instance);
+
+/// Writes the file; the directory is made if it is missing. `started_at` is RFC 3339 text.
+std::string write_instance_file(std::string const& directory, Instance const& instance,
+                                std::string const& started_at);
+
+/// Removes the file and looks again; one that is not there is removed already.
+std::string remove_instance_file(std::string const& directory, Instance const& instance);
+
+}  // namespace lastcall::discovery

@@ -1,0 +1,104 @@
+#include "discovery/ipc_registry.hpp"
+
+#include <utility>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+namespace lastcall::discovery {
+
+struct IpcRegistry::State : std::enable_shared_from_this<IpcRegistry::State> {
+  State(boost::asio::any_io_executor const& executor, AskAll ask)
+      : ask_all(std::move(ask)), timer(executor) {}
+
+  void report(RegistryResult result) {
+    timer.cancel();
+    waiting_for.clear();
+    ++round;
+    if (auto const callback = std::exchange(done, nullptr)) {
+      callback(std::move(result));
+    }
+  }
+
+  void remove(PeerId peer) {
+    if (done && waiting_for.erase(peer) != 0 && waiting_for.empty()) {
+      report(RegistryResult::ok());
+    }
+  }
+
+  /// Later, as promised to the caller.
+  void post_if_nobody_is_left() {
+    boost::asio::post(timer.get_executor(), [self = shared_from_this(), current = round] {
+      if (self->round == current && self->done && self->waiting_for.empty()) {
+        self->report(RegistryResult::ok());
+      }
+    });
+  }
+
+  void await(TimePoint deadline) {
+    timer.expires_at(deadline);
+    timer.async_wait([self = shared_from_this(), current = round](boost::system::error_code error) {
+      if (!error && self->round == current) {
+        self->report(RegistryResult::failed("no answer to deregister from " +
+                                            std::to_string(self->waiting_for.size()) + " of " +
+                                            std::to_string(self->asked) + " SDK peers"));
+      }
+    });
+  }
+
+  AskAll ask_all;
+  boost::asio::steady_timer timer;
+  RegistryDone done;  // empty: nothing is under way
+  std::set<PeerId> waiting_for;
+  std::size_t asked = 0;
+  std::uint64_t round = 0;
+};
+
+IpcRegistry::IpcRegistry(boost::asio::any_io_executor executor, AskAll ask_all)
+    : state_(std::make_shared<State>(executor, std::move(ask_all))) {}
+
+IpcRegistry::~IpcRegistry() {
+  state_->done = nullptr;
+  state_->report({});
+}
+
+std::string const& IpcRegistry::kind() const {
+  static std::string const kKind = "ipc";
+  return kKind;
+}
+
+void IpcRegistry::register_instances(TimePoint, RegistryDone done) {
+  boost::asio::post(state_->timer.get_executor(),
+                    [state = std::weak_ptr(state_), done = std::move(done)] {
+                      if (!state.expired()) {
+                        done(RegistryResult::ok());
+                      }
+                    });
+}
+
+void IpcRegistry::deregister(TimePoint deadline, RegistryDone done) {
+  state_->done = std::move(done);
+  auto const peers = state_->ask_all();
+  state_->waiting_for = {peers.begin(), peers.end()};
+  state_->asked = state_->waiting_for.size();
+  if (state_->waiting_for.empty()) {
+    state_->post_if_nobody_is_left();
+  } else {
+    state_->await(deadline);
+  }
+}
+
+void IpcRegistry::peer_joined(PeerId peer) {
+  if (state_->done && !state_->waiting_for.empty() && state_->waiting_for.insert(peer).second) {
+    ++state_->asked;
+  }
+}
+
+void IpcRegistry::peer_done(PeerId peer) {
+  state_->remove(peer);
+}
+void IpcRegistry::peer_gone(PeerId peer) {
+  state_->remove(peer);
+}
+
+}  // namespace lastcall::discovery

@@ -1,0 +1,47 @@
+// A registry that lives in the engine's process: the SDK there registers and deregisters itself.
+//
+// Invariants:
+//  1. deregister asks every SDK peer once and is confirmed when each one asked has acked or its
+//     process is gone (nobody is left to be found). With no peer there is nothing to remove.
+//  2. A peer that connects while a deregister is under way is asked too: peer_joined().
+//  3. Registering needs no question: an SDK registers when it hears the phase `serving`.
+//
+// Thread rule: everything on the loop thread. Source: the IPC's `deregister` and `deregistered`.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include "discovery/registry.hpp"
+
+namespace lastcall::discovery {
+
+class IpcRegistry final : public Registry {
+ public:
+  using PeerId = std::uint64_t;
+  /// Sends `deregister` to all SDK peers and returns which ones were asked.
+  using AskAll = std::function<std::vector<PeerId>()>;
+
+  IpcRegistry(boost::asio::any_io_executor executor, AskAll ask_all);
+  ~IpcRegistry() override;
+
+  std::string const& kind() const override;
+  void register_instances(TimePoint deadline, RegistryDone done) override;
+  void deregister(TimePoint deadline, RegistryDone done) override;
+
+  void peer_joined(PeerId peer);  // it was asked too
+  void peer_done(PeerId peer);    // it said `deregistered`
+  void peer_gone(PeerId peer);    // its process ended, or its requests became lost
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace lastcall::discovery

@@ -1,0 +1,61 @@
+// One place where routers look this instance up, and how it is entered and removed.
+//
+// Invariants:
+//  1. Each operation ends with exactly one Done, called from the loop, never from inside the call.
+//  2. `confirmed` after deregister means seen gone, not just asked for.
+//  3. Both operations are idempotent: register replaces what is there, deregister of what is not
+//     there is confirmed. Nothing that is not ours is touched.
+//  4. One operation at a time; RegistrySet sees to that, and to retries and budgets. A registry
+//     tries once and says why it failed.
+//
+// Thread rule: everything on the loop thread; blocking work belongs on a Worker.
+// Source: the discovery rules of the design.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <utility>
+
+namespace lastcall::discovery {
+
+using Duration = std::chrono::milliseconds;
+/// CLOCK_MONOTONIC, as everywhere.
+using TimePoint = std::chrono::steady_clock::time_point;
+
+struct RegistryResult {
+  bool confirmed = false;
+  std::string reason;  // why not
+
+  static RegistryResult ok() { return {true, {}}; }
+  static RegistryResult failed(std::string why) { return {false, std::move(why)}; }
+};
+
+using RegistryDone = std::function<void(RegistryResult)>;
+
+class Registry {
+ public:
+  Registry() = default;
+  virtual ~Registry() = default;  // abandons what is under way; its Done is not called
+  Registry(Registry const&) = delete;
+  Registry& operator=(Registry const&) = delete;
+
+  /// The kind's word: "file", "etcd". The name in logs is the set's matter.
+  virtual std::string const& kind() const = 0;
+
+  virtual void register_instances(TimePoint deadline, RegistryDone done) = 0;
+  virtual void deregister(TimePoint deadline, RegistryDone done) = 0;
+  /// Last of all, even while another operation hangs: give back leases and connections. False, and
+  /// no Done, where there is nothing to give back.
+  virtual bool disconnect(TimePoint deadline, RegistryDone done);
+
+  /// Called when an entry was lost without our doing (an expired lease): register again.
+  void set_on_lost(std::function<void(std::string reason)> callback) {
+    on_lost_ = std::move(callback);
+  }
+
+ protected:
+  std::function<void(std::string reason)> on_lost_;
+};
+
+}  // namespace lastcall::discovery

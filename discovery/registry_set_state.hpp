@@ -1,0 +1,72 @@
+// The inside of a RegistrySet: what is wanted of each registry, and what is running there.
+//
+// Each entry moves towards `wanted`: the running operation ends first, then the next one begins;
+// a failed one is repeated with back-off. A removal that others wait for ends at `deadline`.
+//
+// Thread rule: the loop thread. Invariants: registry_set.hpp.
+#pragma once
+
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "discovery/registry_set.hpp"
+
+namespace lastcall::discovery {
+
+struct RegistrySet::State : std::enable_shared_from_this<RegistrySet::State> {
+  enum class Operation : std::uint8_t { none, enter, remove };
+  using Clock = TimePoint::clock;
+
+  struct Entry {
+    Entry(boost::asio::any_io_executor const& executor, std::string called,
+          std::unique_ptr<Registry> what)
+        : registry(std::move(what)), retry_timer(executor) {
+      status.name = std::move(called);
+    }
+    std::unique_ptr<Registry> registry;
+    RegistryStatus status;
+    Operation wanted = Operation::none;   // until it is reached or given up
+    Operation running = Operation::none;  // the registry owes us a Done
+    TimePoint began;                      // of the first attempt
+    boost::asio::steady_timer retry_timer;
+  };
+
+  State(boost::asio::any_io_executor on, OnChange callback, RegistrySetSettings const& how)
+      : executor(std::move(on)),
+        on_change(std::move(callback)),
+        settings(how),
+        random(how.jitter_seed != 0 ? how.jitter_seed : std::random_device{}()),
+        deadline_timer(executor) {}
+
+  void want(Entry& entry, Operation operation);
+  void attempt(Entry& entry);
+  void ended(Entry& entry, Operation operation, RegistryResult const& result);
+  void retry_later(Entry& entry);
+  void give_up(Entry& entry, std::string const& why);
+  void lost(Entry& entry, std::string const& reason);
+  void arm_deadline();
+  void end_removal_if_over();
+  void end_removal(std::string const& why);
+  void settle(Entry& entry, RegistryState state, std::string error);
+  std::vector<RegistryStatus> all_status() const;
+
+  boost::asio::any_io_executor executor;
+  OnChange on_change;
+  RegistrySetSettings settings;
+  std::mt19937_64 random;
+  std::vector<std::unique_ptr<Entry>> entries;
+
+  bool disconnected = false;  // what was under way before is nobody's business any more
+
+  // The removal under way, if anybody waits for one.
+  std::vector<OnAll> waiting;
+  TimePoint deadline;
+  boost::asio::steady_timer deadline_timer;
+};
+
+}  // namespace lastcall::discovery

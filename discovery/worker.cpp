@@ -1,0 +1,112 @@
+#include "discovery/worker.hpp"
+
+#include <csignal>
+#include <cstddef>
+#include <deque>
+#include <mutex>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+#include <pthread.h>
+
+namespace lastcall::discovery {
+
+namespace {
+constexpr std::size_t kStackSize = 512 * 1024;
+}  // namespace
+
+struct Worker::State : std::enable_shared_from_this<Worker::State> {
+  struct Job {
+    std::function<void()> work;
+    std::function<void()> then;
+  };
+
+  State(boost::asio::any_io_executor on, std::string name)
+      : executor(std::move(on)), thread_name(std::move(name)) {}
+
+  /// False if no thread can be had; then the caller's thread must do.
+  bool start_thread();
+  void work_off();
+  void finish(std::function<void()> then);
+
+  boost::asio::any_io_executor executor;
+  std::string const thread_name;
+  std::mutex mutex;
+  std::deque<Job> jobs;
+  bool thread_runs = false;
+  bool abandoned = false;
+};
+
+bool Worker::State::start_thread() {
+  auto self = std::make_unique<std::shared_ptr<State>>(shared_from_this());
+  auto const body = [](void* argument) -> void* {
+    std::unique_ptr<std::shared_ptr<State>> const state(
+        static_cast<std::shared_ptr<State>*>(argument));
+    (*state)->work_off();
+    return nullptr;
+  };
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStackSize);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_t thread{};
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited: signals are for the main thread
+  bool const started = pthread_create(&thread, &attributes, body, self.get()) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  if (started) {
+    self.release();
+    pthread_setname_np(thread, thread_name.substr(0, 15).c_str());
+  }
+  return started;
+}
+
+void Worker::State::work_off() {
+  std::unique_lock lock(mutex);
+  while (!jobs.empty() && !abandoned) {
+    Job job = std::move(jobs.front());
+    jobs.pop_front();
+    lock.unlock();
+    job.work();
+    finish(std::move(job.then));
+    lock.lock();
+  }
+  thread_runs = false;
+}
+
+/// Under the lock, so that the executor's context is still there: its owner destroys the worker
+/// first, and that waits for the lock.
+void Worker::State::finish(std::function<void()> then) {
+  std::lock_guard const lock(mutex);
+  if (abandoned) {
+    return;
+  }
+  boost::asio::post(executor, [self = shared_from_this(), then = std::move(then)] {
+    if (!self->abandoned) {  // written on this thread only
+      then();
+    }
+  });
+}
+
+Worker::Worker(boost::asio::any_io_executor executor, std::string thread_name)
+    : state_(std::make_shared<State>(std::move(executor), std::move(thread_name))) {}
+
+Worker::~Worker() {
+  std::lock_guard const lock(state_->mutex);
+  state_->abandoned = true;
+  state_->jobs.clear();
+}
+
+void Worker::run(std::function<void()> job, std::function<void()> then) {
+  std::unique_lock lock(state_->mutex);
+  state_->jobs.push_back({std::move(job), std::move(then)});
+  if (!std::exchange(state_->thread_runs, true) && !state_->start_thread()) {
+    lock.unlock();
+    state_->work_off();  // slower for everybody, but done
+  }
+}
+
+}  // namespace lastcall::discovery

@@ -1,0 +1,36 @@
+// Blocking work off the loop: one thread, there only while there is work.
+//
+// Invariants:
+//  1. Jobs run one after the other, in order; `then` runs on the loop after its job.
+//  2. The thread is made with the first job and ends with the last: registries work for a moment at
+//     start and stop, and an idle supervisor should not carry their stacks between.
+//  3. Destroying the worker never waits. A job that hangs is left behind with what it holds; no
+//     `then` is called any more.
+//
+// Thread rule: run() and destruction on the loop thread. The job must own what it touches.
+// Source: pthread_attr_setstacksize(3); a small stack also escapes transparent huge pages.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <boost/asio/any_io_executor.hpp>
+
+namespace lastcall::discovery {
+
+class Worker {
+ public:
+  Worker(boost::asio::any_io_executor executor, std::string thread_name);
+  ~Worker();
+  Worker(Worker const&) = delete;
+  Worker& operator=(Worker const&) = delete;
+
+  void run(std::function<void()> job, std::function<void()> then);
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace lastcall::discovery

@@ -1,0 +1,98 @@
+// One engine check, and what it found.
+//
+// Invariants:
+//  1. start() returns at once and never blocks the loop; `done` is called exactly once, later, from
+//     the loop, unless cancel() comes first: then never.
+//  2. The timeout covers everything: name lookup, connect, request, the whole response.
+//  3. A check runs once at a time; start() while it runs is a programming error.
+//  4. Nothing here judges the engine: outcomes go to the core, which knows thresholds and progress.
+//
+// Thread rule: everything on the loop thread. Source: the engine health rules of the design.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+
+namespace lastcall::probes {
+
+using Duration = std::chrono::milliseconds;
+
+enum class CheckResult : std::uint8_t {
+  passed,
+  failed_definite,  // proof that the engine does not work: refused, or a dead status
+  failed_unclear,   // an answer that proves neither (HTTP 404, garbage, a reset): as good as none
+  timed_out,        // proves slowness only
+};
+
+std::string_view name(CheckResult result);
+
+struct CheckOutcome {
+  CheckResult result = CheckResult::timed_out;
+  int status = 0;      // HTTP status, exit code; 0 if there is none
+  std::string detail;  // in words; empty when passed
+  Duration latency{};
+};
+
+using CheckDone = std::function<void(CheckOutcome)>;
+
+class Check {
+ public:
+  Check() = default;
+  virtual ~Check() = default;  // cancels
+  Check(Check const&) = delete;
+  Check& operator=(Check const&) = delete;
+
+  virtual void start(Duration timeout, CheckDone done) = 0;
+  virtual void cancel() = 0;
+};
+
+/// GET over HTTP/1.1 with a connection of its own. 2xx and 3xx pass, `dead_statuses` and a refused
+/// connection are definite failures, any other answer is an unclear one.
+struct HttpCheckSettings {
+  std::string url;  // http://host[:port][/path]; host is a name, an IPv4 or an [IPv6] address
+  std::vector<std::uint32_t> dead_statuses{500, 503};
+  std::vector<std::pair<std::string, std::string>> headers;
+};
+
+/// Passes when a connection is accepted.
+struct TcpCheckSettings {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+/// Either the check or the reason why the settings cannot make one.
+using CheckOrError = std::variant<std::unique_ptr<Check>, std::string>;
+
+CheckOrError make_http_check(boost::asio::any_io_executor executor, HttpCheckSettings settings);
+std::unique_ptr<Check> make_tcp_check(boost::asio::any_io_executor executor,
+                                      TcpCheckSettings settings);
+
+/// A check whose answer comes from elsewhere: the SDK over the IPC, or a child process that the
+/// runtime owns. `ask` puts the question and returns an empty string, or why it cannot be put.
+class AskedCheck final : public Check {
+ public:
+  using Ask = std::function<std::string()>;
+  AskedCheck(boost::asio::any_io_executor executor, Ask ask);
+  ~AskedCheck() override;
+
+  void start(Duration timeout, CheckDone done) override;
+  void cancel() override;
+
+  /// The answer; the latency is filled in. Ignored when nothing is being asked. Not from inside
+  /// `ask`.
+  void answered(CheckOutcome outcome);
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace lastcall::probes

@@ -1,0 +1,47 @@
+// Runs the engine's checks on their interval.
+//
+// Invariants:
+//  1. The first round starts at once, later ones at multiples of the interval; rounds that were
+//     missed (a suspended machine) are not made up for.
+//  2. All checks start in the same round, from one timer: one wake-up an interval.
+//  3. A check that still runs when its round comes is left alone: checks never overlap themselves.
+//  4. After stop() no outcome is reported.
+//
+// Thread rule: everything on the loop thread.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "probes/check.hpp"
+
+namespace lastcall::probes {
+
+class CheckRunner {
+ public:
+  /// `index` is the one that add() gave; `name` is the check's.
+  using OnOutcome =
+      std::function<void(std::size_t index, std::string const& name, CheckOutcome const& outcome)>;
+
+  CheckRunner(boost::asio::any_io_executor executor, Duration interval, OnOutcome on_outcome);
+  ~CheckRunner();
+
+  /// Before start().
+  std::size_t add(std::string name, std::unique_ptr<Check> check, Duration timeout);
+
+  /// Called at the begin of each round, also without any check: the place for the loop's heartbeat.
+  void on_round(std::function<void()> callback);
+
+  void start();
+  void stop();
+  /// If started: the next round comes now, and the others at the new interval.
+  void set_interval(Duration interval);
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace lastcall::probes

@@ -1,0 +1,172 @@
+// The HTTP check. Beast parses the response; this is the only file that includes it.
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http.hpp>
+
+#include "probes/check.hpp"
+#include "probes/connect_attempt.hpp"
+
+namespace lastcall::probes {
+
+namespace http = boost::beast::http;
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+namespace {
+
+constexpr std::uint32_t kMaxHeader = 16 * 1024;
+constexpr std::uint64_t kMaxBody = 64 * 1024;
+constexpr std::size_t kQuotedBody = 512;
+
+struct Url {
+  Target target;
+  std::string host_header;
+  std::string path = "/";
+};
+
+/// The reason why it is not one, or empty.
+std::string parse_url(std::string const& text, Url& out) {
+  constexpr std::string_view kScheme = "http://";
+  std::string const expected = ", expected http://host[:port][/path]";
+  if (!text.starts_with(kScheme)) {
+    return "cannot check " + text + ": not an http URL" + expected;
+  }
+  std::string_view rest = std::string_view(text).substr(kScheme.size());
+  auto const slash = rest.find_first_of("/?");
+  std::string_view const authority = rest.substr(0, slash);
+  if (slash != std::string_view::npos) {
+    out.path = (rest[slash] == '?' ? "/" : "") + std::string(rest.substr(slash));
+    out.path = out.path.substr(0, out.path.find('#'));
+  }
+  bool const bracketed = authority.starts_with('[');
+  auto const host_end = bracketed ? authority.find(']') : authority.rfind(':');
+  if (bracketed && host_end == std::string_view::npos) {
+    return "cannot check " + text + ": '[' without ']'" + expected;
+  }
+  out.host_header = std::string(authority);
+  out.target.host =
+      std::string(bracketed ? authority.substr(1, host_end - 1) : authority.substr(0, host_end));
+  std::string_view const port_part = bracketed
+                                         ? authority.substr(host_end + 1)
+                                         : authority.substr(std::min(host_end, authority.size()));
+  out.target.port = 80;
+  if (!port_part.empty()) {
+    std::string_view const digits = port_part.substr(1);
+    auto const* const end = digits.data() + digits.size();
+    auto const [stop, error] = std::from_chars(digits.data(), end, out.target.port);
+    if (port_part[0] != ':' || error != std::errc{} || stop != end || out.target.port == 0) {
+      return "cannot check " + text + ": '" + std::string(port_part) + "' is not a port" + expected;
+    }
+  }
+  auto const is_bad = [](char c) { return c <= ' ' || c == '@' || c == '\x7f'; };
+  if (out.target.host.empty() || std::any_of(authority.begin(), authority.end(), is_bad) ||
+      std::any_of(out.path.begin(), out.path.end(), [](char c) { return c <= ' ' && c >= 0; })) {
+    return "cannot check " + text + ": not an http URL" + expected;
+  }
+  return {};
+}
+
+/// The begin of a body, fit for one line of a log.
+std::string quote(std::string const& body) {
+  std::string text = body.substr(0, kQuotedBody);
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }, ' ');
+  auto const last = text.find_last_not_of(' ');
+  return last == std::string::npos ? std::string{} : text.substr(0, last + 1);
+}
+
+class HttpAttempt final : public ConnectAttempt {
+ public:
+  HttpAttempt(asio::any_io_executor const& executor, Url const& url,
+              HttpCheckSettings const& settings, std::shared_ptr<bool> lookup_hangs, CheckDone done)
+      : ConnectAttempt(executor, url.target, std::move(lookup_hangs), std::move(done)),
+        dead_statuses_(settings.dead_statuses),
+        request_(http::verb::get, url.path, 11) {
+    request_.set(http::field::host, url.host_header);
+    request_.set(http::field::user_agent, "lastcall");
+    request_.set(http::field::accept, "*/*");
+    request_.set(http::field::connection, "close");
+    for (auto const& [name, value] : settings.headers) {
+      request_.set(name, value);
+    }
+    parser_.header_limit(kMaxHeader);
+    parser_.body_limit(kMaxBody);
+  }
+
+ private:
+  std::shared_ptr<HttpAttempt> self() {
+    return std::static_pointer_cast<HttpAttempt>(shared_from_this());
+  }
+
+  void on_connected() override {
+    http::async_write(socket_, request_, [self = self()](error_code error, std::size_t) {
+      if (self->is_over()) {
+        return;
+      }
+      if (error) {
+        self->report({.result = CheckResult::failed_unclear,
+                      .detail = "cannot send the request: " + error.message()});
+        return;
+      }
+      self->read_response();
+    });
+  }
+
+  void read_response() {
+    http::async_read(socket_, buffer_, parser_, [self = self()](error_code error, std::size_t) {
+      if (!self->is_over()) {
+        self->report(self->judge(error));
+      }
+    });
+  }
+
+  CheckOutcome judge(error_code error) const {
+    if (error == http::error::end_of_stream) {
+      return {.result = CheckResult::failed_unclear,
+              .detail = "connection closed without an answer"};
+    }
+    // A body that is too long for us is no fault of the engine's: the status has been read.
+    if (error && error != http::error::body_limit) {
+      return {.result = CheckResult::failed_unclear,
+              .detail = "cannot read the response: " + error.message()};
+    }
+    auto const status = parser_.get().result_int();
+    CheckOutcome outcome{.status = static_cast<int>(status)};
+    bool const is_dead =
+        std::find(dead_statuses_.begin(), dead_statuses_.end(), status) != dead_statuses_.end();
+    if (!is_dead && status >= 200 && status < 400) {
+      outcome.result = CheckResult::passed;
+      return outcome;
+    }
+    outcome.result = is_dead ? CheckResult::failed_definite : CheckResult::failed_unclear;
+    std::string const body = quote(parser_.get().body());
+    outcome.detail = "status " + std::to_string(status) + (body.empty() ? "" : ": " + body);
+    return outcome;
+  }
+
+  std::vector<std::uint32_t> const& dead_statuses_;
+  http::request<http::empty_body> request_;
+  boost::beast::flat_buffer buffer_{kMaxHeader + kMaxBody};
+  http::response_parser<http::string_body> parser_;
+};
+
+}  // namespace
+
+CheckOrError make_http_check(asio::any_io_executor executor, HttpCheckSettings settings) {
+  auto url = std::make_shared<Url>();
+  if (auto error = parse_url(settings.url, *url); !error.empty()) {
+    return error;
+  }
+  return std::make_unique<AttemptCheck>(
+      [executor = std::move(executor), url = std::move(url),
+       shared = std::make_shared<HttpCheckSettings const>(std::move(settings)),
+       hangs = std::make_shared<bool>(false)](CheckDone done) -> std::shared_ptr<ConnectAttempt> {
+        return std::make_shared<HttpAttempt>(executor, *url, *shared, hangs, std::move(done));
+      });
+}
+
+}  // namespace lastcall::probes

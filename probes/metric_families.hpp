@@ -1,0 +1,130 @@
+// The families of metric_table.hpp as prometheus-cpp objects: a member each, registered in order.
+//
+// Invariant: what the members are called here is the only place outside of the table where a
+// family's name appears.
+//
+// Thread rule: see metrics.hpp. This header is for metrics.cpp alone.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include "probes/metric_series.hpp"
+#include "probes/metric_table.hpp"
+#include "probes/metrics.hpp"
+
+namespace lastcall::probes {
+
+/// In place of a stop's deadline.
+inline constexpr std::int64_t kNoDeadline = -1;
+
+struct Metrics::Families {
+  using Counter = prometheus::Counter;
+  using Gauge = prometheus::Gauge;
+  using Histogram = prometheus::Histogram;
+
+  explicit Families(MetricIdentity const& who) : identity(who) {}
+
+  prometheus::Labels constants(MetricFamily const& entry) const {
+    prometheus::Labels labels;
+    for (auto const& [name, value] : {std::pair{"dynamo_namespace", &identity.dynamo_namespace},
+                                      std::pair{"dynamo_component", &identity.component},
+                                      std::pair{"version", &identity.version}}) {
+      if (entry.labels.find(name) != std::string_view::npos) {
+        labels[name] = is_valid_utf8(*value) ? *value : "other";
+      }
+    }
+    return labels;
+  }
+
+  template <typename Metric, typename Builder>
+  prometheus::Family<Metric>& build(Builder builder, MetricFamily const& entry) {
+    return builder.Name(std::string(entry.name))
+        .Help(std::string(entry.help))
+        .Labels(constants(entry))
+        .Register(registry);
+  }
+  Series<Counter> counter(MetricFamily const& entry) {
+    return {entry, build<Counter>(prometheus::BuildCounter(), entry), guard};
+  }
+  Series<Gauge> gauge(MetricFamily const& entry) {
+    return {entry, build<Gauge>(prometheus::BuildGauge(), entry), guard};
+  }
+  Series<Histogram> histogram(MetricFamily const& entry) {
+    return {entry, build<Histogram>(prometheus::BuildHistogram(), entry), guard};
+  }
+
+  MetricIdentity const identity;
+  prometheus::Registry registry;
+  LabelGuard guard{kMaxLabelValues};
+
+  // Written by the loop, read by a scrape.
+  std::atomic<std::int64_t> deadline_ms = kNoDeadline;
+  std::atomic<PublishedState const*> heartbeat = nullptr;
+  std::int64_t const started_ms = monotonic_ms();
+
+  // Comes and goes with a stop, so it is not a Series; serialize() alone touches it.
+  prometheus::Family<Gauge>& deadline_left =
+      build<Gauge>(prometheus::BuildGauge(), find_family("lastcall_stop_deadline_left_seconds"));
+  Gauge* deadline_left_gauge = nullptr;
+
+  Series<Counter> frontend_cancellation =
+      counter(find_family("dynamo_frontend_model_cancellation_total"));
+  Series<Counter> frontend_rejection =
+      counter(find_family("dynamo_frontend_model_rejection_total"));
+  Series<Counter> component_requests = counter(find_family("dynamo_component_requests_total"));
+  Series<Gauge> component_inflight = gauge(find_family("dynamo_component_inflight_requests"));
+  Series<Counter> component_cancellation =
+      counter(find_family("dynamo_component_cancellation_total"));
+  Series<Gauge> component_uptime = gauge(find_family("dynamo_component_uptime_seconds"));
+  Series<Counter> rejection = counter(find_family("dynamo_rejection_request_total"));
+  Series<Gauge> engine_request = gauge(find_family("dynamo_engine_request"));
+  Series<Gauge> request_queue = gauge(find_family("dynamo_request_queue"));
+
+  Series<Counter> requests = counter(find_family("lastcall_requests_total"));
+  Series<Gauge> in_flight = gauge(find_family("lastcall_requests_in_flight"));
+  Series<Counter> rejections = counter(find_family("lastcall_rejections_total"));
+  Series<Counter> cancels = counter(find_family("lastcall_cancels_total"));
+  Series<Histogram> cancel_confirm = histogram(find_family("lastcall_cancel_confirm_seconds"));
+  Series<Gauge> cancels_unconfirmed = gauge(find_family("lastcall_cancels_unconfirmed"));
+
+  Series<Gauge> phase = gauge(find_family("lastcall_phase"));
+  Series<Histogram> phase_duration = histogram(find_family("lastcall_phase_duration_seconds"));
+  Series<Gauge> ready = gauge(find_family("lastcall_ready"));
+  Series<Counter> stops = counter(find_family("lastcall_stops_total"));
+  Series<Counter> signals = counter(find_family("lastcall_signals_total"));
+  Series<Counter> signals_ignored = counter(find_family("lastcall_signals_ignored_total"));
+  Series<Counter> restarts = counter(find_family("lastcall_restarts_total"));
+  Series<Counter> oom_kills = counter(find_family("lastcall_oom_kills_total"));
+
+  Series<Gauge> engine_health = gauge(find_family("lastcall_engine_health"));
+  Series<Counter> checks = counter(find_family("lastcall_engine_checks_total"));
+  Series<Histogram> check_duration =
+      histogram(find_family("lastcall_engine_check_duration_seconds"));
+
+  Series<Gauge> admission_limit = gauge(find_family("lastcall_admission_limit"));
+  Series<Histogram> admission_wait = histogram(find_family("lastcall_admission_wait_seconds"));
+  Series<Gauge> busy = gauge(find_family("lastcall_busy"));
+
+  Series<Gauge> peers = gauge(find_family("lastcall_ipc_peers"));
+  Series<Counter> peers_dropped = counter(find_family("lastcall_ipc_peers_dropped_total"));
+  Series<Counter> ipc_errors = counter(find_family("lastcall_ipc_errors_total"));
+  Series<Gauge> registered = gauge(find_family("lastcall_registry_registered"));
+  Series<Counter> registry_operations = counter(find_family("lastcall_registry_operations_total"));
+  Series<Histogram> registry_duration =
+      histogram(find_family("lastcall_registry_operation_duration_seconds"));
+
+  Series<Gauge> build_info = gauge(find_family("lastcall_build_info"));
+  Series<Gauge> uptime = gauge(find_family("lastcall_uptime_seconds"));
+  Series<Gauge> heartbeat_age = gauge(find_family("lastcall_loop_heartbeat_age_seconds"));
+};
+
+}  // namespace lastcall::probes

@@ -1,0 +1,120 @@
+// Every metric family: the one source of names, types, labels and help.
+//
+// Rules:
+//  1. A name that the code uses and the table lacks does not compile (find_family); one that
+//     docs/metrics.md lacks, or has too much, fails a test.
+//  2. Counters end in _total, gauges never do; units are a suffix, in seconds.
+//  3. Help is one line: the serializer does not escape line feeds.
+//  4. A label is closed (the code knows all its values), constant (the same for the whole process),
+//     or open (others choose the values; Metrics caps them). There is no fourth kind.
+//
+// Pure values, no thread rule. Source: Dynamo's metric names; Prometheus' naming rules.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace lastcall::probes {
+
+enum class MetricType : std::uint8_t { counter, gauge, histogram };
+
+struct MetricFamily {
+  std::string_view name;
+  MetricType type;
+  std::string_view labels;  // separated by single spaces; constant ones come first
+  std::string_view help;
+};
+
+inline constexpr std::array kOpenLabels = std::to_array<std::string_view>(
+    {"model", "endpoint", "dynamo_endpoint", "check", "registry", "signal", "code"});
+inline constexpr std::array kConstantLabels =
+    std::to_array<std::string_view>({"dynamo_namespace", "dynamo_component", "version"});
+
+inline constexpr std::array kMetricFamilies = std::to_array<MetricFamily>({
+    // Under Dynamo's names, so that its dashboards and tools find them.
+    {"dynamo_frontend_model_cancellation_total", MetricType::counter, "model endpoint request_type",
+     "Requests whose client went away, before or in the response"},
+    {"dynamo_frontend_model_rejection_total", MetricType::counter, "model endpoint",
+     "Requests refused because the worker was at capacity"},
+    {"dynamo_component_requests_total", MetricType::counter,
+     "dynamo_namespace dynamo_component dynamo_endpoint", "Requests that began"},
+    {"dynamo_component_inflight_requests", MetricType::gauge,
+     "dynamo_namespace dynamo_component dynamo_endpoint", "Requests in flight"},
+    {"dynamo_component_cancellation_total", MetricType::counter,
+     "dynamo_namespace dynamo_component dynamo_endpoint",
+     "Requests that were told to stop, each counted once"},
+    {"dynamo_component_uptime_seconds", MetricType::gauge, "dynamo_namespace dynamo_component",
+     "Time since the supervisor started"},
+    {"dynamo_rejection_request_total", MetricType::counter, "",
+     "Requests refused because limit and queue were full"},
+    {"dynamo_engine_request", MetricType::gauge, "", "Requests admitted to the engine"},
+    {"dynamo_request_queue", MetricType::gauge, "", "Requests that wait for admission"},
+    // Requests and their cancellation.
+    {"lastcall_requests_total", MetricType::counter, "endpoint outcome",
+     "Requests by how they ended"},
+    {"lastcall_requests_in_flight", MetricType::gauge, "endpoint",
+     "Requests whose last byte is not written and whose abort is not done"},
+    {"lastcall_rejections_total", MetricType::counter, "reason", "Requests refused, by reason"},
+    {"lastcall_cancels_total", MetricType::counter, "reason",
+     "Requests that were told to stop, by reason, each counted once"},
+    {"lastcall_cancel_confirm_seconds", MetricType::histogram, "reason",
+     "Time from telling a request to stop to the engine's confirmation"},
+    {"lastcall_cancels_unconfirmed", MetricType::gauge, "",
+     "Requests that were told to stop and have not confirmed it"},
+    // Lifecycle.
+    {"lastcall_phase", MetricType::gauge, "phase", "1 for the current phase, 0 for the others"},
+    {"lastcall_phase_duration_seconds", MetricType::histogram, "phase outcome",
+     "How long phases of drains and stops took"},
+    {"lastcall_ready", MetricType::gauge, "", "1 while requests should come"},
+    {"lastcall_stops_total", MetricType::counter, "mode", "Stops that began"},
+    {"lastcall_stop_deadline_left_seconds", MetricType::gauge, "",
+     "Time left until the deadline of the stop; absent while none is under way"},
+    {"lastcall_signals_total", MetricType::counter, "signal", "Signals received"},
+    {"lastcall_signals_ignored_total", MetricType::counter, "signal",
+     "Stop signals ignored because a stop was under way"},
+    {"lastcall_restarts_total", MetricType::counter, "process", "Processes that came back"},
+    {"lastcall_oom_kills_total", MetricType::counter, "",
+     "Processes of the engine's container killed for lack of memory"},
+    // The engine.
+    {"lastcall_engine_health", MetricType::gauge, "verdict",
+     "1 for the current verdict on the engine, 0 for the others"},
+    {"lastcall_engine_checks_total", MetricType::counter, "check result",
+     "Engine checks by result"},
+    {"lastcall_engine_check_duration_seconds", MetricType::histogram, "check",
+     "How long engine checks took"},
+    // Admission.
+    {"lastcall_admission_limit", MetricType::gauge, "kind",
+     "Most requests that may run or wait; +Inf while unlimited"},
+    {"lastcall_admission_wait_seconds", MetricType::histogram, "",
+     "How long admitted requests had waited"},
+    {"lastcall_busy", MetricType::gauge, "", "1 while load thresholds are exceeded"},
+    // Peers and registries.
+    {"lastcall_ipc_peers", MetricType::gauge, "role", "Peers connected to the IPC sockets"},
+    {"lastcall_ipc_peers_dropped_total", MetricType::counter, "reason",
+     "Peers whose connection the supervisor closed"},
+    {"lastcall_ipc_errors_total", MetricType::counter, "code", "Error lines sent to peers"},
+    {"lastcall_registry_registered", MetricType::gauge, "registry",
+     "1 while this instance is registered there"},
+    {"lastcall_registry_operations_total", MetricType::counter, "registry operation result",
+     "Registrations and deregistrations by result"},
+    {"lastcall_registry_operation_duration_seconds", MetricType::histogram, "registry operation",
+     "How long registrations and deregistrations took"},
+    // The supervisor itself.
+    {"lastcall_build_info", MetricType::gauge, "version", "Always 1; what runs"},
+    {"lastcall_uptime_seconds", MetricType::gauge, "", "Time since the supervisor started"},
+    {"lastcall_loop_heartbeat_age_seconds", MetricType::gauge, "",
+     "Time since the supervisor's loop last proved that it moves"},
+});
+
+/// The family of that name; a name that the table lacks is an error of the compiler.
+consteval MetricFamily const& find_family(std::string_view name) {
+  for (auto const& family : kMetricFamilies) {
+    if (family.name == name) {
+      return family;
+    }
+  }
+  throw "no such metric family";
+}
+
+}  // namespace lastcall::probes

@@ -1,0 +1,206 @@
+#include "probes/metrics.hpp"
+
+#include <array>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include <prometheus/text_serializer.h>
+
+#include "probes/metric_families.hpp"
+
+namespace lastcall::probes {
+
+namespace {
+
+using Buckets = prometheus::Histogram::BucketBoundaries;
+
+Buckets const kFast{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
+Buckets const kSlow{0.1, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120, 300, 600};
+
+constexpr std::array<std::string_view, 5> kVerdicts{"starting", "healthy", "busy", "wedged",
+                                                    "dead"};
+constexpr std::array<std::string_view, 4> kPhaseOutcomes{"completed", "timed_out", "skipped",
+                                                         "failed"};
+constexpr std::array<std::string_view, 3> kRoles{"shim", "engine", "operator"};
+constexpr std::array<std::string_view, 4> kDrops{"slow_reader", "backlog", "protocol",
+                                                 "not_allowed"};
+constexpr std::array<std::string_view, 2> kOperations{"register", "deregister"};
+constexpr std::array<std::string_view, 3> kProcesses{"engine", "supervisor", "shim"};
+
+template <typename Enum, std::size_t N>
+constexpr std::string_view word(std::array<std::string_view, N> const& words, Enum value) {
+  return words[static_cast<std::size_t>(value)];
+}
+static_assert(word(kVerdicts, Verdict::dead) == "dead");
+static_assert(word(kPhaseOutcomes, PhaseOutcome::failed) == "failed");
+static_assert(word(kRoles, PeerRole::operator_) == "operator");
+static_assert(word(kDrops, PeerDrop::not_allowed) == "not_allowed");
+static_assert(word(kOperations, RegistryOperation::deregister) == "deregister");
+static_assert(word(kProcesses, Restarted::shim) == "shim");
+
+}  // namespace
+
+Metrics::Metrics(MetricIdentity identity) : families_(std::make_unique<Families>(identity)) {
+  families_->build_info.at({}).Set(1);
+}
+
+Metrics::~Metrics() = default;
+
+void Metrics::request_began(std::string_view endpoint) {
+  families_->component_requests.at({endpoint}).Increment();
+  families_->component_inflight.at({endpoint}).Increment();
+  families_->in_flight.at({endpoint}).Increment();
+}
+
+void Metrics::request_ended(std::string_view endpoint, lifecycle::Outcome outcome) {
+  families_->component_inflight.at({endpoint}).Decrement();
+  families_->in_flight.at({endpoint}).Decrement();
+  families_->requests.at({endpoint, lifecycle::name(outcome)}).Increment();
+}
+
+void Metrics::request_rejected(std::string_view model, std::string_view endpoint,
+                               lifecycle::RejectedReason reason) {
+  families_->rejections.at({lifecycle::name(reason)}).Increment();
+  families_->requests.at({endpoint, lifecycle::name(lifecycle::Outcome::rejected)}).Increment();
+  if (reason != lifecycle::RejectedReason::draining) {
+    families_->frontend_rejection.at({model, endpoint}).Increment();
+    families_->rejection.at({}).Increment();
+  }
+}
+
+void Metrics::client_cancelled(std::string_view model, std::string_view endpoint, bool streaming) {
+  families_->frontend_cancellation.at({model, endpoint, streaming ? "stream" : "unary"})
+      .Increment();
+}
+
+void Metrics::cancel_signalled(std::string_view endpoint, lifecycle::CancelReason reason) {
+  families_->component_cancellation.at({endpoint}).Increment();
+  families_->cancels.at({lifecycle::name(reason)}).Increment();
+}
+
+void Metrics::cancel_confirmed(lifecycle::CancelReason reason, Seconds took) {
+  families_->cancel_confirm.at({lifecycle::name(reason)}, kFast).Observe(took.count());
+}
+
+void Metrics::set_cancels_unconfirmed(std::size_t count) {
+  families_->cancels_unconfirmed.at({}).Set(static_cast<double>(count));
+}
+
+void Metrics::set_phase(lifecycle::Phase phase) {
+  for (auto const word : lifecycle::vocabulary::kPhases) {
+    families_->phase.at({word}).Set(word == lifecycle::name(phase) ? 1 : 0);
+  }
+}
+
+void Metrics::phase_ended(lifecycle::Phase phase, PhaseOutcome outcome, Seconds took) {
+  families_->phase_duration.at({lifecycle::name(phase), word(kPhaseOutcomes, outcome)}, kSlow)
+      .Observe(took.count());
+}
+
+void Metrics::set_ready(bool ready) {
+  families_->ready.at({}).Set(ready ? 1 : 0);
+}
+
+void Metrics::set_stop_deadline(std::optional<std::int64_t> deadline_ms) {
+  families_->deadline_ms = deadline_ms.value_or(kNoDeadline);
+}
+
+void Metrics::stop_began(bool fatal) {
+  families_->stops.at({fatal ? "fatal" : "graceful"}).Increment();
+}
+
+void Metrics::signal_received(std::string_view signal) {
+  families_->signals.at({signal}).Increment();
+}
+
+void Metrics::signal_ignored(std::string_view signal) {
+  families_->signals_ignored.at({signal}).Increment();
+}
+
+void Metrics::restarted(Restarted what) {
+  families_->restarts.at({word(kProcesses, what)}).Increment();
+}
+
+void Metrics::oom_kills(std::uint64_t count) {
+  families_->oom_kills.at({}).Increment(static_cast<double>(count));
+}
+
+void Metrics::set_verdict(Verdict verdict) {
+  for (auto const candidate : kVerdicts) {
+    families_->engine_health.at({candidate}).Set(candidate == word(kVerdicts, verdict) ? 1 : 0);
+  }
+}
+
+void Metrics::check_ended(std::string_view check, CheckOutcome const& outcome) {
+  families_->checks.at({check, name(outcome.result)}).Increment();
+  families_->check_duration.at({check}, kFast).Observe(Seconds(outcome.latency).count());
+}
+
+void Metrics::set_admission(std::size_t running, std::size_t waiting) {
+  families_->engine_request.at({}).Set(static_cast<double>(running));
+  families_->request_queue.at({}).Set(static_cast<double>(waiting));
+}
+
+void Metrics::set_admission_limits(std::optional<std::uint32_t> running, std::uint32_t waiting) {
+  constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+  families_->admission_limit.at({"running"}).Set(running ? *running : kUnlimited);
+  families_->admission_limit.at({"waiting"}).Set(waiting);
+}
+
+void Metrics::admission_waited(Seconds took) {
+  families_->admission_wait.at({}, kFast).Observe(took.count());
+}
+
+void Metrics::set_busy(bool busy) {
+  families_->busy.at({}).Set(busy ? 1 : 0);
+}
+
+void Metrics::set_peers(PeerRole role, std::size_t count) {
+  families_->peers.at({word(kRoles, role)}).Set(static_cast<double>(count));
+}
+
+void Metrics::peer_dropped(PeerDrop reason) {
+  families_->peers_dropped.at({word(kDrops, reason)}).Increment();
+}
+
+void Metrics::protocol_error(std::string_view code) {
+  families_->ipc_errors.at({code}).Increment();
+}
+
+void Metrics::registry_ended(std::string_view registry, RegistryOperation operation, bool confirmed,
+                             Seconds took) {
+  auto const what = word(kOperations, operation);
+  families_->registry_operations.at({registry, what, confirmed ? "confirmed" : "failed"})
+      .Increment();
+  families_->registry_duration.at({registry, what}, kFast).Observe(took.count());
+}
+
+void Metrics::set_registered(std::string_view registry, bool registered) {
+  families_->registered.at({registry}).Set(registered ? 1 : 0);
+}
+
+void Metrics::watch_heartbeat(PublishedState const& state) {
+  families_->heartbeat = &state;
+}
+
+std::string Metrics::serialize() const {
+  auto& all = *families_;
+  auto const now = monotonic_ms();
+  auto const seconds = [](std::int64_t ms) { return static_cast<double>(ms) / 1000.0; };
+  all.uptime.at({}).Set(seconds(now - all.started_ms));
+  all.component_uptime.at({}).Set(seconds(now - all.started_ms));
+  auto const deadline = all.deadline_ms.load();
+  if (deadline == kNoDeadline && all.deadline_left_gauge != nullptr) {
+    all.deadline_left.Remove(std::exchange(all.deadline_left_gauge, nullptr));
+  } else if (deadline != kNoDeadline) {
+    all.deadline_left_gauge = &all.deadline_left.Add({});
+    all.deadline_left_gauge->Set(seconds(deadline - now));
+  }
+  if (auto const* const heartbeat = all.heartbeat.load()) {
+    all.heartbeat_age.at({}).Set(seconds(heartbeat->since_beat().count()));
+  }
+  return prometheus::TextSerializer{}.Serialize(all.registry.Collect());
+}
+
+}  // namespace lastcall::probes

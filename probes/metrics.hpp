@@ -1,0 +1,109 @@
+// Everything lastcall counts, as typed methods.
+//
+// Invariants:
+//  1. Every family is in metric_table.hpp and in docs/metrics.md; a test compares all three.
+//  2. No label is unbounded: closed sets come as enumerators, names that users or engines choose
+//     are capped at kMaxLabelValues a label, and what comes later is counted as "other".
+//  3. Counting does not allocate once a label set was seen.
+//  4. A labelled family is absent until its first use, as Prometheus advises.
+//
+// Thread rule: the counting methods on the loop thread; serialize() on any one thread at a time.
+// Source: Dynamo's metric names and labels; the Prometheus text format 0.0.4.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "probes/check.hpp"
+#include "probes/probe_state.hpp"
+#include "supervisor/lifecycle/vocabulary.hpp"
+
+namespace lastcall::probes {
+
+/// Distinct values of a label that others choose (model, endpoint, check, registry).
+inline constexpr std::size_t kMaxLabelValues = 64;
+
+struct MetricIdentity {
+  std::string dynamo_namespace = "dynamo";
+  std::string component = "backend";
+  std::string version;
+};
+
+/// How long something took, whatever the unit that it was measured in.
+using Seconds = std::chrono::duration<double>;
+
+enum class Verdict : std::uint8_t { starting, healthy, busy, wedged, dead };
+enum class PhaseOutcome : std::uint8_t { completed, timed_out, skipped, failed };
+enum class PeerRole : std::uint8_t { shim, engine, operator_ };
+enum class PeerDrop : std::uint8_t { slow_reader, backlog, protocol, not_allowed };
+enum class RegistryOperation : std::uint8_t { register_, deregister };
+enum class Restarted : std::uint8_t { engine, supervisor, shim };
+
+class Metrics {
+ public:
+  explicit Metrics(MetricIdentity identity);
+  ~Metrics();
+  Metrics(Metrics const&) = delete;
+  Metrics& operator=(Metrics const&) = delete;
+
+  // Requests. `endpoint` is the engine's or the API's name of it.
+  void request_began(std::string_view endpoint);
+  /// After a request_began of the same endpoint.
+  void request_ended(std::string_view endpoint, lifecycle::Outcome outcome);
+  /// Refused before it began: counts its outcome too. Dynamo's counters are for lack of capacity,
+  /// so a refusal because of a drain is not among them.
+  void request_rejected(std::string_view model, std::string_view endpoint,
+                        lifecycle::RejectedReason reason);
+
+  // Cancellation: each request once, whatever arrives twice; the ledger sees to that.
+  void client_cancelled(std::string_view model, std::string_view endpoint, bool streaming);
+  void cancel_signalled(std::string_view endpoint, lifecycle::CancelReason reason);
+  void cancel_confirmed(lifecycle::CancelReason reason, Seconds took);
+  void set_cancels_unconfirmed(std::size_t count);
+
+  // Lifecycle.
+  void set_phase(lifecycle::Phase phase);
+  void phase_ended(lifecycle::Phase phase, PhaseOutcome outcome, Seconds took);
+  void set_ready(bool ready);
+  void set_stop_deadline(std::optional<std::int64_t> deadline_ms);  // CLOCK_MONOTONIC
+  void stop_began(bool fatal);
+  void signal_received(std::string_view signal);  // "TERM"
+  void signal_ignored(std::string_view signal);
+  void restarted(Restarted what);
+  void oom_kills(std::uint64_t count);
+
+  // The engine.
+  void set_verdict(Verdict verdict);
+  void check_ended(std::string_view check, CheckOutcome const& outcome);
+
+  // Admission.
+  void set_admission(std::size_t running, std::size_t waiting);
+  void set_admission_limits(std::optional<std::uint32_t> running, std::uint32_t waiting);
+  void admission_waited(Seconds took);
+  void set_busy(bool busy);
+
+  // Peers and registries.
+  void set_peers(PeerRole role, std::size_t count);
+  void peer_dropped(PeerDrop reason);
+  void protocol_error(std::string_view code);  // the IPC's error.code
+  void registry_ended(std::string_view registry, RegistryOperation operation, bool confirmed,
+                      Seconds took);
+  void set_registered(std::string_view registry, bool registered);
+
+  /// The loop's age at scrape time comes from here; unset, the family is absent.
+  void watch_heartbeat(PublishedState const& state);
+
+  /// The text of a scrape.
+  std::string serialize() const;
+
+ private:
+  struct Families;
+  std::unique_ptr<Families> families_;
+};
+
+}  // namespace lastcall::probes

@@ -1,0 +1,168 @@
+#include "discovery/file_registry.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/unit/discovery/loop.hpp"
+
+namespace lastcall::discovery::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FileRegistryTest : public LoopTest {
+ protected:
+  FileRegistryTest() {
+    std::string pattern = fs::temp_directory_path() / "lastcall-registry-XXXXXX";
+    directory_ = ::mkdtemp(pattern.data());
+  }
+  ~FileRegistryTest() override { fs::remove_all(directory_); }
+
+  static Instance instance(std::string const& endpoint = "generate",
+                           std::string const& pod = "pod-1") {
+    return {.dynamo_namespace = "dynamo",
+            .component = "backend",
+            .endpoint = endpoint,
+            .id = instance_id("pod-1", endpoint),
+            .advertise = "http://10.0.0.7:8080",
+            .model = "Qwen/Qwen3-0.6B",
+            .pod_uid = pod};
+  }
+  std::unique_ptr<Registry> registry(std::vector<Instance> instances = {instance()}) {
+    return make_file_registry(io_.get_executor(), directory_, std::move(instances));
+  }
+  RegistryResult enter(Registry& registry) {
+    std::optional<RegistryResult> result;
+    registry.register_instances(in(Duration{5000}), [&](RegistryResult r) { result = r; });
+    EXPECT_FALSE(result) << "called from inside the call";
+    run_until([&] { return result.has_value(); });
+    return result.value_or(RegistryResult::failed("no answer"));
+  }
+  RegistryResult remove(Registry& registry) {
+    std::optional<RegistryResult> result;
+    registry.deregister(in(Duration{5000}), [&](RegistryResult r) { result = r; });
+    run_until([&] { return result.has_value(); });
+    return result.value_or(RegistryResult::failed("no answer"));
+  }
+  fs::path file_of(Instance const& of) const {
+    return fs::path(directory_) / (instance_hex(of.id) + ".json");
+  }
+  std::string read(fs::path const& path) const {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  void write(fs::path const& path, std::string const& text) const { std::ofstream(path) << text; }
+  std::size_t files() const {
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(directory_), fs::directory_iterator()));
+  }
+
+  std::string directory_;
+};
+
+TEST_F(FileRegistryTest, writes_one_whole_file_for_each_instance) {
+  auto const both = registry({instance("generate"), instance("prefill")});
+  auto const result = enter(*both);
+  EXPECT_TRUE(result.confirmed) << result.reason;
+  EXPECT_EQ(files(), 2U);  // and no temporary file
+  auto const content = nlohmann::json::parse(read(file_of(instance("generate"))));
+  EXPECT_EQ(content.at("instance_id"), instance("generate").id);
+  EXPECT_EQ(content.at("namespace"), "dynamo");
+  EXPECT_EQ(content.at("component"), "backend");
+  EXPECT_EQ(content.at("endpoint"), "generate");
+  EXPECT_EQ(content.at("advertise"), "http://10.0.0.7:8080");
+  EXPECT_EQ(content.at("model"), "Qwen/Qwen3-0.6B");
+  EXPECT_EQ(content.at("pod_uid"), "pod-1");
+  EXPECT_EQ(content.at("started_at").get<std::string>().size(), 20U);
+}
+
+TEST_F(FileRegistryTest, deregister_removes_them_and_confirms) {
+  auto const both = registry({instance("generate"), instance("prefill")});
+  enter(*both);
+  auto const result = remove(*both);
+  EXPECT_TRUE(result.confirmed) << result.reason;
+  EXPECT_EQ(files(), 0U);
+  EXPECT_TRUE(remove(*both).confirmed) << "twice is harmless";
+}
+
+TEST_F(FileRegistryTest, makes_a_missing_directory_and_deregisters_from_none) {
+  auto const parent = directory_;
+  directory_ += "/a/b";
+  EXPECT_TRUE(remove(*registry()).confirmed);
+  EXPECT_TRUE(enter(*registry()).confirmed);
+  EXPECT_EQ(files(), 1U);
+  directory_ = parent;
+}
+
+TEST_F(FileRegistryTest, a_file_of_our_earlier_life_is_replaced) {
+  write(file_of(instance()), R"({"pod_uid": "pod-1", "advertise": "http://old"})");
+  write(fs::path(directory_) / ("." + instance_hex(instance().id) + ".json.tmp"), "half");
+  EXPECT_TRUE(enter(*registry()).confirmed);
+  EXPECT_EQ(nlohmann::json::parse(read(file_of(instance()))).at("advertise"),
+            "http://10.0.0.7:8080");
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(FileRegistryTest, a_file_of_our_earlier_life_is_removed_without_registering_first) {
+  write(file_of(instance()), R"({"pod_uid": "pod-1"})");
+  EXPECT_TRUE(remove(*registry()).confirmed);
+  EXPECT_EQ(files(), 0U);
+}
+
+TEST_F(FileRegistryTest, what_is_foreign_is_left_alone) {
+  auto const other = fs::path(directory_) / "1234.json";
+  write(other, "theirs");
+  write(file_of(instance()), R"({"pod_uid": "pod-2"})");
+  auto const entered = enter(*registry());
+  EXPECT_FALSE(entered.confirmed);
+  EXPECT_NE(entered.reason.find("belongs to pod pod-2"), std::string::npos) << entered.reason;
+  EXPECT_FALSE(remove(*registry()).confirmed);
+  EXPECT_EQ(read(other), "theirs");
+  EXPECT_EQ(read(file_of(instance())), R"({"pod_uid": "pod-2"})");
+}
+
+TEST_F(FileRegistryTest, one_that_fails_does_not_keep_the_others) {
+  write(file_of(instance("generate")), R"({"pod_uid": "pod-2"})");
+  auto const both = registry({instance("generate"), instance("prefill")});
+  EXPECT_FALSE(enter(*both).confirmed);
+  EXPECT_TRUE(fs::exists(file_of(instance("prefill"))));
+  EXPECT_FALSE(remove(*both).confirmed);
+  EXPECT_FALSE(fs::exists(file_of(instance("prefill"))));
+}
+
+TEST_F(FileRegistryTest, failures_name_the_path_and_the_reason) {
+  directory_ += "/file";
+  write(directory_, "not a directory");
+  auto const result = enter(*registry());
+  EXPECT_FALSE(result.confirmed);
+  EXPECT_TRUE(result.reason.starts_with("cannot ")) << result.reason;
+  EXPECT_NE(result.reason.find(directory_), std::string::npos) << result.reason;
+  directory_ = fs::path(directory_).parent_path();
+}
+
+TEST_F(FileRegistryTest, does_not_follow_a_link_in_place_of_its_temporary_file) {
+  auto const victim = fs::path(directory_) / "victim";
+  write(victim, "precious");
+  fs::create_symlink(victim,
+                     fs::path(directory_) / ("." + instance_hex(instance().id) + ".json.tmp"));
+  EXPECT_TRUE(enter(*registry()).confirmed);
+  EXPECT_EQ(read(victim), "precious");
+}
+
+TEST_F(FileRegistryTest, may_be_destroyed_while_it_works) {
+  bool reported = false;
+  {
+    auto const gone = registry();
+    gone->register_instances(in(Duration{5000}), [&](RegistryResult const&) { reported = true; });
+  }
+  run_for(Duration{50});
+  EXPECT_FALSE(reported);
+}
+
+}  // namespace
+}  // namespace lastcall::discovery::test

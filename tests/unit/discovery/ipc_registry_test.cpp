@@ -1,0 +1,97 @@
+#include "discovery/ipc_registry.hpp"
+
+#include "tests/unit/discovery/loop.hpp"
+
+namespace lastcall::discovery::test {
+namespace {
+
+class IpcRegistryTest : public LoopTest {
+ protected:
+  void deregister(Duration within = Duration{20'000}) {
+    result_.reset();
+    registry_.deregister(in(within), [this](RegistryResult result) { result_ = result; });
+    EXPECT_FALSE(result_) << "called from inside the call";
+  }
+  bool ends() {
+    return run_until([this] { return result_.has_value(); });
+  }
+
+  std::vector<IpcRegistry::PeerId> peers_;
+  int asked_ = 0;
+  std::optional<RegistryResult> result_;
+  IpcRegistry registry_{io_.get_executor(), [this] {
+                          ++asked_;
+                          return peers_;
+                        }};
+};
+
+TEST_F(IpcRegistryTest, registering_is_confirmed_without_asking) {
+  registry_.register_instances(in(Duration{1000}),
+                               [this](RegistryResult result) { result_ = result; });
+  ASSERT_TRUE(ends());
+  EXPECT_TRUE(result_->confirmed);
+  EXPECT_EQ(asked_, 0);
+}
+
+TEST_F(IpcRegistryTest, without_peers_there_is_nothing_to_remove) {
+  deregister();
+  ASSERT_TRUE(ends());
+  EXPECT_TRUE(result_->confirmed);
+}
+
+TEST_F(IpcRegistryTest, is_confirmed_when_each_peer_has_acked) {
+  peers_ = {1, 2};
+  deregister();
+  registry_.peer_done(1);
+  registry_.peer_done(1);  // twice is one
+  registry_.peer_done(7);  // was not asked
+  run_for(Duration{20});
+  EXPECT_FALSE(result_);
+  registry_.peer_done(2);
+  ASSERT_TRUE(result_);
+  EXPECT_TRUE(result_->confirmed);
+}
+
+TEST_F(IpcRegistryTest, a_peer_whose_process_is_gone_needs_no_ack) {
+  peers_ = {1, 2};
+  deregister();
+  registry_.peer_done(1);
+  registry_.peer_gone(2);
+  ASSERT_TRUE(result_);
+  EXPECT_TRUE(result_->confirmed);
+}
+
+TEST_F(IpcRegistryTest, a_peer_that_joins_meanwhile_is_waited_for_too) {
+  peers_ = {1};
+  deregister();
+  registry_.peer_joined(2);
+  registry_.peer_done(1);
+  run_for(Duration{20});
+  EXPECT_FALSE(result_);
+  registry_.peer_done(2);
+  EXPECT_TRUE(result_);
+}
+
+TEST_F(IpcRegistryTest, silence_is_a_failure_that_counts_the_silent) {
+  peers_ = {1, 2, 3};
+  deregister(Duration{50});
+  registry_.peer_done(2);
+  ASSERT_TRUE(ends());
+  EXPECT_FALSE(result_->confirmed);
+  EXPECT_NE(result_->reason.find("2 of 3"), std::string::npos) << result_->reason;
+  registry_.peer_done(1);  // late, and harmless
+}
+
+TEST_F(IpcRegistryTest, can_be_asked_again) {
+  peers_ = {1};
+  deregister(Duration{20});
+  ASSERT_TRUE(ends());
+  deregister();
+  registry_.peer_done(1);
+  ASSERT_TRUE(result_);
+  EXPECT_TRUE(result_->confirmed);
+  EXPECT_EQ(asked_, 2);
+}
+
+}  // namespace
+}  // namespace lastcall::discovery::test

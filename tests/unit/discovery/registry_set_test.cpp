@@ -1,0 +1,280 @@
+#include "discovery/registry_set.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include "tests/unit/discovery/loop.hpp"
+
+namespace lastcall::discovery::test {
+namespace {
+
+/// A registry whose answers the test gives: by a script, or by hand.
+struct Script {
+  int entered = 0;
+  int removed = 0;
+  int failures_to_come = 0;  // the next attempts fail
+  bool by_hand = false;      // answers are given with answer()
+  RegistryDone pending;
+  std::function<void(std::string)> lose;
+  bool disconnects = false;
+  RegistryDone farewell;
+
+  void answer(RegistryResult result) { std::exchange(pending, nullptr)(std::move(result)); }
+};
+
+class FakeRegistry final : public Registry {
+ public:
+  FakeRegistry(boost::asio::io_context& io, Script& script) : io_(io), script_(script) {
+    script_.lose = [this](std::string const& reason) { on_lost_(reason); };
+  }
+  std::string const& kind() const override { return kind_; }
+  void register_instances(TimePoint, RegistryDone done) override {
+    ++script_.entered;
+    reply(std::move(done));
+  }
+  void deregister(TimePoint, RegistryDone done) override {
+    ++script_.removed;
+    reply(std::move(done));
+  }
+  bool disconnect(TimePoint, RegistryDone done) override {
+    script_.farewell = std::move(done);
+    return script_.disconnects;
+  }
+
+ private:
+  void reply(RegistryDone done) {
+    EXPECT_FALSE(script_.pending) << "two operations at once";
+    if (script_.by_hand) {
+      script_.pending = std::move(done);
+      return;
+    }
+    bool const fails = script_.failures_to_come > 0;
+    script_.failures_to_come -= fails ? 1 : 0;
+    boost::asio::post(io_, [done, fails] {
+      done(fails ? RegistryResult::failed("no route") : RegistryResult::ok());
+    });
+  }
+
+  boost::asio::io_context& io_;
+  Script& script_;
+  std::string const kind_ = "fake";
+};
+
+class RegistrySetTest : public LoopTest {
+ protected:
+  RegistrySetTest() {
+    for (std::size_t i = 0; i < 2; ++i) {
+      set_.add(i == 0 ? "a" : "b", std::make_unique<FakeRegistry>(io_, scripts_[i]));
+    }
+  }
+  void remove_all(Duration within = Duration{20'000}) {
+    set_.deregister_all(in(within), [this](std::vector<RegistryStatus> const& results) {
+      results_ = results;
+      ++ends_;
+    });
+  }
+  RegistryState state(std::size_t i) const { return set_.status()[i].state; }
+  bool both(RegistryState wanted) {
+    return run_until([&] { return state(0) == wanted && state(1) == wanted; });
+  }
+
+  Script scripts_[2];
+  Script& a_ = scripts_[0];
+  Script& b_ = scripts_[1];
+  std::vector<RegistryStatus> changes_;
+  std::vector<RegistryStatus> results_;
+  int ends_ = 0;
+  RegistrySet set_{io_.get_executor(),
+                   [this](RegistryStatus const& status) { changes_.push_back(status); },
+                   {.retry_first = Duration{5}, .retry_most = Duration{20}, .jitter_seed = 1}};
+};
+
+TEST_F(RegistrySetTest, registers_everywhere_and_reports_each) {
+  set_.register_all();
+  EXPECT_EQ(state(0), RegistryState::registering);
+  ASSERT_TRUE(both(RegistryState::registered));
+  EXPECT_EQ(changes_.size(), 2U);
+  EXPECT_EQ(set_.status()[0].attempts, 1U);
+}
+
+TEST_F(RegistrySetTest, deregister_all_ends_when_each_has_confirmed) {
+  set_.register_all();
+  both(RegistryState::registered);
+  b_.by_hand = true;
+  remove_all();
+  ASSERT_TRUE(run_until([&] { return state(0) == RegistryState::deregistered; }));
+  EXPECT_EQ(ends_, 0);
+  b_.answer(RegistryResult::ok());
+  EXPECT_EQ(ends_, 1);
+  ASSERT_EQ(results_.size(), 2U);
+  EXPECT_EQ(results_[1].state, RegistryState::deregistered);
+}
+
+TEST_F(RegistrySetTest, failures_are_retried_and_reported) {
+  a_.failures_to_come = 3;
+  set_.register_all();
+  ASSERT_TRUE(both(RegistryState::registered));
+  EXPECT_EQ(a_.entered, 4);
+  EXPECT_EQ(set_.status()[0].attempts, 4U);
+  EXPECT_EQ(set_.status()[0].last_error, "");
+  EXPECT_EQ(b_.entered, 1) << "one that fails repeats for itself";
+  ASSERT_EQ(changes_.size(), 5U);  // three failures, two successes
+  EXPECT_EQ(std::count_if(changes_.begin(), changes_.end(),
+                          [](auto const& status) { return status.last_error == "no route"; }),
+            3);
+}
+
+TEST_F(RegistrySetTest, deregistering_is_retried_inside_its_budget) {
+  a_.failures_to_come = 2;
+  remove_all();
+  ASSERT_TRUE(run_until([&] { return ends_ == 1; }));
+  EXPECT_EQ(a_.removed, 3);
+  EXPECT_EQ(results_[0].state, RegistryState::deregistered);
+}
+
+TEST_F(RegistrySetTest, a_registry_that_hangs_is_given_up_at_the_deadline) {
+  a_.by_hand = true;
+  remove_all(Duration{60});
+  ASSERT_TRUE(run_until([&] { return ends_ == 1; }));
+  EXPECT_EQ(results_[0].state, RegistryState::failed);
+  EXPECT_NE(results_[0].last_error, "");
+  EXPECT_EQ(results_[1].state, RegistryState::deregistered);
+  a_.answer(RegistryResult::ok());  // confirmed after all
+  EXPECT_EQ(state(0), RegistryState::deregistered);
+  EXPECT_EQ(ends_, 1);
+}
+
+TEST_F(RegistrySetTest, a_registry_that_fails_for_ever_is_given_up_with_its_reason) {
+  a_.failures_to_come = 1'000'000;
+  remove_all(Duration{60});
+  ASSERT_TRUE(run_until([&] { return ends_ == 1; }));
+  EXPECT_EQ(results_[0].state, RegistryState::failed);
+  EXPECT_NE(results_[0].last_error.find("no route"), std::string::npos);
+  EXPECT_GT(a_.removed, 1);
+  run_for(Duration{60});
+  auto const attempts = a_.removed;
+  run_for(Duration{60});
+  EXPECT_EQ(a_.removed, attempts) << "still trying";
+}
+
+TEST_F(RegistrySetTest, deregistering_is_tried_also_when_nothing_was_registered) {
+  remove_all();
+  ASSERT_TRUE(run_until([&] { return ends_ == 1; }));
+  EXPECT_EQ(a_.removed, 1);
+}
+
+TEST_F(RegistrySetTest, what_is_confirmed_gone_is_not_removed_again) {
+  remove_all();
+  run_until([&] { return ends_ == 1; });
+  remove_all();
+  EXPECT_TRUE(run_until([&] { return ends_ == 2; }));
+  EXPECT_EQ(a_.removed, 1);
+}
+
+TEST_F(RegistrySetTest, a_removal_waits_for_the_registration_under_way) {
+  a_.by_hand = true;
+  set_.register_all();
+  remove_all();
+  EXPECT_EQ(a_.removed, 0);
+  a_.answer(RegistryResult::ok());
+  EXPECT_EQ(a_.removed, 1);
+  a_.answer(RegistryResult::ok());
+  ASSERT_TRUE(run_until([&] { return ends_ == 1; }));
+  EXPECT_EQ(results_[0].state, RegistryState::deregistered);
+}
+
+TEST_F(RegistrySetTest, a_registration_that_ends_after_the_removal_was_given_up_is_undone) {
+  a_.by_hand = true;
+  set_.register_all();
+  remove_all(Duration{30});
+  ASSERT_TRUE(run_until([&] { return ends_ == 1; }));
+  EXPECT_EQ(results_[0].state, RegistryState::failed);
+  a_.answer(RegistryResult::ok());
+  EXPECT_EQ(a_.removed, 1);
+  a_.answer(RegistryResult::ok());
+  EXPECT_EQ(state(0), RegistryState::deregistered);
+}
+
+TEST_F(RegistrySetTest, registering_again_ends_a_removal_under_way) {
+  a_.by_hand = true;
+  remove_all();
+  set_.register_all();
+  EXPECT_EQ(ends_, 1);
+  EXPECT_EQ(results_[0].state, RegistryState::failed);
+  EXPECT_NE(results_[0].last_error.find("superseded"), std::string::npos);
+  a_.by_hand = false;
+  a_.answer(RegistryResult::ok());
+  EXPECT_TRUE(both(RegistryState::registered));
+}
+
+TEST_F(RegistrySetTest, two_removals_at_once_end_together) {
+  a_.by_hand = true;
+  remove_all();
+  remove_all();
+  a_.answer(RegistryResult::ok());
+  EXPECT_TRUE(run_until([&] { return ends_ == 2; }));
+  EXPECT_EQ(a_.removed, 1);
+}
+
+TEST_F(RegistrySetTest, a_lost_entry_is_registered_again) {
+  set_.register_all();
+  both(RegistryState::registered);
+  a_.lose("lease expired");
+  EXPECT_EQ(state(0), RegistryState::registering);
+  EXPECT_EQ(changes_.back().last_error, "lease expired");
+  ASSERT_TRUE(both(RegistryState::registered));
+  EXPECT_EQ(a_.entered, 2);
+}
+
+TEST_F(RegistrySetTest, an_entry_lost_during_a_removal_stays_lost) {
+  set_.register_all();
+  both(RegistryState::registered);
+  a_.by_hand = true;
+  remove_all();
+  a_.lose("lease expired");
+  a_.answer(RegistryResult::ok());
+  ASSERT_TRUE(run_until([&] { return ends_ == 1; }));
+  EXPECT_EQ(a_.entered, 1);
+}
+
+TEST_F(RegistrySetTest, an_empty_set_is_done_at_once_but_not_inside_the_call) {
+  RegistrySet none(io_.get_executor(), [](RegistryStatus const&) {});
+  EXPECT_TRUE(none.empty());
+  int ends = 0;
+  auto const count = [&](std::vector<RegistryStatus> const&) { ++ends; };
+  none.register_all();
+  none.deregister_all(in(Duration{20'000}), count);
+  none.disconnect_all(in(Duration{20'000}), count);
+  EXPECT_EQ(ends, 0);
+  EXPECT_TRUE(run_until([&] { return ends == 2; }));
+}
+
+TEST_F(RegistrySetTest, disconnecting_waits_for_those_that_have_something_to_give_back) {
+  a_.disconnects = true;
+  set_.disconnect_all(in(Duration{20'000}), [this](auto const&) { ++ends_; });
+  run_for(Duration{20});
+  EXPECT_EQ(ends_, 0);
+  a_.farewell(RegistryResult::ok());
+  EXPECT_TRUE(run_until([&] { return ends_ == 1; }));
+}
+
+TEST_F(RegistrySetTest, disconnecting_ends_at_its_deadline) {
+  a_.disconnects = true;
+  set_.disconnect_all(in(Duration{30}), [this](auto const&) { ++ends_; });
+  EXPECT_TRUE(run_until([&] { return ends_ == 1; }));
+  a_.farewell(RegistryResult::ok());
+  EXPECT_EQ(ends_, 1);
+}
+
+TEST_F(RegistrySetTest, nothing_is_tried_any_more_after_disconnecting) {
+  a_.failures_to_come = 1'000'000;
+  set_.register_all();
+  ASSERT_TRUE(run_until([&] { return a_.entered >= 2; }));
+  set_.disconnect_all(in(Duration{20'000}), [this](auto const&) { ++ends_; });
+  ASSERT_TRUE(run_until([&] { return ends_ == 1; }));
+  auto const attempts = a_.entered;
+  run_for(Duration{100});
+  EXPECT_EQ(a_.entered, attempts);
+}
+
+}  // namespace
+}  // namespace lastcall::discovery::test

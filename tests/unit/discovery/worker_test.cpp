@@ -1,0 +1,90 @@
+#include "discovery/worker.hpp"
+
+#include <future>
+#include <thread>
+
+#include <boost/asio/post.hpp>
+#include <dirent.h>
+
+#include "tests/unit/discovery/loop.hpp"
+
+namespace lastcall::discovery::test {
+namespace {
+
+std::size_t count_threads() {
+  std::size_t count = 0;
+  DIR* const tasks = ::opendir("/proc/self/task");
+  while (::readdir(tasks) != nullptr) {
+    ++count;
+  }
+  ::closedir(tasks);
+  return count;
+}
+
+class WorkerThread : public LoopTest {};
+
+TEST_F(WorkerThread, works_in_order_off_the_loop_and_reports_on_it) {
+  Worker worker(io_.get_executor(), "test");
+  auto const loop = std::this_thread::get_id();
+  std::vector<int> order;
+  for (int i = 0; i < 5; ++i) {
+    worker.run(
+        [&, i] {
+          EXPECT_NE(std::this_thread::get_id(), loop);
+          order.push_back(i);
+        },
+        [&, i] {
+          EXPECT_EQ(std::this_thread::get_id(), loop);
+          order.push_back(100 + i);
+        });
+  }
+  std::size_t const both = 10;
+  // The list is read here only when the jobs, which write it too, are over.
+  std::promise<void> over;
+  worker.run([&] { over.set_value(); }, [] {});
+  over.get_future().wait();
+  EXPECT_TRUE(run_until([&] { return order.size() == both; }));
+  EXPECT_EQ(std::vector<int>(order.begin(), order.begin() + 5), (std::vector<int>{0, 1, 2, 3, 4}));
+}
+
+TEST_F(WorkerThread, is_there_only_while_there_is_work) {
+  auto const before = count_threads();  // those of other tests may still be ending
+  Worker worker(io_.get_executor(), "test");
+  EXPECT_LE(count_threads(), before);
+  bool done = false;
+  worker.run([] {}, [&] { done = true; });
+  EXPECT_TRUE(run_until([&] { return done; }));
+  EXPECT_TRUE(run_until([&] {
+    boost::asio::post(io_, [] {});
+    return count_threads() <= before;
+  }));
+  done = false;
+  worker.run([] {}, [&] { done = true; });  // and comes back
+  EXPECT_TRUE(run_until([&] { return done; }));
+}
+
+TEST_F(WorkerThread, a_job_that_hangs_does_not_hold_up_the_end) {
+  auto const release = std::make_shared<std::promise<void>>();
+  auto const gone = std::make_shared<std::promise<void>>();
+  std::promise<void> begun;
+  bool reported = false;
+  {
+    Worker worker(io_.get_executor(), "test");
+    worker.run(
+        [release, gone, &begun] {
+          begun.set_value();
+          release->get_future().wait();
+          gone->set_value();
+        },
+        [&] { reported = true; });
+    begun.get_future().wait();
+    worker.run([] { ADD_FAILURE() << "a job that had not begun"; }, [] {});
+  }
+  release->set_value();
+  gone->get_future().wait();
+  run_for(Duration{50});
+  EXPECT_FALSE(reported);
+}
+
+}  // namespace
+}  // namespace lastcall::discovery::test

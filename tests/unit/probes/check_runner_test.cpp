@@ -1,0 +1,160 @@
+#include "probes/check_runner.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <gtest/gtest.h>
+
+namespace lastcall::probes::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+/// A check that the test answers by hand, or that answers by itself.
+class FakeCheck final : public Check {
+ public:
+  FakeCheck(boost::asio::io_context& io, bool answers, int& starts, int& cancels)
+      : io_(io), answers_(answers), starts_(starts), cancels_(cancels) {}
+
+  void start(Duration, CheckDone done) override {
+    ++starts_;
+    if (answers_) {
+      boost::asio::post(io_, [done] { done({.result = CheckResult::passed}); });
+    }
+  }
+  void cancel() override { ++cancels_; }
+
+ private:
+  boost::asio::io_context& io_;
+  bool const answers_;
+  int& starts_;
+  int& cancels_;
+};
+
+class Runner : public ::testing::Test {
+ protected:
+  void add(std::string name, bool answers) {
+    runner_->add(std::move(name), std::make_unique<FakeCheck>(io_, answers, starts_, cancels_), 1s);
+  }
+  template <typename Condition>
+  bool run_until(Condition condition) {
+    auto const give_up = Clock::now() + 30s;
+    while (!condition() && Clock::now() < give_up) {
+      io_.restart();
+      io_.run_one_for(100ms);
+    }
+    return condition();
+  }
+  void make(Duration interval) {
+    runner_.emplace(io_.get_executor(), interval,
+                    [this](std::size_t, std::string const& name, CheckOutcome const&) {
+                      outcomes_.push_back(name);
+                      if (on_outcome_) {
+                        on_outcome_();
+                      }
+                    });
+    runner_->on_round([this] { rounds_.push_back(Clock::now()); });
+  }
+
+  boost::asio::io_context io_;
+  std::optional<CheckRunner> runner_;
+  int starts_ = 0;
+  int cancels_ = 0;
+  std::vector<std::string> outcomes_;
+  std::vector<Clock::time_point> rounds_;
+  std::function<void()> on_outcome_;
+};
+
+TEST_F(Runner, the_first_round_comes_at_once) {
+  make(1h);
+  add("a", true);
+  add("b", true);
+  runner_->start();
+  EXPECT_TRUE(run_until([&] { return outcomes_.size() == 2; }));
+  EXPECT_EQ(outcomes_, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(rounds_.size(), 1U);
+}
+
+TEST_F(Runner, rounds_keep_the_interval) {
+  make(50ms);
+  add("a", true);
+  runner_->start();
+  ASSERT_TRUE(run_until([&] { return rounds_.size() >= 4; }));
+  EXPECT_GE(rounds_[3] - rounds_[0], 100ms);  // three intervals, one may begin late
+  EXPECT_EQ(starts_, static_cast<int>(rounds_.size()));
+}
+
+TEST_F(Runner, rounds_come_without_any_check_too) {
+  make(10ms);
+  runner_->start();
+  EXPECT_TRUE(run_until([&] { return rounds_.size() >= 3; }));
+}
+
+TEST_F(Runner, a_check_never_overlaps_itself_and_does_not_hold_up_others) {
+  make(10ms);
+  add("stuck", false);
+  add("good", true);
+  runner_->start();
+  EXPECT_TRUE(run_until([&] { return outcomes_.size() >= 4; }));
+  EXPECT_EQ(starts_, 1 + static_cast<int>(rounds_.size()));
+  EXPECT_EQ(std::count(outcomes_.begin(), outcomes_.end(), "stuck"), 0);
+}
+
+TEST_F(Runner, missed_rounds_are_not_made_up_for) {
+  make(20ms);
+  add("a", true);
+  runner_->start();
+  ASSERT_TRUE(run_until([&] { return rounds_.size() == 1; }));
+  auto const wake = Clock::now() + 200ms;
+  while (Clock::now() < wake) {  // the loop is busy elsewhere for ten intervals
+  }
+  auto const before = rounds_.size();
+  ASSERT_TRUE(run_until([&] { return rounds_.size() == before + 2; }));
+  EXPECT_GT(rounds_[before + 1] - rounds_[before], 0ms);
+  EXPECT_LT(rounds_.size(), 6U);
+}
+
+TEST_F(Runner, nothing_is_reported_after_stop) {
+  make(10ms);
+  add("a", true);
+  runner_->start();
+  ASSERT_TRUE(run_until([&] { return !outcomes_.empty(); }));
+  runner_->stop();
+  auto const before = rounds_.size();
+  EXPECT_GE(cancels_, 1);
+  io_.restart();
+  io_.run_for(50ms);
+  EXPECT_EQ(rounds_.size(), before);
+}
+
+TEST_F(Runner, it_may_be_stopped_from_its_own_report) {
+  make(10ms);
+  add("a", true);
+  on_outcome_ = [this] { runner_->stop(); };
+  runner_->start();
+  EXPECT_TRUE(run_until([&] { return outcomes_.size() == 1; }));
+  io_.restart();
+  io_.run_for(50ms);
+  EXPECT_EQ(outcomes_.size(), 1U);
+}
+
+TEST_F(Runner, a_new_interval_starts_a_round_now) {
+  make(1h);
+  add("a", true);
+  runner_->start();
+  ASSERT_TRUE(run_until([&] { return outcomes_.size() == 1; }));
+  runner_->set_interval(10ms);
+  EXPECT_TRUE(run_until([&] { return outcomes_.size() >= 4; }));
+}
+
+TEST_F(Runner, a_new_interval_does_not_start_what_was_not_started) {
+  make(1h);
+  add("a", true);
+  runner_->set_interval(10ms);
+  io_.restart();
+  io_.run_for(50ms);
+  EXPECT_EQ(starts_, 0);
+}
+
+}  // namespace
+}  // namespace lastcall::probes::test

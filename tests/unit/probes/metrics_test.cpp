@@ -1,0 +1,285 @@
+#include "probes/metrics.hpp"
+
+#include <limits>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "probes/metric_series.hpp"
+
+namespace lastcall::probes::test {
+namespace {
+
+using lifecycle::CancelReason;
+using lifecycle::Outcome;
+using lifecycle::Phase;
+using lifecycle::RejectedReason;
+using namespace std::chrono_literals;
+
+MetricIdentity const kIdentity{
+    .dynamo_namespace = "dynamo", .component = "backend", .version = "1.2.3"};
+
+/// Every method once, so that every family has a series.
+void use_everything(Metrics& metrics, PublishedState const& state) {
+  metrics.request_began("generate");
+  metrics.request_ended("generate", Outcome::completed);
+  metrics.request_rejected("m", "chat_completions", RejectedReason::overloaded);
+  metrics.client_cancelled("m", "chat_completions", true);
+  metrics.cancel_signalled("generate", CancelReason::migrate);
+  metrics.cancel_confirmed(CancelReason::migrate, 2ms);
+  metrics.set_cancels_unconfirmed(3);
+  metrics.set_phase(Phase::serving);
+  metrics.phase_ended(Phase::draining, PhaseOutcome::completed, 4s);
+  metrics.set_ready(true);
+  metrics.set_stop_deadline(monotonic_ms() + 60'000);
+  metrics.stop_began(false);
+  metrics.signal_received("TERM");
+  metrics.signal_ignored("INT");
+  metrics.restarted(Restarted::engine);
+  metrics.oom_kills(1);
+  metrics.set_verdict(Verdict::healthy);
+  metrics.check_ended("engine", {.result = CheckResult::passed, .latency = 5ms});
+  metrics.set_admission(2, 1);
+  metrics.set_admission_limits(256, 64);
+  metrics.admission_waited(10ms);
+  metrics.set_busy(false);
+  metrics.set_peers(PeerRole::engine, 4);
+  metrics.peer_dropped(PeerDrop::slow_reader);
+  metrics.protocol_error("bad_json");
+  metrics.registry_ended("etcd", RegistryOperation::register_, true, 12ms);
+  metrics.set_registered("etcd", true);
+  metrics.watch_heartbeat(state);
+}
+
+bool has_line(std::string const& text, std::string const& line) {
+  return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
+}
+
+std::size_t count_lines(std::string const& text, std::string const& begin) {
+  std::istringstream lines(text);
+  std::size_t count = 0;
+  for (std::string line; std::getline(lines, line);) {
+    count += line.starts_with(begin) ? 1U : 0U;
+  }
+  return count;
+}
+
+TEST(Metrics, every_line_is_valid_exposition_text) {
+  Metrics metrics(kIdentity);
+  PublishedState const state;
+  use_everything(metrics, state);
+  metrics.request_began("quo\"te\\back\nline");
+  static std::regex const kComment(
+      R"(# (HELP [a-z_]+ [^\n]+|TYPE [a-z_]+ (counter|gauge|histogram)))");
+  static std::regex const kSample(
+      R"([a-z_]+(\{([a-z_]+="([^"\\\n]|\\["\\n])*",?)*\})? (-?[0-9.e+-]+|\+Inf|NaN))");
+  std::istringstream lines(metrics.serialize());
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_TRUE(std::regex_match(line, line.starts_with('#') ? kComment : kSample)) << line;
+  }
+}
+
+TEST(Metrics, every_sample_follows_the_type_line_of_its_family) {
+  Metrics metrics(kIdentity);
+  PublishedState const state;
+  use_everything(metrics, state);
+  std::istringstream lines(metrics.serialize());
+  std::string family;
+  std::set<std::string> seen;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("# TYPE ")) {
+      family = line.substr(7, line.find(' ', 7) - 7);
+      EXPECT_TRUE(seen.insert(family).second) << family << " appears twice";
+    } else if (!line.starts_with('#')) {
+      EXPECT_TRUE(line.starts_with(family)) << line << " under " << family;
+    }
+  }
+}
+
+TEST(Metrics, using_everything_fills_every_family_of_the_table) {
+  Metrics metrics(kIdentity);
+  PublishedState const state;
+  use_everything(metrics, state);
+  auto const text = metrics.serialize();
+  for (auto const& family : kMetricFamilies) {
+    std::string const name(family.name);
+    EXPECT_EQ(count_lines(text, "# TYPE " + name + " "), 1U) << name;
+    auto const sample = family.type == MetricType::histogram ? name + "_count" : name;
+    EXPECT_GE(count_lines(text, sample), 1U) << name << " has no series";
+  }
+  EXPECT_EQ(count_lines(text, "# TYPE "), kMetricFamilies.size()) << "a family is not in the table";
+}
+
+TEST(Metrics, labels_are_those_of_the_table) {
+  Metrics metrics(kIdentity);
+  PublishedState const state;
+  use_everything(metrics, state);
+  std::istringstream lines(metrics.serialize());
+  std::map<std::string_view, std::set<std::string>> expected;
+  for (auto const& family : kMetricFamilies) {
+    std::istringstream words{std::string(family.labels)};
+    expected[family.name] = {std::istream_iterator<std::string>(words), {}};
+  }
+  std::string family;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("# TYPE ")) {
+      family = line.substr(7, line.find(' ', 7) - 7);
+    }
+    if (line.starts_with('#')) {
+      continue;
+    }
+    std::set<std::string> labels;
+    static std::regex const kLabel(R"re(([a-z_]+)=")re");
+    for (std::sregex_iterator it(line.begin(), line.end(), kLabel); it != std::sregex_iterator();
+         ++it) {
+      if ((*it)[1] != "le") {
+        labels.insert((*it)[1]);
+      }
+    }
+    EXPECT_EQ(labels, expected[family]) << line;
+  }
+}
+
+TEST(Metrics, dynamo_series_read_as_in_its_documentation) {
+  Metrics metrics(kIdentity);
+  metrics.client_cancelled("Qwen/Qwen3-0.6B", "chat_completions", true);
+  metrics.client_cancelled("Qwen/Qwen3-0.6B", "chat_completions", false);
+  metrics.cancel_signalled("generate", CancelReason::client_disconnect);
+  auto const text = metrics.serialize();
+  EXPECT_TRUE(has_line(text,
+                       "dynamo_frontend_model_cancellation_total{endpoint=\"chat_completions\","
+                       "model=\"Qwen/Qwen3-0.6B\",request_type=\"stream\"} 1"))
+      << text;
+  EXPECT_TRUE(has_line(text,
+                       "dynamo_component_cancellation_total{dynamo_component=\"backend\","
+                       "dynamo_namespace=\"dynamo\",dynamo_endpoint=\"generate\"} 1"))
+      << text;
+}
+
+TEST(Metrics, in_flight_rises_and_falls_with_requests) {
+  Metrics metrics(kIdentity);
+  metrics.request_began("generate");
+  metrics.request_began("generate");
+  metrics.request_ended("generate", Outcome::cancelled);
+  auto const text = metrics.serialize();
+  EXPECT_TRUE(has_line(text, "lastcall_requests_in_flight{endpoint=\"generate\"} 1"));
+  EXPECT_TRUE(
+      has_line(text, "lastcall_requests_total{endpoint=\"generate\",outcome=\"cancelled\"} 1"));
+}
+
+TEST(Metrics, a_refusal_because_of_a_drain_is_not_counted_as_lack_of_capacity) {
+  Metrics metrics(kIdentity);
+  metrics.request_rejected("m", "e", RejectedReason::draining);
+  auto const text = metrics.serialize();
+  EXPECT_TRUE(has_line(text, "lastcall_rejections_total{reason=\"draining\"} 1"));
+  EXPECT_EQ(count_lines(text, "dynamo_rejection_request_total"), 0U);
+  EXPECT_EQ(count_lines(text, "dynamo_frontend_model_rejection_total"), 0U);
+}
+
+TEST(Metrics, exactly_one_phase_and_one_verdict_is_one) {
+  Metrics metrics(kIdentity);
+  metrics.set_phase(Phase::serving);
+  metrics.set_phase(Phase::draining);
+  metrics.set_verdict(Verdict::wedged);
+  auto const text = metrics.serialize();
+  EXPECT_EQ(count_lines(text, "lastcall_phase{"), 7U);
+  EXPECT_TRUE(has_line(text, "lastcall_phase{phase=\"draining\"} 1"));
+  EXPECT_TRUE(has_line(text, "lastcall_phase{phase=\"serving\"} 0"));
+  EXPECT_TRUE(has_line(text, "lastcall_engine_health{verdict=\"wedged\"} 1"));
+  EXPECT_TRUE(has_line(text, "lastcall_engine_health{verdict=\"healthy\"} 0"));
+}
+
+TEST(Metrics, the_deadline_is_there_only_while_a_stop_has_one) {
+  Metrics metrics(kIdentity);
+  EXPECT_EQ(count_lines(metrics.serialize(), "lastcall_stop_deadline_left_seconds"), 0U);
+  metrics.set_stop_deadline(monotonic_ms() + 3'600'000);
+  std::smatch left;
+  auto const text = metrics.serialize();
+  ASSERT_TRUE(std::regex_search(text, left,
+                                std::regex(R"(\nlastcall_stop_deadline_left_seconds ([0-9.]+))")));
+  EXPECT_GT(std::stod(left[1]), 3000.0);
+  EXPECT_LE(std::stod(left[1]), 3600.0);
+  metrics.set_stop_deadline(std::nullopt);
+  EXPECT_EQ(count_lines(metrics.serialize(), "lastcall_stop_deadline_left_seconds"), 0U);
+}
+
+TEST(Metrics, labelled_families_are_absent_until_first_use) {
+  Metrics const metrics(kIdentity);
+  auto const text = metrics.serialize();
+  EXPECT_EQ(count_lines(text, "lastcall_signals_total"), 0U);
+  EXPECT_TRUE(has_line(text, "lastcall_build_info{version=\"1.2.3\"} 1")) << text;
+}
+
+TEST(Metrics, names_that_others_choose_are_capped) {
+  Metrics metrics(kIdentity);
+  for (int i = 0; i < 1000; ++i) {
+    metrics.client_cancelled("model-" + std::to_string(i), "chat_completions", false);
+  }
+  auto const text = metrics.serialize();
+  EXPECT_EQ(count_lines(text, "dynamo_frontend_model_cancellation_total{"), kMaxLabelValues + 1);
+  EXPECT_TRUE(has_line(text,
+                       "dynamo_frontend_model_cancellation_total{endpoint=\"chat_completions\","
+                       "model=\"other\",request_type=\"unary\"} 936"));
+}
+
+TEST(Metrics, in_flight_returns_to_zero_also_beyond_the_cap) {
+  Metrics metrics(kIdentity);
+  for (int i = 0; i < 100; ++i) {
+    metrics.request_began("endpoint-" + std::to_string(i));
+  }
+  for (int i = 0; i < 100; ++i) {
+    metrics.request_ended("endpoint-" + std::to_string(i), Outcome::completed);
+  }
+  EXPECT_TRUE(has_line(metrics.serialize(), "lastcall_requests_in_flight{endpoint=\"other\"} 0"));
+}
+
+TEST(Metrics, unusable_names_do_not_break_the_scrape) {
+  Metrics metrics(kIdentity);
+  metrics.request_began("\xff\xfe");
+  metrics.request_began(std::string(5000, 'x'));
+  metrics.request_began("");
+  auto const text = metrics.serialize();
+  EXPECT_TRUE(has_line(text, "lastcall_requests_in_flight{endpoint=\"other\"} 2"));
+  EXPECT_TRUE(has_line(text, "lastcall_requests_in_flight{endpoint=\"unknown\"} 1"));
+  EXPECT_TRUE(is_valid_utf8(text));
+}
+
+TEST(Metrics, no_limit_is_infinity) {
+  Metrics metrics(kIdentity);
+  metrics.set_admission_limits(std::nullopt, 16);
+  auto const text = metrics.serialize();
+  EXPECT_TRUE(has_line(text, "lastcall_admission_limit{kind=\"running\"} +Inf"));
+  EXPECT_TRUE(has_line(text, "lastcall_admission_limit{kind=\"waiting\"} 16"));
+}
+
+TEST(Metrics, counting_and_scraping_may_happen_at_once) {
+  Metrics metrics(kIdentity);
+  std::thread scraper([&] {
+    for (int i = 0; i < 50; ++i) {
+      EXPECT_TRUE(metrics.serialize().ends_with('\n'));
+    }
+  });
+  for (int i = 0; i < 5000; ++i) {
+    metrics.request_began("endpoint-" + std::to_string(i % 70));
+    metrics.set_stop_deadline(i % 2 == 0 ? std::optional<std::int64_t>(i) : std::nullopt);
+  }
+  scraper.join();
+}
+
+TEST(Utf8, accepts_what_rfc_3629_allows_and_nothing_else) {
+  for (auto const* const good : {"", "plain", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80",
+                                 "\xed\x9f\xbf", "\xf4\x8f\xbf\xbf"}) {
+    EXPECT_TRUE(is_valid_utf8(good)) << good;
+  }
+  for (auto const* const bad : {"\xff", "\xc3", "\xc0\xaf", "\xe0\x9f\xbf", "\xed\xa0\x80",
+                                "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\x80", "a\xe2\x82"}) {
+    EXPECT_FALSE(is_valid_utf8(bad)) << testing::PrintToString(bad);
+  }
+}
+
+}  // namespace
+}  // namespace lastcall::probes::test
