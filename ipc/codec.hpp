@@ -1,0 +1,58 @@
+// Lines of the protocol to messages and back: pure bytes, no socket.
+//
+// Rules:
+//  1. Unknown keys are ignored; of a key that appears twice the last one counts; null is the same
+//     as an absent key, but for a Change, which it clears.
+//  2. A field that is missing, of another type or out of its limits is `bad_field`, and the message
+//     names the field, what was expected and what was there.
+//  3. What is no JSON object in valid UTF-8, or too long, closes the connection; so does a `hello`
+//     of another version. Everything else leaves the peer connected.
+//  4. decode(encode(m)) is m; encode() writes valid JSON in one line whatever the strings hold
+//     (bytes that are no UTF-8 become U+FFFD).
+//
+// Pure, no thread rule. Source: docs/ipc.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "ipc/message.hpp"
+
+namespace lastcall::ipc {
+
+template <typename Message>
+struct Incoming {
+  Message message;
+  std::optional<std::uint64_t> seq;
+};
+
+struct DecodeError {
+  ErrorCode code{};
+  std::string message;
+  bool close{};
+  std::optional<std::uint64_t> seq;
+};
+
+using ToSupervisorLine = std::variant<Incoming<ToSupervisor>, DecodeError>;
+using FromSupervisorLine = std::variant<Incoming<FromSupervisor>, DecodeError>;
+
+/// `line` comes without its newline.
+ToSupervisorLine decode_to_supervisor(std::string_view line);
+FromSupervisorLine decode_from_supervisor(std::string_view line);
+
+/// Appends the line and its newline to `out`. False, and `out` is as before: a field exceeds its
+/// limit, a raw JSON value is none, or the line would be longer than kMaxLine.
+[[nodiscard]] bool encode(ToSupervisor const& message, std::optional<std::uint64_t> seq,
+                          std::string& out);
+[[nodiscard]] bool encode(FromSupervisor const& message, std::optional<std::uint64_t> seq,
+                          std::string& out);
+
+/// Takes as many ids as one line holds, beginning at `first`, appends that line and returns the
+/// index of the first id that is left (batch.ids.size(): none).
+std::size_t encode_cancels(CancelBatch const& batch, std::size_t first, std::string& out);
+
+}  // namespace lastcall::ipc

@@ -1,0 +1,104 @@
+// What a client reads: one reader a message.
+#include "ipc/codec.hpp"
+#include "ipc/decode_line.hpp"
+#include "ipc/ops.hpp"
+
+namespace lastcall::ipc {
+namespace {
+
+namespace vocabulary = lifecycle::vocabulary;
+
+constexpr std::uint64_t kMaxExitCode = 255;
+
+WelcomeBudgets read_budgets(Fields& welcome) {
+  std::vector<json::Member> const members = welcome.object("budgets");
+  WelcomeBudgets budgets;
+  if (!welcome.has("budgets")) {
+    welcome.fail("budgets", "is missing, expected an object");
+    return budgets;
+  }
+  Fields f(members, "budgets.");
+  budgets.deregister = f.required_duration("deregister_ms");
+  budgets.late_accept = f.required_duration("late_accept_ms");
+  budgets.cleanup_reserve = f.required_duration("cleanup_reserve_ms");
+  budgets.cancel_settle = f.required_duration("cancel_settle_ms");
+  welcome.adopt_error(f);
+  return budgets;
+}
+
+void read(Fields& f, Welcome& m) {
+  m.version = f.required_number("version", 0, kMaxMs);
+  m.phase = f.word("phase", lifecycle::parse_phase, vocabulary::kPhases);
+  m.grace = f.required_duration("grace_ms");
+  m.budgets = read_budgets(f);
+}
+
+void read(Fields& f, PhaseChange& m) {
+  m.phase = f.word("phase", lifecycle::parse_phase, vocabulary::kPhases);
+  m.deadline_at = f.instant("deadline_at_ms");
+}
+
+void read(Fields& f, Admitted& m) {
+  m.id = f.id("id");
+}
+
+void read(Fields& f, Rejected& m) {
+  m.id = f.id("id");
+  m.reason = f.word("reason", lifecycle::parse_rejected_reason, vocabulary::kRejectedReasons);
+  m.retry_after = f.duration("retry_after_ms");
+}
+
+void read(Fields& f, CancelBatch& m) {
+  m.ids = f.ids("ids");
+  m.mode = f.word("mode", lifecycle::parse_cancel_mode, vocabulary::kCancelModes);
+  m.reason = f.word("reason", lifecycle::parse_cancel_reason, vocabulary::kCancelReasons);
+}
+
+void read(Fields& f, Cleanup& m) {
+  m.deadline_at = f.required_instant("deadline_at_ms");
+}
+
+void read(Fields& f, Remember& m) {
+  m.blob = f.required_text("blob", kMaxBlob);
+}
+
+void read(Fields& f, EngineSignal& m) {
+  m.name = f.signal_name("name");
+  m.scope = f.optional_word("scope", parse_signal_scope, words::kSignalScopes).value_or(m.scope);
+}
+
+void read(Fields& f, Exit& m) {
+  m.code = static_cast<int>(f.required_number("code", 0, kMaxExitCode));
+  m.report = f.text("report", kMaxReport);
+}
+
+void read(Fields& f, StatusUpdate& m) {
+  m.status = f.required_raw_object("status");
+}
+
+void read(Fields& f, Ack& m) {
+  m.seq = f.required_number("seq", 0, ~std::uint64_t{0});
+  m.result = f.raw("result");
+}
+
+void read(Fields& f, Error& m) {
+  m.seq = f.number("seq", 0, ~std::uint64_t{0});
+  m.code = f.word("code", parse_error_code, words::kErrorCodes);
+  m.message = f.text("message");
+}
+
+// Messages without a field of their own.
+void read(Fields&, HealthCheck&) {}
+void read(Fields&, Deregister&) {}
+void read(Fields&, EngineStart&) {}
+
+constexpr auto kReaders = make_readers<FromSupervisor>(
+    [](Fields& f, auto& m) { read(f, m); }, std::make_index_sequence<kFromSupervisorOps.size()>{});
+
+}  // namespace
+
+FromSupervisorLine decode_from_supervisor(std::string_view line) {
+  return decode_line<FromSupervisor>(line, kFromSupervisorOps, kReaders);
+}
+
+}  // namespace lastcall::ipc

@@ -1,0 +1,96 @@
+// What both directions of decoding share: from a line to its op, its seq and its reader.
+//
+// Rule: the outer checks come in this order, and the first that fails answers: length, JSON, seq,
+// op, fields. So an error names the line's seq whenever that could be read.
+// Pure, no thread rule. Source: docs/ipc.md, 'Errors'.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ipc/codec.hpp"
+#include "ipc/fields.hpp"
+#include "ipc/json_reader.hpp"
+
+namespace lastcall::ipc {
+
+/// The error of a line that cannot be read at all; such a line has no seq.
+inline DecodeError unreadable(ErrorCode code, std::string message) {
+  return {.code = code, .message = std::move(message), .close = true, .seq = std::nullopt};
+}
+
+inline std::optional<DecodeError> read_members(std::string_view line,
+                                               std::vector<json::Member>& members) {
+  if (line.size() > kMaxLine) {
+    return unreadable(ErrorCode::too_long,
+                      "a line holds at most " + std::to_string(kMaxLine) + " bytes");
+  }
+  if (line.find('\n') != std::string_view::npos) {
+    return unreadable(ErrorCode::bad_json, "a message is one line");
+  }
+  constexpr std::size_t kUsualMembers = 12;
+  members.reserve(kUsualMembers);
+  if (auto const problem = json::read_object(line, members)) {
+    return unreadable(ErrorCode::bad_json,
+                      "byte " + std::to_string(problem->at) + ": expected " + problem->expected);
+  }
+  return std::nullopt;
+}
+
+/// One function an alternative: it makes the message and lets `Read` fill it from the fields.
+template <typename Message, typename Read, std::size_t... I>
+constexpr auto make_readers(Read, std::index_sequence<I...>) {
+  return std::array<Message (*)(Fields&), sizeof...(I)>{+[](Fields& f) {
+    std::variant_alternative_t<I, Message> m;
+    Read{}(f, m);
+    return Message(std::in_place_index<I>, std::move(m));
+  }...};
+}
+
+/// `readers` are in the order of `ops`.
+template <typename Message, std::size_t N>
+std::variant<Incoming<Message>, DecodeError> decode_line(
+    std::string_view line, std::array<std::string_view, N> const& ops,
+    std::array<Message (*)(Fields&), N> const& readers) {
+  std::vector<json::Member> members;
+  if (auto problem = read_members(line, members)) {
+    return *std::move(problem);
+  }
+  Fields fields(members);
+  auto seq = fields.number("seq", 0, ~std::uint64_t{0});
+  std::string const op = fields.required_text("op");
+  if (fields.error()) {
+    return DecodeError{
+        .code = ErrorCode::bad_field, .message = *fields.error(), .close = false, .seq = seq};
+  }
+  for (std::size_t i = 0; i < N; ++i) {
+    if (ops[i] != op) {
+      continue;
+    }
+    if (op == "ack" || op == "error") {
+      seq.reset();  // theirs is a field, which names one of our lines; nobody answers an answer
+    }
+    Incoming<Message> incoming{readers[i](fields), seq};
+    if (fields.error()) {
+      return DecodeError{.code = fields.code(),
+                         .message = op + ": " + *fields.error(),
+                         .close = fields.code() == ErrorCode::version,
+                         .seq = seq};
+    }
+    return incoming;
+  }
+  constexpr std::size_t kShown = 40;
+  return DecodeError{.code = ErrorCode::unknown_op,
+                     .message = "no op is called '" + op.substr(0, kShown) + "'",
+                     .close = false,
+                     .seq = seq};
+}
+
+}  // namespace lastcall::ipc

@@ -1,0 +1,113 @@
+// The fields of one decoded line, looked up by name; remembers the first that is wrong.
+//
+// Rules:
+//  1. After the first error every further lookup returns a default, so that a decoder reads its
+//     fields in a row and asks once, at the end.
+//  2. `null` counts as absent, but for change().
+//  3. An error names the field (`engine.pid` in a nested object), what was expected, what was
+//  there.
+//
+// Pure, no thread rule. Source: docs/ipc.md, 'Fields'.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ipc/json_reader.hpp"
+#include "ipc/to_supervisor.hpp"
+
+namespace lastcall::ipc {
+
+/// The largest duration or instant in milliseconds: sums of a few still fit into 64 bits.
+inline constexpr std::uint64_t kMaxMs = 1'000'000'000'000'000;
+
+class Fields {
+ public:
+  /// `members` must outlive this; `place` is prefixed to names in errors: "engine.".
+  explicit Fields(std::vector<json::Member> const& members, std::string_view place = {})
+      : members_(members), place_(place) {}
+
+  /// An id: 1 to kMaxId bytes.
+  std::string id(std::string_view key);
+  std::string optional_id(std::string_view key);
+  std::vector<std::string> ids(std::string_view key);
+  bool has(std::string_view key) const { return find(key) != nullptr; }
+
+  /// Absent and empty are the same.
+  std::string text(std::string_view key, std::size_t max = kMaxLine);
+  std::string required_text(std::string_view key, std::size_t max = kMaxLine);
+  bool boolean(std::string_view key, bool absent);
+  std::optional<std::uint64_t> number(std::string_view key, std::uint64_t min, std::uint64_t max);
+  std::uint64_t required_number(std::string_view key, std::uint64_t min, std::uint64_t max);
+  std::optional<Duration> duration(std::string_view key);
+  Duration required_duration(std::string_view key);
+  std::optional<Instant> instant(std::string_view key);
+  Instant required_instant(std::string_view key);
+  Change<std::uint64_t> change(std::string_view key, std::uint64_t min, std::uint64_t max);
+  Change<double> share(std::string_view key);
+  /// A signal's name; SIG in front is taken off.
+  std::string signal_name(std::string_view key);
+  /// Any JSON value as text.
+  std::string raw(std::string_view key);
+  std::string required_raw_object(std::string_view key);
+  /// The members of a nested object; empty when absent.
+  std::vector<json::Member> object(std::string_view key);
+
+  /// One word of a closed set; `parse` and `words` come from the set's header.
+  template <typename Parse, typename Words>
+  auto word(std::string_view key, Parse parse, Words const& words) ->
+      typename decltype(parse(std::string_view{}))::value_type {
+    using Enum = typename decltype(parse(std::string_view{}))::value_type;
+    auto const found = optional_word(key, parse, words);
+    if (!found && !error_) {
+      missing(key, one_of(words.data(), words.size()));
+    }
+    return found.value_or(Enum{});
+  }
+  template <typename Parse, typename Words>
+  auto optional_word(std::string_view key, Parse parse, Words const& words)
+      -> decltype(parse(std::string_view{})) {
+    json::Value const* const value = find_kind(key, json::Kind::string, "a string");
+    if (value == nullptr) {
+      return std::nullopt;
+    }
+    std::string const given = json::to_string(*value);
+    auto const parsed = parse(given);
+    if (!parsed) {
+      refuse_word(key, given, one_of(words.data(), words.size()));
+    }
+    return parsed;
+  }
+
+  void fail(std::string_view key, std::string_view problem);
+  /// The one error that is not `bad_field`.
+  void refuse_version(std::uint64_t given);
+  ErrorCode code() const { return code_; }
+  std::optional<std::string> const& error() const { return error_; }
+  void adopt_error(Fields const& nested) {
+    if (!error_) {
+      error_ = nested.error_;
+    }
+  }
+
+ private:
+  json::Value const* find_any(std::string_view key) const;
+  json::Value const* find(std::string_view key) const;
+  json::Value const* find_kind(std::string_view key, json::Kind kind, std::string_view expected);
+  std::string bounded(std::string_view key, json::Value const& value, std::size_t min,
+                      std::size_t max);
+  void missing(std::string_view key, std::string_view expected);
+  void refuse_word(std::string_view key, std::string_view given, std::string_view expected);
+  static std::string one_of(std::string_view const* words, std::size_t count);
+
+  std::vector<json::Member> const& members_;
+  std::string_view place_;
+  std::optional<std::string> error_;
+  ErrorCode code_{ErrorCode::bad_field};
+};
+
+}  // namespace lastcall::ipc

@@ -1,0 +1,42 @@
+// What the protocol allows at most, and the two answers that exist in both directions.
+//
+// Pure values, no thread rule. Source: docs/ipc.md, 'Limits'.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "ipc/words.hpp"
+
+namespace lastcall::ipc {
+
+inline constexpr std::uint64_t kProtocolVersion = 1;
+/// A line without its newline.
+inline constexpr std::size_t kMaxLine = 64 * 1024;
+/// Request ids, roots, parents, and names (peer, endpoint, model, sdk, boot).
+inline constexpr std::size_t kMaxId = 256;
+inline constexpr std::size_t kMaxBlob = 1024;
+inline constexpr std::size_t kMaxReport = 4000;
+inline constexpr std::size_t kMaxSignalName = 16;
+/// `next` of a page of requests, `after` of the query for the one that follows.
+inline constexpr std::size_t kMaxCursor = 2 * kMaxId + 1;
+/// `limit` of a `requests` query; the default and the most.
+inline constexpr std::uint64_t kDefaultPage = 100;
+inline constexpr std::uint64_t kMaxPage = 1000;
+
+struct Ack {
+  std::uint64_t seq{};
+  std::string result;  // a JSON value as text; empty: none
+  friend bool operator==(Ack const&, Ack const&) = default;
+};
+
+struct Error {
+  std::optional<std::uint64_t> seq;  // absent: the line that it answers carried none
+  ErrorCode code{};
+  std::string message;
+  friend bool operator==(Error const&, Error const&) = default;
+};
+
+}  // namespace lastcall::ipc

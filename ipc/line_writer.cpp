@@ -1,0 +1,209 @@
+#include "ipc/line_writer.hpp"
+
+#include <array>
+#include <charconv>
+
+#include "ipc/json_reader.hpp"
+#include "ipc/utf8.hpp"
+
+namespace lastcall::ipc {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+bool is_plain(char c) {
+  unsigned char const byte = utf8::byte_of(c);
+  return byte >= 0x20 && byte < 0x80 && c != '"' && c != '\\';
+}
+
+void append_escape(std::string& out, char c) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  switch (c) {
+    case '"':
+      out += "\\\"";
+      return;
+    case '\\':
+      out += "\\\\";
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    default:
+      out += "\\u00";
+      out += kHex[utf8::byte_of(c) >> 4U];
+      out += kHex[utf8::byte_of(c) & 0xFU];
+  }
+}
+
+}  // namespace
+
+void append_json_string(std::string& out, std::string_view text) {
+  out += '"';
+  while (!text.empty()) {
+    std::size_t plain = 0;
+    while (plain < text.size() && is_plain(text[plain])) {
+      ++plain;
+    }
+    out.append(text.substr(0, plain));
+    text.remove_prefix(plain);
+    if (text.empty()) {
+      break;
+    }
+    std::size_t taken = 1;
+    if (utf8::byte_of(text[0]) < 0x80) {
+      append_escape(out, text[0]);
+    } else if (std::size_t const length = utf8::sequence_length(text)) {
+      out.append(text.substr(0, length));
+      taken = length;
+    } else {
+      out += kReplacement;
+    }
+    text.remove_prefix(taken);
+  }
+  out += '"';
+}
+
+LineWriter::LineWriter(std::string& out, std::string_view op, std::optional<std::uint64_t> seq)
+    : out_(out), start_(out.size()) {
+  out_ += R"({"op":")";
+  out_ += op;
+  out_ += '"';
+  number("seq", seq);
+}
+
+void LineWriter::key(std::string_view name) {
+  out_ += out_.back() == '{' ? "\"" : ",\"";
+  out_ += name;
+  out_ += "\":";
+}
+
+void LineWriter::digits(std::uint64_t value) {
+  std::array<char, 24> buffer{};
+  auto const end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  out_.append(buffer.data(), end);
+}
+
+void LineWriter::text(std::string_view name, std::string_view value, std::size_t max) {
+  if (!value.empty()) {
+    required_text(name, value, max);
+  }
+}
+
+void LineWriter::required_text(std::string_view name, std::string_view value, std::size_t max) {
+  require(value.size() <= max);
+  key(name);
+  append_json_string(out_, value);
+}
+
+void LineWriter::id(std::string_view name, std::string_view value) {
+  require(!value.empty());
+  required_text(name, value, kMaxId);
+}
+
+void LineWriter::ids(std::string_view name, std::span<std::string const> values) {
+  require(!values.empty());
+  key(name);
+  char before = '[';
+  for (std::string const& value : values) {
+    require(!value.empty() && value.size() <= kMaxId);
+    out_ += before;
+    append_json_string(out_, value);
+    before = ',';
+  }
+  out_ += ']';
+}
+
+void LineWriter::boolean(std::string_view name, bool value) {
+  key(name);
+  out_ += value ? "true" : "false";
+}
+
+void LineWriter::flag(std::string_view name, bool value) {
+  if (value) {
+    boolean(name, true);
+  }
+}
+
+void LineWriter::number(std::string_view name, std::uint64_t value) {
+  key(name);
+  digits(value);
+}
+
+void LineWriter::number(std::string_view name, std::optional<std::uint64_t> value) {
+  if (value) {
+    number(name, *value);
+  }
+}
+
+void LineWriter::number(std::string_view name, std::optional<int> value) {
+  if (value) {
+    require(*value >= 0);
+    number(name, static_cast<std::uint64_t>(*value));
+  }
+}
+
+void LineWriter::number(std::string_view name, double value) {
+  std::array<char, 32> buffer{};
+  auto const end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  key(name);
+  out_.append(buffer.data(), end);
+}
+
+void LineWriter::ms(std::string_view name, Duration value) {
+  require(value.count() >= 0);
+  number(name, static_cast<std::uint64_t>(value.count()));
+}
+
+void LineWriter::ms(std::string_view name, std::optional<Duration> value) {
+  if (value) {
+    ms(name, *value);
+  }
+}
+
+void LineWriter::at(std::string_view name, Instant value) {
+  ms(name, value.time_since_epoch());
+}
+
+void LineWriter::at(std::string_view name, std::optional<Instant> value) {
+  if (value) {
+    at(name, *value);
+  }
+}
+
+void LineWriter::null(std::string_view name) {
+  key(name);
+  out_ += "null";
+}
+
+void LineWriter::raw(std::string_view name, std::string_view json) {
+  if (json.empty()) {
+    return;
+  }
+  require(json.find('\n') == std::string_view::npos && json::is_value(json));
+  key(name);
+  out_ += json;
+}
+
+void LineWriter::begin_object(std::string_view name) {
+  key(name);
+  out_ += '{';
+}
+
+void LineWriter::end_object() {
+  out_ += '}';
+}
+
+bool LineWriter::finish() {
+  out_ += '}';
+  if (!ok_ || out_.size() - start_ > kMaxLine) {
+    out_.resize(start_);
+    return false;
+  }
+  out_ += '\n';
+  return true;
+}
+
+}  // namespace lastcall::ipc

@@ -1,0 +1,76 @@
+// Writes one line of the protocol into a buffer that may hold lines already.
+//
+// Rules:
+//  1. Fields that are empty or absent are not written, so that a line says only what it means.
+//  2. What exceeds a limit makes the whole line fail: finish() takes it back and says so.
+//  3. The line is valid JSON without a raw newline whatever the strings hold.
+//
+// Pure, no thread rule. Source: docs/ipc.md; RFC 8259, section 7.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "ipc/to_supervisor.hpp"
+
+namespace lastcall::ipc {
+
+/// Appends `text` as a JSON string with its quotes; bytes that are no UTF-8 become U+FFFD.
+void append_json_string(std::string& out, std::string_view text);
+
+class LineWriter {
+ public:
+  LineWriter(std::string& out, std::string_view op, std::optional<std::uint64_t> seq);
+
+  void text(std::string_view key, std::string_view value, std::size_t max = kMaxLine);
+  /// A string that must be there, empty or not.
+  void required_text(std::string_view key, std::string_view value, std::size_t max = kMaxLine);
+  /// 1 to kMaxId bytes.
+  void id(std::string_view key, std::string_view value);
+  void ids(std::string_view key, std::span<std::string const> values);
+  /// Written even if it is false.
+  void boolean(std::string_view key, bool value);
+  /// Written only if it is true: the default is false.
+  void flag(std::string_view key, bool value);
+  void number(std::string_view key, std::uint64_t value);
+  void number(std::string_view key, std::optional<std::uint64_t> value);
+  void number(std::string_view key, std::optional<int> value);
+  void number(std::string_view key, double value);
+  void ms(std::string_view key, Duration value);
+  void ms(std::string_view key, std::optional<Duration> value);
+  void at(std::string_view key, Instant value);
+  void at(std::string_view key, std::optional<Instant> value);
+  void null(std::string_view key);
+  template <typename T>
+  void change(std::string_view key, Change<T> const& value) {
+    switch (value.kind) {
+      case Change<T>::Kind::keep:
+        return;
+      case Change<T>::Kind::clear:
+        return null(key);
+      case Change<T>::Kind::set:
+        return number(key, value.value);
+    }
+  }
+  /// A JSON value as text; empty: not written.
+  void raw(std::string_view key, std::string_view json);
+  void begin_object(std::string_view key);
+  void end_object();
+
+  [[nodiscard]] bool finish();
+
+ private:
+  void key(std::string_view name);
+  void digits(std::uint64_t value);
+  void require(bool condition) { ok_ = ok_ && condition; }
+
+  std::string& out_;
+  std::size_t start_;
+  bool ok_{true};
+};
+
+}  // namespace lastcall::ipc

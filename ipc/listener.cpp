@@ -1,0 +1,105 @@
+#include "ipc/listener.hpp"
+
+#include <cerrno>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <sys/socket.h>
+
+namespace lastcall::ipc {
+
+using boost::asio::posix::stream_descriptor;
+
+class Listener::Impl : public std::enable_shared_from_this<Listener::Impl> {
+ public:
+  Impl(boost::asio::io_context& io, Handlers handlers)
+      : socket_(io), pause_(io), handlers_(std::move(handlers)) {}
+
+  std::optional<std::string> open(std::string const& path, mode_t mode) {
+    auto made = listen_on(path, mode);
+    if (auto* const problem = std::get_if<std::string>(&made)) {
+      return std::move(*problem);
+    }
+    auto& listening = std::get<Listening>(made);
+    file_ = listening.file;
+    socket_.assign(listening.fd.release());
+    wait();
+    return std::nullopt;
+  }
+
+  void close() {
+    if (!socket_.is_open()) {
+      return;
+    }
+    remove_socket_file(file_);
+    boost::system::error_code ignored;
+    socket_.close(ignored);
+    pause_.cancel();
+  }
+
+ private:
+  void wait() {
+    socket_.async_wait(stream_descriptor::wait_read,
+                       [self = shared_from_this()](boost::system::error_code const& error) {
+                         if (!error) {
+                           self->accept_some();
+                         }
+                       });
+  }
+
+  void accept_some() {
+    constexpr int kAtOnce = 16;  // then others have their turn
+    for (int i = 0; i < kAtOnce && socket_.is_open(); ++i) {
+      Fd peer(::accept4(socket_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (peer) {
+        has_complained_ = false;
+        handlers_.accepted(std::move(peer));
+      } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        break;
+      } else if (errno != ECONNABORTED && errno != EINTR) {
+        return rest(errno);
+      }
+    }
+    if (socket_.is_open()) {
+      wait();
+    }
+  }
+
+  void rest(int problem) {
+    if (!has_complained_) {
+      has_complained_ = true;
+      handlers_.trouble("cannot accept on " + file_.path + ": " + system_text(problem) +
+                        "; trying again every " + std::to_string(kAcceptPause.count()) + " ms");
+    }
+    pause_.expires_after(kAcceptPause);
+    pause_.async_wait([self = shared_from_this()](boost::system::error_code const& error) {
+      if (!error && self->socket_.is_open()) {
+        self->accept_some();
+      }
+    });
+  }
+
+  stream_descriptor socket_;
+  boost::asio::steady_timer pause_;
+  Handlers handlers_;
+  SocketFile file_;
+  bool has_complained_{};
+};
+
+Listener::Listener(boost::asio::io_context& io, Handlers handlers)
+    : impl_(std::make_shared<Impl>(io, std::move(handlers))) {}
+
+Listener::~Listener() {
+  impl_->close();
+}
+
+std::optional<std::string> Listener::open(std::string const& path, mode_t mode) {
+  return impl_->open(path, mode);
+}
+
+void Listener::close() {
+  impl_->close();
+}
+
+}  // namespace lastcall::ipc

@@ -1,0 +1,47 @@
+// One listening socket on the loop: accepts, and rests when the process has no descriptor left.
+//
+// Rules:
+//  1. An error of accept never spins: after one that concerns us the listener rests kAcceptPause,
+//     and says so once until it has accepted again.
+//  2. close() removes the socket file, if it is still ours.
+//
+// Thread rule: the thread that runs the io_context. Source: accept(2), docs/ipc.md.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "ipc/unix_socket.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace lastcall::ipc {
+
+inline constexpr std::chrono::milliseconds kAcceptPause{100};
+
+class Listener {
+ public:
+  struct Handlers {
+    std::function<void(Fd)> accepted;
+    std::function<void(std::string)> trouble;
+  };
+
+  Listener(boost::asio::io_context& io, Handlers handlers);
+  ~Listener();
+  Listener(Listener const&) = delete;
+  Listener& operator=(Listener const&) = delete;
+
+  [[nodiscard]] std::optional<std::string> open(std::string const& path, mode_t mode);
+  void close();
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace lastcall::ipc

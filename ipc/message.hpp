@@ -1,0 +1,39 @@
+// Every message of the protocol as a plain struct; two closed variants, one a direction.
+//
+// Rules:
+//  1. One struct is one `op`; its members are that op's fields, in C++ types (docs/ipc.md has the
+//     wire names). A new op is a new struct, and the compiler points to what must decide about it.
+//  2. Optional strings: empty is absent (no field of the protocol may be an empty string and mean
+//     something). `seq` is no field: it belongs to the line, and travels beside the message.
+//  3. Whatever came out of decode() keeps the limits below; encode() refuses what does not.
+//  4. `ack` and `error` exist in both directions: each side answers the other's `seq`.
+//
+// Pure values, no thread rule. Source: docs/ipc.md.
+#pragma once
+
+#include <string_view>
+#include <variant>
+
+#include "ipc/from_supervisor.hpp"
+#include "ipc/to_supervisor.hpp"
+
+namespace lastcall::ipc {
+
+using ToSupervisor =
+    std::variant<Hello, EndpointRegister, EndpointUnregister, RequestBegin, RequestEnd,
+                 RequestProgress, Cancel, CancelDone, Health, Load, Fatal, Deregistered,
+                 CleanupDone, EngineStarted, EngineExited, Signal, StatusQuery, RequestsQuery,
+                 Watch, Drain, Resume, Reload, AdmissionSet, ThresholdsSet, Ack, Error>;
+
+using FromSupervisor =
+    std::variant<Welcome, PhaseChange, Admitted, Rejected, CancelBatch, HealthCheck, Deregister,
+                 Cleanup, Remember, EngineStart, EngineSignal, Exit, StatusUpdate, Ack, Error>;
+
+/// The `op` of a message.
+std::string_view op_of(ToSupervisor const& message);
+std::string_view op_of(FromSupervisor const& message);
+
+/// Whether a peer of this role may send this message; `hello` is everyone's.
+bool may_send(Role role, ToSupervisor const& message);
+
+}  // namespace lastcall::ipc

@@ -1,0 +1,131 @@
+// The two listening sockets and the peers behind them.
+//
+// Invariants:
+//  1. A peer reaches the observer only through an accepted uid, a `hello` first, version 1, and the
+//     role that its socket is for; a message reaches it only if the peer's role may send it.
+//  2. For each peer the observer hears hello(), then message()s, then disconnected() exactly once
+//     (if it welcomed the peer), and process_gone() at most once, before or after that; what a
+//     process wrote before it died is heard before its process_gone().
+//  3. No callback runs inside a call of this class: what a call causes is heard in a later turn.
+//  4. Memory is bounded: a line by kMaxLine, what waits for a peer by `max_waiting`. Cancels are
+//     not queued: next_cancels() is asked when the peer's socket can take more.
+//  5. What is sent within one turn of the loop leaves in one write.
+//
+// Thread rule: everything on the thread that runs the io_context.
+// Source: docs/ipc.md, unix(7) (SO_PEERCRED), kernel net/core/sock.c (SO_PEERPIDFD), pidfd_open(2).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "ipc/message.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace lastcall::ipc {
+
+/// Never used twice by one server.
+using PeerId = std::uint64_t;
+using Seq = std::optional<std::uint64_t>;
+
+struct PeerInfo {
+  Role role{};
+  std::string name;
+  std::string sdk;
+  uid_t uid{};
+  pid_t pid{};     // 0 for a peer of a sibling PID namespace: for people only
+  bool watched{};  // a pidfd tells when its process ends; else only the connection does
+  bool connected{};
+};
+
+/// Who hears what peers do. No exception may leave a callback.
+class Observer {
+ public:
+  Observer() = default;
+  Observer(Observer const&) = delete;
+  Observer& operator=(Observer const&) = delete;
+  virtual ~Observer() = default;
+
+  /// Decide here: call Server::welcome() or Server::refuse() before returning.
+  virtual void hello(PeerId peer, Hello&& hello) = 0;
+  /// Answer a `seq` once with Server::ack() or Server::error(), here or later.
+  virtual void message(PeerId peer, ToSupervisor&& message, Seq seq) = 0;
+  /// The connection ended. `why` is for the log: "closed by the peer", "reads nothing for 5000 ms".
+  /// The id stays known until Server::forget().
+  virtual void disconnected(PeerId peer, std::string_view why) = 0;
+  /// The process that had connected has ended (only for PeerInfo::watched).
+  virtual void process_gone(PeerId peer) = 0;
+  /// Fill `batch` with at most kMaxBatch ids that share one mode and reason, and take them off the
+  /// ledger's list; return how many; 0 when none is left. `batch.ids` comes empty.
+  virtual std::size_t next_cancels(PeerId peer, CancelBatch& batch) = 0;
+  /// Something worth a warning that belongs to no peer, or to one that said no hello.
+  virtual void trouble(std::string_view what) = 0;
+};
+
+inline constexpr std::size_t kMaxBatch = 1024;
+
+struct ServerOptions {
+  std::string engine_socket;
+  std::string admin_socket;  // empty: none
+  mode_t mode{0660};
+  std::vector<uid_t> allow_uids;  // besides our own and 0
+  std::size_t max_waiting{1024 * 1024};
+  std::chrono::milliseconds stall_timeout{5'000};
+  std::chrono::milliseconds hello_timeout{30'000};
+  /// Connections of both sockets together; one more is told `busy`.
+  std::size_t max_connections{1024};
+};
+
+class Server {
+ public:
+  Server(boost::asio::io_context& io, ServerOptions options, Observer& observer);
+  /// Closes everything at once, without callbacks.
+  ~Server();
+  Server(Server const&) = delete;
+  Server& operator=(Server const&) = delete;
+
+  /// Creates directories and sockets and begins to accept. The text of an error says what, where
+  /// and why: "cannot listen on /run/lastcall/lastcall.sock: another process listens there".
+  [[nodiscard]] std::optional<std::string> listen();
+
+  // Calls with a peer that is gone or closing do nothing.
+
+  void welcome(PeerId peer, Welcome const& welcome);
+  /// Says an error and closes. Of a peer that was not welcomed the observer hears nothing more.
+  void refuse(PeerId peer, ErrorCode code, std::string_view message);
+
+  void send(PeerId peer, FromSupervisor const& message);
+  /// With a `seq`, which is returned: the peer's Ack or Error names it. 0: the peer is gone.
+  std::uint64_t send_acked(PeerId peer, FromSupervisor const& message);
+  /// Nothing happens without a `seq`. `result` is a JSON value as text; empty: none.
+  void ack(PeerId peer, Seq seq, std::string_view result = {});
+  void error(PeerId peer, Seq seq, ErrorCode code, std::string_view message);
+  /// next_cancels() has something for this peer.
+  void cancels_ready(PeerId peer);
+
+  /// Writes what waits, then closes; disconnected() follows.
+  void close(PeerId peer);
+  /// Stops listening, removes the socket files, closes every peer as close() does.
+  void close_all();
+  /// True when every byte has left: for a process that is about to exit.
+  [[nodiscard]] bool is_flushed() const;
+  /// The observer needs neither info() nor process_gone() of this peer any more; closes it too.
+  void forget(PeerId peer);
+
+  [[nodiscard]] PeerInfo const* info(PeerId peer) const;
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace lastcall::ipc

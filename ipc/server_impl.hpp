@@ -1,0 +1,91 @@
+// What a server keeps: its listeners, its peers, and the rules between lines and the observer.
+//
+// Rules:
+//  1. A peer is found by id at each step: a callback may have closed or forgotten it.
+//  2. Calls of the public class are in server.cpp; what comes from sockets is in server_input.cpp.
+//
+// Thread rule: the thread that runs the io_context. Source: docs/ipc.md.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ipc/listener.hpp"
+#include "ipc/server.hpp"
+#include "ipc/session.hpp"
+
+namespace lastcall::ipc {
+
+enum class Stage : std::uint8_t { greeting, welcomed, refused };
+
+struct Peer {
+  PeerId id{};
+  bool is_admin{};  // by the socket that it came through
+  Stage stage{Stage::greeting};
+  PeerInfo info;
+  Seq hello_seq;
+  std::shared_ptr<Session> session;
+  CancelBatch batch;  // taken from the observer, not yet written
+  std::size_t batch_next{};
+  std::uint64_t next_seq{1};
+  bool process_is_gone{};
+};
+
+/// The text of an error, cut to a sane length.
+std::string error_line(Seq seq, ErrorCode code, std::string_view message);
+
+class Server::Impl : public SessionOwner, public std::enable_shared_from_this<Server::Impl> {
+ public:
+  Impl(boost::asio::io_context& io, ServerOptions options, Observer& observer);
+
+  std::optional<std::string> listen();
+  void welcome(PeerId id, Welcome const& welcome);
+  void refuse(PeerId id, ErrorCode code, std::string_view message);
+  void send(PeerId id, FromSupervisor const& message);
+  std::uint64_t send_acked(PeerId id, FromSupervisor const& message);
+  void ack(PeerId id, Seq seq, std::string_view result);
+  void error(PeerId id, Seq seq, ErrorCode code, std::string_view message);
+  void cancels_ready(PeerId id);
+  void close(PeerId id);
+  void close_all();
+  void abort_all();
+  bool is_flushed() const;
+  void forget(PeerId id);
+  PeerInfo const* info(PeerId id) const;
+
+ private:
+  Listener::Handlers handlers(bool is_admin);
+  std::shared_ptr<Peer> find(PeerId id) const;
+  std::shared_ptr<Peer> find_open(PeerId id) const;
+  void drop(Peer const& peer);
+  void accepted(Fd fd, bool is_admin);
+  void complain_once(uid_t uid);
+  bool is_allowed(uid_t uid) const;
+  void send(Peer& peer, FromSupervisor const& message, Seq seq);
+  static void say_error(Peer& peer, Seq seq, ErrorCode code, std::string_view message);
+  static void refuse(Peer& peer, Seq seq, ErrorCode code, std::string_view message);
+  bool make_cancels(PeerId id, std::size_t room, std::string& out) override;
+  void line(PeerId id, std::string_view line) override;
+  void greet(Peer& peer, Hello&& hello, Seq seq);
+  void line_too_long(PeerId id) override;
+  void said_no_hello(PeerId id) override;
+  void ended(PeerId id, std::string_view why) override;
+  void process_gone(PeerId id) override;
+
+  boost::asio::io_context& io_;
+  ServerOptions options_;
+  Observer& observer_;
+  Listener engines_;
+  Listener admins_;
+  std::unordered_map<PeerId, std::shared_ptr<Peer>> peers_;
+  std::vector<uid_t> refused_uids_;
+  PeerId last_id_{};
+  std::size_t connections_{};
+};
+
+}  // namespace lastcall::ipc

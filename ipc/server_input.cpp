@@ -1,0 +1,169 @@
+// What comes from the sockets: connections, lines, ends; checked before the observer hears of it.
+#include <algorithm>
+#include <utility>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "ipc/codec.hpp"
+#include "ipc/server_impl.hpp"
+#include "ipc/unix_socket.hpp"
+
+namespace lastcall::ipc {
+namespace {
+
+bool is_blank(std::string_view line) {
+  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
+}  // namespace
+
+Listener::Handlers Server::Impl::handlers(bool is_admin) {
+  return {[this, is_admin](Fd fd) { accepted(std::move(fd), is_admin); },
+          [this](std::string const& what) { observer_.trouble(what); }};
+}
+
+void Server::Impl::accepted(Fd fd, bool is_admin) {
+  auto const credentials = peer_credentials(fd.get());
+  if (!credentials) {
+    return;  // gone before we looked
+  }
+  if (connections_ >= options_.max_connections) {
+    std::string const line = error_line(std::nullopt, ErrorCode::busy, "too many connections");
+    (void)::send(fd.get(), line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    return;
+  }
+  auto peer = std::make_shared<Peer>();
+  peer->id = ++last_id_;
+  peer->is_admin = is_admin;
+  peer->info.uid = credentials->uid;
+  peer->info.pid = credentials->pid;
+  peer->info.connected = true;
+  PeerProcess process = peer_process(fd.get());
+  peer->info.watched = process.is_watched();
+  peer->session = std::make_shared<Session>(
+      io_, peer->id, std::move(fd), std::move(process),
+      Session::Limits{options_.max_waiting, options_.stall_timeout, options_.hello_timeout},
+      weak_from_this());
+  peers_.emplace(peer->id, peer);
+  ++connections_;
+  peer->session->start();
+  if (!is_allowed(credentials->uid)) {
+    std::string const who = "uid " + std::to_string(credentials->uid);
+    refuse(*peer, std::nullopt, ErrorCode::not_allowed,
+           who + " may not connect; allow_uids of the supervisor's config lists who may");
+    complain_once(credentials->uid);
+  }
+}
+
+/// A refused client tries again and again; the log needs it once.
+void Server::Impl::complain_once(uid_t uid) {
+  constexpr std::size_t kMost = 64;
+  bool const is_known =
+      std::find(refused_uids_.begin(), refused_uids_.end(), uid) != refused_uids_.end();
+  if (is_known || refused_uids_.size() >= kMost) {
+    return;
+  }
+  refused_uids_.push_back(uid);
+  observer_.trouble("refused a connection of uid " + std::to_string(uid) +
+                    ", which ipc.allow_uids does not list");
+}
+
+bool Server::Impl::is_allowed(uid_t uid) const {
+  auto const& others = options_.allow_uids;
+  return uid == 0 || uid == ::geteuid() ||
+         std::find(others.begin(), others.end(), uid) != others.end();
+}
+
+void Server::Impl::line(PeerId id, std::string_view line) {
+  auto const peer = find(id);
+  if (!peer || is_blank(line)) {
+    return;
+  }
+  auto decoded = decode_to_supervisor(line);
+  if (auto const* const problem = std::get_if<DecodeError>(&decoded)) {
+    if (problem->close || peer->stage != Stage::welcomed) {
+      refuse(*peer, problem->seq, problem->code, problem->message);
+    } else {
+      say_error(*peer, problem->seq, problem->code, problem->message);
+    }
+    return;
+  }
+  auto& incoming = std::get<Incoming<ToSupervisor>>(decoded);
+  auto* const hello = std::get_if<Hello>(&incoming.message);
+  if (peer->stage != Stage::welcomed) {
+    if (hello == nullptr) {
+      refuse(*peer, incoming.seq, ErrorCode::not_allowed, "the first message must be a hello");
+    } else {
+      greet(*peer, std::move(*hello), incoming.seq);
+    }
+  } else if (hello != nullptr) {
+    say_error(*peer, incoming.seq, ErrorCode::not_allowed, "this connection said hello already");
+  } else if (!may_send(peer->info.role, incoming.message)) {
+    say_error(*peer, incoming.seq, ErrorCode::not_allowed,
+              "role " + std::string(name(peer->info.role)) + " may not send '" +
+                  std::string(op_of(incoming.message)) + "'");
+  } else {
+    observer_.message(id, std::move(incoming.message), incoming.seq);
+  }
+}
+
+void Server::Impl::greet(Peer& peer, Hello&& hello, Seq seq) {
+  if ((hello.role == Role::operator_) != peer.is_admin) {
+    return refuse(peer, seq, ErrorCode::not_allowed,
+                  peer.is_admin ? "only role operator may speak on the admin socket"
+                                : "role operator may speak on the admin socket only");
+  }
+  peer.hello_seq = seq;
+  peer.info.role = hello.role;
+  peer.info.name = hello.name;
+  peer.info.sdk = hello.sdk;
+  observer_.hello(peer.id, std::move(hello));
+  if (peer.stage == Stage::greeting) {
+    refuse(peer, seq, ErrorCode::busy, "the supervisor does not take this peer now");
+  } else if (peer.stage == Stage::welcomed) {
+    ack(peer.id, seq, {});
+  }
+}
+
+void Server::Impl::line_too_long(PeerId id) {
+  if (auto const peer = find(id)) {
+    refuse(*peer, std::nullopt, ErrorCode::too_long,
+           "a line holds at most " + std::to_string(kMaxLine) + " bytes");
+  }
+}
+
+void Server::Impl::said_no_hello(PeerId id) {
+  if (auto const peer = find(id)) {
+    refuse(*peer, std::nullopt, ErrorCode::not_allowed,
+           "no hello within " + std::to_string(options_.hello_timeout.count()) + " ms");
+  }
+}
+
+void Server::Impl::ended(PeerId id, std::string_view why) {
+  auto const peer = find(id);
+  if (!peer) {
+    return;
+  }
+  --connections_;
+  peer->info.connected = false;
+  if (peer->stage == Stage::welcomed) {
+    observer_.disconnected(id, why);
+  } else {
+    peer->session->unwatch();
+    drop(*peer);
+  }
+}
+
+void Server::Impl::process_gone(PeerId id) {
+  auto const peer = find(id);
+  if (!peer) {
+    return;
+  }
+  peer->process_is_gone = true;
+  if (peer->stage == Stage::welcomed) {
+    observer_.process_gone(id);
+  }
+}
+
+}  // namespace lastcall::ipc

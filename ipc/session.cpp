@@ -1,0 +1,230 @@
+#include "ipc/session.hpp"
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+#include <sys/socket.h>
+
+namespace lastcall::ipc {
+namespace {
+
+using boost::asio::posix::stream_descriptor;
+using boost::system::error_code;
+
+/// Bytes of one peer that are read before others have their turn.
+constexpr std::size_t kReadAtOnce = 64 * 1024;
+/// What a dead process can have left in the socket is bounded by its send buffer.
+constexpr std::size_t kReadOfTheDead = 1024 * 1024;
+constexpr std::chrono::milliseconds kLinger{1'000};
+
+}  // namespace
+
+Session::Session(boost::asio::io_context& io, PeerId id, Fd socket, PeerProcess process,
+                 Limits limits, std::weak_ptr<SessionOwner> owner)
+    : io_(io),
+      id_(id),
+      socket_(io, socket.release()),
+      pidfd_(io),
+      timer_(io),
+      limits_(limits),
+      owner_(std::move(owner)),
+      watched_(process.is_watched()) {
+  if (process.pidfd) {
+    pidfd_.assign(process.pidfd.release());
+  }
+}
+
+void Session::start() {
+  wait_readable();
+  if (pidfd_.is_open()) {
+    wait_process();
+  } else if (watched_) {
+    boost::asio::post(io_, [self = shared_from_this()] { self->process_ended(); });
+  }
+  timer_.expires_after(limits_.hello_timeout);
+  timer_.async_wait([self = shared_from_this()](error_code const& error) {
+    auto const owner = self->owner_.lock();
+    if (!error && owner && !self->has_greeted_ && self->state_ == State::open) {
+      owner->said_no_hello(self->id_);
+    }
+  });
+}
+
+void Session::greeted(bool is_patient) {
+  has_greeted_ = true;
+  is_patient_ = is_patient;
+  if (!is_blocked_) {
+    timer_.cancel();
+  }
+}
+
+// ---- reading ---------------------------------------------------------------------------------
+
+void Session::wait_readable() {
+  socket_.async_wait(stream_descriptor::wait_read,
+                     [self = shared_from_this()](error_code const& error) {
+                       if (!error) {
+                         self->readable();
+                       }
+                     });
+}
+
+void Session::readable() {
+  if (state_ == State::open) {
+    read_up_to(kReadAtOnce);
+  } else {
+    discard();
+  }
+  if (socket_.is_open() && !peer_has_closed_) {
+    wait_readable();
+  }
+}
+
+void Session::read_up_to(std::size_t most) {
+  std::size_t total = 0;
+  while (state_ == State::open && total < most) {
+    std::span<char> const room = lines_.prepare();
+    ssize_t const size = ::recv(socket_.native_handle(), room.data(), room.size(), MSG_DONTWAIT);
+    if (size < 0 && errno == EINTR) {
+      continue;
+    }
+    if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      return;
+    }
+    if (size <= 0) {
+      std::string const why =
+          size == 0 ? "closed by the peer" : "cannot read: " + system_text(errno);
+      peer_has_closed_ = true;
+      return close(why);
+    }
+    auto const count = static_cast<std::size_t>(size);
+    total += count;
+    lines_.commit(count);
+    take_lines();
+    if (count < room.size()) {
+      return;  // that was all, and what comes meanwhile wakes us again
+    }
+  }
+}
+
+void Session::take_lines() {
+  auto const owner = owner_.lock();
+  if (!owner) {
+    return;
+  }
+  while (state_ == State::open) {
+    auto const line = lines_.next_line();
+    if (!line) {
+      break;
+    }
+    owner->line(id_, *line);
+  }
+  if (state_ == State::open && lines_.is_overflowing()) {
+    owner->line_too_long(id_);
+  }
+}
+
+void Session::discard() {
+  std::array<char, 16 * 1024> bytes;
+  std::size_t total = 0;
+  while (total < kReadAtOnce) {
+    ssize_t const size = ::recv(socket_.native_handle(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) {
+      return;
+    }
+    if (size <= 0) {
+      peer_has_closed_ = true;
+      if (state_ == State::ended) {
+        error_code ignored;
+        socket_.close(ignored);
+        timer_.cancel();
+      }
+      return;
+    }
+    total += static_cast<std::size_t>(size);
+  }
+}
+
+// ---- the end ---------------------------------------------------------------------------------
+
+void Session::close(std::string_view why) {
+  if (state_ != State::open) {
+    return;
+  }
+  state_ = State::closing;
+  has_cancels_ = false;
+  why_ = why;
+  schedule_flush();
+}
+
+void Session::abort(std::string_view why) {
+  if (state_ == State::ended) {
+    return;
+  }
+  peer_has_closed_ = true;  // no lingering
+  end(state_ == State::closing ? why_ : std::string(why));
+}
+
+void Session::end(std::string_view why) {
+  state_ = State::ended;
+  writing_ = {};
+  waiting_ = {};
+  written_ = others_end_ = 0;
+  has_cancels_ = false;
+  timer_.cancel();
+  error_code ignored;
+  if (peer_has_closed_) {
+    socket_.close(ignored);
+  } else {
+    ::shutdown(socket_.native_handle(), SHUT_WR);
+    timer_.expires_after(kLinger);
+    timer_.async_wait([self = shared_from_this()](error_code const& error) {
+      error_code closed;
+      if (!error) {
+        self->socket_.close(closed);
+      }
+    });
+  }
+  boost::asio::post(io_, [self = shared_from_this(), reason = std::string(why)] {
+    self->lines_ = {};  // not before: a line of it may be what brought us here
+    if (auto const owner = self->owner_.lock()) {
+      owner->ended(self->id_, reason);
+    }
+  });
+}
+
+// ---- the process -----------------------------------------------------------------------------
+
+void Session::wait_process() {
+  pidfd_.async_wait(stream_descriptor::wait_read,
+                    [self = shared_from_this()](error_code const& error) {
+                      if (!error) {
+                        self->process_ended();
+                      }
+                    });
+}
+
+void Session::process_ended() {
+  if (std::exchange(process_is_gone_, true) || !watched_) {
+    return;
+  }
+  // Another process may hold the connection; what the dead one wrote comes first.
+  if (state_ == State::open) {
+    read_up_to(kReadOfTheDead);
+  }
+  error_code ignored;
+  pidfd_.close(ignored);
+  if (auto const owner = owner_.lock()) {
+    owner->process_gone(id_);
+  }
+}
+
+void Session::unwatch() {
+  watched_ = false;
+  error_code ignored;
+  pidfd_.close(ignored);
+}
+
+}  // namespace lastcall::ipc

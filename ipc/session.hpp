@@ -1,0 +1,122 @@
+// One connection: bytes in as lines, bytes out in few writes, and its process watched.
+//
+// Rules:
+//  1. open -> closing (writes what waits, heeds no line) -> ended. ended() of the owner is called
+//     once, in a turn of its own, and no line after it.
+//  2. The owner's process_gone() is called once, after every line that the process had written; the
+//     watch outlives the connection and ends with unwatch().
+//  3. What is sent within a turn leaves in one write. While the socket takes no more, messages wait
+//     up to a limit, and cancels are not even made.
+//  4. After a close of ours the other side's bytes are read and thrown away for a moment, so that
+//     the last line reaches a peer that is still writing.
+//
+// Thread rule: the thread that runs the io_context. Source: unix(7), pidfd_open(2).
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "ipc/line_buffer.hpp"
+#include "ipc/server.hpp"
+#include "ipc/unix_socket.hpp"
+
+namespace lastcall::ipc {
+
+class SessionOwner {
+ public:
+  virtual ~SessionOwner() = default;
+  virtual void line(PeerId peer, std::string_view line) = 0;
+  virtual void line_too_long(PeerId peer) = 0;
+  virtual void said_no_hello(PeerId peer) = 0;
+  /// Appends whole lines of cancels, about `room` bytes; false when none is left.
+  virtual bool make_cancels(PeerId peer, std::size_t room, std::string& out) = 0;
+  virtual void ended(PeerId peer, std::string_view why) = 0;
+  virtual void process_gone(PeerId peer) = 0;
+};
+
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  struct Limits {
+    std::size_t max_waiting{};
+    std::chrono::milliseconds stall_timeout{};
+    std::chrono::milliseconds hello_timeout{};
+  };
+
+  Session(boost::asio::io_context& io, PeerId id, Fd socket, PeerProcess process, Limits limits,
+          std::weak_ptr<SessionOwner> owner);
+
+  void start();
+  /// The hello came: its timer ends. A patient session is never dropped for reading slowly.
+  void greeted(bool is_patient);
+
+  bool is_open() const { return state_ == State::open; }
+  bool is_watched() const { return watched_; }
+  bool has_output() const { return !writing_.empty() || !waiting_.empty() || has_cancels_; }
+
+  /// Where the next line is appended to; tell with queued().
+  std::string& waiting() { return waiting_; }
+  void queued();
+  void cancels_ready();
+
+  /// Writes what waits, then ends.
+  void close(std::string_view why);
+  /// Ends at once.
+  void abort(std::string_view why);
+  void unwatch();
+
+ private:
+  enum class State : std::uint8_t { open, closing, ended };
+
+  void wait_readable();
+  void readable();
+  /// Reads until nothing is there or `most` bytes came.
+  void read_up_to(std::size_t most);
+  void take_lines();
+  void discard();
+  void wait_writable();
+  void schedule_flush();
+  void flush();
+  bool refill(SessionOwner& owner);
+  std::size_t other_waiting() const;
+  void arm_stall();
+  void stalled();
+  void end(std::string_view why);
+  void wait_process();
+  void process_ended();
+  int unread_by_peer();
+
+  boost::asio::io_context& io_;
+  PeerId id_;
+  boost::asio::posix::stream_descriptor socket_;
+  boost::asio::posix::stream_descriptor pidfd_;
+  boost::asio::steady_timer timer_;  // hello, then stall, then the moment after a close
+  Limits limits_;
+  std::weak_ptr<SessionOwner> owner_;
+
+  LineBuffer lines_;
+  std::string writing_;       // what the socket is taking
+  std::size_t written_{};     // of it
+  std::size_t others_end_{};  // of it, what are no cancels
+  std::string waiting_;       // what comes after it
+  std::string why_;
+  int unread_{};  // by the peer, when the stall timer was armed
+  State state_{State::open};
+  bool watched_{};
+  bool process_is_gone_{};
+  bool has_greeted_{};
+  bool is_patient_{};
+  bool has_cancels_{};
+  bool flush_is_scheduled_{};
+  bool is_blocked_{};
+  bool peer_has_closed_{};
+};
+
+}  // namespace lastcall::ipc

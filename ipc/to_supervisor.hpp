@@ -1,0 +1,199 @@
+// What shims, engines and operators say, one struct an `op`; the rules are in message.hpp.
+//
+// Pure values, no thread rule. Source: docs/ipc.md, 'To the supervisor'.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ipc/limits.hpp"
+#include "supervisor/lifecycle/instant.hpp"
+
+namespace lastcall::ipc {
+
+using lifecycle::Duration;
+using lifecycle::Instant;
+
+struct EngineFacts {
+  EngineState state{EngineState::waiting};
+  std::int64_t pid{};  // in the shim's PID namespace: for people, never for a signal
+  std::optional<Instant> started_at;
+  std::optional<Instant> exited_at;
+  std::optional<int> code;    // exited by itself
+  std::optional<int> signal;  // killed by this one
+  bool oom{};                 // the cgroup counted an OOM kill
+  bool ordered{};             // the shim had signalled it
+  friend bool operator==(EngineFacts const&, EngineFacts const&) = default;
+};
+
+struct ShimFacts {
+  std::string boot;  // random per shim process
+  bool run{};        // the shim's child is this supervisor: same container
+  EngineFacts engine;
+  std::optional<Instant> stop_at;  // when the stop signal came that it holds
+  std::string blob;                // what `remember` handed over last
+  friend bool operator==(ShimFacts const&, ShimFacts const&) = default;
+};
+
+struct Hello {
+  std::uint64_t version{kProtocolVersion};
+  Role role{};
+  std::string name;
+  std::string sdk;
+  bool critical{};
+  std::uint64_t live{};           // this many request.begin {resumed: true} follow
+  std::optional<ShimFacts> shim;  // set exactly when role is shim
+  friend bool operator==(Hello const&, Hello const&) = default;
+};
+
+struct EndpointRegister {
+  std::string endpoint;
+  bool graceful_shutdown{true};
+  std::string model;
+  friend bool operator==(EndpointRegister const&, EndpointRegister const&) = default;
+};
+
+struct EndpointUnregister {
+  std::string endpoint;
+  friend bool operator==(EndpointUnregister const&, EndpointUnregister const&) = default;
+};
+
+struct RequestBegin {
+  std::string id;
+  std::string root;    // empty: the root of `parent` where that is live, else `id` itself
+  std::string parent;  // empty: none
+  std::string endpoint;
+  std::string model;
+  bool admit{};    // answer with admitted or rejected
+  bool resumed{};  // ran before this connection began
+  friend bool operator==(RequestBegin const&, RequestBegin const&) = default;
+};
+
+struct RequestEnd {
+  std::string id;
+  Outcome outcome{};
+  friend bool operator==(RequestEnd const&, RequestEnd const&) = default;
+};
+
+struct RequestProgress {
+  std::vector<std::string> ids;
+  friend bool operator==(RequestProgress const&, RequestProgress const&) = default;
+};
+
+struct Cancel {
+  std::vector<std::string> ids;  // either these ...
+  std::string root;              // ... or everything under this one
+  CancelMode mode{CancelMode::stop};
+  CancelReason reason{CancelReason::control};
+  friend bool operator==(Cancel const&, Cancel const&) = default;
+};
+
+struct CancelDone {
+  std::string id;
+  friend bool operator==(CancelDone const&, CancelDone const&) = default;
+};
+
+struct Health {
+  HealthStatus status{};
+  std::string detail;
+  friend bool operator==(Health const&, Health const&) = default;
+};
+
+struct Load {
+  std::uint64_t dp_rank{};
+  std::optional<std::uint64_t> active_decode_blocks;
+  std::optional<std::uint64_t> kv_total_blocks;
+  std::optional<std::uint64_t> active_prefill_tokens;
+  friend bool operator==(Load const&, Load const&) = default;
+};
+
+struct Fatal {
+  std::string reason;
+  std::string detail;  // a traceback, as long as the line allows
+  friend bool operator==(Fatal const&, Fatal const&) = default;
+};
+
+struct Deregistered {
+  friend bool operator==(Deregistered const&, Deregistered const&) = default;
+};
+
+struct CleanupDone {
+  friend bool operator==(CleanupDone const&, CleanupDone const&) = default;
+};
+
+struct EngineStarted {
+  std::int64_t pid{};
+  std::optional<Instant> at;
+  friend bool operator==(EngineStarted const&, EngineStarted const&) = default;
+};
+
+struct EngineExited {
+  std::optional<int> code;
+  std::optional<int> signal;
+  bool oom{};
+  bool ordered{};
+  std::optional<Instant> at;
+  friend bool operator==(EngineExited const&, EngineExited const&) = default;
+};
+
+/// A stop signal that the shim received and holds.
+struct Signal {
+  std::string name;  // without SIG: TERM, INT, QUIT
+  Instant at{};
+  friend bool operator==(Signal const&, Signal const&) = default;
+};
+
+struct StatusQuery {
+  friend bool operator==(StatusQuery const&, StatusQuery const&) = default;
+};
+
+struct RequestsQuery {
+  std::string after;  // the `next` of the page before
+  std::uint64_t limit{kDefaultPage};
+  friend bool operator==(RequestsQuery const&, RequestsQuery const&) = default;
+};
+
+struct Watch {
+  std::optional<Duration> interval;  // also without a change; absent: only on changes
+  friend bool operator==(Watch const&, Watch const&) = default;
+};
+
+struct Drain {
+  bool exit{};                      // a stop, not a reversible drain
+  std::optional<Duration> timeout;  // of a stop: no longer than this
+  friend bool operator==(Drain const&, Drain const&) = default;
+};
+
+struct Resume {
+  friend bool operator==(Resume const&, Resume const&) = default;
+};
+
+struct Reload {
+  friend bool operator==(Reload const&, Reload const&) = default;
+};
+
+/// A setting that may be left alone (key absent), cleared (null) or set.
+template <typename T>
+struct Change {
+  enum class Kind : std::uint8_t { keep, clear, set };
+  Kind kind{Kind::keep};
+  T value{};
+  friend bool operator==(Change const&, Change const&) = default;
+};
+
+struct AdmissionSet {
+  Change<std::uint64_t> engine_request_limit;
+  Change<std::uint64_t> queue_limit;
+  friend bool operator==(AdmissionSet const&, AdmissionSet const&) = default;
+};
+
+struct ThresholdsSet {
+  std::string model;                              // empty: every model
+  Change<double> active_decode_blocks_threshold;  // a share of kv_total_blocks, 0 to 1
+  Change<std::uint64_t> active_prefill_tokens_threshold;
+  friend bool operator==(ThresholdsSet const&, ThresholdsSet const&) = default;
+};
+
+}  // namespace lastcall::ipc

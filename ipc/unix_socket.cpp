@@ -1,0 +1,203 @@
+#include "ipc/unix_socket.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace lastcall::ipc {
+namespace {
+
+// Since Linux 6.5; older headers do not name it.
+constexpr int kSoPeerPidfd = 77;
+constexpr mode_t kDirectoryMode = 02770;
+constexpr mode_t kParentMode = 0755;
+constexpr int kBacklog = 256;
+
+std::string cannot(std::string const& what, std::string const& path, std::string const& why) {
+  return "cannot " + what + " " + path + ": " + why;
+}
+
+std::optional<sockaddr_un> address_of(std::string const& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof(address.sun_path)) {
+    return std::nullopt;
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  return address;
+}
+
+std::string bad_length(std::string const& path) {
+  return path.empty() ? "the path is empty"
+                      : "the path has " + std::to_string(path.size()) +
+                            " bytes, a Unix socket's has at most " +
+                            std::to_string(sizeof(sockaddr_un::sun_path) - 1);
+}
+
+sockaddr const* generic(sockaddr_un const& address) {
+  return static_cast<sockaddr const*>(static_cast<void const*>(&address));
+}
+
+std::string directory_of(std::string const& path) {
+  std::size_t const slash = path.rfind('/');
+  if (slash == std::string::npos) {
+    return ".";
+  }
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// Makes what is missing of `directory`; what exists stays as it is, its mode is its owner's will.
+std::optional<std::string> make_directory(std::string const& directory) {
+  for (std::size_t at = 1; at <= directory.size(); ++at) {
+    if (at != directory.size() && directory[at] != '/') {
+      continue;
+    }
+    bool const is_last = at == directory.size();
+    std::string const part = directory.substr(0, at);
+    if (::mkdir(part.c_str(), kParentMode) == 0) {
+      // chmod, because mkdir leaves the setgid bit and what the umask takes away.
+      if (is_last && ::chmod(part.c_str(), kDirectoryMode) != 0) {
+        return cannot("set the mode of directory", part, system_text(errno));
+      }
+    } else if (errno != EEXIST && (is_last || (errno != EROFS && errno != EACCES))) {
+      return cannot("create directory", part, system_text(errno));
+    }
+  }
+  return std::nullopt;
+}
+
+/// Whether the file at `path` may be replaced; an error text if not.
+std::optional<std::string> remove_stale(std::string const& path, sockaddr_un const& address) {
+  struct stat file {};
+  if (::lstat(path.c_str(), &file) != 0) {
+    return errno == ENOENT ? std::nullopt
+                           : std::optional(cannot("listen on", path, system_text(errno)));
+  }
+  if (!S_ISSOCK(file.st_mode)) {
+    return cannot("listen on", path, "the file there is no socket; remove it or choose another");
+  }
+  Fd const probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!probe) {
+    return cannot("listen on", path, system_text(errno));
+  }
+  int const connected = ::connect(probe.get(), generic(address), sizeof(address));
+  if (connected == 0 || errno == EAGAIN) {
+    return cannot("listen on", path, "another process listens there; is lastcall running already?");
+  }
+  if (errno != ECONNREFUSED) {
+    return cannot("tell whether a process still listens on", path, system_text(errno));
+  }
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
+    return cannot("remove the stale socket", path, system_text(errno));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Fd::~Fd() {
+  if (fd_ >= 0) {
+    ::close(fd_);
+  }
+}
+
+std::string system_text(int number) {
+  char const* const text = ::strerrordesc_np(number);  // unlike strerror, safe beside other threads
+  return text != nullptr ? text : "error " + std::to_string(number);
+}
+
+void remove_socket_file(SocketFile const& file) {
+  struct stat now {};
+  if (::lstat(file.path.c_str(), &now) == 0 && now.st_dev == file.device &&
+      now.st_ino == file.inode) {
+    ::unlink(file.path.c_str());
+  }
+}
+
+std::variant<Listening, std::string> listen_on(std::string const& path, mode_t mode) {
+  auto const address = address_of(path);
+  if (!address) {
+    return cannot("listen on", path, bad_length(path));
+  }
+  std::string const directory = directory_of(path);
+  if (auto problem = make_directory(directory)) {
+    return *problem;
+  }
+  // Two processes that both found a stale file would remove each other's new one.
+  Fd const lock(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lock) {
+    return cannot("open directory", directory, system_text(errno));
+  }
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    return cannot("listen on", path, "another process is just beginning to");
+  }
+  if (auto problem = remove_stale(path, *address)) {
+    return *problem;
+  }
+  Listening made{Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
+                 {path, 0, 0}};
+  int const fd = made.fd.get();
+  // The mode before bind keeps others out from the first moment, the one after it undoes the umask.
+  if (!made.fd || ::fchmod(fd, mode) != 0 || ::bind(fd, generic(*address), sizeof(*address)) != 0) {
+    return cannot("listen on", path, system_text(errno));
+  }
+  struct stat file {};
+  if (::chmod(path.c_str(), mode) != 0 || ::lstat(path.c_str(), &file) != 0 ||
+      ::listen(fd, kBacklog) != 0) {
+    return cannot("listen on", path, system_text(errno));
+  }
+  made.file.device = file.st_dev;
+  made.file.inode = file.st_ino;
+  return made;
+}
+
+std::variant<Fd, std::string> connect_to(std::string const& path) {
+  auto const address = address_of(path);
+  if (!address) {
+    return cannot("connect to", path, bad_length(path));
+  }
+  Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (fd && ::connect(fd.get(), generic(*address), sizeof(*address)) == 0) {
+    return fd;
+  }
+  switch (errno) {
+    case ENOENT:
+      return cannot("connect to", path, "no such file; is `lastcall serve` running here?");
+    case ECONNREFUSED:
+      return cannot("connect to", path, "nobody listens there; has `lastcall serve` ended?");
+    case EACCES:
+      return cannot("connect to", path, "permission denied for uid " + std::to_string(::geteuid()));
+    case EPROTOTYPE:
+    case ENOTSOCK:
+      return cannot("connect to", path, "it is no stream socket");
+    default:
+      return cannot("connect to", path, system_text(errno));
+  }
+}
+
+std::optional<Credentials> peer_credentials(int fd) {
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
+    return std::nullopt;
+  }
+  return Credentials{peer.pid, peer.uid};
+}
+
+PeerProcess peer_process(int fd) {
+  int pidfd = -1;
+  socklen_t size = sizeof(pidfd);
+  if (::getsockopt(fd, SOL_SOCKET, kSoPeerPidfd, &pidfd, &size) == 0) {
+    return {Fd(pidfd), false};  // close-on-exec by birth
+  }
+  // Of a process that was reaped before we asked, some kernels say ESRCH and some EINVAL.
+  return {Fd(), errno == ESRCH || errno == EINVAL};
+}
+
+}  // namespace lastcall::ipc

@@ -1,0 +1,77 @@
+// Unix sockets as the protocol wants them: paths, directories, stale files, who is at the other
+// end.
+//
+// Rules:
+//  1. Every descriptor is close-on-exec and non-blocking unless said otherwise.
+//  2. A file that answers a connect is live and is never removed; only a refused one is stale.
+//  3. Errors are texts of the form "cannot X: Y"; nothing throws.
+//
+// No thread rule. Source: unix(7), flock(2), kernel net/unix/af_unix.c and net/core/sock.c.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include <sys/types.h>
+
+namespace lastcall::ipc {
+
+/// An owned descriptor.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Fd();
+  int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
+  explicit operator bool() const { return fd_ >= 0; }
+
+ private:
+  int fd_{-1};
+};
+
+/// Text of the current errno or of `number`.
+std::string system_text(int number);
+
+/// A socket file that we made; identity tells it from one that another process put there since.
+struct SocketFile {
+  std::string path;
+  dev_t device{};
+  ino_t inode{};
+};
+/// Removes it if it is still the one that we made.
+void remove_socket_file(SocketFile const& file);
+
+struct Listening {
+  Fd fd;
+  SocketFile file;
+};
+
+/// Makes the directory (setgid, 2770) if there is none, replaces a stale file, refuses a live one.
+std::variant<Listening, std::string> listen_on(std::string const& path, mode_t mode);
+
+/// A blocking connection; the error says why in a person's words.
+std::variant<Fd, std::string> connect_to(std::string const& path);
+
+struct Credentials {
+  pid_t pid{};
+  uid_t uid{};
+};
+std::optional<Credentials> peer_credentials(int fd);
+
+struct PeerProcess {
+  Fd pidfd;     // readable when the process has ended
+  bool gone{};  // it has ended already
+  bool is_watched() const { return gone || pidfd; }
+};
+/// The process that connected; not watched where the kernel cannot tell (before 6.5).
+PeerProcess peer_process(int fd);
+
+}  // namespace lastcall::ipc
