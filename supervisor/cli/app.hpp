@@ -1,0 +1,21 @@
+// The command line: parses it, runs the subcommand, returns the exit code.
+//
+// Rules:
+//  1. CLI11 lives in app.cpp alone. A subcommand is a plain function of its own options struct and
+//     two streams, in a file pair of its own; app.cpp has one row for each.
+//  2. Exit code 2 and one clear message for bad usage and bad configuration; --help is 0.
+//  3. What was asked for goes to `out`, everything about it to `err`.
+//
+// Thread rule: called once, from main.
+#pragma once
+
+#include <iosfwd>
+
+namespace lastcall::cli {
+
+inline constexpr int kExitSuccess = 0;
+inline constexpr int kExitUsage = 2;
+
+int run_app(int argc, char const* const* argv, std::ostream& out, std::ostream& err);
+
+}  // namespace lastcall::cli

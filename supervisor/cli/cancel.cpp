@@ -1,0 +1,43 @@
+#include "supervisor/cli/cancel.hpp"
+
+#include <ostream>
+
+#include <nlohmann/json.hpp>
+
+#include "supervisor/cli/app.hpp"
+
+namespace lastcall::cli {
+
+int run_cancel(CancelOptions const& options, config::Environment const& environment,
+               std::ostream& out, std::ostream& err) {
+  if (options.ids.empty() == options.root.empty()) {
+    err << "lastcall cancel: name either ids or --root ID\n";
+    return kExitUsage;
+  }
+  auto client = connect_or_complain(options.common, environment, err);
+  if (!client) {
+    return kExitFailure;
+  }
+  ipc::Cancel cancel;
+  cancel.ids = options.ids;
+  cancel.root = options.root;
+  cancel.mode = options.kill ? ipc::CancelMode::kill : ipc::CancelMode::stop;
+  cancel.reason = ipc::CancelReason::operator_;
+  auto const answer = ask_or_complain(*client, cancel, err);
+  if (!answer) {
+    return kExitFailure;
+  }
+  auto const parsed = nlohmann::json::parse(*answer, nullptr, false);
+  bool const reached = parsed.is_object() && parsed.value("changed", false);
+  switch (options.common.output) {
+    case Output::json:
+      out << *answer << '\n';
+      break;
+    case Output::text:
+      out << (reached ? "cancelled" : "no live request was reached") << '\n';
+      break;
+  }
+  return reached ? kExitSuccess : kExitFailure;
+}
+
+}  // namespace lastcall::cli

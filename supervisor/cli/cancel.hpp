@@ -1,0 +1,23 @@
+// `lastcall cancel`: cancels requests in flight, by id or by root.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "supervisor/cli/operator.hpp"
+
+namespace lastcall::cli {
+
+struct CancelOptions {
+  OperatorOptions common;
+  std::vector<std::string> ids;
+  std::string root;
+  bool kill = false;
+};
+
+/// Exit code 1 also when no live request was reached.
+int run_cancel(CancelOptions const& options, config::Environment const& environment,
+               std::ostream& out, std::ostream& err);
+
+}  // namespace lastcall::cli

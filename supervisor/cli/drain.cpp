@@ -1,0 +1,81 @@
+#include "supervisor/cli/drain.hpp"
+
+#include <ostream>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "supervisor/cli/app.hpp"
+#include "supervisor/cli/status.hpp"
+#include "supervisor/config/text.hpp"
+
+namespace lastcall::cli {
+namespace {
+
+bool is_drained(std::string_view phase) {
+  return phase == "drained";
+}
+bool is_exited(std::string_view phase) {
+  return phase == "exited";
+}
+
+void print_answer(std::string const& answer, Output output, char const* changed,
+                  char const* unchanged, std::ostream& out) {
+  auto const parsed = nlohmann::json::parse(answer, nullptr, false);
+  bool const did = parsed.is_object() && parsed.value("changed", false);
+  switch (output) {
+    case Output::json:
+      out << answer << '\n';
+      break;
+    case Output::text:
+      out << (did ? changed : unchanged) << '\n';
+      break;
+  }
+}
+
+}  // namespace
+
+int run_drain(DrainOptions const& options, config::Environment const& environment,
+              std::ostream& out, std::ostream& err) {
+  ipc::Drain drain{.exit = options.exit, .timeout = std::nullopt};
+  if (options.timeout) {
+    drain.timeout = config::parse_duration(*options.timeout).value;
+    if (!drain.timeout) {
+      err << "lastcall drain: --timeout " << *options.timeout
+          << ": expected a duration such as 30s\n";
+      return kExitUsage;
+    }
+  }
+  auto client = connect_or_complain(options.common, environment, err);
+  if (!client) {
+    return kExitFailure;
+  }
+  auto const answer = ask_or_complain(*client, drain, err);
+  if (!answer) {
+    return kExitFailure;
+  }
+  print_answer(*answer, options.common.output, options.exit ? "stopping" : "draining",
+               "already under way", out);
+  if (!options.wait) {
+    return kExitSuccess;
+  }
+  return options.exit
+             ? follow_status(*client, options.common.output, out, err, is_exited, kExitSuccess)
+             : follow_status(*client, options.common.output, out, err, is_drained, kExitFailure);
+}
+
+int run_resume(OperatorOptions const& options, config::Environment const& environment,
+               std::ostream& out, std::ostream& err) {
+  auto client = connect_or_complain(options, environment, err);
+  if (!client) {
+    return kExitFailure;
+  }
+  auto const answer = ask_or_complain(*client, ipc::Resume{}, err);
+  if (!answer) {
+    return kExitFailure;
+  }
+  print_answer(*answer, options.output, "resumed", "nothing to resume", out);
+  return kExitSuccess;
+}
+
+}  // namespace lastcall::cli

@@ -1,0 +1,50 @@
+#include "supervisor/cli/operator.hpp"
+
+#include <ostream>
+
+#include "supervisor/cli/problems.hpp"
+
+namespace lastcall::cli {
+
+std::optional<std::string> admin_socket(OperatorOptions const& options,
+                                        config::Environment const& environment, std::ostream& err) {
+  if (options.admin_socket) {
+    return options.admin_socket;
+  }
+  // Warnings are the supervisor's to print: a status should not repeat them.
+  config::Loaded loaded = config::load(options.load, environment);
+  if (!loaded.errors.empty()) {
+    loaded.warnings.clear();
+    loaded.notes.clear();
+    print_problems(loaded, err);
+    return std::nullopt;
+  }
+  return loaded.config.ipc.admin_socket;
+}
+
+std::optional<ipc::OperatorClient> connect_or_complain(OperatorOptions const& options,
+                                                       config::Environment const& environment,
+                                                       std::ostream& err) {
+  auto const path = admin_socket(options, environment, err);
+  if (!path) {
+    return std::nullopt;
+  }
+  auto connected = ipc::OperatorClient::connect(*path, "lastcall", kAnswerTimeout);
+  if (auto const* const failure = std::get_if<ipc::Failure>(&connected)) {
+    err << "lastcall: " << failure->text << '\n';
+    return std::nullopt;
+  }
+  return std::get<ipc::OperatorClient>(std::move(connected));
+}
+
+std::optional<std::string> ask_or_complain(ipc::OperatorClient& client,
+                                           ipc::ToSupervisor const& question, std::ostream& err) {
+  auto answer = client.request(question, kAnswerTimeout);
+  if (auto const* const failure = std::get_if<ipc::Failure>(&answer)) {
+    err << "lastcall: " << failure->text << '\n';
+    return std::nullopt;
+  }
+  return std::get<std::string>(std::move(answer));
+}
+
+}  // namespace lastcall::cli

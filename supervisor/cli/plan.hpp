@@ -1,0 +1,22 @@
+// `lastcall plan`: the shutdown timeline that a configuration gives.
+#pragma once
+
+#include <iosfwd>
+#include <optional>
+#include <string>
+
+#include "supervisor/cli/options.hpp"
+#include "supervisor/config/load.hpp"
+
+namespace lastcall::cli {
+
+struct PlanOptions {
+  config::LoadOptions load;
+  std::optional<std::string> pod_grace;  // "120s"; instead of what the environment says
+  Output output = Output::text;
+};
+
+int run_plan(PlanOptions const& options, config::Environment const& environment, std::ostream& out,
+             std::ostream& err);
+
+}  // namespace lastcall::cli

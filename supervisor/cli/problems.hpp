@@ -1,0 +1,22 @@
+// Prints what loading a configuration found, the same way in every subcommand.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+
+#include "supervisor/config/load.hpp"
+
+namespace lastcall::cli {
+
+/// "lastcall.yaml: 2 errors, 1 warning"; "the defaults" where no file was read.
+std::string summary(config::Loaded const& loaded);
+
+/// One line each: errors first, then warnings and notes marked as such.
+void print_problems(config::Loaded const& loaded, std::ostream& err);
+
+/// Loads for a subcommand that needs a usable configuration. Problems go to `err`; false: leave
+/// with kExitUsage.
+bool load_or_complain(config::LoadOptions const& options, config::Environment const& environment,
+                      config::Loaded& loaded, std::ostream& err);
+
+}  // namespace lastcall::cli

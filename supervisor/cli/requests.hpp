@@ -1,0 +1,13 @@
+// `lastcall requests`: every request in flight, page by page.
+#pragma once
+
+#include <iosfwd>
+
+#include "supervisor/cli/operator.hpp"
+
+namespace lastcall::cli {
+
+int run_requests(OperatorOptions const& options, config::Environment const& environment,
+                 std::ostream& out, std::ostream& err);
+
+}  // namespace lastcall::cli

@@ -1,0 +1,173 @@
+#include "supervisor/cli/run.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <ostream>
+#include <system_error>
+
+#include "supervisor/cli/app.hpp"
+#include "supervisor/cli/problems.hpp"
+#include "supervisor/cli/run_sockets.hpp"
+#include "supervisor/config/text.hpp"
+
+namespace lastcall::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kExitNoShim = 1;
+
+fs::path own_path() {
+  std::error_code error;
+  fs::path const path = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::path("lastcall") : path;
+}
+
+std::optional<fs::path> in_search_path(config::Environment const& environment) {
+  std::string const path = environment("PATH").value_or("/usr/local/bin:/usr/bin:/bin");
+  for (std::size_t begin = 0; begin <= path.size();) {
+    std::size_t const end = std::min(path.find(':', begin), path.size());
+    fs::path const candidate = fs::path(path.substr(begin, end - begin)) / "lastcall-shim";
+    if (::access(candidate.c_str(), X_OK) == 0) {
+      return candidate;
+    }
+    begin = end + 1;
+  }
+  return std::nullopt;
+}
+
+/// LASTCALL_SHIM, beside this program, where the build tree has it, in PATH.
+std::optional<fs::path> find_shim(config::Environment const& environment) {
+  if (auto const named = environment("LASTCALL_SHIM")) {
+    return *named;
+  }
+  fs::path const here = own_path().parent_path();
+  for (fs::path const& candidate :
+       {here / "lastcall-shim", here / "../shim/lastcall-shim", here / "../../shim/lastcall-shim"}) {
+    if (::access(candidate.c_str(), X_OK) == 0) {
+      return candidate.lexically_normal();
+    }
+  }
+  return in_search_path(environment);
+}
+
+class Arguments {
+ public:
+  void add(std::string word) { words_.push_back(std::move(word)); }
+  void add(char const* option, std::string value) {
+    add(option);
+    add(std::move(value));
+  }
+  /// An argument for `lastcall serve`.
+  void serve(std::string word) { add("--serve-arg", std::move(word)); }
+  void serve(char const* option, std::string value) {
+    serve(option);
+    serve(std::move(value));
+  }
+  /// For execv(3); valid until the next add.
+  std::vector<char*> pointers() {
+    std::vector<char*> pointers;
+    for (std::string& word : words_) {
+      pointers.push_back(word.data());
+    }
+    pointers.push_back(nullptr);
+    return pointers;
+  }
+
+ private:
+  std::vector<std::string> words_;
+};
+
+void add_serve(Arguments& arguments, RunCommand const& command, config::Loaded const& loaded,
+               RunSockets const& sockets) {
+  arguments.add("--serve", own_path().string());
+  arguments.serve("serve");
+  if (!loaded.source.empty()) {
+    arguments.serve("--config", fs::absolute(loaded.source).string());
+  }
+  for (std::string const& override : command.load.overrides) {
+    arguments.serve("--set", override);
+  }
+  if (!sockets.private_directory.empty()) {
+    arguments.serve("--set", "ipc.socket=" + sockets.engine);
+    arguments.serve("--set", "ipc.admin_socket=" + sockets.admin);
+    arguments.serve("--private-directory", sockets.private_directory);
+  }
+}
+
+Arguments shim_arguments(RunCommand const& command, config::Loaded const& loaded,
+                         RunSockets const& sockets, std::vector<std::string> const& engine) {
+  config::Config const& config = loaded.config;
+  Arguments arguments;
+  arguments.add("lastcall-shim");
+  arguments.add("--socket", sockets.engine);
+  arguments.add("--on-exit",
+                config.engine.on_exit == config::OnExit::propagate ? "propagate" : "fatal");
+  arguments.add("--stop-signals", "TERM,INT,QUIT");
+  arguments.add("--grace", std::to_string(config.shutdown.budgets.grace_period.count()) + "ms");
+  if (!command.supervisor_timeout.empty()) {
+    arguments.add("--supervisor-timeout", command.supervisor_timeout);
+  }
+  if (command.tty) {
+    arguments.add("--tty");
+  }
+  if (command.required) {
+    arguments.add("--required");
+  }
+  add_serve(arguments, command, loaded, sockets);
+  arguments.add("--");
+  for (std::string const& word : engine) {
+    arguments.add(word);
+  }
+  return arguments;
+}
+
+void greet(config::Config const& config, RunSockets const& sockets, std::ostream& err) {
+  if (!sockets.private_directory.empty()) {
+    err << "lastcall run: admin socket " << sockets.admin
+        << " (for status, drain and the others: --admin-socket)\n";
+  }
+  if (::isatty(STDIN_FILENO) != 0) {
+    err << "lastcall run: Ctrl-C stops gracefully, within "
+        << config::to_text(config.shutdown.budgets.grace_period)
+        << "; to force a stop: kill -KILL " << ::getpid() << '\n';
+  }
+  err.flush();
+}
+
+}  // namespace
+
+int run_run(RunCommand const& command, config::Environment const& environment, std::ostream& err) {
+  config::Loaded loaded;
+  if (!load_or_complain(command.load, environment, loaded, err)) {
+    return kExitUsage;
+  }
+  std::vector<std::string> const& engine =
+      command.command.empty() ? loaded.config.engine.command : command.command;
+  if (engine.empty()) {
+    err << "lastcall run: no command: expected `lastcall run -- CMD`, or engine.command\n";
+    return kExitUsage;
+  }
+  std::optional<fs::path> const shim = find_shim(environment);
+  if (!shim) {
+    err << "lastcall run: cannot find lastcall-shim: expected it beside " << own_path().string()
+        << ", in PATH, or named by LASTCALL_SHIM\n";
+    return kExitNoShim;
+  }
+  RunSockets const sockets = choose_sockets(loaded.config.ipc, environment);
+  if (!sockets.problem.empty()) {
+    err << "lastcall run: " << sockets.problem << '\n';
+    return kExitNoShim;
+  }
+  greet(loaded.config, sockets, err);
+  Arguments arguments = shim_arguments(command, loaded, sockets, engine);
+  ::execv(shim->c_str(), arguments.pointers().data());
+  err << "lastcall run: cannot run " << shim->string() << ": "
+      << std::generic_category().message(errno) << '\n';
+  return kExitNoShim;
+}
+
+}  // namespace lastcall::cli

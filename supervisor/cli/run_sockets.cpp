@@ -1,0 +1,78 @@
+#include "supervisor/cli/run_sockets.hpp"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+namespace lastcall::cli {
+namespace {
+
+/// The socket could be made there: its directory, or the nearest one above that exists, is ours to
+/// write to.
+bool can_hold(std::string const& socket) {
+  std::filesystem::path directory = std::filesystem::path(socket).parent_path();
+  std::error_code error;
+  while (!std::filesystem::exists(directory, error) && directory.has_relative_path()) {
+    directory = directory.parent_path();
+  }
+  return ::access(directory.c_str(), W_OK | X_OK) == 0;
+}
+
+bool is_live(std::string const& socket) {
+  sockaddr_un address{};
+  if (socket.size() >= sizeof address.sun_path) {
+    return false;
+  }
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, socket.c_str(), socket.size() + 1);
+  int const fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  bool const answers =
+      fd >= 0 && ::connect(fd, reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0;
+  if (fd >= 0) {
+    ::close(fd);
+  }
+  return answers;
+}
+
+std::string make_directory(config::Environment const& environment) {
+  std::string const base = environment("XDG_RUNTIME_DIR").value_or("/tmp");
+  for (std::string place : {base, std::string("/tmp")}) {
+    place += "/lastcall-XXXXXX";
+    if (::mkdtemp(place.data()) != nullptr) {
+      return place;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+RunSockets choose_sockets(config::Ipc const& ipc, config::Environment const& environment) {
+  config::Ipc const defaults;
+  bool const is_set = ipc.socket != defaults.socket || ipc.admin_socket != defaults.admin_socket;
+  bool const is_usable = can_hold(ipc.socket) && can_hold(ipc.admin_socket) &&
+                         !is_live(ipc.socket) && !is_live(ipc.admin_socket);
+  if (is_set || is_usable) {
+    return {.engine = ipc.socket, .admin = ipc.admin_socket, .private_directory = {}, .problem = {}};
+  }
+  std::string const directory = make_directory(environment);
+  if (directory.empty()) {
+    return {.engine = {},
+            .admin = {},
+            .private_directory = {},
+            .problem = "cannot make a directory for the sockets in $XDG_RUNTIME_DIR or /tmp: " +
+                       std::generic_category().message(errno)};
+  }
+  return {.engine = directory + "/lastcall.sock",
+          .admin = directory + "/admin.sock",
+          .private_directory = directory,
+          .problem = {}};
+}
+
+}  // namespace lastcall::cli

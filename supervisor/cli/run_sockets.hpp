@@ -1,0 +1,24 @@
+// Where the sockets of a `lastcall run` are.
+//
+// Thread rule: none; called once, from main. Source: the XDG base directory specification
+// ($XDG_RUNTIME_DIR), mkdtemp(3).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "supervisor/config/environment.hpp"
+#include "supervisor/config/schema.hpp"
+
+namespace lastcall::cli {
+
+struct RunSockets {
+  std::string engine;
+  std::string admin;
+  std::string private_directory;  // made for this run; empty: the configuration's places are used
+  std::string problem;            // not empty: there is no place for them
+};
+
+RunSockets choose_sockets(config::Ipc const& ipc, config::Environment const& environment);
+
+}  // namespace lastcall::cli

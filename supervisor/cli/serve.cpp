@@ -1,0 +1,33 @@
+#include "supervisor/cli/serve.hpp"
+
+#include <unistd.h>
+
+#include <ostream>
+
+#include "supervisor/cli/app.hpp"
+#include "supervisor/cli/problems.hpp"
+#include "supervisor/runtime/serve.hpp"
+
+namespace lastcall::cli {
+
+int run_serve(ServeCommand const& command, config::Environment const& environment,
+              std::ostream& err) {
+  config::Loaded loaded = config::load(command.load, environment);
+  if (!loaded.errors.empty()) {
+    print_problems(loaded, err);
+    err << summary(loaded) << '\n';
+    return kExitUsage;
+  }
+  runtime::ServeOptions options{.grace = loaded.grace,
+                                .config_path = loaded.source,
+                                .warnings = {},
+                                .private_directory = command.private_directory};
+  for (config::Problem const& warning : loaded.warnings) {
+    options.warnings.push_back(config::to_text(warning));
+  }
+  int const code = runtime::serve(loaded.config, options);
+  err.flush();
+  ::_exit(code);
+}
+
+}  // namespace lastcall::cli

@@ -1,0 +1,22 @@
+// `lastcall serve`: the supervisor, beside an engine's shim.
+//
+// Exit code: 0 or 1 as the stop ended, 1 where it cannot listen, 2 for a bad configuration.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+
+#include "supervisor/config/load.hpp"
+
+namespace lastcall::cli {
+
+struct ServeCommand {
+  config::LoadOptions load;
+  std::string private_directory;  // set by `run`: removed at the end
+};
+
+/// Does not return once the supervisor has run: a worker that hangs must not hold the process.
+int run_serve(ServeCommand const& command, config::Environment const& environment,
+              std::ostream& err);
+
+}  // namespace lastcall::cli

@@ -1,0 +1,215 @@
+#include "supervisor/cli/status_view.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <iomanip>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+namespace lastcall::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+Json parse(std::string_view text) {
+  return Json::parse(text, nullptr, false);
+}
+
+std::string text_of(Json const& object, char const* key, std::string fallback = {}) {
+  auto const found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>()
+                                                     : std::move(fallback);
+}
+
+std::int64_t number_of(Json const& object, char const* key, std::int64_t fallback = 0) {
+  auto const found = object.find(key);
+  return found != object.end() && found->is_number() ? found->get<std::int64_t>() : fallback;
+}
+
+bool flag_of(Json const& object, char const* key) {
+  auto const found = object.find(key);
+  return found != object.end() && found->is_boolean() && found->get<bool>();
+}
+
+Json const& child_of(Json const& object, char const* key) {
+  static Json const kNone = Json::object();
+  auto const found = object.find(key);
+  return found != object.end() ? *found : kNone;
+}
+
+/// "1.4 s", "2 min 05 s".
+std::string duration_text(std::int64_t ms) {
+  std::ostringstream out;
+  if (ms < 60'000) {
+    out << std::fixed << std::setprecision(1) << static_cast<double>(ms) / 1000.0 << " s";
+  } else if (ms < 3'600'000) {
+    out << ms / 60'000 << " min " << std::setw(2) << std::setfill('0') << ms / 1000 % 60 << " s";
+  } else {
+    out << ms / 3'600'000 << " h " << std::setw(2) << std::setfill('0') << ms / 60'000 % 60
+        << " min";
+  }
+  return out.str();
+}
+
+std::string painted(std::string const& text, bool good, ViewOptions options) {
+  return options.color ? (good ? "\033[32m" : "\033[33m") + text + "\033[0m" : text;
+}
+
+void put_row(std::ostream& out, char const* label, std::string const& text) {
+  out << std::left << std::setw(12) << label << text << '\n';
+}
+
+void put_stop(std::ostream& out, Json const& status) {
+  if (!status.contains("cause")) {
+    return;
+  }
+  // A traceback may follow in the lines after the first; the log has it all.
+  std::string detail = text_of(status, "cause_detail");
+  detail = detail.substr(0, detail.find('\n'));
+  put_row(out, "stop",
+          text_of(status, "mode") + ", cause " + text_of(status, "cause") +
+              (detail.empty() ? "" : " (" + detail + ")"));
+  if (status.contains("deadline_left_ms")) {
+    put_row(out, "deadline", "in " + duration_text(number_of(status, "deadline_left_ms")));
+  }
+}
+
+void put_requests(std::ostream& out, Json const& status) {
+  Json const& flight = child_of(status, "in_flight");
+  std::string const source = text_of(flight, "source", "unknown");
+  std::string line = source == "unknown" ? std::string("unknown (no SDK peer reports requests)")
+                                         : std::to_string(number_of(flight, "requests"));
+  if (std::int64_t const late = number_of(flight, "late"); late > 0) {
+    line += ", " + std::to_string(late) + " came late";
+  }
+  if (std::int64_t const oldest = number_of(flight, "oldest_ms"); oldest > 0) {
+    line += ", oldest " + duration_text(oldest);
+  }
+  put_row(out, "in flight", line);
+  for (Json const& endpoint : child_of(status, "endpoints")) {
+    put_row(out, "",
+            text_of(endpoint, "name", "(unnamed)") + ": " +
+                std::to_string(number_of(endpoint, "in_flight")) +
+                (flag_of(endpoint, "graceful_shutdown") ? ", drains" : ", migrates"));
+  }
+}
+
+void put_health(std::ostream& out, Json const& status, ViewOptions options) {
+  Json const& health = child_of(status, "health");
+  std::string const verdict = text_of(health, "verdict", "unknown");
+  put_row(out, "health",
+          painted(verdict, verdict == "healthy", options) + ": " + text_of(health, "reason"));
+  for (Json const& check : child_of(health, "checks")) {
+    std::string line = text_of(check, "name") + ": " + text_of(check, "state");
+    if (std::int64_t const failures = number_of(check, "failures"); failures > 0) {
+      line += " (" + std::to_string(failures) + " in a row)";
+    }
+    if (std::string const detail = text_of(check, "detail"); !detail.empty()) {
+      line += ", " + detail;
+    }
+    put_row(out, "", line);
+  }
+}
+
+void put_engine(std::ostream& out, Json const& status) {
+  Json const& engine = child_of(status, "engine");
+  std::string line = text_of(engine, "state", "unknown");
+  if (engine.contains("pid")) {
+    line += ", pid " + std::to_string(number_of(engine, "pid"));
+  }
+  put_row(out, "engine", line + ", shim " + text_of(engine, "shim", "none"));
+}
+
+void put_surroundings(std::ostream& out, Json const& status) {
+  for (Json const& registry : child_of(status, "registries")) {
+    std::string line = text_of(registry, "name") + ": " + text_of(registry, "state");
+    if (std::string const error = text_of(registry, "error"); !error.empty()) {
+      line += ", " + error;
+    }
+    put_row(out, "registry", line);
+  }
+  for (Json const& warning : child_of(status, "warnings")) {
+    if (warning.is_string()) {
+      put_row(out, "warning", warning.get<std::string>());
+    }
+  }
+}
+
+}  // namespace
+
+std::string status_text(std::string_view status_json, ViewOptions options) {
+  Json const status = parse(status_json);
+  if (!status.is_object()) {
+    return std::string(status_json);
+  }
+  std::ostringstream out;
+  std::string const phase = text_of(status, "phase", "unknown");
+  bool const ready = flag_of(status, "ready");
+  put_row(out, "phase",
+          painted(phase, phase == "serving", options) + " for " +
+              duration_text(number_of(status, "phase_for_ms")));
+  put_stop(out, status);
+  put_row(out, "ready",
+          ready ? painted("yes", true, options)
+                : painted("no", false, options) + ": " + text_of(status, "ready_reason"));
+  put_requests(out, status);
+  put_health(out, status, options);
+  put_engine(out, status);
+  put_surroundings(out, status);
+  return out.str();
+}
+
+std::string drain_bar(std::string_view status_json, std::size_t& most) {
+  constexpr std::size_t kWidth = 24;
+  Json const status = parse(status_json);
+  if (!status.is_object()) {
+    return std::string(status_json);
+  }
+  Json const& flight = child_of(status, "in_flight");
+  bool const known = text_of(flight, "source", "unknown") != "unknown";
+  auto const left =
+      static_cast<std::size_t>(std::max<std::int64_t>(number_of(flight, "requests"), 0));
+  most = std::max(most, left);
+  std::size_t const done = most == 0 ? kWidth : kWidth * (most - left) / most;
+  std::ostringstream out;
+  out << std::left << std::setw(14) << text_of(status, "phase", "unknown") << '['
+      << std::string(done, '#') << std::string(kWidth - done, '.') << "] ";
+  if (known) {
+    out << left << " in flight";
+  } else {
+    out << "in flight unknown";
+  }
+  if (status.contains("deadline_left_ms")) {
+    out << ", deadline in " << duration_text(number_of(status, "deadline_left_ms"));
+  }
+  return out.str();
+}
+
+std::string requests_text(std::string_view page_json, bool heading) {
+  Json const page = parse(page_json);
+  std::ostringstream out;
+  auto const row = [&out](std::string const& id, std::string const& endpoint,
+                          std::string const& model, std::string const& state,
+                          std::string const& age) {
+    out << std::left << std::setw(38) << id << ' ' << std::setw(20) << endpoint << ' '
+        << std::setw(24) << model << ' ' << std::setw(24) << state << ' ' << age << '\n';
+  };
+  if (heading) {
+    row("ID", "ENDPOINT", "MODEL", "STATE", "AGE");
+  }
+  for (Json const& request : child_of(page, "requests")) {
+    std::string state = text_of(request, "state");
+    if (std::string const reason = text_of(request, "reason"); !reason.empty()) {
+      state += " (" + reason + ")";
+    }
+    if (flag_of(request, "late")) {
+      state += ", late";
+    }
+    row(text_of(request, "id"), text_of(request, "endpoint", "-"), text_of(request, "model", "-"),
+        state, duration_text(number_of(request, "age_ms")));
+  }
+  return out.str();
+}
+
+}  // namespace lastcall::cli

@@ -1,0 +1,23 @@
+// The status of a supervisor as a person reads it: JSON in, text out. Pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace lastcall::cli {
+
+struct ViewOptions {
+  bool color = false;
+};
+
+/// Several lines: phase, deadline, requests, endpoints, health with its reason, engine, registries.
+/// Text that is no status object is given back as it is.
+std::string status_text(std::string_view status_json, ViewOptions options);
+
+/// One line with a bar: how far a drain has come. `most` is the largest number of requests seen.
+std::string drain_bar(std::string_view status_json, std::size_t& most);
+
+/// A table of the requests of one page.
+std::string requests_text(std::string_view page_json, bool heading);
+
+}  // namespace lastcall::cli

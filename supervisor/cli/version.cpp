@@ -1,0 +1,21 @@
+#include "supervisor/cli/version.hpp"
+
+#include <ostream>
+
+#include "supervisor/cli/app.hpp"
+
+namespace lastcall::cli {
+
+int run_version(VersionOptions const& options, std::ostream& out) {
+  switch (options.output) {
+    case Output::text:
+      out << "lastcall " LASTCALL_VERSION "\n";
+      break;
+    case Output::json:
+      out << R"({"name": "lastcall", "version": ")" LASTCALL_VERSION "\"}\n";
+      break;
+  }
+  return kExitSuccess;
+}
+
+}  // namespace lastcall::cli
