@@ -56,6 +56,18 @@ void CleanupSequence::engine_gone(Instant now) {
   settle(now, CleanupItem::engine, ItemOutcome::completed, {});
 }
 
+bool CleanupSequence::is_done() const {
+  return active_ && step_ >= kSteps;
+}
+
+void CleanupSequence::skip_to_engine(Instant now) {
+  while (active_ && step_ < kEngineStep) {
+    expire_group(now);
+    ++step_;
+    start_group(now);
+  }
+}
+
 void CleanupSequence::engine_back(Instant now) {
   std::size_t const engine = index(CleanupItem::engine);
   if (!active_ || applies_[engine]) {
@@ -146,12 +158,16 @@ void CleanupSequence::expire_group(Instant now) {
 }
 
 Instant CleanupSequence::group_deadline(Instant deadline, Budgets const& budgets) const {
+  // The disconnects keep their share when the pod's grace is small.
+  Duration const disconnect = std::min(kDisconnectCap, budgets.kill_margin / 2);
+  Instant const term_at = budgets.engine_term_at(deadline);
   switch (step_) {
     case 0:
-      return std::min(group_began_ + kAcksAndHooksCap, budgets.engine_term_at(deadline));
+      return std::min(group_began_ + kAcksAndHooksCap, term_at - 2 * disconnect);
     case 1:
+      return std::min(group_began_ + disconnect, term_at - disconnect);
     case 2:
-      return std::min(group_began_ + kDisconnectCap, budgets.engine_term_at(deadline));
+      return std::min(group_began_ + disconnect, term_at);
     default:
       return deadline;
   }

@@ -56,6 +56,10 @@ class CleanupSequence {
   CleanupRecord const& record(CleanupItem item) const {
     return records_[static_cast<std::size_t>(item)];
   }
+  /// The list is through; the owner decides when that ends the phase.
+  bool is_done() const;
+  /// A forced stop: nothing stands before the engine any more.
+  void skip_to_engine(Instant now);
   /// How many groups are finished: what a restarted supervisor need not do again.
   std::uint32_t step() const { return step_; }
   bool started(CleanupItem item) const { return started_[static_cast<std::size_t>(item)]; }

@@ -141,6 +141,9 @@ bool Lifecycle::apply_cleanup(Instant now) {
       act(SignalEngine{"KILL", true});
       return true;
     case CleanupSequence::Order::done:
+      if (now < cancels_out_by()) {
+        return false;
+      }
       finish(now);
       return true;
   }

@@ -155,6 +155,7 @@ class Lifecycle {
   void restore(Instant now, std::string const& blob, bool stop_follows);
   void withdraw_earlier_life(Instant now, Phase its_phase);
   Instant cleanup_limit() const;
+  Instant cancels_out_by() const;
   Report make_report(Instant now) const;
   void lose_peer(Instant now, PeerId peer, bool process_gone);
   void expire_peers(Instant now);

@@ -25,6 +25,9 @@ std::optional<Instant> Lifecycle::next_deadline() const {
   at = earlier_of(at, coordinator_.next_deadline(facts()));
   if (coordinator_.phase() == Phase::cleaning_up) {
     at = earlier_of(at, cleanup_.next_deadline(cleanup_limit(), coordinator_.budgets()));
+    if (cleanup_.is_done()) {
+      at = earlier_of(at, cancels_out_by());
+    }
   }
   return at;
 }
@@ -141,6 +144,16 @@ Report Lifecycle::make_report(Instant now) const {
 Instant Lifecycle::cleanup_limit() const {
   Instant const deadline = *coordinator_.deadline();
   return engine_gone_at_ ? std::min(deadline, *engine_gone_at_ + kAfterEngine) : deadline;
+}
+
+/// The end of phase 3 waits for peers that are still there to hear of their requests' cancel.
+Instant Lifecycle::cancels_out_by() const {
+  bool const heard = std::none_of(peers_.begin(), peers_.end(), [this](auto const& entry) {
+    return entry.second.connected && ledger_.of_peer(entry.first) > 0;
+  });
+  return heard ? coordinator_.phase_began()
+               : std::min(coordinator_.phase_began() + coordinator_.budgets().settle,
+                          cleanup_limit());
 }
 
 int Lifecycle::exit_code_now() const {

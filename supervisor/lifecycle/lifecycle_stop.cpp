@@ -61,10 +61,13 @@ void Lifecycle::on(Instant now, StopSignalHeld const& signal) {
     ledger_.cancel_all(now, CancelMode::kill, CancelReason::grace_timeout);
     bool const cleaning = coordinator_.phase() == Phase::cleaning_up;
     coordinator_.abort_drain(now, kMinimumTotal);
-    if (!cleaning) {
+    if (cleaning) {
+      act(AnnouncePhase{coordinator_.phase(), coordinator_.deadline()});
+    } else {
       note_phase_change();
       begin_cleanup(now, 0);
     }
+    cleanup_.skip_to_engine(now);
   }
 }
 
