@@ -177,12 +177,9 @@ Run setup_run(CLI::App& app) {
       ->type_name("DURATION");
   app.add_flag("--tty", command->tty, "Give the command the terminal");
   app.add_flag("--required", command->required, "Never start the command without the supervisor");
-  app.prefix_command();
-  return [command, &app](Streams const& streams) {
-    command->command = app.remaining();
-    if (!command->command.empty() && command->command.front() == "--") {
-      command->command.erase(command->command.begin());
-    }
+  app.add_option("command", command->command, "After `--`: the engine; else engine.command")
+      ->type_name("COMMAND [ARGUMENT]...");
+  return [command](Streams const& streams) {
     return run_run(*command, config::process_environment(), streams.err);
   };
 }

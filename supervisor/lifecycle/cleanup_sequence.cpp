@@ -158,16 +158,16 @@ void CleanupSequence::expire_group(Instant now) {
 }
 
 Instant CleanupSequence::group_deadline(Instant deadline, Budgets const& budgets) const {
-  // The disconnects keep their share when the pod's grace is small.
-  Duration const disconnect = std::min(kDisconnectCap, budgets.kill_margin / 2);
   Instant const term_at = budgets.engine_term_at(deadline);
+  Duration const left = std::max(term_at - group_began_, Duration{0});
   switch (step_) {
-    case 0:
-      return std::min(group_began_ + kAcksAndHooksCap, term_at - 2 * disconnect);
+    case 0:  // however small the pod's grace is, the two disconnects keep their share
+      return std::min(group_began_ + kAcksAndHooksCap,
+                      term_at - 2 * std::min(kDisconnectCap, left / 4));
     case 1:
-      return std::min(group_began_ + disconnect, term_at - disconnect);
+      return group_began_ + std::min(kDisconnectCap, left / 2);
     case 2:
-      return std::min(group_began_ + disconnect, term_at);
+      return group_began_ + std::min(kDisconnectCap, left);
     default:
       return deadline;
   }

@@ -1,0 +1,243 @@
+#include "supervisor/runtime/child_process.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+namespace lastcall::runtime {
+namespace {
+
+using boost::system::error_code;
+
+/// A line longer than this is handed over in pieces.
+constexpr std::size_t kLongestLine = 4096;
+
+std::string text_of(int error) {
+  return std::generic_category().message(error);
+}
+
+/// Attributes and file actions of posix_spawn, freed together.
+class SpawnPlan {
+ public:
+  explicit SpawnPlan(int output) {
+    posix_spawnattr_init(&attributes_);
+    posix_spawn_file_actions_init(&actions_);
+    sigset_t all;
+    sigset_t none;
+    sigfillset(&all);
+    sigemptyset(&none);
+    posix_spawnattr_setsigdefault(&attributes_, &all);
+    posix_spawnattr_setsigmask(&attributes_, &none);
+    posix_spawnattr_setpgroup(&attributes_, 0);
+    posix_spawnattr_setflags(
+        &attributes_, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions_, output, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions_, output, STDERR_FILENO);
+    posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
+  }
+  ~SpawnPlan() {
+    posix_spawn_file_actions_destroy(&actions_);
+    posix_spawnattr_destroy(&attributes_);
+  }
+  SpawnPlan(SpawnPlan const&) = delete;
+  SpawnPlan& operator=(SpawnPlan const&) = delete;
+
+  /// 0, or the error number: also that of a failed exec.
+  int spawn(std::vector<std::string> const& command, pid_t& pid) const {
+    std::vector<char*> arguments;
+    for (std::string const& word : command) {
+      arguments.push_back(const_cast<char*>(word.c_str()));
+    }
+    arguments.push_back(nullptr);
+    return posix_spawnp(&pid, arguments.front(), &actions_, &attributes_, arguments.data(),
+                        environ);
+  }
+
+ private:
+  posix_spawnattr_t attributes_{};
+  posix_spawn_file_actions_t actions_{};
+};
+
+}  // namespace
+
+std::string ChildExit::text() const {
+  if (!problem.empty()) {
+    return problem;
+  }
+  if (timed_out) {
+    return "killed: it did not end in time";
+  }
+  return signal != 0 ? "signal " + std::to_string(signal) : "exit code " + std::to_string(code);
+}
+
+struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
+  State(boost::asio::any_io_executor const& executor, ChildPlan chosen, Done callback)
+      : plan(std::move(chosen)),
+        done(std::move(callback)),
+        output(executor),
+        process(executor),
+        timer(executor) {}
+
+  void start() {
+    std::string const problem = spawn();
+    if (!problem.empty()) {
+      exit.problem = "cannot start " + plan.command.front() + ": " + problem;
+      boost::asio::post(timer.get_executor(), [self = shared_from_this()] { self->finish(); });
+      return;
+    }
+    read();
+    process.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                       [self = shared_from_this()](error_code error) {
+                         if (!error) {
+                           self->ended();
+                         }
+                       });
+    timer.expires_after(plan.timeout);
+    timer.async_wait([self = shared_from_this()](error_code error) {
+      if (!error && self->pid > 0) {
+        self->exit.timed_out = true;
+        ::kill(-self->pid, SIGKILL);
+      }
+    });
+  }
+
+  std::string spawn() {
+    std::array<int, 2> pipe{};
+    if (::pipe2(pipe.data(), O_CLOEXEC) != 0) {
+      return text_of(errno);
+    }
+    int const error = SpawnPlan(pipe[1]).spawn(plan.command, pid);
+    ::close(pipe[1]);
+    if (error != 0) {
+      pid = 0;
+      ::close(pipe[0]);
+      return text_of(error);
+    }
+    output.assign(pipe[0]);
+    output.non_blocking(true);
+    // glibc 2.36 declares pidfd_open without extern "C".
+    int const watch = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+    if (watch < 0) {
+      int const why = errno;
+      kill_and_reap();
+      return "cannot watch it: " + text_of(why);
+    }
+    process.assign(watch);
+    return {};
+  }
+
+  void read() {
+    output.async_read_some(boost::asio::buffer(buffer),
+                           [self = shared_from_this()](error_code error, std::size_t size) {
+                             self->take({self->buffer.data(), size});
+                             if (!error) {
+                               self->read();
+                             }
+                           });
+  }
+
+  void take(std::string_view bytes) {
+    while (!bytes.empty()) {
+      std::size_t const end = bytes.find('\n');
+      line += bytes.substr(0, end);
+      if (end != std::string_view::npos || line.size() >= kLongestLine) {
+        say_line();
+      }
+      bytes = end == std::string_view::npos ? std::string_view{} : bytes.substr(end + 1);
+    }
+  }
+
+  void say_line() {
+    if (!line.empty() && plan.on_line && done) {
+      plan.on_line(line);
+    }
+    line.clear();
+  }
+
+  /// What it wrote before its end, and nothing of what those write that it left behind.
+  void take_rest() {
+    error_code error;
+    while (!error) {
+      std::size_t const size = output.read_some(boost::asio::buffer(buffer), error);
+      take({buffer.data(), size});
+    }
+    say_line();
+    output.close(error);
+  }
+
+  void ended() {
+    if (pid <= 0) {
+      return;
+    }
+    siginfo_t info{};
+    if (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED) == 0) {
+      bool const has_exited = info.si_code == CLD_EXITED;
+      (has_exited ? exit.code : exit.signal) = info.si_status;
+    }
+    pid = 0;
+    take_rest();
+    finish();
+  }
+
+  void finish() {
+    error_code ignored;
+    timer.cancel();
+    process.close(ignored);
+    if (done) {
+      std::exchange(done, nullptr)(exit);
+    }
+  }
+
+  void kill_and_reap() {
+    if (pid > 0) {
+      ::kill(-pid, SIGKILL);
+      siginfo_t info{};
+      ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED);
+      pid = 0;
+    }
+    error_code ignored;
+    timer.cancel();
+    process.close(ignored);
+    output.close(ignored);
+  }
+
+  ChildPlan plan;
+  Done done;
+  boost::asio::posix::stream_descriptor output;
+  boost::asio::posix::stream_descriptor process;
+  boost::asio::steady_timer timer;
+  pid_t pid = 0;
+  ChildExit exit;
+  std::string line;
+  std::array<char, 1024> buffer{};
+};
+
+ChildProcess::ChildProcess(boost::asio::any_io_executor executor, ChildPlan plan, Done done)
+    : state_(std::make_shared<State>(executor, std::move(plan), std::move(done))) {
+  state_->start();
+}
+
+ChildProcess::~ChildProcess() {
+  cancel();
+}
+
+void ChildProcess::cancel() {
+  state_->done = nullptr;
+  state_->kill_and_reap();
+}
+
+}  // namespace lastcall::runtime

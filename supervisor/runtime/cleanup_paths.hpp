@@ -1,0 +1,29 @@
+// Removes what `cleanup.paths` names, and nothing else.
+//
+// Rules:
+//  1. Only below the allowed directories (/tmp, /var/tmp, /run, /dev/shm, and the fixed directory
+//     that a pattern of the configuration begins with); never such a directory itself, never `/`.
+//  2. No symbolic link is followed, neither on the way nor below: every step is an openat(2) with
+//     O_NOFOLLOW, so that swapping a directory for a link in the meantime leads nowhere. A link
+//     that matches is removed as a link.
+//  3. No other file system is entered: a volume that is mounted below is left alone.
+//  4. It stops at the deadline, which it looks at before each entry.
+//
+// Blocks; belongs on a worker's thread. Source: openat(2), unlinkat(2), fnmatch(3).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "supervisor/lifecycle/instant.hpp"
+#include "supervisor/runtime/cleanup_hooks.hpp"
+
+namespace lastcall::runtime {
+
+/// Empty: the pattern may be used. Otherwise why not.
+std::string refuse_pattern(std::string const& pattern);
+
+ItemResult remove_paths(std::vector<std::string> const& patterns, lifecycle::Instant deadline);
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,99 @@
+#include "supervisor/runtime/core_loop.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "supervisor/runtime/clock.hpp"
+
+namespace lastcall::runtime {
+
+struct CoreLoop::Timer {
+  explicit Timer(boost::asio::io_context& io) : timer(io) {}
+  boost::asio::steady_timer timer;
+};
+
+CoreLoop::CoreLoop(boost::asio::io_context& io, lifecycle::Lifecycle& core, Obey obey)
+    : core_(core), obey_(std::move(obey)), timer_(std::make_unique<Timer>(io)) {}
+
+CoreLoop::~CoreLoop() = default;
+
+StepReply const& CoreLoop::feed(lifecycle::Event const& event) {
+  static StepReply const kQueued;
+  if (stepping_) {
+    queue_.push_back(event);
+    return kQueued;
+  }
+  if (halted_) {
+    return kQueued;
+  }
+  reply_ = {};
+  stepping_ = true;
+  step(event);
+  StepReply answer = std::exchange(reply_, {});
+  while (!queue_.empty() && !halted_) {
+    lifecycle::Event const next = std::move(queue_.front());
+    queue_.pop_front();
+    step(next);
+  }
+  stepping_ = false;
+  reply_ = std::move(answer);
+  rearm();
+  return reply_;
+}
+
+void CoreLoop::step(lifecycle::Event const& event) {
+  lifecycle::Instant const now = monotonic_now();
+  std::span<lifecycle::Action const> const actions = core_.step(now, event);
+  if (observe_) {
+    observe_(now, event, actions);
+  }
+  for (lifecycle::Action const& action : actions) {
+    if (auto const* refusal = std::get_if<lifecycle::Refuse>(&action)) {
+      reply_.refusal = *refusal;
+    } else if (auto const* answer = std::get_if<lifecycle::Answer>(&action)) {
+      reply_.answer = *answer;
+    } else {
+      obey_(now, action);
+    }
+  }
+}
+
+void CoreLoop::halt() {
+  halted_ = true;
+  timer_->timer.cancel();
+}
+
+void CoreLoop::rearm() {
+  if (halted_) {
+    return;
+  }
+  std::optional<lifecycle::Instant> const next = core_.next_deadline();
+  if (!next || (armed_for_ && *armed_for_ <= *next)) {
+    return;
+  }
+  armed_for_ = next;
+  timer_->timer.expires_at(to_steady(std::max(*next, not_before_)));
+  timer_->timer.async_wait([this](boost::system::error_code error) {
+    if (!error) {
+      expired();
+    }
+  });
+}
+
+void CoreLoop::expired() {
+  armed_for_.reset();
+  lifecycle::Instant const now = monotonic_now();
+  std::optional<lifecycle::Instant> const due = core_.next_deadline();
+  // A deadline that its own expiry leaves in place must not become a busy loop.
+  not_before_ = now + lifecycle::Duration{1};
+  if (due && *due <= now) {
+    feed(lifecycle::TimerExpired{});
+  } else {
+    rearm();
+  }
+}
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,31 @@
+// Steps of the core as JSON: what the log says at debug level and what `replay` reads.
+//
+// Rules:
+//  1. Events are lossless: decode_event(encode(e)) is e. Actions are for people and comparison.
+//  2. An event's `type` is its struct's name in snake case; unknown keys are ignored.
+//
+// Pure, no thread rule.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "supervisor/lifecycle/action.hpp"
+#include "supervisor/lifecycle/event.hpp"
+
+namespace lastcall::runtime::event_log {
+
+std::string encode(lifecycle::Event const& event);
+std::string encode(std::span<lifecycle::Action const> actions);
+std::string encode(lifecycle::Action const& action);
+
+struct Decoded {
+  std::optional<lifecycle::Event> event;
+  std::string problem;  // why there is none
+};
+
+Decoded decode_event(std::string_view json);
+
+}  // namespace lastcall::runtime::event_log

@@ -1,0 +1,123 @@
+// The members of every event and action by name: what a log line of a step is made of and read
+// back from.
+//
+// Rules:
+//  1. visit() names every member of its struct, so that an event is read back whole.
+//  2. A new event or action without a shape does not compile.
+//
+// Pure, no thread rule. Internal to the event log.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "supervisor/lifecycle/action.hpp"
+#include "supervisor/lifecycle/event.hpp"
+
+namespace lastcall::runtime::event_log {
+
+inline constexpr std::array<std::string_view, 4> kCheckVerdicts{"passed", "busy", "failed",
+                                                                "timed_out"};
+inline constexpr std::array<std::string_view, 4> kRefusals{"duplicate_id", "not_yours",
+                                                           "bad_field", "conflict"};
+
+template <typename T>
+struct Shape;
+
+#define LASTCALL_SHAPE(Type, word, ...)                                      \
+  template <>                                                                \
+  struct Shape<lifecycle::Type> {                                            \
+    static constexpr std::string_view kName = word;                          \
+    static void visit([[maybe_unused]] auto& x, [[maybe_unused]] auto& v) {  \
+      __VA_ARGS__                                                            \
+    }                                                                        \
+  };
+
+LASTCALL_SHAPE(EngineExit, "", v("code", x.code); v("signal", x.signal); v("oom", x.oom);)
+
+// --- events --------------------------------------------------------------------------------------
+
+LASTCALL_SHAPE(SupervisorStarted, "supervisor_started")
+LASTCALL_SHAPE(StopRecordRead, "stop_record_read", v("blob", x.blob);)
+LASTCALL_SHAPE(OwnSignal, "own_signal", v("name", x.name);)
+LASTCALL_SHAPE(DeletionSeen, "deletion_seen")
+LASTCALL_SHAPE(TimerExpired, "timer_expired")
+LASTCALL_SHAPE(ShimHello, "shim_hello", v("boot", x.boot); v("run", x.run); v("engine", x.engine);
+               v("exit", x.exit); v("ordered", x.ordered); v("stop_at_ms", x.stop_at);
+               v("blob", x.blob);)
+LASTCALL_SHAPE(ShimDisconnected, "shim_disconnected", v("watched", x.watched);)
+LASTCALL_SHAPE(ShimGone, "shim_gone")
+LASTCALL_SHAPE(StopSignalHeld, "stop_signal_held", v("name", x.name); v("at_ms", x.at);)
+LASTCALL_SHAPE(EngineStarted, "engine_started")
+LASTCALL_SHAPE(EngineExited, "engine_exited", v("exit", x.exit); v("ordered", x.ordered);)
+LASTCALL_SHAPE(DrainRequested, "drain_requested", v("exit", x.exit); v("timeout_ms", x.timeout);)
+LASTCALL_SHAPE(ResumeRequested, "resume_requested")
+LASTCALL_SHAPE(CancelRequested, "cancel_requested", v("by", x.by); v("ids", x.ids);
+               v("root", x.root); v("mode", x.mode); v("reason", x.reason);)
+LASTCALL_SHAPE(PeerConnected, "peer_connected", v("peer", x.peer); v("name", x.name);
+               v("critical", x.critical); v("watched", x.watched); v("live", x.live);)
+LASTCALL_SHAPE(PeerDisconnected, "peer_disconnected", v("peer", x.peer);)
+LASTCALL_SHAPE(PeerGone, "peer_gone", v("peer", x.peer);)
+LASTCALL_SHAPE(EndpointRegistered, "endpoint_registered", v("peer", x.peer);
+               v("endpoint", x.endpoint); v("graceful", x.graceful);)
+LASTCALL_SHAPE(EndpointUnregistered, "endpoint_unregistered", v("peer", x.peer);
+               v("endpoint", x.endpoint);)
+LASTCALL_SHAPE(RequestBegun, "request_begun", v("peer", x.peer); v("id", x.id); v("root", x.root);
+               v("parent", x.parent); v("endpoint", x.endpoint); v("model", x.model);
+               v("admit", x.admit); v("resumed", x.resumed);)
+LASTCALL_SHAPE(RequestEnded, "request_ended", v("peer", x.peer); v("id", x.id);
+               v("outcome", x.outcome);)
+LASTCALL_SHAPE(RequestProgressed, "request_progressed", v("peer", x.peer); v("ids", x.ids);)
+LASTCALL_SHAPE(CancelConfirmed, "cancel_confirmed", v("peer", x.peer); v("id", x.id);)
+LASTCALL_SHAPE(PeerFatal, "peer_fatal", v("peer", x.peer); v("reason", x.reason);
+               v("detail", x.detail);)
+LASTCALL_SHAPE(PeerCleanedUp, "peer_cleaned_up", v("peer", x.peer);)
+LASTCALL_SHAPE(CheckFinished, "check_finished", v("check", x.check); v("verdict", x.verdict);
+               v("detail", x.detail);)
+LASTCALL_SHAPE(GaugesRead, "gauges_read", v("in_flight", x.in_flight);)
+LASTCALL_SHAPE(RegistrySettled, "registry_settled", v("registry", x.registry);
+               v("confirmed", x.confirmed); v("detail", x.detail);)
+LASTCALL_SHAPE(CleanupSettled, "cleanup_settled", v("item", x.item); v("outcome", x.outcome);
+               v("detail", x.detail);)
+
+// --- actions -------------------------------------------------------------------------------------
+
+LASTCALL_SHAPE(Remember, "remember", v("blob", x.blob);)
+LASTCALL_SHAPE(ForgetStopRecord, "forget_stop_record")
+LASTCALL_SHAPE(StartEngine, "start_engine")
+LASTCALL_SHAPE(SignalEngine, "signal_engine", v("name", x.name); v("all", x.all);)
+LASTCALL_SHAPE(ExitShim, "exit_shim", v("code", x.code);)
+LASTCALL_SHAPE(AnnouncePhase, "announce_phase", v("phase", x.phase);
+               v("deadline_at_ms", x.deadline);)
+LASTCALL_SHAPE(CancelsReady, "cancels_ready", v("peer", x.peer);)
+LASTCALL_SHAPE(Admit, "admit", v("peer", x.peer); v("id", x.id);)
+LASTCALL_SHAPE(Reject, "reject", v("peer", x.peer); v("id", x.id); v("reason", x.reason);
+               v("retry_after_ms", x.retry_after);)
+LASTCALL_SHAPE(ForgetPeer, "forget_peer", v("peer", x.peer);)
+LASTCALL_SHAPE(Refuse, "refuse", v("code", x.code); v("message", x.message);)
+LASTCALL_SHAPE(Answer, "answer", v("changed", x.changed);)
+LASTCALL_SHAPE(Register, "register")
+LASTCALL_SHAPE(Deregister, "deregister", v("deadline_at_ms", x.deadline);)
+LASTCALL_SHAPE(StartCleanup, "start_cleanup", v("item", x.item); v("deadline_at_ms", x.deadline);)
+LASTCALL_SHAPE(PublishReport, "publish_report")
+LASTCALL_SHAPE(Rearm, "rearm")
+LASTCALL_SHAPE(ExitSupervisor, "exit_supervisor", v("code", x.code);)
+LASTCALL_SHAPE(StopBegun, "stop_begun", v("cause", x.cause); v("detail", x.detail);
+               v("mode", x.mode); v("deadline_at_ms", x.deadline);)
+LASTCALL_SHAPE(SignalIgnored, "signal_ignored", v("name", x.name); v("first", x.first);)
+LASTCALL_SHAPE(DrainAborted, "drain_aborted", v("cause", x.cause); v("detail", x.detail);)
+LASTCALL_SHAPE(PhaseBegun, "phase_begun", v("phase", x.phase);)
+LASTCALL_SHAPE(PhaseEnded, "phase_ended", v("phase", x.phase); v("outcome", x.outcome);
+               v("elapsed_ms", x.elapsed); v("left_ms", x.left); v("in_flight", x.in_flight);)
+LASTCALL_SHAPE(GracefulEndpoints, "graceful_endpoints", v("active", x.active);)
+LASTCALL_SHAPE(LastEndpointCompleted, "last_endpoint_completed")
+LASTCALL_SHAPE(VerdictChanged, "verdict_changed", v("verdict", x.verdict); v("reason", x.reason);)
+LASTCALL_SHAPE(RequestSettled, "request_settled", v("endpoint", x.endpoint); v("model", x.model);
+               v("outcome", x.outcome); v("elapsed_ms", x.elapsed);)
+LASTCALL_SHAPE(CancelCounted, "cancel_counted", v("endpoint", x.endpoint); v("model", x.model);
+               v("reason", x.reason);)
+LASTCALL_SHAPE(CancelSettled, "cancel_settled", v("reason", x.reason); v("elapsed_ms", x.elapsed);)
+
+#undef LASTCALL_SHAPE
+
+}  // namespace lastcall::runtime::event_log

@@ -1,0 +1,34 @@
+// Where the shell's parts put what they see: the one door to the core.
+//
+// Rules:
+//  1. feed() runs the core and obeys what it orders, in order, before it returns; what the obeying
+//     causes is fed after that, never inside.
+//  2. The reply says what the core answered to this event, when it was not queued behind another.
+//
+// Thread rule: the loop's thread.
+#pragma once
+
+#include <optional>
+
+#include "supervisor/lifecycle/action.hpp"
+#include "supervisor/lifecycle/event.hpp"
+
+namespace lastcall::runtime {
+
+struct StepReply {
+  std::optional<lifecycle::Refuse> refusal;
+  std::optional<lifecycle::Answer> answer;
+};
+
+class EventSink {
+ public:
+  EventSink() = default;
+  EventSink(EventSink const&) = delete;
+  EventSink& operator=(EventSink const&) = delete;
+  virtual ~EventSink() = default;
+
+  /// Valid until the next call.
+  virtual StepReply const& feed(lifecycle::Event const& event) = 0;
+};
+
+}  // namespace lastcall::runtime

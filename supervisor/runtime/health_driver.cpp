@@ -1,0 +1,159 @@
+#include "supervisor/runtime/health_driver.hpp"
+
+#include <utility>
+
+#include "supervisor/runtime/settings.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+using lifecycle::CheckVerdict;
+using probes::CheckOutcome;
+using probes::CheckResult;
+
+CheckVerdict verdict_of(CheckResult result) {
+  switch (result) {
+    case CheckResult::passed:
+      return CheckVerdict::passed;
+    case CheckResult::failed_definite:
+      return CheckVerdict::failed;
+    case CheckResult::failed_unclear:
+    case CheckResult::timed_out:
+      return CheckVerdict::timed_out;
+  }
+  return CheckVerdict::timed_out;
+}
+
+CheckOutcome outcome_of(ChildExit const& exit) {
+  if (exit.is_success()) {
+    return {.result = CheckResult::passed};
+  }
+  if (exit.timed_out) {
+    return {.result = CheckResult::timed_out, .detail = exit.text()};
+  }
+  // A check that cannot be started says something about us, not about the engine.
+  bool const is_answer = exit.problem.empty();
+  return {.result = is_answer ? CheckResult::failed_definite : CheckResult::failed_unclear,
+          .status = exit.code,
+          .detail = exit.text()};
+}
+
+}  // namespace
+
+HealthDriver::HealthDriver(boost::asio::any_io_executor executor, config::Config const& config,
+                           EventSink& events, Log& log, Callbacks callbacks)
+    : executor_(executor),
+      events_(events),
+      log_(log),
+      callbacks_(std::move(callbacks)),
+      ipc_(callbacks_.ask_peers),
+      runner_(std::move(executor), config.health.interval,
+              [this](std::size_t index, std::string const&, CheckOutcome const& result) {
+                outcome(index, result);
+              }) {
+  config::EngineProfile const profile = config::resolve_engine(config);
+  for (config::HealthCheck const& check : runnable_checks(profile)) {
+    add(check, profile.dead_statuses);
+  }
+  runner_.on_round(callbacks_.on_round);
+}
+
+void HealthDriver::add(config::HealthCheck const& check,
+                       std::vector<std::uint32_t> const& dead_statuses) {
+  std::unique_ptr<probes::Check> made;
+  if (auto const* http = std::get_if<config::HttpCheck>(&check.kind)) {
+    auto result =
+        probes::make_http_check(executor_, {.url = http->url, .dead_statuses = dead_statuses});
+    if (auto* const error = std::get_if<std::string>(&result)) {
+      problem_ = "health check '" + check.name + "': " + *error;
+      return;
+    }
+    made = std::move(std::get<std::unique_ptr<probes::Check>>(result));
+  } else if (auto const* tcp = std::get_if<config::TcpCheck>(&check.kind)) {
+    made = probes::make_tcp_check(executor_, {tcp->address.host, tcp->address.port});
+  } else if (auto const* exec = std::get_if<config::ExecCheck>(&check.kind)) {
+    made = make_exec(*exec, check.timeout);
+  } else {
+    made = make_ipc(rows_.size());
+  }
+  runner_.add(check.name, std::move(made), check.timeout);
+  rows_.push_back({.name = check.name});
+}
+
+std::unique_ptr<probes::Check> HealthDriver::make_exec(config::ExecCheck const& exec,
+                                                       probes::Duration timeout) {
+  // The check asks, the child answers; each needs the other, and the runner owns the check.
+  auto const child = std::make_shared<std::unique_ptr<ChildProcess>>();
+  auto const check = std::make_shared<probes::AskedCheck*>(nullptr);
+  children_.push_back(child);
+  auto made = std::make_unique<probes::AskedCheck>(
+      executor_, [executor = executor_, command = exec.command, timeout, child, check] {
+        *child = std::make_unique<ChildProcess>(
+            executor, ChildPlan{.command = command, .timeout = timeout, .on_line = {}},
+            [check](ChildExit const& exit) { (*check)->answered(outcome_of(exit)); });
+        return std::string{};
+      });
+  *check = made.get();
+  return made;
+}
+
+std::unique_ptr<probes::Check> HealthDriver::make_ipc(std::size_t index) {
+  auto made = std::make_unique<probes::AskedCheck>(executor_, [this] { return ipc_.ask(); });
+  ipc_.attach(made.get());
+  ipc_index_ = index;
+  return made;
+}
+
+void HealthDriver::run(bool wanted) {
+  if (wanted == is_running_) {
+    return;
+  }
+  is_running_ = wanted;
+  if (wanted) {
+    runner_.start();
+    return;
+  }
+  runner_.stop();
+  for (auto const& child : children_) {
+    child->reset();
+  }
+}
+
+void HealthDriver::outcome(std::size_t index, CheckOutcome const& result) {
+  bool const is_busy = result.result == CheckResult::passed && index == ipc_index_.value_or(index + 1) &&
+                       ipc_.last_was_busy();
+  CheckVerdict const verdict = is_busy ? CheckVerdict::busy : verdict_of(result.result);
+  Row& row = rows_[index];
+  note_change(row, verdict, result.detail);
+  row.last = verdict;
+  row.detail = result.detail;
+  row.latency = result.latency;
+  callbacks_.on_outcome(row.name, result);
+  events_.feed(
+      lifecycle::CheckFinished{static_cast<std::uint32_t>(index), verdict, result.detail});
+}
+
+void HealthDriver::note_change(Row const& row, CheckVerdict verdict, std::string const& detail) {
+  if (row.last && *row.last == verdict) {
+    return;
+  }
+  bool const is_good = verdict == CheckVerdict::passed || verdict == CheckVerdict::busy;
+  log_.write(is_good ? LogLevel::info : LogLevel::warning,
+             is_good ? "check passes" : "check fails", {{"check", row.name}, {"detail", detail}});
+}
+
+void HealthDriver::health(ipc::PeerId peer, ipc::Health const& health) {
+  bool const was_asked = !ipc_.answered(peer, health);
+  if (was_asked || health.status != ipc::HealthStatus::dead) {
+    return;
+  }
+  if (ipc_index_) {
+    outcome(*ipc_index_, {.result = CheckResult::failed_definite,
+                          .detail = "the SDK says dead: " + health.detail});
+  } else {
+    log_.warning("an SDK reports 'dead', and health.checks has no ipc check",
+                 {{"peer", peer}, {"detail", health.detail}});
+  }
+}
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,79 @@
+// Runs the engine's checks and tells the core what they found.
+//
+// Rules:
+//  1. The index of a check is its place in runnable_checks(), as in the core's settings.
+//  2. Checks run while there may be an engine: with a shim, while its engine runs; without one,
+//     always. The first round comes at once.
+//  3. An answer that proves nothing (HTTP 404, no SDK there) counts as none: only slowness.
+//
+// Thread rule: the loop's thread. Source: the engine health rules of the design.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include "probes/check_runner.hpp"
+#include "supervisor/config/presets.hpp"
+#include "supervisor/config/schema.hpp"
+#include "supervisor/runtime/child_process.hpp"
+#include "supervisor/runtime/event_sink.hpp"
+#include "supervisor/runtime/ipc_health.hpp"
+#include "supervisor/runtime/log.hpp"
+
+namespace lastcall::runtime {
+
+class HealthDriver {
+ public:
+  struct Row {
+    std::string name;
+    std::optional<lifecycle::CheckVerdict> last;  // nothing: it has not run yet
+    std::string detail;
+    probes::Duration latency{};
+  };
+  struct Callbacks {
+    IpcHealth::AskAll ask_peers;
+    std::function<void(std::string const& check, probes::CheckOutcome const&)> on_outcome;
+    std::function<void()> on_round;
+  };
+
+  HealthDriver(boost::asio::any_io_executor executor, config::Config const& config,
+               EventSink& events, Log& log, Callbacks callbacks);
+
+  /// Empty: the checks could be made. Otherwise which one could not, and why.
+  std::string const& problem() const { return problem_; }
+
+  void run(bool wanted);
+  bool is_running() const { return is_running_; }
+  void health(ipc::PeerId peer, ipc::Health const& health);
+  void peer_left(ipc::PeerId peer) { ipc_.left(peer); }
+
+  std::vector<Row> const& rows() const { return rows_; }
+
+ private:
+  void add(config::HealthCheck const& check, std::vector<std::uint32_t> const& dead_statuses);
+  std::unique_ptr<probes::Check> make_exec(config::ExecCheck const& exec,
+                                           probes::Duration timeout);
+  std::unique_ptr<probes::Check> make_ipc(std::size_t index);
+  void outcome(std::size_t index, probes::CheckOutcome const& outcome);
+  void note_change(Row const& row, lifecycle::CheckVerdict verdict, std::string const& detail);
+
+  boost::asio::any_io_executor executor_;
+  EventSink& events_;
+  Log& log_;
+  Callbacks callbacks_;
+  IpcHealth ipc_;
+  std::optional<std::size_t> ipc_index_;
+  std::vector<Row> rows_;
+  std::vector<std::shared_ptr<std::unique_ptr<ChildProcess>>> children_;
+  std::string problem_;
+  bool is_running_ = false;
+  probes::CheckRunner runner_;  // last: its checks refer to the others
+};
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,221 @@
+#include "supervisor/runtime/log.hpp"
+
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <ctime>
+#include <ostream>
+#include <utility>
+
+#include <spdlog/formatter.h>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+
+#include "ipc/line_writer.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+spdlog::level::level_enum to_spdlog(LogLevel level) {
+  switch (level) {
+    case LogLevel::trace:
+      return spdlog::level::trace;
+    case LogLevel::debug:
+      return spdlog::level::debug;
+    case LogLevel::info:
+      return spdlog::level::info;
+    case LogLevel::warning:
+      return spdlog::level::warn;
+    case LogLevel::error:
+      return spdlog::level::err;
+    case LogLevel::critical:
+      return spdlog::level::critical;
+  }
+  return spdlog::level::info;
+}
+
+std::string_view word_of(spdlog::level::level_enum level) {
+  constexpr std::array<std::string_view, 7> kWords{"TRACE", "DEBUG",    "INFO", "WARNING",
+                                                   "ERROR", "CRITICAL", "OFF"};
+  return kWords[static_cast<std::size_t>(level)];
+}
+
+/// 2026-01-31T12:00:00.123456Z
+void append_time(spdlog::memory_buf_t& out, spdlog::log_clock::time_point at) {
+  auto const since = at.time_since_epoch();
+  std::time_t const seconds = std::chrono::floor<std::chrono::seconds>(since).count();
+  auto const micros = std::chrono::duration_cast<std::chrono::microseconds>(
+      since - std::chrono::floor<std::chrono::seconds>(since));
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  fmt::format_to(fmt::appender(out), "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z",
+                 utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min,
+                 utc.tm_sec, micros.count());
+}
+
+/// Puts time and level before a payload that was rendered already.
+class Formatter final : public spdlog::formatter {
+ public:
+  explicit Formatter(LogFormat format) : format_(format) {}
+
+  void format(spdlog::details::log_msg const& record, spdlog::memory_buf_t& out) override {
+    std::string_view const payload{record.payload.data(), record.payload.size()};
+    std::string_view const level = word_of(record.level);
+    switch (format_) {
+      case LogFormat::json:
+        fmt::format_to(fmt::appender(out), R"({{"ts":")");
+        append_time(out, record.time);
+        fmt::format_to(fmt::appender(out), R"(","level":"{}",)", level);
+        out.append(payload.data(), payload.data() + payload.size());
+        fmt::format_to(fmt::appender(out), "}}\n");
+        return;
+      case LogFormat::text:
+        append_time(out, record.time);
+        fmt::format_to(fmt::appender(out), " {:<8} ", level);
+        out.append(payload.data(), payload.data() + payload.size());
+        out.push_back('\n');
+        return;
+    }
+  }
+  std::unique_ptr<spdlog::formatter> clone() const override {
+    return std::make_unique<Formatter>(format_);
+  }
+
+ private:
+  LogFormat format_;
+};
+
+void append_number(std::string& out, std::int64_t number) {
+  std::array<char, 24> digits{};
+  auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  out.append(digits.data(), end);
+}
+
+void append_json_value(std::string& out, Field const& field) {
+  switch (field.kind()) {
+    case Field::Kind::absent:
+      out += "null";
+      return;
+    case Field::Kind::text:
+      ipc::append_json_string(out, field.text());
+      return;
+    case Field::Kind::number:
+      append_number(out, field.number());
+      return;
+    case Field::Kind::flag:
+      out += field.number() != 0 ? "true" : "false";
+      return;
+    case Field::Kind::json:
+      out += field.text();
+      return;
+  }
+}
+
+void render_json(std::string& out, std::string_view message, Log::Fields fields) {
+  out += R"("msg":)";
+  ipc::append_json_string(out, message);
+  for (Field const& field : fields) {
+    if (field.kind() == Field::Kind::absent) {
+      continue;
+    }
+    out += ',';
+    ipc::append_json_string(out, field.key());
+    out += ':';
+    append_json_value(out, field);
+  }
+}
+
+bool is_plain_word(std::string_view text) {
+  return !text.empty() && text.find_first_of(" \"\\=\t") == std::string_view::npos;
+}
+
+/// A traceback is for reading: its lines follow the record, indented.
+void append_paragraph(std::string& out, Field const& field) {
+  out += "\n  ";
+  out += field.key();
+  out += ':';
+  std::string_view rest = field.text();
+  while (!rest.empty()) {
+    std::size_t const end = rest.find('\n');
+    out += "\n    ";
+    out += rest.substr(0, end);
+    rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+  }
+}
+
+void render_text(std::string& out, std::string_view message, Log::Fields fields) {
+  out += message;
+  for (Field const& field : fields) {
+    bool const is_text = field.kind() == Field::Kind::text;
+    if (field.kind() == Field::Kind::absent ||
+        (is_text && field.text().find('\n') != std::string_view::npos)) {
+      continue;
+    }
+    out += ' ';
+    out += field.key();
+    out += '=';
+    if (is_text && is_plain_word(field.text())) {
+      out += field.text();
+    } else {
+      append_json_value(out, field);
+    }
+  }
+  for (Field const& field : fields) {
+    if (field.kind() == Field::Kind::text && field.text().find('\n') != std::string_view::npos) {
+      append_paragraph(out, field);
+    }
+  }
+}
+
+}  // namespace
+
+struct Log::Sink {
+  Sink(LogLevel level, LogFormat chosen, spdlog::sink_ptr sink)
+      : format(chosen), logger("lastcall", std::move(sink)) {
+    logger.set_formatter(std::make_unique<Formatter>(chosen));
+    logger.set_level(to_spdlog(level));
+    logger.flush_on(spdlog::level::trace);
+  }
+
+  LogFormat format;
+  spdlog::logger logger;
+};
+
+Log::Log(LogLevel level, LogFormat format)
+    : sink_(std::make_unique<Sink>(level, format,
+                                   std::make_shared<spdlog::sinks::stderr_sink_mt>())) {}
+Log::Log(LogLevel level, LogFormat format, std::ostream& out)
+    : sink_(std::make_unique<Sink>(level, format,
+                                   std::make_shared<spdlog::sinks::ostream_sink_mt>(out))) {}
+Log::~Log() = default;
+
+bool Log::is_on(LogLevel level) const {
+  return sink_->logger.should_log(to_spdlog(level));
+}
+
+void Log::set_level(LogLevel level) {
+  sink_->logger.set_level(to_spdlog(level));
+}
+
+void Log::write(LogLevel level, std::string_view message, Fields fields) {
+  if (!is_on(level)) {
+    return;
+  }
+  std::string payload;
+  switch (sink_->format) {
+    case LogFormat::json:
+      render_json(payload, message, fields);
+      break;
+    case LogFormat::text:
+      render_text(payload, message, fields);
+      break;
+  }
+  sink_->logger.log(to_spdlog(level), spdlog::string_view_t(payload.data(), payload.size()));
+}
+
+void Log::flush() {
+  sink_->logger.flush();
+}
+
+}  // namespace lastcall::runtime

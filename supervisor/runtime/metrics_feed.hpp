@@ -1,0 +1,13 @@
+// Counts what the core reports: its notes as metrics.
+//
+// Thread rule: the loop's thread.
+#pragma once
+
+#include "probes/metrics.hpp"
+#include "supervisor/lifecycle/action.hpp"
+
+namespace lastcall::runtime {
+
+void count(probes::Metrics& metrics, lifecycle::Action const& action);
+
+}  // namespace lastcall::runtime

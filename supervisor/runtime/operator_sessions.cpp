@@ -1,0 +1,160 @@
+#include "supervisor/runtime/operator_sessions.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "supervisor/runtime/clock.hpp"
+
+namespace lastcall::runtime {
+
+struct OperatorSessions::Timer {
+  explicit Timer(boost::asio::io_context& io) : timer(io) {}
+  boost::asio::steady_timer timer;
+};
+
+OperatorSessions::OperatorSessions(boost::asio::io_context& io, ipc::Server& server,
+                                   EventSink& events, Log& log, Answers answers)
+    : server_(server),
+      events_(events),
+      log_(log),
+      answers_(std::move(answers)),
+      timer_(std::make_unique<Timer>(io)) {}
+
+OperatorSessions::~OperatorSessions() = default;
+
+void OperatorSessions::hello(ipc::PeerId peer, ipc::Hello&& hello) {
+  watches_.emplace(peer, Watch{});
+  log_.debug("operator connected", {{"peer", peer}, {"name", hello.name}});
+  server_.welcome(peer, answers_.welcome());
+}
+
+void OperatorSessions::disconnected(ipc::PeerId peer) {
+  watches_.erase(peer);
+  server_.forget(peer);
+}
+
+void OperatorSessions::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Seq seq) {
+  if (std::holds_alternative<ipc::StatusQuery>(message)) {
+    if (seq) {
+      server_.ack(peer, seq, answers_.status());
+    } else {
+      say_status(peer);
+    }
+  } else if (auto const* requests = std::get_if<ipc::RequestsQuery>(&message)) {
+    if (seq) {
+      server_.ack(peer, seq,
+                  answers_.requests(requests->after, std::min(requests->limit, ipc::kMaxPage)));
+    } else {
+      server_.error(peer, seq, ipc::ErrorCode::bad_field, "seq: expected, the answer needs it");
+    }
+  } else if (auto const* watch = std::get_if<ipc::Watch>(&message)) {
+    watches_[peer] = {.is_on = true, .is_stale = true, .told_at = {}, .interval = watch->interval};
+    server_.ack(peer, seq);
+    serve_watches();
+  } else if (auto const* wish = std::get_if<ipc::Drain>(&message)) {
+    drain(peer, *wish, seq);
+  } else if (std::holds_alternative<ipc::Resume>(message)) {
+    log_.info("operator asks to resume", {{"peer", peer}});
+    answer(peer, seq, events_.feed(lifecycle::ResumeRequested{}));
+  } else if (auto* const order = std::get_if<ipc::Cancel>(&message)) {
+    cancel(peer, std::move(*order), seq);
+  } else if (std::holds_alternative<ipc::Reload>(message)) {
+    refuse(peer, seq, "reload is not supported: restart the supervisor, the engine is not touched");
+  } else if (std::holds_alternative<ipc::AdmissionSet>(message) ||
+             std::holds_alternative<ipc::ThresholdsSet>(message)) {
+    refuse(peer, seq, "admission is not enabled");
+  }
+}
+
+void OperatorSessions::drain(ipc::PeerId peer, ipc::Drain const& drain, ipc::Seq seq) {
+  log_.info("operator asks to drain",
+            {{"peer", peer},
+             {"exit", drain.exit},
+             {"timeout_ms", drain.timeout ? std::optional(drain.timeout->count()) : std::nullopt}});
+  answer(peer, seq,
+         events_.feed(lifecycle::DrainRequested{.exit = drain.exit, .timeout = drain.timeout}));
+}
+
+void OperatorSessions::cancel(ipc::PeerId peer, ipc::Cancel&& cancel, ipc::Seq seq) {
+  log_.info("operator cancels requests",
+            {{"peer", peer}, {"ids", cancel.ids.size()}, {"root", cancel.root}});
+  answer(peer, seq,
+         events_.feed(lifecycle::CancelRequested{.by = std::nullopt,
+                                                 .ids = std::move(cancel.ids),
+                                                 .root = std::move(cancel.root),
+                                                 .mode = cancel.mode,
+                                                 .reason = ipc::CancelReason::operator_}));
+}
+
+void OperatorSessions::answer(ipc::PeerId peer, ipc::Seq seq, StepReply const& reply) {
+  if (reply.refusal) {
+    server_.error(peer, seq, ipc::ErrorCode::conflict, reply.refusal->message);
+    return;
+  }
+  bool const has_changed = reply.answer && reply.answer->changed;
+  std::string const phase(name(answers_.welcome().phase));
+  server_.ack(peer, seq,
+              std::string(R"({"changed":)") + (has_changed ? "true" : "false") + R"(,"phase":")" +
+                  phase + "\"}");
+}
+
+void OperatorSessions::refuse(ipc::PeerId peer, ipc::Seq seq, std::string_view why) {
+  server_.error(peer, seq, ipc::ErrorCode::not_allowed, why);
+}
+
+void OperatorSessions::say_status(ipc::PeerId peer) {
+  server_.send(peer, ipc::StatusUpdate{answers_.status()});
+}
+
+void OperatorSessions::changed() {
+  bool any = false;
+  for (auto& [peer, watch] : watches_) {
+    watch.is_stale = watch.is_stale || watch.is_on;
+    any = any || watch.is_on;
+  }
+  if (any) {
+    serve_watches();
+  }
+}
+
+/// When this watch gets its next line; nothing: only a change can make one.
+std::optional<lifecycle::Instant> OperatorSessions::due(Watch const& watch) {
+  if (!watch.is_on) {
+    return std::nullopt;
+  }
+  auto const pause = watch.interval ? std::min(kWatchPause, *watch.interval) : kWatchPause;
+  if (watch.is_stale) {
+    return watch.told_at + pause;
+  }
+  return watch.interval ? std::optional(watch.told_at + *watch.interval) : std::nullopt;
+}
+
+void OperatorSessions::serve_watches() {
+  lifecycle::Instant const now = monotonic_now();
+  std::optional<lifecycle::Instant> next;
+  for (auto& [peer, watch] : watches_) {
+    auto const at = due(watch);
+    if (at && *at <= now) {
+      watch.told_at = now;
+      watch.is_stale = false;
+      say_status(peer);
+    }
+    next = lifecycle::earlier_of(next, due(watch));
+  }
+  if (!next || (armed_for_ && *armed_for_ <= *next)) {
+    return;
+  }
+  armed_for_ = next;
+  timer_->timer.expires_at(to_steady(*next));
+  timer_->timer.async_wait([this](boost::system::error_code error) {
+    if (!error) {
+      armed_for_.reset();
+      serve_watches();
+    }
+  });
+}
+
+}  // namespace lastcall::runtime

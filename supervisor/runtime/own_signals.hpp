@@ -1,0 +1,37 @@
+// Signals at the supervisor itself.
+//
+// Rules:
+//  1. TERM, INT and QUIT are facts for the core, which knows what they mean here. HUP asks for a
+//     reload. PIPE is ignored: a peer that goes away is no reason to end.
+//  2. Handlers are installed before the first thread; what we start gets default signals again.
+//
+// Thread rule: the loop's thread. Source: signal(7).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace lastcall::runtime {
+
+class OwnSignals {
+ public:
+  /// `name` is without SIG.
+  using OnSignal = std::function<void(std::string const& name)>;
+
+  OwnSignals(boost::asio::io_context& io, OnSignal on_signal);
+  ~OwnSignals();
+
+ private:
+  struct Set;
+  void wait();
+
+  OnSignal on_signal_;
+  std::unique_ptr<Set> set_;
+};
+
+}  // namespace lastcall::runtime

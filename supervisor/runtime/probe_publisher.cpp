@@ -1,0 +1,126 @@
+#include "supervisor/runtime/probe_publisher.hpp"
+
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+namespace lastcall::runtime {
+namespace {
+
+using lifecycle::name;
+
+void put_checks(probes::ProbeState& state, StatusSources const& sources) {
+  for (HealthDriver::Row const& row : sources.health.rows()) {
+    bool const passed = row.last == lifecycle::CheckVerdict::passed ||
+                        row.last == lifecycle::CheckVerdict::busy;
+    state.checks.push_back({.name = row.name,
+                            .passed = passed,
+                            .detail = row.last ? row.detail : "has not run yet",
+                            .latency = row.latency});
+  }
+}
+
+void put_registries(probes::ProbeState& state, StatusSources const& sources) {
+  bool const serving = sources.core.snapshot().phase == lifecycle::Phase::serving;
+  for (discovery::RegistryStatus const& status : sources.registries.status()) {
+    bool const settled = status.state == (serving ? discovery::RegistryState::registered
+                                                  : discovery::RegistryState::deregistered);
+    state.registries.push_back({.name = status.name,
+                                .state = std::string(discovery::name(status.state)),
+                                .settled = settled,
+                                .detail = status.last_error});
+  }
+}
+
+probes::ProbeState state_of(StatusSources const& sources) {
+  lifecycle::Snapshot const snapshot = sources.core.snapshot();
+  Readiness readiness = sources.readiness();
+  probes::ProbeState state;
+  state.phase = name(snapshot.phase);
+  state.ready = readiness.is_ready;
+  state.ready_reason = std::move(readiness.reason);
+  state.socket = probes::SocketState::bound;
+  state.engine_started = sources.core.health().started();
+  state.engine_alive = snapshot.verdict != lifecycle::Verdict::dead &&
+                       snapshot.verdict != lifecycle::Verdict::wedged;
+  state.engine_verdict = name(snapshot.verdict);
+  state.engine_reason = snapshot.verdict_reason;
+  put_checks(state, sources);
+  put_registries(state, sources);
+  sources.core.endpoints().for_each([&](lifecycle::EndpointTracker::Endpoint const& endpoint) {
+    state.endpoints.push_back({endpoint.name, state.ready && endpoint.registered});
+  });
+  state.peers = snapshot.peers;
+  if (snapshot.source != lifecycle::InFlightSource::unknown) {
+    state.in_flight = snapshot.in_flight;
+  }
+  if (snapshot.stop) {
+    state.stop_deadline_ms = lifecycle::to_ms(snapshot.stop->deadline);
+  }
+  return state;
+}
+
+}  // namespace
+
+struct ProbePublisher::Timer {
+  explicit Timer(boost::asio::io_context& io) : timer(io) {}
+  boost::asio::steady_timer timer;
+};
+
+ProbePublisher::ProbePublisher(boost::asio::io_context& io, config::Config const& config)
+    : metrics_({.dynamo_namespace = config.identity.dynamo_namespace,
+                .component = config.identity.component,
+                .version = LASTCALL_VERSION}),
+      stall_after_(probes::stall_limit(config.health.interval)),
+      routes_(state_, [this] { return metrics_.serialize(); }, stall_after_),
+      listener_({.host = config.probes.listen.host, .port = config.probes.listen.port},
+                [this](probes::Request const& request, probes::Responder const& responder) {
+                  responder.send(routes_.answer(request));
+                }),
+      timer_(std::make_unique<Timer>(io)) {
+  metrics_.watch_heartbeat(state_);
+}
+
+ProbePublisher::~ProbePublisher() {
+  listener_.stop();
+}
+
+std::string ProbePublisher::start() {
+  return listener_.start().value_or("");
+}
+
+void ProbePublisher::stop() {
+  listener_.stop();
+}
+
+void ProbePublisher::publish(StatusSources const& sources) {
+  probes::ProbeState state = state_of(sources);
+  metrics_.set_ready(state.ready);
+  metrics_.set_cancels_unconfirmed(sources.core.requests().unconfirmed());
+  state_.publish(std::move(state));
+}
+
+void ProbePublisher::beat_by_itself(bool wanted) {
+  if (wanted == beats_by_itself_) {
+    return;
+  }
+  beats_by_itself_ = wanted;
+  timer_->timer.cancel();
+  if (wanted) {
+    beat();
+    arm();
+  }
+}
+
+void ProbePublisher::arm() {
+  timer_->timer.expires_after(stall_after_ / 3);
+  timer_->timer.async_wait([this](boost::system::error_code error) {
+    if (!error && beats_by_itself_) {
+      beat();
+      arm();
+    }
+  });
+}
+
+}  // namespace lastcall::runtime

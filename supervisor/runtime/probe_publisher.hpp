@@ -1,0 +1,57 @@
+// The loop's side of the probe listener: publishes what probes may know, and proves that it moves.
+//
+// Rules:
+//  1. Published on change and with each round of checks, never on the way of a request.
+//  2. One heartbeat, from whatever timer runs anyway: the rounds of the checks, or, while none
+//     runs, a slow timer of its own.
+//  3. The listener closes last: a scrape during the stop still sees it.
+//
+// Thread rule: the loop's thread; the listener has its own and reads the published state.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "probes/listener.hpp"
+#include "probes/metrics.hpp"
+#include "probes/probe_routes.hpp"
+#include "probes/probe_state.hpp"
+#include "supervisor/config/schema.hpp"
+#include "supervisor/runtime/status.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace lastcall::runtime {
+
+class ProbePublisher {
+ public:
+  ProbePublisher(boost::asio::io_context& io, config::Config const& config);
+  ~ProbePublisher();
+
+  /// Empty: it answers. Otherwise why it cannot listen.
+  std::string start();
+  void stop();
+  std::string address() const { return listener_.address(); }
+  probes::Metrics& metrics() { return metrics_; }
+
+  void publish(StatusSources const& sources);
+  void beat() { state_.beat(); }
+  /// While no checks run.
+  void beat_by_itself(bool wanted);
+
+ private:
+  struct Timer;
+  void arm();
+
+  probes::PublishedState state_;
+  probes::Metrics metrics_;
+  probes::Duration stall_after_;
+  probes::ProbeRoutes routes_;
+  probes::HttpListener listener_;
+  std::unique_ptr<Timer> timer_;
+  bool beats_by_itself_ = false;
+};
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,44 @@
+#include "supervisor/runtime/readiness.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+using lifecycle::Phase;
+
+bool stays_on(config::ReadinessOnStop on_stop, bool deletion_seen) {
+  switch (on_stop) {
+    case config::ReadinessOnStop::automatic:
+      return deletion_seen;
+    case config::ReadinessOnStop::immediate:
+      return false;
+    case config::ReadinessOnStop::late:
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Readiness readiness_of(lifecycle::Snapshot const& snapshot, config::ReadinessOnStop on_stop,
+                       bool all_registered) {
+  std::string const phase(name(snapshot.phase));
+  switch (snapshot.phase) {
+    case Phase::starting:
+      return {false, "starting: " + std::string(snapshot.verdict_reason)};
+    case Phase::serving:
+      return all_registered ? Readiness{true, "serving"}
+                            : Readiness{false, "serving, but not registered everywhere yet"};
+    case Phase::deregistering:
+      return stays_on(on_stop, snapshot.deletion_seen)
+                 ? Readiness{true, "deregistering: late requests are still served"}
+                 : Readiness{false, "deregistering"};
+    case Phase::draining:
+    case Phase::drained:
+    case Phase::cleaning_up:
+    case Phase::exited:
+      return {false, phase};
+  }
+  return {false, phase};
+}
+
+}  // namespace lastcall::runtime

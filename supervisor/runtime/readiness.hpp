@@ -1,0 +1,27 @@
+// Whether requests should come, and why not: what `/readyz` says.
+//
+// Rules:
+//  1. Ready means serving and, where there are registries, registered in all of them.
+//  2. A pod that is being deleted leaves the endpoint list anyway, and late clients still need it:
+//     with deletion evidence `auto` stays ready through phase 1, otherwise it is off at once.
+//  3. Being busy never turns it off: all replicas busy would be an outage.
+//
+// Pure, no thread rule. Source: the probe rules of the design; Kubernetes, pod termination.
+#pragma once
+
+#include <string>
+
+#include "supervisor/config/schema.hpp"
+#include "supervisor/lifecycle/report.hpp"
+
+namespace lastcall::runtime {
+
+struct Readiness {
+  bool is_ready = false;
+  std::string reason;
+};
+
+Readiness readiness_of(lifecycle::Snapshot const& snapshot, config::ReadinessOnStop on_stop,
+                       bool all_registered);
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,148 @@
+#include "supervisor/runtime/registries.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "discovery/file_registry.hpp"
+#include "discovery/instance.hpp"
+#include "supervisor/runtime/clock.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+using discovery::RegistryState;
+using discovery::RegistryStatus;
+
+std::string pod_identity() {
+  char const* const uid = std::getenv("LASTCALL_POD_UID");  // NOLINT(concurrency-mt-unsafe)
+  return uid == nullptr || *uid == '\0' ? discovery::host_identity() : uid;
+}
+
+discovery::Instance instance_of(config::Identity const& identity,
+                                std::optional<std::string> const& advertise) {
+  std::string const pod = pod_identity();
+  return {.dynamo_namespace = identity.dynamo_namespace,
+          .component = identity.component,
+          .endpoint = identity.endpoint,
+          .id = discovery::instance_id(pod, identity.endpoint),
+          .advertise = advertise.value_or(""),
+          .model = identity.model,
+          .pod_uid = pod};
+}
+
+}  // namespace
+
+Registries::Registries(boost::asio::any_io_executor executor, config::Config const& config,
+                       std::optional<std::string> const& advertise, EventSink& events, Log& log,
+                       Callbacks callbacks)
+    : executor_(executor),
+      events_(events),
+      log_(log),
+      on_change_(std::move(callbacks.on_change)),
+      set_(std::move(executor), [this](RegistryStatus const& status) { changed(status); }) {
+  discovery::Instance const instance = instance_of(config.identity, advertise);
+  for (config::Registry const& registry : config.discovery) {
+    add(registry, instance, callbacks.ask_peers);
+  }
+}
+
+void Registries::add(config::Registry const& registry, discovery::Instance const& instance,
+                     discovery::IpcRegistry::AskAll const& ask_peers) {
+  std::string const& name = registry.name;  // the configuration keeps them apart
+  if (auto const* file = std::get_if<config::FileRegistry>(&registry.kind)) {
+    if (instance.advertise.empty()) {
+      problem_ = "registry '" + name +
+                 "' has nothing to tell routers: set identity.advertise, or POD_IP";
+      return;
+    }
+    set_.add(name, discovery::make_file_registry(executor_, file->directory, {instance}));
+  } else if (std::holds_alternative<config::IpcRegistry>(registry.kind)) {
+    auto sdk = std::make_unique<discovery::IpcRegistry>(executor_, ask_peers);
+    sdk_.push_back(sdk.get());
+    set_.add(name, std::move(sdk));
+  } else {
+    problem_ = "registry '" + name + "': this build knows the kinds file and ipc only";
+    return;
+  }
+  names_.push_back(name);
+}
+
+void Registries::register_all() {
+  set_.register_all();
+}
+
+void Registries::deregister(lifecycle::Instant deadline) {
+  set_.deregister_all(to_steady(deadline), [this](std::vector<RegistryStatus> const& results) {
+    std::for_each(results.begin(), results.end(),
+                  [this](RegistryStatus const& status) { settle(status); });
+  });
+}
+
+void Registries::disconnect(lifecycle::Instant deadline, CleanupHooks::Done done) {
+  set_.disconnect_all(
+      to_steady(deadline),
+      [done = std::move(done)](std::vector<RegistryStatus> const& results) {
+        ItemResult result;
+        for (RegistryStatus const& status : results) {
+          if (!status.last_error.empty()) {
+            result.outcome = lifecycle::ItemOutcome::failed;
+            result.detail +=
+                (result.detail.empty() ? "" : "; ") + status.name + ": " + status.last_error;
+          }
+        }
+        done(std::move(result));
+      });
+}
+
+void Registries::changed(RegistryStatus const& status) {
+  bool const has_failed = !status.last_error.empty() && status.state != RegistryState::registered &&
+                          status.state != RegistryState::deregistered;
+  log_.write(has_failed ? LogLevel::warning : LogLevel::info, "registry",
+             {{"registry", status.name},
+              {"state", discovery::name(status.state)},
+              {"attempts", status.attempts},
+              {"error", has_failed ? std::optional(status.last_error) : std::nullopt},
+              {"took_ms", status.latency.count()}});
+  on_change_(status);
+  settle(status);
+}
+
+void Registries::settle(RegistryStatus const& status) {
+  bool const is_over =
+      status.state == RegistryState::deregistered || status.state == RegistryState::failed;
+  auto const found = std::find(names_.begin(), names_.end(), status.name);
+  if (is_over && found != names_.end()) {
+    events_.feed(lifecycle::RegistrySettled{
+        .registry = static_cast<std::uint32_t>(found - names_.begin()),
+        .confirmed = status.state == RegistryState::deregistered,
+        .detail = status.state == RegistryState::failed ? status.last_error : ""});
+  }
+}
+
+void Registries::peer_joined(ipc::PeerId peer) {
+  for (discovery::IpcRegistry* const registry : sdk_) {
+    registry->peer_joined(peer);
+  }
+}
+
+void Registries::peer_done(ipc::PeerId peer) {
+  for (discovery::IpcRegistry* const registry : sdk_) {
+    registry->peer_done(peer);
+  }
+}
+
+void Registries::peer_gone(ipc::PeerId peer) {
+  for (discovery::IpcRegistry* const registry : sdk_) {
+    registry->peer_gone(peer);
+  }
+}
+
+bool Registries::all_registered() const {
+  std::vector<RegistryStatus> const all = set_.status();
+  return std::all_of(all.begin(), all.end(), [](RegistryStatus const& status) {
+    return status.state == RegistryState::registered;
+  });
+}
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,157 @@
+#include "supervisor/runtime/report.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+namespace lastcall::runtime {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using lifecycle::name;
+using lifecycle::to_ms;
+
+/// The end of a text, which is where a traceback speaks; UTF-8 is repaired by the dump.
+std::string last_part(std::string const& text, std::size_t most) {
+  return text.size() <= most ? text : "[...] " + text.substr(text.size() - most);
+}
+
+Json json_of(lifecycle::PhaseRecord const& record) {
+  return {{"outcome", name(record.outcome)}, {"ms", to_ms(record.elapsed)}};
+}
+
+Json requests_of(lifecycle::OutcomeCounts const& counts) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    json[std::string(lifecycle::vocabulary::kOutcomes[i])] = counts[i];
+  }
+  return json;
+}
+
+Json cleanup_of(lifecycle::Report const& report, std::size_t most_text) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < lifecycle::kCleanupItems; ++i) {
+    lifecycle::CleanupRecord const& record = report.cleanup[i];
+    Json item{{"outcome", name(record.outcome)}, {"ms", to_ms(record.elapsed)}};
+    if (!record.detail.empty()) {
+      item["detail"] = last_part(record.detail, most_text);
+    }
+    json[std::string(lifecycle::vocabulary::kCleanupItems[i])] = std::move(item);
+  }
+  return json;
+}
+
+std::string_view state_word(lifecycle::RegistryRecord::State state) {
+  using State = lifecycle::RegistryRecord::State;
+  switch (state) {
+    case State::absent:
+      return "absent";
+    case State::registered:
+      return "registered";
+    case State::deregistering:
+      return "deregistering";
+    case State::confirmed:
+      return "confirmed";
+    case State::failed:
+      return "failed";
+  }
+  return "absent";
+}
+
+Json registries_of(lifecycle::Report const& report, std::vector<std::string> const& names,
+                   std::size_t most_text) {
+  Json json = Json::array();
+  for (std::size_t i = 0; i < report.registries.size(); ++i) {
+    lifecycle::RegistryRecord const& record = report.registries[i];
+    Json item{{"name", last_part(i < names.size() ? names[i] : std::to_string(i), most_text)},
+              {"state", state_word(record.state)}};
+    if (!record.detail.empty()) {
+      item["detail"] = last_part(record.detail, most_text);
+    }
+    json.push_back(std::move(item));
+  }
+  return json;
+}
+
+Json engine_of(lifecycle::Report const& report) {
+  Json json{{"state", name(report.engine)}};
+  if (report.engine == lifecycle::EngineState::exited) {
+    bool const by_signal = report.engine_exit.signal != 0;
+    json[by_signal ? "signal" : "code"] =
+        by_signal ? report.engine_exit.signal : report.engine_exit.code;
+    json["ordered"] = report.engine_ordered;
+    json["oom"] = report.engine_exit.oom;
+  }
+  return json;
+}
+
+std::string dump(lifecycle::Report const& report, std::vector<std::string> const& registries,
+                 std::size_t most_detail, std::size_t most_text) {
+  Json json{{"cause", report.cause}};
+  if (!report.detail.empty()) {
+    json["detail"] = last_part(report.detail, most_detail);
+  }
+  json["mode"] = name(report.mode);
+  json["exit_code"] = report.exit_code;
+  json["stopped_in_starting"] = report.stopped_in_starting;
+  json["phases"] = {{"deregistering", json_of(report.deregistering)},
+                    {"draining", json_of(report.draining)},
+                    {"cleaning_up", json_of(report.cleaning_up)}};
+  json["requests"] = requests_of(report.requests);
+  json["in_flight"] = name(report.source);
+  json["longest_request_ms"] = to_ms(report.longest_request);
+  json["time_left_ms"] = to_ms(report.time_left);
+  json["cleanup"] = cleanup_of(report, most_text);
+  if (!report.registries.empty()) {
+    json["registries"] = registries_of(report, registries, most_text);
+  }
+  if (report.engine_known) {
+    json["engine"] = engine_of(report);
+  }
+  json["signals_ignored"] = report.ignored_signals;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string report_json(lifecycle::Report const& report,
+                        std::vector<std::string> const& registries) {
+  std::string text;
+  // Each round halves what people wrote; an escape may make six bytes of one.
+  for (std::size_t most = 2048; most > 0; most /= 2) {
+    text = dump(report, registries, most, most / 8);
+    if (text.size() <= kLargestReport) {
+      return text;
+    }
+  }
+  lifecycle::Report bare = report;
+  bare.registries.clear();
+  return dump(bare, {}, 0, 0);
+}
+
+std::string termination_log_path() {
+  char const* const path = std::getenv("LASTCALL_TERMINATION_LOG");  // NOLINT(concurrency-mt-unsafe)
+  return path == nullptr || *path == '\0' ? "/dev/termination-log" : path;
+}
+
+bool write_termination_log(std::string const& path, std::string const& report) {
+  int const fd = ::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) {
+    return false;
+  }
+  struct stat status {};
+  bool is_written = false;
+  if (::fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
+    std::string const line = report + "\n";
+    is_written = ::write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  }
+  ::close(fd);
+  return is_written;
+}
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,31 @@
+// The report of a drain or stop as one line of JSON.
+//
+// Rules:
+//  1. At most kLargestReport bytes: it goes into a termination message of 4096. What people wrote
+//     is cut first (the end of a traceback stays, which says what happened), never a figure.
+//  2. A file for the termination message is never created: it exists where Kubernetes wants one.
+//
+// Pure but for write_termination_log(); no thread rule.
+// Source: Kubernetes, terminationMessagePath.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "supervisor/lifecycle/report.hpp"
+
+namespace lastcall::runtime {
+
+inline constexpr std::size_t kLargestReport = 4000;
+
+/// `registries` are their names, in the order of their indexes.
+std::string report_json(lifecycle::Report const& report,
+                        std::vector<std::string> const& registries);
+
+/// LASTCALL_TERMINATION_LOG, else /dev/termination-log.
+std::string termination_log_path();
+/// True: the file was there and holds the report now.
+bool write_termination_log(std::string const& path, std::string const& report);
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,25 @@
+// `lastcall serve`: runs the supervisor until it has ended.
+//
+// Thread rule: called once, from main.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "supervisor/config/environment.hpp"
+#include "supervisor/config/schema.hpp"
+
+namespace lastcall::runtime {
+
+struct ServeOptions {
+  config::PodGrace grace;
+  std::string config_path;            // what was read; empty: the defaults
+  std::vector<std::string> warnings;  // of the configuration, for the log and `status`
+  std::string private_directory;      // of this run alone: removed at the end; empty: none
+};
+
+/// The exit code of the process. Everything has been said and flushed; the caller leaves with
+/// _exit(2), because a hung worker thread must not hold the process.
+int serve(config::Config const& config, ServeOptions const& options);
+
+}  // namespace lastcall::runtime

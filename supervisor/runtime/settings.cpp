@@ -1,0 +1,81 @@
+#include "supervisor/runtime/settings.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lastcall::runtime {
+namespace {
+
+lifecycle::MigratePolicy policy_of(config::Migrate migrate) {
+  switch (migrate) {
+    case config::Migrate::at_end:
+      return lifecycle::MigratePolicy::at_end;
+    case config::Migrate::at_start:
+      return lifecycle::MigratePolicy::at_start;
+  }
+  return lifecycle::MigratePolicy::at_end;
+}
+
+lifecycle::AfterStop after_stop_of(config::AfterStop after_stop) {
+  switch (after_stop) {
+    case config::AfterStop::automatic:
+      return lifecycle::AfterStop::automatic;
+    case config::AfterStop::rearm:
+      return lifecycle::AfterStop::rearm;
+    case config::AfterStop::exit:
+      return lifecycle::AfterStop::exit;
+  }
+  return lifecycle::AfterStop::automatic;
+}
+
+lifecycle::HealthSettings health_of(config::Config const& config) {
+  lifecycle::HealthSettings health;
+  for (config::HealthCheck const& check : runnable_checks(config::resolve_engine(config))) {
+    health.checks.push_back({check.name, check.failure_threshold.value_or(2)});
+  }
+  health.unresponsive_after = config.health.unresponsive_after;
+  health.stalled_after = config.health.stalled_after;
+  health.startup_timeout = config.health.startup_timeout;
+  return health;
+}
+
+}  // namespace
+
+std::vector<config::HealthCheck> runnable_checks(config::EngineProfile const& profile) {
+  std::vector<config::HealthCheck> checks = profile.checks;
+  std::erase_if(checks, [](config::HealthCheck const& check) {
+    return std::holds_alternative<config::ProgressCheck>(check.kind);
+  });
+  return checks;
+}
+
+std::string_view without_sig(std::string_view signal_name) {
+  if (signal_name.starts_with("SIG")) {
+    signal_name.remove_prefix(3);
+  }
+  return signal_name;
+}
+
+lifecycle::Settings settings_from(config::Config const& config, config::PodGrace const& grace) {
+  lifecycle::Settings settings;
+  settings.shutdown = config.shutdown.budgets;
+  settings.pod_grace = grace.value;
+  settings.migrate = policy_of(config.shutdown.migrate);
+  settings.second_signal = config.shutdown.second_signal == config::SecondSignal::force
+                               ? lifecycle::SecondSignal::force
+                               : lifecycle::SecondSignal::ignore;
+  settings.after_stop = after_stop_of(config.shutdown.after_stop);
+  settings.on_exit = config.engine.on_exit == config::OnExit::propagate
+                         ? lifecycle::OnExit::propagate
+                         : lifecycle::OnExit::fatal;
+  settings.lifecycle_hooks = config.lifecycle.enabled;
+  settings.stop_signal = without_sig(config.engine.stop_signal);
+  settings.health = health_of(config);
+  settings.registries = static_cast<std::uint32_t>(config.discovery.size());
+  settings.cleanup_hooks = !config.cleanup.hooks.empty();
+  settings.cleanup_paths = !config.cleanup.paths.empty();
+  settings.reconnect_window = config.ipc.reconnect_window;
+  return settings;
+}
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,66 @@
+// The shim's place at our table: who it is, what it says, what it is told.
+//
+// Invariants:
+//  1. At most one boot takes part at a time; another is told `busy`, is closed, changes nothing.
+//  2. What the core orders while it takes in a `hello` is written after the `welcome`, in order:
+//     the welcome tells the phase that the hello has brought back, not the one before it.
+//  3. A `signal` is acked only after the core has taken it in and what it ordered was written: a
+//     supervisor that dies in between is noticed by the shim.
+//  4. A new connection of the same boot replaces the old one, whose end then means nothing.
+//
+// Thread rule: the loop's thread. Source: docs/ipc.md, 'Shims'.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ipc/server.hpp"
+#include "supervisor/lifecycle/lifecycle.hpp"
+#include "supervisor/runtime/event_sink.hpp"
+#include "supervisor/runtime/log.hpp"
+
+namespace lastcall::runtime {
+
+/// The `welcome` of this moment.
+ipc::Welcome welcome_of(lifecycle::Lifecycle const& core);
+
+class ShimSession {
+ public:
+  ShimSession(ipc::Server& server, lifecycle::Lifecycle const& core, EventSink& events, Log& log)
+      : server_(server), core_(core), events_(events), log_(log) {}
+
+  void hello(ipc::PeerId peer, ipc::Hello&& hello);
+  void message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Seq seq);
+  void disconnected(ipc::PeerId peer, std::string_view why);
+  void process_gone(ipc::PeerId peer);
+
+  bool is_connected() const { return peer_ != 0; }
+  /// Nothing happens while no shim is connected.
+  void tell(ipc::FromSupervisor const& message);
+
+  /// What it said last of its engine, for people.
+  ipc::EngineFacts const& engine() const { return engine_; }
+  std::string const& boot() const { return boot_; }
+  bool is_run_mode() const { return run_; }
+
+ private:
+  void engine_exited(ipc::EngineExited const& exited);
+
+  ipc::Server& server_;
+  lifecycle::Lifecycle const& core_;
+  EventSink& events_;
+  Log& log_;
+
+  ipc::PeerId peer_ = 0;     // connected
+  ipc::PeerId watched_ = 0;  // the last connection of this boot, whose process is watched
+  std::string boot_;
+  bool run_ = false;
+  ipc::EngineFacts engine_;
+  bool greeting_ = false;
+  std::vector<ipc::FromSupervisor> after_welcome_;
+};
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,47 @@
+// `stop.json`: what must be remembered while no shim is there to hold it.
+//
+// Rules:
+//  1. It appears whole or not at all: a temporary file, flushed, renamed into place, and the
+//     directory flushed.
+//  2. It is ours only in the same boot of the machine and the same pod, until the deadline that its
+//     blob holds; any other one is removed when it is read.
+//
+// Thread rule: the loop's thread; the files are small and on a local disk.
+// Source: rename(2), fsync(2), random(4) (boot_id).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "supervisor/lifecycle/instant.hpp"
+
+namespace lastcall::runtime {
+
+class StopRecord {
+ public:
+  struct Identity {
+    std::string boot_id;
+    std::string pod_uid;  // empty outside a pod
+  };
+  /// From /proc/sys/kernel/random/boot_id and LASTCALL_POD_UID.
+  static Identity identity_of_this_life();
+
+  /// In the directory of the socket.
+  StopRecord(std::string const& socket_path, Identity identity);
+
+  /// The blob of an earlier life that is still true at `now`. What is not is removed; `note` then
+  /// says why.
+  std::optional<std::string> read(lifecycle::Instant now, std::string& note) const;
+  /// Empty: done; else why not.
+  std::string write(std::string const& blob) const;
+  void remove() const;
+
+  std::string const& path() const { return path_; }
+
+ private:
+  std::string directory_;
+  std::string path_;
+  Identity identity_;
+};
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,286 @@
+// Construction, routing of what is heard, and the end; the orders are in supervisor_obey.cpp.
+#include "supervisor/runtime/supervisor.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "supervisor/runtime/clock.hpp"
+#include "supervisor/runtime/event_log.hpp"
+#include "supervisor/runtime/settings.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+std::vector<uid_t> uids_of(std::vector<std::uint32_t> const& uids) {
+  return {uids.begin(), uids.end()};
+}
+
+/// What this build knows of in the configuration and cannot do.
+std::vector<std::string> warnings_of(config::Config const& config, ServeOptions const& options) {
+  std::vector<std::string> warnings = options.warnings;
+  auto const unsupported = [&](bool is_used, char const* what) {
+    if (is_used) {
+      warnings.push_back(std::string(what) + " is configured, but not part of this build");
+    }
+  };
+  unsupported(config.ingress.enabled, "ingress");
+  unsupported(config.lifecycle.enabled, "lifecycle.listen (preStop hooks)");
+  unsupported(config.events.nats.url.has_value(), "events.nats");
+  for (std::string const& warning :
+       lifecycle::derive_budgets(config.shutdown.budgets, options.grace.value).warnings) {
+    if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end()) {
+      warnings.push_back(warning);
+    }
+  }
+  return warnings;
+}
+
+std::optional<std::string> advertise_of(config::Config const& config) {
+  return config::resolve_advertise(config, config::process_environment()("POD_IP"));
+}
+
+}  // namespace
+
+Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config,
+                       ServeOptions const& options, Log& log)
+    : io_(io),
+      config_(config),
+      log_(log),
+      facts_{.config_path = options.config_path,
+             .warnings = warnings_of(config, options),
+             .engine_socket = config.ipc.socket,
+             .admin_socket = config.ipc.admin_socket,
+             .probes_address = {}},
+      stop_record_(config.ipc.socket, StopRecord::identity_of_this_life()),
+      core_(settings_from(config, options.grace)),
+      narrator_(core_, log),
+      loop_(io, core_,
+            [this](lifecycle::Instant now, lifecycle::Action const& action) { obey(now, action); }),
+      probes_(io, config),
+      server_(io,
+              {.engine_socket = config.ipc.socket,
+               .admin_socket = config.ipc.admin_socket,
+               .mode = config.ipc.mode,
+               .allow_uids = uids_of(config.ipc.allow_uids)},
+              *this),
+      shim_(server_, core_, loop_, log),
+      sdks_(server_, core_, loop_, log),
+      operators_(io, server_, loop_, log, operator_answers()),
+      health_(io.get_executor(), config, loop_, log, health_callbacks()),
+      registries_(io.get_executor(), config, advertise_of(config), loop_, log,
+                  registry_callbacks()),
+      hooks_(io.get_executor(), config.cleanup.hooks, log),
+      worker_(io.get_executor(), "cleanup"),
+      signals_(io, [this](std::string const& name) { own_signal(name); }) {
+  sdks_.listen(sdk_listeners());
+  if (log.is_on(LogLevel::debug)) {
+    loop_.set_observer([this](lifecycle::Instant now, lifecycle::Event const& event,
+                              std::span<lifecycle::Action const> actions) {
+      log_.debug("step", {{"at_ms", lifecycle::to_ms(now)},
+                          Field::json("event", event_log::encode(event)),
+                          Field::json("actions", event_log::encode(actions))});
+    });
+  }
+}
+
+Supervisor::~Supervisor() = default;
+
+std::string Supervisor::problem() const {
+  return health_.problem().empty() ? registries_.problem() : health_.problem();
+}
+
+std::string Supervisor::start() {
+  if (std::string const problem = probes_.start(); !problem.empty()) {
+    return problem;
+  }
+  if (auto const problem = server_.listen()) {
+    probes_.stop();
+    return *problem;
+  }
+  facts_.probes_address = probes_.address();
+  log_.info("lastcall serves", {{"version", LASTCALL_VERSION},
+                                {"config", facts_.config_path},
+                                {"socket", facts_.engine_socket},
+                                {"admin_socket", facts_.admin_socket},
+                                {"probes", facts_.probes_address}});
+  for (std::string const& warning : facts_.warnings) {
+    log_.warning(warning);
+  }
+  loop_.feed(lifecycle::SupervisorStarted{});
+  read_stop_record();
+  probes_.metrics().set_phase(core_.snapshot().phase);
+  refresh();
+  return {};
+}
+
+void Supervisor::read_stop_record() {
+  std::string note;
+  auto const blob = stop_record_.read(monotonic_now(), note);
+  if (!note.empty()) {
+    log_.warning(note);
+  }
+  if (blob) {
+    log_.warning("an earlier life was in a stop: it goes on", {{"record", stop_record_.path()}});
+    loop_.feed(lifecycle::StopRecordRead{*blob});
+  }
+}
+
+// --- what is heard -------------------------------------------------------------------------------
+
+void Supervisor::hello(ipc::PeerId peer, ipc::Hello&& hello) {
+  switch (hello.role) {
+    case ipc::Role::shim:
+      shim_.hello(peer, std::move(hello));
+      break;
+    case ipc::Role::engine:
+      sdks_.hello(peer, std::move(hello));
+      break;
+    case ipc::Role::operator_:
+      operators_.hello(peer, std::move(hello));
+      break;
+  }
+  count_peers();
+  changed();
+}
+
+void Supervisor::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Seq seq) {
+  ipc::PeerInfo const* const info = server_.info(peer);
+  if (info == nullptr) {
+    return;
+  }
+  switch (info->role) {
+    case ipc::Role::shim:
+      if (auto const* signal = std::get_if<ipc::Signal>(&message)) {
+        probes_.metrics().signal_received(signal->name);
+      } else if (auto const* exited = std::get_if<ipc::EngineExited>(&message);
+                 exited != nullptr && exited->oom) {
+        probes_.metrics().oom_kills(1);
+      }
+      shim_.message(peer, std::move(message), seq);
+      changed();
+      return;
+    case ipc::Role::engine:
+      sdks_.message(peer, std::move(message), seq);
+      return;
+    case ipc::Role::operator_:
+      operators_.message(peer, std::move(message), seq);
+      return;
+  }
+}
+
+void Supervisor::disconnected(ipc::PeerId peer, std::string_view why) {
+  if (ipc::PeerInfo const* const info = server_.info(peer)) {
+    switch (info->role) {
+      case ipc::Role::shim:
+        shim_.disconnected(peer, why);
+        break;
+      case ipc::Role::engine:
+        sdks_.disconnected(peer, why);
+        break;
+      case ipc::Role::operator_:
+        operators_.disconnected(peer);
+        break;
+    }
+  }
+  count_peers();
+  changed();
+}
+
+void Supervisor::process_gone(ipc::PeerId peer) {
+  ipc::PeerInfo const* const info = server_.info(peer);
+  if (info != nullptr && info->role == ipc::Role::shim) {
+    shim_.process_gone(peer);
+  } else if (info != nullptr && info->role == ipc::Role::engine) {
+    sdks_.process_gone(peer);
+  }
+  count_peers();
+  changed();
+}
+
+std::size_t Supervisor::next_cancels(ipc::PeerId peer, ipc::CancelBatch& batch) {
+  return sdks_.next_cancels(peer, batch);
+}
+
+void Supervisor::trouble(std::string_view what) {
+  log_.warning(what);
+}
+
+void Supervisor::own_signal(std::string const& name) {
+  if (name == "HUP") {
+    log_.warning("reload is not supported: restart the supervisor, the engine is not touched");
+    return;
+  }
+  log_.info("stop signal", {{"signal", name}, {"from", "supervisor"}});
+  probes_.metrics().signal_received(name);
+  loop_.feed(lifecycle::OwnSignal{name});
+  changed();
+}
+
+// --- what is shown -------------------------------------------------------------------------------
+
+void Supervisor::changed() {
+  if (!std::exchange(refresh_is_due_, true)) {
+    boost::asio::post(io_, [this] { refresh(); });
+  }
+}
+
+void Supervisor::refresh() {
+  refresh_is_due_ = false;
+  lifecycle::Snapshot const snapshot = core_.snapshot();
+  bool const may_live = !snapshot.shim_known || snapshot.engine == lifecycle::EngineState::running;
+  health_.run(!health_.rows().empty() && may_live &&
+              snapshot.phase < lifecycle::Phase::cleaning_up);
+  probes_.beat_by_itself(!health_.is_running());
+  probes_.publish(sources());
+  operators_.changed();
+}
+
+void Supervisor::count_peers() {
+  using probes::PeerRole;
+  probes_.metrics().set_peers(PeerRole::shim, shim_.is_connected() ? 1 : 0);
+  probes_.metrics().set_peers(PeerRole::engine, sdks_.connected().size());
+  probes_.metrics().set_peers(PeerRole::operator_, operators_.count());
+}
+
+Readiness Supervisor::readiness() const {
+  return readiness_of(core_.snapshot(), config_.probes.readiness_on_stop,
+                      registries_.all_registered());
+}
+
+StatusSources Supervisor::sources() const {
+  return {.core = core_,
+          .server = server_,
+          .shim = shim_,
+          .sdks = sdks_,
+          .health = health_,
+          .registries = registries_,
+          .facts = facts_,
+          .readiness = [this] { return readiness(); }};
+}
+
+// --- the end -------------------------------------------------------------------------------------
+
+void Supervisor::end(int code) {
+  exit_code_ = code;
+  loop_.halt();
+  health_.run(false);
+  hooks_.cancel();
+  server_.close_all();
+  boost::asio::post(io_, [this] { wait_for_flush(monotonic_now() + kFlushWait); });
+}
+
+void Supervisor::wait_for_flush(lifecycle::Instant limit) {
+  if (server_.is_flushed() || monotonic_now() >= limit) {
+    probes_.stop();
+    io_.stop();
+    return;
+  }
+  auto const timer = std::make_shared<boost::asio::steady_timer>(io_, lifecycle::Duration{1});
+  timer->async_wait([this, timer, limit](boost::system::error_code) { wait_for_flush(limit); });
+}
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,112 @@
+// The supervisor: owns every part of the shell, routes what it hears, obeys what the core orders.
+//
+// Invariants:
+//  1. One thread decides. Everything here runs on it; the probe listener reads a published state,
+//     workers hand their results back to it.
+//  2. The order of the core's actions is the order of their effects; `remember` has left our hands
+//     before anything else of its step.
+//  3. It ends once: sockets closed and flushed within kFlushWait, the probe listener last.
+//
+// Thread rule: the loop's thread. Source: sections 1 and 10 of the design.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "discovery/worker.hpp"
+#include "ipc/server.hpp"
+#include "supervisor/lifecycle/lifecycle.hpp"
+#include "supervisor/runtime/cleanup_hooks.hpp"
+#include "supervisor/runtime/core_loop.hpp"
+#include "supervisor/runtime/health_driver.hpp"
+#include "supervisor/runtime/log.hpp"
+#include "supervisor/runtime/narrator.hpp"
+#include "supervisor/runtime/operator_sessions.hpp"
+#include "supervisor/runtime/own_signals.hpp"
+#include "supervisor/runtime/probe_publisher.hpp"
+#include "supervisor/runtime/registries.hpp"
+#include "supervisor/runtime/sdk_sessions.hpp"
+#include "supervisor/runtime/serve.hpp"
+#include "supervisor/runtime/shim_session.hpp"
+#include "supervisor/runtime/status.hpp"
+#include "supervisor/runtime/stop_record.hpp"
+
+namespace lastcall::runtime {
+
+inline constexpr lifecycle::Duration kFlushWait{200};
+
+class Supervisor final : private ipc::Observer {
+ public:
+  Supervisor(boost::asio::io_context& io, config::Config const& config,
+             ServeOptions const& options, Log& log);
+  ~Supervisor() override;
+
+  /// Why it cannot run with this configuration; empty: it can.
+  std::string problem() const;
+  /// Listens and tells the core that we are up. Empty: done; else why it cannot listen.
+  std::string start();
+  /// Valid once the io_context has stopped.
+  int exit_code() const { return exit_code_; }
+
+ private:
+  // ipc::Observer
+  void hello(ipc::PeerId peer, ipc::Hello&& hello) override;
+  void message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Seq seq) override;
+  void disconnected(ipc::PeerId peer, std::string_view why) override;
+  void process_gone(ipc::PeerId peer) override;
+  std::size_t next_cancels(ipc::PeerId peer, ipc::CancelBatch& batch) override;
+  void trouble(std::string_view what) override;
+
+  // Orders (supervisor_obey.cpp).
+  void obey(lifecycle::Instant now, lifecycle::Action const& action);
+  void remember(lifecycle::Remember const& order);
+  void announce(lifecycle::AnnouncePhase const& order);
+  void start_cleanup(lifecycle::StartCleanup const& order);
+  void settle(lifecycle::CleanupItem item, ItemResult result);
+  void publish_report(lifecycle::Instant now);
+  void rearm();
+
+  // The end.
+  void end(int code);
+  void wait_for_flush(lifecycle::Instant limit);
+
+  HealthDriver::Callbacks health_callbacks();
+  Registries::Callbacks registry_callbacks();
+  SdkSessions::Listeners sdk_listeners();
+  OperatorSessions::Answers operator_answers();
+  StatusSources sources() const;
+  Readiness readiness() const;
+  std::vector<ipc::PeerId> ask_sdks(ipc::FromSupervisor const& question);
+  void own_signal(std::string const& name);
+  void registry_changed(discovery::RegistryStatus const& status);
+  void read_stop_record();
+  void count_peers();
+  /// Something changed that probes and watchers show; told once, at the end of this turn.
+  void changed();
+  void refresh();
+
+  boost::asio::io_context& io_;
+  config::Config const config_;
+  Log& log_;
+  ServeFacts facts_;
+  StopRecord stop_record_;
+  lifecycle::Lifecycle core_;
+  Narrator narrator_;
+  CoreLoop loop_;
+  ProbePublisher probes_;
+  ipc::Server server_;
+  ShimSession shim_;
+  SdkSessions sdks_;
+  OperatorSessions operators_;
+  HealthDriver health_;
+  Registries registries_;
+  CleanupHooks hooks_;
+  discovery::Worker worker_;
+  OwnSignals signals_;
+
+  std::string report_;
+  bool refresh_is_due_ = false;
+  int exit_code_ = 0;
+};
+
+}  // namespace lastcall::runtime
