@@ -28,7 +28,7 @@ time_t seconds() {
 
 int main() {
   constexpr int kChains = 4;
-  constexpr time_t kLongest = 20;
+  constexpr unsigned kLongest = 20;
   time_t const end = seconds() + kLongest;
   signal(SIGCHLD, SIG_IGN);
   signal(SIGTERM, SIG_IGN);
@@ -37,6 +37,7 @@ int main() {
       run_chain(end);
     }
   }
+  alarm(kLongest);
   say("ready");
   for (;;) {
     pause();

@@ -29,6 +29,7 @@ int main(int argc, char**) {
   } else {
     signal(SIGTERM, [](int) { _exit(0); });
   }
+  alarm(120);  // should nobody end it
   say("ready");
   say(std::to_string(worker));
   for (;;) {

@@ -1,0 +1,119 @@
+// What the state table says, done.
+#include <signal.h>
+
+#include "shim/log.hpp"
+#include "shim/shim.hpp"
+
+namespace lastcall::shim {
+
+void Shim::happen(Event event) {
+  bool const refuses_start = event == Event::start_due && options_.required;
+  if (refuses_start) {
+    LogLine() << "no order to start the command came in time, and --required was given";
+    exit_code_ = kExitFatal;
+  }
+  Action const action = refuses_start ? Action::leave : action_for(state_, event);
+  state_ = state_after(state_, action);
+  perform(action, event);
+}
+
+void Shim::perform(Action action, Event event) {
+  switch (action) {
+    case Action::start:
+      return start_engine(event);
+    case Action::resume:
+      return clock_.forget();
+    case Action::stop:
+      return stop_engine(event);
+    case Action::kill:
+      if (event == Event::kill_due) {
+        LogLine() << "the command is still there at its deadline: KILL";
+      }
+      engine_.note_kill();
+      return kill_pass(SIGKILL, service_.pid());
+    case Action::settle:
+      return settle();
+    case Action::stand_down:
+      ended_at_ = now_;
+      return;
+    case Action::leave:
+      return leave();
+    case Action::never:
+      LogLine() << "event " << static_cast<int>(event) << " is impossible in state "
+                << static_cast<int>(state_) << ": this is a bug, and was ignored";
+      return;
+    case Action::hold:
+    case Action::already:
+    case Action::too_late:
+    case Action::no_stop:
+      return;
+  }
+}
+
+void Shim::start_engine(Event event) {
+  if (event == Event::start_due) {
+    LogLine() << "no order to start the command came in time: starting it without";
+  }
+  int const error = engine_.start(launch_, now_);
+  if (!service_.exists()) {
+    launch_.forget_directory();
+  }
+  if (error != 0) {
+    LogLine() << "cannot run " << options_.command[0] << ": " << error_text(error);
+    exit_code_ = exec_failure_code(error);
+    state_ = State::leaving;
+    return leave();
+  }
+  write_engine_started(link_.out(), engine_.facts());
+}
+
+void Shim::stop_engine(Event event) {
+  if (event == Event::term_due) {
+    LogLine() << "no order to stop the command came: TERM without";
+    ordered_signal_ = options_.signals.for_order(SIGTERM);
+  } else if (ordered_tree_) {
+    signal_tree(ordered_signal_, service_.pid());
+    signal_tree(SIGCONT, service_.pid());
+    engine_.stop(0);
+    return;
+  }
+  engine_.stop(ordered_signal_);
+}
+
+void Shim::settle() {
+  EngineFacts const& engine = engine_.facts();
+  ended_at_ = now_;
+  stopping_at_end_ = clock_.running();
+  if (!options_.supervised()) {
+    return;
+  }
+  bool const by_signal = engine.ending.signal != 0;
+  LogLine() << "the command ended with " << (by_signal ? "signal " : "code ")
+            << (by_signal ? engine.ending.signal : engine.ending.code)
+            << (engine.oom ? ", after an OOM kill" : "") << (engine.ordered ? "" : ", unordered");
+  write_engine_exited(link_.out(), engine);
+  link_.send(now_);
+}
+
+void Shim::leave() {
+  leaving_since_ = now_;
+  service_may_end_ = exit_ordered_ || link_.standing(now_) == Standing::present;
+  service_.never_restart();
+  if (!handed_report_.is_empty()) {
+    handed_report_.write(options_.termination_log);
+  }
+}
+
+/// A stop that begins after the engine ended does not make its end a graceful one.
+bool Shim::in_stop() const {
+  return engine_.fate().ended ? stopping_at_end_ : clock_.running();
+}
+
+int Shim::code_alone() const {
+  return exit_code({.supervised = options_.supervised(),
+                    .stopping = in_stop(),
+                    .on_exit = options_.on_exit,
+                    .engine = engine_.fate()});
+}
+
+}  // namespace lastcall::shim

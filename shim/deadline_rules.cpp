@@ -1,0 +1,112 @@
+#include "shim/deadline_rules.hpp"
+
+#include <algorithm>
+
+namespace lastcall::shim {
+
+void StopClock::learn_settings(std::optional<Duration> grace, std::optional<Duration> reserve) {
+  if (grace) {
+    welcome_grace_ = grace;
+  }
+  if (reserve) {
+    welcome_reserve_ = reserve;
+  }
+}
+
+void StopClock::begin(Instant now) {
+  if (!begun_at_) {
+    begun_at_ = now;
+  }
+}
+
+void StopClock::learn_deadline(Instant now, Instant deadline) {
+  begin(now);
+  if (given_ == deadline) {
+    return;
+  }
+  // The first one was cut from the whole stop; one that moved was cut from what is left of it.
+  given_total_ = deadline - (given_ ? now : *begun_at_);
+  given_ = deadline;
+}
+
+Duration StopClock::own_total() const {
+  Duration total = grace_;
+  if (welcome_grace_) {
+    total = std::min(total, *welcome_grace_);
+  }
+  if (pod_grace_) {
+    total = std::min(total, *pod_grace_);
+  }
+  return std::max(total, kMinimumTotal);
+}
+
+Instant StopClock::deadline() const {
+  return given_ ? *given_ : *begun_at_ + own_total();
+}
+
+Margins StopClock::current_margins() const {
+  return margins(given_ ? given_total_ : own_total(), welcome_reserve_.value_or(kDefaultReserve));
+}
+
+namespace {
+
+Instant term_at(Situation const& situation, StopClock const& clock) {
+  Margins const m = clock.current_margins();
+  Instant const last_moment = m.shim_term_at(clock.deadline());
+  switch (situation.standing) {
+    case Standing::never:
+      return kAtOnce;
+    case Standing::present:
+      return last_moment;
+    case Standing::gone:
+      return std::min(m.hold_until(clock.deadline()), last_moment);
+  }
+  return kAtOnce;
+}
+
+Instant leave_at(Situation const& situation, StopClock const& clock) {
+  if (situation.standing == Standing::never) {
+    return kAtOnce;  // nobody will give an order
+  }
+  Instant const patience = situation.engine_ended_at + kExitOrderTimeout;
+  return clock.running() ? std::min(patience, clock.deadline()) : patience;
+}
+
+}  // namespace
+
+std::optional<Due> next_due(Situation const& situation, StopClock const& clock) {
+  switch (situation.state) {
+    case State::waiting:
+      return Due{Event::start_due, situation.start_due};
+    case State::running:
+    case State::leaving:
+      return std::nullopt;
+    case State::holding:
+      return Due{Event::term_due, term_at(situation, clock)};
+    case State::stopping:
+      return Due{Event::kill_due, clock.current_margins().engine_kill_at(clock.deadline())};
+    case State::killing:
+      return Due{Event::leave_due, clock.deadline()};
+    case State::ended:
+      return Due{Event::leave_due, leave_at(situation, clock)};
+  }
+  return std::nullopt;
+}
+
+std::optional<Instant> rest_kill_at(Situation const& situation, StopClock const& clock) {
+  if (!situation.engine_ordered || !clock.running()) {
+    return std::nullopt;
+  }
+  return std::min(situation.engine_ended_at + kRestOfTree,
+                  clock.current_margins().engine_kill_at(clock.deadline()));
+}
+
+Instant give_up_at(Instant leaving_since, StopClock const& clock) {
+  Instant const shortly = leaving_since + kLastMoment;
+  if (clock.running() && clock.deadline() < leaving_since + kLeaveTimeout) {
+    return std::max(shortly, clock.deadline());
+  }
+  return leaving_since + kLeaveTimeout;
+}
+
+}  // namespace lastcall::shim

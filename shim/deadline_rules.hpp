@@ -1,0 +1,107 @@
+// When the shim acts by itself: every instant of a stop, counted back from one deadline.
+//
+// Invariants:
+//  1. D is the last `deadline_at_ms` received for this stop, else its beginning +
+//     min(--grace, the welcome's grace, the pod's grace - 2 s), never less than 1 s.
+//  2. The margins scale with S, the length of the stop, exactly as the supervisor's budgets do
+//     (a contract test compares both).
+//  3. With a deadline running there is always a next step, whatever the connection's state.
+//
+// Pure values on an explicit `now`. Source: 'Failing safe' of the shim's specification.
+#pragma once
+
+#include <optional>
+
+#include "shim/instant.hpp"
+#include "shim/state_table.hpp"
+
+namespace lastcall::shim {
+
+inline constexpr Duration kMinimumTotal{1'000};
+inline constexpr Duration kDefaultReserve{5'000};
+inline constexpr Duration kAckTimeout{1'000};        // a silent supervisor is gone after this
+inline constexpr Duration kExitOrderTimeout{5'000};  // engine ended, and no `exit` came
+inline constexpr Duration kRestOfTree{1'000};        // after an ordered end of the main process
+inline constexpr Duration kLeaveTimeout{5'000};  // survivors of KILL, where no deadline is nearer
+inline constexpr Duration kLastMoment{100};      // and at least: dying takes a moment
+
+/// Lengths, as the supervisor's budgets derive them from the same total.
+struct Margins {
+  Duration total{};
+  Duration reserve{};
+  Duration kill{};
+
+  constexpr Instant hold_until(Instant deadline) const { return deadline - reserve; }
+  constexpr Instant shim_term_at(Instant deadline) const { return deadline - 3 * kill / 2; }
+  constexpr Instant engine_kill_at(Instant deadline) const { return deadline - kill; }
+};
+
+constexpr Margins margins(Duration total, Duration reserve) {
+  Duration const s = total < kMinimumTotal ? kMinimumTotal : total;
+  return {.total = s,
+          .reserve = reserve < s / 2 ? reserve : s / 2,
+          .kill = s / 8 < Duration{1'000} ? s / 8 : Duration{1'000}};
+}
+
+/// What is known of the time of a stop, and what bounds it.
+class StopClock {
+ public:
+  StopClock(Duration grace, std::optional<Duration> pod_grace)
+      : grace_(grace), pod_grace_(pod_grace) {}
+
+  void learn_settings(std::optional<Duration> grace, std::optional<Duration> reserve);
+  /// The first call fixes the beginning.
+  void begin(Instant now);
+  /// A later one replaces an earlier one.
+  void learn_deadline(Instant now, Instant deadline);
+  void forget() { begun_at_ = given_ = std::nullopt; }
+
+  bool running() const { return begun_at_.has_value(); }
+  std::optional<Instant> begun_at() const { return begun_at_; }
+  /// Both only while running().
+  Instant deadline() const;
+  Margins current_margins() const;
+
+ private:
+  Duration own_total() const;
+
+  Duration grace_;
+  std::optional<Duration> pod_grace_;
+  std::optional<Duration> welcome_grace_;
+  std::optional<Duration> welcome_reserve_;
+  std::optional<Instant> begun_at_;
+  std::optional<Instant> given_;
+  Duration given_total_{};
+};
+
+/// How the supervisor stands to us.
+enum class Standing : unsigned char {
+  never,    // no welcome was ever received
+  present,  // connected, and acknowledges
+  gone,     // was there, and is not
+};
+
+struct Situation {
+  State state = State::waiting;
+  Standing standing = Standing::never;
+  Instant start_due{};          // no order to start by then
+  Instant engine_ended_at{};    // where it ended
+  bool engine_ordered = false;  // it ended on our order
+};
+
+struct Due {
+  Event event;
+  Instant at;
+};
+
+/// The next thing that happens if nothing else does.
+std::optional<Due> next_due(Situation const& situation, StopClock const& clock);
+
+/// From here what is left of an engine whose main process has ended is killed; nothing: only with
+/// the shim's own exit.
+std::optional<Instant> rest_kill_at(Situation const& situation, StopClock const& clock);
+
+/// Leaving ends here even if a process cannot be killed.
+Instant give_up_at(Instant leaving_since, StopClock const& clock);
+
+}  // namespace lastcall::shim

@@ -1,0 +1,46 @@
+// The engine's main process: start, signal, remember how it ended.
+//
+// Rules: 1. its number is known before anything is reaped (spawn is synchronous, one thread), so
+// however fast it ends, its status is seen, and exactly once; 2. it is signalled only between its
+// start and its reap, when its number cannot belong to anybody else.
+#pragma once
+
+#include <sys/types.h>
+
+#include "shim/exit_code.hpp"
+#include "shim/instant.hpp"
+#include "shim/launch.hpp"
+#include "shim/messages.hpp"
+#include "shim/oom.hpp"
+#include "shim/options.hpp"
+
+namespace lastcall::shim {
+
+class Engine {
+ public:
+  Engine(Options const& options, char* const* environment)
+      : options_(options), environment_(environment) {}
+
+  /// 0, or the errno of exec.
+  int start(Launch const& launch, Instant now);
+  void send(int signal) const;
+  /// Stop signal, and CONT so that a stopped process can obey it.
+  void stop(int signal);
+  void note_kill();
+  /// True: that was it.
+  bool reaped(pid_t pid, Ending ending, Instant now);
+
+  bool is_running() const { return facts_.state == EngineFacts::State::running; }
+  pid_t pid() const { return static_cast<pid_t>(facts_.pid); }
+  EngineFacts const& facts() const { return facts_; }
+  EngineFate fate() const;
+
+ private:
+  Options const& options_;
+  char* const* environment_;
+  OomCounter oom_;
+  EngineFacts facts_;
+  bool killed_ = false;
+};
+
+}  // namespace lastcall::shim

@@ -1,0 +1,54 @@
+// The exit code, where the supervisor did not give one.
+//
+// Rules, in this order: 1. a plain init passes the command's status on; 2. a stop before the start
+// is 0; 3. in a stop, an engine whose main process we had to KILL (or could not) is 137, one that
+// ended after our order is 0 whatever its status, one that died unordered is 1: its requests in
+// flight are unknown, and unknown counts as work in flight; 4. without a stop it is fatal, 1, or
+// with `propagate` the engine's own code. Pure values. Source: 'Exit codes' of the lifecycle.
+#pragma once
+
+namespace lastcall::shim {
+
+enum class OnExit : unsigned char { fatal, propagate };
+
+inline constexpr int kExitFatal = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitNotExecutable = 126;
+inline constexpr int kExitNotFound = 127;
+inline constexpr int kExitKilled = 137;
+
+/// How a process ended: its code, or the signal that ended it.
+struct Ending {
+  int code = 0;
+  int signal = 0;
+};
+
+/// From a status of waitpid(2).
+Ending ending_from_status(int status);
+
+/// As a shell tells it: the code, or 128 plus the signal.
+constexpr int shell_code(Ending ending) {
+  return ending.signal != 0 ? 128 + ending.signal : ending.code;
+}
+
+struct EngineFate {
+  bool started = false;
+  bool ended = false;
+  bool ordered = false;  // it got a stop signal of ours before it ended
+  bool killed = false;   // ... and KILL while its main process was alive
+  Ending ending;
+};
+
+struct ExitQuestion {
+  bool supervised = false;
+  bool stopping = false;
+  OnExit on_exit = OnExit::fatal;
+  EngineFate engine;
+};
+
+int exit_code(ExitQuestion const& question);
+
+/// For an errno of exec.
+int exec_failure_code(int error);
+
+}  // namespace lastcall::shim

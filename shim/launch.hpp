@@ -1,0 +1,42 @@
+// The state that the shim was started with and that its children get back: signal mask, directory,
+// descriptors 0-2.
+//
+// Rules: 1. every signal is blocked before anything else happens, so that none is lost or acted on;
+// 2. descriptors above 2 are closed at once and ours are close-on-exec, so a child sees 0, 1 and 2
+// and the shim never holds anything of the engine's; 3. ignored signals stay ignored, but SIGCHLD
+// (no status could be collected) and SIGPIPE are reset; 4. the shim itself moves to `/`, so that it
+// pins no mount; children start in the directory that it was started in.
+// Source: signal(7), posix_spawn(3), close_range(2).
+#pragma once
+
+#include <signal.h>
+
+namespace lastcall::shim {
+
+class Launch {
+ public:
+  /// Rule 1; returns a non-blocking signalfd of all signals.
+  int take_signals();
+  /// Rule 2; works where seccomp refuses close_range(2).
+  static void close_inherited_descriptors();
+  /// Rule 4.
+  void leave_directory();
+  /// No child will be started any more.
+  void forget_directory();
+
+  sigset_t const& mask() const { return mask_; }
+  /// -1 when it could not be opened, and then the shim is still in it.
+  int directory() const { return directory_; }
+
+ private:
+  sigset_t mask_{};
+  int directory_ = -1;
+};
+
+/// Fills closed ones among 0-2 until exec, so that none of the shim's own lands there.
+void reserve_standard_descriptors();
+
+/// Adopts orphans also where it is not PID 1.
+void become_subreaper();
+
+}  // namespace lastcall::shim

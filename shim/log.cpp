@@ -1,0 +1,29 @@
+#include "shim/log.hpp"
+
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+namespace lastcall::shim {
+
+LogLine::LogLine() {
+  text_ << "lastcall-shim: ";
+}
+
+LogLine::~LogLine() {
+  text_ << "\n";
+  // stderr is shared with the engine, so it cannot be made non-blocking. A pipe that polls writable
+  // takes PIPE_BUF bytes without blocking, and a line is shorter than that.
+  pollfd ready{STDERR_FILENO, POLLOUT, 0};
+  if (poll(&ready, 1, 0) == 1 && (ready.revents & POLLOUT) != 0) {
+    ssize_t const written = write(STDERR_FILENO, text_.view().data(), text_.view().size());
+    static_cast<void>(written);  // nobody is left to be told
+  }
+}
+
+std::string_view error_text(int error) {
+  char const* text = strerrordesc_np(error);
+  return text != nullptr ? text : "unknown error";
+}
+
+}  // namespace lastcall::shim

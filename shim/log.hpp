@@ -1,0 +1,40 @@
+// One line on stderr, `lastcall-shim: ...`.
+//
+// Rules: 1. a line is one write, so that it never mixes with the engine's own lines; 2. a reader
+// that has stopped reading costs the line, never a wait: PID 1 must not hang on a full log pipe;
+// 3. as a plain init the shim is silent unless it cannot do what it was asked to.
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+#include <string_view>
+
+#include "shim/text.hpp"
+
+namespace lastcall::shim {
+
+class LogLine {
+ public:
+  LogLine();
+  ~LogLine();
+  LogLine(LogLine const&) = delete;
+  LogLine& operator=(LogLine const&) = delete;
+
+  LogLine& operator<<(std::string_view piece) {
+    text_ << piece;
+    return *this;
+  }
+  LogLine& operator<<(std::int64_t number) {
+    text_ << number;
+    return *this;
+  }
+  LogLine& operator<<(int number) { return *this << std::int64_t{number}; }
+
+ private:
+  TextOf<1024> text_;
+};
+
+/// The system's own words for an errno value.
+std::string_view error_text(int error);
+
+}  // namespace lastcall::shim

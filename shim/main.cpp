@@ -1,0 +1,65 @@
+// lastcall-shim: PID 1 of an engine container.
+//
+// Reads like this: take the signals, read the command line, run the loop until everything that was
+// started is gone, exit with the code that tells the truth.
+//
+//   state_table     what happens in which state           deadline_rules  when, without being told
+//   shim, actions   the loop, and what it does            orders, link    the supervisor's socket
+//   leaving         the end of the tree, and of us        exit_code       the code, without being
+//   told engine, service the two children                      launch, spawn   how a child is
+//   started process_tree    all descendants, by /proc             json, messages  the wire
+//
+// libc only, no exceptions, no heap after the start, one thread.
+#include <new>
+
+#include <unistd.h>
+
+#include "shim/install.hpp"
+#include "shim/launch.hpp"
+#include "shim/log.hpp"
+#include "shim/options.hpp"
+#include "shim/shim.hpp"
+
+namespace lastcall::shim {
+namespace {
+
+/// In static storage: the buffers for the wire need no page before they are used.
+alignas(Shim) unsigned char shim_storage[sizeof(Shim)];
+Options options;
+
+int print(std::string_view text) {
+  return write(STDOUT_FILENO, text.data(), text.size()) < 0 ? kExitFatal : 0;
+}
+
+int main_of_shim(int argc, char** argv) {
+  Launch launch;
+  int const signals = launch.take_signals();
+  TextOf<512> error;
+  if (!parse_options(argc, argv, options, error) || !read_environment(options, error)) {
+    LogLine() << error.view();
+    return kExitUsage;
+  }
+  switch (options.task) {
+    case Options::Task::help:
+      return print(kUsage);
+    case Options::Task::version:
+      return print("lastcall-shim " LASTCALL_VERSION "\n");
+    case Options::Task::install:
+      return install_into(options.install_dir);
+    case Options::Task::run:
+      break;
+  }
+  become_subreaper();
+  auto* const shim = new (shim_storage) Shim(options, launch, signals, environ);
+  return shim->run();
+}
+
+}  // namespace
+}  // namespace lastcall::shim
+
+int main(int argc, char** argv) {
+  using namespace lastcall::shim;
+  reserve_standard_descriptors();
+  Launch::close_inherited_descriptors();
+  _exit(main_of_shim(argc, argv));
+}

@@ -1,0 +1,93 @@
+// The shim's side of the wire: one line in, one struct out, and back.
+//
+// Rules: 1. unknown keys are ignored; 2. an unknown op or a bad field is answered with `error`, and
+// the connection stays; a line that is no JSON object ends it; 3. keys are written in the order of
+// the protocol's reference, `op` and `seq` first; 4. the blob and the report are never interpreted.
+// No thread rule. Source: docs/ipc.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "shim/exit_code.hpp"
+#include "shim/instant.hpp"
+#include "shim/text.hpp"
+
+namespace lastcall::shim {
+
+inline constexpr std::int64_t kProtocolVersion = 1;
+/// 1 KiB of text, each byte of it escaped as \u00xx, and two quotes.
+inline constexpr std::size_t kLargestRawBlob = 6 * 1024 + 2;
+
+enum class Op : unsigned char {
+  welcome,
+  phase,
+  remember,
+  engine_start,
+  engine_signal,
+  exit,
+  ack,
+  error,
+};
+
+enum class ErrorCode : unsigned char { none, bad_json, too_long, unknown_op, bad_field };
+
+/// What a line says; only the fields of its op are set. Views point into the line.
+struct Order {
+  Op op = Op::ack;
+  std::optional<std::int64_t> seq;  // to be answered; for ack and error: what they answer
+  bool supported_version = true;    // welcome
+  std::optional<bool> phase_is_up;  // welcome, phase: starting or serving
+  std::optional<Duration> grace;    // welcome
+  std::optional<Duration> reserve;  // welcome
+  std::optional<Instant> deadline;  // phase
+  std::string_view raw_blob;        // remember
+  int signal = 0;                   // engine.signal
+  bool whole_tree = false;          // engine.signal
+  int exit_code = 0;                // exit
+  std::string_view raw_report;      // exit; empty: none
+  bool busy = false;                // error
+  std::string_view raw_error_code;  // error
+};
+
+struct Decoded {
+  ErrorCode problem = ErrorCode::none;
+  std::string_view detail;  // which field, in words
+  Order order;              // after a problem only `seq` means something
+};
+
+Decoded decode(std::string_view line);
+
+/// Everything that the supervisor is told of the engine.
+struct EngineFacts {
+  enum class State : unsigned char { waiting, running, exited };
+
+  State state = State::waiting;
+  std::int64_t pid = 0;
+  Instant started_at{};
+  Instant exited_at{};
+  Ending ending;
+  bool oom = false;
+  bool ordered = false;
+};
+
+struct Hello {
+  std::string_view name;
+  std::string_view boot;
+  bool run = false;
+  EngineFacts engine;
+  std::optional<Instant> stop_at;
+  std::string_view raw_blob;  // empty: none
+};
+
+/// Each appends one line with its newline.
+void write_hello(Text& out, Hello const& hello);
+void write_engine_started(Text& out, EngineFacts const& engine);
+void write_engine_exited(Text& out, EngineFacts const& engine);
+void write_signal(Text& out, std::int64_t seq, int signal, Instant at);
+void write_ack(Text& out, std::int64_t seq);
+void write_error(Text& out, std::optional<std::int64_t> seq, ErrorCode code,
+                 std::string_view message);
+
+}  // namespace lastcall::shim

@@ -1,0 +1,195 @@
+#include "shim/process_tree.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "shim/directory.hpp"
+#include "shim/parse.hpp"
+
+namespace lastcall::shim {
+namespace {
+
+struct Process {
+  pid_t pid;
+  pid_t parent;
+  pid_t session;
+  char state;
+  bool descends;
+  bool spared;
+};
+
+/// Address space only; a page is touched when a process needs it.
+constexpr std::size_t kMostProcesses = std::size_t{1} << 20;
+constexpr std::size_t kMostDescribed = 8;
+
+/// Takes the next word of a blank-separated text.
+std::string_view take_word(std::string_view& text) {
+  std::size_t const blank = text.find(' ');
+  std::string_view const word = text.substr(0, blank);
+  text.remove_prefix(blank == std::string_view::npos ? text.size() : blank + 1);
+  return word;
+}
+
+pid_t take_pid(std::string_view& text) {
+  return static_cast<pid_t>(parse_unsigned(take_word(text)).value_or(0));
+}
+
+/// Contents of /proc/PID/stat; empty when the process is gone.
+template <std::size_t Size>
+std::string_view read_stat(pid_t pid, char (&buffer)[Size]) {
+  TextOf<64> path;
+  path << "/proc/" << pid << "/stat" << std::string_view("\0", 1);
+  int const fd = open(path.view().data(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    return {};
+  }
+  ssize_t const count = read(fd, buffer, Size);
+  close(fd);
+  return {buffer, count > 0 ? static_cast<std::size_t>(count) : 0};
+}
+
+std::optional<Process> read_process(pid_t pid) {
+  char buffer[512];
+  std::string_view stat = read_stat(pid, buffer);
+  // The name may contain anything, ") Z (" too: fields count from the last parenthesis.
+  std::size_t const name_end = stat.rfind(')');
+  if (name_end == std::string_view::npos || name_end + 2 >= stat.size()) {
+    return std::nullopt;
+  }
+  stat.remove_prefix(name_end + 2);
+  Process process{
+      .pid = pid, .parent = 0, .session = 0, .state = 0, .descends = false, .spared = false};
+  process.state = take_word(stat).front();
+  process.parent = take_pid(stat);
+  take_word(stat);  // process group
+  process.session = take_pid(stat);
+  return process;
+}
+
+class Walk {
+ public:
+  explicit Walk(pid_t spared) : self_(getpid()), spared_(spared) {
+    void* const memory = mmap(nullptr, kMostProcesses * sizeof(Process), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+      return;
+    }
+    all_ = static_cast<Process*>(memory);
+    read_all();
+    while (mark_descendants()) {
+    }
+  }
+  ~Walk() {
+    if (all_ != nullptr) {
+      munmap(all_, kMostProcesses * sizeof(Process));
+    }
+  }
+  Walk(Walk const&) = delete;
+  Walk& operator=(Walk const&) = delete;
+
+  Process const* begin() const { return all_; }
+  Process const* end() const { return all_ + count_; }
+
+ private:
+  void read_all() {
+    Directory proc("/proc");
+    if (!proc.is_open()) {
+      return;
+    }
+    while (char const* name = proc.next()) {
+      std::optional<std::int64_t> const pid = parse_unsigned(name);
+      if (!pid || count_ == kMostProcesses) {
+        continue;
+      }
+      if (std::optional<Process> const process = read_process(static_cast<pid_t>(*pid))) {
+        all_[count_++] = *process;
+      }
+    }
+    std::sort(all_, all_ + count_,
+              [](Process const& a, Process const& b) { return a.pid < b.pid; });
+  }
+
+  Process const* find(pid_t pid) const {
+    Process const* const found = std::lower_bound(
+        begin(), end(), pid, [](Process const& process, pid_t key) { return process.pid < key; });
+    return found != end() && found->pid == pid ? found : nullptr;
+  }
+
+  /// One generation, or more where parents have lower numbers; true: there was something new.
+  bool mark_descendants() {
+    bool changed = false;
+    for (std::size_t i = 0; i < count_; ++i) {
+      Process& process = all_[i];
+      if (process.descends || process.pid == self_) {
+        continue;
+      }
+      Process const* const parent = process.parent == self_ ? nullptr : find(process.parent);
+      if (process.parent == self_ || (parent != nullptr && parent->descends)) {
+        process.descends = changed = true;
+        process.spared = is_spared(process) || (parent != nullptr && parent->spared);
+      }
+    }
+    return changed;
+  }
+
+  bool is_spared(Process const& process) const {
+    return spared_ > 0 && (process.pid == spared_ || process.session == spared_);
+  }
+
+  pid_t self_;
+  pid_t spared_;
+  Process* all_ = nullptr;
+  std::size_t count_ = 0;
+};
+
+bool is_dead(Process const& process) {
+  return process.state == 'Z' || process.state == 'X';
+}
+
+}  // namespace
+
+Tally signal_tree(int signal, pid_t spared) {
+  Tally tally;
+  Walk const walk(spared);
+  tally.blind = walk.begin() == walk.end();
+  for (Process const& process : walk) {
+    if (!process.descends || process.spared) {
+      continue;
+    }
+    if (is_dead(process)) {
+      ++tally.zombies;
+      continue;
+    }
+    ++tally.living;
+    if (signal != 0) {
+      kill(process.pid, signal);
+    }
+  }
+  return tally;
+}
+
+void describe_tree(Text& out, pid_t spared) {
+  std::size_t described = 0;
+  for (Process const& process : Walk(spared)) {
+    if (!process.descends || process.spared || ++described > kMostDescribed) {
+      continue;
+    }
+    char buffer[512];
+    std::string_view const stat = read_stat(process.pid, buffer);
+    std::size_t const open = stat.find('(');
+    std::size_t const close = stat.rfind(')');
+    out << (described > 1 ? ", " : "") << process.pid;
+    if (open != std::string_view::npos && close != std::string_view::npos) {
+      out << " " << stat.substr(open, close - open + 1);
+    }
+    out << " in state " << std::string_view(&process.state, 1);
+  }
+}
+
+}  // namespace lastcall::shim

@@ -1,0 +1,38 @@
+// The termination message: why this container ended, for `kubectl describe pod`.
+//
+// Rules: 1. the file is never created: it exists where Kubernetes wants a message; 2. what the
+// supervisor handed over with `exit` is written as it came, as one line; 3. without it the shim
+// writes what it knows itself. Source: Kubernetes, terminationMessagePath (at most 4096 bytes).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "shim/messages.hpp"
+
+namespace lastcall::shim {
+
+struct OwnReport {
+  int exit_code = 0;
+  bool stopping = false;
+  int stop_signal = 0;  // 0: the stop began elsewhere
+  std::string_view supervisor;
+  EngineFacts engine;
+  std::int64_t orphans_reaped = 0;
+  int survivors = 0;
+};
+
+void write_own_report(char const* path, OwnReport const& report);
+
+/// Keeps the raw JSON of `exit.report` until the end; what is too long for the message is cut off.
+class HandedReport {
+ public:
+  void keep(std::string_view raw_json);
+  bool is_empty() const { return text_.view().empty(); }
+  void write(char const* path) const;
+
+ private:
+  TextOf<4096> text_;
+};
+
+}  // namespace lastcall::shim

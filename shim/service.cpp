@@ -1,0 +1,71 @@
+#include "shim/service.hpp"
+
+#include <algorithm>
+
+#include "shim/log.hpp"
+#include "shim/spawn.hpp"
+
+namespace lastcall::shim {
+namespace {
+
+constexpr Duration kFirstPause{100};
+constexpr Duration kLongestPause{5'000};
+constexpr Duration kLivedWell{10'000};
+
+}  // namespace
+
+int Service::start(Launch const& launch, Instant now) {
+  ChildPlan const plan{.program = argv_[0],
+                       .argv = argv_,
+                       .environment = environment_,
+                       .takes_terminal = false,
+                       .is_service = true};
+  Spawned const spawned = spawn(plan, launch);
+  if (spawned.error != 0) {
+    return spawned.error;
+  }
+  pid_ = spawned.pid;
+  started_at_ = now;
+  restart_at_.reset();
+  return 0;
+}
+
+bool Service::restart_if_due(Launch const& launch, Instant now) {
+  if (!restart_at_ || now < *restart_at_) {
+    return false;
+  }
+  if (int const error = start(launch, now); error != 0) {
+    pause_ = std::min(pause_ * 2, kLongestPause);
+    restart_at_ = now + pause_;
+    LogLine() << "cannot start the supervisor " << argv_[0] << ": " << error_text(error)
+              << "; next attempt in " << pause_.count() << " ms";
+    return false;
+  }
+  return true;
+}
+
+bool Service::reaped(pid_t pid, Ending ending, Instant now) {
+  if (pid_ == 0 || pid != pid_) {
+    return false;
+  }
+  pid_ = 0;
+  if (stays_down_) {
+    return true;
+  }
+  bool const lived_well = hurries_ || now - started_at_ >= kLivedWell;
+  pause_ = lived_well || pause_ == Duration{} ? kFirstPause : std::min(pause_ * 2, kLongestPause);
+  restart_at_ = now + pause_;
+  LogLine() << "the supervisor ended with " << (ending.signal != 0 ? "signal " : "code ")
+            << (ending.signal != 0 ? ending.signal : ending.code) << "; starting it again in "
+            << pause_.count() << " ms";
+  return true;
+}
+
+void Service::hurry(Instant now) {
+  hurries_ = true;
+  if (restart_at_) {
+    restart_at_ = now;
+  }
+}
+
+}  // namespace lastcall::shim

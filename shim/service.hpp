@@ -1,0 +1,55 @@
+// The supervisor as a child of the shim: run mode.
+//
+// Rules: 1. it has its own session, reads /dev/null and writes to stderr; 2. when it ends before we
+// do it is started again after 0.1 s, doubling to 5 s, and from 0.1 s again once it lived for 10 s;
+// 3. a stop during the pause starts it at once, so that the drain goes
+// on, and from then on no pause is longer than the first; 4. when the shim leaves
+// it may end by itself for a moment, then it is killed with all its descendants.
+#pragma once
+
+#include <optional>
+
+#include <sys/types.h>
+
+#include "shim/exit_code.hpp"
+#include "shim/instant.hpp"
+#include "shim/launch.hpp"
+
+namespace lastcall::shim {
+
+class Service {
+ public:
+  /// `argv` null: there is none, and every call does nothing.
+  Service(char* const* argv, char* const* environment) : argv_(argv), environment_(environment) {}
+
+  bool exists() const { return argv_ != nullptr; }
+  bool is_running() const { return pid_ > 0; }
+  /// For walks of the process tree; 0 when it does not run.
+  pid_t pid() const { return pid_; }
+
+  /// 0, or the errno of exec.
+  int start(Launch const& launch, Instant now);
+  /// True: it was started.
+  bool restart_if_due(Launch const& launch, Instant now);
+  /// True: that was it.
+  bool reaped(pid_t pid, Ending ending, Instant now);
+  void hurry(Instant now);
+  void never_restart() {
+    restart_at_.reset();
+    stays_down_ = true;
+  }
+
+  std::optional<Instant> next_wake() const { return restart_at_; }
+
+ private:
+  char* const* argv_;
+  char* const* environment_;
+  pid_t pid_ = 0;
+  bool stays_down_ = false;
+  bool hurries_ = false;
+  Instant started_at_{};
+  Duration pause_{};
+  std::optional<Instant> restart_at_;
+};
+
+}  // namespace lastcall::shim

@@ -1,0 +1,117 @@
+// The shim: one loop that turns signals, reaped children, lines and time into events, asks the
+// state table what each means, and does that.
+//
+// Invariants:
+//  1. Only reap results tell that a process ended, never a SIGCHLD (they coalesce).
+//  2. Nothing blocks: not the supervisor, not a full log, not a process that cannot be killed.
+//  3. Once a stop has a deadline D, the process exits by D (plus a moment for KILLed children).
+//  4. At rest the loop sleeps without a timeout; looking for a lost supervisor is the exception.
+//
+// Thread rule: there is one thread. Source: section 'Shim' of the design; wait(2), signalfd(2).
+#pragma once
+
+#include <optional>
+
+#include "shim/deadline_rules.hpp"
+#include "shim/engine.hpp"
+#include "shim/launch.hpp"
+#include "shim/link.hpp"
+#include "shim/options.hpp"
+#include "shim/process_tree.hpp"
+#include "shim/report.hpp"
+#include "shim/service.hpp"
+#include "shim/state_table.hpp"
+
+namespace lastcall::shim {
+
+class Shim {
+ public:
+  Shim(Options const& options, Launch& launch, int signals, char* const* environment);
+
+  /// Exit code.
+  int run();
+
+ private:
+  // shim.cpp: what comes in
+  std::optional<int> begin();
+  void wait();
+  void take_signals();
+  void take_signal(int signal, pid_t sender);
+  void take_stop_signal(int signal, pid_t sender);
+  void reap();
+  void apply_due_rules();
+  void note_standing();
+  std::optional<Instant> next_wake() const;
+  Situation situation() const;
+
+  // orders.cpp: the conversation with the supervisor
+  void talk();
+  void say_hello();
+  void obey_line(std::string_view line);
+  void obey(Order const& order);
+  void obey_welcome(Order const& order);
+  void obey_phase(Order const& order);
+  void obey_signal(Order const& order);
+  void hear_error(Order const& order);
+
+  // actions.cpp: what the table says
+  void happen(Event event);
+  void perform(Action action, Event event);
+  void start_engine(Event event);
+  void stop_engine(Event event);
+  void settle();
+  void leave();
+  bool in_stop() const;
+  int code_alone() const;
+
+  // leaving.cpp: ending the rest of the tree, then ourselves
+  bool has_left();
+  bool kills_now() const;
+  void tend_tree();
+  bool service_has_left();
+  void kill_pass(int signal, pid_t spared);
+  std::optional<Instant> next_pass() const;
+  Instant service_kill_at() const;
+  int finish();
+
+  Options const& options_;
+  Launch& launch_;
+  int signals_;
+  int epoll_;
+  Instant now_;
+  Instant began_at_;
+
+  Engine engine_;
+  Service service_;
+  Link link_;
+  StopClock clock_;
+  State state_ = State::waiting;
+
+  int stop_signal_ = 0;  // the first one at us
+  Instant stop_signal_at_{};
+  int ordered_signal_ = 0;  // the supervisor's choice for the stop
+  bool ordered_tree_ = false;
+  Instant ended_at_{};
+  bool stopping_at_end_ = false;
+  bool link_readable_ = false;
+  Standing last_standing_ = Standing::never;
+
+  std::optional<int> exit_code_;  // given, or a failure of our own
+  bool exit_ordered_ = false;
+  Instant leaving_since_{};
+  bool service_may_end_ = false;  // it knows, and gets its moment
+
+  bool childless_ = false;
+  bool pass_wanted_ = false;
+  std::optional<Instant> last_pass_;
+  Duration pass_cost_{};
+  Tally tally_;
+  bool tree_done_ = false;
+  std::int64_t orphans_reaped_ = 0;
+
+  HandedReport handed_report_;
+  TextOf<kLargestRawBlob> blob_;
+  TextOf<17> boot_;
+};
+
+}  // namespace lastcall::shim

@@ -1,0 +1,81 @@
+#include "shim/signal_policy.hpp"
+
+#include <optional>
+
+#include <signal.h>
+
+namespace lastcall::shim {
+namespace {
+
+constexpr std::uint64_t bit(int signal) {
+  return std::uint64_t{1} << (signal % 64);
+}
+
+constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+constexpr int kTerminalStops[] = {SIGTSTP, SIGTTIN, SIGTTOU};
+
+}  // namespace
+
+SignalPolicy::SignalPolicy() : stop_set_(bit(SIGTERM) | bit(SIGINT) | bit(SIGQUIT)) {
+  for (int signal = 1; signal < kSignalLimit; ++signal) {
+    rewrite_[signal] = static_cast<std::uint8_t>(signal);
+  }
+  for (int const fault : kFaults) {
+    rewrite_[fault] = 0;
+  }
+}
+
+bool SignalPolicy::set_stop_signals(std::string_view list) {
+  std::uint64_t chosen = 0;
+  for (bool more = true; more;) {
+    std::size_t const comma = list.find(',');
+    more = comma != std::string_view::npos;
+    std::optional<int> const signal = signal_from_text(list.substr(0, comma));
+    if (!signal || *signal == SIGKILL || *signal == SIGSTOP || *signal == SIGCHLD) {
+      return false;
+    }
+    chosen |= bit(*signal);
+    list.remove_prefix(more ? comma + 1 : 0);
+  }
+  stop_set_ = chosen;
+  return true;
+}
+
+bool SignalPolicy::add_rewrite(std::string_view rule) {
+  std::size_t const colon = rule.find(':');
+  if (colon == std::string_view::npos) {
+    return false;
+  }
+  std::string_view const target = rule.substr(colon + 1);
+  std::optional<int> const from = signal_from_text(rule.substr(0, colon));
+  std::optional<int> const to = target == "0" ? std::optional<int>{0} : signal_from_text(target);
+  if (!from || !to) {
+    return false;
+  }
+  rewrite_[*from] = static_cast<std::uint8_t>(*to);
+  named_ |= bit(*from);
+  return true;
+}
+
+void SignalPolicy::finish(bool engine_has_own_session) {
+  for (int const signal : kTerminalStops) {
+    if (engine_has_own_session && (named_ & bit(signal)) == 0) {
+      rewrite_[signal] = SIGSTOP;
+    }
+  }
+}
+
+int SignalPolicy::for_order(int signal) const {
+  bool const fixed = signal == SIGKILL || signal == SIGCONT || signal == SIGSTOP;
+  return !fixed && (named_ & bit(signal)) != 0 ? rewrite_[signal] : signal;
+}
+
+bool SignalPolicy::is_stop(int signal) const {
+  int const target = rewrite_[signal];
+  if ((named_ & bit(signal)) != 0 && target == 0) {
+    return false;  // the user dropped it
+  }
+  return (stop_set_ & bit(signal)) != 0 || (target != 0 && (stop_set_ & bit(target)) != 0);
+}
+
+}  // namespace lastcall::shim

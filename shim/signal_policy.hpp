@@ -1,0 +1,42 @@
+// What becomes of a signal that arrives at the shim: held for the supervisor, forwarded (perhaps as
+// another one), or dropped.
+//
+// Rules: 1. SIGCHLD, and a SIGPIPE of our own making, are the shim's; 2. a signal is a stop signal
+// when it, or what it is rewritten to, is in the stop set; 3. a rewrite is applied once, to
+// whatever the engine is about to get, KILL and CONT excepted; 4. fault signals from outside are
+// dropped unless configured; 5. an engine with its own session is in an orphaned process group,
+// where the kernel drops TSTP, TTIN and TTOU: it gets STOP for them, as under dumb-init. Pure
+// values. Source: signal(7), DESIGN of the shim; `--rewrite` follows dumb-init.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "shim/signal_names.hpp"
+
+namespace lastcall::shim {
+
+class SignalPolicy {
+ public:
+  SignalPolicy();
+
+  /// `TERM,INT,RTMIN+3`; false when a name is unknown or the list is empty.
+  bool set_stop_signals(std::string_view list);
+  /// `15:3`, `HUP:TERM`, `USR1:0`; false when malformed.
+  bool add_rewrite(std::string_view rule);
+  /// Called last: rule 5 for what no `--rewrite` named.
+  void finish(bool engine_has_own_session);
+
+  bool is_stop(int signal) const;
+  /// What the engine gets for it; 0 when nothing.
+  int for_engine(int signal) const { return rewrite_[signal]; }
+  /// The same for a signal that we or the supervisor chose: only the user's rewrites count.
+  int for_order(int signal) const;
+
+ private:
+  std::uint64_t stop_set_ = 0;  // bit n is signal n; 64 has bit 0, which is no signal's
+  std::uint64_t named_ = 0;     // has a rewrite of the user's
+  std::uint8_t rewrite_[kSignalLimit] = {};
+};
+
+}  // namespace lastcall::shim

@@ -1,0 +1,153 @@
+#include "shim/spawn.hpp"
+
+#include <cstring>
+#include <string_view>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shim/text.hpp"
+
+namespace lastcall::shim {
+namespace {
+
+/// glibc uses these itself, ignores them in what it spawns, and hides them from sigaddset(3); the
+/// child is to get what it would get without us.
+constexpr int kLibcSignals[] = {32, 33};
+
+void add_libc_signal(sigset_t& set, int signal) {
+  constexpr int kWordBits = 8 * sizeof(set.__val[0]);
+  set.__val[(signal - 1) / kWordBits] |= 1UL << ((signal - 1) % kWordBits);
+}
+
+/// posix_spawn's attributes and file actions, freed on every path.
+class SpawnSettings {
+ public:
+  SpawnSettings() {
+    posix_spawnattr_init(&attributes_);
+    posix_spawn_file_actions_init(&actions_);
+  }
+  ~SpawnSettings() {
+    posix_spawn_file_actions_destroy(&actions_);
+    posix_spawnattr_destroy(&attributes_);
+  }
+  SpawnSettings(SpawnSettings const&) = delete;
+  SpawnSettings& operator=(SpawnSettings const&) = delete;
+
+  void apply(ChildPlan const& plan, Launch const& launch) {
+    sigset_t defaults;
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGPIPE);
+    sigaddset(&defaults, SIGCHLD);
+    for (int const signal : kLibcSignals) {
+      add_libc_signal(defaults, signal);
+    }
+    posix_spawnattr_setsigdefault(&attributes_, &defaults);
+    posix_spawnattr_setsigmask(&attributes_, &launch.mask());
+    int const group = plan.takes_terminal ? POSIX_SPAWN_SETPGROUP : POSIX_SPAWN_SETSID;
+    posix_spawnattr_setflags(
+        &attributes_, static_cast<short>(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | group));
+    if (launch.directory() >= 0) {
+      posix_spawn_file_actions_addfchdir_np(&actions_, launch.directory());
+    }
+    if (plan.takes_terminal && isatty(STDIN_FILENO) == 1) {
+      posix_spawn_file_actions_addtcsetpgrp_np(&actions_, STDIN_FILENO);
+    }
+    if (plan.is_service) {
+      posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+      posix_spawn_file_actions_adddup2(&actions_, STDERR_FILENO, STDOUT_FILENO);
+    }
+  }
+
+  Spawned spawn(ChildPlan const& plan) {
+    Spawned result;
+    result.error = posix_spawnp(&result.pid, plan.program, &actions_, &attributes_, plan.argv,
+                                plan.environment);
+    return result;
+  }
+
+ private:
+  posix_spawnattr_t attributes_;
+  posix_spawn_file_actions_t actions_;
+};
+
+int check_file(char const* path) {
+  struct stat facts {};
+  if (stat(path, &facts) != 0) {
+    return errno;
+  }
+  if (S_ISDIR(facts.st_mode)) {
+    return EISDIR;
+  }
+  return access(path, X_OK) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+Spawned spawn(ChildPlan const& plan, Launch const& launch) {
+  SpawnSettings settings;
+  settings.apply(plan, launch);
+  return settings.spawn(plan);
+}
+
+int check_program(char const* program) {
+  if (*program == '\0') {
+    return ENOENT;
+  }
+  if (std::strchr(program, '/') != nullptr) {
+    return check_file(program);
+  }
+  char const* const path = getenv("PATH");
+  std::string_view rest = path != nullptr ? path : "/bin:/usr/bin";
+  int verdict = ENOENT;
+  for (bool more = true; more;) {
+    std::size_t const colon = rest.find(':');
+    more = colon != std::string_view::npos;
+    TextOf<PATH_MAX> candidate;
+    std::string_view const directory = rest.substr(0, colon);
+    candidate << (directory.empty() ? "." : directory) << "/" << program
+              << std::string_view("\0", 1);
+    int const found = candidate.overflowed() ? ENAMETOOLONG : check_file(candidate.view().data());
+    if (found == 0) {
+      return 0;
+    }
+    if (found == EACCES || found == EISDIR) {
+      verdict = EACCES;  // like execvp: go on, but remember that there was one
+    }
+    rest.remove_prefix(more ? colon + 1 : 0);
+  }
+  return verdict;
+}
+
+char* const* engine_environment(char* const* environment, char const* socket) {
+  constexpr std::string_view kName = "LASTCALL_SOCKET=";
+  static char assignment[kName.size() + PATH_MAX];
+  if (socket == nullptr) {
+    return environment;
+  }
+  Text text(assignment, sizeof assignment - 1);
+  text << kName << socket;
+  std::size_t count = 0;
+  while (environment[count] != nullptr) {
+    ++count;
+  }
+  auto** const result = static_cast<char**>(calloc(count + 2, sizeof(char*)));
+  if (result == nullptr) {
+    return environment;  // an engine without SDK is better than none
+  }
+  char** next = result;
+  *next++ = assignment;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!std::string_view(environment[i]).starts_with(kName)) {
+      *next++ = environment[i];
+    }
+  }
+  return result;
+}
+
+}  // namespace lastcall::shim

@@ -1,0 +1,68 @@
+#include "shim/state_table.hpp"
+
+namespace lastcall::shim {
+namespace {
+
+using enum Action;
+
+// Columns:
+//   start_order start_due  stop_signal stop_phase stop_undone term_order
+//   term_due    kill_order kill_due    engine_ended exit_order leave_due
+constexpr Action kTable[kStateCount][kEventCount] = {
+    // waiting: nothing runs, so a stop signal ends us; a stop that began elsewhere has its own
+    // code.
+    {start, start, leave, stand_down, no_stop, no_stop,  //
+     never, no_stop, never, never, leave, never},
+    // running: an order to signal needs no stop signal of ours before it (`drain --exit`, fatal).
+    {already, never, hold, hold, no_stop, stop,  //
+     never, kill, never, settle, leave, never},
+    // holding: a second stop signal is reported, and changes nothing.
+    {already, never, already, already, resume, stop,  //
+     stop, kill, never, settle, leave, never},
+    // stopping: one stop signal is all that the engine ever gets; a second one aborts cleanups.
+    {already, never, already, already, too_late, already,  //
+     never, kill, kill, settle, leave, never},
+    // killing: the deadline itself ends us, even if a process cannot be killed.
+    {already, never, already, already, too_late, too_late,  //
+     never, already, never, settle, leave, leave},
+    // ended: KILL still reaches the rest of the tree.
+    {already, never, already, already, too_late, too_late,  //
+     never, kill, never, never, leave, leave},
+    // leaving: the code is fixed, nothing changes it; a late reap of the main process is a fact.
+    {already, never, already, already, too_late, too_late,  //
+     never, already, never, settle, already, never},
+};
+
+}  // namespace
+
+Action action_for(State state, Event event) {
+  return kTable[static_cast<int>(state)][static_cast<int>(event)];
+}
+
+State state_after(State before, Action action) {
+  switch (action) {
+    case start:
+    case resume:
+      return State::running;
+    case hold:
+      return State::holding;
+    case stop:
+      return State::stopping;
+    case kill:
+      return before == State::ended ? State::ended : State::killing;
+    case stand_down:
+      return State::ended;
+    case settle:
+      return before == State::leaving ? State::leaving : State::ended;
+    case leave:
+      return State::leaving;
+    case already:
+    case too_late:
+    case no_stop:
+    case never:
+      return before;
+  }
+  return before;
+}
+
+}  // namespace lastcall::shim

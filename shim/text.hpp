@@ -1,0 +1,75 @@
+// A text of bounded size in a buffer that somebody else owns: the shim's replacement for strings
+// and printf, neither of which it can afford (heap, locale tables).
+//
+// Rules: 1. nothing is ever written behind the capacity; 2. what does not fit sets overflowed()
+// and the text keeps its last whole piece. No thread rule: the shim has one thread.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace lastcall::shim {
+
+class Text {
+ public:
+  Text(char* buffer, std::size_t capacity) : buffer_(buffer), capacity_(capacity) {}
+
+  Text& operator<<(std::string_view piece) {
+    if (piece.size() > capacity_ - size_) {
+      overflowed_ = true;
+      return *this;
+    }
+    std::copy(piece.begin(), piece.end(), buffer_ + size_);
+    size_ += piece.size();
+    return *this;
+  }
+
+  Text& operator<<(std::int64_t number) {
+    char digits[21];
+    std::size_t at = sizeof digits;
+    bool const negative = number < 0;
+    auto rest = static_cast<std::uint64_t>(number);
+    if (negative) {
+      rest = 0 - rest;
+    }
+    do {
+      digits[--at] = static_cast<char>('0' + rest % 10);
+      rest /= 10;
+    } while (rest != 0);
+    if (negative) {
+      digits[--at] = '-';
+    }
+    return *this << std::string_view(digits + at, sizeof digits - at);
+  }
+
+  Text& operator<<(int number) { return *this << std::int64_t{number}; }
+
+  std::string_view view() const { return {buffer_, size_}; }
+  bool overflowed() const { return overflowed_; }
+  void clear() {
+    size_ = 0;
+    overflowed_ = false;
+  }
+
+ private:
+  char* buffer_;
+  std::size_t capacity_;
+  std::size_t size_ = 0;
+  bool overflowed_ = false;
+};
+
+/// A Text that brings its own buffer.
+template <std::size_t Capacity>
+class TextOf : public Text {
+ public:
+  TextOf() : Text(storage_, Capacity) {}
+  TextOf(TextOf const&) = delete;
+  TextOf& operator=(TextOf const&) = delete;
+
+ private:
+  char storage_[Capacity];
+};
+
+}  // namespace lastcall::shim

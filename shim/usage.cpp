@@ -1,0 +1,32 @@
+#include "shim/options.hpp"
+
+namespace lastcall::shim {
+
+char const kUsage[] =
+    R"(usage: lastcall-shim [options] -- COMMAND [ARGUMENT]...
+
+PID 1 of an engine container: starts COMMAND, reaps every child, and ends both in good order.
+
+  --socket PATH              supervisor's socket; without it a plain init
+  --supervisor-timeout 10s   start COMMAND after this long without an order to
+  --required                 exit 1 instead of starting COMMAND without an order
+  --on-exit fatal|propagate  COMMAND ended by itself: exit 1, or pass its code on
+  --stop-signals LIST        held and reported to the supervisor (TERM,INT,QUIT)
+  --rewrite FROM:TO          send TO for FROM, names or numbers; 0 drops; repeatable
+  --grace 60s                longest stop, where the supervisor says no less
+  --tty                      COMMAND gets its own process group and the terminal
+  --serve PATH               start PATH as supervisor too, restarted after a crash
+  --serve-arg ARGUMENT       one argument for it; repeatable
+  --install DIR              copy this program into DIR, and exit
+  --version, --help
+
+Durations are whole numbers with a unit: 500ms, 60s, 2m, 1h.
+Environment: LASTCALL_POD_GRACE_SECONDS (the pod's terminationGracePeriodSeconds),
+LASTCALL_TERMINATION_LOG (/dev/termination-log). COMMAND gets LASTCALL_SOCKET.
+
+Exit code: 0 graceful stop; 1 fatal; 137 COMMAND had to be killed at the deadline;
+2 bad usage; 126 COMMAND not executable; 127 COMMAND not found. As a plain init:
+COMMAND's own code, or 128 plus the signal that ended it.
+)";
+
+}  // namespace lastcall::shim

@@ -1,0 +1,177 @@
+"""A shim under test: started as PID 1 of its own PID namespace, or as an ordinary subreaper."""
+
+import os
+import signal
+import subprocess
+import time
+
+TREE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+BUILD = os.environ.get("LASTCALL_BUILD_DIR", os.path.join(TREE, "build", "dev"))
+SHIM = os.path.join(BUILD, "shim", "lastcall-shim")
+
+
+def helper(name):
+    return os.path.join(BUILD, "tests", "helpers", name)
+
+
+def eventually(condition, what, timeout=10):
+    """Polls until the condition gives something true, and returns that."""
+    deadline = time.monotonic() + timeout
+    while True:
+        result = condition()
+        if result:
+            return result
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {timeout} s: {what}")
+        time.sleep(0.005)
+
+
+def stat_of(pid):
+    """(name, state, parent, session), or None when the process is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="latin-1") as file:
+            text = file.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    name = text[text.index("(") + 1 : text.rindex(")")]
+    fields = text[text.rindex(")") + 2 :].split()
+    return name, fields[0], int(fields[1]), int(fields[3])
+
+
+def status_field(pid, field):
+    with open(f"/proc/{pid}/status", encoding="latin-1") as file:
+        for line in file:
+            if line.startswith(field + ":"):
+                return line.split(":", 1)[1].strip()
+    raise KeyError(field)
+
+
+def children_of(pid):
+    """All descendants, zombies too, as {pid: (name, state)}."""
+    table = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            facts = stat_of(entry)
+            if facts:
+                table[int(entry)] = facts
+    found, frontier = {}, {pid}
+    while frontier:
+        frontier = {p for p, facts in table.items() if facts[2] in frontier}
+        found.update({p: table[p][:2] for p in frontier})
+    return found
+
+
+def is_alive(pid):
+    facts = stat_of(pid)
+    return facts is not None and facts[1] not in "ZX"
+
+
+class ShimProcess:
+    def __init__(self, arguments, mode="subreaper", program=None, **popen):
+        assert os.path.exists(SHIM), f"no {SHIM}: build it, or set LASTCALL_BUILD_DIR"
+        self.mode = mode
+        command = [*(program or [SHIM]), *map(str, arguments)]
+        if mode == "pid1":
+            command = ["unshare", "-pf", "--mount-proc", *command]
+        popen.setdefault("stdout", subprocess.PIPE)
+        popen.setdefault("stderr", subprocess.PIPE)
+        popen.setdefault("stdin", subprocess.DEVNULL)
+        self.process = subprocess.Popen(command, **popen)
+        self._pid = None if mode == "pid1" else self.process.pid
+        self._output = b""
+        self._known = set()
+
+    @property
+    def pid(self):
+        """The shim's number in our namespace."""
+        if self._pid is None:
+            path = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
+
+            def find():
+                if self.process.poll() is not None:
+                    raise AssertionError(f"ended with {self.process.returncode}")
+                with open(path, encoding="ascii") as file:
+                    return file.read().split()
+
+            self._pid = int(eventually(find, "unshare has a child")[0])
+            # unshare's child is unshare itself until it has executed the shim.
+            eventually(lambda: (stat_of(self._pid) or ["shim"])[0] != "unshare", "the shim runs")
+        return self._pid
+
+    def is_ready(self):
+        """It blocks its signals, so that nothing sent from now on is lost."""
+        pid = self.pid
+        return eventually(lambda: status_field(pid, "SigBlk").startswith("ffff"),
+                          "signals are blocked")
+
+    def read_line(self, timeout=10):
+        """The next line of the engine's stdout."""
+        os.set_blocking(self.process.stdout.fileno(), False)
+
+        def take():
+            if b"\n" not in self._output:
+                self._output += self.process.stdout.read1(65536) or b""
+            return b"\n" in self._output
+
+        eventually(take, f"a line on stdout, have {self._output!r}", timeout)
+        line, self._output = self._output.split(b"\n", 1)
+        return line.decode()
+
+    def wait_ready(self):
+        assert self.read_line() == "ready"
+        self.remember_tree()
+
+    def send(self, number):
+        os.kill(self.pid, number)
+
+    def tree(self):
+        return children_of(self.pid)
+
+    def remember_tree(self):
+        self._known |= set(self.tree())
+
+    def engine(self):
+        """The oldest living child; as subreaper mostly the only one."""
+        def find():
+            return sorted(p for p in self.tree() if (stat_of(p) or [0, 0, 0])[2] == self.pid)
+
+        return eventually(find, "the engine runs")[0]
+
+    def wait(self, timeout=15):
+        code = self.process.wait(timeout)
+        return code if code >= 0 else 128 - code
+
+    def await_log(self, text, timeout=10):
+        """Reads stderr until it says this; what came before it is taken, too."""
+        os.set_blocking(self.process.stderr.fileno(), False)
+        seen = b""
+
+        def look():
+            nonlocal seen
+            seen += self.process.stderr.read1(65536) or b""
+            return text.encode() in seen
+
+        eventually(look, f"{text!r} in the log, have {seen!r}", timeout)
+
+    def stderr(self):
+        os.set_blocking(self.process.stderr.fileno(), True)
+        return self.process.stderr.read().decode()
+
+    def survivors(self):
+        """Of all processes that were seen in its tree."""
+        return [p for p in self._known if is_alive(p)]
+
+    def kill(self):
+        if self.process.poll() is None:
+            try:
+                leftovers = list(self.tree())
+                os.kill(self.pid, signal.SIGKILL)
+                for pid in leftovers:
+                    os.kill(pid, signal.SIGKILL)
+            except (ProcessLookupError, AssertionError):
+                pass
+            self.process.kill()
+            self.process.wait()
+        for stream in (self.process.stdout, self.process.stderr, self.process.stdin):
+            if stream:
+                stream.close()

@@ -1,0 +1,124 @@
+"""With --serve: the supervisor is a child of the shim, and outlives everything but the shim."""
+
+import os
+import signal
+import sys
+
+import pytest
+from shim_process import eventually, helper, is_alive, stat_of
+
+FAKE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_supervisor.py")
+
+
+@pytest.fixture
+def run_mode(shim, socket_path, tmp_path):
+    """Starts `shim --serve FAKE ... -- COMMAND`; `marks` gets a line at each start of FAKE."""
+    marks = tmp_path / "marks"
+
+    def start(*command, serve_args=(), options=(), **popen):
+        arguments = [FAKE, socket_path, str(marks), *serve_args]
+        words = [word for argument in arguments for word in ("--serve-arg", argument)]
+        process = shim("--socket", socket_path, "--serve", sys.executable, *words, *options, "--",
+                       *command, **popen)
+        process.marks = lambda: marks.read_text().splitlines() if marks.exists() else []
+        return process
+
+    return start
+
+
+def serve_pid(process):
+    """The supervisor's number in our namespace."""
+    def find():
+        return [pid for pid, (name, state) in process.tree().items()
+                if name.startswith("python") and state != "Z" and stat_of(pid)
+                and stat_of(pid)[2] == process.pid]
+
+    return eventually(find, "the supervisor runs")[0]
+
+
+def test_supervisor_is_started_before_the_engine_and_starts_it(run_mode):
+    process = run_mode("sh", "-c", "echo ready; exec sleep 100")
+    process.wait_ready()
+    pid, session, stdin, same_output = process.marks()[0].split()
+    assert pid == session, "its own session"
+    assert stdin == "/dev/null" and same_output == "True"
+
+
+def test_stop_in_one_container_from_signal_to_exit(run_mode):
+    process = run_mode(helper("print_signals"), "15", "3")
+    process.wait_ready()
+    process.send(signal.SIGTERM)
+    assert process.wait() == 0
+    assert process.read_line() == "15"
+    eventually(lambda: not process.survivors(), "nothing is left")
+
+
+def test_engine_that_is_killed_ends_everything_with_code_1(run_mode):
+    process = run_mode("sh", "-c", "echo ready; exec sleep 100")
+    process.wait_ready()
+    engine = eventually(lambda: [p for p, s in process.tree().items() if s[0] == "sleep"], "sleep")
+    os.kill(engine[0], signal.SIGKILL)
+    assert process.wait() == 1
+    eventually(lambda: not process.survivors(), "nothing is left")
+
+
+def test_supervisor_that_crashes_is_started_again_and_the_engine_goes_on(run_mode):
+    process = run_mode("sh", "-c", "echo ready; exec sleep 100", serve_args=["--crash", "2"])
+    process.wait_ready()
+    eventually(lambda: len(process.marks()) == 2, "it was started again")
+    process.send(signal.SIGTERM)
+    assert process.wait() == 0
+
+
+def test_stop_during_the_pause_before_a_restart_starts_it_at_once_and_the_drain_goes_on(run_mode):
+    process = run_mode(helper("print_signals"), "15", "0", options=["--grace", "30s"])
+    process.wait_ready()
+    for count in range(1, 6):  # the pause doubles to 1.6 s
+        eventually(lambda n=count: len(process.marks()) >= n, "it was started")
+        os.kill(serve_pid(process), signal.SIGKILL)
+        eventually(lambda: not [1 for p, s in process.tree().items() if s[0].startswith("python")],
+                   "it is gone")
+    process.send(signal.SIGTERM)
+    eventually(lambda: len(process.marks()) == 6, "it was started at once", 1.4)
+    assert process.wait() == 0
+
+
+def test_walks_of_the_tree_spare_the_supervisor(run_mode):
+    process = run_mode(helper("setsid_worker"))
+    process.wait_ready()
+    serve = serve_pid(process)
+    engine_tree = [p for p in process.tree() if stat_of(p)[0] == "setsid_worker"]
+    assert len(engine_tree) == 2
+    main = [p for p in engine_tree if stat_of(p)[2] == process.pid][0]
+    os.kill(main, signal.SIGKILL)
+    assert process.wait() == 1, "the code is the supervisor's: it lived to give it"
+    eventually(lambda: not any(map(is_alive, [*engine_tree, serve])), "nothing is left")
+
+
+def test_supervisor_that_does_not_end_is_killed_when_the_shim_leaves(run_mode):
+    process = run_mode(helper("print_signals"), "15", "0", serve_args=["--linger"])
+    process.wait_ready()
+    serve = serve_pid(process)
+    process.send(signal.SIGTERM)
+    assert process.wait() == 0
+    eventually(lambda: not is_alive(serve), "nothing is left")
+
+
+def test_stop_before_the_start_is_code_0_and_leaves_nothing(shim, socket_path):
+    process = shim("--socket", socket_path, "--serve", "/bin/sleep", "--serve-arg", "100", "--",
+                   "echo", "ready")
+    process.is_ready()
+    eventually(process.tree, "the supervisor runs")
+    process.remember_tree()
+    process.send(signal.SIGTERM)
+    assert process.wait() == 0
+    assert process.process.stdout.read() == b""
+    eventually(lambda: not process.survivors(), "nothing is left")
+
+
+@pytest.mark.parametrize("program,code", [("/no/such/lastcall", 127), ("/etc/passwd", 126)])
+def test_supervisor_that_cannot_run_is_said_at_once(shim, socket_path, program, code):
+    process = shim("--socket", socket_path, "--serve", program, "--", "echo", "ready")
+    assert process.wait() == code
+    assert f"cannot start the supervisor {program}" in process.stderr()
+    assert process.process.stdout.read() == b""

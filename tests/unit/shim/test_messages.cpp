@@ -1,0 +1,109 @@
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+#include "shim/messages.hpp"
+
+namespace lastcall::shim {
+namespace {
+
+TEST(ShimMessages, Every_order_of_the_protocol_is_understood) {
+  Decoded const welcome = decode(
+      R"({"op":"welcome","version":1,"phase":"serving","grace_ms":60000,"budgets":{"deregister_ms":5000,"late_accept_ms":1000,"cleanup_reserve_ms":4000,"cancel_settle_ms":1000}})");
+  EXPECT_EQ(welcome.problem, ErrorCode::none);
+  EXPECT_EQ(welcome.order.grace, Duration{60'000});
+  EXPECT_EQ(welcome.order.reserve, Duration{4'000});
+  EXPECT_TRUE(welcome.order.supported_version);
+
+  Decoded const phase = decode(R"({"op":"phase","phase":"draining","deadline_at_ms":123})");
+  EXPECT_EQ(phase.order.phase_is_up, false);
+  EXPECT_EQ(phase.order.deadline, instant_from_ms(123));
+  EXPECT_EQ(decode(R"({"op":"phase","phase":"serving","deadline_at_ms":null})").order.deadline,
+            std::nullopt);
+
+  Decoded const order = decode(R"({"op":"engine.signal","seq":4,"name":"TERM","scope":"all"})");
+  EXPECT_EQ(order.order.signal, SIGTERM);
+  EXPECT_TRUE(order.order.whole_tree);
+  EXPECT_EQ(order.order.seq, 4);
+  EXPECT_FALSE(decode(R"({"op":"engine.signal","name":"SIGKILL"})").order.whole_tree);
+
+  Decoded const exit = decode(R"({"op":"exit","code":137,"report":"{}"})");
+  EXPECT_EQ(exit.order.exit_code, 137);
+  EXPECT_EQ(exit.order.raw_report, R"("{}")");
+
+  EXPECT_TRUE(decode(R"({"op":"error","code":"busy","message":"m"})").order.busy);
+  EXPECT_FALSE(decode(R"({"op":"error","code":"conflict"})").order.busy);
+}
+
+TEST(ShimMessages, Problems_are_told_apart_and_keep_the_seq) {
+  EXPECT_EQ(decode("nonsense").problem, ErrorCode::bad_json);
+  Decoded const unknown = decode(R"({"op":"future","seq":8})");
+  EXPECT_EQ(unknown.problem, ErrorCode::unknown_op);
+  EXPECT_EQ(unknown.order.seq, 8);
+  EXPECT_EQ(decode(R"({"seq":8})").problem, ErrorCode::bad_field);
+  EXPECT_EQ(decode(R"({"op":"exit","code":256})").problem, ErrorCode::bad_field);
+  EXPECT_EQ(decode(R"({"op":"exit","code":0,"seq":-1})").problem, ErrorCode::bad_field);
+}
+
+TEST(ShimMessages, Answers_are_never_a_problem_so_that_nobody_answers_an_answer) {
+  EXPECT_EQ(decode(R"({"op":"ack","seq":"x"})").problem, ErrorCode::none);
+  EXPECT_EQ(decode(R"({"op":"error"})").problem, ErrorCode::none);
+}
+
+TEST(ShimMessages, Hello_of_each_state_is_golden) {
+  EngineFacts engine;
+  Hello hello{.name = "vllm", .boot = "0123456789abcdef", .engine = engine};
+  TextOf<1024> waiting;
+  write_hello(waiting, hello);
+  EXPECT_EQ(waiting.view(), R"({"op":"hello","version":1,"role":"shim","name":"vllm",)"
+                            R"("sdk":"lastcall-shim/)" LASTCALL_VERSION R"(",)"
+                            R"("boot":"0123456789abcdef","run":false,)"
+                            R"("engine":{"state":"waiting"}})"
+                            "\n");
+
+  hello.run = true;
+  hello.engine = {.state = EngineFacts::State::exited,
+                  .pid = 7,
+                  .started_at = instant_from_ms(1'000),
+                  .exited_at = instant_from_ms(2'000),
+                  .ending = {.signal = SIGKILL},
+                  .oom = true,
+                  .ordered = false};
+  hello.stop_at = instant_from_ms(1'500);
+  hello.raw_blob = R"("raw \u0041")";
+  TextOf<1024> exited;
+  write_hello(exited, hello);
+  EXPECT_EQ(exited.view(),
+            R"({"op":"hello","version":1,"role":"shim","name":"vllm",)"
+            R"("sdk":"lastcall-shim/)" LASTCALL_VERSION R"(",)"
+            R"("boot":"0123456789abcdef","run":true,)"
+            R"("engine":{"pid":7,"state":"exited","started_at_ms":1000,"exited_at_ms":2000,)"
+            R"("signal":9,"oom":true,"ordered":false},"stop_at_ms":1500,"blob":"raw \u0041"})"
+            "\n");
+}
+
+TEST(ShimMessages, Facts_and_answers_are_golden) {
+  EngineFacts engine;
+  engine.pid = 12;
+  engine.started_at = instant_from_ms(5);
+  engine.exited_at = instant_from_ms(6);
+  engine.ending.code = 3;
+  engine.ordered = true;
+  TextOf<1024> out;
+  write_engine_started(out, engine);
+  write_engine_exited(out, engine);
+  write_signal(out, 2, SIGTERM, instant_from_ms(9));
+  write_ack(out, 4);
+  write_error(out, 5, ErrorCode::bad_field, "why");
+  write_error(out, std::nullopt, ErrorCode::too_long, "why");
+  EXPECT_EQ(out.view(), R"({"op":"engine.started","pid":12,"at_ms":5}
+{"op":"engine.exited","code":3,"oom":false,"ordered":true,"at_ms":6}
+{"op":"signal","seq":2,"name":"TERM","at_ms":9}
+{"op":"ack","seq":4}
+{"op":"error","seq":5,"code":"bad_field","message":"why"}
+{"op":"error","code":"too_long","message":"why"}
+)");
+}
+
+}  // namespace
+}  // namespace lastcall::shim
