@@ -45,6 +45,7 @@ void Lifecycle::apply_timers(Instant now) {
   if (shim_ && shim_->lost_at && now >= *shim_->lost_at) {
     shim_lost(now);
   }
+  apply_held(now);
   expire_peers(now);
   apply_own_restart(now);
 }

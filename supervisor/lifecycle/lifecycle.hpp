@@ -58,6 +58,9 @@ class Lifecycle {
   Settings const& settings() const { return settings_; }
   std::vector<RegistryRecord> const& registries() const { return registries_; }
   std::optional<Instant> deregister_limit() const { return coordinator_.deregister_limit(); }
+  /// All that decides what comes next, with instants relative to `now`: two cores of the same
+  /// fingerprint behave alike. For the exploration of states.
+  std::string fingerprint(Instant now) const;
 
  private:
   struct Shim {
@@ -152,6 +155,9 @@ class Lifecycle {
   void resume_shim(Instant now, bool ordered);
   void judge_unordered_exit(Instant now, CauseKind kind, std::string detail);
   void cancel_late(Instant now, RequestBegun const& request, EndpointSlot slot);
+  bool hold_until_recovered(Event const& event);
+  void apply_held(Instant now);
+  void answer(bool changed);
   void restore(Instant now, std::string const& blob, bool stop_follows);
   void withdraw_earlier_life(Instant now, Phase its_phase);
   Instant cleanup_limit() const;
@@ -163,7 +169,7 @@ class Lifecycle {
   Facts facts() const;
   bool in_flight_known() const;
   bool engine_is_live() const;
-  bool has_own_container() const { return shim_ && !shim_->run; }
+  bool has_own_container() const { return shim_ ? !shim_->run : restored_own_container_; }
   InFlightSource source() const;
   std::uint32_t sdk_peers() const;
   bool peers_are_back() const;
@@ -200,6 +206,11 @@ class Lifecycle {
 
   std::optional<Instant> recovery_until_;  // before it, an unknown supervisor registers nothing
   bool recovered_ = false;
+  std::vector<Event> held_;  // commands that came before we knew of an earlier life
+  bool replaying_held_ = false;
+  bool decided_ = false;  // an operator's command of this life outranks a remembered drain
+  std::string restored_boot_;
+  bool restored_own_container_ = false;
   std::optional<Instant> peers_until_;  // before it, no gate counts as empty
   std::uint32_t expected_peers_ = 0;
   bool record_kept_ = false;  // a stop.json may exist

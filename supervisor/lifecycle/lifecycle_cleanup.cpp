@@ -95,6 +95,8 @@ void Lifecycle::rearm(Instant now) {
   late_ = 0;
   told_verdict_ = Verdict::starting;
   remembered_.reset();
+  restored_boot_.clear();
+  decided_ = false;
   act(Rearm{});
   act(PhaseBegun{coordinator_.phase()});
   act(AnnouncePhase{coordinator_.phase(), std::nullopt});

@@ -176,7 +176,9 @@ void Lifecycle::judge_unordered_exit(Instant now, CauseKind kind, std::string de
 // --- checks and gauges ---------------------------------------------------------------------------
 
 void Lifecycle::on(Instant now, CheckFinished const& result) {
-  health_.check_finished(now, result);
+  if (!coordinator_.is_stopping()) {
+    health_.check_finished(now, result);  // a stop is beyond verdicts
+  }
 }
 
 void Lifecycle::on(Instant now, GaugesRead const& gauges) {

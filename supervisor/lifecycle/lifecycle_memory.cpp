@@ -1,5 +1,6 @@
 // What survives a supervisor: when it is remembered, how it is restored.
 #include <algorithm>
+#include <utility>
 
 #include "supervisor/lifecycle/lifecycle.hpp"
 
@@ -12,7 +13,7 @@ Lifecycle::RememberedKey Lifecycle::remembered_key() const {
           .deadline = coordinator_.deadline(),
           .drain_limit = progress.drain_limit,
           .cleanup_step = cleanup_.step(),
-          .sdk_peers = sdk_peers(),
+          .sdk_peers = peers_until_ ? std::max(expected_peers_, sdk_peers()) : sdk_peers(),
           .died_with_work = died_with_work_,
           .engine_killed = engine_killed_};
 }
@@ -40,6 +41,8 @@ void Lifecycle::remember_if_changed() {
                               .sdk_peers = key.sdk_peers,
                               .died_with_work = died_with_work_,
                               .engine_killed = engine_killed_,
+                              .boot = shim_ ? shim_->boot : restored_boot_,
+                              .own_container = has_own_container(),
                               .ready = health_.started(),
                               .outcomes = outcomes_};
   actions_.insert(actions_.begin(), Remember{encode(remembered)});
@@ -51,8 +54,8 @@ void Lifecycle::restore(Instant now, std::string const& blob, bool stop_follows)
     return;
   }
   // A stop is final: the remembered one outranks a drain that this life began before it knew.
-  bool const outranked =
-      !remembered->progress.stop && remembered->progress.phase <= coordinator_.phase();
+  bool const outranked = !remembered->progress.stop &&
+                         (decided_ || remembered->progress.phase <= coordinator_.phase());
   if (coordinator_.is_stopping() || outranked) {
     withdraw_earlier_life(now, remembered->progress.phase);
     return;
@@ -69,8 +72,12 @@ void Lifecycle::restore(Instant now, std::string const& blob, bool stop_follows)
   outcomes_ = remembered->outcomes;
   died_with_work_ = remembered->died_with_work;
   engine_killed_ = remembered->engine_killed;
+  restored_boot_ = remembered->boot;
+  restored_own_container_ = remembered->own_container;
   if (remembered->ready) {
     health_.assume_started();
+    health_.update(now);
+    told_verdict_ = health_.verdict();
   }
   expected_peers_ = remembered->sdk_peers;
   if (expected_peers_ > 0 && !peers_are_back()) {
@@ -104,6 +111,27 @@ void Lifecycle::withdraw_earlier_life(Instant now, Phase its_phase) {
     registered_ = !registries_.empty();
     deregister_everywhere(now);
   }
+}
+
+/// Until an earlier life is known or ruled out, a command waits: the shim may hold a stop that
+/// outranks it.
+bool Lifecycle::hold_until_recovered(Event const& event) {
+  if (recovered_) {
+    return false;
+  }
+  held_.push_back(event);
+  return true;
+}
+
+void Lifecycle::apply_held(Instant now) {
+  if (!recovered_ || held_.empty()) {
+    return;
+  }
+  replaying_held_ = true;  // whoever asked has been answered
+  for (Event const& event : std::exchange(held_, {})) {
+    std::visit([&](auto const& fact) { on(now, fact); }, event);
+  }
+  replaying_held_ = false;
 }
 
 }  // namespace lastcall::lifecycle

@@ -210,7 +210,7 @@ void Lifecycle::on(Instant now, CancelRequested const& request) {
     reached += ledger_.cancel_where(now, chosen, request.mode, request.reason);
   }
   if (!request.by) {
-    act(Answer{reached > 0});
+    answer(reached > 0);
   }
 }
 

@@ -78,6 +78,9 @@ bool Lifecycle::peers_are_back() const {
 }
 
 bool Lifecycle::accepts_shim(std::string_view boot) const {
+  if (!shim_ && coordinator_.is_stopping() && !restored_boot_.empty()) {
+    return restored_boot_ == boot;  // another boot's stop is not finished
+  }
   return !shim_ || shim_->boot == boot;
 }
 

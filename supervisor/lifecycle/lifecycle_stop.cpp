@@ -28,6 +28,9 @@ void Lifecycle::on(Instant now, OwnSignal const& signal) {
     return;
   }
   deletion_seen_ = true;
+  if (hold_until_recovered(signal)) {
+    return;
+  }
   own_signal_ = true;
   if (coordinator_.phase() == Phase::exited) {
     end_supervisor_or_rearm(now);
@@ -72,28 +75,40 @@ void Lifecycle::on(Instant now, StopSignalHeld const& signal) {
 }
 
 void Lifecycle::on(Instant now, DrainRequested const& request) {
+  if (hold_until_recovered(request)) {
+    answer(true);
+    return;
+  }
+  decided_ = true;
   if (request.exit && !coordinator_.is_stopping()) {
     stop(now, {CauseKind::operator_stop, "drain --exit"}, StopMode::graceful, now, request.timeout);
-    act(Answer{true});
+    answer(true);
   } else if (coordinator_.is_stopping() || coordinator_.is_draining()) {
-    act(Answer{false});  // joins what is under way
+    answer(false);  // joins what is under way
   } else {
     outcomes_ = {};
     longest_request_ = Duration{0};
     coordinator_.begin_drain(now, request.timeout);
     deregister_everywhere(now);
     note_phase_change();
-    act(Answer{true});
+    answer(true);
   }
 }
 
-void Lifecycle::on(Instant now, ResumeRequested const&) {
+void Lifecycle::on(Instant now, ResumeRequested const& request) {
+  if (hold_until_recovered(request)) {
+    answer(true);
+    return;
+  }
+  decided_ = true;
   if (coordinator_.is_stopping()) {
-    act(Refuse{Refusal::conflict, "a stop is final: it cannot be resumed"});
+    if (!replaying_held_) {
+      act(Refuse{Refusal::conflict, "a stop is final: it cannot be resumed"});
+    }
     return;
   }
   if (!coordinator_.is_draining()) {
-    act(Answer{false});
+    answer(false);
     return;
   }
   coordinator_.resume(now, health_.started());
@@ -101,7 +116,7 @@ void Lifecycle::on(Instant now, ResumeRequested const&) {
   if (coordinator_.phase() == Phase::serving) {
     register_everywhere();
   }
-  act(Answer{true});
+  answer(true);
 }
 
 void Lifecycle::on(Instant, RegistrySettled const& settled) {
@@ -174,6 +189,12 @@ void Lifecycle::fatal(Instant now, CauseKind kind, std::string detail) {
     begin_cleanup(now, 0);
   } else {
     act(AnnouncePhase{coordinator_.phase(), coordinator_.deadline()});
+  }
+}
+
+void Lifecycle::answer(bool changed) {
+  if (!replaying_held_) {
+    act(Answer{changed});
   }
 }
 

@@ -102,6 +102,8 @@ std::string encode(Remembered const& remembered) {
   put_number("began", to_ms(p.phase_began));
   put_number("peers", remembered.sdk_peers);
   put_number("ready", remembered.ready ? 1 : 0);
+  put_number("own_container", remembered.own_container ? 1 : 0);
+  put("boot", escape(remembered.boot));
   if (p.drain_limit) {
     put_number("limit", to_ms(*p.drain_limit));
   }
@@ -150,6 +152,10 @@ std::optional<Remembered> decode_remembered(std::string_view blob) {
   r.died_with_work = number(words, "died_with_work") == 1;
   r.engine_killed = number(words, "killed") == 1;
   r.ready = number(words, "ready") == 1;
+  r.own_container = number(words, "own_container") == 1;
+  if (auto const boot = words.find("boot"); boot != words.end()) {
+    r.boot = unescape(boot->second);
+  }
   if (auto const found = words.find("outcomes"); found != words.end()) {
     std::string_view rest = found->second;
     for (std::uint64_t& count : r.outcomes) {

@@ -28,7 +28,9 @@ struct Remembered {
   std::uint32_t sdk_peers = 0;
   bool died_with_work = false;
   bool engine_killed = false;
-  bool ready = false;  // every check had passed once
+  std::string boot;            // of the shim whose stop this is; empty: none was there
+  bool own_container = false;  // that shim lives in another container than we
+  bool ready = false;          // every check had passed once
   OutcomeCounts outcomes{};
 };
 
