@@ -63,11 +63,11 @@ int Shim::run() {
   while (!has_left()) {
     wait();
     take_signals();
+    talk();  // before reaping: the last words of a supervisor that has just ended may be `exit`
     reap();
     if (service_.restart_if_due(launch_, now_)) {
       link_.look_eagerly(now_);
     }
-    talk();
     apply_due_rules();
     tend_tree();
     link_.send(now_);
@@ -211,6 +211,9 @@ void Shim::apply_due_rules() {
 
 void Shim::note_standing() {
   Standing const standing = link_.standing(now_);
+  if (state_ == State::leaving) {
+    return;  // its end was expected
+  }
   if (standing == Standing::gone && last_standing_ == Standing::present) {
     LogLine() << "the supervisor is gone";
   } else if (standing == Standing::present && last_standing_ == Standing::gone) {

@@ -1,12 +1,12 @@
 #include "supervisor/cli/run.hpp"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <filesystem>
 #include <optional>
 #include <ostream>
 #include <system_error>
+
+#include <unistd.h>
 
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/problems.hpp"
@@ -45,8 +45,8 @@ std::optional<fs::path> find_shim(config::Environment const& environment) {
     return *named;
   }
   fs::path const here = own_path().parent_path();
-  for (fs::path const& candidate :
-       {here / "lastcall-shim", here / "../shim/lastcall-shim", here / "../../shim/lastcall-shim"}) {
+  for (fs::path const& candidate : {here / "lastcall-shim", here / "../shim/lastcall-shim",
+                                    here / "../../shim/lastcall-shim"}) {
     if (::access(candidate.c_str(), X_OK) == 0) {
       return candidate.lexically_normal();
     }
@@ -132,8 +132,8 @@ void greet(config::Config const& config, RunSockets const& sockets, std::ostream
   }
   if (::isatty(STDIN_FILENO) != 0) {
     err << "lastcall run: Ctrl-C stops gracefully, within "
-        << config::to_text(config.shutdown.budgets.grace_period)
-        << "; to force a stop: kill -KILL " << ::getpid() << '\n';
+        << config::to_text(config.shutdown.budgets.grace_period) << "; to force a stop: kill -KILL "
+        << ::getpid() << '\n';
   }
   err.flush();
 }

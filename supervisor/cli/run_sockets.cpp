@@ -1,14 +1,14 @@
 #include "supervisor/cli/run_sockets.hpp"
 
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 namespace lastcall::cli {
 namespace {
@@ -59,7 +59,8 @@ RunSockets choose_sockets(config::Ipc const& ipc, config::Environment const& env
   bool const is_usable = can_hold(ipc.socket) && can_hold(ipc.admin_socket) &&
                          !is_live(ipc.socket) && !is_live(ipc.admin_socket);
   if (is_set || is_usable) {
-    return {.engine = ipc.socket, .admin = ipc.admin_socket, .private_directory = {}, .problem = {}};
+    return {
+        .engine = ipc.socket, .admin = ipc.admin_socket, .private_directory = {}, .problem = {}};
   }
   std::string const directory = make_directory(environment);
   if (directory.empty()) {

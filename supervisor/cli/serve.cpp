@@ -1,8 +1,8 @@
 #include "supervisor/cli/serve.hpp"
 
-#include <unistd.h>
-
 #include <ostream>
+
+#include <unistd.h>
 
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/problems.hpp"

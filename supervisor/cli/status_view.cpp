@@ -171,7 +171,8 @@ std::string drain_bar(std::string_view status_json, std::size_t& most) {
   auto const left =
       static_cast<std::size_t>(std::max<std::int64_t>(number_of(flight, "requests"), 0));
   most = std::max(most, left);
-  std::size_t const done = most == 0 ? kWidth : kWidth * (most - left) / most;
+  std::size_t const all_done = known ? kWidth : 0;
+  std::size_t const done = most == 0 ? all_done : kWidth * (most - left) / most;
   std::ostringstream out;
   out << std::left << std::setw(14) << text_of(status, "phase", "unknown") << '['
       << std::string(done, '#') << std::string(kWidth - done, '.') << "] ";

@@ -27,12 +27,11 @@ void CleanupHooks::next() {
   }
   config::Hook const& hook = hooks_[index_++];
   lifecycle::Duration const left = deadline_ - monotonic_now();
-  ChildPlan plan{
-      .command = hook.command,
-      .timeout = std::clamp(left, lifecycle::Duration{0}, hook.timeout),
-      .on_line = [this, &hook](std::string_view line) {
-        log_.info("hook output", {{"hook", hook.name}, {"line", line}});
-      }};
+  ChildPlan plan{.command = hook.command,
+                 .timeout = std::clamp(left, lifecycle::Duration{0}, hook.timeout),
+                 .on_line = [this, &hook](std::string_view line) {
+                   log_.info("hook output", {{"hook", hook.name}, {"line", line}});
+                 }};
   child_ = std::make_unique<ChildProcess>(
       executor_, std::move(plan), [this, &hook](ChildExit const& exit) { ended(hook, exit); });
 }

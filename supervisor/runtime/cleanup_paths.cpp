@@ -1,17 +1,17 @@
 #include "supervisor/runtime/cleanup_paths.hpp"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <fnmatch.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
 #include <memory>
 #include <string_view>
 #include <system_error>
 #include <utility>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "supervisor/runtime/clock.hpp"
 
@@ -81,8 +81,8 @@ class Remover {
       return {lifecycle::ItemOutcome::timed_out, detail + ", not all before the deadline"};
     }
     if (failed_ > 0) {
-      return {lifecycle::ItemOutcome::failed, detail + ", " + std::to_string(failed_) +
-                                                  " could not be removed: " + first_problem_};
+      return {lifecycle::ItemOutcome::failed,
+              detail + ", " + std::to_string(failed_) + " could not be removed: " + first_problem_};
     }
     return {lifecycle::ItemOutcome::completed, std::move(detail)};
   }

@@ -18,19 +18,19 @@ namespace lastcall::runtime::event_log {
 
 inline constexpr std::array<std::string_view, 4> kCheckVerdicts{"passed", "busy", "failed",
                                                                 "timed_out"};
-inline constexpr std::array<std::string_view, 4> kRefusals{"duplicate_id", "not_yours",
-                                                           "bad_field", "conflict"};
+inline constexpr std::array<std::string_view, 4> kRefusals{"duplicate_id", "not_yours", "bad_field",
+                                                           "conflict"};
 
 template <typename T>
 struct Shape;
 
-#define LASTCALL_SHAPE(Type, word, ...)                                      \
-  template <>                                                                \
-  struct Shape<lifecycle::Type> {                                            \
-    static constexpr std::string_view kName = word;                          \
-    static void visit([[maybe_unused]] auto& x, [[maybe_unused]] auto& v) {  \
-      __VA_ARGS__                                                            \
-    }                                                                        \
+#define LASTCALL_SHAPE(Type, word, ...)                                     \
+  template <>                                                               \
+  struct Shape<lifecycle::Type> {                                           \
+    static constexpr std::string_view kName = word;                         \
+    static void visit([[maybe_unused]] auto& x, [[maybe_unused]] auto& v) { \
+      __VA_ARGS__                                                           \
+    }                                                                       \
   };
 
 LASTCALL_SHAPE(EngineExit, "", v("code", x.code); v("signal", x.signal); v("oom", x.oom);)

@@ -120,8 +120,8 @@ void HealthDriver::run(bool wanted) {
 }
 
 void HealthDriver::outcome(std::size_t index, CheckOutcome const& result) {
-  bool const is_busy = result.result == CheckResult::passed && index == ipc_index_.value_or(index + 1) &&
-                       ipc_.last_was_busy();
+  bool const is_busy = result.result == CheckResult::passed &&
+                       index == ipc_index_.value_or(index + 1) && ipc_.last_was_busy();
   CheckVerdict const verdict = is_busy ? CheckVerdict::busy : verdict_of(result.result);
   Row& row = rows_[index];
   note_change(row, verdict, result.detail);
@@ -129,8 +129,7 @@ void HealthDriver::outcome(std::size_t index, CheckOutcome const& result) {
   row.detail = result.detail;
   row.latency = result.latency;
   callbacks_.on_outcome(row.name, result);
-  events_.feed(
-      lifecycle::CheckFinished{static_cast<std::uint32_t>(index), verdict, result.detail});
+  events_.feed(lifecycle::CheckFinished{static_cast<std::uint32_t>(index), verdict, result.detail});
 }
 
 void HealthDriver::note_change(Row const& row, CheckVerdict verdict, std::string const& detail) {
@@ -138,8 +137,8 @@ void HealthDriver::note_change(Row const& row, CheckVerdict verdict, std::string
     return;
   }
   bool const is_good = verdict == CheckVerdict::passed || verdict == CheckVerdict::busy;
-  log_.write(is_good ? LogLevel::info : LogLevel::warning,
-             is_good ? "check passes" : "check fails", {{"check", row.name}, {"detail", detail}});
+  log_.write(is_good ? LogLevel::info : LogLevel::warning, is_good ? "check passes" : "check fails",
+             {{"check", row.name}, {"detail", detail}});
 }
 
 void HealthDriver::health(ipc::PeerId peer, ipc::Health const& health) {

@@ -57,8 +57,7 @@ class HealthDriver {
 
  private:
   void add(config::HealthCheck const& check, std::vector<std::uint32_t> const& dead_statuses);
-  std::unique_ptr<probes::Check> make_exec(config::ExecCheck const& exec,
-                                           probes::Duration timeout);
+  std::unique_ptr<probes::Check> make_exec(config::ExecCheck const& exec, probes::Duration timeout);
   std::unique_ptr<probes::Check> make_ipc(std::size_t index);
   void outcome(std::size_t index, probes::CheckOutcome const& outcome);
   void note_change(Row const& row, lifecycle::CheckVerdict verdict, std::string const& detail);

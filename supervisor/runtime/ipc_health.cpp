@@ -48,8 +48,8 @@ void IpcHealth::settle_if_complete() {
     check_->answered(
         {.result = CheckResult::passed, .detail = is_busy_ ? "busy: " + busy_detail_ : ""});
   } else {
-    check_->answered({.result = CheckResult::failed_unclear,
-                      .detail = "every SDK left without an answer"});
+    check_->answered(
+        {.result = CheckResult::failed_unclear, .detail = "every SDK left without an answer"});
   }
 }
 

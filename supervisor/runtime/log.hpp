@@ -30,8 +30,7 @@ class Field {
  public:
   enum class Kind : std::uint8_t { absent, text, number, flag, json };
 
-  Field(std::string_view key, std::string_view text)
-      : key_(key), text_(text), kind_(Kind::text) {}
+  Field(std::string_view key, std::string_view text) : key_(key), text_(text), kind_(Kind::text) {}
   Field(std::string_view key, char const* text) : Field(key, std::string_view(text)) {}
   Field(std::string_view key, std::string const& text) : Field(key, std::string_view(text)) {}
   Field(std::string_view key, std::integral auto number)

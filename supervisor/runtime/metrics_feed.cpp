@@ -38,8 +38,7 @@ probes::PhaseOutcome outcome_of(lifecycle::PhaseOutcome outcome) {
 
 void count_settled(probes::Metrics& metrics, lifecycle::RequestSettled const& settled) {
   if (settled.outcome == lifecycle::Outcome::rejected) {
-    metrics.request_rejected(settled.model, settled.endpoint,
-                             lifecycle::RejectedReason::draining);
+    metrics.request_rejected(settled.model, settled.endpoint, lifecycle::RejectedReason::draining);
   } else {
     metrics.request_ended(settled.endpoint, settled.outcome);
   }
@@ -64,9 +63,8 @@ void count(probes::Metrics& metrics, lifecycle::Action const& action) {
     metrics.stop_began(stop->mode == lifecycle::StopMode::fatal);
     metrics.set_stop_deadline(lifecycle::to_ms(stop->deadline));
   } else if (auto const* announced = std::get_if<lifecycle::AnnouncePhase>(&action)) {
-    metrics.set_stop_deadline(announced->deadline
-                                  ? std::optional(lifecycle::to_ms(*announced->deadline))
-                                  : std::nullopt);
+    metrics.set_stop_deadline(
+        announced->deadline ? std::optional(lifecycle::to_ms(*announced->deadline)) : std::nullopt);
   } else if (auto const* changed = std::get_if<lifecycle::VerdictChanged>(&action)) {
     metrics.set_verdict(verdict_of(changed->verdict));
   }

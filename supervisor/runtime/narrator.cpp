@@ -25,9 +25,9 @@ void Narrator::tell(lifecycle::Instant now, lifecycle::Action const& action) {
   } else if (auto const* changed = std::get_if<lifecycle::VerdictChanged>(&action)) {
     verdict_changed(*changed);
   } else if (auto const* active = std::get_if<lifecycle::GracefulEndpoints>(&action)) {
-    log_.info("Active graceful endpoints: " + std::to_string(active->active),
-              {{"in_flight", core_.requests().roots_in_flight()},
-               {"left_ms", left_ms(core_, now)}});
+    log_.info(
+        "Active graceful endpoints: " + std::to_string(active->active),
+        {{"in_flight", core_.requests().roots_in_flight()}, {"left_ms", left_ms(core_, now)}});
   } else if (std::holds_alternative<lifecycle::LastEndpointCompleted>(action)) {
     log_.info("Last endpoint completed, notifying all waiters");
   } else if (auto const* ignored = std::get_if<lifecycle::SignalIgnored>(&action)) {
@@ -77,8 +77,8 @@ void Narrator::phase_ended(lifecycle::PhaseEnded const& ended) {
 }
 
 void Narrator::verdict_changed(lifecycle::VerdictChanged const& changed) {
-  bool const is_bad = changed.verdict == lifecycle::Verdict::dead ||
-                      changed.verdict == lifecycle::Verdict::wedged;
+  bool const is_bad =
+      changed.verdict == lifecycle::Verdict::dead || changed.verdict == lifecycle::Verdict::wedged;
   log_.write(is_bad ? LogLevel::critical : LogLevel::info, "engine health",
              {{"verdict", name(changed.verdict)}, {"reason", changed.reason}});
 }

@@ -12,8 +12,8 @@ using lifecycle::name;
 
 void put_checks(probes::ProbeState& state, StatusSources const& sources) {
   for (HealthDriver::Row const& row : sources.health.rows()) {
-    bool const passed = row.last == lifecycle::CheckVerdict::passed ||
-                        row.last == lifecycle::CheckVerdict::busy;
+    bool const passed =
+        row.last == lifecycle::CheckVerdict::passed || row.last == lifecycle::CheckVerdict::busy;
     state.checks.push_back({.name = row.name,
                             .passed = passed,
                             .detail = row.last ? row.detail : "has not run yet",
@@ -73,7 +73,8 @@ ProbePublisher::ProbePublisher(boost::asio::io_context& io, config::Config const
                 .component = config.identity.component,
                 .version = LASTCALL_VERSION}),
       stall_after_(probes::stall_limit(config.health.interval)),
-      routes_(state_, [this] { return metrics_.serialize(); }, stall_after_),
+      routes_(
+          state_, [this] { return metrics_.serialize(); }, stall_after_),
       listener_({.host = config.probes.listen.host, .port = config.probes.listen.port},
                 [this](probes::Request const& request, probes::Responder const& responder) {
                   responder.send(routes_.answer(request));

@@ -52,8 +52,8 @@ void Registries::add(config::Registry const& registry, discovery::Instance const
   std::string const& name = registry.name;  // the configuration keeps them apart
   if (auto const* file = std::get_if<config::FileRegistry>(&registry.kind)) {
     if (instance.advertise.empty()) {
-      problem_ = "registry '" + name +
-                 "' has nothing to tell routers: set identity.advertise, or POD_IP";
+      problem_ =
+          "registry '" + name + "' has nothing to tell routers: set identity.advertise, or POD_IP";
       return;
     }
     set_.add(name, discovery::make_file_registry(executor_, file->directory, {instance}));
@@ -81,8 +81,7 @@ void Registries::deregister(lifecycle::Instant deadline) {
 
 void Registries::disconnect(lifecycle::Instant deadline, CleanupHooks::Done done) {
   set_.disconnect_all(
-      to_steady(deadline),
-      [done = std::move(done)](std::vector<RegistryStatus> const& results) {
+      to_steady(deadline), [done = std::move(done)](std::vector<RegistryStatus> const& results) {
         ItemResult result;
         for (RegistryStatus const& status : results) {
           if (!status.last_error.empty()) {

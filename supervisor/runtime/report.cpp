@@ -1,13 +1,12 @@
 #include "supervisor/runtime/report.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cstdlib>
 #include <string_view>
 
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace lastcall::runtime {
 namespace {
@@ -135,7 +134,8 @@ std::string report_json(lifecycle::Report const& report,
 }
 
 std::string termination_log_path() {
-  char const* const path = std::getenv("LASTCALL_TERMINATION_LOG");  // NOLINT(concurrency-mt-unsafe)
+  char const* const path =
+      std::getenv("LASTCALL_TERMINATION_LOG");  // NOLINT(concurrency-mt-unsafe)
   return path == nullptr || *path == '\0' ? "/dev/termination-log" : path;
 }
 

@@ -69,13 +69,12 @@ void SdkSessions::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Se
           },
           [&](ipc::Cancel& m) {
             handle(peer, seq,
-                   lifecycle::CancelRequested{
-                       peer, std::move(m.ids), std::move(m.root), m.mode, m.reason});
+                   lifecycle::CancelRequested{peer, std::move(m.ids), std::move(m.root), m.mode,
+                                              m.reason});
           },
           [&](ipc::EndpointRegister& m) {
             handle(peer, seq,
-                   lifecycle::EndpointRegistered{peer, std::move(m.endpoint),
-                                                 m.graceful_shutdown});
+                   lifecycle::EndpointRegistered{peer, std::move(m.endpoint), m.graceful_shutdown});
           },
           [&](ipc::EndpointUnregister& m) {
             handle(peer, seq, lifecycle::EndpointUnregistered{peer, std::move(m.endpoint)});
@@ -124,8 +123,7 @@ void SdkSessions::fatal(ipc::PeerId peer, ipc::Fatal&& fatal, ipc::Seq seq) {
                                                      {"name", peers_[peer].name},
                                                      {"reason", fatal.reason},
                                                      {"detail", fatal.detail}});
-  handle(peer, seq,
-         lifecycle::PeerFatal{peer, std::move(fatal.reason), std::move(fatal.detail)});
+  handle(peer, seq, lifecycle::PeerFatal{peer, std::move(fatal.reason), std::move(fatal.detail)});
 }
 
 void SdkSessions::handle(ipc::PeerId peer, ipc::Seq seq, lifecycle::Event const& event) {

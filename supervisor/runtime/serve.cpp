@@ -1,9 +1,8 @@
 #include "supervisor/runtime/serve.hpp"
 
+#include <boost/asio/io_context.hpp>
 #include <malloc.h>
 #include <unistd.h>
-
-#include <boost/asio/io_context.hpp>
 
 #include "supervisor/runtime/log.hpp"
 #include "supervisor/runtime/supervisor.hpp"

@@ -105,7 +105,7 @@ Json engine_of(StatusSources const& sources, lifecycle::Snapshot const& snapshot
     json["pid"] = engine.pid;
   }
   json["run_mode"] = sources.shim.is_run_mode();
-  json["shim"] = !snapshot.shim_known        ? "none"
+  json["shim"] = !snapshot.shim_known      ? "none"
                  : snapshot.shim_connected ? "connected"
                                            : "disconnected";
   if (snapshot.engine == lifecycle::EngineState::exited) {

@@ -1,8 +1,5 @@
 #include "supervisor/runtime/stop_record.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -11,7 +8,9 @@
 #include <system_error>
 #include <utility>
 
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "supervisor/lifecycle/remembered.hpp"
 
@@ -31,8 +30,7 @@ std::string first_line_of(char const* path) {
 }
 
 std::string failure(std::string_view what, std::string const& path) {
-  return "cannot " + std::string(what) + " " + path + ": " +
-         std::generic_category().message(errno);
+  return "cannot " + std::string(what) + " " + path + ": " + std::generic_category().message(errno);
 }
 
 bool write_all(int fd, std::string_view bytes) {

@@ -1,7 +1,6 @@
 // Construction, routing of what is heard, and the end; the orders are in supervisor_obey.cpp.
 #include "supervisor/runtime/supervisor.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
@@ -30,12 +29,6 @@ std::vector<std::string> warnings_of(config::Config const& config, ServeOptions 
   unsupported(config.ingress.enabled, "ingress");
   unsupported(config.lifecycle.enabled, "lifecycle.listen (preStop hooks)");
   unsupported(config.events.nats.url.has_value(), "events.nats");
-  for (std::string const& warning :
-       lifecycle::derive_budgets(config.shutdown.budgets, options.grace.value).warnings) {
-    if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end()) {
-      warnings.push_back(warning);
-    }
-  }
   return warnings;
 }
 

@@ -37,8 +37,8 @@ inline constexpr lifecycle::Duration kFlushWait{200};
 
 class Supervisor final : private ipc::Observer {
  public:
-  Supervisor(boost::asio::io_context& io, config::Config const& config,
-             ServeOptions const& options, Log& log);
+  Supervisor(boost::asio::io_context& io, config::Config const& config, ServeOptions const& options,
+             Log& log);
   ~Supervisor() override;
 
   /// Why it cannot run with this configuration; empty: it can.

@@ -24,38 +24,39 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
   count(probes_.metrics(), action);
   narrator_.tell(now, action);
   std::visit(
-      Overloaded{
-          [&](act::Remember const& order) { remember(order); },
-          [&](act::ForgetStopRecord const&) { stop_record_.remove(); },
-          [&](act::StartEngine const&) { shim_.tell(ipc::EngineStart{}); },
-          [&](act::SignalEngine const& order) {
-            shim_.tell(ipc::EngineSignal{
-                order.name, order.all ? ipc::SignalScope::all : ipc::SignalScope::main});
-          },
-          [&](act::ExitShim const& order) { shim_.tell(ipc::Exit{order.code, report_}); },
-          [&](act::AnnouncePhase const& order) { announce(order); },
-          [&](act::CancelsReady const& order) { server_.cancels_ready(order.peer); },
-          [&](act::Admit const& order) { sdks_.admit(order); },
-          [&](act::Reject const& order) { sdks_.reject(order); },
-          [&](act::ForgetPeer const& order) {
-            registries_.peer_gone(order.peer);
-            sdks_.forget(order.peer);
-          },
-          [&](act::Register const&) { registries_.register_all(); },
-          [&](act::Deregister const& order) { registries_.deregister(order.deadline); },
-          [&](act::StartCleanup const& order) { start_cleanup(order); },
-          [&](act::PublishReport const&) { publish_report(now); },
-          [&](act::Rearm const&) { rearm(); },
-          [&](act::ExitSupervisor const& order) { end(order.code); },
-          // Answers are the loop's matter; notes have been counted and told above.
-          [](act::Refuse const&) {}, [](act::Answer const&) {},
-          [&](act::StopBegun const&) { changed(); }, [](act::SignalIgnored const&) {},
-          [](act::DrainAborted const&) {}, [&](act::PhaseBegun const&) { changed(); },
-          [](act::PhaseEnded const&) {}, [&](act::GracefulEndpoints const&) { changed(); },
-          [](act::LastEndpointCompleted const&) {},
-          [&](act::VerdictChanged const&) { changed(); },
-          [&](act::RequestSettled const&) { operators_.changed(); },
-          [](act::CancelCounted const&) {}, [](act::CancelSettled const&) {}},
+      Overloaded{[&](act::Remember const& order) { remember(order); },
+                 [&](act::ForgetStopRecord const&) { stop_record_.remove(); },
+                 [&](act::StartEngine const&) { shim_.tell(ipc::EngineStart{}); },
+                 [&](act::SignalEngine const& order) {
+                   shim_.tell(ipc::EngineSignal{
+                       order.name, order.all ? ipc::SignalScope::all : ipc::SignalScope::main});
+                 },
+                 [&](act::ExitShim const& order) {
+                   shim_.tell(ipc::Exit{order.code, report_});
+                 },
+                 [&](act::AnnouncePhase const& order) { announce(order); },
+                 [&](act::CancelsReady const& order) { server_.cancels_ready(order.peer); },
+                 [&](act::Admit const& order) { sdks_.admit(order); },
+                 [&](act::Reject const& order) { sdks_.reject(order); },
+                 [&](act::ForgetPeer const& order) {
+                   registries_.peer_gone(order.peer);
+                   sdks_.forget(order.peer);
+                 },
+                 [&](act::Register const&) { registries_.register_all(); },
+                 [&](act::Deregister const& order) { registries_.deregister(order.deadline); },
+                 [&](act::StartCleanup const& order) { start_cleanup(order); },
+                 [&](act::PublishReport const&) { publish_report(now); },
+                 [&](act::Rearm const&) { rearm(); },
+                 [&](act::ExitSupervisor const& order) { end(order.code); },
+                 // Answers are the loop's matter; notes have been counted and told above.
+                 [](act::Refuse const&) {}, [](act::Answer const&) {},
+                 [&](act::StopBegun const&) { changed(); }, [](act::SignalIgnored const&) {},
+                 [](act::DrainAborted const&) {}, [&](act::PhaseBegun const&) { changed(); },
+                 [](act::PhaseEnded const&) {}, [&](act::GracefulEndpoints const&) { changed(); },
+                 [](act::LastEndpointCompleted const&) {},
+                 [&](act::VerdictChanged const&) { changed(); },
+                 [&](act::RequestSettled const&) { operators_.changed(); },
+                 [](act::CancelCounted const&) {}, [](act::CancelSettled const&) {}},
       action);
 }
 
@@ -90,9 +91,8 @@ void Supervisor::start_cleanup(lifecycle::StartCleanup const& order) {
       settle(item, {lifecycle::ItemOutcome::skipped, {}});
       return;
     case lifecycle::CleanupItem::registries:
-      registries_.disconnect(order.deadline, [this, item](ItemResult result) {
-        settle(item, std::move(result));
-      });
+      registries_.disconnect(order.deadline,
+                             [this, item](ItemResult result) { settle(item, std::move(result)); });
       return;
     case lifecycle::CleanupItem::engine:
       return;  // the core's own: it orders signals

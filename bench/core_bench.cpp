@@ -1,0 +1,112 @@
+// The pure core alone, without wire and system: what a request costs it, with how many in flight.
+//
+// Time is virtual here; what Google Benchmark measures is the cost of the steps. The argument of a
+// benchmark is the number of requests in flight.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <benchmark/benchmark.h>
+
+#include "supervisor/lifecycle/lifecycle.hpp"
+
+namespace {
+
+using namespace lastcall::lifecycle;
+
+constexpr PeerId kPeer = 1;
+constexpr std::string_view kRoot = "root";
+constexpr std::size_t kBatch = 1'000;
+
+/// As long as a UUID.
+std::string id_of(std::int64_t number) {
+  std::string const digits = std::to_string(number);
+  return std::string(36 - digits.size(), '0') + digits;
+}
+
+RequestBegun begun(std::string id) {
+  RequestBegun request;
+  request.peer = kPeer;
+  request.id = std::move(id);
+  request.root = kRoot;
+  request.endpoint = "generate";
+  request.model = "model";
+  return request;
+}
+
+/// A core that serves, with one peer that has `count` requests in flight.
+struct Serving {
+  explicit Serving(std::int64_t count) : core(Settings{}) {
+    step(SupervisorStarted{});
+    ShimHello shim;
+    shim.boot = "boot";
+    shim.engine = EngineState::running;
+    step(shim);
+    PeerConnected peer;
+    peer.peer = kPeer;
+    step(peer);
+    EndpointRegistered endpoint;
+    endpoint.peer = kPeer;
+    endpoint.endpoint = "generate";
+    step(endpoint);
+    for (std::int64_t i = 0; i < count; ++i) {
+      step(begun(id_of(i)));
+    }
+  }
+
+  void step(Event const& event) {
+    now += Duration{1};
+    benchmark::DoNotOptimize(core.step(now, event));
+  }
+
+  Instant now = instant_from_ms(1'000'000);
+  Lifecycle core;
+};
+
+void begin_and_end(benchmark::State& state) {
+  Serving serving(state.range(0));
+  Event const begin = begun(id_of(-1));
+  RequestEnded ended;
+  ended.peer = kPeer;
+  ended.id = id_of(-1);
+  Event const end = ended;
+  for (auto _ : state) {
+    serving.step(begin);
+    serving.step(end);
+  }
+  if (serving.core.requests().in_flight() != static_cast<std::size_t>(state.range(0))) {
+    state.SkipWithError("the core does not hold what was begun");
+  }
+}
+
+/// An operator's cancel of one root, until the last id was handed over.
+void cancel_root(benchmark::State& state) {
+  CancelRequested cancel;
+  cancel.root = kRoot;
+  cancel.reason = CancelReason::operator_;
+  for (auto _ : state) {
+    state.PauseTiming();
+    auto serving = std::make_unique<Serving>(state.range(0));
+    Event const event = cancel;
+    std::size_t handed_over = 0;
+    state.ResumeTiming();
+    serving->step(event);
+    for (std::size_t more = 1; more != 0; handed_over += more) {
+      more = serving->core.take_cancels(kPeer, kBatch).ids.size();
+    }
+    state.PauseTiming();
+    serving.reset();
+    if (handed_over != static_cast<std::size_t>(state.range(0))) {
+      state.SkipWithError("not every request was cancelled");
+    }
+    state.ResumeTiming();
+  }
+}
+
+BENCHMARK(begin_and_end)->Arg(0)->Arg(1'000)->Arg(10'000)->Arg(100'000);
+BENCHMARK(cancel_root)->Arg(1'000)->Arg(10'000)->Arg(100'000)->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+
+BENCHMARK_MAIN();

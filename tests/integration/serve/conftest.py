@@ -1,0 +1,16 @@
+import pytest
+from serve_world import World
+
+
+@pytest.fixture
+def world(tmp_path_factory):
+    """Makes worlds; nothing of them outlives the test, and a clean end leaves nothing by itself."""
+    made = []
+
+    def make(**config):
+        made.append(World(tmp_path_factory.mktemp("w"), **config))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()

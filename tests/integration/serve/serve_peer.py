@@ -1,0 +1,106 @@
+"""A peer of the supervisor's sockets, spoken by hand: what the test says is what goes over the wire.
+
+Rules: 1. every wait has a deadline; 2. lines that a test did not ask about are kept, in order.
+"""
+
+import contextlib
+import json
+import socket
+import time
+
+PATIENCE = 20.0
+
+
+class Peer:
+    def __init__(self, path, role="engine", name="test", **hello):
+        self.lines = []
+        self._buffer = b""
+        self._seq = 0
+        self._socket = connect(path)
+        self.send("hello", version=1, role=role, name=name, **hello)
+        self.welcome = self.expect("welcome")
+
+    def send(self, op, **fields):
+        self._socket.sendall(json.dumps({"op": op, **fields}).encode() + b"\n")
+
+    def ask(self, op, **fields):
+        """The result of the ack; an error is raised as such."""
+        self._seq += 1
+        seq = self._seq
+        self.send(op, seq=seq, **fields)
+        line = self.expect_where(
+            lambda m: m["op"] in ("ack", "error") and m.get("seq") == seq, f"answer to {op}"
+        )
+        if line["op"] == "error":
+            raise PeerError(line["code"], line["message"])
+        return line.get("result")
+
+    def expect(self, op, **fields):
+        return self.expect_where(
+            lambda m: m["op"] == op and all(m.get(k) == v for k, v in fields.items()),
+            f"{op} {fields}",
+        )
+
+    def expect_where(self, chosen, what):
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            for index, line in enumerate(self.lines):
+                if chosen(line):
+                    return self.lines.pop(index)
+            if not self._read(deadline - time.monotonic()):
+                raise AssertionError(f"expected {what}; got {self.lines}")
+
+    def closed(self):
+        """The supervisor closes the connection."""
+        deadline = time.monotonic() + PATIENCE
+        while self._read(deadline - time.monotonic()):
+            pass
+        return time.monotonic() < deadline
+
+    def _read(self, timeout):
+        if timeout <= 0:
+            return False
+        self._socket.settimeout(timeout)
+        try:
+            data = self._socket.recv(65536)
+        except (TimeoutError, ConnectionError):
+            return False
+        *whole, self._buffer = (self._buffer + data).split(b"\n")
+        self.lines += [json.loads(line) for line in whole]
+        return bool(data)
+
+    def close(self):
+        with contextlib.suppress(OSError):
+            self._socket.close()
+
+
+class PeerError(Exception):
+    def __init__(self, code, message):
+        super().__init__(f"{code}: {message}")
+        self.code = code
+
+
+def connect(path):
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        peer = socket.socket(socket.AF_UNIX)
+        try:
+            peer.connect(path)
+            return peer
+        except OSError:
+            peer.close()
+            if time.monotonic() > deadline:
+                raise
+            wait_until(lambda: True, pause=0.02)
+
+
+def wait_until(happened, what="condition", pause=0.01, patience=PATIENCE):
+    """Polls until it is truthy, and returns it."""
+    deadline = time.monotonic() + patience
+    time.sleep(pause)
+    while True:
+        result = happened()
+        if result:
+            return result
+        assert time.monotonic() < deadline, f"{what}: not within {patience} s"
+        time.sleep(pause)

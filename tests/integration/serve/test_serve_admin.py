@@ -1,0 +1,180 @@
+"""The admin socket: questions, drains, watches; and what probes say meanwhile."""
+
+import json
+import signal
+
+import pytest
+from serve_peer import PATIENCE, Peer, PeerError, wait_until
+from serve_world import SLEEPER
+
+
+def serving(one):
+    one.wait_for_log('"phase begun","phase":"serving"')
+
+
+@pytest.fixture
+def served(world):
+    one = world()
+    one.process = one.run(*SLEEPER)
+    serving(one)
+    return one
+
+
+def test_status_tells_phase_engine_requests_and_health(served):
+    peer = served.peer(name="vllm", sdk="python")
+    peer.ask("endpoint.register", endpoint="generate", graceful_shutdown=True)
+    peer.ask("request.begin", id="r", endpoint="generate", model="m")
+    status = served.status()
+    assert status["phase"] == "serving"
+    assert status["ready"] is True
+    assert status["engine"]["state"] == "running"
+    assert status["engine"]["run_mode"] is True
+    assert status["health"]["verdict"] == "healthy"
+    assert status["in_flight"]["requests"] == 1
+    assert status["endpoints"] == [
+        {"name": "generate", "graceful_shutdown": True, "in_flight": 1, "peer": "vllm"}
+    ]
+    assert [p["name"] for p in status["peers"]] == ["vllm"]
+    assert status["sockets"]["engine"] == served.socket
+
+
+def test_a_bare_terminal_may_ask_without_a_seq(served):
+    operator = served.operator()
+    operator.send("status")
+    assert operator.expect("status")["status"]["phase"] == "serving"
+
+
+def test_requests_come_in_pages_without_loss(served):
+    peer = served.peer()
+    for i in range(25):
+        peer.ask("request.begin", id=f"r{i:02}", endpoint="generate")
+    operator = served.operator()
+    seen, after = [], {}
+    while True:
+        page = operator.ask("requests", limit=10, **after)
+        seen += [row["id"] for row in page["requests"]]
+        if "next" not in page:
+            break
+        after = {"after": page["next"]}
+    assert seen == [f"r{i:02}" for i in range(25)]
+
+
+def test_a_drain_can_be_resumed_and_both_are_idempotent(served):
+    served.peer().ask("endpoint.register", endpoint="generate")
+    operator = served.operator()
+    assert operator.ask("resume")["changed"] is False
+    assert operator.ask("drain")["changed"] is True
+    assert operator.ask("drain")["changed"] is False
+    served.wait_for_phase("drained")
+    assert served.get("/readyz")[0] == 503
+    assert operator.ask("resume") == {"changed": True, "phase": "serving"}
+    wait_until(lambda: served.get("/readyz")[0] == 200, "ready again")
+    assert served.process.poll() is None
+
+
+def test_drain_with_exit_is_a_stop_and_cannot_be_resumed(served):
+    peer = served.peer()
+    peer.ask("request.begin", id="r", endpoint="generate")
+    operator = served.operator()
+    assert operator.ask("drain", exit=True)["changed"] is True
+    with pytest.raises(PeerError, match="conflict"):
+        operator.ask("resume")
+    peer.ask("request.end", id="r", outcome="completed")
+    assert served.process.wait(timeout=PATIENCE) == 0
+    assert served.report()["cause"] == "operator"
+
+
+def test_an_operator_cancels_a_request_by_its_root(served):
+    peer = served.peer()
+    peer.ask("request.begin", id="r", root="user-1", endpoint="generate")
+    operator = served.operator()
+    assert operator.ask("cancel", root="nobody")["changed"] is False
+    assert operator.ask("cancel", root="user-1")["changed"] is True
+    peer.expect("cancel", mode="stop", reason="operator", ids=["r"])
+
+
+def test_what_is_not_there_is_refused_with_a_reason(served):
+    operator = served.operator()
+    for op, fields in (("reload", {}), ("admission.set", {"queue_limit": 1})):
+        with pytest.raises(PeerError, match="not_allowed"):
+            operator.ask(op, **fields)
+    with pytest.raises(PeerError, match="unknown_op"):
+        operator.ask("nonsense")
+
+
+def test_an_engine_may_not_do_what_operators_do(served):
+    with pytest.raises(PeerError, match="not_allowed"):
+        served.peer().ask("drain", exit=True)
+    assert served.status()["phase"] == "serving"
+
+
+def test_a_peer_can_touch_only_its_own_requests(served):
+    mine, other = served.peer(), served.peer()
+    mine.ask("request.begin", id="r", endpoint="generate")
+    with pytest.raises(PeerError, match="not_yours"):
+        other.ask("request.end", id="r", outcome="completed")
+    with pytest.raises(PeerError, match="duplicate_id"):
+        mine.ask("request.begin", id="r", endpoint="generate")
+
+
+def test_a_watch_hears_of_changes(served):
+    operator = served.operator()
+    operator.ask("watch")
+    assert operator.expect("status")["status"]["in_flight"]["requests"] == 0
+    served.peer().ask("request.begin", id="r", endpoint="generate")
+    operator.expect_where(
+        lambda m: m["op"] == "status" and m["status"]["in_flight"]["requests"] == 1, "the request"
+    )
+
+
+def test_probes_say_what_is_and_why_not(served):
+    assert served.get("/livez")[0] == 200
+    assert served.get("/engine/livez")[0] == 200
+    assert served.get("/readyz")[0] == 200
+    peer = served.peer()
+    peer.ask("request.begin", id="r", endpoint="generate")
+    served.process.send_signal(signal.SIGTERM)
+    peer.expect("phase", phase="draining")
+    wait_until(lambda: served.get("/readyz")[0] == 503, "not ready")
+    assert "draining" in served.get("/readyz")[1]
+    assert served.get("/livez")[0] == 200
+
+
+def test_metrics_count_requests_once(served):
+    peer = served.peer()
+    peer.ask("request.begin", id="r", endpoint="generate")
+    peer.ask("request.begin", id="child", parent="r", endpoint="generate")
+    assert 'lastcall_requests_in_flight{endpoint="generate"} 1' in served.get("/metrics")[1]
+    peer.ask("request.end", id="child", outcome="completed")
+    peer.ask("request.end", id="r", outcome="completed")
+    text = served.get("/metrics")[1]
+    assert 'lastcall_requests_total{endpoint="generate",outcome="completed"} 1' in text
+    assert 'lastcall_requests_in_flight{endpoint="generate"} 0' in text
+    assert 'lastcall_phase{phase="serving"} 1' in text
+
+
+def test_a_rejected_request_is_told_to_go_elsewhere(served):
+    peer = served.peer()
+    peer.ask("request.begin", id="r", endpoint="generate")
+    served.process.send_signal(signal.SIGTERM)
+    peer.expect("phase", phase="draining")
+    peer.send("request.begin", id="late", endpoint="generate", admit=True)
+    assert peer.expect("rejected", id="late")["reason"] == "draining"
+
+
+def test_every_step_is_one_line_of_json_at_debug_level(world):
+    one = world(log={"level": "debug"})
+    run = one.run(*SLEEPER)
+    serving(one)
+    run.send_signal(signal.SIGTERM)
+    assert run.wait(timeout=PATIENCE) == 0
+    steps = [record for record in one.records() if record["msg"] == "step"]
+    assert steps[0]["event"] == {"type": "supervisor_started"}
+    kinds = {step["event"]["type"] for step in steps}
+    assert {"shim_hello", "engine_started", "stop_signal_held", "engine_exited"} <= kinds
+    assert json.dumps(steps)
+
+
+def test_a_peer_of_the_wrong_socket_is_refused(served):
+    with pytest.raises(AssertionError):
+        Peer(served.socket, role="operator")

@@ -1,0 +1,244 @@
+"""A supervisor that dies or hangs: nothing is lost, the deadline stays."""
+
+import os
+import signal
+import socket
+import time
+
+import pytest
+from serve_peer import PATIENCE, wait_until
+from serve_world import SLEEPER
+
+
+def ends_with(process, code):
+    assert process.wait(timeout=PATIENCE) == code
+
+
+def serving(one, count=1):
+    one.wait_for_log('"phase begun","phase":"serving"', count)
+
+
+def kill_supervisor(one):
+    """And wait for the next life, which the shim starts."""
+    first = one.supervisor_pid()
+    os.kill(first, signal.SIGKILL)
+    return wait_until(
+        lambda: one.supervisor_pid() not in (0, first) and one.supervisor_pid(), "the next life"
+    )
+
+
+def deadline_of(status):
+    return time.monotonic() * 1000 + status["deadline_left_ms"]
+
+
+def reconnect(one, *requests):
+    peer = one.peer(live=len(requests))
+    for request in requests:
+        peer.ask("request.begin", id=request, endpoint="generate", resumed=True)
+    return peer
+
+
+def test_a_supervisor_killed_while_serving_comes_back_and_serves(world):
+    one = world()
+    run = one.run(*SLEEPER)
+    peer = one.peer()
+    peer.ask("request.begin", id="r", endpoint="generate")
+    serving(one)
+    engine = one.status()["engine"]["pid"]
+    kill_supervisor(one)
+    peer = reconnect(one, "r")
+    one.wait_for_phase("serving")
+    status = one.status()
+    assert status["engine"]["pid"] == engine
+    assert status["in_flight"]["requests"] == 1
+    run.send_signal(signal.SIGTERM)
+    peer.expect("phase", phase="draining")
+    peer.ask("request.end", id="r", outcome="completed")
+    ends_with(run, 0)
+    assert one.report()["requests"]["lost"] == 0
+
+
+def test_a_supervisor_killed_while_deregistering_keeps_phase_and_deadline(world):
+    one = world(shutdown={"late_accept": "1500ms", "deregister_timeout": "1s"})
+    run = one.run(*SLEEPER)
+    one.peer().ask("request.begin", id="r", endpoint="generate")
+    serving(one)
+    run.send_signal(signal.SIGTERM)
+    one.wait_for_phase("deregistering")
+    before = deadline_of(one.status())
+    kill_supervisor(one)
+    peer = reconnect(one, "r")
+    wait_until(lambda: one.status()["phase"] in ("deregistering", "draining"), "the same stop")
+    assert abs(deadline_of(one.status()) - before) < 100
+    peer.expect("phase", phase="draining")
+    peer.ask("request.end", id="r", outcome="completed")
+    ends_with(run, 0)
+
+
+def test_a_supervisor_killed_while_draining_keeps_deadline_and_requests(world):
+    one = world()
+    run = one.run(*SLEEPER)
+    peer = one.peer()
+    for request in ("a", "b"):
+        peer.ask("request.begin", id=request, endpoint="generate")
+    serving(one)
+    run.send_signal(signal.SIGTERM)
+    peer.expect("phase", phase="draining")
+    peer.ask("request.end", id="a", outcome="completed")
+    before = deadline_of(one.status())
+    kill_supervisor(one)
+    peer = reconnect(one, "b")
+    one.wait_for_phase("draining")
+    assert abs(deadline_of(one.status()) - before) < 100
+    assert run.poll() is None
+    peer.ask("request.end", id="b", outcome="completed")
+    ends_with(run, 0)
+    assert one.report()["requests"]["lost"] == 0
+    assert one.report()["phases"]["draining"]["outcome"] == "completed"
+
+
+def test_a_supervisor_killed_while_cleaning_up_finishes(world):
+    one = world()
+    hook = f"echo x >> {one.path('hooks')}; exec sleep 0.7"
+    one.config["cleanup"] = {"hooks": [{"name": "slow", "command": ["/bin/sh", "-c", hook]}]}
+    run = one.run(*SLEEPER)
+    serving(one)
+    run.send_signal(signal.SIGTERM)
+    wait_until(lambda: os.path.exists(one.path("hooks")), "the hook runs")
+    kill_supervisor(one)
+    ends_with(run, 0)
+    wait_until(lambda: not one.processes_left(), "no process is left")
+
+
+def test_a_drain_that_was_finished_is_still_finished_after_a_restart(world):
+    one = world()
+    run = one.run(*SLEEPER)
+    peer = one.peer()
+    peer.ask("endpoint.register", endpoint="generate")
+    serving(one)
+    assert one.operator().ask("drain")["changed"] is True
+    one.wait_for_phase("drained")
+    kill_supervisor(one)
+    reconnect(one)
+    one.wait_for_phase("drained")
+    assert one.operator().ask("resume") == {"changed": True, "phase": "serving"}
+    run.send_signal(signal.SIGTERM)
+    ends_with(run, 0)
+
+
+def test_a_stop_while_the_supervisor_hangs_is_finished_by_the_shim(world):
+    one = world(shutdown={"grace_period": "3s", "cleanup_reserve": "1500ms"})
+    run = one.run(*SLEEPER)
+    serving(one)
+    os.kill(one.supervisor_pid(), signal.SIGSTOP)
+    began = time.monotonic()
+    run.send_signal(signal.SIGTERM)
+    assert run.wait(timeout=PATIENCE) in (0, 1)
+    assert time.monotonic() - began < 30
+    wait_until(lambda: not one.processes_left(), "no process is left")
+
+
+@pytest.mark.parametrize("phase", ["serving", "draining"])
+def test_a_supervisor_that_hung_for_a_while_goes_on(world, phase):
+    one = world()
+    run = one.run(*SLEEPER)
+    peer = one.peer()
+    peer.ask("request.begin", id="r", endpoint="generate")
+    serving(one)
+    if phase == "draining":
+        run.send_signal(signal.SIGTERM)
+        peer.expect("phase", phase="draining")
+    supervisor = one.supervisor_pid()
+    os.kill(supervisor, signal.SIGSTOP)
+    wait_until(lambda: True, pause=1.5)
+    os.kill(supervisor, signal.SIGCONT)
+    if phase == "serving":
+        run.send_signal(signal.SIGTERM)
+        peer.expect("phase", phase="draining")
+    peer.ask("request.end", id="r", outcome="completed")
+    ends_with(run, 0)
+    assert one.report()["requests"]["completed"] == 1
+
+
+def test_side_by_side_the_supervisor_is_ready_for_the_next_engine(world):
+    one = world()
+    serve = one.serve()
+    for life in (1, 2):
+        shim = one.shim(*SLEEPER)
+        serving(one, life)
+        shim.send_signal(signal.SIGTERM)
+        ends_with(shim, 0)
+    one.wait_for_phase("starting")
+    serve.send_signal(signal.SIGTERM)
+    ends_with(serve, 0)
+    assert len(one.reports()) >= 2
+
+
+def test_side_by_side_a_stop_without_a_shim_is_remembered_in_a_file(world):
+    with socket.socket() as engine:
+        stop_without_a_shim(world(), engine)
+
+
+def stop_without_a_shim(one, engine):
+    engine.bind(("127.0.0.1", 0))
+    engine.listen()
+    address = "127.0.0.1:" + str(engine.getsockname()[1])
+    one.config["health"]["checks"] = [{"name": "engine", "tcp": {"address": address}}]
+    serve = one.serve()
+    peer = one.peer()
+    peer.ask("request.begin", id="r", endpoint="generate")
+    serving(one)
+    record = os.path.join(os.path.dirname(one.socket), "stop.json")
+    assert not os.path.exists(record)
+    one.operator().ask("drain", exit=True)
+    peer.expect("phase", phase="draining")
+    before = deadline_of(one.status())
+    assert os.path.exists(record)
+    serve.kill()
+    serve.wait()
+    serve = one.serve()
+    peer = reconnect(one, "r")
+    one.wait_for_phase("draining")
+    assert abs(deadline_of(one.status()) - before) < 100
+    peer.ask("request.end", id="r", outcome="completed")
+    ends_with(serve, 0)
+    assert not os.path.exists(record)
+
+
+def test_a_stop_record_of_another_boot_is_ignored_and_removed(world):
+    one = world()
+    os.makedirs(os.path.dirname(one.socket))
+    record = os.path.join(os.path.dirname(one.socket), "stop.json")
+    with open(record, "w") as file:
+        file.write('{"version":1,"boot_id":"other","pod_uid":"","blob":"phase=draining"}')
+    serve = one.serve()
+    one.wait_for_log("lastcall serves")
+    wait_until(lambda: not os.path.exists(record), "the record is removed")
+    assert "the machine was started again" in one.log()
+    serve.send_signal(signal.SIGTERM)
+    ends_with(serve, 0)
+
+
+def test_a_killed_shim_is_a_fatal_stop(world):
+    one = world()
+    serve = one.serve()
+    shim = one.shim(*SLEEPER)
+    serving(one)
+    shim.kill()
+    wait_until(lambda: one.reports(), "a report")
+    assert one.report()["cause"] == "shim_lost"
+    serve.send_signal(signal.SIGTERM)
+    assert serve.wait(timeout=PATIENCE) in (0, 1)
+
+
+def test_a_second_shim_is_told_busy_and_changes_nothing(world):
+    one = world()
+    one.serve()
+    one.shim(*SLEEPER)
+    serving(one)
+    boot = one.status()["engine"]["pid"]
+    second = one.shim("/bin/sleep", "3599", options=("--supervisor-timeout", "60s"))
+    wait_until(lambda: True, pause=0.5)
+    assert second.poll() is None
+    assert one.status()["engine"]["pid"] == boot
+    assert one.log().count("shim connected") == 1

@@ -1,0 +1,166 @@
+"""What keeps a supervisor from starting, and what does not."""
+
+import os
+import signal
+import socket
+import subprocess
+
+from serve_peer import PATIENCE, wait_until
+from serve_world import LASTCALL, SLEEPER
+
+
+def serving(one):
+    one.wait_for_log('"phase begun","phase":"serving"')
+
+
+def test_a_probes_port_that_is_taken_is_a_clear_error(world):
+    one = world()
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", one.port))
+        other.listen()
+        serve = one.serve()
+        assert serve.wait(timeout=PATIENCE) == 1
+    assert f"127.0.0.1:{one.port}" in one.log()
+    assert not os.path.exists(one.socket)
+
+
+def test_a_live_socket_is_not_taken_over(world):
+    one = world()
+    one.serve()
+    one.wait_for_log("lastcall serves")
+    second = world(ipc={"socket": one.socket})
+    assert second.serve().wait(timeout=PATIENCE) == 1
+    assert one.socket in second.log()
+    assert one.status()["phase"] in ("starting", "serving")
+
+
+def test_a_stale_socket_is_replaced(world):
+    one = world()
+    serve = one.serve()
+    one.wait_for_log("lastcall serves")
+    serve.kill()
+    serve.wait()
+    assert os.path.exists(one.socket)
+    one.serve()
+    one.wait_for_log("lastcall serves", 2)
+    assert one.status()["sockets"]["engine"] == one.socket
+
+
+def test_a_socket_path_that_is_too_long_is_a_clear_error(world):
+    one = world()
+    one.config["ipc"]["socket"] = "/tmp/" + "x" * 110 + "/l.sock"
+    assert one.serve().wait(timeout=PATIENCE) in (1, 2)
+    assert "107" in one.log()
+
+
+def test_config_errors_end_serve_and_run_with_2_and_name_every_place(world):
+    one = world()
+    with open(one.path("bad.yaml"), "w") as file:
+        file.write("shutdown: {grace_period: 5 parsecs}\nnonsense: 1\n")
+    for command in (["serve"], ["run", "--", "true"]):
+        done = subprocess.run(
+            [LASTCALL, command[0], "--config", one.path("bad.yaml"), *command[1:]],
+            capture_output=True, text=True, timeout=PATIENCE, check=False,
+        )  # fmt: skip
+        assert done.returncode == 2
+        assert "bad.yaml:1:" in done.stderr and "bad.yaml:2:" in done.stderr
+
+
+def test_run_without_a_command_is_bad_usage(world):
+    one = world()
+    done = subprocess.run(
+        [LASTCALL, "run", "--config", one.write_config()],
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "engine.command" in done.stderr
+
+
+def test_run_takes_the_command_of_the_configuration(world):
+    one = world(engine={"command": list(SLEEPER)})
+    run = one._start((LASTCALL, "run", "--config", one.write_config()))
+    serving(one)
+    run.send_signal(signal.SIGTERM)
+    assert run.wait(timeout=PATIENCE) == 0
+
+
+def test_a_command_that_does_not_exist_is_127(world):
+    assert world().run("/does/not/exist").wait(timeout=PATIENCE) == 127
+
+
+def test_run_makes_a_directory_of_its_own_where_the_default_is_taken(world):
+    one = world()
+    del one.config["ipc"]["socket"], one.config["ipc"]["admin_socket"]
+    runtime = one.path("xdg")
+    os.mkdir(runtime)
+    run = one._start(
+        (LASTCALL, "run", "--config", one.write_config(), "--", *SLEEPER),
+        XDG_RUNTIME_DIR=runtime, LASTCALL_TEST=one.directory,
+    )  # fmt: skip
+    serving(one)
+    run.send_signal(signal.SIGTERM)
+    assert run.wait(timeout=PATIENCE) == 0
+    assert os.listdir(runtime) == []
+
+
+def test_a_file_registry_holds_the_instance_exactly_while_serving(world):
+    one = world()
+    one.config["identity"] = {"advertise": "http://10.0.0.7:8080"}
+    one.config["discovery"] = [{"file": {"directory": one.path("reg")}}]
+    os.mkdir(one.path("reg"))
+    run = one.run(*SLEEPER)
+    serving(one)
+    entries = lambda: [n for n in os.listdir(one.path("reg")) if n.endswith(".json")]  # noqa: E731
+    wait_until(entries, "registered")
+    wait_until(lambda: one.get("/readyz")[0] == 200, "ready")
+    run.send_signal(signal.SIGTERM)
+    assert run.wait(timeout=PATIENCE) == 0
+    assert entries() == []
+    assert [r["state"] for r in one.report()["registries"]] == ["confirmed"]
+
+
+def test_an_sdk_that_registers_itself_is_asked_to_deregister(world):
+    one = world(discovery=[{"ipc": {}}])
+    run = one.run(*SLEEPER)
+    peer = one.peer()
+    peer.ask("endpoint.register", endpoint="generate")
+    serving(one)
+    run.send_signal(signal.SIGTERM)
+    peer.expect("deregister")
+    peer.send("deregistered")
+    peer.expect("cleanup")
+    peer.send("cleanup.done")
+    assert run.wait(timeout=PATIENCE) == 0
+    assert [r["state"] for r in one.report()["registries"]] == ["confirmed"]
+
+
+def test_an_exec_check_decides_when_the_engine_is_ready(world):
+    one = world()
+    flag = one.path("flag")
+    one.config["health"]["checks"] = [
+        {"name": "flag", "exec": {"command": ["/usr/bin/test", "-e", flag]}}
+    ]
+    run = one.run(*SLEEPER)
+    one.wait_for_log("check fails")
+    assert one.get("/readyz")[0] == 503
+    open(flag, "w").close()
+    serving(one)
+    os.unlink(flag)
+    assert run.wait(timeout=PATIENCE) == 1
+    assert one.report()["cause"] == "dead"
+
+
+def test_an_ipc_check_hears_dead_from_the_sdk(world):
+    one = world()
+    one.config["health"]["checks"] = [{"name": "sdk", "ipc": {}, "timeout": "500ms"}]
+    run = one.run(*SLEEPER)
+    peer = one.peer()
+    peer.expect("health.check")
+    peer.send("health", status="healthy")
+    serving(one)
+    peer.expect("health.check")
+    peer.send("health", status="dead", detail="cuda")
+    peer.expect("health.check")
+    peer.send("health", status="dead", detail="cuda")
+    assert run.wait(timeout=PATIENCE) == 1
+    assert "cuda" in one.report()["detail"]

@@ -1,0 +1,218 @@
+"""Stops: how they go, what they say, which code they end with."""
+
+import os
+import signal
+import sys
+
+import pytest
+from serve_peer import PATIENCE, wait_until
+from serve_world import ENGINE_SIM, SLEEPER, STUBBORN, free_port
+
+
+def ends_with(process, code):
+    assert process.wait(timeout=PATIENCE) == code
+
+
+def stubborn(one):
+    ready = one.path("ready")
+    return ready, (*STUBBORN[:2], STUBBORN[2].format(ready=ready))
+
+
+def serving(one):
+    one.wait_for_log('"phase begun","phase":"serving"')
+
+
+def test_graceful_stop_waits_for_the_requests_of_sdks(world):
+    one = world()
+    run = one.run(*SLEEPER)
+    peer = one.peer()
+    peer.ask("endpoint.register", endpoint="generate", graceful_shutdown=True)
+    for i in range(3):
+        peer.ask("request.begin", id=f"r{i}", endpoint="generate")
+    serving(one)
+    run.send_signal(signal.SIGTERM)
+    peer.expect("phase", phase="draining")
+    assert one.status()["in_flight"]["requests"] == 3
+    for i in range(3):
+        assert run.poll() is None
+        peer.ask("request.end", id=f"r{i}", outcome="completed")
+    peer.expect("cleanup")
+    peer.send("cleanup.done")
+    ends_with(run, 0)
+    report = one.report()
+    assert report["requests"]["completed"] == 3
+    assert report["in_flight"] == "sdk"
+    assert report["phases"]["draining"]["outcome"] == "completed"
+    assert report["cleanup"]["sdk"]["outcome"] == "completed"
+    for words in ("Active graceful endpoints: 1", "Active graceful endpoints: 0",
+                  "Last endpoint completed, notifying all waiters",
+                  "lastcall shutdown complete"):  # fmt: skip
+        assert words in one.log()
+
+
+def test_drain_that_times_out_cancels_what_is_left(world):
+    one = world(shutdown={"grace_period": "5s"})
+    run = one.run(*SLEEPER)
+    peer = one.peer()
+    peer.ask("request.begin", id="slow", endpoint="generate")
+    serving(one)
+    run.send_signal(signal.SIGTERM)
+    peer.expect("cancel", mode="stop", reason="grace_timeout", ids=["slow"])
+    peer.expect("cancel", mode="kill", reason="grace_timeout", ids=["slow"])
+    peer.ask("request.end", id="slow", outcome="migrated")
+    ends_with(run, 0)
+    assert one.report()["phases"]["draining"]["outcome"] == "timed_out"
+    assert one.report()["requests"]["migrated"] == 1
+
+
+def test_endpoints_that_are_not_graceful_do_not_hold_the_drain(world):
+    one = world()
+    run = one.run(*SLEEPER)
+    peer = one.peer()
+    peer.ask("endpoint.register", endpoint="decode", graceful_shutdown=False)
+    peer.ask("request.begin", id="d", endpoint="decode")
+    serving(one)
+    run.send_signal(signal.SIGTERM)
+    peer.expect("cancel", mode="stop", reason="migrate", ids=["d"])
+    peer.ask("request.end", id="d", outcome="migrated")
+    ends_with(run, 0)
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_an_engine_that_exits_by_itself_is_fatal(world, code):
+    one = world()
+    ends_with(one.run("/bin/sh", "-c", f"exit {code}"), 1)
+    assert one.report()["cause"] == "engine_exited"
+    assert '"level":"CRITICAL"' in one.log()
+
+
+def test_propagate_passes_the_engines_code_on(world):
+    one = world(engine={"on_exit": "propagate"})
+    ends_with(one.run("/bin/sh", "-c", "exit 7"), 7)
+
+
+def test_propagate_passes_the_engines_signal_on(world):
+    one = world(engine={"on_exit": "propagate"})
+    ends_with(one.run("/bin/sh", "-c", "kill -KILL $$"), 128 + signal.SIGKILL)
+
+
+def test_a_crash_while_serving_cancels_requests_with_engine_dead(world):
+    one = world()
+    run = one.run(*SLEEPER)
+    peer = one.peer()
+    peer.ask("request.begin", id="r", endpoint="generate")
+    serving(one)
+    os.kill(one.status()["engine"]["pid"], signal.SIGKILL)
+    peer.expect("cancel", mode="kill", reason="engine_dead", ids=["r"])
+    ends_with(run, 1)
+    assert one.report()["mode"] == "fatal"
+
+
+def test_an_sdks_fatal_report_stops_with_its_traceback_in_the_log(world):
+    one = world()
+    run = one.run(*SLEEPER)
+    peer = one.peer()
+    serving(one)
+    peer.send("fatal", reason="EngineDeadError", detail="Traceback:\n  boom")
+    ends_with(run, 1)
+    [record] = [r for r in one.records() if r["msg"] == "fatal stop"]
+    assert record["level"] == "CRITICAL"
+    assert "Traceback:\n  boom" in record["detail"]
+
+
+def test_an_engine_that_stops_answering_its_check_is_dead(world):
+    one = world(health={"unresponsive_after": "1s"})
+    engine_port = free_port()
+    one.config["health"]["checks"] = [
+        {"name": "engine", "http": {"url": f"http://127.0.0.1:{engine_port}/health"},
+         "timeout": "200ms"}
+    ]  # fmt: skip
+    run = one.run(sys.executable, ENGINE_SIM, "--port", str(engine_port), "--port-file",
+                  one.path("port"), "--hang-after", "1.5", "--hang", "health")  # fmt: skip
+    serving(one)
+    assert one.get("/readyz")[0] == 200
+    ends_with(run, 1)
+    assert one.report()["cause"] == "dead"
+
+
+def test_term_during_start_ends_at_once_with_0(world):
+    one = world(health={"checks": [{"name": "never", "tcp": {"address": "127.0.0.1:1"}}]})
+    run = one.run(*SLEEPER)
+    one.wait_for_log("engine started")
+    run.send_signal(signal.SIGTERM)
+    ends_with(run, 0)
+    assert one.report()["stopped_in_starting"] is True
+
+
+def test_later_stop_signals_are_ignored_logged_once_and_counted(world):
+    one = world()
+    run = one.run(*SLEEPER)
+    peer = one.peer()
+    peer.ask("request.begin", id="r", endpoint="generate")
+    serving(one)
+    for again in (signal.SIGTERM, signal.SIGTERM, signal.SIGINT):
+        run.send_signal(again)
+    wait_until(lambda: one.status()["signals_ignored"] >= 1, "ignored signals")
+    deadline = one.status()["deadline_left_ms"]
+    assert deadline > 5_000
+    peer.ask("request.end", id="r", outcome="completed")
+    ends_with(run, 0)
+    assert one.log().count("signal ignored") == 1
+    assert one.report()["signals_ignored"] >= 1
+
+
+def test_an_engine_that_ignores_term_is_killed_and_the_code_says_so(world):
+    one = world(shutdown={"grace_period": "3s", "cleanup_reserve": "1500ms"})
+    ready, command = stubborn(one)
+    run = one.run(*command)
+    wait_until(lambda: os.path.exists(ready), "the engine is up")
+    serving(one)
+    run.send_signal(signal.SIGTERM)
+    ends_with(run, 137)
+
+
+def test_cleanup_hooks_and_paths_are_run_and_reported(world):
+    one = world()
+    one.config["cleanup"] = {
+        "hooks": [{"name": "flush", "command": ["/bin/sh", "-c", f"echo hi; : > {one.path('f')}"]},
+                  {"name": "bad", "command": ["/bin/sh", "-c", "exit 3"]}],
+        "paths": [one.path("scratch-*")],
+    }  # fmt: skip
+    os.makedirs(one.path("scratch-1/deep"))
+    open(one.path("scratch-1/deep/file"), "w").close()
+    os.symlink("/etc", one.path("scratch-2"))
+    run = one.run(*SLEEPER)
+    serving(one)
+    run.send_signal(signal.SIGTERM)
+    ends_with(run, 0)
+    cleanup = one.report()["cleanup"]
+    assert cleanup["hooks"]["outcome"] == "failed"
+    assert "bad: exit code 3" in cleanup["hooks"]["detail"]
+    assert cleanup["paths"]["outcome"] == "completed"
+    assert os.path.exists(one.path("f"))
+    assert not os.path.lexists(one.path("scratch-1"))
+    assert not os.path.lexists(one.path("scratch-2"))
+    assert os.path.exists("/etc/passwd")
+    assert '"hook":"flush","line":"hi"' in one.log()
+
+
+def test_a_stop_leaves_no_process_behind(world):
+    one = world()
+    run = one.run("/bin/sh", "-c", "setsid sleep 3600 & sleep 3600 & exec sleep 3600")
+    serving(one)
+    run.send_signal(signal.SIGTERM)
+    ends_with(run, 0)
+    wait_until(lambda: not one.processes_left(), "no process is left")
+    assert not os.path.exists(one.socket)
+
+
+def test_the_report_goes_into_the_termination_log_where_there_is_one(world):
+    one = world()
+    open(one.path("termination"), "w").close()
+    run = one.run(*SLEEPER, LASTCALL_TERMINATION_LOG=one.path("termination"))
+    serving(one)
+    run.send_signal(signal.SIGTERM)
+    ends_with(run, 0)
+    with open(one.path("termination")) as file:
+        text = file.read()
+    assert '"exit_code":0' in text and len(text) <= 4096

@@ -1,0 +1,120 @@
+// A world so small that everything that can happen in it can be tried: one shim, one engine, one
+// peer with a request on a graceful and one on another endpoint, one registry, one cleanup hook.
+// Time moves only by the core's own timer, so states merge.
+//
+// Rules:
+//  1. enabled() lists what may happen next; take() lets it happen. A path from the start is the
+//     whole state, which is rebuilt by taking it again.
+//  2. fingerprint() holds the core's and the world's state relative to now.
+//
+// One thread owns it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "supervisor/lifecycle/lifecycle.hpp"
+#include "tests/simulation/invariants.hpp"
+
+namespace lastcall::simulation {
+
+enum class Choice : std::uint8_t {
+  time_passes,  // to the core's next deadline
+  signal,
+  drain,
+  drain_exit,
+  resume,
+  engine_ends,
+  engine_is_killed,  // by something else
+  begin_graceful,
+  begin_other,
+  end_graceful,
+  end_other,
+  registry_confirms,
+  registry_fails,
+  hook_ends,
+  registries_close,
+  peer_acks,
+  peer_fatal,
+  shim_drops,
+  shim_returns,
+  peer_drops,
+  peer_returns,
+  supervisor_dies,
+};
+inline constexpr std::uint32_t kChoices = 22;
+
+/// How often each kind of thing may happen: small limits make a world that can be exhausted.
+struct Limits {
+  char const* name = "";
+  std::uint32_t signals = 0;
+  std::uint32_t drains = 0;  // drain, drain --exit, resume
+  std::uint32_t kills = 0;   // of the supervisor
+  std::uint32_t shim_drops = 0;
+  std::uint32_t peer_drops = 0;
+  std::uint32_t faults = 0;    // SDK fatal, a kill from outside, a registry that fails
+  std::uint32_t requests = 0;  // 1: graceful, 2: the other one too
+};
+
+class ClosedWorld {
+ public:
+  /// `recording`: keep the commands, for a path that is to be printed.
+  ClosedWorld(lifecycle::Settings const& settings, Limits const& limits, bool recording = false);
+
+  std::vector<Choice> enabled() const;
+  /// What is wrong after it; empty when all invariants hold.
+  std::string take(Choice choice);
+  std::string fingerprint() const;
+  /// The commands so far, as a scenario.
+  std::vector<std::string> const& commands() const { return commands_; }
+
+ private:
+  struct Request {
+    bool live = false;
+    bool ever = false;
+  };
+
+  std::string tell(lifecycle::Event event);
+  void obey(std::span<lifecycle::Action const> actions);
+  std::string start_again();
+  std::string shim_says_hello();
+  std::string peer_says_hello();
+  std::string begin(std::size_t which, bool resumed);
+  std::string end_engine(int signal);
+
+  lifecycle::Settings const& settings_;
+  Limits const& limits_;
+  Checker checker_;
+  std::unique_ptr<lifecycle::Lifecycle> core_;
+  Instant now_;
+  bool const recording_;
+  std::vector<World::Delivered> delivered_;
+  std::vector<std::string> commands_;
+
+  bool over_ = false;
+  std::uint32_t kills_ = 0;
+  std::uint32_t signals_ = 0;
+  std::uint32_t drains_ = 0;
+  std::uint32_t shim_drops_ = 0;
+  std::uint32_t peer_drops_ = 0;
+  std::uint32_t faults_ = 0;
+  bool shim_connected_ = false;
+  bool shim_alive_ = true;
+  std::string blob_;    // the shim's
+  std::string record_;  // stop.json
+  lifecycle::EngineState engine_ = lifecycle::EngineState::waiting;
+  lifecycle::EngineExit exit_;
+  Instant exited_at_;
+  bool ordered_ = false;
+  std::optional<Instant> stop_at_;
+  bool peer_connected_ = false;
+  lifecycle::PeerId conn_ = 0;
+  std::array<Request, 2> requests_;
+  bool registry_asked_ = false;
+  bool hook_runs_ = false;
+  bool registries_closing_ = false;
+  bool ack_asked_ = false;
+};
+
+}  // namespace lastcall::simulation

@@ -1,0 +1,235 @@
+// Lines of the scenario language as events; event_print.cpp writes them.
+#include <functional>
+#include <map>
+
+#include "tests/simulation/event_text.hpp"
+
+namespace lastcall::simulation {
+namespace {
+
+using namespace lifecycle;
+
+template <typename T>
+T known(std::optional<T> value, std::string const& word) {
+  if (!value) {
+    throw ScenarioError("cannot read '" + word + "': not a word of that set");
+  }
+  return *value;
+}
+
+template <typename Enum, std::size_t N>
+Enum word_in(std::array<std::string_view, N> const& table, std::string const& word) {
+  return known(vocabulary::find_word<Enum>(table, word), word);
+}
+
+constexpr std::array<std::string_view, 4> kCheckVerdicts{"passed", "busy", "failed", "timed_out"};
+
+std::vector<std::string> rest_of(Words& words) {
+  std::vector<std::string> rest;
+  while (auto word = words.next_if_any()) {
+    rest.push_back(*std::move(word));
+  }
+  return rest;
+}
+
+EngineExit parse_exit(Words& words) {
+  return {.code = static_cast<int>(words.number("code").value_or(0)),
+          .signal = static_cast<int>(words.number("signal").value_or(0)),
+          .oom = words.flag("oom")};
+}
+
+Event parse_shim(Words& words, Instant) {
+  ShimHello e;
+  e.boot = words.text("boot");
+  e.run = words.flag("run");
+  e.engine = word_in<EngineState>(vocabulary::kEngineStates, words.text("engine"));
+  e.exit = parse_exit(words);
+  e.exited_at = words.instant("exited_at");
+  e.ordered = words.flag("ordered");
+  e.stop_at = words.instant("stop_at");
+  e.blob = words.text("blob");
+  return e;
+}
+
+Event parse_signal(Words& words, Instant now) {
+  StopSignalHeld e;
+  e.at = words.instant("at").value_or(now);
+  e.name = words.next("the signal's name");
+  return e;
+}
+
+Event parse_drain(Words& words, Instant) {
+  return DrainRequested{.exit = words.flag("exit"), .timeout = words.duration("timeout")};
+}
+
+Event parse_cancel(Words& words, Instant) {
+  CancelRequested e;
+  std::string const mode = words.next("the mode");
+  std::string const reason = words.next("the reason");
+  e.mode = known(parse_cancel_mode(mode), mode);
+  e.reason = known(parse_cancel_reason(reason), reason);
+  if (auto const peer = words.number("peer")) {
+    e.by = static_cast<PeerId>(*peer);
+  }
+  e.root = words.text("root");
+  e.ids = rest_of(words);
+  return e;
+}
+
+Event parse_peer(Words& words, Instant) {
+  PeerConnected e;
+  e.critical = words.flag("critical");
+  e.watched = words.flag("watched");
+  e.name = words.text("name");
+  e.live = static_cast<std::uint32_t>(words.number("live").value_or(0));
+  e.peer = words.next_number("the peer");
+  return e;
+}
+
+Event parse_endpoint(Words& words, Instant) {
+  EndpointRegistered e;
+  e.peer = words.next_number("the peer");
+  e.endpoint = words.next("the endpoint");
+  std::string const flag = words.next("graceful or not_graceful");
+  if (flag != "graceful" && flag != "not_graceful") {
+    throw ScenarioError("cannot read '" + flag + "': expected graceful or not_graceful");
+  }
+  e.graceful = flag == "graceful";
+  return e;
+}
+
+Event parse_begin(Words& words, Instant) {
+  RequestBegun e;
+  e.admit = words.flag("admit");
+  e.resumed = words.flag("resumed");
+  e.root = words.text("root");
+  e.parent = words.text("parent");
+  e.endpoint = words.text("endpoint");
+  e.model = words.text("model");
+  e.peer = words.next_number("the peer");
+  e.id = words.next("the id");
+  return e;
+}
+
+Event parse_end(Words& words, Instant) {
+  RequestEnded e;
+  e.peer = words.next_number("the peer");
+  e.id = words.next("the id");
+  std::string const outcome = words.next("the outcome");
+  e.outcome = known(parse_outcome(outcome), outcome);
+  return e;
+}
+
+Event parse_gauges(Words& words, Instant) {
+  if (words.flag("unreadable")) {
+    return GaugesRead{};
+  }
+  return GaugesRead{words.next_number("the figure")};
+}
+
+Event parse_registry(Words& words, Instant) {
+  RegistrySettled e;
+  e.registry = static_cast<std::uint32_t>(words.next_number("the registry"));
+  std::string const outcome = words.next("confirmed or failed");
+  if (outcome != "confirmed" && outcome != "failed") {
+    throw ScenarioError("cannot read '" + outcome + "': expected confirmed or failed");
+  }
+  e.confirmed = outcome == "confirmed";
+  e.detail = words.text("detail");
+  return e;
+}
+
+Event parse_check(Words& words, Instant) {
+  CheckFinished e;
+  e.check = static_cast<std::uint32_t>(words.next_number("the check"));
+  e.verdict = word_in<CheckVerdict>(kCheckVerdicts, words.next("the verdict"));
+  e.detail = words.text("detail");
+  return e;
+}
+
+Event parse_cleanup(Words& words, Instant) {
+  CleanupSettled e;
+  e.item = word_in<CleanupItem>(vocabulary::kCleanupItems, words.next("the item"));
+  e.outcome = word_in<ItemOutcome>(vocabulary::kItemOutcomes, words.next("the outcome"));
+  e.detail = words.text("detail");
+  return e;
+}
+
+Event parse_fatal(Words& words, Instant) {
+  PeerFatal e;
+  e.detail = words.text("detail");
+  e.peer = words.next_number("the peer");
+  e.reason = words.next("the reason");
+  return e;
+}
+
+using Parser = std::function<Event(Words&, Instant)>;
+
+std::map<std::string, Parser, std::less<>> const& parsers() {
+  static std::map<std::string, Parser, std::less<>> const table{
+      {"started", [](Words&, Instant) { return SupervisorStarted{}; }},
+      {"stop_record", [](Words& w, Instant) { return StopRecordRead{w.text("blob")}; }},
+      {"own_signal", [](Words& w, Instant) { return OwnSignal{w.next("the signal's name")}; }},
+      {"deletion_seen", [](Words&, Instant) { return DeletionSeen{}; }},
+      {"timer", [](Words&, Instant) { return TimerExpired{}; }},
+      {"shim", parse_shim},
+      {"shim_disconnected",
+       [](Words& w, Instant) { return ShimDisconnected{.watched = w.flag("watched")}; }},
+      {"shim_gone", [](Words&, Instant) { return ShimGone{}; }},
+      {"signal", parse_signal},
+      {"engine_started", [](Words&, Instant) { return EngineStarted{}; }},
+      {"engine_exited",
+       [](Words& w, Instant) {
+         bool const ordered = w.flag("ordered");
+         return EngineExited{.exit = parse_exit(w), .ordered = ordered};
+       }},
+      {"drain", parse_drain},
+      {"resume", [](Words&, Instant) { return ResumeRequested{}; }},
+      {"cancel", parse_cancel},
+      {"peer", parse_peer},
+      {"peer_disconnected",
+       [](Words& w, Instant) { return PeerDisconnected{w.next_number("the peer")}; }},
+      {"peer_gone", [](Words& w, Instant) { return PeerGone{w.next_number("the peer")}; }},
+      {"endpoint", parse_endpoint},
+      {"endpoint_gone",
+       [](Words& w, Instant) {
+         auto const peer = w.next_number("the peer");
+         return EndpointUnregistered{.peer = peer, .endpoint = w.next("the endpoint")};
+       }},
+      {"begin", parse_begin},
+      {"end", parse_end},
+      {"progress",
+       [](Words& w, Instant) {
+         auto const peer = w.next_number("the peer");
+         return RequestProgressed{.peer = peer, .ids = rest_of(w)};
+       }},
+      {"confirm",
+       [](Words& w, Instant) {
+         auto const peer = w.next_number("the peer");
+         return CancelConfirmed{.peer = peer, .id = w.next("the id")};
+       }},
+      {"fatal", parse_fatal},
+      {"cleaned_up", [](Words& w, Instant) { return PeerCleanedUp{w.next_number("the peer")}; }},
+      {"check", parse_check},
+      {"gauges", parse_gauges},
+      {"registry", parse_registry},
+      {"cleanup", parse_cleanup},
+  };
+  return table;
+}
+
+}  // namespace
+
+Event parse_event(std::string_view line, Instant now) {
+  Words words(line);
+  std::string const verb = words.next("the verb");
+  auto const found = parsers().find(verb);
+  if (found == parsers().end()) {
+    throw ScenarioError("cannot read the line: nobody knows the verb '" + verb + "'");
+  }
+  Event event = found->second(words, now);
+  words.finish();
+  return event;
+}
+
+}  // namespace lastcall::simulation

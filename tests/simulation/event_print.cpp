@@ -1,0 +1,172 @@
+// Events as lines of the scenario language; event_parse.cpp reads them back.
+#include "tests/simulation/event_text.hpp"
+
+namespace lastcall::simulation {
+namespace {
+
+using namespace lifecycle;
+
+std::string_view name(CheckVerdict verdict) {
+  switch (verdict) {
+    case CheckVerdict::passed:
+      return "passed";
+    case CheckVerdict::busy:
+      return "busy";
+    case CheckVerdict::failed:
+      return "failed";
+    case CheckVerdict::timed_out:
+      return "timed_out";
+  }
+  return "?";
+}
+
+void put_exit(Line& line, EngineExit const& exit) {
+  if (exit.signal != 0) {
+    line.key("signal", std::int64_t{exit.signal});
+  } else {
+    line.key("code", std::int64_t{exit.code});
+  }
+  line.flag("oom", exit.oom);
+}
+
+/// One overload an event; each line is the mirror of parse_*() in event_parse.cpp.
+struct Printer {
+  Instant now;
+
+  std::string operator()(SupervisorStarted const&) const { return "started"; }
+  std::string operator()(StopRecordRead const& e) const {
+    return Line("stop_record").key("blob", e.blob).take();
+  }
+  std::string operator()(OwnSignal const& e) const {
+    return Line("own_signal").word(e.name).take();
+  }
+  std::string operator()(DeletionSeen const&) const { return "deletion_seen"; }
+  std::string operator()(TimerExpired const&) const { return "timer"; }
+  std::string operator()(ShimHello const& e) const {
+    Line line("shim");
+    line.key("boot", e.boot).flag("run", e.run).key("engine", lifecycle::name(e.engine));
+    if (e.engine == EngineState::exited) {
+      put_exit(line, e.exit);
+      line.key("exited_at", e.exited_at);
+    }
+    line.flag("ordered", e.ordered).key("stop_at", e.stop_at).text("blob", e.blob);
+    return line.take();
+  }
+  std::string operator()(ShimDisconnected const& e) const {
+    return Line("shim_disconnected").flag("watched", e.watched).take();
+  }
+  std::string operator()(ShimGone const&) const { return "shim_gone"; }
+  std::string operator()(StopSignalHeld const& e) const {
+    Line line("signal");
+    line.word(e.name);
+    return e.at == now ? line.take() : line.key("at", e.at).take();
+  }
+  std::string operator()(EngineStarted const&) const { return "engine_started"; }
+  std::string operator()(EngineExited const& e) const {
+    Line line("engine_exited");
+    put_exit(line, e.exit);
+    return line.flag("ordered", e.ordered).take();
+  }
+  std::string operator()(DrainRequested const& e) const {
+    return Line("drain").flag("exit", e.exit).key("timeout", e.timeout).take();
+  }
+  std::string operator()(ResumeRequested const&) const { return "resume"; }
+  std::string operator()(CancelRequested const& e) const {
+    Line line("cancel");
+    line.word(lifecycle::name(e.mode)).word(lifecycle::name(e.reason));
+    if (e.by) {
+      line.key("peer", static_cast<std::int64_t>(*e.by));
+    }
+    line.text("root", e.root);
+    for (std::string const& id : e.ids) {
+      line.word(id);
+    }
+    return line.take();
+  }
+  std::string operator()(PeerConnected const& e) const {
+    return Line("peer")
+        .number(e.peer)
+        .text("name", e.name)
+        .flag("critical", e.critical)
+        .flag("watched", e.watched)
+        .key("live", e.live != 0 ? std::optional(std::int64_t{e.live}) : std::nullopt)
+        .take();
+  }
+  std::string operator()(PeerDisconnected const& e) const {
+    return Line("peer_disconnected").number(e.peer).take();
+  }
+  std::string operator()(PeerGone const& e) const {
+    return Line("peer_gone").number(e.peer).take();
+  }
+  std::string operator()(EndpointRegistered const& e) const {
+    return Line("endpoint")
+        .number(e.peer)
+        .word(e.endpoint)
+        .word(e.graceful ? "graceful" : "not_graceful")
+        .take();
+  }
+  std::string operator()(EndpointUnregistered const& e) const {
+    return Line("endpoint_gone").number(e.peer).word(e.endpoint).take();
+  }
+  std::string operator()(RequestBegun const& e) const {
+    return Line("begin")
+        .number(e.peer)
+        .word(e.id)
+        .text("endpoint", e.endpoint)
+        .text("model", e.model)
+        .text("root", e.root)
+        .text("parent", e.parent)
+        .flag("admit", e.admit)
+        .flag("resumed", e.resumed)
+        .take();
+  }
+  std::string operator()(RequestEnded const& e) const {
+    return Line("end").number(e.peer).word(e.id).word(lifecycle::name(e.outcome)).take();
+  }
+  std::string operator()(RequestProgressed const& e) const {
+    Line line("progress");
+    line.number(e.peer);
+    for (std::string const& id : e.ids) {
+      line.word(id);
+    }
+    return line.take();
+  }
+  std::string operator()(CancelConfirmed const& e) const {
+    return Line("confirm").number(e.peer).word(e.id).take();
+  }
+  std::string operator()(PeerFatal const& e) const {
+    return Line("fatal").number(e.peer).word(e.reason).text("detail", e.detail).take();
+  }
+  std::string operator()(PeerCleanedUp const& e) const {
+    return Line("cleaned_up").number(e.peer).take();
+  }
+  std::string operator()(CheckFinished const& e) const {
+    return Line("check").number(e.check).word(name(e.verdict)).text("detail", e.detail).take();
+  }
+  std::string operator()(GaugesRead const& e) const {
+    Line line("gauges");
+    return e.in_flight ? line.number(*e.in_flight).take() : line.word("unreadable").take();
+  }
+  std::string operator()(RegistrySettled const& e) const {
+    return Line("registry")
+        .number(e.registry)
+        .word(e.confirmed ? "confirmed" : "failed")
+        .text("detail", e.detail)
+        .take();
+  }
+  std::string operator()(CleanupSettled const& e) const {
+    return Line("cleanup")
+        .word(lifecycle::name(e.item))
+        .word(lifecycle::name(e.outcome))
+        .text("detail", e.detail)
+        .take();
+  }
+};
+
+}  // namespace
+
+std::string text_of(Event const& event, Instant now) {
+  return std::visit(Printer{now}, event);
+}
+
+}  // namespace lastcall::simulation

@@ -1,0 +1,201 @@
+// From a seed to a plan. Extremes are picked on purpose: tiny pods, hooks that hang, lost answers.
+#include <algorithm>
+
+#include "tests/simulation/plan.hpp"
+#include "tests/simulation/words.hpp"
+
+namespace lastcall::simulation {
+namespace {
+
+using namespace lifecycle;
+
+Settings random_settings(Random& random) {
+  Settings s;
+  constexpr std::array<int, 4> kGrace{60'000, 30'000, 10'000, 1'000};
+  constexpr std::array<int, 6> kPod{0, 0, 30'000, 62'000, 8'000, 2'500};
+  s.shutdown.grace_period = Duration{random.pick(kGrace)};
+  if (auto const pod = random.pick(kPod); pod != 0) {
+    s.pod_grace = Duration{pod};
+  }
+  s.shutdown.late_accept = Duration{random.chance(50) ? 1'000 : random.below(6'000)};
+  s.shutdown.cancel_settle = Duration{random.chance(70) ? 1'000 : random.below(3'000)};
+  s.shutdown.cleanup_reserve = Duration{random.chance(70) ? 5'000 : random.below(20'000)};
+  s.shutdown.drain_unknown = Duration{random.chance(50) ? 15'000 : random.below(4'000)};
+  s.migrate = random.chance(70) ? MigratePolicy::at_end : MigratePolicy::at_start;
+  s.second_signal = random.chance(85) ? SecondSignal::ignore : SecondSignal::force;
+  s.after_stop = random.pick(
+      std::array{AfterStop::automatic, AfterStop::automatic, AfterStop::rearm, AfterStop::exit});
+  s.on_exit = random.chance(80) ? OnExit::fatal : OnExit::propagate;
+  s.lifecycle_hooks = random.chance(10);
+  s.registries = random.below(3);
+  s.cleanup_hooks = random.chance(50);
+  s.cleanup_paths = random.chance(50);
+  s.events = random.chance(50);
+  s.reconnect_window = Duration{random.chance(70) ? 5'000 : random.below(9'000)};
+  if (random.chance(30)) {
+    s.gauge_refresh = Duration{1'000};
+  }
+  for (std::uint32_t i = 0, n = random.below(3); i < n; ++i) {
+    s.health.checks.push_back(
+        {.name = "check" + std::to_string(i), .failure_threshold = 1 + random.below(2)});
+  }
+  if (random.chance(10)) {
+    s.health.stalled_after = Duration{5'000};
+  }
+  if (random.chance(10)) {
+    s.health.startup_timeout = Duration{4'000};
+  }
+  return s;
+}
+
+std::uint32_t answer_ms(Random& random) {
+  constexpr std::array<std::uint32_t, 8> kAnswers{1, 10, 50, 300, 800, 2'500, 8'000, kNever};
+  return random.chance(60) ? random.below(50) : random.pick(kAnswers);
+}
+
+Manners random_manners(Random& random) {
+  Manners m;
+  m.engine_loads = random.chance(70) ? 0 : random.below(6'000);
+  m.engine_term_ms = answer_ms(random);
+  m.engine_term_code = random.chance(70) ? 0 : 1 + random.below(3);
+  m.engine_term_signal = random.chance(20) ? 15 : 0;
+  m.engine_kill_ms = random.below(20);
+  for (auto& ms : m.registry_ms) {
+    ms = answer_ms(random);
+  }
+  m.registry_fails = random.chance(20) ? random.below(4) : 0;
+  m.registry_repeats = random.chance(20) ? random.below(4) : 0;
+  for (auto& ms : m.cleanup_ms) {
+    ms = answer_ms(random);
+  }
+  m.cleanup_fails = random.chance(20) ? random.below(64) : 0;
+  for (auto& ms : m.ack_ms) {
+    ms = answer_ms(random);
+  }
+  m.cancel_ms = random.chance(80) ? random.below(200) : random.below(5'000);
+  m.check_interval_ms = random.chance(50) ? 2'000 : 7'000;
+  m.container_restarts_ms = random.chance(20) ? 500 + random.below(3'000) : kNever;
+  m.run = random.chance(40);
+  m.timer_first = random.chance(50);
+  m.critical_peers = random.chance(15);
+  m.watched_peers = random.chance(50);
+  return m;
+}
+
+/// What may happen beside the stop; the numbers are how often, of each other.
+struct Weighted {
+  What what;
+  std::uint32_t weight;
+};
+constexpr std::array<Weighted, 20> kBeside{
+    {{What::request_begins, 40}, {What::peer_drops, 6},
+     {What::peer_dies, 3},       {What::shim_drops, 5},
+     {What::shim_dies, 1},       {What::supervisor_dies, 6},
+     {What::engine_dies, 3},     {What::operator_cancels, 5},
+     {What::peer_cancels, 5},    {What::repeat_end, 3},
+     {What::health_turns, 4},    {What::endpoint_vanishes, 2},
+     {What::gauges_say, 4},      {What::progress, 3},
+     {What::deletion_seen, 2},   {What::own_signal, 2},
+     {What::drain, 3},           {What::resume, 3},
+     {What::peer_fatal, 1},      {What::stop_signal, 2}}};
+
+What pick_beside(Random& random) {
+  constexpr std::uint32_t kTotal = [] {
+    std::uint32_t total = 0;
+    for (Weighted const& w : kBeside) {
+      total += w.weight;
+    }
+    return total;
+  }();
+  std::uint32_t at = random.below(kTotal);
+  for (Weighted const& w : kBeside) {
+    if (at < w.weight) {
+      return w.what;
+    }
+    at -= w.weight;
+  }
+  return What::request_begins;
+}
+
+std::uint32_t away_ms(Random& random) {
+  return random.chance(70) ? 1 + random.below(900) : 1 + random.below(8'000);
+}
+
+bool names_a_peer(What what) {
+  return what == What::peer_joins || what == What::peer_dies || what == What::peer_fatal ||
+         what == What::endpoint_vanishes || what == What::peer_drops ||
+         what == What::request_begins;
+}
+
+std::uint32_t request_bits(Random& random) {
+  auto const maybe = [&random](std::uint32_t percent, std::uint32_t bit) {
+    return random.chance(percent) ? bit : 0U;
+  };
+  return random.below(3) | maybe(30, kRequestAdmit) | maybe(20, kRequestChild) |
+         maybe(10, kRequestIgnoresStop) | maybe(5, kRequestIgnoresAll) |
+         maybe(50, kRequestConfirms);
+}
+
+Entry fill(Random& random, Instant at, What what) {
+  Entry e{.at = at, .what = what};
+  e.a = random.below(names_a_peer(what) ? kPeers : 6);
+  e.b = random.below(2);
+  if (what == What::stop_signal) {
+    e.a = random.below(3);
+  } else if (what == What::drain || what == What::drain_exit) {
+    e.a = random.chance(60) ? 0 : 1 + random.below(10'000);
+  } else if (what == What::engine_dies) {
+    e.a = random.below(3);
+    e.b = random.chance(40) ? 9 + 2 * random.below(2) : 0;
+  } else if (what == What::shim_drops) {
+    e.a = away_ms(random);
+  } else if (what == What::supervisor_dies) {
+    e.a = random.chance(95) ? away_ms(random) : kNever;
+  } else if (what == What::peer_drops) {
+    e.b = random.chance(80) ? away_ms(random) : 0;
+  } else if (what == What::request_begins) {
+    e.b = random.chance(70) ? 1 + random.below(4'000) : 1 + random.below(90'000);
+    e.c = request_bits(random);
+  } else if (what == What::health_turns) {
+    e.a = random.below(2);
+    e.b = random.below(4);
+  } else if (what == What::gauges_say) {
+    e.a = random.chance(60) ? 0 : random.chance(50) ? 1'000 : 1;
+  }
+  return e;
+}
+
+}  // namespace
+
+Plan generate(std::uint64_t seed) {
+  Random random(seed * 0x2545f4914f6cdd1dULL + 1);
+  Plan plan;
+  plan.seed = seed;
+  plan.settings = random_settings(random);
+  plan.manners = random_manners(random);
+  std::uint32_t const stop_at = 200 + random.below(random.chance(50) ? 1'000 : 8'000);
+  auto const add = [&](std::uint32_t at_ms, What what) {
+    plan.stimuli.push_back(fill(random, kEpoch + Duration{at_ms}, what));
+  };
+  for (std::uint32_t peer = 0, n = random.below(kPeers + 1); peer < n; ++peer) {
+    add(100 + random.below(100), What::peer_joins);
+    plan.stimuli.back().a = peer;
+  }
+  if (random.chance(20)) {
+    add(stop_at - random.below(stop_at / 2), What::drain);
+  }
+  constexpr std::array kStops{What::stop_signal, What::stop_signal, What::stop_signal,
+                              What::drain_exit,  What::engine_dies, What::own_signal};
+  for (std::uint32_t i = 0, n = 1 + random.below(3); i < n; ++i) {
+    add(stop_at + i * random.below(12'000), random.pick(kStops));
+  }
+  std::uint32_t const span = stop_at + (random.chance(60) ? 6'000 : 70'000);
+  for (std::uint32_t i = 0, n = random.below(16); i < n; ++i) {
+    add(100 + random.below(random.chance(50) ? stop_at : span), pick_beside(random));
+  }
+  std::stable_sort(plan.stimuli.begin(), plan.stimuli.end(),
+                   [](Entry const& x, Entry const& y) { return x.at < y.at; });
+  return plan;
+}
+
+}  // namespace lastcall::simulation

@@ -1,0 +1,208 @@
+#include "tests/simulation/invariants.hpp"
+
+#include <algorithm>
+
+#include "supervisor/lifecycle/remembered.hpp"
+#include "tests/simulation/words.hpp"
+
+namespace lastcall::simulation {
+
+using namespace lifecycle;
+
+namespace {
+
+template <typename T>
+bool has(std::span<Action const> actions) {
+  return std::any_of(actions.begin(), actions.end(),
+                     [](Action const& a) { return std::holds_alternative<T>(a); });
+}
+
+bool is_legal(Phase from, Phase to) {
+  return std::any_of(kLegalMoves.begin(), kLegalMoves.end(),
+                     [&](PhaseMove const& move) { return move.from == from && move.to == to; });
+}
+
+/// What may still be said when the stop has ended.
+bool may_follow_exit(Action const& a) {
+  return !(std::holds_alternative<SignalEngine>(a) || std::holds_alternative<StartEngine>(a) ||
+           std::holds_alternative<Register>(a) || std::holds_alternative<Deregister>(a) ||
+           std::holds_alternative<StartCleanup>(a) || std::holds_alternative<CancelsReady>(a) ||
+           std::holds_alternative<StopBegun>(a));
+}
+
+}  // namespace
+
+void Checker::new_life() {
+  requests_.new_life();
+  phase_ = before_ = Phase::starting;
+  ended_ = commanded_ = exit_ordered_ = shim_known_ = shim_connected_ = gauges_idle_ = false;
+  may_jump_ = true;
+  stop_.reset();
+  draining_since_.reset();
+  drain_limit_.reset();
+  gauges_zero_at_.reset();
+}
+
+void Checker::new_boot() {
+  registered_ = engine_ordered_ = term_sent_ = kill_sent_ = died_with_work_ = main_killed_ = false;
+  work_unclear_ = shim_given_up_ = false;
+  engine_ = EngineState::waiting;
+  engine_exit_ = {};
+  exit_code_.reset();
+}
+
+std::string Checker::check(StepView const& step) {
+  before_ = phase_;
+  rearmed_ = restored_stop_ = false;
+  restored_phase_.reset();
+  if (ended_) {
+    return "the core took a step after the supervisor's exit";
+  }
+  note_engine(step);
+  std::string wrong = check_order(step);
+  if (wrong.empty()) {
+    wrong = requests_.check(step, before_, settings_.reconnect_window);
+  }
+  if (wrong.empty()) {
+    wrong = check_stop(step);
+  }
+  if (wrong.empty()) {
+    wrong = check_timer(step);
+  }
+  return wrong;
+}
+
+std::string Checker::check_order(StepView const& step) {
+  for (std::size_t i = 1; i < step.actions.size(); ++i) {
+    if (std::holds_alternative<Remember>(step.actions[i])) {
+      return "Remember is not the first action of its step";
+    }
+  }
+  for (Action const& action : step.actions) {
+    if (ended_) {
+      return "something is ordered after the supervisor's exit";
+    }
+    if (phase_ == Phase::exited && !may_follow_exit(action)) {
+      return "something is ordered after the exit";
+    }
+    if (std::string wrong = check_action(step, action); !wrong.empty()) {
+      return wrong;
+    }
+  }
+  if (phase_ != step.core.snapshot().phase) {
+    return "the phase changed and nobody was told";
+  }
+  return check_remembered(step);
+}
+
+std::string Checker::check_action(StepView const& step, Action const& action) {
+  if (auto const* begun = std::get_if<PhaseBegun>(&action)) {
+    return check_phase(step, begun->phase);
+  }
+  if (std::holds_alternative<StopBegun>(action)) {
+    phase_at_stop_ = phase_;
+  } else if (auto const* told = std::get_if<AnnouncePhase>(&action)) {
+    return told->phase == phase_ ? "" : "peers are told another phase than the log";
+  }
+  if (std::holds_alternative<Register>(action)) {
+    if (stop_) {
+      return "registered during a stop";
+    }
+    registered_ = true;
+    return phase_ == Phase::serving ? "" : "registered outside of serving";
+  }
+  if (std::holds_alternative<Deregister>(action)) {
+    registered_ = false;
+  } else if (std::holds_alternative<StartEngine>(action)) {
+    return engine_ == EngineState::waiting && shim_known_ && !stop_
+               ? ""
+               : "the engine is started though it ran already or a stop is under way";
+  } else if (auto const* signal = std::get_if<SignalEngine>(&action)) {
+    if (registered_) {
+      return "the engine is signalled while the instance is registered";
+    }
+    bool const kill = signal->name == "KILL";
+    std::string wrong = check_killing(step, kill);
+    engine_ordered_ = true;
+    (kill ? kill_sent_ : term_sent_) = true;
+    return wrong;
+  } else if (auto const* exit = std::get_if<ExitShim>(&action)) {
+    if (exit_ordered_) {
+      return "the shim's exit is ordered twice";
+    }
+    exit_ordered_ = true;
+    return check_exit_code(step, exit->code);
+  } else if (std::holds_alternative<PublishReport>(action)) {
+    return phase_ == Phase::exited && before_ != Phase::exited
+               ? ""
+               : "a report is published before the exit, or again after it";
+  } else if (std::holds_alternative<ExitSupervisor>(action)) {
+    ended_ = true;
+  } else if (std::holds_alternative<Rearm>(action)) {
+    if (phase_ != Phase::exited) {
+      return "rearmed before the stop has ended";
+    }
+    phase_ = Phase::starting;
+    stop_.reset();
+    rearmed_ = may_jump_ = true;
+    requests_.rearm();
+    gauges_idle_ = false;
+    gauges_zero_at_.reset();
+    shim_known_ = shim_connected_ = exit_ordered_ = false;
+  }
+  return {};
+}
+
+std::string Checker::check_phase(StepView const& step, Phase to) {
+  Phase const from = phase_;
+  phase_ = to;
+  if (from == to && to == Phase::starting) {
+    return {};  // said again after a rearm
+  }
+  bool const hello = std::holds_alternative<ShimHello>(step.event) ||
+                     std::holds_alternative<StopRecordRead>(step.event);
+  if (hello && may_jump_ && to >= from) {
+    may_jump_ = false;  // where the earlier life was
+    return {};
+  }
+  draining_since_ = to == Phase::draining ? std::optional(step.now) : draining_since_;
+  if (!is_legal(from, to)) {
+    return "illegal move from " + std::string(name(from)) + " to " + std::string(name(to));
+  }
+  if (stop_ && to < from) {
+    return "the phase fell within a stop";
+  }
+  return {};
+}
+
+/// What is ordered next must not be lost with the supervisor.
+std::string Checker::check_remembered(StepView const& step) {
+  bool const began = has<StopBegun>(step.actions) || phase_ != before_;
+  bool const matters = phase_ != Phase::starting && !has<Rearm>(step.actions);
+  if (!began || !matters || !shim_connected_) {
+    return {};
+  }
+  if (step.actions.empty() || !std::holds_alternative<Remember>(step.actions.front())) {
+    return "the phase or the stop changed and nothing is remembered";
+  }
+  auto const decoded = decode_remembered(std::get<Remember>(step.actions.front()).blob);
+  if (!decoded || decoded->progress.phase != phase_) {
+    return "another phase is remembered than the one that was entered";
+  }
+  auto const& core_stop = step.core.snapshot().stop;
+  if (decoded->progress.stop.has_value() != core_stop.has_value() ||
+      (core_stop && decoded->progress.stop->deadline != core_stop->deadline)) {
+    return "another stop or deadline is remembered than the one that holds";
+  }
+  return {};
+}
+
+std::string Checker::check_timer(StepView const& step) {
+  auto const next = step.core.next_deadline();
+  if (next && *next <= step.now) {
+    return "the next deadline " + text_of(*next) + " is not in the future";
+  }
+  return {};
+}
+
+}  // namespace lastcall::simulation

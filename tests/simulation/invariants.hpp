@@ -1,0 +1,162 @@
+// What must hold in every lifecycle, whatever the world does. Checked after each step of the core.
+//
+// The checker keeps its own, simpler model of the requests, the engine and the stop, made from the
+// events alone; it never asks the core what is right, only what it did. Its rules:
+//
+//  order    nothing after the exit; Remember first in its step; deregistered before any signal;
+//           KILL after TERM and not before its time; phases move by kLegalMoves and only rise
+//  time     D is cause + total and only moves closer; the stop has ended at D; phase 3 has its
+//           reserve; the next deadline is never past; an expired timer always makes progress
+//  gate     phase 2 ends when nothing graceful is in flight, or at the cancel points
+//  requests each is in flight until it ends once; counted once; a cancel's mode only rises
+//  exit     once for each boot and connection, with the code that the table says
+//  memory   a restarted supervisor has the same cause, the same deadline, no earlier phase
+//
+// One thread owns it. Source: the shutdown specification; invariants of lifecycle.hpp.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "supervisor/lifecycle/lifecycle.hpp"
+#include "tests/simulation/world.hpp"
+
+namespace lastcall::simulation {
+
+/// One step, as the checker sees it.
+struct StepView {
+  Instant now;
+  lifecycle::Event const& event;
+  std::span<lifecycle::Action const> actions;
+  lifecycle::Lifecycle const& core;
+  std::span<World::Delivered const> delivered;
+};
+
+/// The requests that are in flight, from the events alone.
+class RequestOracle {
+ public:
+  struct Live {
+    std::string endpoint;
+    bool counted = true;
+    std::optional<lifecycle::CancelMode> delivered;
+  };
+
+  void new_life() { *this = RequestOracle{}; }
+  /// Empty when all is right.
+  std::string check(StepView const& step, lifecycle::Phase before, Duration reconnect_window);
+
+  std::size_t in_flight() const { return live_.size(); }
+  std::size_t graceful_in_flight() const;
+  /// Somebody reports requests.
+  bool known() const { return !sources_.empty() || !live_.empty(); }
+  /// The next stop is judged by what it sees itself.
+  void rearm() { source_died_ = false; }
+  /// A source's process ended: what it had is known to be gone.
+  bool source_died() const { return source_died_; }
+
+ private:
+  using Key = std::pair<lifecycle::PeerId, std::string>;
+
+  void apply(StepView const& step, lifecycle::Phase before);
+  void apply_begin(StepView const& step, lifecycle::RequestBegun const& begun);
+  void lose(lifecycle::PeerId peer);
+  void remove(std::map<Key, Live>::iterator entry);
+  std::string check_delivered(StepView const& step);
+
+  std::map<Key, Live> live_;
+  std::map<Key, bool> graceful_;  // what a peer registered
+  std::set<lifecycle::PeerId> sources_;
+  std::set<lifecycle::PeerId> peers_;
+  std::set<lifecycle::PeerId> keeps_watching_;  // critical and watched: not forgotten
+  std::map<lifecycle::PeerId, Instant> lost_at_;
+  std::size_t settled_now_ = 0;
+  bool source_died_ = false;
+  bool exited_ = false;
+};
+
+class Checker {
+ public:
+  explicit Checker(lifecycle::Settings const& settings) : settings_(settings) {}
+
+  /// The supervisor was killed; a new core knows nothing.
+  void new_life();
+  /// The shim's process is a new one.
+  void new_boot();
+  /// Empty when all is right, else what is wrong.
+  std::string check(StepView const& step);
+
+ private:
+  struct Stop {
+    lifecycle::StopMode mode = lifecycle::StopMode::graceful;
+    lifecycle::CauseKind cause = lifecycle::CauseKind::signal;
+    Instant cause_at;
+    Instant deadline;
+    Instant known_at;  // to this life
+    bool in_starting = false;
+    bool aborted = false;
+    lifecycle::Budgets budgets;
+  };
+
+  // invariants.cpp
+  std::string check_order(StepView const& step);
+  std::string check_action(StepView const& step, lifecycle::Action const& action);
+  std::string check_phase(StepView const& step, lifecycle::Phase to);
+  std::string check_remembered(StepView const& step);
+  std::string check_timer(StepView const& step);
+  // invariants_stop.cpp
+  std::string check_stop(StepView const& step);
+  std::string check_stop_begins(StepView const& step);
+  std::string check_restored(StepView const& step);
+  void note_blob(StepView const& step, std::string const& blob);
+  std::string check_gate(StepView const& step);
+  std::string check_exit_code(StepView const& step, int code) const;
+  std::string check_killing(StepView const& step, bool kill) const;
+  void note_engine(StepView const& step);
+  void note_limit(StepView const& step);
+  void engine_exited(StepView const& step, lifecycle::EngineExit const& exit);
+  bool in_flight_known_idle(StepView const& step) const;
+  int expected_code() const;
+
+  lifecycle::Settings const& settings_;
+  RequestOracle requests_;
+
+  // of this supervisor life
+  lifecycle::Phase phase_ = lifecycle::Phase::starting;
+  lifecycle::Phase before_ = lifecycle::Phase::starting;  // this step
+  lifecycle::Phase phase_at_stop_ = lifecycle::Phase::starting;
+  bool ended_ = false;
+  bool commanded_ = false;  // an operator may have decided otherwise than the earlier life
+  // in this step
+  bool rearmed_ = false;
+  bool restored_stop_ = false;
+  std::optional<lifecycle::Phase> restored_phase_;
+  // of this life again
+  bool may_jump_ = true;  // an earlier life's phase has not been restored yet
+  std::optional<Stop> stop_;
+  std::optional<Instant> draining_since_;
+  std::optional<Instant> drain_limit_;
+  bool exit_ordered_ = false;  // on this connection of the shim
+  bool shim_known_ = false;
+  bool shim_connected_ = false;
+  bool gauges_idle_ = false;
+  std::optional<Instant> gauges_zero_at_;
+
+  // of this boot of the shim, whatever happened to supervisors
+  bool registered_ = false;
+  bool engine_ordered_ = false;
+  bool term_sent_ = false;
+  bool kill_sent_ = false;
+  bool died_with_work_ = false;
+  bool work_unclear_ = false;  // whether it died with work cannot be said from outside
+  bool main_killed_ = false;
+  bool shim_given_up_ = false;
+  lifecycle::EngineState engine_ = lifecycle::EngineState::waiting;
+  lifecycle::EngineExit engine_exit_;
+  std::optional<int> exit_code_;
+};
+
+}  // namespace lastcall::simulation

@@ -1,0 +1,309 @@
+// What must hold of a stop: its deadline, its gate, its reserve, its exit code.
+#include <algorithm>
+
+#include "supervisor/lifecycle/remembered.hpp"
+#include "tests/simulation/invariants.hpp"
+#include "tests/simulation/words.hpp"
+
+namespace lastcall::simulation {
+
+using namespace lifecycle;
+
+namespace {
+
+template <typename T>
+T const* find(std::span<Action const> actions) {
+  for (Action const& action : actions) {
+    if (auto const* found = std::get_if<T>(&action)) {
+      return found;
+    }
+  }
+  return nullptr;
+}
+
+bool is_drain(Phase phase) {
+  return phase == Phase::deregistering || phase == Phase::draining || phase == Phase::drained;
+}
+
+}  // namespace
+
+// --- the engine, from the events alone -----------------------------------------------------------
+
+bool Checker::in_flight_known_idle(StepView const& step) const {
+  bool const known = requests_.known() || requests_.source_died() || gauges_idle_;
+  return known && step.core.requests().in_flight() == 0;
+}
+
+void Checker::engine_exited(StepView const& step, EngineExit const& exit) {
+  if (engine_ == EngineState::exited) {
+    return;
+  }
+  engine_ = EngineState::exited;
+  engine_exit_ = exit;
+  if (engine_ordered_) {
+    bool const due =
+        kill_sent_ || (stop_ && step.now >= stop_->budgets.engine_kill_at(stop_->deadline));
+    main_killed_ = due && exit.signal == 9;
+  } else if (stop_ && stop_->mode == StopMode::graceful &&
+             is_drain(std::max(before_, restored_phase_.value_or(before_)))) {
+    died_with_work_ = !in_flight_known_idle(step) || requests_.in_flight() > 0;
+    // An earlier life's peers may not be back yet: both answers are honest.
+    work_unclear_ = !died_with_work_ && !may_jump_;
+  }
+}
+
+void Checker::note_engine(StepView const& step) {
+  if (auto const* hello = std::get_if<ShimHello>(&step.event)) {
+    if (!shim_known_) {
+      note_blob(step, hello->blob);
+    }
+    shim_known_ = shim_connected_ = true;
+    exit_ordered_ = false;
+    engine_ordered_ = engine_ordered_ || hello->ordered;
+    if (hello->engine == EngineState::exited) {
+      engine_exited(step, hello->exit);
+    } else {
+      engine_ = hello->engine;
+    }
+  } else if (auto const* record = std::get_if<StopRecordRead>(&step.event)) {
+    if (!shim_known_) {
+      note_blob(step, record->blob);
+    }
+  } else if (std::holds_alternative<EngineStarted>(step.event)) {
+    engine_ = engine_ == EngineState::waiting ? EngineState::running : engine_;
+  } else if (auto const* exited = std::get_if<EngineExited>(&step.event)) {
+    engine_ordered_ = engine_ordered_ || exited->ordered;
+    engine_exited(step, exited->exit);
+  } else if (std::holds_alternative<ShimDisconnected>(step.event) ||
+             std::holds_alternative<ShimGone>(step.event)) {
+    shim_connected_ = false;
+  } else if (auto const* gauges = std::get_if<GaugesRead>(&step.event)) {
+    if (gauges->in_flight != 0U) {
+      gauges_zero_at_.reset();
+      gauges_idle_ = false;
+    } else if (!gauges_zero_at_) {
+      gauges_zero_at_ = step.now;
+    } else if (settings_.gauge_refresh) {
+      gauges_idle_ = gauges_idle_ || step.now - *gauges_zero_at_ >= *settings_.gauge_refresh;
+    }
+  }
+}
+
+/// How long requests may take, where an operator said so.
+void Checker::note_limit(StepView const& step) {
+  commanded_ = commanded_ || std::holds_alternative<DrainRequested>(step.event) ||
+               std::holds_alternative<ResumeRequested>(step.event);
+  auto const* answer = find<Answer>(step.actions);
+  bool const changed = answer != nullptr && answer->changed;
+  if (auto const* drain = std::get_if<DrainRequested>(&step.event); drain != nullptr && changed) {
+    auto const limit = drain->timeout ? std::optional(step.now + *drain->timeout) : std::nullopt;
+    drain_limit_ = drain->exit ? earlier_of(drain_limit_, limit) : limit;
+  } else if (std::holds_alternative<ResumeRequested>(step.event) && changed) {
+    drain_limit_.reset();
+  }
+  if (auto const* kept = find<Remember>(step.actions)) {
+    // A command that waited for the shim's hello counts from then.
+    auto const decoded = decode_remembered(kept->blob);
+    drain_limit_ = decoded ? decoded->progress.drain_limit : drain_limit_;
+  }
+  if (phase_ == Phase::drained && before_ != Phase::drained) {
+    drain_limit_.reset();  // it was for that drain
+  }
+}
+
+// --- the stop ------------------------------------------------------------------------------------
+
+std::string Checker::check_stop_begins(StepView const& step) {
+  auto const* begun = find<StopBegun>(step.actions);
+  auto const core_stop = step.core.snapshot().stop;
+  if (begun == nullptr || rearmed_) {
+    return {};  // a stop that has ended in the step that began it
+  }
+  if (stop_) {
+    return "a second stop begins";
+  }
+  Stop stop;
+  stop.mode = begun->mode;
+  stop.cause = *parse_cause(begun->cause);
+  stop.in_starting = phase_at_stop_ == Phase::starting;
+  stop.known_at = stop.cause_at = step.now;
+  if (auto const* signal = std::get_if<StopSignalHeld>(&step.event)) {
+    stop.cause_at = signal->at;
+  } else if (auto const* hello = std::get_if<ShimHello>(&step.event);
+             hello != nullptr && hello->stop_at && stop.cause == CauseKind::signal) {
+    stop.cause_at = *hello->stop_at;
+  }
+  stop.budgets = derive_budgets(settings_.shutdown, settings_.pod_grace).budgets;
+  stop.deadline = stop.budgets.deadline(stop.cause_at);
+  bool const fatal = stop.mode == StopMode::fatal;
+  if ((fatal || stop.in_starting) && step.now + kFatalTotal < stop.deadline) {
+    stop.deadline = step.now + kFatalTotal;
+    stop.budgets = clamp_to_total(settings_.shutdown, kFatalTotal);
+  }
+  if (begun->deadline != stop.deadline || (core_stop && core_stop->deadline != stop.deadline)) {
+    return "the deadline is " + text_of(begun->deadline) + ", by the rules " +
+           text_of(stop.deadline);
+  }
+  bool const graceful_cause = stop.cause == CauseKind::signal ||
+                              stop.cause == CauseKind::own_signal ||
+                              stop.cause == CauseKind::operator_stop;
+  if (graceful_cause == fatal) {
+    return "the cause does not fit the mode";
+  }
+  stop_ = stop;
+  return {};
+}
+
+/// What the earlier life of the supervisor left is what this one has to go on with.
+void Checker::note_blob(StepView const& step, std::string const& blob) {
+  auto const decoded = decode_remembered(blob);
+  if (!decoded || decoded->progress.phase <= before_) {
+    restored_phase_.reset();
+  } else {
+    restored_phase_ = decoded->progress.phase;
+    drain_limit_ = decoded->progress.drain_limit;
+    draining_since_ = decoded->progress.phase_began;
+  }
+  if (!decoded || !decoded->progress.stop || stop_ || decoded->progress.phase == Phase::exited) {
+    return;
+  }
+  auto const& kept = *decoded->progress.stop;
+  restored_stop_ = true;
+  stop_ = Stop{.mode = kept.mode,
+               .cause = kept.cause.kind,
+               .cause_at = kept.cause_at,
+               .deadline = kept.deadline,
+               .known_at = step.now,
+               .in_starting = kept.in_starting,
+               .aborted = false,
+               .budgets = clamp_to_total(settings_.shutdown, kept.deadline - kept.cause_at)};
+}
+
+std::string Checker::check_restored(StepView const& step) {
+  auto const core_stop = step.core.snapshot().stop;
+  if (restored_phase_ && !rearmed_ && !commanded_ && phase_ < *restored_phase_) {
+    return "the restarted supervisor is in an earlier phase than it was";
+  }
+  if (!restored_stop_ || rearmed_) {
+    return {};
+  }
+  if (!core_stop || core_stop->cause.kind != stop_->cause ||
+      core_stop->cause_at != stop_->cause_at || core_stop->mode != stop_->mode ||
+      core_stop->in_starting != stop_->in_starting) {
+    return "the stop of the earlier life is not the one that goes on";
+  }
+  return {};
+}
+
+std::string Checker::check_stop(StepView const& step) {
+  std::string wrong = check_stop_begins(step);
+  note_limit(step);
+  if (wrong.empty()) {
+    wrong = check_restored(step);
+  }
+  auto const core_stop = step.core.snapshot().stop;
+  if (!wrong.empty() || !stop_ || !core_stop) {
+    return !wrong.empty() || !core_stop || stop_ ? wrong : "a stop is under way that never began";
+  }
+  if (core_stop->deadline > stop_->deadline) {
+    return "the deadline moved away";
+  }
+  if (core_stop->deadline < stop_->deadline) {
+    stop_->aborted = true;
+    stop_->deadline = core_stop->deadline;
+    stop_->budgets = clamp_to_total(settings_.shutdown, stop_->deadline - step.now);
+  }
+  if (auto const* aborted = find<DrainAborted>(step.actions)) {
+    stop_->aborted = true;
+    // A shim that was given up may come back with its engine: no code is wrong then.
+    shim_given_up_ = shim_given_up_ || aborted->cause == name(CauseKind::shim_lost);
+  }
+  if (step.now >= stop_->deadline && phase_ != Phase::exited && phase_ != Phase::starting) {
+    return "the deadline has passed and the stop has not ended";
+  }
+  return check_gate(step);
+}
+
+/// Phase 3 begins in time, and not before phase 2 was done.
+std::string Checker::check_gate(StepView const& step) {
+  bool const restored = restored_phase_ && *restored_phase_ >= Phase::cleaning_up;
+  bool const enters = is_drain(before_) && phase_ >= Phase::cleaning_up && !restored;
+  if (!enters || stop_->mode == StopMode::fatal || stop_->aborted || stop_->in_starting) {
+    return {};
+  }
+  Instant const latest = std::max(stop_->budgets.kill_cancel_at(stop_->deadline), stop_->known_at);
+  if (step.now > latest) {
+    return "phase 3 begins at " + text_of(step.now) + ", its reserve began at " + text_of(latest);
+  }
+  Instant const cancel_at =
+      *earlier_of(stop_->budgets.stop_cancel_at(stop_->deadline), drain_limit_);
+  if (step.now < cancel_at) {
+    if (requests_.graceful_in_flight() > 0) {
+      return "phase 2 ends while requests of graceful endpoints are in flight";
+    }
+    bool const waited =
+        draining_since_ && step.now >= *draining_since_ + settings_.shutdown.drain_unknown;
+    if (!requests_.known() && !requests_.source_died() && !gauges_idle_ && !waited &&
+        before_ != Phase::drained) {
+      return "phase 2 ends though nobody knows what is in flight";
+    }
+  }
+  bool all_killed = true;
+  step.core.requests().for_each(
+      [&](RequestView const& view) { all_killed &= view.state == RequestState::killed; },
+      step.core.endpoints());
+  return all_killed ? "" : "phase 3 begins while a request runs that was not killed";
+}
+
+// --- the engine's end and the exit ---------------------------------------------------------------
+
+std::string Checker::check_killing(StepView const& step, bool kill) const {
+  auto const core_stop = step.core.snapshot().stop;
+  if (!core_stop) {
+    return "the engine is signalled without a stop";
+  }
+  if (phase_ != Phase::cleaning_up) {
+    return "the engine is signalled outside of phase 3";
+  }
+  bool const known = stop_ && stop_->deadline == core_stop->deadline;
+  Instant const kill_at = known ? stop_->budgets.engine_kill_at(stop_->deadline)
+                                : core_stop->deadline - Duration{1'000};
+  if (kill && step.now < kill_at) {
+    return "the engine is killed at " + text_of(step.now) + ", before " + text_of(kill_at);
+  }
+  if (kill && !engine_ordered_ && step.now < core_stop->deadline && stop_) {
+    return "the engine is killed without having been asked to stop";
+  }
+  return {};
+}
+
+int Checker::expected_code() const {
+  if (stop_->mode == StopMode::fatal) {
+    if (stop_->cause == CauseKind::engine_exited && settings_.on_exit == OnExit::propagate) {
+      return engine_exit_.signal != 0 ? 128 + engine_exit_.signal : engine_exit_.code;
+    }
+    return 1;
+  }
+  if (stop_->in_starting) {
+    return 0;
+  }
+  if (died_with_work_) {
+    return 1;
+  }
+  return main_killed_ || engine_ == EngineState::running ? 137 : 0;
+}
+
+std::string Checker::check_exit_code(StepView const&, int code) const {
+  if (exit_code_ && *exit_code_ != code) {
+    return "the exit code changed from " + std::to_string(*exit_code_);
+  }
+  if (!stop_ || shim_given_up_ || (work_unclear_ && code == 1)) {
+    return {};
+  }
+  int const expected = expected_code();
+  return code == expected ? ""
+                          : "the exit code is " + std::to_string(code) + ", by the table " +
+                                std::to_string(expected);
+}
+
+}  // namespace lastcall::simulation

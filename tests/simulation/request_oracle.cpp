@@ -1,0 +1,155 @@
+// The checker's own table of requests: maps and nothing clever, to be compared with the ledger.
+#include <algorithm>
+
+#include "tests/simulation/invariants.hpp"
+
+namespace lastcall::simulation {
+
+using namespace lifecycle;
+
+namespace {
+
+template <typename T>
+std::size_t count_of(std::span<Action const> actions) {
+  return static_cast<std::size_t>(std::count_if(
+      actions.begin(), actions.end(), [](auto const& a) { return std::holds_alternative<T>(a); }));
+}
+
+}  // namespace
+
+std::size_t RequestOracle::graceful_in_flight() const {
+  std::size_t count = 0;
+  for (auto const& [key, live] : live_) {
+    auto const found = graceful_.find({key.first, live.endpoint});
+    count += found == graceful_.end() || found->second ? 1 : 0;
+  }
+  return count;
+}
+
+void RequestOracle::remove(std::map<Key, Live>::iterator entry) {
+  settled_now_ += entry->second.counted ? 1 : 0;
+  live_.erase(entry);
+}
+
+void RequestOracle::lose(PeerId peer) {
+  for (auto it = live_.begin(); it != live_.end();) {
+    auto const current = it++;
+    if (current->first.first == peer) {
+      remove(current);
+    }
+  }
+  lost_at_.erase(peer);
+}
+
+void RequestOracle::apply_begin(StepView const& step, RequestBegun const& begun) {
+  bool const rejected = count_of<Reject>(step.actions) > 0;
+  settled_now_ += rejected ? 1 : 0;
+  if (peers_.contains(begun.peer) && !exited_) {
+    sources_.insert(begun.peer);
+  }
+  if (rejected || count_of<Refuse>(step.actions) > 0) {
+    return;
+  }
+  Live live{.endpoint = begun.endpoint, .counted = true, .delivered = {}};
+  if (begun.resumed) {
+    // Its entry of a connection that went away moves here.
+    auto const orphan = std::find_if(live_.begin(), live_.end(), [&](auto const& entry) {
+      return entry.first.second == begun.id && !peers_.contains(entry.first.first);
+    });
+    if (orphan != live_.end()) {
+      live.counted = orphan->second.counted;
+      live_.erase(orphan);
+      live_[{begun.peer, begun.id}] = live;
+      return;
+    }
+  }
+  live.counted =
+      begun.parent.empty() || std::none_of(live_.begin(), live_.end(), [&](auto const& entry) {
+        return entry.first.second == begun.parent;
+      });
+  live_[{begun.peer, begun.id}] = live;
+}
+
+void RequestOracle::apply(StepView const& step, Phase before) {
+  exited_ = before == Phase::exited;
+  if (auto const* connected = std::get_if<PeerConnected>(&step.event)) {
+    peers_.insert(connected->peer);
+    if (connected->critical && connected->watched) {
+      keeps_watching_.insert(connected->peer);
+    }
+  } else if (auto const* endpoint = std::get_if<EndpointRegistered>(&step.event)) {
+    graceful_[{endpoint->peer, endpoint->endpoint}] = endpoint->graceful;
+    sources_.insert(endpoint->peer);
+  } else if (auto const* gone = std::get_if<PeerDisconnected>(&step.event)) {
+    if (peers_.erase(gone->peer) > 0) {
+      lost_at_[gone->peer] = step.now + step.core.settings().reconnect_window;
+    }
+  } else if (auto const* died = std::get_if<PeerGone>(&step.event)) {
+    source_died_ = source_died_ || sources_.contains(died->peer);
+    lose(died->peer);
+    peers_.erase(died->peer);
+    sources_.erase(died->peer);
+  } else if (auto const* begun = std::get_if<RequestBegun>(&step.event)) {
+    apply_begin(step, *begun);
+  } else if (auto const* ended = std::get_if<RequestEnded>(&step.event)) {
+    if (auto const found = live_.find({ended->peer, ended->id}); found != live_.end()) {
+      remove(found);
+    }
+  }
+  for (auto it = lost_at_.begin(); it != lost_at_.end();) {
+    auto const [peer, at] = *it++;
+    if (step.now >= at) {
+      lose(peer);
+      if (!keeps_watching_.contains(peer)) {
+        sources_.erase(peer);
+      }
+    }
+  }
+  for (Action const& action : step.actions) {
+    auto const* begins = std::get_if<PhaseBegun>(&action);
+    if (begins != nullptr && begins->phase == Phase::exited) {
+      while (!live_.empty()) {
+        remove(live_.begin());
+      }
+    }
+  }
+}
+
+std::string RequestOracle::check_delivered(StepView const& step) {
+  for (World::Delivered const& cancel : step.delivered) {
+    auto const found = live_.find({cancel.peer, cancel.id});
+    if (found == live_.end()) {
+      return "a cancel was sent for '" + cancel.id + "', which is not in flight";
+    }
+    Live& live = found->second;
+    if (live.delivered && *live.delivered >= cancel.mode) {
+      return "the cancel of '" + cancel.id + "' was sent twice in the same or a lower mode";
+    }
+    live.delivered = cancel.mode;
+    auto const flag = graceful_.find({cancel.peer, live.endpoint});
+    bool const graceful = flag == graceful_.end() || flag->second;
+    if (cancel.reason == CancelReason::migrate && graceful) {
+      return "'" + cancel.id + "' of a graceful endpoint was cancelled to migrate";
+    }
+  }
+  return {};
+}
+
+std::string RequestOracle::check(StepView const& step, Phase before, Duration) {
+  settled_now_ = 0;
+  apply(step, before);
+  if (live_.size() != step.core.requests().in_flight()) {
+    return "in flight are " + std::to_string(live_.size()) + ", the core says " +
+           std::to_string(step.core.requests().in_flight());
+  }
+  if (auto const told = count_of<RequestSettled>(step.actions); told != settled_now_) {
+    return std::to_string(settled_now_) + " requests ended in this step, " + std::to_string(told) +
+           " were counted";
+  }
+  if (step.core.endpoints().ungraceful_in_flight() != live_.size() - graceful_in_flight()) {
+    return "the core's number of requests on endpoints that are not graceful is wrong";
+  }
+  return check_delivered(step);
+}
+
+}  // namespace lastcall::simulation

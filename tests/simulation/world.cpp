@@ -1,0 +1,98 @@
+#include "tests/simulation/world.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "tests/simulation/words.hpp"
+
+namespace lastcall::simulation {
+namespace {
+
+using namespace lifecycle;
+
+constexpr auto kLater = [](auto const& x, auto const& y) {
+  return x.first.at != y.first.at ? x.first.at > y.first.at : x.second > y.second;
+};
+
+}  // namespace
+
+World::World(Plan const& plan) : plan_(plan), now_(kEpoch) {
+  agenda_.reserve(plan.stimuli.size() + 32);
+  for (Entry const& entry : plan.stimuli) {
+    agenda_.emplace_back(entry, order_++);
+  }
+  std::make_heap(agenda_.begin(), agenda_.end(), kLater);
+  after(0, What::supervisor_returns);
+  after(plan.seed % 3 == 0 ? 0 : static_cast<std::uint32_t>(plan.seed % 90), What::shim_boots);
+}
+
+void World::at(Instant when, What what, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  agenda_.emplace_back(Entry{.at = when, .what = what, .a = a, .b = b, .c = c}, order_++);
+  std::push_heap(agenda_.begin(), agenda_.end(), kLater);
+}
+
+void World::after(std::uint32_t ms, What what, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  if (ms != kNever) {
+    at(now_ + Duration{ms}, what, a, b, c);
+  }
+}
+
+void World::tell(Event event) {
+  if (supervisor_up_) {
+    inbox_.push_back(std::move(event));
+  }
+}
+
+std::optional<Instant> World::next_at() const {
+  return agenda_.empty() ? std::nullopt : std::optional(agenda_.front().first.at);
+}
+
+void World::happen() {
+  std::pop_heap(agenda_.begin(), agenda_.end(), kLater);
+  Entry const entry = agenda_.back().first;
+  agenda_.pop_back();
+  now_ = std::max(now_, entry.at);
+  if (!happen_to_processes(entry) && !happen_to_peers(entry) && !happen_to_requests(entry)) {
+    happen_elsewhere(entry);
+  }
+}
+
+/// Operators, registries, hooks, gauges: who answers only the life that asked.
+void World::happen_elsewhere(Entry const& e) {
+  auto const timeout = e.a == 0 ? std::nullopt : std::optional(Duration{e.a});
+  if (e.what == What::own_signal) {
+    tell(OwnSignal{"TERM"});
+  } else if (e.what == What::deletion_seen) {
+    tell(DeletionSeen{});
+  } else if (e.what == What::drain) {
+    tell(DrainRequested{.exit = false, .timeout = timeout});
+  } else if (e.what == What::drain_exit) {
+    tell(DrainRequested{.exit = true, .timeout = timeout});
+  } else if (e.what == What::resume) {
+    tell(ResumeRequested{});
+  } else if (e.what == What::health_turns) {
+    health_[e.a % health_.size()] = static_cast<CheckVerdict>(e.b % 4);
+  } else if (e.what == What::gauges_say) {
+    tell(GaugesRead{e.a == 1'000 ? std::nullopt : std::optional<std::uint64_t>(e.a)});
+  } else if (e.a == life_ && e.what == What::checks_due) {
+    checks();
+  } else if (e.a == life_ && e.what == What::registry_says) {
+    tell(RegistrySettled{.registry = e.b, .confirmed = e.c != 0});
+  } else if (e.a == life_ && e.what == What::cleanup_says) {
+    tell(CleanupSettled{.item = static_cast<CleanupItem>(e.b),
+                        .outcome = static_cast<ItemOutcome>(e.c)});
+  }
+}
+
+void World::checks() {
+  if (!supervisor_up_) {
+    return;
+  }
+  for (std::uint32_t i = 0; i < plan_.settings.health.checks.size(); ++i) {
+    bool const up = engine_answers_ && shim_.engine == EngineState::running;
+    tell(CheckFinished{.check = i, .verdict = up ? health_[i] : CheckVerdict::failed});
+  }
+  after(plan_.manners.check_interval_ms, What::checks_due, life_);
+}
+
+}  // namespace lastcall::simulation

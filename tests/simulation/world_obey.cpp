@@ -1,0 +1,100 @@
+// The core's orders, carried out as the shell and the shim would.
+#include <algorithm>
+
+#include "supervisor/lifecycle/remembered.hpp"
+#include "tests/simulation/world.hpp"
+
+namespace lastcall::simulation {
+
+using namespace lifecycle;
+
+struct World::Obey {
+  World& world;
+  Lifecycle& core;
+
+  void operator()(Remember const& a) const {
+    if (world.shim_.connected) {
+      world.shim_.blob = a.blob;
+    } else {
+      world.stop_record_ = a.blob;
+    }
+  }
+  void operator()(ForgetStopRecord const&) const { world.stop_record_.clear(); }
+  void operator()(StartEngine const&) const {
+    World::Shim& shim = world.shim_;
+    if (!shim.connected || shim.engine != EngineState::waiting || shim.stop_at) {
+      return;
+    }
+    shim.engine = EngineState::running;
+    world.tell(EngineStarted{});
+    world.after(world.plan_.manners.engine_loads, What::engine_is_up, shim.number);
+  }
+  void operator()(SignalEngine const& a) const {
+    if (world.shim_.connected) {
+      world.signal_engine(a.name == "KILL", true);
+    }
+  }
+  void operator()(ExitShim const& a) const {
+    if (world.shim_.connected) {
+      world.shim_.exit_code = a.code;
+      world.end_shim();
+    }
+  }
+  void operator()(AnnouncePhase const& a) const {
+    if (world.shim_.connected && a.deadline) {
+      world.shim_.deadline = a.deadline;
+      world.arm_failsafe();
+    }
+  }
+  void operator()(CancelsReady const& a) const { world.take_cancels(core, a.peer); }
+  void operator()(Reject const& a) const {
+    for (World::Request& request : world.requests_) {
+      request.live = request.live && request.id != a.id;
+    }
+  }
+  void operator()(Deregister const&) const {
+    Manners const& m = world.plan_.manners;
+    for (std::uint32_t i = 0; i < world.plan_.settings.registries; ++i) {
+      std::uint32_t const confirmed = (m.registry_fails >> i & 1U) == 0 ? 1 : 0;
+      world.after(m.registry_ms[i], What::registry_says, world.life_, i, confirmed);
+      if ((m.registry_repeats >> i & 1U) != 0 && m.registry_ms[i] != kNever) {
+        world.after(m.registry_ms[i] + 700, What::registry_says, world.life_, i, 1);
+      }
+    }
+  }
+  void operator()(StartCleanup const& a) const {
+    Manners const& m = world.plan_.manners;
+    auto const item = static_cast<std::uint32_t>(a.item);
+    if (a.item == CleanupItem::sdk) {
+      for (std::uint32_t peer = 0; peer < kPeers; ++peer) {
+        world.after(m.ack_ms[peer], What::sdk_says, world.life_, peer);
+      }
+      return;
+    }
+    auto const outcome =
+        (m.cleanup_fails >> item & 1U) == 0 ? ItemOutcome::completed : ItemOutcome::failed;
+    world.after(m.cleanup_ms[item], What::cleanup_says, world.life_, item,
+                static_cast<std::uint32_t>(outcome));
+  }
+  void operator()(ExitSupervisor const&) const {
+    world.kill_supervisor(kNever);
+    // With a shim that goes on it was our own restart; else the pod is done.
+    if (world.shim_.alive) {
+      world.after(300, What::supervisor_returns);
+    } else {
+      world.supervisor_left_ = true;
+    }
+  }
+  // Answers, notes, and what only the real shell can do something with.
+  template <typename Note>
+  void operator()(Note const&) const {}
+};
+
+void World::obey(Instant now, Lifecycle& core, std::span<Action const> actions) {
+  now_ = now;
+  for (Action const& action : actions) {
+    std::visit(Obey{*this, core}, action);
+  }
+}
+
+}  // namespace lastcall::simulation

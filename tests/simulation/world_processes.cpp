@@ -1,0 +1,222 @@
+// The supervisor's process, the shim and its engine: what they do by themselves.
+#include <algorithm>
+
+#include "supervisor/lifecycle/remembered.hpp"
+#include "tests/simulation/words.hpp"
+#include "tests/simulation/world.hpp"
+
+namespace lastcall::simulation {
+
+using namespace lifecycle;
+
+bool World::happen_to_processes(Entry const& e) {
+  bool const this_boot = shim_.alive && e.a == shim_.number;
+  if (e.what == What::stop_signal) {
+    stop_signal(e.a);
+  } else if (e.what == What::engine_dies) {
+    if (shim_.alive && shim_.engine == EngineState::running) {
+      end_engine({.code = static_cast<int>(e.a), .signal = static_cast<int>(e.b)});
+    }
+  } else if (e.what == What::shim_drops) {
+    drop_shim(e.a, e.b != 0);
+  } else if (e.what == What::shim_dies) {
+    end_shim();
+  } else if (e.what == What::supervisor_dies) {
+    kill_supervisor(e.a);
+  } else if (e.what == What::supervisor_returns) {
+    start_supervisor();
+  } else if (e.what == What::shim_boots) {
+    boot_shim();
+  } else if (e.what == What::shim_returns) {
+    connect_shim();
+  } else if (e.what == What::shim_times_out) {
+    if (this_boot) {
+      fail_safe();
+    }
+  } else if (e.what == What::engine_is_up) {
+    engine_answers_ = engine_answers_ || this_boot;
+  } else if (e.what == What::engine_ends) {
+    if (this_boot && shim_.engine == EngineState::running) {
+      shim_.main_killed = e.c == 9;
+      end_engine({.code = static_cast<int>(e.b), .signal = static_cast<int>(e.c)});
+    }
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void World::start_supervisor() {
+  if (supervisor_up_ || supervisor_left_) {
+    return;
+  }
+  supervisor_up_ = true;
+  ++life_;
+  inbox_.clear();
+  tell(SupervisorStarted{});
+  auto const record = decode_remembered(stop_record_);
+  bool const expired = record && record->progress.stop && record->progress.stop->deadline <= now_;
+  if (expired) {
+    stop_record_.clear();
+  } else if (!stop_record_.empty()) {
+    tell(StopRecordRead{stop_record_});
+  }
+  auto const jitter = static_cast<std::uint32_t>((plan_.seed + life_ * 37) % 120);
+  after(jitter, What::shim_returns);
+  for (std::uint32_t peer = 0; peer < kPeers; ++peer) {
+    after((jitter * (peer + 2)) % 150, What::peer_returns, peer);
+  }
+  after(10, What::checks_due, life_);
+}
+
+void World::kill_supervisor(std::uint32_t away_ms) {
+  if (!supervisor_up_) {
+    return;
+  }
+  supervisor_up_ = false;
+  inbox_.clear();
+  shim_.connected = false;
+  shim_.hello_told = false;
+  for (Peer& peer : peers_) {
+    peer.connected = false;
+  }
+  after(away_ms, What::supervisor_returns);
+}
+
+void World::boot_shim() {
+  if (shim_.alive) {
+    return;
+  }
+  shim_ = Shim{};
+  shim_.number = ++boots_;
+  shim_.boot = "boot" + std::to_string(boots_);
+  shim_.alive = true;
+  engine_answers_ = false;
+  connect_shim();
+}
+
+void World::connect_shim() {
+  if (!shim_.alive || !supervisor_up_ || shim_.connected) {
+    return;
+  }
+  shim_.connected = true;
+  ShimHello hello;
+  hello.boot = shim_.boot;
+  hello.run = plan_.manners.run;
+  hello.engine = shim_.engine;
+  hello.exit = shim_.exit;
+  hello.exited_at = shim_.engine_gone_at;
+  hello.ordered = shim_.ordered;
+  hello.stop_at = shim_.stop_at;
+  hello.blob = shim_.blob;
+  shim_.hello_told = true;
+  tell(std::move(hello));
+}
+
+void World::refuse_shim() {
+  constexpr std::uint32_t kAgain = 100;
+  shim_.connected = shim_.hello_told = false;
+  after(kAgain, What::shim_returns);
+}
+
+void World::drop_shim(std::uint32_t away_ms, bool watched) {
+  if (!shim_.connected) {
+    return;
+  }
+  bool const told = hears_shim();
+  shim_.connected = false;
+  shim_.hello_told = false;
+  if (told) {
+    tell(ShimDisconnected{.watched = watched});
+  }
+  after(away_ms, What::shim_returns);
+}
+
+/// PID 1 is gone, and the container with it.
+void World::end_shim() {
+  if (!shim_.alive) {
+    return;
+  }
+  bool const told = hears_shim();
+  shim_.alive = shim_.connected = shim_.hello_told = false;
+  engine_answers_ = false;
+  if (told) {
+    bool const watched = plan_.seed % 2 == 0;
+    tell(ShimDisconnected{.watched = watched});
+    if (watched) {
+      tell(ShimGone{});
+    }
+  }
+  if (plan_.manners.run) {
+    over_ = true;  // one container: all is gone
+  }
+  for (std::uint32_t peer = 0; peer < kPeers; ++peer) {
+    kill_peer(peer);
+  }
+  after(plan_.manners.container_restarts_ms, What::shim_boots);
+}
+
+void World::end_engine(EngineExit exit) {
+  shim_.engine = EngineState::exited;
+  shim_.exit = exit;
+  shim_.engine_gone_at = now_;
+  engine_answers_ = false;
+  if (hears_shim()) {
+    tell(EngineExited{.exit = exit, .ordered = shim_.ordered});
+  }
+  arm_failsafe();
+}
+
+void World::signal_engine(bool kill, bool by_core) {
+  if (shim_.engine != EngineState::running) {
+    return;
+  }
+  shim_.ordered = true;
+  Manners const& m = plan_.manners;
+  if (kill) {
+    after(m.engine_kill_ms, What::engine_ends, shim_.number, 0, 9);
+  } else if (by_core || !shim_.failsafe_term) {
+    after(m.engine_term_ms, What::engine_ends, shim_.number, m.engine_term_code,
+          m.engine_term_signal);
+  }
+}
+
+void World::stop_signal(std::uint32_t which) {
+  constexpr std::array kNames{"TERM", "INT", "QUIT"};
+  if (!shim_.alive) {
+    return;
+  }
+  if (!shim_.stop_at) {
+    shim_.stop_at = now_;
+  }
+  if (hears_shim()) {
+    tell(StopSignalHeld{.name = kNames[which % 3], .at = now_});
+  }
+  arm_failsafe();
+}
+
+/// When the shim acts next by itself: KILL near D, exit at D, exit 5 s after its engine.
+void World::arm_failsafe() {
+  constexpr Duration kLate{1};  // the core's own order of the same instant comes first
+  if (shim_.stop_at && !shim_.deadline) {
+    auto const budgets = derive_budgets(plan_.settings.shutdown, plan_.settings.pod_grace).budgets;
+    shim_.deadline = *shim_.stop_at + budgets.total;
+  }
+  if (shim_.deadline) {
+    at(std::max(*shim_.deadline + kLate, now_), What::shim_times_out, shim_.number);
+  }
+  if (shim_.engine_gone_at) {
+    at(*shim_.engine_gone_at + Duration{5'000} + kLate, What::shim_times_out, shim_.number);
+  }
+}
+
+void World::fail_safe() {
+  bool const at_deadline = shim_.deadline && now_ > *shim_.deadline;
+  bool const engine_left = shim_.engine_gone_at && now_ > *shim_.engine_gone_at + Duration{5'000};
+  if (at_deadline || engine_left) {
+    shim_.failed_safe = true;
+    end_shim();
+  }
+}
+
+}  // namespace lastcall::simulation

@@ -1,0 +1,75 @@
+#include "supervisor/runtime/cleanup_paths.hpp"
+
+#include <gtest/gtest.h>
+
+#include "supervisor/runtime/clock.hpp"
+#include "tests/unit/runtime/scratch_directory.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+lifecycle::Instant later() {
+  return monotonic_now() + lifecycle::Duration{60'000};
+}
+
+TEST(CleanupPaths, What_matches_goes_and_what_does_not_stays) {
+  ScratchDirectory const scratch;
+  scratch.write("lora-1/deep/er/file", "x");
+  scratch.write("lora-2", "x");
+  scratch.write("other", "x");
+  ItemResult const result = remove_paths({scratch / "lora-*"}, later());
+  EXPECT_EQ(result.outcome, lifecycle::ItemOutcome::completed) << result.detail;
+  EXPECT_FALSE(scratch.has("lora-1"));
+  EXPECT_FALSE(scratch.has("lora-2"));
+  EXPECT_TRUE(scratch.has("other"));
+}
+
+TEST(CleanupPaths, A_wildcard_may_stand_for_a_directory_on_the_way) {
+  ScratchDirectory const scratch;
+  scratch.write("a/cache/x", "x");
+  scratch.write("b/cache/x", "x");
+  scratch.write("b/keep", "x");
+  remove_paths({scratch / "*/cache"}, later());
+  EXPECT_FALSE(scratch.has("a/cache"));
+  EXPECT_FALSE(scratch.has("b/cache"));
+  EXPECT_TRUE(scratch.has("b/keep"));
+}
+
+TEST(CleanupPaths, Links_are_removed_as_links_and_never_followed) {
+  ScratchDirectory const scratch;
+  scratch.write("outside/precious", "x");
+  std::filesystem::create_directory(scratch / "t");
+  std::filesystem::create_directory_symlink(scratch / "outside", scratch / "t/link");
+  std::filesystem::create_directory_symlink(scratch / "outside", scratch / "way");
+  remove_paths({scratch / "t", scratch / "way/precious"}, later());
+  EXPECT_FALSE(scratch.has("t"));
+  EXPECT_TRUE(scratch.has("outside/precious"));
+}
+
+TEST(CleanupPaths, Nothing_to_remove_is_a_success) {
+  ScratchDirectory const scratch;
+  EXPECT_EQ(remove_paths({scratch / "none-*"}, later()).outcome, lifecycle::ItemOutcome::completed);
+}
+
+TEST(CleanupPaths, After_the_deadline_nothing_more_is_removed) {
+  ScratchDirectory const scratch;
+  scratch.write("x", "x");
+  EXPECT_EQ(remove_paths({scratch / "x"}, monotonic_now()).outcome,
+            lifecycle::ItemOutcome::timed_out);
+  EXPECT_TRUE(scratch.has("x"));
+}
+
+TEST(CleanupPaths, Dangerous_patterns_are_refused_with_a_reason) {
+  for (char const* pattern :
+       {"", "relative", "/", "//", "/*", "/tmp", "/tmp/", "/tmp/../etc/x", "/tmp/./x", "/etc/*",
+        "/home/*", "/run", "/var/tmp", "/dev/shm/", "/*/x/y", "/var/*/y"}) {
+    EXPECT_NE(refuse_pattern(pattern), "") << pattern;
+  }
+  for (char const* pattern : {"/tmp/*", "/tmp/lora-*", "/dev/shm/nccl-*", "/run/x", "/data/a/b",
+                              "/var/tmp/y", "//tmp//x"}) {
+    EXPECT_EQ(refuse_pattern(pattern), "") << pattern;
+  }
+}
+
+}  // namespace
+}  // namespace lastcall::runtime

@@ -1,0 +1,86 @@
+#include "supervisor/runtime/core_loop.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <gtest/gtest.h>
+
+#include "supervisor/runtime/clock.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+class CoreLoopTest : public ::testing::Test {
+ protected:
+  CoreLoopTest()
+      : loop(io, core, [this](lifecycle::Instant, lifecycle::Action const& action) {
+          orders.push_back(action.index());
+          if (react) {
+            react(action);
+          }
+        }) {
+    loop.set_observer([this](lifecycle::Instant, lifecycle::Event const& event,
+                             std::span<lifecycle::Action const>) {
+      steps.push_back(event.index());
+      orders_before_step.push_back(orders.size());
+    });
+  }
+
+  template <typename Event>
+  static std::size_t index() {
+    return lifecycle::Event(Event{}).index();
+  }
+
+  boost::asio::io_context io{1};
+  lifecycle::Lifecycle core{lifecycle::Settings{}};
+  std::vector<std::size_t> steps;
+  std::vector<std::size_t> orders;
+  std::vector<std::size_t> orders_before_step;
+  std::function<void(lifecycle::Action const&)> react;
+  CoreLoop loop;
+};
+
+TEST_F(CoreLoopTest, An_event_that_arises_while_obeying_is_stepped_after_all_orders) {
+  loop.feed(lifecycle::SupervisorStarted{});
+  react = [this](lifecycle::Action const& action) {
+    if (std::holds_alternative<lifecycle::StartEngine>(action)) {
+      loop.feed(lifecycle::EngineStarted{});
+      EXPECT_EQ(steps.back(), index<lifecycle::ShimHello>()) << "nothing re-enters";
+    }
+  };
+  loop.feed(lifecycle::ShimHello{.boot = "b"});
+  ASSERT_EQ(steps.back(), index<lifecycle::EngineStarted>());
+  std::size_t const of_hello = orders_before_step.back();
+  EXPECT_GE(of_hello, 2U) << "remember and start were obeyed before the next step";
+}
+
+TEST_F(CoreLoopTest, The_reply_is_the_answer_to_the_event_that_was_fed) {
+  loop.feed(lifecycle::SupervisorStarted{});
+  StepReply const reply = loop.feed(lifecycle::RequestEnded{.peer = 1, .id = "none"});
+  ASSERT_TRUE(reply.refusal);
+  EXPECT_EQ(reply.refusal->code, lifecycle::Refusal::not_yours);
+  EXPECT_FALSE(loop.feed(lifecycle::TimerExpired{}).refusal);
+}
+
+TEST_F(CoreLoopTest, The_cores_deadline_is_stepped_when_it_has_come) {
+  loop.feed(lifecycle::SupervisorStarted{});
+  auto const due = core.next_deadline();
+  ASSERT_TRUE(due);
+  while (steps.size() < 2 && io.run_one() > 0) {
+  }
+  EXPECT_EQ(steps.back(), index<lifecycle::TimerExpired>());
+  EXPECT_GE(monotonic_now(), *due);
+}
+
+TEST_F(CoreLoopTest, After_halt_nothing_is_stepped) {
+  loop.feed(lifecycle::SupervisorStarted{});
+  loop.halt();
+  loop.feed(lifecycle::OwnSignal{"TERM"});
+  EXPECT_EQ(steps.size(), 1U);
+  EXPECT_EQ(io.run(), 1U) << "only the cancelled timer is left";
+}
+
+}  // namespace
+}  // namespace lastcall::runtime

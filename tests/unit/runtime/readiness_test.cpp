@@ -1,0 +1,40 @@
+#include "supervisor/runtime/readiness.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lastcall::runtime {
+namespace {
+
+using config::ReadinessOnStop;
+using lifecycle::Phase;
+
+bool ready(Phase phase, ReadinessOnStop on_stop, bool deletion_seen, bool registered = true) {
+  lifecycle::Snapshot snapshot;
+  snapshot.phase = phase;
+  snapshot.deletion_seen = deletion_seen;
+  Readiness const readiness = readiness_of(snapshot, on_stop, registered);
+  EXPECT_NE(readiness.reason, "");
+  return readiness.is_ready;
+}
+
+TEST(Readiness, Ready_is_serving_and_registered_everywhere) {
+  EXPECT_TRUE(ready(Phase::serving, ReadinessOnStop::automatic, false));
+  EXPECT_FALSE(ready(Phase::serving, ReadinessOnStop::automatic, false, false));
+  EXPECT_FALSE(ready(Phase::starting, ReadinessOnStop::late, true));
+}
+
+TEST(Readiness, While_deregistering_it_depends_on_the_setting_and_on_the_pods_deletion) {
+  EXPECT_TRUE(ready(Phase::deregistering, ReadinessOnStop::automatic, true));
+  EXPECT_FALSE(ready(Phase::deregistering, ReadinessOnStop::automatic, false));
+  EXPECT_FALSE(ready(Phase::deregistering, ReadinessOnStop::immediate, true));
+  EXPECT_TRUE(ready(Phase::deregistering, ReadinessOnStop::late, false));
+}
+
+TEST(Readiness, From_draining_on_it_is_off_whatever_was_set) {
+  for (Phase const phase : {Phase::draining, Phase::drained, Phase::cleaning_up, Phase::exited}) {
+    EXPECT_FALSE(ready(phase, ReadinessOnStop::late, true));
+  }
+}
+
+}  // namespace
+}  // namespace lastcall::runtime

@@ -1,0 +1,64 @@
+#include "supervisor/runtime/report.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/runtime/scratch_directory.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+lifecycle::Report report_of(std::string detail) {
+  lifecycle::Report report;
+  report.cause = "fatal";
+  report.detail = std::move(detail);
+  report.mode = lifecycle::StopMode::fatal;
+  report.exit_code = 1;
+  report.requests[static_cast<std::size_t>(lifecycle::Outcome::lost)] = 4;
+  report.registries = {{lifecycle::RegistryRecord::State::failed, "down"}};
+  return report;
+}
+
+TEST(Report, It_tells_cause_code_requests_and_registries) {
+  auto const json = nlohmann::json::parse(report_json(report_of("why"), {"etcd"}));
+  EXPECT_EQ(json["cause"], "fatal");
+  EXPECT_EQ(json["detail"], "why");
+  EXPECT_EQ(json["exit_code"], 1);
+  EXPECT_EQ(json["requests"]["lost"], 4);
+  EXPECT_EQ(json["registries"][0]["name"], "etcd");
+  EXPECT_EQ(json["registries"][0]["detail"], "down");
+}
+
+TEST(Report, However_long_the_texts_are_it_fits_and_keeps_the_end_of_a_traceback) {
+  for (std::string const piece : {"x", "\n", "\xC3\xA9", "\xFF", "\x01"}) {
+    std::string detail;
+    while (detail.size() < 60'000) {
+      detail += piece;
+    }
+    lifecycle::Report report = report_of(detail + "the last word");
+    for (auto& item : report.cleanup) {
+      item.detail = detail;
+    }
+    report.registries.resize(20, {lifecycle::RegistryRecord::State::failed, detail});
+    std::string const text = report_json(report, std::vector<std::string>(20, "registry"));
+    EXPECT_LE(text.size(), kLargestReport);
+    auto const json = nlohmann::json::parse(text);
+    EXPECT_EQ(json["exit_code"], 1);
+  }
+  auto const json =
+      nlohmann::json::parse(report_json(report_of(std::string(60'000, 'x') + "end"), {}));
+  EXPECT_TRUE(json["detail"].get<std::string>().ends_with("xend"));
+}
+
+TEST(Report, The_termination_log_is_written_only_where_it_exists_as_a_file) {
+  ScratchDirectory const scratch;
+  EXPECT_FALSE(write_termination_log(scratch / "none", "{}"));
+  EXPECT_FALSE(scratch.has("none"));
+  EXPECT_FALSE(write_termination_log("/dev/null", "{}"));
+  scratch.write("log", "an older and longer message");
+  EXPECT_TRUE(write_termination_log(scratch / "log", "{}"));
+  EXPECT_EQ(scratch.read("log"), "{}\n");
+}
+
+}  // namespace
+}  // namespace lastcall::runtime

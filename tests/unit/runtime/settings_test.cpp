@@ -1,0 +1,55 @@
+#include "supervisor/runtime/settings.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lastcall::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Settings, Every_choice_of_the_configuration_reaches_the_core) {
+  config::Config config;
+  config.engine.stop_signal = "SIGINT";
+  config.engine.on_exit = config::OnExit::propagate;
+  config.shutdown.budgets.grace_period = 33s;
+  config.shutdown.migrate = config::Migrate::at_start;
+  config.shutdown.second_signal = config::SecondSignal::force;
+  config.shutdown.after_stop = config::AfterStop::rearm;
+  config.lifecycle.enabled = true;
+  config.cleanup.paths = {"/tmp/x-*"};
+  config.discovery.resize(2);
+  config.ipc.reconnect_window = 7s;
+  config.health.stalled_after = 9s;
+  lifecycle::Settings const settings = settings_from(config, {20s, ""});
+  EXPECT_EQ(settings.stop_signal, "INT");
+  EXPECT_EQ(settings.on_exit, lifecycle::OnExit::propagate);
+  EXPECT_EQ(settings.shutdown.grace_period, 33s);
+  EXPECT_EQ(settings.pod_grace, 20s);
+  EXPECT_EQ(settings.migrate, lifecycle::MigratePolicy::at_start);
+  EXPECT_EQ(settings.second_signal, lifecycle::SecondSignal::force);
+  EXPECT_EQ(settings.after_stop, lifecycle::AfterStop::rearm);
+  EXPECT_TRUE(settings.lifecycle_hooks);
+  EXPECT_TRUE(settings.cleanup_paths);
+  EXPECT_FALSE(settings.cleanup_hooks);
+  EXPECT_EQ(settings.registries, 2U);
+  EXPECT_EQ(settings.reconnect_window, 7s);
+  EXPECT_EQ(settings.health.stalled_after, 9s);
+}
+
+TEST(Settings, Checks_are_those_that_run_each_with_its_threshold) {
+  config::Config config;
+  config.health.failure_threshold = 4;
+  config.health.checks = std::vector<config::HealthCheck>{
+      {.name = "http", .kind = config::HttpCheck{"http://127.0.0.1:1/"}},
+      {.name = "bytes", .kind = config::ProgressCheck{}},
+      {.name = "sdk", .kind = config::IpcCheck{}, .failure_threshold = 1}};
+  auto const checks = settings_from(config, {}).health.checks;
+  ASSERT_EQ(checks.size(), 2U);
+  EXPECT_EQ(checks[0].name, "http");
+  EXPECT_EQ(checks[0].failure_threshold, 4U);
+  EXPECT_EQ(checks[1].name, "sdk");
+  EXPECT_EQ(checks[1].failure_threshold, 1U);
+}
+
+}  // namespace
+}  // namespace lastcall::runtime

@@ -1,0 +1,79 @@
+#include "supervisor/runtime/stop_record.hpp"
+
+#include <gtest/gtest.h>
+
+#include "supervisor/lifecycle/remembered.hpp"
+#include "tests/unit/runtime/scratch_directory.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+using lifecycle::instant_from_ms;
+
+std::string blob_with_deadline(std::int64_t ms) {
+  lifecycle::Remembered remembered;
+  remembered.progress.phase = lifecycle::Phase::draining;
+  remembered.progress.stop = lifecycle::ShutdownCoordinator::Stop{};
+  remembered.progress.stop->deadline = instant_from_ms(ms);
+  return lifecycle::encode(remembered);
+}
+
+class StopRecordTest : public ::testing::Test {
+ protected:
+  StopRecord record(std::string boot = "boot", std::string pod = "pod") const {
+    return {scratch / "l.sock", {std::move(boot), std::move(pod)}};
+  }
+
+  ScratchDirectory scratch;
+  std::string note;
+  std::string const blob = blob_with_deadline(1'000);
+};
+
+TEST_F(StopRecordTest, What_was_written_is_read_back_until_its_deadline) {
+  ASSERT_EQ(record().write(blob), "");
+  EXPECT_EQ(record().read(instant_from_ms(1'000), note), blob);
+  EXPECT_EQ(note, "");
+  EXPECT_FALSE(scratch.has("stop.json.new"));
+  EXPECT_FALSE(record().read(instant_from_ms(1'001), note));
+  EXPECT_NE(note.find("deadline"), std::string::npos);
+  EXPECT_FALSE(scratch.has("stop.json"));
+}
+
+TEST_F(StopRecordTest, Another_boot_or_pod_is_ignored_and_removed) {
+  for (StopRecord const& other : {record("other", "pod"), record("boot", "other")}) {
+    ASSERT_EQ(record().write(blob), "");
+    EXPECT_FALSE(other.read(instant_from_ms(0), note));
+    EXPECT_NE(note, "");
+    EXPECT_FALSE(scratch.has("stop.json"));
+  }
+}
+
+TEST_F(StopRecordTest, Garbage_is_ignored_and_removed) {
+  for (std::string const garbage : {"", "{", "[1]", R"({"version":"1"})", "\xFF\xFE",
+                                    R"({"version":1,"boot_id":"boot","pod_uid":"pod"})"}) {
+    scratch.write("stop.json", garbage);
+    EXPECT_FALSE(record().read(instant_from_ms(0), note)) << garbage;
+    EXPECT_FALSE(scratch.has("stop.json"));
+  }
+}
+
+TEST_F(StopRecordTest, No_file_is_no_record_and_no_note) {
+  EXPECT_FALSE(record().read(instant_from_ms(0), note));
+  EXPECT_EQ(note, "");
+  record().remove();
+}
+
+TEST_F(StopRecordTest, A_directory_that_is_not_there_is_an_error_in_words) {
+  StopRecord const lost("/does/not/exist/l.sock", {"b", "p"});
+  EXPECT_NE(lost.write(blob).find("/does/not/exist/stop.json"), std::string::npos);
+}
+
+TEST_F(StopRecordTest, A_link_in_the_place_of_the_temporary_file_is_not_followed) {
+  scratch.write("victim", "precious");
+  std::filesystem::create_symlink(scratch / "victim", scratch / "stop.json.new");
+  EXPECT_NE(record().write(blob), "");
+  EXPECT_EQ(scratch.read("victim"), "precious");
+}
+
+}  // namespace
+}  // namespace lastcall::runtime
