@@ -68,6 +68,7 @@ void Lifecycle::restore(Instant now, std::string const& blob, bool stop_follows)
     remembered->progress.phase = coordinator_.phase();
     remembered->progress.phase_began = coordinator_.phase_began();
   }
+  Phase const before = coordinator_.phase();
   coordinator_.restore(now, remembered->progress);
   outcomes_ = remembered->outcomes;
   died_with_work_ = remembered->died_with_work;
@@ -83,7 +84,9 @@ void Lifecycle::restore(Instant now, std::string const& blob, bool stop_follows)
   if (expected_peers_ > 0 && !peers_are_back()) {
     peers_until_ = now + kRecoveryWindow;
   }
-  act(PhaseBegun{coordinator_.phase()});
+  if (coordinator_.phase() != before) {
+    act(PhaseBegun{coordinator_.phase()});
+  }
   act(AnnouncePhase{coordinator_.phase(), coordinator_.deadline()});
   if (coordinator_.phase() == Phase::cleaning_up) {
     begin_cleanup(now, remembered->cleanup_step);

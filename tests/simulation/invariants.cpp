@@ -37,6 +37,7 @@ void Checker::new_life() {
   phase_ = before_ = Phase::starting;
   ended_ = commanded_ = exit_ordered_ = shim_known_ = shim_connected_ = gauges_idle_ = false;
   may_jump_ = true;
+  engine_ = EngineState::waiting;  // until this life hears of it
   stop_.reset();
   draining_since_.reset();
   drain_limit_.reset();
@@ -161,7 +162,7 @@ std::string Checker::check_phase(StepView const& step, Phase to) {
   }
   bool const hello = std::holds_alternative<ShimHello>(step.event) ||
                      std::holds_alternative<StopRecordRead>(step.event);
-  if (hello && may_jump_ && to >= from) {
+  if (hello && may_jump_ && (restored_phase_ ? to > from : to == from)) {
     may_jump_ = false;  // where the earlier life was
     return {};
   }

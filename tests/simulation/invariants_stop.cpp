@@ -48,7 +48,7 @@ void Checker::engine_exited(StepView const& step, EngineExit const& exit) {
              is_drain(std::max(before_, restored_phase_.value_or(before_)))) {
     died_with_work_ = !in_flight_known_idle(step) || requests_.in_flight() > 0;
     // An earlier life's peers may not be back yet: both answers are honest.
-    work_unclear_ = !died_with_work_ && !may_jump_;
+    work_unclear_ = !died_with_work_ && (restored_phase_.has_value() || !may_jump_);
   }
 }
 
