@@ -62,6 +62,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
               *this),
       shim_(server_, core_, loop_, log),
       sdks_(server_, core_, loop_, log),
+      gone_peers_(io, [this](ipc::PeerId peer) { sdk_gone(peer); }),
       operators_(io, server_, loop_, log, operator_answers()),
       health_(io.get_executor(), config, loop_, log, health_callbacks()),
       registries_(io.get_executor(), config, advertise_of(config), loop_, log,
@@ -154,6 +155,9 @@ void Supervisor::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Seq
         probes_.metrics().oom_kills(1);
       }
       shim_.message(peer, std::move(message), seq);
+      if (core_.snapshot().engine != lifecycle::EngineState::running) {
+        gone_peers_.release();
+      }
       changed();
       return;
     case ipc::Role::engine:
@@ -187,9 +191,23 @@ void Supervisor::process_gone(ipc::PeerId peer) {
   ipc::PeerInfo const* const info = server_.info(peer);
   if (info != nullptr && info->role == ipc::Role::shim) {
     shim_.process_gone(peer);
+    gone_peers_.release();
   } else if (info != nullptr && info->role == ipc::Role::engine) {
-    sdks_.process_gone(peer);
+    bool const engine_may_be_gone = shim_.is_connected() &&
+                                    core_.snapshot().engine == lifecycle::EngineState::running &&
+                                    core_.requests().of_peer(peer) > 0;
+    if (engine_may_be_gone) {
+      gone_peers_.hold(peer);
+    } else {
+      sdk_gone(peer);
+    }
   }
+  count_peers();
+  changed();
+}
+
+void Supervisor::sdk_gone(ipc::PeerId peer) {
+  sdks_.process_gone(peer);
   count_peers();
   changed();
 }

@@ -18,6 +18,7 @@
 #include "supervisor/lifecycle/lifecycle.hpp"
 #include "supervisor/runtime/cleanup_hooks.hpp"
 #include "supervisor/runtime/core_loop.hpp"
+#include "supervisor/runtime/gone_peers.hpp"
 #include "supervisor/runtime/health_driver.hpp"
 #include "supervisor/runtime/log.hpp"
 #include "supervisor/runtime/narrator.hpp"
@@ -81,6 +82,7 @@ class Supervisor final : private ipc::Observer {
   void registry_changed(discovery::RegistryStatus const& status);
   void read_stop_record();
   void count_peers();
+  void sdk_gone(ipc::PeerId peer);
   /// Something changed that probes and watchers show; told once, at the end of this turn.
   void changed();
   void refresh();
@@ -97,6 +99,7 @@ class Supervisor final : private ipc::Observer {
   ipc::Server server_;
   ShimSession shim_;
   SdkSessions sdks_;
+  GonePeers gone_peers_;
   OperatorSessions operators_;
   HealthDriver health_;
   Registries registries_;

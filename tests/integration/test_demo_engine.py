@@ -16,7 +16,7 @@ DEMO = os.path.join(ROOT, "examples", "demo_engine")
 sys.path += [os.path.join(ROOT, "sdk", "python", "tests"), DEMO]
 
 import demo  # noqa: E402
-from fake_supervisor import FakeSupervisor  # noqa: E402
+from strict_supervisor import FakeSupervisor  # noqa: E402
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 SIM = os.path.join(ROOT, "tests", "helpers", "engine_sim.py")
 sys.path.append(os.path.join(ROOT, "sdk", "python", "tests"))
 
-from fake_supervisor import FakeSupervisor, eventually  # noqa: E402
+from strict_supervisor import FakeSupervisor, eventually  # noqa: E402
 
 
 class Sim:

@@ -45,8 +45,8 @@ void Checker::new_life() {
 }
 
 void Checker::new_boot() {
-  registered_ = engine_ordered_ = term_sent_ = kill_sent_ = died_with_work_ = main_killed_ = false;
-  work_unclear_ = shim_given_up_ = false;
+  registered_ = engine_ordered_ = kill_sent_ = died_with_work_ = main_killed_ = false;
+  work_unclear_ = shim_given_up_ = term_asked_ = false;
   engine_ = EngineState::waiting;
   engine_exit_ = {};
   exit_code_.reset();
@@ -124,8 +124,8 @@ std::string Checker::check_action(StepView const& step, Action const& action) {
     }
     bool const kill = signal->name == "KILL";
     std::string wrong = check_killing(step, kill);
-    engine_ordered_ = true;
-    (kill ? kill_sent_ : term_sent_) = true;
+    engine_ordered_ = engine_ordered_ || shim_connected_;  // else the order is lost
+    (kill ? kill_sent_ : term_asked_) = true;
     return wrong;
   } else if (auto const* exit = std::get_if<ExitShim>(&action)) {
     if (exit_ordered_) {

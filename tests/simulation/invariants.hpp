@@ -148,7 +148,7 @@ class Checker {
   // of this boot of the shim, whatever happened to supervisors
   bool registered_ = false;
   bool engine_ordered_ = false;
-  bool term_sent_ = false;
+  bool term_asked_ = false;
   bool kill_sent_ = false;
   bool died_with_work_ = false;
   bool work_unclear_ = false;  // whether it died with work cannot be said from outside

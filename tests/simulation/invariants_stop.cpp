@@ -40,7 +40,7 @@ void Checker::engine_exited(StepView const& step, EngineExit const& exit) {
   }
   engine_ = EngineState::exited;
   engine_exit_ = exit;
-  if (engine_ordered_) {
+  if (engine_ordered_ || term_asked_) {
     bool const due =
         kill_sent_ || (stop_ && step.now >= stop_->budgets.engine_kill_at(stop_->deadline));
     main_killed_ = due && exit.signal == 9;
@@ -157,8 +157,11 @@ std::string Checker::check_stop_begins(StepView const& step) {
 /// What the earlier life of the supervisor left is what this one has to go on with.
 void Checker::note_blob(StepView const& step, std::string const& blob) {
   auto const decoded = decode_remembered(blob);
-  if (!decoded || decoded->progress.phase <= before_) {
+  if (!decoded || stop_ || decoded->progress.phase <= before_) {
     restored_phase_.reset();
+    if (decoded && !stop_ && decoded->progress.phase == Phase::draining && draining_since_) {
+      draining_since_ = std::min(*draining_since_, decoded->progress.phase_began);
+    }
   } else {
     restored_phase_ = decoded->progress.phase;
     drain_limit_ = decoded->progress.drain_limit;
@@ -271,7 +274,7 @@ std::string Checker::check_killing(StepView const& step, bool kill) const {
   if (kill && step.now < kill_at) {
     return "the engine is killed at " + text_of(step.now) + ", before " + text_of(kill_at);
   }
-  if (kill && !engine_ordered_ && step.now < core_stop->deadline && stop_) {
+  if (kill && !engine_ordered_ && !term_asked_ && step.now < core_stop->deadline && stop_) {
     return "the engine is killed without having been asked to stop";
   }
   return {};

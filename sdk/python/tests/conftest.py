@@ -7,7 +7,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
 import lastcall  # noqa: E402
-from fake_supervisor import FakeSupervisor  # noqa: E402
+from strict_supervisor import FakeSupervisor  # noqa: E402
 
 
 @pytest.fixture

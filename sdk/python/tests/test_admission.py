@@ -5,7 +5,7 @@ import threading
 import time
 
 import pytest
-from fake_supervisor import FakeSupervisor, eventually
+from strict_supervisor import FakeSupervisor, eventually
 
 import lastcall
 

@@ -4,7 +4,7 @@ import asyncio
 import threading
 import time
 
-from fake_supervisor import FakeSupervisor, eventually
+from strict_supervisor import FakeSupervisor, eventually
 
 
 def test_health_is_answered_by_the_worst_callback(supervisor, client):

@@ -2,7 +2,7 @@
 
 
 import pytest
-from fake_supervisor import eventually
+from strict_supervisor import eventually
 
 import lastcall
 

@@ -4,7 +4,7 @@ import asyncio
 import sys
 
 import pytest
-from fake_supervisor import eventually
+from strict_supervisor import eventually
 
 import lastcall
 

@@ -5,7 +5,7 @@ import os
 import re
 
 import pytest
-from fake_supervisor import eventually
+from strict_supervisor import eventually
 
 from lastcall import wire
 

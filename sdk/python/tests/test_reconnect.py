@@ -3,7 +3,7 @@
 import socket
 import threading
 
-from fake_supervisor import FakeSupervisor, eventually
+from strict_supervisor import FakeSupervisor, eventually
 
 
 def test_a_supervisor_that_comes_back_is_told_everything(supervisor, client):
