@@ -149,6 +149,10 @@ void Lifecycle::stop(Instant now, Cause cause, StopMode mode, Instant cause_at,
     outcomes_ = {};
     longest_request_ = Duration{0};
   }
+  if (coordinator_.phase() == Phase::starting && engine_ != EngineState::waiting) {
+    // An earlier life may have registered without being able to tell: asking costs nothing.
+    registered_ = !registries_.empty();
+  }
   coordinator_.begin_stop(now, std::move(cause), mode, cause_at, timeout);
   auto const& begun = *coordinator_.stop();
   act(StopBegun{name(begun.cause.kind), begun.cause.detail, mode, begun.deadline});
