@@ -168,6 +168,8 @@ class Lifecycle {
 
   Facts facts() const;
   bool in_flight_known() const;
+  /// Requests of this drain went down with a process; its end may be seen before the engine's.
+  bool work_was_lost() const { return outcomes_[static_cast<std::size_t>(Outcome::lost)] > 0; }
   bool engine_is_live() const;
   bool has_own_container() const { return shim_ ? !shim_->run : restored_own_container_; }
   InFlightSource source() const;

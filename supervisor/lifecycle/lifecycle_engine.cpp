@@ -154,6 +154,8 @@ void Lifecycle::engine_exited(Instant now, EngineExit const& exit, bool ordered)
     bool const kill_was_due =
         engine_killed_ || now >= coordinator_.budgets().engine_kill_at(*deadline);
     engine_killed_ = kill_was_due && exit.signal == kSigKill;
+    // Our order crossed its death: what went down with it was not stopped by us.
+    died_with_work_ = died_with_work_ || (!ordered && work_was_lost());
   } else {
     judge_unordered_exit(now, CauseKind::engine_exited, exit_text(exit));
   }
@@ -164,8 +166,8 @@ void Lifecycle::engine_exited(Instant now, EngineExit const& exit, bool ordered)
 void Lifecycle::judge_unordered_exit(Instant now, CauseKind kind, std::string detail) {
   bool const in_drain = coordinator_.is_stopping() && coordinator_.is_draining();
   if (in_drain) {
-    bool const known_idle =
-        (in_flight_known() || gauges_idle_) && !peers_until_ && ledger_.in_flight() == 0;
+    bool const known_idle = (in_flight_known() || gauges_idle_) && !peers_until_ &&
+                            ledger_.in_flight() == 0 && !work_was_lost();
     died_with_work_ = !known_idle;
   }
   if (!coordinator_.is_stopping() || in_drain) {

@@ -1,0 +1,42 @@
+// Peers whose process has ended, held back for a moment.
+//
+// An engine that dies takes its SDK's process with it, and the pidfd of that is often faster than
+// the shim's word of the engine's end. Told in that order, requests would first be lost and the
+// engine would then die idle: a stop that lost work would look clean. So the cause goes first: a
+// peer with requests waits for the engine's end, or for kHold at most.
+//
+// Thread rule: the loop's thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "ipc/server.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace lastcall::runtime {
+
+class GonePeers {
+ public:
+  static constexpr lifecycle::Duration kHold{100};
+  using Tell = std::function<void(ipc::PeerId)>;
+
+  GonePeers(boost::asio::io_context& io, Tell tell);
+  ~GonePeers();
+
+  void hold(ipc::PeerId peer);
+  void release();
+
+ private:
+  struct Timer;
+
+  Tell tell_;
+  std::vector<ipc::PeerId> held_;
+  std::unique_ptr<Timer> timer_;
+};
+
+}  // namespace lastcall::runtime

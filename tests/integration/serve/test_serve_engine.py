@@ -1,0 +1,111 @@
+"""With an engine that streams and takes part through the SDK."""
+
+import http.client
+import json
+import os
+import signal
+import sys
+import threading
+
+import pytest
+from serve_peer import PATIENCE, wait_until
+from serve_world import ENGINE_SIM, free_port
+
+
+class Stream:
+    """One streamed completion, read by a thread of its own."""
+
+    def __init__(self, port, tokens):
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+        body = json.dumps({"stream": True, "max_tokens": tokens, "messages": []})
+        self.connection.request("POST", "/v1/chat/completions", body)
+        self.response = self.connection.getresponse()
+        self.text = ""
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self):
+        try:
+            while data := self.response.read1(4096):
+                self.text += data.decode()
+        except (OSError, http.client.HTTPException) as error:
+            self.text += f"<{error!r}>"
+
+    def finished(self):
+        self._reader.join(PATIENCE)
+        assert not self._reader.is_alive(), self.text
+        self.connection.close()
+        return self.text
+
+
+@pytest.fixture
+def served(world):
+    def start(*flags, **config):
+        one = world(**config)
+        one.engine_port = free_port()
+        url = f"http://127.0.0.1:{one.engine_port}/health"
+        one.config["health"]["checks"] = [{"name": "engine", "http": {"url": url}}]
+        one.process = one.run(
+            sys.executable, ENGINE_SIM, "--port", str(one.engine_port), "--sdk", *flags
+        )
+        one.wait_for_log('"phase begun","phase":"serving"')
+        return one
+
+    return start
+
+
+def test_streams_in_flight_finish_before_the_engine_is_told_to_end(served):
+    one = served("--rate", "40")
+    streams = [Stream(one.engine_port, 40) for _ in range(3)]
+    wait_until(lambda: one.status()["in_flight"]["requests"] == 3, "three requests")
+    one.process.send_signal(signal.SIGTERM)
+    for stream in streams:
+        text = stream.finished()
+        assert "t39" in text and "[DONE]" in text
+    assert one.process.wait(timeout=PATIENCE) == 0
+    assert one.report()["requests"]["completed"] == 3
+
+
+def test_a_stream_that_cannot_finish_is_handed_off_and_never_looks_finished(served):
+    one = served("--rate", "5", shutdown={"grace_period": "5s", "cleanup_reserve": "2s"})
+    stream = Stream(one.engine_port, 100_000)
+    wait_until(lambda: one.status()["in_flight"]["requests"] == 1, "the request")
+    one.process.send_signal(signal.SIGTERM)
+    text = stream.finished()
+    assert "[DONE]" not in text and "event: error" in text
+    assert one.process.wait(timeout=PATIENCE) == 0
+    assert one.report()["phases"]["draining"]["outcome"] == "timed_out"
+
+
+def test_streams_do_not_notice_that_the_supervisor_died(served):
+    one = served("--rate", "20")
+    stream = Stream(one.engine_port, 60)
+    wait_until(lambda: one.status()["in_flight"]["requests"] == 1, "the request")
+    first = one.supervisor_pid()
+    os.kill(first, signal.SIGKILL)
+    wait_until(lambda: one.supervisor_pid() not in (0, first), "the next life")
+    wait_until(lambda: one.status()["in_flight"]["requests"] == 1, "announced again")
+    one.process.send_signal(signal.SIGTERM)
+    assert "[DONE]" in stream.finished()
+    assert one.process.wait(timeout=PATIENCE) == 0
+    assert one.report()["requests"]["completed"] == 1
+
+
+def test_a_killed_engine_that_streamed_is_fatal(served):
+    one = served("--rate", "5")
+    Stream(one.engine_port, 100_000)
+    wait_until(lambda: one.status()["in_flight"]["requests"] == 1, "the request")
+    os.kill(one.status()["engine"]["pid"], signal.SIGKILL)
+    assert one.process.wait(timeout=PATIENCE) == 1
+    assert one.report()["requests"]["lost"] == 1
+
+
+def test_an_engine_that_dies_in_the_drain_with_streams_in_flight_is_no_clean_stop(served):
+    one = served("--rate", "5")
+    Stream(one.engine_port, 100_000)
+    wait_until(lambda: one.status()["in_flight"]["requests"] == 1, "the request")
+    one.process.send_signal(signal.SIGTERM)
+    one.wait_for_phase("draining")
+    os.kill(one.status()["engine"]["pid"], signal.SIGKILL)
+    assert one.process.wait(timeout=PATIENCE) == 1
+    assert one.report()["requests"]["lost"] == 1
