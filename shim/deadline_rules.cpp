@@ -101,6 +101,10 @@ std::optional<Instant> rest_kill_at(Situation const& situation, StopClock const&
                   clock.current_margins().engine_kill_at(clock.deadline()));
 }
 
+Instant service_end_at(Instant leaving_since, StopClock const& clock) {
+  return std::min(leaving_since + kServiceMoment, give_up_at(leaving_since, clock));
+}
+
 Instant give_up_at(Instant leaving_since, StopClock const& clock) {
   Instant const shortly = leaving_since + kLastMoment;
   if (clock.running() && clock.deadline() < leaving_since + kLeaveTimeout) {

@@ -22,6 +22,7 @@ inline constexpr Duration kDefaultReserve{5'000};
 inline constexpr Duration kAckTimeout{1'000};        // a silent supervisor is gone after this
 inline constexpr Duration kExitOrderTimeout{5'000};  // engine ended, and no `exit` came
 inline constexpr Duration kRestOfTree{1'000};        // after an ordered end of the main process
+inline constexpr Duration kServiceMoment{1'000};     // for the supervisor's own end
 inline constexpr Duration kLeaveTimeout{5'000};  // survivors of KILL, where no deadline is nearer
 inline constexpr Duration kLastMoment{100};      // and at least: dying takes a moment
 
@@ -100,6 +101,9 @@ std::optional<Due> next_due(Situation const& situation, StopClock const& clock);
 /// From here what is left of an engine whose main process has ended is killed; nothing: only with
 /// the shim's own exit.
 std::optional<Instant> rest_kill_at(Situation const& situation, StopClock const& clock);
+
+/// Until then a supervisor of our own may end by itself; a stuck one must not cost more than D.
+Instant service_end_at(Instant leaving_since, StopClock const& clock);
 
 /// Leaving ends here even if a process cannot be killed.
 Instant give_up_at(Instant leaving_since, StopClock const& clock);

@@ -11,7 +11,6 @@ namespace lastcall::shim {
 namespace {
 
 constexpr Duration kIdlePassGap{100};  // where nothing was reaped since the last walk
-constexpr Duration kServiceMoment{1'000};
 constexpr Duration kServiceKill{250};
 
 }  // namespace
@@ -92,7 +91,7 @@ bool Shim::has_left() {
 }
 
 Instant Shim::service_kill_at() const {
-  return service_may_end_ ? leaving_since_ + kServiceMoment : leaving_since_;
+  return service_may_end_ ? service_end_at(leaving_since_, clock_) : leaving_since_;
 }
 
 /// It ends by itself once it knows that we do; then, or without that, it is killed with all it has.

@@ -16,7 +16,7 @@
 namespace lastcall::shim {
 namespace {
 
-constexpr int kSignalBatch = 8;
+constexpr std::size_t kSignalBatch = 8;
 
 void append_random_id(Text& out) {
   std::uint64_t number = 0;
@@ -137,6 +137,9 @@ void Shim::take_signals() {
     std::size_t const count = static_cast<std::size_t>(size) / sizeof batch[0];
     for (std::size_t i = 0; i < count; ++i) {
       take_signal(static_cast<int>(batch[i].ssi_signo), static_cast<pid_t>(batch[i].ssi_pid));
+    }
+    if (count < kSignalBatch) {
+      return;  // nothing waits: a read that says so would cost every forwarded signal
     }
   }
 }

@@ -134,5 +134,13 @@ TEST(DeadlineRules, Leaving_ends_even_if_a_process_cannot_be_killed) {
   EXPECT_EQ(give_up_at(at(60'000), running_clock()), at(60'100)) << "dying takes a moment";
 }
 
+TEST(DeadlineRules, A_stuck_supervisor_of_our_own_does_not_hold_the_exit_past_the_deadline) {
+  StopClock const idle(Duration{60'000}, std::nullopt);
+  EXPECT_EQ(service_end_at(at(0), idle), at(1'000)) << "it may end by itself";
+  EXPECT_EQ(service_end_at(at(30'000), running_clock()), at(31'000));
+  EXPECT_EQ(service_end_at(at(59'500), running_clock()), at(60'000));
+  EXPECT_EQ(service_end_at(at(60'000), running_clock()), at(60'100));
+}
+
 }  // namespace
 }  // namespace lastcall::shim
