@@ -115,6 +115,7 @@ void Lifecycle::apply_own_restart(Instant now) {
   }
   if (facts().registries_settled || now >= *leave_by_) {
     supervisor_ended_ = true;
+    drain_ledger();  // what is still to be said comes before the exit
     act(ExitSupervisor{0});
   }
 }

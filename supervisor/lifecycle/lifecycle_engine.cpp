@@ -156,6 +156,9 @@ void Lifecycle::engine_exited(Instant now, EngineExit const& exit, bool ordered)
     engine_killed_ = kill_was_due && exit.signal == kSigKill;
     // Our order crossed its death: what went down with it was not stopped by us.
     died_with_work_ = died_with_work_ || (!ordered && work_was_lost());
+    if (coordinator_.is_draining()) {
+      fatal(now, CauseKind::engine_exited, exit_text(exit));  // nobody is left to drain for
+    }
   } else {
     judge_unordered_exit(now, CauseKind::engine_exited, exit_text(exit));
   }

@@ -66,6 +66,25 @@ std::optional<std::int64_t> number(Words const& words, std::string_view key) {
   return result.ec == std::errc{} && result.ptr == end ? std::optional(value) : std::nullopt;
 }
 
+PhaseRecord decode_record(Words const& words, std::string_view key) {
+  auto const found = words.find(key);
+  PhaseRecord record;
+  if (found == words.end()) {
+    return record;
+  }
+  std::string_view const text = found->second;
+  int outcome = 0;
+  std::int64_t ms = 0;
+  auto const first = std::from_chars(text.data(), text.data() + text.size(), outcome);
+  bool const is_known =
+      first.ec == std::errc{} && outcome >= 0 && outcome <= static_cast<int>(PhaseOutcome::failed);
+  if (is_known && first.ptr != text.data() + text.size()) {
+    std::from_chars(first.ptr + 1, text.data() + text.size(), ms);
+    record = {static_cast<PhaseOutcome>(outcome), Duration{ms}};
+  }
+  return record;
+}
+
 std::optional<ShutdownCoordinator::Stop> decode_stop(Words const& words) {
   auto const cause = words.find("cause");
   auto const at = number(words, "cause_at");
@@ -118,6 +137,12 @@ std::string encode(Remembered const& remembered) {
     put_number("killed", remembered.engine_killed ? 1 : 0);
     put("detail", escape(p.stop->cause.detail));
   }
+  auto const put_record = [&put](std::string_view key, PhaseRecord const& record) {
+    put(key, std::to_string(static_cast<int>(record.outcome)) + "," +
+                 std::to_string(to_ms(record.elapsed)));
+  };
+  put_record("deregistering", p.deregistering);
+  put_record("draining", p.draining);
   std::string counts;
   for (std::uint64_t const count : remembered.outcomes) {
     (counts += counts.empty() ? "" : ",") += std::to_string(count);
@@ -143,6 +168,8 @@ std::optional<Remembered> decode_remembered(std::string_view blob) {
   if (auto const limit = number(words, "limit")) {
     r.progress.drain_limit = instant_from_ms(*limit);
   }
+  r.progress.deregistering = decode_record(words, "deregistering");
+  r.progress.draining = decode_record(words, "draining");
   bool const needs_stop = *phase == Phase::cleaning_up || *phase == Phase::exited;
   if (needs_stop && !r.progress.stop) {
     return std::nullopt;

@@ -47,6 +47,10 @@ void ShutdownCoordinator::begin_stop(Instant now, Cause cause, StopMode mode, In
   if (timeout) {
     drain_limit_ = earlier_of(drain_limit_, now + *timeout);
   }
+  if (timeout_kill_at_) {
+    // Of a drain that is joined after its own limit: the reserve is not its to use.
+    timeout_kill_at_ = std::min(*timeout_kill_at_, stop_budgets_.kill_cancel_at(deadline));
+  }
   if (abbreviated) {
     skip_to_cleanup(now);
   } else if (phase_ == Phase::serving) {
@@ -86,6 +90,8 @@ void ShutdownCoordinator::restore(Instant now, Progress const& progress) {
   phase_began_ = std::min(progress.phase_began, now);
   stop_ = progress.stop;
   drain_limit_ = progress.drain_limit;
+  records_[static_cast<std::size_t>(Phase::deregistering)] = progress.deregistering;
+  records_[static_cast<std::size_t>(Phase::draining)] = progress.draining;
   reset_gate();
   if (stop_) {
     Duration const total = std::max(stop_->deadline - stop_->cause_at, Duration{0});

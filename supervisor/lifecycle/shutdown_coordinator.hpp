@@ -98,6 +98,8 @@ class ShutdownCoordinator {
     Instant phase_began;
     std::optional<Stop> stop;
     std::optional<Instant> drain_limit;
+    PhaseRecord deregistering;
+    PhaseRecord draining;
   };
 
   /// `settings` outlives this.
@@ -136,7 +138,14 @@ class ShutdownCoordinator {
   std::optional<Instant> deadline() const;
   Budgets budgets() const;
   std::optional<Instant> deregister_limit() const;
-  Progress progress() const { return {phase_, phase_began_, stop_, drain_limit_}; }
+  Progress progress() const {
+    return {phase_,
+            phase_began_,
+            stop_,
+            drain_limit_,
+            record(Phase::deregistering),
+            record(Phase::draining)};
+  }
   PhaseRecord const& record(Phase phase) const { return records_[static_cast<std::size_t>(phase)]; }
   /// Set by the last enter(): what the log says about the phase that ended.
   std::optional<PhaseEnded> take_ended();

@@ -77,7 +77,9 @@ Move ShutdownCoordinator::next_in_draining(Instant now, Facts const& facts) {
     return Move::none;
   }
   if (facts.ungraceful == 0 || migrate_killed_) {
-    return end_draining(now, PhaseOutcome::completed);
+    // Time that ran out is no proof that nothing ran.
+    bool const proven = facts.in_flight_known || facts.gauges_idle;
+    return end_draining(now, proven ? PhaseOutcome::completed : PhaseOutcome::timed_out);
   }
   if (!migrate_asked_) {
     migrate_asked_ = true;
