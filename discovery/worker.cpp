@@ -58,7 +58,7 @@ bool Worker::State::start_thread() {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
   if (started) {
-    self.release();
+    static_cast<void>(self.release());  // the thread has it now
     pthread_setname_np(thread, thread_name.substr(0, 15).c_str());
   }
   return started;

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "ipc/line_buffer.hpp"
@@ -50,7 +51,8 @@ class OperatorClient {
  private:
   using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 
-  OperatorClient(Fd socket, std::string path) : socket_(std::move(socket)), path_(path) {}
+  OperatorClient(Fd socket, std::string path)
+      : socket_(std::move(socket)), path_(std::move(path)) {}
 
   std::optional<Failure> greet(std::string_view name, Deadline deadline);
   std::optional<Failure> write(std::string_view bytes, Deadline deadline);

@@ -45,7 +45,7 @@ struct CheckRunner::State : std::enable_shared_from_this<CheckRunner::State> {
     }
     for (std::size_t i = 0; i < entries.size() && era == current; ++i) {
       if (!std::exchange(entries[i].running, true)) {
-        entries[i].check->start(entries[i].timeout, [this, i](CheckOutcome outcome) {
+        entries[i].check->start(entries[i].timeout, [this, i](CheckOutcome const& outcome) {
           entries[i].running = false;
           // The callback may destroy the runner.
           auto const keep = shared_from_this();

@@ -41,7 +41,7 @@ static_assert(word(kProcesses, Restarted::shim) == "shim");
 
 }  // namespace
 
-Metrics::Metrics(MetricIdentity identity) : families_(std::make_unique<Families>(identity)) {
+Metrics::Metrics(MetricIdentity const& identity) : families_(std::make_unique<Families>(identity)) {
   families_->build_info.at({}).Set(1);
 }
 

@@ -46,7 +46,7 @@ enum class Restarted : std::uint8_t { engine, supervisor, shim };
 
 class Metrics {
  public:
-  explicit Metrics(MetricIdentity identity);
+  explicit Metrics(MetricIdentity const& identity);
   ~Metrics();
   Metrics(Metrics const&) = delete;
   Metrics& operator=(Metrics const&) = delete;

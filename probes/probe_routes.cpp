@@ -114,8 +114,8 @@ void append(std::string& body, Line const& line) {
 }
 
 /// In the words of the Kubernetes API server: `ok`, or a list and a last line.
-Reply in_lines(std::string_view path, std::vector<Line> const& deciding, std::vector<Line> shown,
-               bool verbose) {
+Reply in_lines(std::string_view path, std::vector<Line> const& deciding,
+               std::vector<Line> const& shown, bool verbose) {
   bool passed = true;
   for (auto const& line : deciding) {
     passed = passed && line.ok;

@@ -32,7 +32,7 @@ int SmallThread::start(std::string const& name, std::function<void()> body) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
   if (error == 0) {
-    owned.release();
+    static_cast<void>(owned.release());  // the thread has it now
     running_ = true;
     pthread_setname_np(thread_, name.substr(0, 15).c_str());
   }

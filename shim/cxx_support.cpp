@@ -6,6 +6,7 @@
 
 namespace std {
 
+// NOLINTNEXTLINE(readability-identifier-naming): the library gave the name
 [[noreturn]] void __throw_out_of_range_fmt(char const*, ...);
 void __throw_out_of_range_fmt(char const*, ...) {
   abort();

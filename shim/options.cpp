@@ -136,9 +136,9 @@ class Parser {
       return fail(name_, "expected a path");
     }
     if (name_ == "--socket") {
-      options_.socket = absolute_path(value_, socket_storage_);
+      options_.socket = absolute_path(value_, socket_storage);
     } else if (name_ == "--serve") {
-      options_.serve = absolute_path(value_, serve_storage_);
+      options_.serve = absolute_path(value_, serve_storage);
     } else {
       options_.install_dir = value_;
       options_.task = Options::Task::install;
@@ -195,8 +195,8 @@ class Parser {
     return true;
   }
 
-  static char socket_storage_[PATH_MAX];
-  static char serve_storage_[PATH_MAX];
+  static char socket_storage[PATH_MAX];
+  static char serve_storage[PATH_MAX];
 
   char** next_;
   Options& options_;
@@ -206,8 +206,8 @@ class Parser {
   std::size_t serve_count_ = 0;
 };
 
-char Parser::socket_storage_[PATH_MAX];
-char Parser::serve_storage_[PATH_MAX];
+char Parser::socket_storage[PATH_MAX];
+char Parser::serve_storage[PATH_MAX];
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 #include "supervisor/cli/app.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -30,6 +31,7 @@ namespace {
 struct Streams {
   std::ostream& out;
   std::ostream& err;
+  std::size_t words_after_dashes;  // of the command line
 };
 
 /// What runs once the command line is understood; its options were filled in by then.
@@ -180,6 +182,7 @@ Run setup_run(CLI::App& app) {
   app.add_option("command", command->command, "After `--`: the engine; else engine.command")
       ->type_name("COMMAND [ARGUMENT]...");
   return [command](Streams const& streams) {
+    command->words_after_dashes = streams.words_after_dashes;
     return run_run(*command, config::process_environment(), streams.err);
   };
 }
@@ -209,6 +212,25 @@ std::string unknown_command(std::string_view word) {
          (near ? ", did you mean '" + std::string(*near) + "'?" : std::string());
 }
 
+std::size_t words_after_dashes(int argc, char const* const* argv) {
+  auto const end = argv + argc;
+  auto const dashes = std::find(argv, end, std::string_view("--"));
+  return dashes == end ? 0 : static_cast<std::size_t>(end - dashes - 1);
+}
+
+/// Of a command line that makes no sense.
+std::string explain(CLI::ParseError const& error, std::string_view command, int argc,
+                    char const* const* argv) {
+  bool const is_word = argc > 1 && argv[1][0] != '-' && argv[1][0] != '\0';
+  if (command.empty() && is_word) {
+    return unknown_command(argv[1]);
+  }
+  bool const may_lack_dashes =
+      command == "run" && dynamic_cast<CLI::ExtrasError const*>(&error) != nullptr;
+  return error.what() +
+         std::string(may_lack_dashes ? " (the engine's command comes after `--`)" : "");
+}
+
 }  // namespace
 
 int run_app(int argc, char const* const* argv, std::ostream& out, std::ostream& err) {
@@ -228,13 +250,12 @@ int run_app(int argc, char const* const* argv, std::ostream& out, std::ostream& 
   } catch (CLI::ParseError const& error) {
     std::vector<CLI::App*> const chosen = app.get_subcommands();
     std::string const name = chosen.empty() ? "lastcall" : "lastcall " + chosen.front()->get_name();
-    bool const is_word = argc > 1 && argv[1][0] != '-' && argv[1][0] != '\0';
     std::string const what =
-        chosen.empty() && is_word ? unknown_command(argv[1]) : std::string(error.what());
+        explain(error, chosen.empty() ? "" : chosen.front()->get_name(), argc, argv);
     err << name << ": " << what << "; see '" << name << " --help'\n";
     return kExitUsage;
   }
-  return run({out, err});
+  return run({out, err, words_after_dashes(argc, argv)});
 }
 
 }  // namespace lastcall::cli

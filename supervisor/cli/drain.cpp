@@ -59,9 +59,14 @@ int run_drain(DrainOptions const& options, config::Environment const& environmen
   if (!options.wait) {
     return kExitSuccess;
   }
-  return options.exit
-             ? follow_status(*client, options.common.output, out, err, is_exited, kExitSuccess)
-             : follow_status(*client, options.common.output, out, err, is_drained, kExitFailure);
+  if (!options.exit) {
+    return follow_status(*client, options.common.output, out, err, is_drained, kExitFailure);
+  }
+  int const code = follow_status(*client, options.common.output, out, err, is_exited, kExitSuccess);
+  if (code == kExitSuccess && options.common.output == Output::text) {
+    out << "stopped\n";
+  }
+  return code;
 }
 
 int run_resume(OperatorOptions const& options, config::Environment const& environment,

@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include "probes/listening_socket.hpp"
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/problems.hpp"
 #include "supervisor/cli/run_sockets.hpp"
@@ -125,6 +126,16 @@ Arguments shim_arguments(RunCommand const& command, config::Loaded const& loaded
   return arguments;
 }
 
+std::string force_hint(config::SecondSignal second_signal) {
+  switch (second_signal) {
+    case config::SecondSignal::ignore:
+      return "with --set shutdown.second_signal=force a second one ends it at once";
+    case config::SecondSignal::force:
+      return "a second one ends it at once";
+  }
+  return {};
+}
+
 void greet(config::Config const& config, RunSockets const& sockets, std::ostream& err) {
   if (!sockets.private_directory.empty()) {
     err << "lastcall run: admin socket " << sockets.admin
@@ -132,19 +143,34 @@ void greet(config::Config const& config, RunSockets const& sockets, std::ostream
   }
   if (::isatty(STDIN_FILENO) != 0) {
     err << "lastcall run: Ctrl-C stops gracefully, within "
-        << config::to_text(config.shutdown.budgets.grace_period) << "; to force a stop: kill -KILL "
-        << ::getpid() << '\n';
+        << config::to_text(config.shutdown.budgets.grace_period) << "; "
+        << force_hint(config.shutdown.second_signal) << '\n';
   }
   err.flush();
+}
+
+/// The port is `serve`'s. Without it there would be an engine that nobody supervises, later and
+/// for other reasons than the one that is clear now. Empty: it can be had.
+std::string probe_listener(config::Probes const& probes) {
+  return probes::open_listening_socket(probes.listen.host, probes.listen.port).error;
 }
 
 }  // namespace
 
 int run_run(RunCommand const& command, config::Environment const& environment, std::ostream& err) {
-  config::Loaded loaded;
-  if (!load_or_complain(command.load, environment, loaded, err)) {
+  if (command.words_after_dashes != command.command.size()) {
+    err << "lastcall run: expected `--` before the command: lastcall run [OPTIONS] -- CMD\n";
     return kExitUsage;
   }
+  config::LoadOptions load = command.load;
+  load.to_run = true;
+  config::Loaded loaded = config::load(load, environment);
+  if (!loaded.errors.empty()) {
+    print_problems(loaded, err);
+    err << summary(loaded) << '\n';
+    return kExitUsage;
+  }
+  // Warnings are in the log of `serve`, which reads the same configuration.
   std::vector<std::string> const& engine =
       command.command.empty() ? loaded.config.engine.command : command.command;
   if (engine.empty()) {
@@ -160,6 +186,11 @@ int run_run(RunCommand const& command, config::Environment const& environment, s
   RunSockets const sockets = choose_sockets(loaded.config.ipc, environment);
   if (!sockets.problem.empty()) {
     err << "lastcall run: " << sockets.problem << '\n';
+    return kExitNoShim;
+  }
+  if (std::string const problem = probe_listener(loaded.config.probes); !problem.empty()) {
+    discard(sockets);
+    err << "lastcall run: " << problem << '\n';
     return kExitNoShim;
   }
   greet(loaded.config, sockets, err);

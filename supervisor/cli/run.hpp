@@ -6,6 +6,7 @@
 //     the exit code is the shim's.
 //  3. Sockets are where the configuration says. The default place is for the one service of a
 //     container: where it cannot be used, or is taken, this run gets a directory of its own.
+//  4. What `serve` could not have, a port or a socket, ends it with one line before anything runs.
 //
 // Thread rule: called once, from main.
 #pragma once
@@ -21,7 +22,9 @@ namespace lastcall::cli {
 struct RunCommand {
   config::LoadOptions load;
   std::vector<std::string> command;  // empty: engine.command
-  std::string supervisor_timeout;    // empty: the shim's default
+  /// A command without `--` before it would lose its options to ours.
+  std::size_t words_after_dashes = 0;
+  std::string supervisor_timeout;  // empty: the shim's default
   bool tty = false;
   bool required = false;
 };

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -40,6 +41,15 @@ bool is_live(std::string const& socket) {
   return answers;
 }
 
+/// Empty: `serve` will be able to listen there.
+std::string why_unusable(std::string const& socket) {
+  if (is_live(socket)) {
+    return "cannot listen on " + socket +
+           ": another process listens there; is lastcall running already?";
+  }
+  return can_hold(socket) ? "" : "cannot listen on " + socket + ": its directory is not writable";
+}
+
 std::string make_directory(config::Environment const& environment) {
   std::string const base = environment("XDG_RUNTIME_DIR").value_or("/tmp");
   for (std::string place : {base, std::string("/tmp")}) {
@@ -53,14 +63,24 @@ std::string make_directory(config::Environment const& environment) {
 
 }  // namespace
 
+void discard(RunSockets const& sockets) {
+  if (!sockets.private_directory.empty()) {
+    ::rmdir(sockets.private_directory.c_str());
+  }
+}
+
 RunSockets choose_sockets(config::Ipc const& ipc, config::Environment const& environment) {
   config::Ipc const defaults;
   bool const is_set = ipc.socket != defaults.socket || ipc.admin_socket != defaults.admin_socket;
-  bool const is_usable = can_hold(ipc.socket) && can_hold(ipc.admin_socket) &&
-                         !is_live(ipc.socket) && !is_live(ipc.admin_socket);
-  if (is_set || is_usable) {
-    return {
-        .engine = ipc.socket, .admin = ipc.admin_socket, .private_directory = {}, .problem = {}};
+  std::string problem = why_unusable(ipc.socket);
+  if (problem.empty()) {
+    problem = why_unusable(ipc.admin_socket);
+  }
+  if (is_set || problem.empty()) {
+    return {.engine = ipc.socket,
+            .admin = ipc.admin_socket,
+            .private_directory = {},
+            .problem = std::move(problem)};
   }
   std::string const directory = make_directory(environment);
   if (directory.empty()) {

@@ -19,6 +19,9 @@ struct RunSockets {
   std::string problem;            // not empty: there is no place for them
 };
 
+/// Removes what was made, when nothing will run in it.
+void discard(RunSockets const& sockets);
+
 RunSockets choose_sockets(config::Ipc const& ipc, config::Environment const& environment);
 
 }  // namespace lastcall::cli

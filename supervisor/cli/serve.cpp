@@ -12,7 +12,9 @@ namespace lastcall::cli {
 
 int run_serve(ServeCommand const& command, config::Environment const& environment,
               std::ostream& err) {
-  config::Loaded loaded = config::load(command.load, environment);
+  config::LoadOptions load = command.load;
+  load.to_run = true;
+  config::Loaded loaded = config::load(load, environment);
   if (!loaded.errors.empty()) {
     print_problems(loaded, err);
     err << summary(loaded) << '\n';
@@ -23,6 +25,9 @@ int run_serve(ServeCommand const& command, config::Environment const& environmen
                                 .warnings = {},
                                 .private_directory = command.private_directory};
   for (config::Problem const& warning : loaded.warnings) {
+    if (!command.private_directory.empty() && warning.key == "ipc.admin_socket") {
+      continue;  // both sockets are in there by design: where `run` is, there is one container
+    }
     options.warnings.push_back(config::to_text(warning));
   }
   int const code = runtime::serve(loaded.config, options);

@@ -19,7 +19,7 @@ int run_status(StatusOptions const& options, config::Environment const& environm
                std::ostream& out, std::ostream& err);
 
 /// Follows the status until `done` says so (0) or the connection ends (`at_end`).
-int follow_status(ipc::OperatorClient& client, Output output, std::ostream& out,
-                  std::ostream& err, bool (*done)(std::string_view phase), int at_end);
+int follow_status(ipc::OperatorClient& client, Output output, std::ostream& out, std::ostream& err,
+                  bool (*done)(std::string_view phase), int at_end);
 
 }  // namespace lastcall::cli

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <iomanip>
+#include <map>
 #include <sstream>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -87,11 +89,17 @@ void put_requests(std::ostream& out, Json const& status) {
     line += ", oldest " + duration_text(oldest);
   }
   put_row(out, "in flight", line);
+  // Peers may share a name, or have given none: people ask how much is left of what.
+  std::map<std::pair<std::string, bool>, std::int64_t> endpoints;
   for (Json const& endpoint : child_of(status, "endpoints")) {
+    std::string name = text_of(endpoint, "name");
+    endpoints[{name.empty() ? "(unnamed)" : std::move(name),
+               flag_of(endpoint, "graceful_shutdown")}] += number_of(endpoint, "in_flight");
+  }
+  for (auto const& [endpoint, in_flight] : endpoints) {
     put_row(out, "",
-            text_of(endpoint, "name", "(unnamed)") + ": " +
-                std::to_string(number_of(endpoint, "in_flight")) +
-                (flag_of(endpoint, "graceful_shutdown") ? ", drains" : ", migrates"));
+            endpoint.first + ": " + std::to_string(in_flight) +
+                (endpoint.second ? ", drains" : ", migrates"));
   }
 }
 

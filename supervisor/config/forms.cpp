@@ -4,6 +4,7 @@
 
 #include <sys/un.h>
 
+#include "supervisor/config/cleanup_rule.hpp"
 #include "supervisor/config/text.hpp"
 
 namespace lastcall::config {
@@ -35,22 +36,8 @@ bool is_absolute_path(std::string_view text) {
   return !text.empty() && text.front() == '/' && is_one_line(text);
 }
 
-/// A pattern such as / or /* would take more than any engine leaves behind.
 bool is_cleanup_path(std::string_view text) {
-  if (!is_absolute_path(text)) {
-    return false;
-  }
-  int depth = 0;
-  for (std::size_t at = 1; at <= text.size();) {
-    std::size_t const end = std::min(text.find('/', at), text.size());
-    std::string_view const part = text.substr(at, end - at);
-    if (part == "." || part == "..") {
-      return false;
-    }
-    depth += part.empty() ? 0 : 1;
-    at = end + 1;
-  }
-  return depth >= 2;
+  return is_one_line(text) && refuse_cleanup_path(text).empty();
 }
 
 bool is_signal(std::string_view text) {
@@ -101,8 +88,9 @@ Form const kSocketPath{"an absolute path of at most 107 bytes",
                        },
                        "^/.{1,106}$"};
 Form const kCleanupPath{
-    "an absolute path at least two levels deep, without '.' and '..', such as /tmp/lora-*",
-    is_cleanup_path, "^/.*[^/]/+[^/].*$"};
+    "an absolute path without '.' and '..' such as /tmp/lora-*: below /tmp, /var/tmp, /run or "
+    "/dev/shm, or with at least two fixed directories before what is removed",
+    is_cleanup_path, "^/+((tmp|run|var/+tmp|dev/+shm)/+[^/]|[^/*?\\[]+/+[^/*?\\[]+/+[^/]).*$"};
 Form const kSignal{"SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1 or SIGUSR2", is_signal,
                    "^SIG(TERM|INT|QUIT|HUP|USR1|USR2)$"};
 Form const kMetricName{"the name of a Prometheus metric", is_metric_name,

@@ -72,7 +72,8 @@ void add_engine(Keys& keys, Engine& engine) {
        {.path = "engine.metrics",
         .slot = Section{},
         .doc = "The engine's own gauges: the source of in-flight where no SDK and no ingress "
-               "counts."},
+               "counts.",
+        .not_yet = true},
        {.path = "engine.metrics.url",
         .slot = &metrics.url,
         .doc = "Where the engine's Prometheus text is.",
@@ -145,17 +146,20 @@ void add_shutdown(Keys& keys, Shutdown& shutdown) {
 }
 
 void add_cleanup(Keys& keys, Cleanup& cleanup) {
-  keys.insert(keys.end(),
-              {{.path = "cleanup",
-                .slot = Section{},
-                .doc = "What is tidied after the drain, in the supervisor's container."},
-               {.path = "cleanup.paths",
-                .slot = &cleanup.paths,
-                .doc = "Files and directories to remove, with shell wildcards.",
-                .form = &kCleanupPath},
-               {.path = "cleanup.hooks",
-                .slot = items(cleanup.hooks),
-                .doc = "Commands to run, before the engine is stopped."}});
+  keys.insert(
+      keys.end(),
+      {{.path = "cleanup",
+        .slot = Section{},
+        .doc = "What is tidied after the drain, in the supervisor's container."},
+       {.path = "cleanup.paths",
+        .slot = &cleanup.paths,
+        .doc =
+            "Files and directories to remove, with shell wildcards. Links are not followed, other "
+            "file systems not entered, and the supervisor's own files stay.",
+        .form = &kCleanupPath},
+       {.path = "cleanup.hooks",
+        .slot = items(cleanup.hooks),
+        .doc = "Commands to run, before the engine is stopped."}});
 }
 
 void add_health(Keys& keys, Health& health) {

@@ -60,6 +60,7 @@ struct Alternative {
   std::string_view name;
   std::string_view doc;
   std::function<Keys()> select;  // makes it the held one, keeps its values if it is already
+  bool not_yet = false;          // read, and refused by this version when it is to run
 };
 
 /// Sections of which exactly one must be there.
@@ -91,6 +92,7 @@ struct Key {
   std::string_view env = "";                 // a variable that overrides the file
   bool required = false;                     // a list must also not be empty
   bool live = false;                         // may change by reload
+  bool not_yet = false;                      // read, and without effect in this version
   bool local = false;                        // of an address: something to listen on
   std::span<std::uint32_t const> allowed{};  // of a number: the only values
 };

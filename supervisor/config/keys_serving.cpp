@@ -32,7 +32,8 @@ void add_listeners(Keys& keys, Config& c) {
                "deleted."},
        {.path = "lifecycle",
         .slot = Section{},
-        .doc = "The listener for preStop hooks, for engine images without the shim."},
+        .doc = "The listener for preStop hooks, for engine images without the shim.",
+        .not_yet = true},
        {.path = "lifecycle.enabled",
         .slot = &c.lifecycle.enabled,
         .doc = "Whether it listens at all."},
@@ -73,7 +74,10 @@ void add_outside(Keys& keys, Config& c) {
       {{.path = "discovery",
         .slot = items(c.discovery),
         .doc = "Registries that this instance joins when it serves and leaves before it drains."},
-       {.path = "events", .slot = Section{}, .doc = "Where phase changes are published."},
+       {.path = "events",
+        .slot = Section{},
+        .doc = "Where phase changes are published.",
+        .not_yet = true},
        {.path = "events.nats", .slot = Section{}, .doc = "A NATS server."},
        {.path = "events.nats.url",
         .slot = &c.events.nats.url,
@@ -86,7 +90,8 @@ void add_outside(Keys& keys, Config& c) {
         .form = &kSubject},
        {.path = "ingress",
         .slot = Section{&c.ingress.enabled},
-        .doc = "The HTTP proxy in front of an unmodified engine; on when this section is there."},
+        .doc = "The HTTP proxy in front of an unmodified engine; on when this section is there.",
+        .not_yet = true},
        {.path = "ingress.enabled",
         .slot = &c.ingress.enabled,
         .doc = "On when this section is there; `false` switches it off all the same."},
@@ -105,7 +110,8 @@ void add_outside(Keys& keys, Config& c) {
 void add_admission(Keys& keys, Admission& admission) {
   keys.insert(keys.end(), {{.path = "admission",
                             .slot = Section{},
-                            .doc = "How load is shed before the engine drowns."},
+                            .doc = "How load is shed before the engine drowns.",
+                            .not_yet = true},
                            {.path = "admission.engine_request_limit",
                             .slot = &admission.engine_request_limit,
                             .doc = "Requests that run at once.",
@@ -159,7 +165,8 @@ void add_log(Keys& keys, Config& config) {
                             .doc = "One JSON object a line, or text for people."},
                            {.path = "endpoints",
                             .slot = items(config.endpoints),
-                            .doc = "What endpoints are, where no SDK says it."}});
+                            .doc = "What endpoints are, where no SDK says it.",
+                            .not_yet = true}});
 }
 
 }  // namespace

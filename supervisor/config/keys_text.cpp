@@ -120,12 +120,12 @@ std::string join(std::span<std::string_view const> words) {
   return text;
 }
 
-std::string with_range(std::string text, Key const& key) {
+std::string with_range(std::string_view text, Key const& key) {
   std::string const range = range_text(key);
   if (!key.allowed.empty()) {
     return range;
   }
-  return range.empty() ? text : text + ", " + range;
+  return range.empty() ? std::string(text) : std::string(text) + ", " + range;
 }
 
 }  // namespace

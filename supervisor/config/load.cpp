@@ -15,6 +15,7 @@
 #include "supervisor/config/decode_values.hpp"
 #include "supervisor/config/keys.hpp"
 #include "supervisor/config/surroundings.hpp"
+#include "supervisor/config/unsupported.hpp"
 #include "supervisor/config/utf8.hpp"
 #include "supervisor/config/validate.hpp"
 
@@ -78,6 +79,9 @@ class Loader {
     // Joint rules would only repeat what single keys have said.
     if (loaded_.errors.empty()) {
       validate(loaded_.config, places_, loaded_.grace, {loaded_.errors, loaded_.warnings});
+      if (options_.to_run) {
+        unsupported(loaded_.config, places_, {loaded_.errors, loaded_.warnings});
+      }
       if (options_.look_around) {
         look_around(loaded_.config, places_, environment_, loaded_.notes);
       }

@@ -9,7 +9,9 @@
 //     used.
 //  4. Warnings are about what is allowed and looks wrong: budgets that do not fit, keys without
 //     effect. `check --strict` treats them as errors.
-//  5. Notes are about this container's files, which may be another's: commands that are not here,
+//  5. What this version does not do yet is judged only of a configuration that is to run, or is
+//     asked about: all of it can be read.
+//  6. Notes are about this container's files, which may be another's: commands that are not here,
 //     directories that do not exist. They are looked for on request, and are never errors.
 //
 // Reads the one file, and looks for those of the notes; no thread rule.
@@ -32,6 +34,7 @@ struct LoadOptions {
   std::vector<std::string> overrides;  // --set, each "a.b=c"
   std::string default_path = kDefaultPath;
   bool look_around = false;  // collect notes
+  bool to_run = false;       // also judge what this version does not do yet
 };
 
 struct Loaded {

@@ -30,8 +30,10 @@ numbers or booleans, anchors, aliases, tags, a second document, and values out o
 each with its place. Durations are whole numbers with a unit: `500ms`, `60s`, `2m`, `1h`. Addresses
 are `host:port`, with IPv6 in brackets.
 
-A default in *italics* is decided elsewhere. Keys marked **live** may change by SIGHUP or
-`lastcall reload`; a change of any other key needs a restart.
+A default in *italics* is decided elsewhere. A change of any key needs a restart of the supervisor,
+which the engine does not notice; keys marked **live** are those that a later version will change
+without one. What is marked **not yet** is read and checked, but this version does not do it: `check`,
+`run` and `serve` warn of it, and refuse the registries among it.
 )";
 
 /// Pipes would end a table cell.
@@ -72,6 +74,10 @@ std::string default_cell(Key const& key) {
   return "*" + std::string(key.unset) + "*";
 }
 
+std::string_view mark(bool not_yet) {
+  return not_yet ? " **not yet**" : "";
+}
+
 std::string meaning_cell(Key const& key) {
   std::string text(key.doc);
   if (key.form != nullptr && key.form != &kAnyText && key.form != &kArgument) {
@@ -83,6 +89,7 @@ std::string meaning_cell(Key const& key) {
   if (key.live) {
     text += " **live**";
   }
+  text += mark(key.not_yet);
   return text;
 }
 
@@ -106,8 +113,8 @@ std::string list_reference(std::string_view path, Items const& items) {
     }
     alternatives += "\nExactly one of:\n\n";
     for (Alternative const& alternative : one_of->alternatives) {
-      alternatives +=
-          "- `" + std::string(alternative.name) + "`: " + std::string(alternative.doc) + "\n";
+      alternatives += "- `" + std::string(alternative.name) + "`: " + std::string(alternative.doc);
+      alternatives += std::string(mark(alternative.not_yet)) + "\n";
     }
     alternatives += "\n" + std::string(kTableHead);
     for (Alternative const& alternative : one_of->alternatives) {
@@ -129,11 +136,13 @@ std::string reference_markdown() {
     bool const is_top_level = key.path.find('.') == std::string_view::npos;
     bool const is_section = std::holds_alternative<Section>(key.slot);
     if (is_top_level) {
-      text += lists + "\n## " + std::string(key.path) + "\n\n" + std::string(key.doc) + "\n";
+      text += lists + "\n## " + std::string(key.path) + "\n\n" + std::string(key.doc);
+      text += std::string(mark(key.not_yet)) + "\n";
       text += is_section ? "\n" + std::string(kTableHead) : "";
       lists.clear();
     } else if (is_section) {
-      text += "| `" + std::string(key.path) + "` | section | | " + cell(key.doc) + " |\n";
+      text += "| `" + std::string(key.path) + "` | section | | " + cell(key.doc);
+      text += std::string(mark(key.not_yet)) + " |\n";
     } else {
       text += row(std::string(key.path), key);
     }

@@ -189,6 +189,7 @@ void Lifecycle::on(Instant now, CheckFinished const& result) {
 void Lifecycle::on(Instant now, GaugesRead const& gauges) {
   if (gauges.in_flight != 0U) {
     gauges_zero_since_.reset();  // busy, or unreadable: unknown is never zero
+    gauges_idle_ = false;
     return;
   }
   if (!gauges_zero_since_) {

@@ -84,7 +84,8 @@ void Lifecycle::on(Instant now, DrainRequested const& request) {
     stop(now, {CauseKind::operator_stop, "drain --exit"}, StopMode::graceful, now, request.timeout);
     answer(true);
   } else if (coordinator_.is_stopping() || coordinator_.is_draining()) {
-    answer(false);  // joins what is under way
+    // Joins what is under way; a nearer limit for its requests holds for both.
+    answer(request.timeout && coordinator_.limit_drain(now, *request.timeout));
   } else {
     outcomes_ = {};
     longest_request_ = Duration{0};

@@ -29,6 +29,15 @@ void ShutdownCoordinator::begin_drain(Instant now, std::optional<Duration> timeo
   enter(now, Phase::deregistering, PhaseOutcome::completed);
 }
 
+bool ShutdownCoordinator::limit_drain(Instant now, Duration timeout) {
+  Instant const limit = now + timeout;
+  if (!is_draining() || timeout_asked_ || (drain_limit_ && *drain_limit_ <= limit)) {
+    return false;
+  }
+  drain_limit_ = limit;
+  return true;
+}
+
 void ShutdownCoordinator::begin_stop(Instant now, Cause cause, StopMode mode, Instant cause_at,
                                      std::optional<Duration> timeout) {
   LC_ASSERT(!stop_ && phase_ != Phase::cleaning_up && phase_ != Phase::exited);

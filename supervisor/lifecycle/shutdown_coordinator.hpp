@@ -111,6 +111,8 @@ class ShutdownCoordinator {
   void started(Instant now) { phase_began_ = now; }
   void become_ready(Instant now);
   void begin_drain(Instant now, std::optional<Duration> timeout);
+  /// A drain or stop under way gets a limit, or an earlier one. False: it changed nothing.
+  bool limit_drain(Instant now, Duration timeout);
   /// Not to be called when is_stopping().
   void begin_stop(Instant now, Cause cause, StopMode mode, Instant cause_at,
                   std::optional<Duration> timeout = std::nullopt);

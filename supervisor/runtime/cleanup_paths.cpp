@@ -1,8 +1,8 @@
 #include "supervisor/runtime/cleanup_paths.hpp"
 
-#include <array>
 #include <cerrno>
 #include <memory>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "supervisor/config/cleanup_rule.hpp"
 #include "supervisor/runtime/clock.hpp"
 
 namespace lastcall::runtime {
@@ -68,7 +69,14 @@ std::vector<std::string> split(std::string_view path) {
 
 class Remover {
  public:
-  explicit Remover(lifecycle::Instant deadline) : deadline_(deadline) {}
+  Remover(std::vector<std::string> const& kept, lifecycle::Instant deadline) : deadline_(deadline) {
+    for (std::string const& path : kept) {
+      struct stat status {};
+      if (!path.empty() && ::lstat(path.c_str(), &status) == 0) {
+        kept_.insert({status.st_dev, status.st_ino});
+      }
+    }
+  }
 
   void remove_matching(std::string const& pattern) {
     std::vector<std::string> const parts = split(pattern);
@@ -116,27 +124,33 @@ class Remover {
     }
   }
 
-  void remove(int parent, std::string const& name, dev_t device, int depth) {
+  /// False: something that is kept is there, or below.
+  bool remove(int parent, std::string const& name, dev_t device, int depth) {
     struct stat status {};
     if (is_late() || ::fstatat(parent, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-      return;
+      return true;
     }
+    if (kept_.contains({status.st_dev, status.st_ino})) {
+      return false;
+    }
+    bool is_free = true;
     bool const is_directory = S_ISDIR(status.st_mode);
     if (is_directory && status.st_dev == device && depth < kDeepest) {
       if (Directory const directory = open_directory(parent, name)) {
         for (std::string const& child : entries_of(directory.get())) {
-          remove(::dirfd(directory.get()), child, device, depth + 1);
+          is_free = remove(::dirfd(directory.get()), child, device, depth + 1) && is_free;
         }
       }
     }
-    if (is_late_) {
-      return;
+    if (is_late_ || !is_free) {
+      return is_free;
     }
     if (::unlinkat(parent, name.c_str(), is_directory ? AT_REMOVEDIR : 0) == 0) {
       ++removed_;
     } else if (errno != ENOENT) {
       note_problem(name, errno);
     }
+    return true;
   }
 
   void note_problem(std::string const& name, int error) {
@@ -146,6 +160,7 @@ class Remover {
   }
 
   lifecycle::Instant deadline_;
+  std::set<std::pair<dev_t, ino_t>> kept_;
   std::uint64_t removed_ = 0;
   std::uint64_t failed_ = 0;
   std::string first_problem_;
@@ -154,39 +169,12 @@ class Remover {
 
 }  // namespace
 
-std::string refuse_pattern(std::string const& pattern) {
-  if (pattern.empty() || pattern.front() != '/') {
-    return "expected an absolute path";
-  }
-  std::vector<std::string> const parts = split(pattern);
-  for (std::string const& part : parts) {
-    if (part == "." || part == "..") {
-      return "expected a path without '.' and '..'";
-    }
-  }
-  // Below these, a pattern needs a name of its own; elsewhere it needs a fixed directory first.
-  constexpr std::array<std::string_view, 4> kScratch{"/tmp/", "/var/tmp/", "/run/", "/dev/shm/"};
-  std::string clean;
-  for (std::string const& part : parts) {
-    clean += '/' + part;
-  }
-  for (std::string_view const scratch : kScratch) {
-    if (clean.size() > scratch.size() && clean.starts_with(scratch)) {
-      return {};
-    }
-  }
-  if (parts.size() < 3 || has_wildcard(parts[0]) || has_wildcard(parts[1])) {
-    return "outside of /tmp, /var/tmp, /run and /dev/shm at least two fixed directories must "
-           "come before what is removed";
-  }
-  return {};
-}
-
-ItemResult remove_paths(std::vector<std::string> const& patterns, lifecycle::Instant deadline) {
-  Remover remover(deadline);
+ItemResult remove_paths(std::vector<std::string> const& patterns,
+                        std::vector<std::string> const& kept, lifecycle::Instant deadline) {
+  Remover remover(kept, deadline);
   std::string refused;
   for (std::string const& pattern : patterns) {
-    std::string const why = refuse_pattern(pattern);
+    std::string const why = config::refuse_cleanup_path(pattern);
     if (why.empty()) {
       remover.remove_matching(pattern);
     } else {

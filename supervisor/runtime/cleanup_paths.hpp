@@ -1,8 +1,8 @@
 // Removes what `cleanup.paths` names, and nothing else.
 //
 // Rules:
-//  1. Only below the allowed directories (/tmp, /var/tmp, /run, /dev/shm, and the fixed directory
-//     that a pattern of the configuration begins with); never such a directory itself, never `/`.
+//  1. Only what the rule of the configuration allows (config/cleanup_rule.hpp), and never what is
+//     to be kept: it stays with everything below it, and so do the directories that lead to it.
 //  2. No symbolic link is followed, neither on the way nor below: every step is an openat(2) with
 //     O_NOFOLLOW, so that swapping a directory for a link in the meantime leads nowhere. A link
 //     that matches is removed as a link.
@@ -21,9 +21,8 @@
 
 namespace lastcall::runtime {
 
-/// Empty: the pattern may be used. Otherwise why not.
-std::string refuse_pattern(std::string const& pattern);
-
-ItemResult remove_paths(std::vector<std::string> const& patterns, lifecycle::Instant deadline);
+/// `kept`: files and directories of our own.
+ItemResult remove_paths(std::vector<std::string> const& patterns,
+                        std::vector<std::string> const& kept, lifecycle::Instant deadline);
 
 }  // namespace lastcall::runtime

@@ -17,12 +17,13 @@ GonePeers::GonePeers(boost::asio::io_context& io, Tell tell)
 
 GonePeers::~GonePeers() = default;
 
-void GonePeers::hold(ipc::PeerId peer) {
+void GonePeers::hold(ipc::PeerId peer, lifecycle::Duration longest) {
   held_.push_back(peer);
-  if (held_.size() > 1) {
+  auto const limit = std::chrono::steady_clock::now() + longest;
+  if (held_.size() > 1 && timer_->timer.expiry() <= limit) {
     return;  // the timer runs
   }
-  timer_->timer.expires_after(kHold);
+  timer_->timer.expires_at(limit);
   timer_->timer.async_wait([this](boost::system::error_code error) {
     if (!error) {
       release();

@@ -2,8 +2,10 @@
 //
 // An engine that dies takes its SDK's process with it, and the pidfd of that is often faster than
 // the shim's word of the engine's end. Told in that order, requests would first be lost and the
-// engine would then die idle: a stop that lost work would look clean. So the cause goes first: a
-// peer with requests waits for the engine's end, or for kHold at most.
+// engine would then die idle: a stop that lost work would look clean, and a fatal one would begin
+// without the requests that it cost. So the cause goes first: a peer with requests waits for the
+// engine's end, or for kHold at most (a shim that is starved for longer counts as gone), and one
+// whose end is a cause of its own for kHoldCritical.
 //
 // Thread rule: the loop's thread.
 #pragma once
@@ -22,13 +24,14 @@ namespace lastcall::runtime {
 
 class GonePeers {
  public:
-  static constexpr lifecycle::Duration kHold{100};
+  static constexpr lifecycle::Duration kHold{1'000};
+  static constexpr lifecycle::Duration kHoldCritical{100};
   using Tell = std::function<void(ipc::PeerId)>;
 
   GonePeers(boost::asio::io_context& io, Tell tell);
   ~GonePeers();
 
-  void hold(ipc::PeerId peer);
+  void hold(ipc::PeerId peer, lifecycle::Duration longest);
   void release();
 
  private:

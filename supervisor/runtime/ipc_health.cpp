@@ -2,7 +2,6 @@
 
 namespace lastcall::runtime {
 
-using probes::CheckOutcome;
 using probes::CheckResult;
 
 std::string IpcHealth::ask() {

@@ -4,15 +4,17 @@
 #include <charconv>
 #include <chrono>
 #include <ctime>
+#include <mutex>
 #include <ostream>
 #include <utility>
 
 #include <spdlog/formatter.h>
 #include <spdlog/logger.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/ostream_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
 
 #include "ipc/line_writer.hpp"
+#include "supervisor/runtime/log_output.hpp"
 
 namespace lastcall::runtime {
 namespace {
@@ -168,6 +170,51 @@ void render_text(std::string& out, std::string_view message, Log::Fields fields)
   }
 }
 
+std::string render(LogFormat format, std::string_view message, Log::Fields fields) {
+  std::string payload;
+  switch (format) {
+    case LogFormat::json:
+      render_json(payload, message, fields);
+      break;
+    case LogFormat::text:
+      render_text(payload, message, fields);
+      break;
+  }
+  return payload;
+}
+
+/// Drops what does not fit, and says so as soon as something does.
+class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  DescriptorSink(int fd, LogFormat format) : output_(fd), format_(format) {}
+
+ protected:
+  void sink_it_(spdlog::details::log_msg const& record) override {
+    if (dropped_ > 0) {
+      std::string const payload =
+          render(format_, "log lines were dropped: nobody read them", {{"lines", dropped_}});
+      spdlog::details::log_msg const note(record.time, {}, "lastcall", spdlog::level::warn,
+                                          spdlog::string_view_t(payload.data(), payload.size()));
+      if (put(note)) {
+        dropped_ = 0;
+      }
+    }
+    dropped_ += dropped_ > 0 || !put(record) ? 1 : 0;
+  }
+  void flush_() override {}
+
+ private:
+  bool put(spdlog::details::log_msg const& record) {
+    spdlog::memory_buf_t line;
+    formatter_->format(record, line);
+    return output_.write({line.data(), line.size()});
+  }
+
+  LogOutput output_;
+  LogFormat format_;
+  std::uint64_t dropped_ = 0;
+};
+
 }  // namespace
 
 struct Log::Sink {
@@ -182,9 +229,8 @@ struct Log::Sink {
   spdlog::logger logger;
 };
 
-Log::Log(LogLevel level, LogFormat format)
-    : sink_(std::make_unique<Sink>(level, format,
-                                   std::make_shared<spdlog::sinks::stderr_sink_mt>())) {}
+Log::Log(LogLevel level, LogFormat format, int fd)
+    : sink_(std::make_unique<Sink>(level, format, std::make_shared<DescriptorSink>(fd, format))) {}
 Log::Log(LogLevel level, LogFormat format, std::ostream& out)
     : sink_(std::make_unique<Sink>(level, format,
                                    std::make_shared<spdlog::sinks::ostream_sink_mt>(out))) {}
@@ -202,15 +248,7 @@ void Log::write(LogLevel level, std::string_view message, Fields fields) {
   if (!is_on(level)) {
     return;
   }
-  std::string payload;
-  switch (sink_->format) {
-    case LogFormat::json:
-      render_json(payload, message, fields);
-      break;
-    case LogFormat::text:
-      render_text(payload, message, fields);
-      break;
-  }
+  std::string const payload = render(sink_->format, message, fields);
   sink_->logger.log(to_spdlog(level), spdlog::string_view_t(payload.data(), payload.size()));
 }
 

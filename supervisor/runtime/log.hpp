@@ -2,7 +2,9 @@
 //
 // Rules:
 //  1. Synchronous: a record has left the process when write() returns, so that no death of ours
-//     loses the last words. (An asynchronous log lost up to 84 % of its records at _exit.)
+//     loses the last words. (An asynchronous log lost up to 84 % of its records at _exit.) But it
+//     never waits: a record that nobody makes room for is dropped, and the next that fits is
+//     preceded by one that says how many were.
 //  2. Whatever a message or a field holds, a JSON record stays one line of valid JSON.
 //  3. A message is constant text for people and searches; what varies is in fields.
 //
@@ -64,8 +66,8 @@ class Log {
  public:
   using Fields = std::initializer_list<Field>;
 
-  /// On stderr.
-  Log(LogLevel level, LogFormat format);
+  /// On a descriptor that outlives the log.
+  Log(LogLevel level, LogFormat format, int fd);
   /// Elsewhere; `out` outlives the log.
   Log(LogLevel level, LogFormat format, std::ostream& out);
   ~Log();

@@ -14,14 +14,21 @@ namespace {
 using discovery::RegistryState;
 using discovery::RegistryStatus;
 
-std::string pod_identity() {
+/// What a disconnect keeps of its time when a removal is waited for first.
+constexpr lifecycle::Duration kFarewell{50};
+
+/// Without a pod's uid two instances of one host differ by their socket, which a restarted
+/// supervisor keeps.
+std::string pod_identity(config::Config const& config) {
   char const* const uid = std::getenv("LASTCALL_POD_UID");  // NOLINT(concurrency-mt-unsafe)
-  return uid == nullptr || *uid == '\0' ? discovery::host_identity() : uid;
+  return uid == nullptr || *uid == '\0' ? discovery::host_identity() + " " + config.ipc.socket
+                                        : uid;
 }
 
-discovery::Instance instance_of(config::Identity const& identity,
+discovery::Instance instance_of(config::Config const& config,
                                 std::optional<std::string> const& advertise) {
-  std::string const pod = pod_identity();
+  config::Identity const& identity = config.identity;
+  std::string const pod = pod_identity(config);
   return {.dynamo_namespace = identity.dynamo_namespace,
           .component = identity.component,
           .endpoint = identity.endpoint,
@@ -41,7 +48,7 @@ Registries::Registries(boost::asio::any_io_executor executor, config::Config con
       log_(log),
       on_change_(std::move(callbacks.on_change)),
       set_(std::move(executor), [this](RegistryStatus const& status) { changed(status); }) {
-  discovery::Instance const instance = instance_of(config.identity, advertise);
+  discovery::Instance const instance = instance_of(config, advertise);
   for (config::Registry const& registry : config.discovery) {
     add(registry, instance, callbacks.ask_peers);
   }
@@ -80,6 +87,22 @@ void Registries::deregister(lifecycle::Instant deadline) {
 }
 
 void Registries::disconnect(lifecycle::Instant deadline, CleanupHooks::Done done) {
+  std::vector<RegistryStatus> const now = set_.status();
+  bool const is_removing = std::any_of(now.begin(), now.end(), [](RegistryStatus const& status) {
+    return status.state == RegistryState::deregistering;
+  });
+  if (!is_removing) {
+    disconnect_now(deadline, std::move(done));
+    return;
+  }
+  // A fatal stop does not wait in phase 1; the removal that it began is not cut off here.
+  set_.deregister_all(to_steady(deadline - kFarewell),
+                      [this, deadline, done = std::move(done)](auto const&) mutable {
+                        disconnect_now(deadline, std::move(done));
+                      });
+}
+
+void Registries::disconnect_now(lifecycle::Instant deadline, CleanupHooks::Done done) {
   set_.disconnect_all(
       to_steady(deadline), [done = std::move(done)](std::vector<RegistryStatus> const& results) {
         ItemResult result;

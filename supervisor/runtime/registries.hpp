@@ -43,6 +43,7 @@ class Registries {
 
   void register_all();
   void deregister(lifecycle::Instant deadline);
+  /// Waits for removals under way first, inside the deadline.
   void disconnect(lifecycle::Instant deadline, CleanupHooks::Done done);
 
   /// An SDK's process has registered itself: it has to be asked to deregister.
@@ -57,6 +58,7 @@ class Registries {
   bool all_registered() const;
 
  private:
+  void disconnect_now(lifecycle::Instant deadline, CleanupHooks::Done done);
   void add(config::Registry const& registry, discovery::Instance const& instance,
            discovery::IpcRegistry::AskAll const& ask_peers);
   void changed(discovery::RegistryStatus const& status);

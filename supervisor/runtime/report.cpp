@@ -77,7 +77,10 @@ Json registries_of(lifecycle::Report const& report, std::vector<std::string> con
   return json;
 }
 
-Json engine_of(lifecycle::Report const& report) {
+Json engine_of(lifecycle::Report const& report, bool end_is_unknown) {
+  if (end_is_unknown) {
+    return {{"state", "unknown"}, {"detail", "its shim is gone"}};
+  }
   Json json{{"state", name(report.engine)}};
   if (report.engine == lifecycle::EngineState::exited) {
     bool const by_signal = report.engine_exit.signal != 0;
@@ -89,8 +92,8 @@ Json engine_of(lifecycle::Report const& report) {
   return json;
 }
 
-std::string dump(lifecycle::Report const& report, std::vector<std::string> const& registries,
-                 std::size_t most_detail, std::size_t most_text) {
+std::string dump(lifecycle::Report const& report, ReportFacts const& facts, std::size_t most_detail,
+                 std::size_t most_text) {
   Json json{{"cause", report.cause}};
   if (!report.detail.empty()) {
     json["detail"] = last_part(report.detail, most_detail);
@@ -107,10 +110,10 @@ std::string dump(lifecycle::Report const& report, std::vector<std::string> const
   json["time_left_ms"] = to_ms(report.time_left);
   json["cleanup"] = cleanup_of(report, most_text);
   if (!report.registries.empty()) {
-    json["registries"] = registries_of(report, registries, most_text);
+    json["registries"] = registries_of(report, facts.registries, most_text);
   }
   if (report.engine_known) {
-    json["engine"] = engine_of(report);
+    json["engine"] = engine_of(report, facts.engine_end_is_unknown);
   }
   json["signals_ignored"] = report.ignored_signals;
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -118,19 +121,18 @@ std::string dump(lifecycle::Report const& report, std::vector<std::string> const
 
 }  // namespace
 
-std::string report_json(lifecycle::Report const& report,
-                        std::vector<std::string> const& registries) {
+std::string report_json(lifecycle::Report const& report, ReportFacts const& facts) {
   std::string text;
   // Each round halves what people wrote; an escape may make six bytes of one.
   for (std::size_t most = 2048; most > 0; most /= 2) {
-    text = dump(report, registries, most, most / 8);
+    text = dump(report, facts, most, most / 8);
     if (text.size() <= kLargestReport) {
       return text;
     }
   }
   lifecycle::Report bare = report;
   bare.registries.clear();
-  return dump(bare, {}, 0, 0);
+  return dump(bare, facts, 0, 0);
 }
 
 std::string termination_log_path() {

@@ -19,9 +19,14 @@ namespace lastcall::runtime {
 
 inline constexpr std::size_t kLargestReport = 4000;
 
-/// `registries` are their names, in the order of their indexes.
-std::string report_json(lifecycle::Report const& report,
-                        std::vector<std::string> const& registries);
+/// What the core cannot know.
+struct ReportFacts {
+  std::vector<std::string> registries;  // their names, in the order of their indexes
+  /// The shim went away without telling how the engine ended.
+  bool engine_end_is_unknown = false;
+};
+
+std::string report_json(lifecycle::Report const& report, ReportFacts const& facts);
 
 /// LASTCALL_TERMINATION_LOG, else /dev/termination-log.
 std::string termination_log_path();

@@ -198,6 +198,11 @@ void SdkSessions::forget(ipc::PeerId peer) {
   server_.forget(peer);
 }
 
+bool SdkSessions::is_critical(ipc::PeerId peer) const {
+  auto const found = peers_.find(peer);
+  return found != peers_.end() && found->second.critical;
+}
+
 std::vector<ipc::PeerId> SdkSessions::connected() const {
   std::vector<ipc::PeerId> ids;
   for (auto const& [peer, row] : peers_) {

@@ -63,6 +63,7 @@ class SdkSessions {
   void forget(ipc::PeerId peer);
   void rearm() { cleanup_deadline_.reset(); }
 
+  bool is_critical(ipc::PeerId peer) const;
   std::vector<ipc::PeerId> connected() const;
   /// Also those that went away and may be back.
   std::vector<Row> rows() const;

@@ -23,7 +23,7 @@ void keep_memory_small() {
 
 int serve(config::Config const& config, ServeOptions const& options) {
   keep_memory_small();
-  Log log(config.log.level, config.log.format);
+  Log log(config.log.level, config.log.format, STDERR_FILENO);
   boost::asio::io_context io(1);
   Supervisor supervisor(io, config, options, log);
   if (std::string const problem = supervisor.problem(); !problem.empty()) {

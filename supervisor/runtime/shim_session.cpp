@@ -59,6 +59,7 @@ void ShimSession::hello(ipc::PeerId peer, ipc::Hello&& hello) {
   peer_ = watched_ = peer;
   boot_ = shim.boot;
   run_ = shim.run;
+  is_gone_ = false;
   engine_ = shim.engine;
   log_.info("shim connected", {{"boot", boot_},
                                {"run", run_},
@@ -148,6 +149,7 @@ void ShimSession::process_gone(ipc::PeerId peer) {
   log_.warning("the shim's process is gone", {{"boot", boot_}});
   watched_ = 0;
   peer_ = 0;
+  is_gone_ = true;
   server_.forget(peer);
   events_.feed(lifecycle::ShimGone{});
 }

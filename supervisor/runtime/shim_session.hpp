@@ -38,6 +38,7 @@ class ShimSession {
   void process_gone(ipc::PeerId peer);
 
   bool is_connected() const { return peer_ != 0; }
+  bool is(ipc::PeerId peer) const { return peer_ != 0 && peer_ == peer; }
   /// Nothing happens while no shim is connected.
   void tell(ipc::FromSupervisor const& message);
 
@@ -45,6 +46,10 @@ class ShimSession {
   ipc::EngineFacts const& engine() const { return engine_; }
   std::string const& boot() const { return boot_; }
   bool is_run_mode() const { return run_; }
+  /// Its process ended while its engine ran: nobody can tell how that ended.
+  bool lost_a_running_engine() const {
+    return is_gone_ && engine_.state == ipc::EngineState::running;
+  }
 
  private:
   void engine_exited(ipc::EngineExited const& exited);
@@ -58,6 +63,7 @@ class ShimSession {
   ipc::PeerId watched_ = 0;  // the last connection of this boot, whose process is watched
   std::string boot_;
   bool run_ = false;
+  bool is_gone_ = false;
   ipc::EngineFacts engine_;
   bool greeting_ = false;
   std::vector<ipc::FromSupervisor> after_welcome_;

@@ -27,6 +27,7 @@ struct ServeFacts {
   std::vector<std::string> warnings;
   std::string engine_socket;
   std::string admin_socket;
+  std::string private_directory;
   std::string probes_address;
 };
 

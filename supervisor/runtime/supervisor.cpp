@@ -18,20 +18,6 @@ std::vector<uid_t> uids_of(std::vector<std::uint32_t> const& uids) {
   return {uids.begin(), uids.end()};
 }
 
-/// What this build knows of in the configuration and cannot do.
-std::vector<std::string> warnings_of(config::Config const& config, ServeOptions const& options) {
-  std::vector<std::string> warnings = options.warnings;
-  auto const unsupported = [&](bool is_used, char const* what) {
-    if (is_used) {
-      warnings.push_back(std::string(what) + " is configured, but not part of this build");
-    }
-  };
-  unsupported(config.ingress.enabled, "ingress");
-  unsupported(config.lifecycle.enabled, "lifecycle.listen (preStop hooks)");
-  unsupported(config.events.nats.url.has_value(), "events.nats");
-  return warnings;
-}
-
 std::optional<std::string> advertise_of(config::Config const& config) {
   return config::resolve_advertise(config, config::process_environment()("POD_IP"));
 }
@@ -44,9 +30,10 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
       config_(config),
       log_(log),
       facts_{.config_path = options.config_path,
-             .warnings = warnings_of(config, options),
+             .warnings = options.warnings,
              .engine_socket = config.ipc.socket,
              .admin_socket = config.ipc.admin_socket,
+             .private_directory = options.private_directory,
              .probes_address = {}},
       stop_record_(config.ipc.socket, StopRecord::identity_of_this_life()),
       core_(settings_from(config, options.grace)),
@@ -63,6 +50,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
       shim_(server_, core_, loop_, log),
       sdks_(server_, core_, loop_, log),
       gone_peers_(io, [this](ipc::PeerId peer) { sdk_gone(peer); }),
+      orphan_(io, log),
       operators_(io, server_, loop_, log, operator_answers()),
       health_(io.get_executor(), config, loop_, log, health_callbacks()),
       registries_(io.get_executor(), config, advertise_of(config), loop_, log,
@@ -129,6 +117,7 @@ void Supervisor::hello(ipc::PeerId peer, ipc::Hello&& hello) {
   switch (hello.role) {
     case ipc::Role::shim:
       shim_.hello(peer, std::move(hello));
+      watch_engine(peer);
       break;
     case ipc::Role::engine:
       sdks_.hello(peer, std::move(hello));
@@ -158,6 +147,7 @@ void Supervisor::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Seq
       if (core_.snapshot().engine != lifecycle::EngineState::running) {
         gone_peers_.release();
       }
+      watch_engine(peer);
       changed();
       return;
     case ipc::Role::engine:
@@ -190,6 +180,7 @@ void Supervisor::disconnected(ipc::PeerId peer, std::string_view why) {
 void Supervisor::process_gone(ipc::PeerId peer) {
   ipc::PeerInfo const* const info = server_.info(peer);
   if (info != nullptr && info->role == ipc::Role::shim) {
+    orphan_.end();
     shim_.process_gone(peer);
     gone_peers_.release();
   } else if (info != nullptr && info->role == ipc::Role::engine) {
@@ -197,7 +188,7 @@ void Supervisor::process_gone(ipc::PeerId peer) {
                                     core_.snapshot().engine == lifecycle::EngineState::running &&
                                     core_.requests().of_peer(peer) > 0;
     if (engine_may_be_gone) {
-      gone_peers_.hold(peer);
+      gone_peers_.hold(peer, sdks_.is_critical(peer) ? GonePeers::kHoldCritical : GonePeers::kHold);
     } else {
       sdk_gone(peer);
     }
@@ -280,12 +271,15 @@ void Supervisor::end(int code) {
   loop_.halt();
   health_.run(false);
   hooks_.cancel();
-  server_.close_all();
-  boost::asio::post(io_, [this] { wait_for_flush(monotonic_now() + kFlushWait); });
+  // Not at once: a `hello` that ends us is still to be answered with the `welcome` and the `exit`.
+  boost::asio::post(io_, [this] {
+    server_.close_all();
+    wait_for_flush(monotonic_now() + kFlushWait);
+  });
 }
 
 void Supervisor::wait_for_flush(lifecycle::Instant limit) {
-  if (server_.is_flushed() || monotonic_now() >= limit) {
+  if (orphan_.is_settled() && (server_.is_flushed() || monotonic_now() >= limit)) {
     probes_.stop();
     io_.stop();
     return;

@@ -23,6 +23,7 @@
 #include "supervisor/runtime/log.hpp"
 #include "supervisor/runtime/narrator.hpp"
 #include "supervisor/runtime/operator_sessions.hpp"
+#include "supervisor/runtime/orphaned_engine.hpp"
 #include "supervisor/runtime/own_signals.hpp"
 #include "supervisor/runtime/probe_publisher.hpp"
 #include "supervisor/runtime/registries.hpp"
@@ -63,6 +64,8 @@ class Supervisor final : private ipc::Observer {
   void remember(lifecycle::Remember const& order);
   void announce(lifecycle::AnnouncePhase const& order);
   void start_cleanup(lifecycle::StartCleanup const& order);
+  /// What `cleanup.paths` never removes, whatever it names.
+  std::vector<std::string> own_files() const;
   void settle(lifecycle::CleanupItem item, ItemResult result);
   void publish_report(lifecycle::Instant now);
   void rearm();
@@ -83,6 +86,8 @@ class Supervisor final : private ipc::Observer {
   void read_stop_record();
   void count_peers();
   void sdk_gone(ipc::PeerId peer);
+  /// Run mode: who would be left to end the engine without its shim.
+  void watch_engine(ipc::PeerId shim);
   /// Something changed that probes and watchers show; told once, at the end of this turn.
   void changed();
   void refresh();
@@ -100,6 +105,7 @@ class Supervisor final : private ipc::Observer {
   ShimSession shim_;
   SdkSessions sdks_;
   GonePeers gone_peers_;
+  OrphanedEngine orphan_;
   OperatorSessions operators_;
   HealthDriver health_;
   Registries registries_;

@@ -98,12 +98,17 @@ void Supervisor::start_cleanup(lifecycle::StartCleanup const& order) {
       return;  // the core's own: it orders signals
     case lifecycle::CleanupItem::paths: {
       auto const result = std::make_shared<ItemResult>();
-      worker_.run([result, patterns = config_.cleanup.paths,
-                   deadline = order.deadline] { *result = remove_paths(patterns, deadline); },
+      worker_.run([result, patterns = config_.cleanup.paths, kept = own_files(),
+                   deadline = order.deadline] { *result = remove_paths(patterns, kept, deadline); },
                   [this, item, result] { settle(item, std::move(*result)); });
       return;
     }
   }
+}
+
+std::vector<std::string> Supervisor::own_files() const {
+  return {config_.ipc.socket, config_.ipc.admin_socket, stop_record_.path(),
+          facts_.private_directory};
 }
 
 void Supervisor::settle(lifecycle::CleanupItem item, ItemResult result) {
@@ -115,7 +120,9 @@ void Supervisor::settle(lifecycle::CleanupItem item, ItemResult result) {
 }
 
 void Supervisor::publish_report(lifecycle::Instant now) {
-  report_ = report_json(core_.report(now), registries_.names());
+  report_ = report_json(
+      core_.report(now),
+      {.registries = registries_.names(), .engine_end_is_unknown = shim_.lost_a_running_engine()});
   narrator_.report(report_);
   write_termination_log(termination_log_path(), report_);
 }
@@ -131,6 +138,19 @@ void Supervisor::rearm() {
 std::vector<ipc::PeerId> Supervisor::ask_sdks(ipc::FromSupervisor const& question) {
   sdks_.broadcast(question);
   return sdks_.connected();
+}
+
+void Supervisor::watch_engine(ipc::PeerId shim) {
+  ipc::PeerInfo const* const info = server_.info(shim);
+  if (!shim_.is_run_mode() || !shim_.is(shim) || info == nullptr) {
+    return;
+  }
+  ipc::EngineFacts const& engine = shim_.engine();
+  if (engine.state == ipc::EngineState::running) {
+    orphan_.watch(info->pid, static_cast<pid_t>(engine.pid));
+  } else {
+    orphan_.forget();
+  }
 }
 
 HealthDriver::Callbacks Supervisor::health_callbacks() {

@@ -35,8 +35,12 @@ std::string ClosedWorld::tell(Event event) {
   auto const actions = core_->step(now_, event);
   delivered_.clear();
   obey(actions);
-  return checker_.check(
-      {.now = now_, .event = event, .actions = actions, .core = *core_, .delivered = delivered_});
+  return checker_.check({.now = now_,
+                         .event = event,
+                         .actions = actions,
+                         .core = *core_,
+                         .after = core_->snapshot(),
+                         .delivered = delivered_});
 }
 
 void ClosedWorld::obey(std::span<Action const> actions) {
@@ -79,7 +83,15 @@ void ClosedWorld::obey(std::span<Action const> actions) {
   }
 }
 
+/// The supervisor is killed and a new one comes up: it knows what `stop.json` holds.
 std::string ClosedWorld::start_again() {
+  shim_connected_ = peer_connected_ = registry_asked_ = hook_runs_ = false;
+  registries_closing_ = ack_asked_ = false;
+  core_ = std::make_unique<Lifecycle>(settings_);
+  checker_.new_life();
+  if (recording_) {
+    commands_.push_back("at " + text_of(now_) + " restart");
+  }
   std::string wrong = tell(SupervisorStarted{});
   return wrong.empty() && !record_.empty() ? tell(StopRecordRead{record_}) : wrong;
 }
@@ -129,123 +141,16 @@ std::string ClosedWorld::begin(std::size_t which, bool resumed) {
                            .resumed = resumed});
 }
 
+std::string ClosedWorld::end(std::size_t which) {
+  requests_[which].live = false;
+  return tell(RequestEnded{.peer = conn_, .id = kIds[which], .outcome = Outcome::completed});
+}
+
 std::string ClosedWorld::end_engine(int signal) {
   engine_ = EngineState::exited;
   exit_ = {.code = 0, .signal = signal, .oom = false};
   exited_at_ = now_;
   return shim_connected_ ? tell(EngineExited{.exit = exit_, .ordered = ordered_}) : "";
-}
-
-std::vector<Choice> ClosedWorld::enabled() const {
-  std::vector<Choice> choices;
-  if (over_) {
-    return choices;
-  }
-  auto const add = [&choices](bool may, Choice choice) {
-    if (may) {
-      choices.push_back(choice);
-    }
-  };
-  bool const running = engine_ == EngineState::running;
-  bool const may_fail = faults_ < limits_.faults;
-  add(core_->next_deadline().has_value(), Choice::time_passes);
-  add(shim_connected_ && signals_ < limits_.signals, Choice::signal);
-  add(drains_ < limits_.drains, Choice::drain);
-  add(drains_ < limits_.drains, Choice::drain_exit);
-  add(drains_ < limits_.drains && drains_ > 0, Choice::resume);
-  add(running, Choice::engine_ends);
-  add(running && may_fail, Choice::engine_is_killed);
-  add(peer_connected_ && !requests_[0].ever && limits_.requests > 0, Choice::begin_graceful);
-  add(peer_connected_ && !requests_[1].ever && limits_.requests > 1, Choice::begin_other);
-  add(peer_connected_ && requests_[0].live, Choice::end_graceful);
-  add(peer_connected_ && requests_[1].live, Choice::end_other);
-  add(registry_asked_, Choice::registry_confirms);
-  add(registry_asked_ && may_fail, Choice::registry_fails);
-  add(hook_runs_, Choice::hook_ends);
-  add(registries_closing_, Choice::registries_close);
-  add(ack_asked_ && peer_connected_, Choice::peer_acks);
-  add(peer_connected_ && may_fail, Choice::peer_fatal);
-  add(shim_connected_ && shim_drops_ < limits_.shim_drops, Choice::shim_drops);
-  add(!shim_connected_, Choice::shim_returns);
-  add(peer_connected_ && peer_drops_ < limits_.peer_drops, Choice::peer_drops);
-  add(!peer_connected_, Choice::peer_returns);
-  add(kills_ < limits_.kills, Choice::supervisor_dies);
-  return choices;
-}
-
-std::string ClosedWorld::take(Choice choice) {
-  switch (choice) {
-    case Choice::time_passes:
-      now_ = *core_->next_deadline();
-      return tell(TimerExpired{});
-    case Choice::signal:
-      ++signals_;
-      stop_at_ = stop_at_ ? stop_at_ : now_;
-      return tell(StopSignalHeld{.name = "TERM", .at = now_});
-    case Choice::drain:
-    case Choice::drain_exit:
-      ++drains_;
-      return tell(DrainRequested{.exit = choice == Choice::drain_exit, .timeout = {}});
-    case Choice::resume:
-      ++drains_;
-      return tell(ResumeRequested{});
-    case Choice::engine_ends:
-      return end_engine(0);
-    case Choice::engine_is_killed:
-      ++faults_;
-      return end_engine(9);
-    case Choice::begin_graceful:
-      return begin(0, false);
-    case Choice::begin_other:
-      return begin(1, false);
-    case Choice::end_graceful:
-    case Choice::end_other: {
-      std::size_t const which = choice == Choice::end_graceful ? 0 : 1;
-      requests_[which].live = false;
-      return tell(RequestEnded{.peer = conn_, .id = kIds[which], .outcome = Outcome::completed});
-    }
-    case Choice::registry_confirms:
-    case Choice::registry_fails:
-      faults_ += choice == Choice::registry_fails ? 1 : 0;
-      registry_asked_ = false;
-      return tell(RegistrySettled{
-          .registry = 0, .confirmed = choice == Choice::registry_confirms, .detail = {}});
-    case Choice::hook_ends:
-      hook_runs_ = false;
-      return tell(CleanupSettled{.item = CleanupItem::hooks, .detail = {}});
-    case Choice::registries_close:
-      registries_closing_ = false;
-      return tell(CleanupSettled{.item = CleanupItem::registries, .detail = {}});
-    case Choice::peer_acks:
-      ack_asked_ = false;
-      return tell(PeerCleanedUp{conn_});
-    case Choice::peer_fatal:
-      ++faults_;
-      return tell(PeerFatal{.peer = conn_, .reason = "engine_dead", .detail = {}});
-    case Choice::shim_drops:
-      ++shim_drops_;
-      shim_connected_ = false;
-      return tell(ShimDisconnected{.watched = true});
-    case Choice::shim_returns:
-      return shim_says_hello();
-    case Choice::peer_drops:
-      ++peer_drops_;
-      peer_connected_ = false;
-      return tell(PeerDisconnected{conn_});
-    case Choice::peer_returns:
-      return peer_says_hello();
-    case Choice::supervisor_dies:
-      ++kills_;
-      shim_connected_ = peer_connected_ = registry_asked_ = hook_runs_ = false;
-      registries_closing_ = ack_asked_ = false;
-      core_ = std::make_unique<Lifecycle>(settings_);
-      checker_.new_life();
-      if (recording_) {
-        commands_.push_back("at " + text_of(now_) + " restart");
-      }
-      return start_again();
-  }
-  return {};
 }
 
 std::string ClosedWorld::fingerprint() const {

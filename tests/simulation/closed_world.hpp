@@ -81,6 +81,7 @@ class ClosedWorld {
   std::string shim_says_hello();
   std::string peer_says_hello();
   std::string begin(std::size_t which, bool resumed);
+  std::string end(std::size_t which);
   std::string end_engine(int signal);
 
   lifecycle::Settings const& settings_;

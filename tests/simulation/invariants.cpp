@@ -38,6 +38,7 @@ void Checker::new_life() {
   ended_ = commanded_ = exit_ordered_ = shim_known_ = shim_connected_ = gauges_idle_ = false;
   may_jump_ = true;
   engine_ = EngineState::waiting;  // until this life hears of it
+  term_asked_ = false;             // an order that was lost with the connection is not known
   stop_.reset();
   draining_since_.reset();
   drain_limit_.reset();
@@ -90,7 +91,7 @@ std::string Checker::check_order(StepView const& step) {
       return wrong;
     }
   }
-  if (phase_ != step.core.snapshot().phase) {
+  if (phase_ != step.after.phase) {
     return "the phase changed and nobody was told";
   }
   return check_remembered(step);
@@ -147,6 +148,8 @@ std::string Checker::check_action(StepView const& step, Action const& action) {
     stop_.reset();
     rearmed_ = may_jump_ = true;
     requests_.rearm();
+    term_asked_ = kill_sent_ = false;
+    engine_ = EngineState::waiting;  // the same boot may come back and tell again
     gauges_idle_ = false;
     gauges_zero_at_.reset();
     shim_known_ = shim_connected_ = exit_ordered_ = false;
@@ -165,6 +168,13 @@ std::string Checker::check_phase(StepView const& step, Phase to) {
   if (hello && may_jump_ && (restored_phase_ ? to > from : to == from)) {
     may_jump_ = false;  // where the earlier life was
     return {};
+  }
+  if (to == Phase::deregistering || (from < Phase::deregistering && to == Phase::cleaning_up)) {
+    requests_.begin_counting(0);
+  }
+  if (to == Phase::draining) {
+    gauges_idle_ = false;  // what was read before proves nothing
+    gauges_zero_at_.reset();
   }
   draining_since_ = to == Phase::draining ? std::optional(step.now) : draining_since_;
   if (!is_legal(from, to)) {
@@ -190,7 +200,7 @@ std::string Checker::check_remembered(StepView const& step) {
   if (!decoded || decoded->progress.phase != phase_) {
     return "another phase is remembered than the one that was entered";
   }
-  auto const& core_stop = step.core.snapshot().stop;
+  auto const& core_stop = step.after.stop;
   if (decoded->progress.stop.has_value() != core_stop.has_value() ||
       (core_stop && decoded->progress.stop->deadline != core_stop->deadline)) {
     return "another stop or deadline is remembered than the one that holds";

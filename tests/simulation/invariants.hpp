@@ -33,6 +33,7 @@ struct StepView {
   lifecycle::Event const& event;
   std::span<lifecycle::Action const> actions;
   lifecycle::Lifecycle const& core;
+  lifecycle::Snapshot const& after;  // the core's, once for all checks
   std::span<World::Delivered const> delivered;
 };
 
@@ -54,7 +55,10 @@ class RequestOracle {
   /// Somebody reports requests.
   bool known() const { return !sources_.empty() || !live_.empty(); }
   /// The next stop is judged by what it sees itself.
-  void rearm() { source_died_ = false; }
+  void rearm() { source_died_ = false, lost_ = 0; }
+  /// Users' requests that were lost since the drain or stop began.
+  std::uint64_t lost() const { return lost_; }
+  void begin_counting(std::uint64_t lost) { lost_ = lost; }
   /// A source's process ended: what it had is known to be gone.
   bool source_died() const { return source_died_; }
 
@@ -74,6 +78,7 @@ class RequestOracle {
   std::set<lifecycle::PeerId> keeps_watching_;  // critical and watched: not forgotten
   std::map<lifecycle::PeerId, Instant> lost_at_;
   std::size_t settled_now_ = 0;
+  std::uint64_t lost_ = 0;
   bool source_died_ = false;
   bool exited_ = false;
 };
@@ -113,12 +118,13 @@ class Checker {
   std::string check_restored(StepView const& step);
   void note_blob(StepView const& step, std::string const& blob);
   std::string check_gate(StepView const& step);
+  void note_limit(StepView const& step);
+  // invariants_engine.cpp
+  void note_engine(StepView const& step);
   std::string check_exit_code(StepView const& step, int code) const;
   std::string check_killing(StepView const& step, bool kill) const;
-  void note_engine(StepView const& step);
-  void note_limit(StepView const& step);
-  void engine_exited(StepView const& step, lifecycle::EngineExit const& exit);
-  bool in_flight_known_idle(StepView const& step) const;
+  void engine_exited(StepView const& step, lifecycle::EngineExit const& exit, bool ordered);
+  bool in_flight_known_idle() const;
   int expected_code() const;
 
   lifecycle::Settings const& settings_;

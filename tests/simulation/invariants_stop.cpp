@@ -1,4 +1,4 @@
-// What must hold of a stop: its deadline, its gate, its reserve, its exit code.
+// What must hold of a stop: its deadline, its gate, its reserve, and what survives a restart.
 #include <algorithm>
 
 #include "supervisor/lifecycle/remembered.hpp"
@@ -27,68 +27,6 @@ bool is_drain(Phase phase) {
 
 }  // namespace
 
-// --- the engine, from the events alone -----------------------------------------------------------
-
-bool Checker::in_flight_known_idle(StepView const& step) const {
-  bool const known = requests_.known() || requests_.source_died() || gauges_idle_;
-  return known && step.core.requests().in_flight() == 0;
-}
-
-void Checker::engine_exited(StepView const& step, EngineExit const& exit) {
-  if (engine_ == EngineState::exited) {
-    return;
-  }
-  engine_ = EngineState::exited;
-  engine_exit_ = exit;
-  if (engine_ordered_ || term_asked_) {
-    bool const due =
-        kill_sent_ || (stop_ && step.now >= stop_->budgets.engine_kill_at(stop_->deadline));
-    main_killed_ = due && exit.signal == 9;
-  } else if (stop_ && stop_->mode == StopMode::graceful &&
-             is_drain(std::max(before_, restored_phase_.value_or(before_)))) {
-    died_with_work_ = !in_flight_known_idle(step) || requests_.in_flight() > 0;
-    // An earlier life's peers may not be back yet: both answers are honest.
-    work_unclear_ = !died_with_work_ && (restored_phase_.has_value() || !may_jump_);
-  }
-}
-
-void Checker::note_engine(StepView const& step) {
-  if (auto const* hello = std::get_if<ShimHello>(&step.event)) {
-    if (!shim_known_) {
-      note_blob(step, hello->blob);
-    }
-    shim_known_ = shim_connected_ = true;
-    exit_ordered_ = false;
-    engine_ordered_ = engine_ordered_ || hello->ordered;
-    if (hello->engine == EngineState::exited) {
-      engine_exited(step, hello->exit);
-    } else {
-      engine_ = hello->engine;
-    }
-  } else if (auto const* record = std::get_if<StopRecordRead>(&step.event)) {
-    if (!shim_known_) {
-      note_blob(step, record->blob);
-    }
-  } else if (std::holds_alternative<EngineStarted>(step.event)) {
-    engine_ = engine_ == EngineState::waiting ? EngineState::running : engine_;
-  } else if (auto const* exited = std::get_if<EngineExited>(&step.event)) {
-    engine_ordered_ = engine_ordered_ || exited->ordered;
-    engine_exited(step, exited->exit);
-  } else if (std::holds_alternative<ShimDisconnected>(step.event) ||
-             std::holds_alternative<ShimGone>(step.event)) {
-    shim_connected_ = false;
-  } else if (auto const* gauges = std::get_if<GaugesRead>(&step.event)) {
-    if (gauges->in_flight != 0U) {
-      gauges_zero_at_.reset();
-      gauges_idle_ = false;
-    } else if (!gauges_zero_at_) {
-      gauges_zero_at_ = step.now;
-    } else if (settings_.gauge_refresh) {
-      gauges_idle_ = gauges_idle_ || step.now - *gauges_zero_at_ >= *settings_.gauge_refresh;
-    }
-  }
-}
-
 /// How long requests may take, where an operator said so.
 void Checker::note_limit(StepView const& step) {
   commanded_ = commanded_ || std::holds_alternative<DrainRequested>(step.event) ||
@@ -111,11 +49,9 @@ void Checker::note_limit(StepView const& step) {
   }
 }
 
-// --- the stop ------------------------------------------------------------------------------------
-
 std::string Checker::check_stop_begins(StepView const& step) {
   auto const* begun = find<StopBegun>(step.actions);
-  auto const core_stop = step.core.snapshot().stop;
+  auto const& core_stop = step.after.stop;
   if (begun == nullptr || rearmed_) {
     return {};  // a stop that has ended in the step that began it
   }
@@ -165,6 +101,7 @@ void Checker::note_blob(StepView const& step, std::string const& blob) {
   } else {
     restored_phase_ = decoded->progress.phase;
     drain_limit_ = decoded->progress.drain_limit;
+    requests_.begin_counting(decoded->outcomes[static_cast<std::size_t>(Outcome::lost)]);
     draining_since_ = decoded->progress.phase_began;
   }
   if (!decoded || !decoded->progress.stop || stop_ || decoded->progress.phase == Phase::exited) {
@@ -183,7 +120,7 @@ void Checker::note_blob(StepView const& step, std::string const& blob) {
 }
 
 std::string Checker::check_restored(StepView const& step) {
-  auto const core_stop = step.core.snapshot().stop;
+  auto const& core_stop = step.after.stop;
   if (restored_phase_ && !rearmed_ && !commanded_ && phase_ < *restored_phase_) {
     return "the restarted supervisor is in an earlier phase than it was";
   }
@@ -204,7 +141,7 @@ std::string Checker::check_stop(StepView const& step) {
   if (wrong.empty()) {
     wrong = check_restored(step);
   }
-  auto const core_stop = step.core.snapshot().stop;
+  auto const& core_stop = step.after.stop;
   if (!wrong.empty() || !stop_ || !core_stop) {
     return !wrong.empty() || !core_stop || stop_ ? wrong : "a stop is under way that never began";
   }
@@ -256,57 +193,6 @@ std::string Checker::check_gate(StepView const& step) {
       [&](RequestView const& view) { all_killed &= view.state == RequestState::killed; },
       step.core.endpoints());
   return all_killed ? "" : "phase 3 begins while a request runs that was not killed";
-}
-
-// --- the engine's end and the exit ---------------------------------------------------------------
-
-std::string Checker::check_killing(StepView const& step, bool kill) const {
-  auto const core_stop = step.core.snapshot().stop;
-  if (!core_stop) {
-    return "the engine is signalled without a stop";
-  }
-  if (phase_ != Phase::cleaning_up) {
-    return "the engine is signalled outside of phase 3";
-  }
-  bool const known = stop_ && stop_->deadline == core_stop->deadline;
-  Instant const kill_at = known ? stop_->budgets.engine_kill_at(stop_->deadline)
-                                : core_stop->deadline - Duration{1'000};
-  if (kill && step.now < kill_at) {
-    return "the engine is killed at " + text_of(step.now) + ", before " + text_of(kill_at);
-  }
-  if (kill && !engine_ordered_ && !term_asked_ && step.now < core_stop->deadline && stop_) {
-    return "the engine is killed without having been asked to stop";
-  }
-  return {};
-}
-
-int Checker::expected_code() const {
-  if (stop_->mode == StopMode::fatal) {
-    if (stop_->cause == CauseKind::engine_exited && settings_.on_exit == OnExit::propagate) {
-      return engine_exit_.signal != 0 ? 128 + engine_exit_.signal : engine_exit_.code;
-    }
-    return 1;
-  }
-  if (stop_->in_starting) {
-    return 0;
-  }
-  if (died_with_work_) {
-    return 1;
-  }
-  return main_killed_ || engine_ == EngineState::running ? 137 : 0;
-}
-
-std::string Checker::check_exit_code(StepView const&, int code) const {
-  if (exit_code_ && *exit_code_ != code) {
-    return "the exit code changed from " + std::to_string(*exit_code_);
-  }
-  if (!stop_ || shim_given_up_ || (work_unclear_ && code == 1)) {
-    return {};
-  }
-  int const expected = expected_code();
-  return code == expected ? ""
-                          : "the exit code is " + std::to_string(code) + ", by the table " +
-                                std::to_string(expected);
 }
 
 }  // namespace lastcall::simulation

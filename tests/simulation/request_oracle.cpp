@@ -35,6 +35,7 @@ void RequestOracle::lose(PeerId peer) {
   for (auto it = live_.begin(); it != live_.end();) {
     auto const current = it++;
     if (current->first.first == peer) {
+      lost_ += current->second.counted ? 1 : 0;
       remove(current);
     }
   }

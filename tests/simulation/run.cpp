@@ -122,6 +122,7 @@ class Run {
                                         .event = event,
                                         .actions = actions,
                                         .core = *core_,
+                                        .after = core_->snapshot(),
                                         .delivered = world_.delivered()});
     if (with_trace_) {
       for (std::string const& line : text_of(*core_, actions, now)) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <memory>
 
 #include <gtest/gtest.h>
 
@@ -86,8 +87,10 @@ int main(int argc, char** argv) {
     return 1;
   }
   for (auto const& file : scenario_files()) {
-    testing::RegisterTest("Scenarios", file.stem().string().c_str(), nullptr, nullptr, __FILE__,
-                          __LINE__, [file] { return new ScenarioTest(file); });  // GTest owns it
+    // The factory's result is released to GTest, which owns its tests.
+    testing::RegisterTest(
+        "Scenarios", file.stem().string().c_str(), nullptr, nullptr, __FILE__, __LINE__,
+        [file]() -> testing::Test* { return std::make_unique<ScenarioTest>(file).release(); });
   }
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

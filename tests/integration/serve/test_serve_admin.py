@@ -2,10 +2,11 @@
 
 import json
 import signal
+import subprocess
 
 import pytest
 from serve_peer import PATIENCE, Peer, PeerError, wait_until
-from serve_world import SLEEPER
+from serve_world import LASTCALL, SLEEPER
 
 
 def serving(one):
@@ -36,6 +37,16 @@ def test_status_tells_phase_engine_requests_and_health(served):
     ]
     assert [p["name"] for p in status["peers"]] == ["vllm"]
     assert status["sockets"]["engine"] == served.socket
+
+
+def test_the_status_for_people_merges_endpoints_without_a_name(served):
+    for name in ("a", "b"):
+        served.peer(name=name).ask("request.begin", id=name)
+    done = subprocess.run(
+        [LASTCALL, "status", "--admin-socket", served.admin_socket],
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert done.stdout.count("(unnamed): 2, drains") == 1
 
 
 def test_a_bare_terminal_may_ask_without_a_seq(served):

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 
+import pytest
 from serve_peer import PATIENCE, wait_until
 from serve_world import LASTCALL, SLEEPER
 
@@ -101,6 +102,7 @@ def test_run_makes_a_directory_of_its_own_where_the_default_is_taken(world):
     run.send_signal(signal.SIGTERM)
     assert run.wait(timeout=PATIENCE) == 0
     assert os.listdir(runtime) == []
+    assert "ipc.admin_socket" not in one.log()
 
 
 def test_a_file_registry_holds_the_instance_exactly_while_serving(world):
@@ -164,3 +166,49 @@ def test_an_ipc_check_hears_dead_from_the_sdk(world):
     peer.send("health", status="dead", detail="cuda")
     assert run.wait(timeout=PATIENCE) == 1
     assert "cuda" in one.report()["detail"]
+
+
+def refused(one, *options):
+    done = subprocess.run(
+        [LASTCALL, "run", "--config", one.write_config(), *options, "--", "/bin/touch",
+         one.path("ran")],
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert not os.path.exists(one.path("ran"))
+    return done.stderr
+
+
+def test_run_refuses_a_probes_port_that_is_taken_before_anything_runs(world):
+    one = world()
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", one.port))
+        other.listen()
+        assert f"cannot listen on 127.0.0.1:{one.port}" in refused(one)
+
+
+@pytest.mark.parametrize("name", ["socket", "admin_socket"])
+def test_run_refuses_a_socket_on_which_somebody_listens(world, name):
+    first = world()
+    first.serve()
+    first.wait_for_log("lastcall serves")
+    second = world(ipc={name: first.config["ipc"][name]})
+    assert first.config["ipc"][name] in refused(second)
+    assert first.status()["phase"] in ("starting", "serving")
+
+
+def test_a_warning_of_the_configuration_is_said_once_at_a_start(world):
+    one = world(admission={"engine_request_limit": 3})
+    run = one.run(*SLEEPER)
+    serving(one)
+    assert one.log().count("admission: this version does not do that yet") == 1
+    run.send_signal(signal.SIGTERM)
+    assert run.wait(timeout=PATIENCE) == 0
+
+
+def test_registries_that_this_version_does_not_know_end_run_with_2(world):
+    one = world(discovery=[{"http": {"url": "http://127.0.0.1:1/"}}])
+    assert one.run("/bin/touch", one.path("ran")).wait(timeout=PATIENCE) == 2
+    assert "discovery[0].http" in one.log()
+    assert not os.path.exists(one.path("ran"))

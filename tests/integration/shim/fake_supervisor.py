@@ -4,11 +4,14 @@ As a module: `FakeSupervisor(path)` listens, records every line, and answers onl
 to answer. As a program it stands for `lastcall serve` in run mode (see main()).
 """
 
+import array
+import fcntl
 import json
 import os
 import queue
 import socket
 import sys
+import termios
 import threading
 import time
 
@@ -24,6 +27,13 @@ WELCOME = {
         "cancel_settle_ms": 1000,
     },
 }
+TERM_MAIN = {"op": "engine.signal", "name": "TERM", "scope": "main"}
+KILL_ALL = {"op": "engine.signal", "name": "KILL", "scope": "all"}
+
+
+def welcome(grace, reserve):
+    return {**WELCOME, "grace_ms": grace,
+            "budgets": {**WELCOME["budgets"], "cleanup_reserve_ms": reserve}}
 
 
 def monotonic_ms():
@@ -150,6 +160,13 @@ class FakeSupervisor:
             connection.sendall(json.dumps(message, separators=(",", ":")).encode() + b"\n")
         except OSError:
             pass
+
+    def unread(self):
+        """How much of what was sent the shim has not read yet, in bytes as the kernel counts."""
+        amount = array.array("i", [0])
+        with self._lock:
+            fcntl.ioctl(self._connection, termios.TIOCOUTQ, amount)
+        return amount[0]
 
     def ask(self, message, timeout=10):
         """Sends a message with a seq and returns its ack or error."""

@@ -8,6 +8,7 @@ import time
 TREE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 BUILD = os.environ.get("LASTCALL_BUILD_DIR", os.path.join(TREE, "build", "dev"))
 SHIM = os.path.join(BUILD, "shim", "lastcall-shim")
+NO_POD = {k: v for k, v in os.environ.items() if k != "KUBERNETES_SERVICE_HOST"}
 
 
 def helper(name):
@@ -24,6 +25,21 @@ def eventually(condition, what, timeout=10):
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {timeout} s: {what}")
         time.sleep(0.005)
+
+
+def elapsed(function):
+    """(what it returns, milliseconds that it took)"""
+    before = time.monotonic()
+    result = function()
+    return result, (time.monotonic() - before) * 1000
+
+
+def start_engine(supervised, boss, *command, **options):
+    """A shim with a running engine that its supervisor knows of, ready for signals."""
+    process = supervised(*command, **options)
+    boss.expect("engine.started")
+    process.is_ready()
+    return process
 
 
 def stat_of(pid):

@@ -5,19 +5,8 @@ import os
 import signal
 
 import pytest
-from fake_supervisor import monotonic_ms
-from shim_process import eventually, helper, is_alive, stat_of
-
-TERM_MAIN = {"op": "engine.signal", "name": "TERM", "scope": "main"}
-KILL_ALL = {"op": "engine.signal", "name": "KILL", "scope": "all"}
-NO_POD = {k: v for k, v in os.environ.items() if k != "KUBERNETES_SERVICE_HOST"}
-
-
-def start_engine(supervised, boss, *command, **options):
-    process = supervised(*command, **options)
-    boss.expect("engine.started")
-    process.is_ready()
-    return process
+from fake_supervisor import TERM_MAIN, monotonic_ms
+from shim_process import NO_POD, eventually, helper, start_engine, stat_of
 
 
 def test_hello_is_exactly_what_the_protocol_says(supervised, supervisor):
@@ -149,33 +138,6 @@ def test_code_of_the_exit_order_is_the_exit_code(supervised, supervisor, code):
     assert process.wait() == code
 
 
-def test_order_to_stop_reaches_only_the_main_process(supervised, supervisor):
-    boss = supervisor()
-    worker = 'trap "echo worker" TERM; while :; do sleep 0.05; done'
-    script = (f"trap 'echo main; exit 0' TERM; sh -c '{worker}' & "
-              "echo ready; while :; do sleep 0.05; done")
-    process = start_engine(supervised, boss, "sh", "-c", script)
-    process.wait_ready()
-    boss.send(TERM_MAIN)
-    assert process.read_line() == "main"
-    boss.expect("engine.exited", ordered=True)
-    boss.send({"op": "exit", "code": 0})
-    assert process.wait() == 0
-    assert b"worker" not in process._output + process.process.stdout.read()
-    assert not process.survivors()
-
-
-def test_order_for_the_whole_tree_reaches_workers_too(supervised, supervisor):
-    boss = supervisor()
-    worker = 'trap "echo worker; exit 0" TERM; echo ready; while :; do sleep 0.05; done'
-    script = (f"sh -c '{worker}' &"
-              'trap "wait; exit 0" TERM; while :; do sleep 0.05; done')
-    process = start_engine(supervised, boss, "sh", "-c", script)
-    process.wait_ready()
-    boss.send({**TERM_MAIN, "scope": "all"})
-    assert process.read_line() == "worker"
-
-
 def test_stopped_engine_is_continued_so_that_it_can_obey(supervised, supervisor):
     boss = supervisor()
     process = start_engine(supervised, boss, "sleep", "100")
@@ -232,77 +194,6 @@ def test_engine_of_no_duration_is_reported_once_every_time(supervised, superviso
         boss.send({"op": "exit", "code": 0})
         assert process.wait() == 0
         assert boss.nothing_of("engine.exited")
-
-
-def test_exit_order_kills_what_is_alive_first(supervised, supervisor):
-    boss = supervisor()
-    process = start_engine(supervised, boss, helper("setsid_worker"), "stubborn")
-    process.wait_ready()
-    assert len(process.survivors()) == 2
-    boss.send({"op": "exit", "code": 1})
-    assert process.wait() == 1
-    eventually(lambda: not process.survivors(), "nothing is left")
-
-
-def test_workers_that_outlive_an_ordered_stop_have_a_second_and_are_killed(supervised, supervisor):
-    boss = supervisor()
-    process = start_engine(supervised, boss, helper("setsid_worker"))
-    process.wait_ready()
-    boss.send({"op": "phase", "phase": "cleaning_up", "deadline_at_ms": monotonic_ms() + 20000})
-    boss.send(TERM_MAIN)
-    ended = boss.expect("engine.exited", code=0, ordered=True)
-    eventually(lambda: not process.survivors(), "the worker is gone without another order")
-    assert 900 <= monotonic_ms() - ended["at_ms"] < 10000
-    assert process.process.poll() is None, "the shim waits for its own order"
-    boss.send({"op": "exit", "code": 0})
-    assert process.wait() == 0
-
-
-def test_kill_order_ends_main_process_and_workers(supervised, supervisor):
-    boss = supervisor()
-    process = start_engine(supervised, boss, helper("setsid_worker"), "stubborn")
-    process.wait_ready()
-    boss.send(KILL_ALL)
-    boss.expect("engine.exited", signal=9, ordered=True)
-    eventually(lambda: not process.survivors(), "nothing is left")
-    boss.send({"op": "exit", "code": 137})
-    assert process.wait() == 137
-
-
-def test_chains_of_forking_processes_are_ended(supervised, supervisor):
-    boss = supervisor()
-    mark = f"LASTCALL_TEST_MARK={os.urandom(8).hex()}"
-    process = start_engine(supervised, boss, helper("fork_storm"),
-                           env={**NO_POD, **dict([mark.split("=")])})
-    process.wait_ready()
-    assert marked(mark)
-    boss.send({"op": "exit", "code": 1})
-    assert process.wait() == 1
-    eventually(lambda: not marked(mark), "no chain is left", 2)
-
-
-def marked(mark):
-    """Living processes that carry a mark in their environment."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/environ", "rb") as file:
-                if mark.encode() in file.read() and is_alive(int(pid)):
-                    found.append(int(pid))
-        except OSError:
-            pass
-    return found
-
-
-def test_descendant_that_holds_stdout_does_not_delay_the_end(supervised, supervisor):
-    boss = supervisor()
-    process = start_engine(supervised, boss, helper("stdout_holder"))
-    process.wait_ready()
-    boss.send(TERM_MAIN)
-    boss.expect("engine.exited", code=0)
-    boss.send({"op": "exit", "code": 0})
-    assert process.wait() == 0
-    process.process.stdout.read()  # ends, so nobody holds it
 
 
 def test_custom_stop_signal_of_the_supervisor_is_an_order(supervised, supervisor):

@@ -2,9 +2,9 @@
 
 import json
 import socket
-import time
 
 import pytest
+from shim_process import eventually
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_line_one_byte_longer_than_64_kib_is_refused(running):
 def test_line_in_single_bytes_is_obeyed_when_it_is_whole(running):
     for byte in b'{"op":"remember","seq":6,"blob":"b"}\n':
         running.boss.send_raw(bytes([byte]))
-        time.sleep(0.001)
+        eventually(lambda: running.boss.unread() == 0, "the shim has read it")
     running.boss.expect("ack", seq=6)
 
 

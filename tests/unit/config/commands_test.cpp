@@ -101,13 +101,14 @@ TEST(Cli, check_prints_every_error_and_warning_and_counts_them) {
 TEST(Cli, check_fails_on_warnings_only_when_strict) {
   TemporaryDirectory const directory;
   CheckOptions options;
-  options.load.path = directory.write("c.yaml", "lifecycle: {token: x}\n");
+  options.load.path = directory.write("c.yaml", "shutdown: {cleanup_reserve: 1s}\n");
   for (bool const strict : {false, true}) {
     options.strict = strict;
     std::ostringstream out;
     std::ostringstream err;
     EXPECT_EQ(run_check(options, config::environment_of({}), out, err), strict ? 2 : 0);
-    EXPECT_THAT(err.str(), StartsWith(*options.load.path + ":1:20: warning: lifecycle.token: "));
+    EXPECT_THAT(err.str(),
+                StartsWith(*options.load.path + ":1:29: warning: shutdown.cleanup_reserve: "));
     EXPECT_THAT(out.str() + err.str(), HasSubstr("c.yaml: ok, 1 warning\n"));
   }
 }
@@ -153,6 +154,34 @@ TEST(Cli, plan_refuses_a_bad_configuration) {
   EXPECT_EQ(run_plan(options, config::environment_of({}), out, err), 2);
   EXPECT_EQ(out.str(), "");
   EXPECT_THAT(err.str(), HasSubstr("'60' has no unit"));
+}
+
+TEST(Cli, check_refuses_registries_that_this_version_does_not_know) {
+  Outcome const outcome = run(
+      {"check", "-c", "/dev/null", "--set", "discovery=[{http: {url: \"http://x/\"}}, {ipc: {}}]"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("discovery[0].http: this version does not know"));
+  EXPECT_THAT(outcome.err, HasSubstr(": 1 error\n"));
+}
+
+TEST(Cli, run_refuses_what_it_could_not_do_before_anything_is_started) {
+  Outcome const outcome =
+      run({"run", "-c", "/dev/null", "--set", "discovery=[{etcd: {}}]", "--", "/bin/false"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("discovery[0].etcd: this version does not know"));
+}
+
+TEST(Cli, run_asks_for_dashes_before_a_command_whose_options_it_would_take) {
+  for (std::vector<char const*> const& arguments :
+       {std::vector<char const*>{"run", "vllm", "serve", "-c", "x"},
+        {"run", "vllm", "serve"},
+        {"run", "vllm", "--", "serve"},
+        {"run", "vllm", "serve", "--port", "80"}}) {
+    Outcome const outcome = run(arguments);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr("`--`"));
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  }
 }
 
 }  // namespace

@@ -106,5 +106,51 @@ TEST(Notes, What_is_not_in_this_container_is_noted_on_request) {
                                            "'no-such-command' is no executable here")));
 }
 
+std::vector<std::string> keys_of(Problems const& problems) {
+  std::vector<std::string> keys;
+  for (Problem const& problem : problems) {
+    keys.push_back(problem.key);
+  }
+  return keys;
+}
+
+Loaded load_to_run(std::string const& yaml) {
+  TemporaryDirectory const directory;
+  LoadOptions options;
+  options.path = directory.write("c.yaml", yaml);
+  options.to_run = true;
+  return load(options, environment_of({}));
+}
+
+TEST(Unsupported, All_of_the_full_example_is_named_once_and_only_registries_are_errors) {
+  LoadOptions options;
+  options.path = LASTCALL_EXAMPLES "/full.yaml";
+  options.to_run = true;
+  Loaded const loaded = load(options, environment_of({}));
+  EXPECT_THAT(keys_of(loaded.errors),
+              ElementsAre("discovery[0].etcd", "discovery[1].kubernetes", "discovery[2].http"));
+  EXPECT_THAT(keys_of(loaded.warnings), ElementsAre("engine.metrics", "lifecycle", "events",
+                                                    "ingress", "admission", "endpoints"));
+}
+
+TEST(Unsupported, Each_has_the_place_where_it_was_asked_for) {
+  Loaded const loaded = load_to_run("log: {}\nadmission:\n  engine_request_limit: 3\n");
+  ASSERT_EQ(loaded.warnings.size(), 1U);
+  EXPECT_EQ(loaded.warnings[0].place.line, 3);
+}
+
+TEST(Unsupported, What_is_off_or_left_at_its_default_is_not_named) {
+  Loaded const loaded = load_to_run(
+      "lifecycle: {enabled: false}\ningress: {enabled: false}\nadmission: {overload_status: 503}\n"
+      "discovery: [{ipc: {}}, {file: {directory: /run/x}}]\n");
+  EXPECT_THAT(texts(loaded.errors), IsEmpty());
+  EXPECT_THAT(texts(loaded.warnings), IsEmpty());
+}
+
+TEST(Unsupported, The_gauges_of_a_preset_are_named_because_a_drain_would_rely_on_them) {
+  EXPECT_THAT(keys_of(load_to_run("engine: {kind: vllm}\n").warnings), ElementsAre("engine.kind"));
+  EXPECT_THAT(keys_of(load_to_run("").warnings), IsEmpty());
+}
+
 }  // namespace
 }  // namespace lastcall::config

@@ -1,9 +1,12 @@
 #include "supervisor/runtime/log.hpp"
 
+#include <array>
 #include <sstream>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 namespace lastcall::runtime {
 namespace {
@@ -49,6 +52,69 @@ TEST(Log, Text_quotes_what_has_spaces_and_shows_a_traceback_as_lines) {
   EXPECT_NE(out.str().find("CRITICAL fatal stop cause=fatal why=\"two words\"\n"),
             std::string::npos);
   EXPECT_NE(out.str().find("  detail:\n    a\n    b\n"), std::string::npos);
+}
+
+/// A pipe that takes `capacity` bytes, read on request.
+struct SmallPipe {
+  SmallPipe() {
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    ::fcntl(ends[1], F_SETPIPE_SZ, 4096);
+  }
+  ~SmallPipe() {
+    ::close(ends[0]);
+    ::close(ends[1]);
+  }
+  std::string read_all() {
+    ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    std::string text;
+    std::array<char, 4096> buffer{};
+    for (ssize_t n = 0; (n = ::read(ends[0], buffer.data(), buffer.size())) > 0;) {
+      text.append(buffer.data(), static_cast<std::size_t>(n));
+    }
+    return text;
+  }
+  int ends[2] = {-1, -1};
+};
+
+TEST(Log, A_full_pipe_costs_records_and_never_blocks_and_the_loss_is_said_when_it_is_read) {
+  SmallPipe pipe;
+  Log log(LogLevel::info, LogFormat::json, pipe.ends[1]);
+  constexpr int kRecords = 500;
+  for (int i = 0; i < kRecords; ++i) {
+    log.info("record", {{"n", i}});
+  }
+  std::istringstream first(pipe.read_all());
+  int whole = 0;
+  for (std::string line; std::getline(first, line); ++whole) {
+    EXPECT_EQ(nlohmann::json::parse(line)["n"], whole);
+  }
+  EXPECT_GT(whole, 0);
+  EXPECT_LT(whole, kRecords);
+  log.info("again");
+  std::istringstream second(pipe.read_all());
+  std::string line;
+  ASSERT_TRUE(std::getline(second, line));
+  EXPECT_EQ(nlohmann::json::parse(line)["lines"], kRecords - whole);
+  ASSERT_TRUE(std::getline(second, line));
+  EXPECT_EQ(nlohmann::json::parse(line)["msg"], "again");
+}
+
+TEST(Log, A_record_longer_than_the_pipe_does_not_block_and_spoils_no_other) {
+  SmallPipe pipe;
+  Log log(LogLevel::info, LogFormat::json, pipe.ends[1]);
+  log.info(std::string(100'000, 'x'));
+  pipe.read_all();
+  log.info("next");
+  std::string const text = pipe.read_all();
+  std::string const last = text.substr(text.rfind('\n', text.size() - 2) + 1);
+  EXPECT_EQ(nlohmann::json::parse(last)["msg"], "next");
+}
+
+TEST(Log, The_flags_of_a_shared_descriptor_stay_as_they_are) {
+  SmallPipe pipe;
+  Log log(LogLevel::info, LogFormat::json, pipe.ends[1]);
+  log.info("m");
+  EXPECT_EQ(::fcntl(pipe.ends[1], F_GETFL) & O_NONBLOCK, 0);
 }
 
 }  // namespace

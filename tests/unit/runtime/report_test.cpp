@@ -20,7 +20,7 @@ lifecycle::Report report_of(std::string detail) {
 }
 
 TEST(Report, It_tells_cause_code_requests_and_registries) {
-  auto const json = nlohmann::json::parse(report_json(report_of("why"), {"etcd"}));
+  auto const json = nlohmann::json::parse(report_json(report_of("why"), {.registries = {"etcd"}}));
   EXPECT_EQ(json["cause"], "fatal");
   EXPECT_EQ(json["detail"], "why");
   EXPECT_EQ(json["exit_code"], 1);
@@ -40,7 +40,8 @@ TEST(Report, However_long_the_texts_are_it_fits_and_keeps_the_end_of_a_traceback
       item.detail = detail;
     }
     report.registries.resize(20, {lifecycle::RegistryRecord::State::failed, detail});
-    std::string const text = report_json(report, std::vector<std::string>(20, "registry"));
+    std::string const text =
+        report_json(report, {.registries = std::vector<std::string>(20, "registry")});
     EXPECT_LE(text.size(), kLargestReport);
     auto const json = nlohmann::json::parse(text);
     EXPECT_EQ(json["exit_code"], 1);
@@ -48,6 +49,15 @@ TEST(Report, However_long_the_texts_are_it_fits_and_keeps_the_end_of_a_traceback
   auto const json =
       nlohmann::json::parse(report_json(report_of(std::string(60'000, 'x') + "end"), {}));
   EXPECT_TRUE(json["detail"].get<std::string>().ends_with("xend"));
+}
+
+TEST(Report, An_engine_that_was_lost_with_its_shim_has_no_exit_code) {
+  lifecycle::Report report = report_of("gone");
+  report.engine_known = true;
+  report.engine = lifecycle::EngineState::exited;
+  auto const json = nlohmann::json::parse(report_json(report, {.engine_end_is_unknown = true}));
+  EXPECT_EQ(json["engine"]["state"], "unknown");
+  EXPECT_FALSE(json["engine"].contains("code"));
 }
 
 TEST(Report, The_termination_log_is_written_only_where_it_exists_as_a_file) {

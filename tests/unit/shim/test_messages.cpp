@@ -8,8 +8,10 @@ namespace lastcall::shim {
 namespace {
 
 TEST(ShimMessages, Every_order_of_the_protocol_is_understood) {
-  Decoded const welcome = decode(
-      R"({"op":"welcome","version":1,"phase":"serving","grace_ms":60000,"budgets":{"deregister_ms":5000,"late_accept_ms":1000,"cleanup_reserve_ms":4000,"cancel_settle_ms":1000}})");
+  Decoded const welcome =
+      decode(R"({"op":"welcome","version":1,"phase":"serving","grace_ms":60000,)"
+             R"("budgets":{"deregister_ms":5000,"late_accept_ms":1000,)"
+             R"("cleanup_reserve_ms":4000,"cancel_settle_ms":1000}})");
   EXPECT_EQ(welcome.problem, ErrorCode::none);
   EXPECT_EQ(welcome.order.grace, Duration{60'000});
   EXPECT_EQ(welcome.order.reserve, Duration{4'000});

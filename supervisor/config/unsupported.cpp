@@ -1,0 +1,88 @@
+#include "supervisor/config/unsupported.hpp"
+
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "supervisor/config/keys.hpp"
+#include "supervisor/config/presets.hpp"
+
+namespace lastcall::config {
+namespace {
+
+constexpr char const* kNotYet = "this version does not do that yet: it has no effect";
+
+/// The marked row that `path` is or is in; empty: it is supported.
+std::string_view marked_part(Keys const& keys, std::string_view path) {
+  for (Key const& key : keys) {
+    bool const is_in = path.starts_with(key.path) &&
+                       (path.size() == key.path.size() || path[key.path.size()] == '.');
+    if (key.not_yet && is_in) {
+      return key.path;
+    }
+  }
+  return {};
+}
+
+class Judge {
+ public:
+  Judge(Places const& places, Findings findings) : places_(places), findings_(findings) {}
+
+  /// One warning for each marked part in which anything differs from the defaults.
+  void sections(Keys const& keys, Keys const& defaults) {
+    std::unordered_set<std::string_view> told;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      std::string_view const part = marked_part(keys, keys[i].path);
+      if (!part.empty() && value_text(keys[i]) != value_text(defaults[i]) &&
+          told.insert(part).second) {
+        findings_.warnings.push_back(
+            {nearest_place(places_, keys[i].path), std::string(part), kNotYet});
+      }
+    }
+  }
+
+  void registries(std::vector<Registry>& registries) {
+    for (std::size_t i = 0; i < registries.size(); ++i) {
+      for (Key const& key : keys_of(registries[i])) {
+        auto const* one_of = std::get_if<OneOf>(&key.slot);
+        if (one_of == nullptr) {
+          continue;
+        }
+        Alternative const& held = one_of->alternatives[one_of->held()];
+        if (held.not_yet) {
+          std::string const at = "discovery[" + std::to_string(i) + "]." + std::string(held.name);
+          findings_.errors.push_back(
+              {nearest_place(places_, at), at,
+               "this version does not know that kind of registry yet, expected file or ipc"});
+        }
+      }
+    }
+  }
+
+  /// A preset's gauges are nobody's wish in particular, but a drain relies on them.
+  void gauges(Config const& config) {
+    if (config.engine.metrics == EngineMetrics{} && resolve_engine(config).gauges) {
+      findings_.warnings.push_back(
+          {nearest_place(places_, "engine.kind"), "engine.kind",
+           "this version does not read the engine's gauges yet: without an SDK in the engine a "
+           "drain waits shutdown.drain_unknown"});
+    }
+  }
+
+ private:
+  Places const& places_;
+  Findings findings_;
+};
+
+}  // namespace
+
+void unsupported(Config const& config, Places const& places, Findings findings) {
+  Config given = config;
+  Config defaults;
+  Judge judge(places, findings);
+  judge.sections(keys_of(given), keys_of(defaults));
+  judge.registries(given.discovery);
+  judge.gauges(config);
+}
+
+}  // namespace lastcall::config

@@ -1,0 +1,18 @@
+// What the configuration asks for and this version does not do yet.
+//
+// The key table marks such rows (Key::not_yet). All of it is parsed and checked, so that a file can
+// be written ahead of time; running with it would promise what does not happen. A registry is an
+// error, because the routers would never hear of this instance; the rest is a warning.
+//
+// Internal to supervisor/config. Pure values, no thread rule.
+#pragma once
+
+#include "supervisor/config/decode.hpp"
+#include "supervisor/config/schema.hpp"
+#include "supervisor/config/validate.hpp"
+
+namespace lastcall::config {
+
+void unsupported(Config const& config, Places const& places, Findings findings);
+
+}  // namespace lastcall::config

@@ -1,0 +1,135 @@
+// What must hold of the engine's end: who may signal it and when, and the exit code that it gives.
+#include <algorithm>
+
+#include "tests/simulation/invariants.hpp"
+#include "tests/simulation/words.hpp"
+
+namespace lastcall::simulation {
+
+using namespace lifecycle;
+
+namespace {
+
+bool is_drain(Phase phase) {
+  return phase == Phase::deregistering || phase == Phase::draining || phase == Phase::drained;
+}
+
+}  // namespace
+
+// --- the engine, from the events alone -----------------------------------------------------------
+
+/// Somebody knows that nothing is in flight, and nothing went down in this drain.
+bool Checker::in_flight_known_idle() const {
+  bool const known = requests_.known() || requests_.source_died() || gauges_idle_;
+  return known && requests_.in_flight() == 0 && requests_.lost() == 0;
+}
+
+void Checker::engine_exited(StepView const& step, EngineExit const& exit, bool ordered) {
+  if (engine_ == EngineState::exited) {
+    return;
+  }
+  engine_ = EngineState::exited;
+  engine_exit_ = exit;
+  if (engine_ordered_ || term_asked_) {
+    bool const due =
+        kill_sent_ || (stop_ && step.now >= stop_->budgets.engine_kill_at(stop_->deadline));
+    main_killed_ = due && exit.signal == 9;
+    // Our order crossed its death: what was lost went down with it.
+    died_with_work_ = died_with_work_ || (!ordered && requests_.lost() > 0);
+  } else if (stop_ && stop_->mode == StopMode::graceful &&
+             is_drain(std::max(before_, restored_phase_.value_or(before_)))) {
+    died_with_work_ = !in_flight_known_idle();
+    // An earlier life's peers may not be back yet: both answers are honest.
+    work_unclear_ = !died_with_work_ && (restored_phase_.has_value() || !may_jump_);
+  }
+}
+
+void Checker::note_engine(StepView const& step) {
+  if (auto const* hello = std::get_if<ShimHello>(&step.event)) {
+    if (!shim_known_) {
+      note_blob(step, hello->blob);
+    }
+    shim_known_ = shim_connected_ = true;
+    exit_ordered_ = false;
+    engine_ordered_ = engine_ordered_ || hello->ordered;
+    if (hello->engine == EngineState::exited) {
+      engine_exited(step, hello->exit, hello->ordered);
+    } else {
+      engine_ = hello->engine;
+    }
+  } else if (auto const* record = std::get_if<StopRecordRead>(&step.event)) {
+    if (!shim_known_) {
+      note_blob(step, record->blob);
+    }
+  } else if (std::holds_alternative<EngineStarted>(step.event)) {
+    engine_ = engine_ == EngineState::waiting ? EngineState::running : engine_;
+  } else if (auto const* exited = std::get_if<EngineExited>(&step.event)) {
+    engine_ordered_ = engine_ordered_ || exited->ordered;
+    engine_exited(step, exited->exit, exited->ordered);
+  } else if (std::holds_alternative<ShimDisconnected>(step.event) ||
+             std::holds_alternative<ShimGone>(step.event)) {
+    shim_connected_ = false;
+  } else if (auto const* gauges = std::get_if<GaugesRead>(&step.event)) {
+    if (gauges->in_flight != 0U) {
+      gauges_zero_at_.reset();
+      gauges_idle_ = false;
+    } else if (!gauges_zero_at_) {
+      gauges_zero_at_ = step.now;
+    } else if (settings_.gauge_refresh) {
+      gauges_idle_ = gauges_idle_ || step.now - *gauges_zero_at_ >= *settings_.gauge_refresh;
+    }
+  }
+}
+
+// --- the engine's end and the exit ---------------------------------------------------------------
+
+std::string Checker::check_killing(StepView const& step, bool kill) const {
+  auto const& core_stop = step.after.stop;
+  if (!core_stop) {
+    return "the engine is signalled without a stop";
+  }
+  if (phase_ != Phase::cleaning_up) {
+    return "the engine is signalled outside of phase 3";
+  }
+  bool const known = stop_ && stop_->deadline == core_stop->deadline;
+  Instant const kill_at = known ? stop_->budgets.engine_kill_at(stop_->deadline)
+                                : core_stop->deadline - Duration{1'000};
+  if (kill && step.now < kill_at) {
+    return "the engine is killed at " + text_of(step.now) + ", before " + text_of(kill_at);
+  }
+  if (kill && !engine_ordered_ && !term_asked_ && step.now < core_stop->deadline && stop_) {
+    return "the engine is killed without having been asked to stop";
+  }
+  return {};
+}
+
+int Checker::expected_code() const {
+  if (stop_->mode == StopMode::fatal) {
+    if (stop_->cause == CauseKind::engine_exited && settings_.on_exit == OnExit::propagate) {
+      return engine_exit_.signal != 0 ? 128 + engine_exit_.signal : engine_exit_.code;
+    }
+    return 1;
+  }
+  if (stop_->in_starting) {
+    return 0;
+  }
+  if (died_with_work_) {
+    return 1;
+  }
+  return main_killed_ || engine_ == EngineState::running ? 137 : 0;
+}
+
+std::string Checker::check_exit_code(StepView const&, int code) const {
+  if (exit_code_ && *exit_code_ != code) {
+    return "the exit code changed from " + std::to_string(*exit_code_);
+  }
+  if (!stop_ || shim_given_up_ || (work_unclear_ && code == 1)) {
+    return {};
+  }
+  int const expected = expected_code();
+  return code == expected ? ""
+                          : "the exit code is " + std::to_string(code) + ", by the table " +
+                                std::to_string(expected);
+}
+
+}  // namespace lastcall::simulation
