@@ -66,7 +66,7 @@ extern Form const kPlainHttpUrl;   // http only: the engine is next door
 extern Form const kNatsUrl;        // nats or tls
 extern Form const kAbsolutePath;   // a file or directory
 extern Form const kSocketPath;     // fits into sockaddr_un
-extern Form const kCleanupPath;    // with wildcards, at least two levels deep
+extern Form const kCleanupPath;    // with wildcards: cleanup_rule.hpp
 extern Form const kSignal;         // what an engine may be stopped with
 extern Form const kMetricName;     // Prometheus
 extern Form const kSubject;        // NATS, without wildcards

@@ -40,6 +40,7 @@ void Checker::new_life() {
   engine_ = EngineState::waiting;  // until this life hears of it
   term_asked_ = false;             // an order that was lost with the connection is not known
   stop_.reset();
+  shim_lost_at_.reset();
   draining_since_.reset();
   drain_limit_.reset();
   gauges_zero_at_.reset();

@@ -148,6 +148,7 @@ class Checker {
   bool exit_ordered_ = false;  // on this connection of the shim
   bool shim_known_ = false;
   bool shim_connected_ = false;
+  std::optional<Instant> shim_lost_at_;
   bool gauges_idle_ = false;
   std::optional<Instant> gauges_zero_at_;
 

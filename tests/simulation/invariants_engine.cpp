@@ -49,6 +49,9 @@ void Checker::note_engine(StepView const& step) {
     if (!shim_known_) {
       note_blob(step, hello->blob);
     }
+    // A shim that was given up may come back with its engine: no code is wrong then.
+    shim_given_up_ = shim_given_up_ || (shim_lost_at_ && step.now >= *shim_lost_at_);
+    shim_lost_at_.reset();
     shim_known_ = shim_connected_ = true;
     exit_ordered_ = false;
     engine_ordered_ = engine_ordered_ || hello->ordered;
@@ -66,9 +69,12 @@ void Checker::note_engine(StepView const& step) {
   } else if (auto const* exited = std::get_if<EngineExited>(&step.event)) {
     engine_ordered_ = engine_ordered_ || exited->ordered;
     engine_exited(step, exited->exit, exited->ordered);
-  } else if (std::holds_alternative<ShimDisconnected>(step.event) ||
-             std::holds_alternative<ShimGone>(step.event)) {
+  } else if (auto const* gone = std::get_if<ShimDisconnected>(&step.event)) {
     shim_connected_ = false;
+    shim_lost_at_ = gone->watched ? std::nullopt : std::optional(step.now + kShimReturn);
+  } else if (std::holds_alternative<ShimGone>(step.event)) {
+    shim_connected_ = false;
+    shim_lost_at_ = step.now;
   } else if (auto const* gauges = std::get_if<GaugesRead>(&step.event)) {
     if (gauges->in_flight != 0U) {
       gauges_zero_at_.reset();
