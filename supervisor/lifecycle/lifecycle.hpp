@@ -143,6 +143,7 @@ class Lifecycle {
   void fatal(Instant now, CauseKind kind, std::string detail);
   void signal_ignored(std::string const& name);
   void register_everywhere();
+  void assume_earlier_registration();
   void deregister_everywhere(Instant now);
   void begin_cleanup(Instant now, std::uint32_t first_step);
   void start_cleanup_item(Instant now, CleanupItem item, Instant deadline);

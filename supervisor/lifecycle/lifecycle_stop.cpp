@@ -89,6 +89,7 @@ void Lifecycle::on(Instant now, DrainRequested const& request) {
   } else {
     outcomes_ = {};
     longest_request_ = Duration{0};
+    assume_earlier_registration();
     coordinator_.begin_drain(now, request.timeout);
     deregister_everywhere(now);
     note_phase_change();
@@ -150,10 +151,7 @@ void Lifecycle::stop(Instant now, Cause cause, StopMode mode, Instant cause_at,
     outcomes_ = {};
     longest_request_ = Duration{0};
   }
-  if (coordinator_.phase() == Phase::starting && engine_ != EngineState::waiting) {
-    // An earlier life may have registered without being able to tell: asking costs nothing.
-    registered_ = !registries_.empty();
-  }
+  assume_earlier_registration();
   coordinator_.begin_stop(now, std::move(cause), mode, cause_at, timeout);
   auto const& begun = *coordinator_.stop();
   act(StopBegun{name(begun.cause.kind), begun.cause.detail, mode, begun.deadline});
@@ -217,6 +215,13 @@ void Lifecycle::register_everywhere() {
   }
   registered_ = true;
   act(Register{});
+}
+
+/// An earlier life may have registered without being able to tell: asking costs nothing.
+void Lifecycle::assume_earlier_registration() {
+  if (coordinator_.phase() == Phase::starting && engine_ != EngineState::waiting) {
+    registered_ = !registries_.empty();
+  }
 }
 
 void Lifecycle::deregister_everywhere(Instant now) {
