@@ -32,8 +32,8 @@ are `host:port`, with IPv6 in brackets.
 
 A default in *italics* is decided elsewhere. A change of any key needs a restart of the supervisor,
 which the engine does not notice; keys marked **live** are those that a later version will change
-without one. What is marked **not yet** is read and checked, but this version does not do it: `check`,
-`run` and `serve` warn of it, and refuse the registries among it.
+without one. What is marked **not yet** is read and checked, but this version does not do it:
+`check`, `run` and `serve` warn of it, and refuse the registries among it.
 )";
 
 /// Pipes would end a table cell.

@@ -104,3 +104,11 @@ def wait_until(happened, what="condition", pause=0.01, patience=PATIENCE):
             return result
         assert time.monotonic() < deadline, f"{what}: not within {patience} s"
         time.sleep(pause)
+
+
+def holds_for(condition, seconds, pause=0.02):
+    """It is true now, and stays true that long."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        assert condition()
+        time.sleep(pause)

@@ -4,13 +4,12 @@ import contextlib
 import fcntl
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 
 import pytest
-from serve_peer import PATIENCE, Peer, wait_until
+from serve_peer import PATIENCE, Peer, holds_for, wait_until
 from serve_world import LASTCALL, SLEEPER, free_port
 
 # An engine's SDK in a process of its own: announces one request, then waits to be killed.
@@ -86,7 +85,7 @@ def test_what_went_down_with_the_engine_is_reported_however_late_the_shim_tells(
         one.wait_for_phase("draining")
     sdk.kill()
     sdk.wait()
-    time.sleep(0.4)  # a shim that gets no CPU for a while
+    holds_for(lambda: not one.reports(), 0.4)  # a shim that gets no CPU for a while
     shim.send("engine.exited", signal=9, oom=False, at_ms=now_ms())
     assert shim.expect("exit")["code"] == 1
     assert one.report()["requests"]["lost"] == 1
