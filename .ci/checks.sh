@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Checks of the tree that are not tests of a program: fuzzing, format, lint tests, clang-tidy. Sourced
+# by ./dev, which sets root, results, python and jobs.
+# shellcheck shell=bash disable=SC2154
+
+# A target is tests/fuzz/fuzz_NAME.cpp and starts from tests/fuzz/corpus/NAME; what it finds that is
+# new stays in build/fuzz.
+fuzz() {  # SECONDS
+  local targets=() target name
+  mapfile -t targets < <(find tests/fuzz -name 'fuzz_*.cpp' -exec basename -s .cpp {} + | sort)
+  if ((${#targets[@]} == 0)); then not_yet fuzz; fi
+  build fuzz -DLASTCALL_BUILD_FUZZ=ON "${targets[@]}"
+  mkdir -p "$results"
+  for target in "${targets[@]}"; do
+    name=${target#fuzz_}
+    mkdir -p "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name"
+    say "== $target, $1 s"
+    "build/fuzz/tests/fuzz/$target" -max_total_time="$1" -timeout=10 -rss_limit_mb=2048 \
+      -print_final_stats=1 -artifact_prefix="build/fuzz/$name-" \
+      "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name" >"build/fuzz/$name.log" 2>&1 ||
+      { tail -n 60 "build/fuzz/$name.log" >&2; return 1; }
+    grep -E 'number_of_executed_units|new_units_added' "build/fuzz/$name.log"
+    echo "<testsuite><testcase name='$target'/></testsuite>" >"$results/fuzz-$name.xml"
+  done
+}
+
+ours() {
+  git -c safe.directory='*' ls-files --cached --others --exclude-standard --deduplicate -- "$@" |
+    while IFS= read -r file; do if [[ -e $file ]]; then echo "$file"; fi; done
+}
+format() { ours '*.cpp' '*.hpp' '*.c' '*.h' | xargs -r clang-format-16 "$@"; }
+
+# Changed against the main branch, untracked included; all of the product's files in CI.
+tidy() {  # [--all]
+  local base files output=build/clang-tidy.log
+  files=$(ours 'supervisor/*.cpp' 'shim/*.cpp' 'shim/*.c' 'ipc/*.cpp' 'probes/*.cpp' \
+    'discovery/*.cpp' 'ingress/*.cpp')
+  if [[ ${1:-} != --all && -z ${CI:-} ]] &&
+    base=$(git merge-base HEAD origin/main 2>/dev/null); then
+    files=$(grep -Fxf <(git diff --name-only "$base"; git ls-files --others --exclude-standard) \
+      <<<"$files") || return 0
+  fi
+  xargs -r -P "$jobs" -n 2 clang-tidy-16 --quiet -p build/dev <<<"$files" >"$output" 2>&1 ||
+    { grep -v ' warnings\? generated' "$output" >&2; return 1; }
+}
+
+lint() {
+  mkdir -p "$results"
+  local status=0
+  format --dry-run -Werror || status=1
+  python_tests dev lint tests/lint || status=1
+  tidy "$@" || status=1
+  return "$status"
+}

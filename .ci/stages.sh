@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# The stages of a test run. Sourced by ./dev, which sets root, results, python, cores and jobs.
+# shellcheck shell=bash disable=SC2154
+
+# Runs a command as one stage of a test run: its time is printed, its result goes into the summary.
+stage() {  # NAME COMMAND...
+  local name=$1 started=$SECONDS status
+  say "== $name"
+  set +e
+  (set -e; "${@:2}")
+  status=$?
+  set -e
+  printf '%s\t%s\n' "$status" "$name" >>"$results/stages"
+  say "== $name: $( ((status == 0)) && echo ok || echo FAILED) ($((SECONDS - started)) s)"
+}
+
+# Nothing that needs a build runs when that build failed; the summary counts the failure.
+built() { stage "build $1" build "$@"; grep -q "^0.build $1\$" "$results/stages"; }
+
+# Sanitizers write their reports to files: a report of a process whose output no test looked at, or
+# whose exit status was covered by an outer one, fails the stage all the same.
+sanitized() {  # PRESET COMMAND...
+  local options="log_path=$results/report-$1:abort_on_error=1:halt_on_error=1:print_stacktrace=1"
+  options+=":detect_leaks=1:strict_string_checks=1:second_deadlock_stack=1"
+  options+=":external_symbolizer_path=/usr/lib/llvm-16/bin/llvm-symbolizer"
+  local status=0
+  ASAN_OPTIONS=$options UBSAN_OPTIONS=$options TSAN_OPTIONS=$options "${@:2}" || status=$?
+  if compgen -G "$results/report-$1.*" >/dev/null; then
+    tail -n +1 "$results/report-$1".* >&2
+    return 1
+  fi
+  return "$status"
+}
+
+compiled_tests() {  # PRESET LABELS
+  ctest --test-dir "build/$1" -L "^($2)\$" -j "$jobs" --timeout 300 --no-tests=error \
+    --output-on-failure --output-junit "$results/$1-${2//|/-}.xml" |
+    grep -vE '^ +Start +[0-9]+: |^ *[0-9]+/[0-9]+ Test .* Passed +[0-9.]+ sec$'
+}
+
+python_tests() {  # PRESET NAME PYTEST-ARGUMENT...
+  # These tests mostly wait for processes, so there are two workers a core.
+  LASTCALL_BUILD_DIR=$root/build/$1 PYTHONDONTWRITEBYTECODE=1 "$python" -m pytest -q -ra \
+    -p no:cacheprovider -n "$((2 * cores))" --timeout 180 --junitxml "$results/$1-$2.xml" "${@:3}"
+}
+
+sanitizer_stages() {  # PRESET LABELS PYTEST-ARGUMENT...
+  built "$1" || return 0
+  stage "$1: ${2//|/, }" sanitized "$1" compiled_tests "$1" "$2"
+  if has_tests tests/integration; then
+    stage "$1: integration" sanitized "$1" python_tests "$1" integration tests/integration "${@:3}"
+  fi
+}
+
+run_stage() {  # one word of `./dev test`
+  case $1 in
+    unit | sim) stage "$1" compiled_tests dev "$1" ;;
+    integration) stage integration python_tests dev integration tests/integration ;;
+    sdk) stage sdk python_tests dev sdk sdk/python/tests ;;
+    lint) stage lint lint ;;
+    asan) sanitizer_stages asan 'unit|sim' ;;
+    # The supervisor is what has more than one thread.
+    tsan) sanitizer_stages tsan unit -k 'serve or probe or metric or registr' ;;
+    fuzz) stage fuzz fuzz "$fuzz_seconds" ;;
+    pytest) stage pytest python_tests dev pytest "${pytest_arguments[@]}" ;;
+  esac
+}
+
+tests() {
+  local whats=() word started=$SECONDS
+  fuzz_seconds=10 pytest_arguments=()
+  for word in "$@"; do
+    case $word in
+      --long) export LASTCALL_TEST_LONG=1 fuzz_seconds=120 ;;
+      unit | sim | integration | sdk | lint | asan | tsan | fuzz) whats+=("$word") ;;
+      *) pytest_arguments+=("$word") ;;
+    esac
+  done
+  if ((${#pytest_arguments[@]} > 0)); then whats+=(pytest); fi
+  if ((${#whats[@]} == 0)); then
+    whats=(unit sim)
+    if has_tests tests/integration; then whats+=(integration); fi
+    if has_tests sdk/python/tests; then whats+=(sdk); fi
+    whats+=(lint asan)
+    if [[ -n ${LASTCALL_TEST_LONG:-} ]]; then whats+=(tsan); fi  # builds the tree once more
+    if compgen -G 'tests/fuzz/fuzz_*.cpp' >/dev/null; then whats+=(fuzz); fi
+  fi
+  rm -rf "$results"
+  mkdir -p "$results"
+  ulimit -c 0
+  if [[ ${whats[*]} =~ ^(asan|tsan|fuzz| )+$ ]] || built dev; then
+    for word in "${whats[@]}"; do run_stage "$word"; done
+  fi
+  say "== total: $((SECONDS - started)) s"
+  "$python" .ci/summary.py "$results"
+}
