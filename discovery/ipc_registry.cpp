@@ -8,11 +8,15 @@
 namespace lastcall::discovery {
 
 struct IpcRegistry::State : std::enable_shared_from_this<IpcRegistry::State> {
-  State(boost::asio::any_io_executor const& executor, AskAll ask)
-      : ask_all(std::move(ask)), timer(executor) {}
+  State(boost::asio::any_io_executor const& executor, AskAll ask, ExpectedUntil expected)
+      : ask_all(std::move(ask)),
+        expected_until(std::move(expected)),
+        timer(executor),
+        return_timer(executor) {}
 
   void report(RegistryResult result) {
     timer.cancel();
+    return_timer.cancel();
     waiting_for.clear();
     ++round;
     if (auto const callback = std::exchange(done, nullptr)) {
@@ -21,16 +25,33 @@ struct IpcRegistry::State : std::enable_shared_from_this<IpcRegistry::State> {
   }
 
   void remove(PeerId peer) {
-    if (done && waiting_for.erase(peer) != 0 && waiting_for.empty()) {
-      report(RegistryResult::ok());
+    if (done && waiting_for.erase(peer) != 0) {
+      end_if_all_have_left();
     }
+  }
+
+  void end_if_all_have_left() {
+    if (!done || !waiting_for.empty()) {
+      return;
+    }
+    auto const until = expected_until();
+    if (!until) {
+      report(RegistryResult::ok());
+      return;
+    }
+    return_timer.expires_at(*until);
+    return_timer.async_wait([self = shared_from_this()](boost::system::error_code error) {
+      if (!error) {
+        self->end_if_all_have_left();
+      }
+    });
   }
 
   /// Later, as promised to the caller.
   void post_if_nobody_is_left() {
     boost::asio::post(timer.get_executor(), [self = shared_from_this(), current = round] {
-      if (self->round == current && self->done && self->waiting_for.empty()) {
-        self->report(RegistryResult::ok());
+      if (self->round == current) {
+        self->end_if_all_have_left();
       }
     });
   }
@@ -47,15 +68,18 @@ struct IpcRegistry::State : std::enable_shared_from_this<IpcRegistry::State> {
   }
 
   AskAll ask_all;
+  ExpectedUntil expected_until;
   boost::asio::steady_timer timer;
-  RegistryDone done;  // empty: nothing is under way
+  boost::asio::steady_timer return_timer;  // of peers that an earlier life had
+  RegistryDone done;                       // empty: nothing is under way
   std::set<PeerId> waiting_for;
   std::size_t asked = 0;
   std::uint64_t round = 0;
 };
 
-IpcRegistry::IpcRegistry(boost::asio::any_io_executor executor, AskAll ask_all)
-    : state_(std::make_shared<State>(executor, std::move(ask_all))) {}
+IpcRegistry::IpcRegistry(boost::asio::any_io_executor executor, AskAll ask_all,
+                         ExpectedUntil expected_until)
+    : state_(std::make_shared<State>(executor, std::move(ask_all), std::move(expected_until))) {}
 
 IpcRegistry::~IpcRegistry() {
   state_->done = nullptr;
@@ -81,15 +105,12 @@ void IpcRegistry::deregister(TimePoint deadline, RegistryDone done) {
   auto const peers = state_->ask_all();
   state_->waiting_for = {peers.begin(), peers.end()};
   state_->asked = state_->waiting_for.size();
-  if (state_->waiting_for.empty()) {
-    state_->post_if_nobody_is_left();
-  } else {
-    state_->await(deadline);
-  }
+  state_->await(deadline);
+  state_->post_if_nobody_is_left();
 }
 
 void IpcRegistry::peer_joined(PeerId peer) {
-  if (state_->done && !state_->waiting_for.empty() && state_->waiting_for.insert(peer).second) {
+  if (state_->done && state_->waiting_for.insert(peer).second) {
     ++state_->asked;
   }
 }

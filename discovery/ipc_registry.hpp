@@ -2,7 +2,8 @@
 //
 // Invariants:
 //  1. deregister asks every SDK peer once and is confirmed when each one asked has acked or its
-//     process is gone (nobody is left to be found). With no peer there is nothing to remove.
+//     process is gone (nobody is left to be found). With no peer there is nothing to remove, unless
+//     an earlier life had some: then they get their time to come back.
 //  2. A peer that connects while a deregister is under way is asked too: peer_joined().
 //  3. Registering needs no question: an SDK registers when it hears the phase `serving`.
 //
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,7 +30,10 @@ class IpcRegistry final : public Registry {
   /// Sends `deregister` to all SDK peers and returns which ones were asked.
   using AskAll = std::function<std::vector<PeerId>()>;
 
-  IpcRegistry(boost::asio::any_io_executor executor, AskAll ask_all);
+  /// Until when peers of an earlier life may still come back; nothing: all are here.
+  using ExpectedUntil = std::function<std::optional<TimePoint>()>;
+
+  IpcRegistry(boost::asio::any_io_executor executor, AskAll ask_all, ExpectedUntil expected_until);
   ~IpcRegistry() override;
 
   std::string const& kind() const override;

@@ -58,6 +58,8 @@ class Lifecycle {
   Settings const& settings() const { return settings_; }
   std::vector<RegistryRecord> const& registries() const { return registries_; }
   std::optional<Instant> deregister_limit() const { return coordinator_.deregister_limit(); }
+  /// SDK peers of an earlier life have until then to come back; absent: none is missing.
+  std::optional<Instant> peers_expected_until() const { return peers_until_; }
   /// All that decides what comes next, with instants relative to `now`: two cores of the same
   /// fingerprint behave alike. For the exploration of states.
   std::string fingerprint(Instant now) const;

@@ -46,16 +46,16 @@ Registries::Registries(boost::asio::any_io_executor executor, config::Config con
     : executor_(executor),
       events_(events),
       log_(log),
-      on_change_(std::move(callbacks.on_change)),
+      on_change_(callbacks.on_change),
       set_(std::move(executor), [this](RegistryStatus const& status) { changed(status); }) {
   discovery::Instance const instance = instance_of(config, advertise);
   for (config::Registry const& registry : config.discovery) {
-    add(registry, instance, callbacks.ask_peers);
+    add(registry, instance, callbacks);
   }
 }
 
 void Registries::add(config::Registry const& registry, discovery::Instance const& instance,
-                     discovery::IpcRegistry::AskAll const& ask_peers) {
+                     Callbacks const& callbacks) {
   std::string const& name = registry.name;  // the configuration keeps them apart
   if (auto const* file = std::get_if<config::FileRegistry>(&registry.kind)) {
     if (instance.advertise.empty()) {
@@ -65,7 +65,8 @@ void Registries::add(config::Registry const& registry, discovery::Instance const
     }
     set_.add(name, discovery::make_file_registry(executor_, file->directory, {instance}));
   } else if (std::holds_alternative<config::IpcRegistry>(registry.kind)) {
-    auto sdk = std::make_unique<discovery::IpcRegistry>(executor_, ask_peers);
+    auto sdk = std::make_unique<discovery::IpcRegistry>(executor_, callbacks.ask_peers,
+                                                        callbacks.peers_expected_until);
     sdk_.push_back(sdk.get());
     set_.add(name, std::move(sdk));
   } else {

@@ -31,6 +31,7 @@ class Registries {
  public:
   struct Callbacks {
     discovery::IpcRegistry::AskAll ask_peers;  // sends `deregister`
+    discovery::IpcRegistry::ExpectedUntil peers_expected_until;
     std::function<void(discovery::RegistryStatus const&)> on_change;
   };
 
@@ -60,7 +61,7 @@ class Registries {
  private:
   void disconnect_now(lifecycle::Instant deadline, CleanupHooks::Done done);
   void add(config::Registry const& registry, discovery::Instance const& instance,
-           discovery::IpcRegistry::AskAll const& ask_peers);
+           Callbacks const& callbacks);
   void changed(discovery::RegistryStatus const& status);
   void settle(discovery::RegistryStatus const& status);
 

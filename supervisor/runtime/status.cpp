@@ -37,6 +37,7 @@ void put_stop(Json& json, lifecycle::Snapshot const& snapshot, Instant now) {
   json["cause"] = name(snapshot.stop->cause.kind);
   json["cause_detail"] = brief(snapshot.stop->cause.detail);
   json["mode"] = name(snapshot.stop->mode);
+  json["deadline_at_ms"] = to_ms(snapshot.stop->deadline);
   json["deadline_left_ms"] = to_ms(snapshot.stop->deadline - now);
 }
 

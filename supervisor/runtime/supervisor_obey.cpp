@@ -165,6 +165,10 @@ HealthDriver::Callbacks Supervisor::health_callbacks() {
 
 Registries::Callbacks Supervisor::registry_callbacks() {
   return {.ask_peers = [this] { return ask_sdks(ipc::Deregister{}); },
+          .peers_expected_until = [this]() -> std::optional<discovery::TimePoint> {
+            auto const until = core_.peers_expected_until();
+            return until ? std::optional(to_steady(*until)) : std::nullopt;
+          },
           .on_change = [this](discovery::RegistryStatus const& s) { registry_changed(s); }};
 }
 

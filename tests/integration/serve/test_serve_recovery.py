@@ -126,18 +126,6 @@ def test_a_drain_that_was_finished_is_still_finished_after_a_restart(world):
     ends_with(run, 0)
 
 
-def test_a_stop_while_the_supervisor_hangs_is_finished_by_the_shim(world):
-    one = world(shutdown={"grace_period": "3s", "cleanup_reserve": "1500ms"})
-    run = one.run(*SLEEPER)
-    serving(one)
-    os.kill(one.supervisor_pid(), signal.SIGSTOP)
-    began = time.monotonic()
-    run.send_signal(signal.SIGTERM)
-    assert run.wait(timeout=PATIENCE) in (0, 1)
-    assert time.monotonic() - began < 30
-    wait_until(lambda: not one.processes_left(), "no process is left")
-
-
 @pytest.mark.parametrize("phase", ["serving", "draining"])
 def test_a_supervisor_that_hung_for_a_while_goes_on(world, phase):
     one = world()

@@ -18,11 +18,14 @@ class IpcRegistryTest : public LoopTest {
 
   std::vector<IpcRegistry::PeerId> peers_;
   int asked_ = 0;
+  std::optional<TimePoint> expected_until_;
   std::optional<RegistryResult> result_;
-  IpcRegistry registry_{io_.get_executor(), [this] {
+  IpcRegistry registry_{io_.get_executor(),
+                        [this] {
                           ++asked_;
                           return peers_;
-                        }};
+                        },
+                        [this] { return expected_until_; }};
 };
 
 TEST_F(IpcRegistryTest, registering_is_confirmed_without_asking) {
@@ -35,6 +38,30 @@ TEST_F(IpcRegistryTest, registering_is_confirmed_without_asking) {
 
 TEST_F(IpcRegistryTest, without_peers_there_is_nothing_to_remove) {
   deregister();
+  ASSERT_TRUE(ends());
+  EXPECT_TRUE(result_->confirmed);
+}
+
+TEST_F(IpcRegistryTest, peers_of_an_earlier_life_are_waited_for) {
+  expected_until_ = in(Duration{20'000});
+  deregister();
+  run_for(Duration{20});
+  EXPECT_FALSE(result_) << "nobody was there to be asked";
+  registry_.peer_joined(1);
+  expected_until_.reset();
+  run_for(Duration{20});
+  EXPECT_FALSE(result_);
+  registry_.peer_done(1);
+  EXPECT_TRUE(result_);
+}
+
+TEST_F(IpcRegistryTest, peers_of_an_earlier_life_that_stay_away_have_nothing_to_remove) {
+  expected_until_ = in(Duration{20});
+  deregister();
+  run_for(Duration{10});
+  EXPECT_FALSE(result_);
+  run_for(Duration{20});
+  expected_until_.reset();
   ASSERT_TRUE(ends());
   EXPECT_TRUE(result_->confirmed);
 }
