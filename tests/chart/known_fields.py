@@ -1,0 +1,124 @@
+"""Which fields Kubernetes knows, for the objects that the chart renders.
+
+Neither Helm nor an offline kubectl refuses an unknown field, and an API server drops it unless it
+is asked not to: a typo in a template would be a setting that silently is not there.
+
+Source: the Kubernetes API reference, 1.32. A type is a dict of its fields; a value is the type of
+the field, `ANY` where the content is the user's or a scalar, and [type] for a list.
+"""
+
+ANY = None
+
+OBJECT_META = {"name": ANY, "namespace": ANY, "labels": ANY, "annotations": ANY}
+LABEL_SELECTOR = {"matchLabels": ANY, "matchExpressions": ANY}
+HTTP_GET = {"path": ANY, "port": ANY, "scheme": ANY, "host": ANY, "httpHeaders": ANY}
+PROBE = {
+    "httpGet": HTTP_GET,
+    **dict.fromkeys(
+        ("initialDelaySeconds", "periodSeconds", "timeoutSeconds", "failureThreshold",
+         "successThreshold", "terminationGracePeriodSeconds")
+    ),
+}  # fmt: skip
+LIFECYCLE = {"preStop": {"httpGet": HTTP_GET}, "postStart": {"httpGet": HTTP_GET}}
+ENV_VAR = {
+    "name": ANY,
+    "value": ANY,
+    "valueFrom": {
+        "fieldRef": {"apiVersion": ANY, "fieldPath": ANY},
+        "secretKeyRef": ANY,
+        "configMapKeyRef": ANY,
+        "resourceFieldRef": ANY,
+    },
+}
+SECURITY_CONTEXT = dict.fromkeys(
+    ("allowPrivilegeEscalation", "capabilities", "privileged", "readOnlyRootFilesystem",
+     "runAsGroup", "runAsNonRoot", "runAsUser", "seccompProfile", "procMount", "seLinuxOptions")
+)  # fmt: skip
+CONTAINER = {
+    **dict.fromkeys(
+        ("name", "image", "imagePullPolicy", "command", "args", "restartPolicy", "envFrom",
+         "terminationMessagePolicy", "terminationMessagePath", "workingDir")
+    ),
+    "env": [ENV_VAR],
+    "ports": [dict.fromkeys(("name", "containerPort", "protocol", "hostPort", "hostIP"))],
+    "livenessProbe": PROBE,
+    "readinessProbe": PROBE,
+    "startupProbe": PROBE,
+    "lifecycle": LIFECYCLE,
+    "resources": {"requests": ANY, "limits": ANY, "claims": ANY},
+    "securityContext": SECURITY_CONTEXT,
+    "volumeMounts": [
+        dict.fromkeys(("name", "mountPath", "readOnly", "subPath", "mountPropagation"))
+    ],
+}  # fmt: skip
+VOLUME = {
+    "name": ANY,
+    "emptyDir": {"medium": ANY, "sizeLimit": ANY},
+    "configMap": {"name": ANY, "items": ANY, "defaultMode": ANY, "optional": ANY},
+    "persistentVolumeClaim": ANY,
+    "secret": ANY,
+}
+POD_SPEC = {
+    **dict.fromkeys(
+        ("terminationGracePeriodSeconds", "automountServiceAccountToken", "serviceAccountName",
+         "enableServiceLinks", "shareProcessNamespace", "dnsPolicy", "priorityClassName",
+         "runtimeClassName", "nodeSelector", "tolerations", "affinity",
+         "topologySpreadConstraints")
+    ),
+    "imagePullSecrets": [{"name": ANY}],
+    "securityContext": dict.fromkeys(
+        ("runAsUser", "runAsGroup", "runAsNonRoot", "fsGroup", "fsGroupChangePolicy",
+         "seccompProfile", "supplementalGroups", "sysctls", "seLinuxOptions")
+    ),
+    "initContainers": [CONTAINER],
+    "containers": [CONTAINER],
+    "volumes": [VOLUME],
+}  # fmt: skip
+KINDS = {
+    ("apps/v1", "Deployment"): {
+        "metadata": OBJECT_META,
+        "spec": {
+            **dict.fromkeys(
+                ("replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
+            ),
+            "strategy": {"type": ANY, "rollingUpdate": {"maxSurge": ANY, "maxUnavailable": ANY}},
+            "selector": LABEL_SELECTOR,
+            "template": {"metadata": OBJECT_META, "spec": POD_SPEC},
+        },
+    },
+    ("v1", "ConfigMap"): {"metadata": OBJECT_META, "data": ANY},
+    ("v1", "Service"): {
+        "metadata": OBJECT_META,
+        "spec": {
+            **dict.fromkeys(("type", "selector", "clusterIP", "publishNotReadyAddresses")),
+            "ports": [dict.fromkeys(("name", "port", "targetPort", "protocol", "nodePort"))],
+        },
+    },
+}
+
+
+def unknown_fields(value, known, path=""):
+    """Paths of the fields that `known` does not have."""
+    if known is ANY:
+        return []
+    if isinstance(known, list):
+        elements = value if isinstance(value, list) else [value]
+        return [
+            found
+            for index, element in enumerate(elements)
+            for found in unknown_fields(element, known[0], f"{path}[{index}]")
+        ]
+    if not isinstance(value, dict):
+        return [f"{path}: expected an object"]
+    found = []
+    for key, element in value.items():
+        here = f"{path}.{key}".lstrip(".")
+        found += unknown_fields(element, known[key], here) if key in known else [here]
+    return found
+
+
+def unknown_in_object(rendered):
+    kind = (rendered.get("apiVersion"), rendered.get("kind"))
+    if kind not in KINDS:
+        return [f"{kind}: not a kind that this chart renders"]
+    return unknown_fields(rendered, {"apiVersion": ANY, "kind": ANY, **KINDS[kind]})

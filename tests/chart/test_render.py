@@ -1,0 +1,164 @@
+"""What the chart renders: over a matrix of values, and the promises of each mode."""
+
+import itertools
+
+import pytest
+import yaml
+from conftest import CHART, DEMO, ROOT, VLLM
+from known_fields import unknown_in_object
+
+MATRIX = list(
+    itertools.product(
+        (DEMO, VLLM),
+        (("native", "1.32.0"), ("plain", "1.20.0"), ("auto", "1.28.3"), ("prestop", "1.32.0")),
+        ((), ("engine.securityContext.runAsUser=1000", "shareProcessNamespace=true",
+              "service.enabled=false", "podAnnotations.a=b", "nodeSelector.gpu=yes",
+              "priorityClassName=high", "sidecar.env[0].name=A", "sidecar.env[0].value=b",
+              "engine.envFrom[0].secretRef.name=s", "imagePullSecrets[0].name=p",
+              "engine.shimOptions[0]=--required", "image.digest=sha256:" + "0" * 64)),
+    )
+)  # fmt: skip
+
+
+def case_id(case):
+    return f"{case[0].stem}-{case[1][0]}-{'more' if case[2] else 'plain'}"
+
+
+def container(pod, name):
+    found = [c for c in pod.get("initContainers", []) + pod["containers"] if c["name"] == name]
+    assert len(found) == 1
+    return found[0]
+
+
+def sets(*settings):
+    return [word for setting in settings for word in ("--set", setting)]
+
+
+@pytest.mark.parametrize("values", [DEMO, VLLM], ids=lambda path: path.stem)
+def test_the_linter_has_nothing_to_say(helm, values):
+    helm("lint", "--strict", CHART, "-f", values)
+
+
+@pytest.mark.parametrize("case", MATRIX, ids=case_id)
+def test_every_rendered_field_is_one_that_kubernetes_knows(helm, case):
+    values, (mode, kube), settings = case
+    objects = helm.objects(
+        "-f", values, *sets(f"mode={mode}", "allowUnsupported=true", *settings), kube=kube
+    )
+    assert {"Deployment", "ConfigMap"} <= objects.keys()
+    for rendered in objects.values():
+        assert unknown_in_object(rendered) == []
+
+
+def test_an_unknown_field_would_be_found(helm):
+    deployment = helm.objects("-f", DEMO)["Deployment"]
+    spec = deployment["spec"]["template"]["spec"]
+    spec["containers"][0]["ports"][0]["containerPrt"] = 1
+    spec["shareProcesNamespace"] = True
+    found = "\n".join(unknown_in_object(deployment))
+    assert "containers[0].ports[0].containerPrt" in found and "shareProcesNamespace" in found
+
+
+@pytest.mark.parametrize("case", MATRIX, ids=case_id)
+def test_every_port_says_its_protocol(helm, case):
+    """Server-side apply of older clusters refuses a port without."""
+    values, (mode, kube), settings = case
+    objects = helm.objects(
+        "-f", values, *sets(f"mode={mode}", "allowUnsupported=true", *settings), kube=kube
+    )
+    pod = objects["Deployment"]["spec"]["template"]["spec"]
+    ports = [p for c in pod.get("initContainers", []) + pod["containers"]
+             for p in c.get("ports", [])]  # fmt: skip
+    ports += objects.get("Service", {}).get("spec", {}).get("ports", [])
+    assert ports and all(port["protocol"] == "TCP" for port in ports)
+
+
+def test_a_native_sidecar_starts_before_the_engine_and_after_the_shim_is_there(helm):
+    pod = helm.pod("-f", DEMO)
+    names = [c["name"] for c in pod["initContainers"]]
+    assert names == ["lastcall-install", "lastcall"]
+    assert pod["initContainers"][1]["restartPolicy"] == "Always"
+    assert "restartPolicy" not in pod["initContainers"][0]
+    assert [c["name"] for c in pod["containers"]] == ["engine"]
+
+
+def test_a_cluster_without_native_sidecars_gets_a_plain_one_that_starts_first(helm):
+    pod = helm.pod("-f", DEMO, kube="1.28.9")
+    assert [c["name"] for c in pod["initContainers"]] == ["lastcall-install"]
+    assert [c["name"] for c in pod["containers"]] == ["lastcall", "engine"]
+    assert "restartPolicy" not in pod["containers"][0]
+
+
+def test_prestop_mode_is_refused_until_lastcall_answers_its_hooks(helm):
+    refusal = helm.refusal("-f", DEMO, *sets("mode=prestop"))
+    assert "does not answer the preStop hooks yet" in refusal
+
+
+def test_prestop_mode_leaves_the_engines_own_command_alone(helm):
+    pod = helm.pod("-f", DEMO, *sets("mode=prestop", "allowUnsupported=true"))
+    engine = container(pod, "engine")
+    assert engine["command"][0] == "python3"
+    assert engine["lifecycle"]["preStop"]["httpGet"]["path"] == "/lifecycle/prestop/engine"
+    assert engine["livenessProbe"]["httpGet"]["path"] == "/engine/livez"
+    assert "initContainers" not in pod
+
+
+def test_readiness_is_asked_every_two_seconds_and_lost_at_the_first_no(helm):
+    probe = container(helm.pod("-f", DEMO), "lastcall")["readinessProbe"]
+    assert (probe["periodSeconds"], probe["failureThreshold"]) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("grace", "seconds"), [("60s", 62), ("90500ms", 93), ("2m", 122), ("1h", 3602)]
+)
+def test_the_pods_grace_is_computed_and_told_to_both_containers(helm, grace, seconds):
+    pod = helm.pod("-f", DEMO, *sets(f"config.shutdown.grace_period={grace}"))
+    assert pod["terminationGracePeriodSeconds"] == seconds
+    for name in ("lastcall", "engine"):
+        env = {e["name"]: e.get("value") for e in container(pod, name)["env"]}
+        assert env["LASTCALL_POD_GRACE_SECONDS"] == str(seconds)
+
+
+def test_the_shim_knows_the_grace_even_if_no_supervisor_ever_tells_it(helm):
+    command = container(
+        helm.pod("-f", DEMO, *sets("config.shutdown.grace_period=5m")), "engine"
+    )["command"]  # fmt: skip
+    assert command[command.index("--grace") + 1] == "5m"
+
+
+@pytest.mark.parametrize("mode", ["native", "plain"])
+def test_no_container_has_a_right_that_it_does_not_need(helm, mode):
+    pod = helm.pod("-f", DEMO, *sets(f"mode={mode}"))
+    assert pod["automountServiceAccountToken"] is False
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    for each in pod["initContainers"] + pod["containers"]:
+        context = each["securityContext"]
+        assert context["capabilities"] == {"drop": ["ALL"]}
+        assert context["allowPrivilegeEscalation"] is False
+        assert context["readOnlyRootFilesystem"] is True
+
+
+def test_the_engine_cannot_reach_the_operators_socket(helm):
+    engine = container(helm.pod("-f", DEMO), "engine")
+    assert "lastcall-admin" not in [mount["name"] for mount in engine["volumeMounts"]]
+
+
+def test_an_engine_of_another_user_may_connect(helm):
+    text = helm.objects(
+        "-f", DEMO, *sets("engine.securityContext.runAsUser=1000", "config.ipc.allow_uids={7}")
+    )["ConfigMap"]["data"]["lastcall.yaml"]
+    assert yaml.safe_load(text)["ipc"]["allow_uids"] == [7, 1000]
+
+
+def test_pods_are_replaced_when_the_configuration_changes(helm):
+    def checksum(*settings):
+        template = helm.objects("-f", DEMO, *sets(*settings))["Deployment"]["spec"]["template"]
+        return template["metadata"]["annotations"]["checksum/config"]
+
+    assert checksum() == checksum()
+    assert checksum() != checksum("config.log.level=debug")
+
+
+def test_the_schema_of_the_configuration_is_the_products_own(run_script):
+    assert run_script(ROOT / "charts/embed_schema.py", "--check").returncode == 0

@@ -1,0 +1,66 @@
+"""NOTES.txt says when what happens in a stop; `lastcall plan` is what is true."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import DEMO, ROOT, VLLM
+
+BUILD = Path(os.environ.get("LASTCALL_BUILD_DIR", ROOT / "build/dev"))
+ROW = re.compile(r"^ *\d+\.\d{3}s  \S.*$", re.MULTILINE)
+
+
+def planned(helm, folder, *arguments):
+    """The timeline of the configuration that the chart renders, by the program itself."""
+    objects = helm.objects(*arguments)
+    config = folder / "lastcall.yaml"
+    config.write_text(objects["ConfigMap"]["data"]["lastcall.yaml"])
+    yaml.safe_load(config.read_text())
+    grace = objects["Deployment"]["spec"]["template"]["spec"]["terminationGracePeriodSeconds"]
+    done = subprocess.run(
+        [BUILD / "supervisor/cli/lastcall", "plan", "--config", config, "--pod-grace", f"{grace}s"],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return ROW.findall(done.stdout)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("-f", DEMO),
+        ("-f", VLLM),
+        ("-f", DEMO, "--set", "config.shutdown.grace_period=1500ms",
+         "--set", "config.shutdown.deregister_timeout=100ms",
+         "--set", "config.shutdown.late_accept=33ms",
+         "--set", "config.shutdown.cleanup_reserve=701ms",
+         "--set", "config.shutdown.cancel_settle=77ms"),
+        ("-f", DEMO, "--set", "config.shutdown.grace_period=7s",
+         "--set", "config.shutdown.cleanup_reserve=1s",
+         "--set", "config.shutdown.cancel_settle=0s",
+         "--set", "config.shutdown.deregister_timeout=1s",
+         "--set", "config.shutdown.late_accept=2s"),
+        ("-f", DEMO, "--set", "config.shutdown.migrate=at_start",
+         "--set", "config.engine.stop_signal=SIGINT", "--set", "config.shutdown.grace_period=2m"),
+        ("-f", DEMO, "--set", "terminationGracePeriodSeconds=300"),
+    ],
+    ids=["demo", "vllm", "odd", "small_reserve", "at_start", "roomy"],
+)  # fmt: skip
+def test_the_notes_and_the_program_give_the_same_timeline(helm, tmp_path, arguments):
+    expected = planned(helm, tmp_path, *arguments)
+    assert len(expected) >= 9
+    assert ROW.findall(helm.notes(*arguments)) == expected
+
+
+def test_the_rendered_configuration_is_one_that_lastcall_accepts(helm, tmp_path):
+    for values in (DEMO, VLLM):
+        config = tmp_path / f"{values.stem}.yaml"
+        config.write_text(helm.objects("-f", values)["ConfigMap"]["data"]["lastcall.yaml"])
+        done = subprocess.run(
+            [BUILD / "supervisor/cli/lastcall", "check", "--config", config],
+            capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,54 @@
+"""Values that cannot work are refused, and the refusal names what and how much."""
+
+import pytest
+from conftest import DEMO
+
+
+def sets(*settings):
+    return [word for setting in settings for word in ("--set", setting)]
+
+
+@pytest.mark.parametrize(
+    ("setting", "word"),
+    [
+        ("replicas=2", "replicas"),
+        ("engine.prot=1", "prot"),
+        ("config.shutdown.graceperiod=5s", "graceperiod"),
+        ("config.probes.port=1", "port"),
+        ("engine.port=eight", "port"),
+        ("mode=ambient", "mode"),
+        ("sidecar.readinessProbe.period=1", "period"),
+        ("image.digest=sha256:abc", "digest"),
+    ],
+)
+def test_a_typo_is_refused_by_its_name(helm, setting, word):
+    assert word in helm.refusal("-f", DEMO, *sets(setting))
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (("terminationGracePeriodSeconds=30",), ("30", "30000ms", "2000ms", "32000ms")),
+        (("config.shutdown.late_accept=20s",), ("5000ms", "20000ms", "25000ms", "12000ms")),
+        (("config.shutdown.cleanup_reserve=16s",), ("cleanup_reserve", "16000ms", "30000ms")),
+        (("config.shutdown.cancel_settle=10s",), ("cancel_settle", "10000ms", "30000ms")),
+        (("config.probes.listen=[::]:8000",), ("engine.port", "config.probes.listen", "8000")),
+        (("engine.command=null",), ("engine.command", "entry point")),
+        (("engine.image.repository=",), ("engine.image.repository",)),
+        (("config.ipc.socket=/tmp/l.sock",), ("config.ipc.socket", "/run/lastcall")),
+    ],
+)
+def test_what_does_not_fit_together_is_refused_with_the_numbers(helm, settings, words):
+    refusal = helm.refusal("-f", DEMO, *sets(*settings))
+    assert all(word in refusal for word in words), refusal
+
+
+def test_native_mode_on_an_old_cluster_is_refused(helm):
+    assert "1.28.3" in helm.refusal("-f", DEMO, *sets("mode=native"), kube="1.28.3")
+
+
+def test_all_problems_are_told_at_once(helm):
+    refusal = helm.refusal(
+        "-f", DEMO, *sets("terminationGracePeriodSeconds=30", "config.probes.listen=[::]:8000")
+    )
+    assert "terminationGracePeriodSeconds" in refusal and "engine.port" in refusal
