@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Builds the two images and holds them to their sizes.
+#
+#   packaging/images.sh [--tag TAG] [--base IMAGE] [--binaries FOLDER]
+#
+#   --base       Debian 12; `bootstrap` makes one from packages where no image registry can be
+#                reached. Default: debian:12-slim, else what a bootstrap gives.
+#   --binaries   use FOLDER/supervisor/cli/lastcall and FOLDER/shim/lastcall-shim (a build
+#                directory) instead of compiling in the image
+#
+# CONTAINER_ENGINE names the builder: podman, else docker. Images: lastcall:TAG, lastcall-shim:TAG.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+engine=${CONTAINER_ENGINE:-$(command -v podman || command -v docker || true)}
+tag=dev base='' binaries=''
+largest_supervisor=30000000 largest_shim=2000000
+bootstrapped=localhost/lastcall-base:12
+
+die() { printf 'images.sh: %s\n' "$*" >&2; exit 2; }
+
+while (($# > 0)); do
+  case $1 in
+    --tag) tag=${2:?} ;;
+    --base) base=${2:?} ;;
+    --binaries) binaries=${2:?} ;;
+    *) die "unknown argument '$1', expected --tag, --base or --binaries" ;;
+  esac
+  shift 2
+done
+if [[ -z $engine ]]; then die 'neither podman nor docker is on PATH'; fi
+
+bootstrap() {
+  if "$engine" image inspect "$bootstrapped" >/dev/null 2>&1; then return; fi
+  if ! command -v mmdebstrap >/dev/null; then
+    die 'cannot get debian:12-slim, and mmdebstrap to make a base with is missing'
+  fi
+  echo "bootstrapping $bootstrapped"
+  mmdebstrap --quiet --variant=minbase bookworm - |
+    "$engine" import --change 'ENV PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin' \
+      - "$bootstrapped" >/dev/null
+}
+
+if [[ -z $base ]]; then
+  base=debian:12-slim
+  "$engine" pull -q "$base" >/dev/null 2>&1 || base=bootstrap
+fi
+if [[ $base == bootstrap ]]; then bootstrap; base=$bootstrapped; fi
+
+version=$(sed -n 's/^project(lastcall VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+arguments=(--build-arg "BASE=$base" --build-arg "VERSION=$version")
+if [[ -n $binaries ]]; then
+  context=$(mktemp -d)
+  trap 'rm -rf "$context"' EXIT
+  cp "$binaries/supervisor/cli/lastcall" "$binaries/shim/lastcall-shim" "$context/"
+  printf 'FROM scratch\nCOPY lastcall lastcall-shim /out/\n' >"$context/Dockerfile"
+  "$engine" build -q -t localhost/lastcall-binaries:"$tag" "$context" >/dev/null
+  arguments+=(--build-arg "BINARIES=localhost/lastcall-binaries:$tag")
+fi
+if [[ $engine == *podman ]]; then arguments+=(--format oci); fi
+for target in shim supervisor; do
+  name=lastcall; if [[ $target == shim ]]; then name=lastcall-shim; fi
+  "$engine" build "${arguments[@]}" --target "$target" -t "$name:$tag" .
+done
+
+size_of() { "$engine" image inspect --format '{{.Size}}' "$1"; }
+added=$(($(size_of "lastcall:$tag") - $(size_of "$base")))
+shim=$(size_of "lastcall-shim:$tag")
+echo "lastcall:$tag: $added bytes above $base (at most $largest_supervisor)"
+echo "lastcall-shim:$tag: $shim bytes (at most $largest_shim)"
+if ((added > largest_supervisor || shim > largest_shim)); then die 'an image is too large'; fi

@@ -1,0 +1,43 @@
+"""The image is built from the packages that ./dev installs, and for any processor."""
+
+import re
+
+from lint_tree import check, finding, read
+
+# A machine's name in a path or a package ties the image to one processor.
+_MACHINES = re.compile(r"x86[_-]64|amd64|aarch64|arm64")
+
+
+def packages_of(text):
+    """Names after `apt-get install` in the stage that compiles."""
+    stage = text.split("FROM ${BASE} AS compile", 1)[1].split("\nFROM ", 1)[0]
+    install = re.search(r"apt-get install((?:[^&]|&(?!&))*)", stage).group(1)
+    return {word for word in install.replace("\\\n", " ").split() if not word.startswith("-")}
+
+
+def packages_of_dev(text):
+    listed = re.search(r"^packages=\((.*?)^\)", text, re.MULTILINE | re.DOTALL).group(1)
+    return set(re.sub(r"#.*", "", listed).split())
+
+
+def ties_to_a_machine(path, text):
+    return [
+        finding(path, number, f"names a processor: {match.group()}")
+        for number, line in enumerate(text.splitlines(), 1)
+        if (match := _MACHINES.search(line))
+    ]
+
+
+def test_the_image_needs_nothing_that_dev_does_not_install():
+    packages = packages_of(read("Dockerfile"))
+    assert "clang-16" in packages
+    assert packages <= packages_of_dev(read("dev"))
+
+
+def test_the_image_builds_on_any_processor():
+    check(ties_to_a_machine, ["Dockerfile", "packaging/collect_rootfs.sh", "packaging/images.sh"])
+
+
+def test_a_processors_name_is_found():
+    assert ties_to_a_machine("f", "COPY x /usr/lib/x86_64-linux-gnu/\n")
+    assert not ties_to_a_machine("f", "COPY x /usr/lib/\n")
