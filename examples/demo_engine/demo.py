@@ -4,8 +4,9 @@
     python3 demo.py PATH_TO_LASTCALL
 
 Starts `lastcall run` with the demo engine, opens streams (some too long to finish), sends SIGTERM
-in their middle, and prints what happened. Exits 0 only if every stream either completed or was
-visibly handed off, and `lastcall run` exited 0.
+in their middle, then one more request in each phase in which clients may still come, and prints what
+happened. Exits 0 only if every stream completed, was visibly handed off, or was refused with an error
+that can be retried elsewhere, and `lastcall run` exited 0.
 
 It uses its own ports and directory, so several can run at once.
 """
@@ -37,6 +38,9 @@ STREAMS = [
     ("/v1/completions", 100_000),
     ("/v1/completions", 100_000),
 ]
+# Clients that have not heard of the stop: the phase in which they come.
+LATE = ["deregistering", "draining"]
+LATE_TOKENS = 10
 
 
 class Timeline:
@@ -101,6 +105,17 @@ class StreamReader:
         return False, f"cut off after {self.tokens} tokens without a word"
 
 
+def refusal(status, body):
+    """(is it fine, in words) of an answer that is no stream."""
+    try:
+        error = json.loads(body).get("error", {})
+    except ValueError:
+        error = {}
+    if status == 503 and error.get("type") == "draining" and error.get("retryable") is True:
+        return True, "refused with 503 (draining, retryable)"
+    return False, f"refused with {status}: {error or body!r}"
+
+
 def parse_log(line):
     """A log line as a dict; text that is no JSON becomes its message."""
     try:
@@ -145,28 +160,36 @@ def describe_log(entry):
 
 def run_stream(number, port, path, tokens, timeline, started, results):
     name, reader, cut = f"stream {number}", StreamReader(), False
+
+    def tell(is_fine, words):
+        started[number].set()
+        timeline.say(name, words if is_fine else f"LOST: {words}")
+        results[number] = is_fine
+
     timeline.say(name, f"POST {path}, {tokens} tokens")
     try:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
         body = json.dumps({"model": "demo", "stream": True, "max_tokens": tokens})
         connection.request("POST", path, body, {"X-Request-Id": f"demo-{number}"})
         answer = connection.getresponse()
+        if answer.status != 200:
+            is_fine, words = refusal(answer.status, answer.read())
+            return tell(is_fine, words)
         while data := answer.read1(65536):
             reader.feed(data)
             if reader.tokens:
                 started[number].set()
     except (OSError, http.client.HTTPException):
         cut = True  # among others IncompleteRead: no final chunk
-    started[number].set()
-    is_fine, words = reader.verdict(cut)
-    timeline.say(name, words if is_fine else f"LOST: {words}")
-    results[number] = is_fine
+    tell(*reader.verdict(cut))
 
 
-def read_log(stream, timeline, entries):
+def read_log(stream, timeline, entries, phases):
     for line in stream:
         entry = parse_log(line)
         entries.put(entry)
+        if message_of(entry) == "phase begun" and entry.get("phase") in phases:
+            phases[entry["phase"]].set()
         words = describe_log(entry)
         if words and report_of(entry) is None:
             timeline.say("lastcall", words)
@@ -214,29 +237,36 @@ def demonstrate(lastcall, directory, rate):
          "--port", str(engine_port), "--rate", str(rate)],
         stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    log = threading.Thread(target=read_log, args=(process.stderr, timeline, entries), daemon=True)
+    phases = {phase: threading.Event() for phase in LATE}
+    log = threading.Thread(
+        target=read_log, args=(process.stderr, timeline, entries, phases), daemon=True
+    )
     log.start()
     try:
         if not wait_ready(process, probe_port):
             print(f"not ready: exit code {process.poll()}", file=sys.stderr)
             return 1
         timeline.say("demo", f"ready; the registry holds {os.listdir(directory / 'registry')}")
-        started = {number: threading.Event() for number in range(1, len(STREAMS) + 1)}
+        late = [("/v1/chat/completions", LATE_TOKENS) for _ in LATE]
+        started = {number: threading.Event() for number in numbers()}
         threads = [
             threading.Thread(
                 target=run_stream,
                 args=(number, engine_port, path, tokens, timeline, started, results),
             )
-            for number, (path, tokens) in enumerate(STREAMS, 1)
+            for number, (path, tokens) in enumerate(STREAMS + late, 1)
         ]
-        for thread in threads:
+        for thread in threads[: len(STREAMS)]:
             thread.start()
-        for each in started.values():
-            each.wait(30)
+        for number in range(1, len(STREAMS) + 1):
+            started[number].wait(30)
         time.sleep(10 / rate)  # into the middle: some ten tokens of each
         timeline.zero()
         timeline.say("demo", "SIGTERM to lastcall")
         process.send_signal(signal.SIGTERM)
+        for phase, thread in zip(LATE, threads[len(STREAMS) :]):
+            phases[phase].wait(30)
+            thread.start()
         for thread in threads:
             thread.join(120)
         code = process.wait(60)
@@ -249,11 +279,15 @@ def demonstrate(lastcall, directory, rate):
     return conclude(code, list(entries.queue), results, directory)
 
 
+def numbers():
+    return range(1, len(STREAMS) + len(LATE) + 1)
+
+
 def conclude(code, entries, results, directory):
     reports = [report for report in map(report_of, entries) if report is not None]
     if reports:
         print("\ndrain report:\n" + json.dumps(reports[-1], indent=2))
-    lost = [number for number in range(1, len(STREAMS) + 1) if not results.get(number)]
+    lost = [number for number in numbers() if not results.get(number)]
     left = os.listdir(directory / "registry")
     problems = [f"streams lost: {lost}"] * bool(lost)
     problems += [f"exit code {code}"] * (code != 0)
@@ -262,7 +296,7 @@ def conclude(code, entries, results, directory):
     if problems:
         print("\nNOT clean: " + "; ".join(problems))
         return 1
-    print(f"\nclean: {len(STREAMS)} streams, each completed or handed off, exit code 0")
+    print(f"\nclean: {len(numbers())} requests, each completed, handed off or refused in words, exit 0")
     return 0
 
 

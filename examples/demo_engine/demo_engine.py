@@ -56,8 +56,9 @@ async def complete(options, path, headers, body, reader, writer):
     """One streamed answer."""
     given = headers.get("x-request-id")
     request_id = given if given and client.find(given) is None else None
-    # (5) In flight from here until the block ends, which is after the last byte was written.
-    async with client.request(request_id, endpoint=ENDPOINTS[path]) as context:
+    # (5) In flight from here until the block ends, which is after the last byte was written. A
+    # drain does not admit it: `handle` says so to the client.
+    async with client.request(request_id, endpoint=ENDPOINTS[path], admit=True) as context:
         hang_up = asyncio.ensure_future(watch_client(reader, context))
         tokens = int(body.get("max_tokens", options.tokens))
         events_sent = bytes_sent = 0
@@ -142,6 +143,9 @@ async def handle(options, reader, writer):
             await complete(options, path, headers, json.loads(text or b"{}"), reader, writer)
         else:
             answer(writer, b"404 Not Found", {"error": {"message": f"no {method} {path}"}})
+    except lastcall.Rejected as refusal:
+        answer(writer, b"503 Service Unavailable",
+               lastcall.error_body(refusal.kind, refusal.request_id))
     except ValueError as error:
         answer(writer, b"400 Bad Request", {"error": {"message": str(error)}})
     except (ConnectionError, asyncio.IncompleteReadError):

@@ -123,6 +123,28 @@ def test_only_a_visible_end_is_a_fine_one(data, cut, fine):
     assert reader.verdict(cut)[0] is fine
 
 
+def test_only_a_refusal_that_can_be_retried_is_a_fine_one():
+    body = {"error": {"type": "draining", "retryable": True}}
+    assert demo.refusal(503, json.dumps(body))[0] is True
+    assert demo.refusal(500, json.dumps(body))[0] is False
+    assert demo.refusal(503, b"")[0] is False
+    body["error"]["retryable"] = False
+    assert demo.refusal(503, json.dumps(body))[0] is False
+
+
+def test_a_request_that_is_not_admitted_is_refused_with_the_typed_error(supervisor, engine):
+    supervisor.wait("hello")
+    supervisor.admit = False
+    connection = http.client.HTTPConnection("127.0.0.1", engine.port, timeout=20)
+    connection.request("POST", "/v1/chat/completions", "{}", {"X-Request-Id": "late"})
+    supervisor.wait("request.begin", id="late", admit=True)
+    supervisor.send("rejected", id="late", reason="draining")
+    answer = connection.getresponse()
+    assert demo.refusal(answer.status, answer.read()) == (
+        True, "refused with 503 (draining, retryable)",
+    )  # fmt: skip
+
+
 def test_the_drain_report_is_found_wherever_a_log_line_has_it():
     report = {"cause": "signal", "mode": "graceful", "exit_code": 0}
     for entry in (report, {"message": "report", "report": report}, {"message": json.dumps(report)}):
@@ -141,7 +163,7 @@ def test_log_lines_about_the_stop_are_shown_and_others_are_not():
 
 def test_a_lost_stream_or_a_bad_exit_code_is_not_clean(tmp_path, capsys):
     (tmp_path / "registry").mkdir()
-    fine = dict.fromkeys(range(1, len(demo.STREAMS) + 1), True)
+    fine = dict.fromkeys(demo.numbers(), True)
     entries = [{"cause": "signal", "exit_code": 0}]
     assert demo.conclude(0, entries, fine, tmp_path) == 0
     assert demo.conclude(137, entries, fine, tmp_path) == 1
