@@ -155,7 +155,7 @@ std::shared_ptr<Peer> Server::Impl::find_open(PeerId id) const {
 
 void Server::Impl::drop(Peer const& peer) {
   if (peer.info.connected) {
-    --connections_;
+    give_place_back(peer);
   }
   peers_.erase(peer.id);
 }
@@ -175,6 +175,7 @@ void Server::Impl::send(Peer& peer, FromSupervisor const& message, Seq seq) {
 }
 
 void Server::Impl::say_error(Peer& peer, Seq seq, ErrorCode code, std::string_view message) {
+  observer_.error_said(code);
   peer.session->waiting() += error_line(seq, code, message);
   peer.session->queued();
 }
@@ -185,6 +186,9 @@ void Server::Impl::refuse(Peer& peer, Seq seq, ErrorCode code, std::string_view 
   }
   if (peer.stage == Stage::greeting) {
     peer.stage = Stage::refused;
+  }
+  if (code != ErrorCode::busy) {  // which asks it to come again
+    observer_.peer_dropped(code == ErrorCode::not_allowed ? Drop::not_allowed : Drop::protocol);
   }
   say_error(peer, seq, code, message);
   peer.session->close(message);

@@ -10,6 +10,8 @@
 //  4. Memory is bounded: a line by kMaxLine, what waits for a peer by `max_waiting`. Cancels are
 //     not queued: next_cancels() is asked when the peer's socket can take more.
 //  5. What is sent within one turn of the loop leaves in one write.
+//  6. No crowd locks out the shim or the operators: the admin socket has places of its own, one
+//     process has a share, and where the engine socket is full a shim is still let in.
 //
 // Thread rule: everything on the thread that runs the io_context.
 // Source: docs/ipc.md, unix(7) (SO_PEERCRED), kernel net/core/sock.c (SO_PEERPIDFD), pidfd_open(2).
@@ -47,6 +49,9 @@ struct PeerInfo {
   bool connected{};
 };
 
+/// Why a connection was closed that its peer would have kept.
+enum class Drop : std::uint8_t { slow_reader, backlog, protocol, not_allowed };
+
 /// Who hears what peers do. No exception may leave a callback.
 class Observer {
  public:
@@ -69,6 +74,9 @@ class Observer {
   virtual std::size_t next_cancels(PeerId peer, CancelBatch& batch) = 0;
   /// Something worth a warning that belongs to no peer, or to one that said no hello.
   virtual void trouble(std::string_view what) = 0;
+  /// To be counted, nothing else: unlike the rest, these two may come inside a call of the server.
+  virtual void error_said(ErrorCode code) = 0;
+  virtual void peer_dropped(Drop why) = 0;
 };
 
 inline constexpr std::size_t kMaxBatch = 1024;
@@ -81,8 +89,13 @@ struct ServerOptions {
   std::size_t max_waiting{1024 * 1024};
   std::chrono::milliseconds stall_timeout{5'000};
   std::chrono::milliseconds hello_timeout{30'000};
-  /// Connections of both sockets together; one more is told `busy`.
+  /// Connections of the engine socket, and of the admin socket; one more is told `busy`, but for a
+  /// shim.
   std::size_t max_connections{1024};
+  std::size_t max_admin_connections{64};
+  /// Of them, those of one process, where the kernel tells its id.
+  std::size_t max_of_process{256};
+  std::size_t max_admin_of_process{16};
 };
 
 class Server {

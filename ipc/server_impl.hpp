@@ -2,17 +2,22 @@
 //
 // Rules:
 //  1. A peer is found by id at each step: a callback may have closed or forgotten it.
-//  2. Calls of the public class are in server.cpp; what comes from sockets is in server_input.cpp.
+//  2. Calls of the public class are in server.cpp; what comes from sockets is in server_input.cpp;
+//     who gets a place in server_crowd.cpp.
 //
 // Thread rule: the thread that runs the io_context. Source: docs/ipc.md.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ipc/listener.hpp"
@@ -34,6 +39,7 @@ struct Peer {
   std::size_t batch_next{};
   std::uint64_t next_seq{1};
   bool process_is_gone{};
+  bool is_extra{};  // beyond max_connections: until its hello says that it is the shim
 };
 
 /// The text of an error, cut to a sane length.
@@ -67,8 +73,15 @@ class Server::Impl : public SessionOwner, public std::enable_shared_from_this<Se
   void complain_once(uid_t uid);
   bool is_allowed(uid_t uid) const;
   void send(Peer& peer, FromSupervisor const& message, Seq seq);
-  static void say_error(Peer& peer, Seq seq, ErrorCode code, std::string_view message);
-  static void refuse(Peer& peer, Seq seq, ErrorCode code, std::string_view message);
+  void say_error(Peer& peer, Seq seq, ErrorCode code, std::string_view message);
+  void refuse(Peer& peer, Seq seq, ErrorCode code, std::string_view message);
+  void dropped(PeerId id, Drop why) override;
+  // server_crowd.cpp: who gets a place.
+  std::string_view why_no_place(bool is_admin, pid_t pid) const;
+  std::size_t limit(bool is_admin) const;
+  void take_place(Peer& peer);
+  void give_place_back(Peer const& peer);
+  void make_room_for_extra();
   bool make_cancels(PeerId id, std::size_t room, std::string& out) override;
   void line(PeerId id, std::string_view line) override;
   void greet(Peer& peer, Hello&& hello, Seq seq);
@@ -85,7 +98,9 @@ class Server::Impl : public SessionOwner, public std::enable_shared_from_this<Se
   std::unordered_map<PeerId, std::shared_ptr<Peer>> peers_;
   std::vector<uid_t> refused_uids_;
   PeerId last_id_{};
-  std::size_t connections_{};
+  std::array<std::size_t, 2> connections_{};  // by is_admin, without extra ones
+  std::map<std::pair<bool, pid_t>, std::size_t> held_by_;
+  std::deque<PeerId> extra_;
 };
 
 }  // namespace lastcall::ipc

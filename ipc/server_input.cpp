@@ -28,8 +28,9 @@ void Server::Impl::accepted(Fd fd, bool is_admin) {
   if (!credentials) {
     return;  // gone before we looked
   }
-  if (connections_ >= options_.max_connections) {
-    std::string const line = error_line(std::nullopt, ErrorCode::busy, "too many connections");
+  if (std::string_view const why = why_no_place(is_admin, credentials->pid); !why.empty()) {
+    observer_.error_said(ErrorCode::busy);
+    std::string const line = error_line(std::nullopt, ErrorCode::busy, why);
     (void)::send(fd.get(), line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     return;
   }
@@ -46,7 +47,7 @@ void Server::Impl::accepted(Fd fd, bool is_admin) {
       Session::Limits{options_.max_waiting, options_.stall_timeout, options_.hello_timeout},
       weak_from_this());
   peers_.emplace(peer->id, peer);
-  ++connections_;
+  take_place(*peer);
   peer->session->start();
   if (!is_allowed(credentials->uid)) {
     std::string const who = "uid " + std::to_string(credentials->uid);
@@ -114,6 +115,9 @@ void Server::Impl::greet(Peer& peer, Hello&& hello, Seq seq) {
                   peer.is_admin ? "only role operator may speak on the admin socket"
                                 : "role operator may speak on the admin socket only");
   }
+  if (peer.is_extra && hello.role != Role::shim) {
+    return refuse(peer, seq, ErrorCode::busy, "too many connections");
+  }
   peer.hello_seq = seq;
   peer.info.role = hello.role;
   peer.info.name = hello.name;
@@ -145,7 +149,7 @@ void Server::Impl::ended(PeerId id, std::string_view why) {
   if (!peer) {
     return;
   }
-  --connections_;
+  give_place_back(*peer);
   peer->info.connected = false;
   if (peer->stage == Stage::welcomed) {
     observer_.disconnected(id, why);
@@ -153,6 +157,10 @@ void Server::Impl::ended(PeerId id, std::string_view why) {
     peer->session->unwatch();
     drop(*peer);
   }
+}
+
+void Server::Impl::dropped(PeerId, Drop why) {
+  observer_.peer_dropped(why);
 }
 
 void Server::Impl::process_gone(PeerId id) {

@@ -167,6 +167,20 @@ void Session::abort(std::string_view why) {
   end(state_ == State::closing ? why_ : std::string(why));
 }
 
+void Session::drop(Drop reason, std::string_view why) {
+  if (auto const owner = owner_.lock(); owner && state_ != State::ended) {
+    owner->dropped(id_, reason);
+  }
+  abort(why);
+}
+
+void Session::dismiss(std::string_view line) {
+  if (state_ == State::open) {
+    (void)::send(socket_.native_handle(), line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    abort("dismissed by the supervisor");
+  }
+}
+
 void Session::end(std::string_view why) {
   state_ = State::ended;
   writing_ = {};

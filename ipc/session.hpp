@@ -40,6 +40,8 @@ class SessionOwner {
   virtual bool make_cancels(PeerId peer, std::size_t room, std::string& out) = 0;
   virtual void ended(PeerId peer, std::string_view why) = 0;
   virtual void process_gone(PeerId peer) = 0;
+  /// It is about to be closed for this; ended() follows.
+  virtual void dropped(PeerId peer, Drop why) = 0;
 };
 
 class Session : public std::enable_shared_from_this<Session> {
@@ -68,6 +70,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
   /// Writes what waits, then ends.
   void close(std::string_view why);
+  /// Says a last line if the socket takes it, and ends at once: no waiting for the peer to read.
+  void dismiss(std::string_view line);
   /// Ends at once.
   void abort(std::string_view why);
   void unwatch();
@@ -89,6 +93,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void arm_stall();
   void stalled();
   void end(std::string_view why);
+  void drop(Drop reason, std::string_view why);
   void wait_process();
   void process_ended();
   int unread_by_peer();

@@ -34,7 +34,8 @@ void Session::queued() {
     return;
   }
   if (!is_patient_ && other_waiting() > limits_.max_waiting) {
-    return abort("more than " + std::to_string(limits_.max_waiting) + " bytes wait for it");
+    return drop(Drop::backlog,
+                "more than " + std::to_string(limits_.max_waiting) + " bytes wait for it");
   }
   schedule_flush();
 }
@@ -133,7 +134,8 @@ void Session::stalled() {
   if (has_read || (is_patient_ && state_ == State::open)) {
     return arm_stall();
   }
-  abort("has read nothing for " + std::to_string(limits_.stall_timeout.count()) + " ms");
+  drop(Drop::slow_reader,
+       "has read nothing for " + std::to_string(limits_.stall_timeout.count()) + " ms");
 }
 
 }  // namespace lastcall::ipc

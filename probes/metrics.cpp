@@ -69,9 +69,10 @@ void Metrics::request_rejected(std::string_view model, std::string_view endpoint
   }
 }
 
-void Metrics::client_cancelled(std::string_view model, std::string_view endpoint, bool streaming) {
-  families_->frontend_cancellation.at({model, endpoint, streaming ? "stream" : "unary"})
-      .Increment();
+void Metrics::client_cancelled(std::string_view model, std::string_view endpoint,
+                               std::optional<bool> streaming) {
+  char const* const kind = !streaming ? "unknown" : *streaming ? "stream" : "unary";
+  families_->frontend_cancellation.at({model, endpoint, kind}).Increment();
 }
 
 void Metrics::cancel_signalled(std::string_view endpoint, lifecycle::CancelReason reason) {

@@ -61,7 +61,9 @@ class Metrics {
                         lifecycle::RejectedReason reason);
 
   // Cancellation: each request once, whatever arrives twice; the ledger sees to that.
-  void client_cancelled(std::string_view model, std::string_view endpoint, bool streaming);
+  /// `streaming` absent: nobody said how the answer travels.
+  void client_cancelled(std::string_view model, std::string_view endpoint,
+                        std::optional<bool> streaming);
   void cancel_signalled(std::string_view endpoint, lifecycle::CancelReason reason);
   void cancel_confirmed(lifecycle::CancelReason reason, Seconds took);
   void set_cancels_unconfirmed(std::size_t count);

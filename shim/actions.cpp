@@ -61,6 +61,10 @@ void Shim::start_engine(Event event) {
   if (error != 0) {
     LogLine() << "cannot run " << options_.command[0] << ": " << error_text(error);
     exit_code_ = exec_failure_code(error);
+    EngineFacts failed = engine_.facts();  // as a shell would tell it: the supervisor can then end
+    failed.ending = {.code = *exit_code_, .signal = 0};
+    failed.exited_at = now_;
+    write_engine_exited(link_.out(), failed);
     state_ = State::leaving;
     return leave();
   }
@@ -97,7 +101,11 @@ void Shim::settle() {
 
 void Shim::leave() {
   leaving_since_ = now_;
-  service_may_end_ = exit_ordered_ || link_.standing(now_) == Standing::present;
+  Standing const standing = link_.standing(now_);
+  if (standing == Standing::never && service_.is_running()) {
+    kill(service_.pid(), SIGTERM);  // it knows of no shim, and removes its sockets
+  }
+  service_may_end_ = exit_ordered_ || standing != Standing::gone;
   service_.never_restart();
   if (!handed_report_.is_empty()) {
     handed_report_.write(options_.termination_log);

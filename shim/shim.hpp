@@ -99,7 +99,7 @@ class Shim {
   std::optional<int> exit_code_;  // given, or a failure of our own
   bool exit_ordered_ = false;
   Instant leaving_since_{};
-  bool service_may_end_ = false;  // it knows, and gets its moment
+  bool service_may_end_ = false;  // it knows or was told, and gets its moment
 
   bool childless_ = false;
   bool pass_wanted_ = false;

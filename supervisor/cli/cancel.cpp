@@ -14,9 +14,9 @@ int run_cancel(CancelOptions const& options, config::Environment const& environm
     err << "lastcall cancel: name either ids or --root ID\n";
     return kExitUsage;
   }
-  auto client = connect_or_complain(options.common, environment, err);
+  auto [client, code_without] = connect_or_complain(options.common, environment, err);
   if (!client) {
-    return kExitFailure;
+    return code_without;
   }
   ipc::Cancel cancel;
   cancel.ids = options.ids;

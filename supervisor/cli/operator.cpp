@@ -2,6 +2,7 @@
 
 #include <ostream>
 
+#include "supervisor/cli/app.hpp"
 #include "supervisor/cli/problems.hpp"
 
 namespace lastcall::cli {
@@ -22,19 +23,18 @@ std::optional<std::string> admin_socket(OperatorOptions const& options,
   return loaded.config.ipc.admin_socket;
 }
 
-std::optional<ipc::OperatorClient> connect_or_complain(OperatorOptions const& options,
-                                                       config::Environment const& environment,
-                                                       std::ostream& err) {
+Connected connect_or_complain(OperatorOptions const& options,
+                              config::Environment const& environment, std::ostream& err) {
   auto const path = admin_socket(options, environment, err);
   if (!path) {
-    return std::nullopt;
+    return {.client = std::nullopt, .code_without = kExitUsage};
   }
   auto connected = ipc::OperatorClient::connect(*path, "lastcall", kAnswerTimeout);
   if (auto const* const failure = std::get_if<ipc::Failure>(&connected)) {
     err << "lastcall: " << failure->text << '\n';
-    return std::nullopt;
+    return {.client = std::nullopt, .code_without = kExitFailure};
   }
-  return std::get<ipc::OperatorClient>(std::move(connected));
+  return {.client = std::get<ipc::OperatorClient>(std::move(connected)), .code_without = 0};
 }
 
 std::optional<std::string> ask_or_complain(ipc::OperatorClient& client,

@@ -1,7 +1,7 @@
 // What the operator's subcommands share: finding the admin socket, asking, complaining.
 //
 // Exit codes of all of them: 0 done; 1 no supervisor there, it refused, or the time was over;
-// 2 bad usage.
+// 2 bad usage or configuration.
 #pragma once
 
 #include <iosfwd>
@@ -28,9 +28,12 @@ struct OperatorOptions {
 std::optional<std::string> admin_socket(OperatorOptions const& options,
                                         config::Environment const& environment, std::ostream& err);
 
-std::optional<ipc::OperatorClient> connect_or_complain(OperatorOptions const& options,
-                                                       config::Environment const& environment,
-                                                       std::ostream& err);
+struct Connected {
+  std::optional<ipc::OperatorClient> client;  // absent after a complaint,
+  int code_without = 0;                       // and this is the exit code
+};
+Connected connect_or_complain(OperatorOptions const& options,
+                              config::Environment const& environment, std::ostream& err);
 
 /// The result as JSON text; absent after a complaint.
 std::optional<std::string> ask_or_complain(ipc::OperatorClient& client,

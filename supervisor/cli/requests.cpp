@@ -12,9 +12,9 @@ namespace lastcall::cli {
 
 int run_requests(OperatorOptions const& options, config::Environment const& environment,
                  std::ostream& out, std::ostream& err) {
-  auto client = connect_or_complain(options, environment, err);
+  auto [client, code_without] = connect_or_complain(options, environment, err);
   if (!client) {
-    return kExitFailure;
+    return code_without;
   }
   ipc::RequestsQuery query;
   bool first = true;

@@ -136,12 +136,17 @@ std::string force_hint(config::SecondSignal second_signal) {
   return {};
 }
 
-void greet(config::Config const& config, RunSockets const& sockets, std::ostream& err) {
+void greet(config::Config const& config, RunSockets const& sockets, bool command_has_terminal,
+           std::ostream& err) {
   if (!sockets.private_directory.empty()) {
     err << "lastcall run: admin socket " << sockets.admin
         << " (for status, drain and the others: --admin-socket)\n";
   }
-  if (::isatty(STDIN_FILENO) != 0) {
+  if (::isatty(STDIN_FILENO) != 0 && command_has_terminal) {
+    err << "lastcall run: the command has the terminal, Ctrl-C is its own; `kill " << ::getpid()
+        << "` stops gracefully, within " << config::to_text(config.shutdown.budgets.grace_period)
+        << '\n';
+  } else if (::isatty(STDIN_FILENO) != 0) {
     err << "lastcall run: Ctrl-C stops gracefully, within "
         << config::to_text(config.shutdown.budgets.grace_period) << "; "
         << force_hint(config.shutdown.second_signal) << '\n';
@@ -193,7 +198,7 @@ int run_run(RunCommand const& command, config::Environment const& environment, s
     err << "lastcall run: " << problem << '\n';
     return kExitNoShim;
   }
-  greet(loaded.config, sockets, err);
+  greet(loaded.config, sockets, command.tty, err);
   Arguments arguments = shim_arguments(command, loaded, sockets, engine);
   ::execv(shim->c_str(), arguments.pointers().data());
   err << "lastcall run: cannot run " << shim->string() << ": "

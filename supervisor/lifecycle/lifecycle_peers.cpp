@@ -67,19 +67,19 @@ void Lifecycle::lose_peer(Instant now, PeerId id, bool process_gone) {
   Peer const peer = found->second;
   peers_.erase(found);
   last_source_gone_ = last_source_gone_ || (peer.source && process_gone);
-  ledger_.peer_lost(now, id);
-  drain_ledger();
-  endpoints_.peer_forgotten(id);
-  act(ForgetPeer{id});
   bool const replaced =
       !process_gone && std::any_of(peers_.begin(), peers_.end(), [&](auto const& other) {
         return other.second.connected && other.second.name == peer.name;
       });
   bool const may_kill = !coordinator_.is_stopping() && coordinator_.phase() != Phase::starting &&
                         coordinator_.phase() != Phase::exited;
-  if (peer.critical && !replaced && may_kill) {
+  if (peer.critical && !replaced && may_kill) {  // before its requests: its stop reports them
     fatal(now, CauseKind::child_died, "the critical process '" + peer.name + "' is gone");
   }
+  ledger_.peer_lost(now, id);
+  drain_ledger();
+  endpoints_.peer_forgotten(id);
+  act(ForgetPeer{id});
 }
 
 void Lifecycle::on(Instant now, PeerFatal const& report) {

@@ -46,11 +46,28 @@ void count_settled(probes::Metrics& metrics, lifecycle::RequestSettled const& se
 
 }  // namespace
 
+probes::PeerDrop drop_of(ipc::Drop why) {
+  switch (why) {
+    case ipc::Drop::slow_reader:
+      return probes::PeerDrop::slow_reader;
+    case ipc::Drop::backlog:
+      return probes::PeerDrop::backlog;
+    case ipc::Drop::protocol:
+      return probes::PeerDrop::protocol;
+    case ipc::Drop::not_allowed:
+      return probes::PeerDrop::not_allowed;
+  }
+  return probes::PeerDrop::protocol;
+}
+
 void count(probes::Metrics& metrics, lifecycle::Action const& action) {
   if (auto const* settled = std::get_if<lifecycle::RequestSettled>(&action)) {
     count_settled(metrics, *settled);
   } else if (auto const* cancelled = std::get_if<lifecycle::CancelCounted>(&action)) {
     metrics.cancel_signalled(cancelled->endpoint, cancelled->reason);
+    if (cancelled->reason == lifecycle::CancelReason::client_disconnect) {
+      metrics.client_cancelled(cancelled->model, cancelled->endpoint, std::nullopt);
+    }
   } else if (auto const* confirmed = std::get_if<lifecycle::CancelSettled>(&action)) {
     metrics.cancel_confirmed(confirmed->reason, confirmed->elapsed);
   } else if (auto const* begun = std::get_if<lifecycle::PhaseBegun>(&action)) {

@@ -3,10 +3,13 @@
 // Thread rule: the loop's thread.
 #pragma once
 
+#include "ipc/server.hpp"
 #include "probes/metrics.hpp"
 #include "supervisor/lifecycle/action.hpp"
 
 namespace lastcall::runtime {
+
+probes::PeerDrop drop_of(ipc::Drop why);
 
 void count(probes::Metrics& metrics, lifecycle::Action const& action);
 

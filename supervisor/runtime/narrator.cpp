@@ -13,6 +13,14 @@ std::optional<std::int64_t> left_ms(lifecycle::Lifecycle const& core, lifecycle:
   return stop ? std::optional(to_ms(stop->deadline - now)) : std::nullopt;
 }
 
+/// Nobody who reports requests is no proof that there are none.
+Field in_flight_of(lifecycle::Lifecycle const& core, std::optional<std::size_t> counted = {}) {
+  if (core.snapshot().source == lifecycle::InFlightSource::unknown) {
+    return {"in_flight", "unknown"};
+  }
+  return {"in_flight", counted.value_or(core.requests().roots_in_flight())};
+}
+
 }  // namespace
 
 void Narrator::tell(lifecycle::Instant now, lifecycle::Action const& action) {
@@ -25,9 +33,8 @@ void Narrator::tell(lifecycle::Instant now, lifecycle::Action const& action) {
   } else if (auto const* changed = std::get_if<lifecycle::VerdictChanged>(&action)) {
     verdict_changed(*changed);
   } else if (auto const* active = std::get_if<lifecycle::GracefulEndpoints>(&action)) {
-    log_.info(
-        "Active graceful endpoints: " + std::to_string(active->active),
-        {{"in_flight", core_.requests().roots_in_flight()}, {"left_ms", left_ms(core_, now)}});
+    log_.info("Active graceful endpoints: " + std::to_string(active->active),
+              {in_flight_of(core_), {"left_ms", left_ms(core_, now)}});
   } else if (std::holds_alternative<lifecycle::LastEndpointCompleted>(action)) {
     log_.info("Last endpoint completed, notifying all waiters");
   } else if (auto const* ignored = std::get_if<lifecycle::SignalIgnored>(&action)) {
@@ -56,13 +63,12 @@ void Narrator::stop_begun(lifecycle::Instant now, lifecycle::StopBegun const& st
               {"detail", stop.detail},
               {"mode", name(stop.mode)},
               {"left_ms", to_ms(stop.deadline - now)},
-              {"in_flight", core_.requests().roots_in_flight()}});
+              in_flight_of(core_)});
 }
 
 void Narrator::phase_begun(lifecycle::Instant now, lifecycle::PhaseBegun const& begun) {
-  log_.info("phase begun", {{"phase", name(begun.phase)},
-                            {"left_ms", left_ms(core_, now)},
-                            {"in_flight", core_.requests().roots_in_flight()}});
+  log_.info("phase begun",
+            {{"phase", name(begun.phase)}, {"left_ms", left_ms(core_, now)}, in_flight_of(core_)});
 }
 
 void Narrator::phase_ended(lifecycle::PhaseEnded const& ended) {
@@ -73,7 +79,7 @@ void Narrator::phase_ended(lifecycle::PhaseEnded const& ended) {
               {"outcome", name(ended.outcome)},
               {"elapsed_ms", to_ms(ended.elapsed)},
               {"left_ms", ended.left ? std::optional(to_ms(*ended.left)) : std::nullopt},
-              {"in_flight", ended.in_flight}});
+              in_flight_of(core_, ended.in_flight)});
 }
 
 void Narrator::verdict_changed(lifecycle::VerdictChanged const& changed) {

@@ -9,6 +9,7 @@
 
 #include "supervisor/runtime/clock.hpp"
 #include "supervisor/runtime/event_log.hpp"
+#include "supervisor/runtime/metrics_feed.hpp"
 #include "supervisor/runtime/settings.hpp"
 
 namespace lastcall::runtime {
@@ -116,6 +117,9 @@ void Supervisor::read_stop_record() {
 void Supervisor::hello(ipc::PeerId peer, ipc::Hello&& hello) {
   switch (hello.role) {
     case ipc::Role::shim:
+      if (core_.accepts_shim(hello.shim->boot)) {
+        count_restarts(*hello.shim);
+      }
       shim_.hello(peer, std::move(hello));
       watch_engine(peer);
       break;
@@ -142,6 +146,9 @@ void Supervisor::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Seq
       } else if (auto const* exited = std::get_if<ipc::EngineExited>(&message);
                  exited != nullptr && exited->oom) {
         probes_.metrics().oom_kills(1);
+      } else if (std::holds_alternative<ipc::EngineStarted>(message) &&
+                 std::exchange(engine_has_run_, true)) {
+        probes_.metrics().restarted(probes::Restarted::engine);
       }
       shim_.message(peer, std::move(message), seq);
       if (core_.snapshot().engine != lifecycle::EngineState::running) {
@@ -209,6 +216,27 @@ std::size_t Supervisor::next_cancels(ipc::PeerId peer, ipc::CancelBatch& batch) 
 
 void Supervisor::trouble(std::string_view what) {
   log_.warning(what);
+}
+
+void Supervisor::error_said(ipc::ErrorCode code) {
+  probes_.metrics().protocol_error(ipc::name(code));
+}
+
+void Supervisor::peer_dropped(ipc::Drop why) {
+  probes_.metrics().peer_dropped(drop_of(why));
+}
+
+/// A shim that hands over what a supervisor gave it to remember knew one before us.
+void Supervisor::count_restarts(ipc::ShimFacts const& shim) {
+  bool const is_another_boot = !shim_.boot().empty() && shim_.boot() != shim.boot;
+  bool const we_came_back = shim_.boot().empty() && !shim.blob.empty();
+  if (is_another_boot) {
+    probes_.metrics().restarted(probes::Restarted::shim);
+  }
+  if (we_came_back) {
+    probes_.metrics().restarted(probes::Restarted::supervisor);
+  }
+  engine_has_run_ = engine_has_run_ || shim.engine.state != ipc::EngineState::waiting;
 }
 
 void Supervisor::own_signal(std::string const& name) {

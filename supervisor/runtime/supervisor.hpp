@@ -58,6 +58,8 @@ class Supervisor final : private ipc::Observer {
   void process_gone(ipc::PeerId peer) override;
   std::size_t next_cancels(ipc::PeerId peer, ipc::CancelBatch& batch) override;
   void trouble(std::string_view what) override;
+  void error_said(ipc::ErrorCode code) override;
+  void peer_dropped(ipc::Drop why) override;
 
   // Orders (supervisor_obey.cpp).
   void obey(lifecycle::Instant now, lifecycle::Action const& action);
@@ -85,6 +87,7 @@ class Supervisor final : private ipc::Observer {
   void registry_changed(discovery::RegistryStatus const& status);
   void read_stop_record();
   void count_peers();
+  void count_restarts(ipc::ShimFacts const& shim);
   void sdk_gone(ipc::PeerId peer);
   /// Run mode: who would be left to end the engine without its shim.
   void watch_engine(ipc::PeerId shim);
@@ -115,6 +118,7 @@ class Supervisor final : private ipc::Observer {
 
   std::string report_;
   bool refresh_is_due_ = false;
+  bool engine_has_run_ = false;  // in this life or an earlier one
   int exit_code_ = 0;
 };
 

@@ -73,6 +73,8 @@ class Recorder : public Observer {
     return batch.ids.size();
   }
   void trouble(std::string_view what) override { troubles.emplace_back(what); }
+  void error_said(ErrorCode code) override { ++errors[code]; }
+  void peer_dropped(Drop why) override { ++drops[why]; }
 
   std::size_t count(std::string_view event) const {
     return static_cast<std::size_t>(std::count(events.begin(), events.end(), event));
@@ -88,6 +90,8 @@ class Recorder : public Observer {
   std::size_t messages{};
   Heard last;
   std::map<PeerId, std::deque<std::string>> cancels;
+  std::map<ErrorCode, int> errors;
+  std::map<Drop, int> drops;
 
  private:
   std::unique_ptr<Server>& server_;

@@ -120,19 +120,6 @@ TEST_F(ServerTest, A_connection_that_says_no_hello_ends) {
   EXPECT_TRUE(is_closed(client));
 }
 
-TEST_F(ServerTest, One_connection_more_than_allowed_is_told_busy_and_a_free_place_is_used_again) {
-  options_.max_connections = 2;
-  listen();
-  RawClient first = engine();
-  RawClient second = engine();
-  RawClient third(options_.engine_socket);
-  EXPECT_EQ(error(third).code, ErrorCode::busy);
-  EXPECT_TRUE(is_closed(third));
-  first.close();
-  EXPECT_TRUE(until([&] { return observer_.count("disconnected") == 1; }));
-  engine();
-}
-
 /// Runs `body` in a child as another user; its exit status is what body returns.
 template <typename Body>
 pid_t as_uid(uid_t uid, Body body) {

@@ -1,0 +1,241 @@
+"""The operator's subcommands as people and scripts see them: exit codes, output, one clear error."""
+
+import contextlib
+import json
+import os
+import pty
+import select
+import subprocess
+import time
+
+import pytest
+from serve_peer import PATIENCE, wait_until
+from serve_world import LASTCALL, SLEEPER
+
+OPERATOR = {
+    "status": (),
+    "requests": (),
+    "drain": (),
+    "resume": (),
+    "cancel": ("r",),
+    "wait-ready": ("--timeout", "300ms"),
+}
+
+
+def lastcall(*words, **environment):
+    return subprocess.run(
+        [LASTCALL, *words], capture_output=True, text=True, timeout=PATIENCE, check=False,
+        env={**os.environ, **environment},
+    )  # fmt: skip
+
+
+@pytest.fixture
+def served(world):
+    one = world()
+    one.process = one.run(*SLEEPER)
+    one.wait_for_phase("serving")
+    one.tell = lambda word, *rest: lastcall(word, "--admin-socket", one.admin_socket, *rest)
+    return one
+
+
+# --- what goes wrong
+
+
+@pytest.mark.parametrize("word", OPERATOR)
+def test_without_a_supervisor_it_is_one_clear_error_and_1(tmp_path, word):
+    path = str(tmp_path / "a.sock")
+    done = lastcall(word, "--admin-socket", path, *OPERATOR[word])
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert path in done.stderr and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("lastcall")
+
+
+@pytest.mark.parametrize("word", OPERATOR)
+def test_on_the_engines_socket_it_is_one_clear_error_and_1(served, word):
+    done = lastcall(word, "--admin-socket", served.socket, *OPERATOR[word])
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "admin socket" in done.stderr and done.stderr.count("\n") == 1
+    assert served.status()["phase"] == "serving"
+
+
+@pytest.mark.parametrize("word", OPERATOR)
+def test_a_path_that_is_too_long_is_one_clear_error(word):
+    done = lastcall(word, "--admin-socket", "/tmp/" + "x" * 110, *OPERATOR[word])
+    assert done.returncode in (1, 2)
+    assert "107" in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [
+    ("status", "--nonsense"),
+    ("status", "--output", "xml"),
+    ("drain", "--timeout", "soon"),
+    ("wait-ready", "--timeout", "5 parsecs"),
+    ("cancel",),
+    ("plan", "--pod-grace", "never"),
+    ("nonsense",),
+    (),
+], ids=" ".join)  # fmt: skip
+def test_bad_usage_is_2_and_says_so_on_stderr(words):
+    done = lastcall(*words)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr
+
+
+@pytest.mark.parametrize("word", [*OPERATOR, "plan", "check"])
+def test_a_configuration_that_is_wrong_is_2_and_names_the_place(tmp_path, word):
+    path = tmp_path / "bad.yaml"
+    path.write_text("shutdown: {grace_period: 5 parsecs}\n")
+    done = lastcall(word, "--config", str(path), *OPERATOR.get(word, ()))
+    assert done.returncode == 2
+    assert "bad.yaml:1:" in done.stderr + done.stdout
+
+
+# --- what goes right
+
+
+def test_status_as_json_is_one_object(served):
+    done = served.tell("status", "--output", "json")
+    assert done.returncode == 0 and done.stderr == ""
+    status = json.loads(done.stdout)
+    assert status["phase"] == "serving" and status["ready"] is True
+    assert "deadline_at_ms" not in status
+
+
+def test_requests_lists_what_is_in_flight(served):
+    peer = served.peer(name="vllm")
+    peer.ask("request.begin", id="r1", endpoint="generate", model="m")
+    rows = [json.loads(line) for line in
+            served.tell("requests", "--output", "json").stdout.splitlines()]  # fmt: skip
+    assert [(row["id"], row["endpoint"], row["model"], row["peer"]) for row in rows] == [
+        ("r1", "generate", "m", "vllm")
+    ]
+    done = served.tell("requests")
+    assert done.returncode == 0 and "r1" in done.stdout
+
+
+def test_drain_and_resume_say_whether_they_changed_anything(served):
+    served.peer().ask("endpoint.register", endpoint="generate")
+    assert served.tell("resume").stdout == "nothing to resume\n"
+    assert json.loads(served.tell("drain", "--output", "json").stdout)["changed"] is True
+    served.wait_for_phase("drained")
+    assert served.tell("drain").stdout == "already under way\n"
+    done = served.tell("resume", "--output", "json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout) == {"changed": True, "phase": "serving"}
+
+
+def test_drain_and_wait_ends_when_the_last_request_did(served):
+    peer = served.peer()
+    peer.ask("request.begin", id="r", endpoint="generate")
+    waiting = subprocess.Popen(
+        [LASTCALL, "drain", "--wait", "--admin-socket", served.admin_socket],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    peer.expect("phase", phase="draining")
+    assert waiting.poll() is None
+    peer.ask("request.end", id="r", outcome="completed")
+    out, err = waiting.communicate(timeout=PATIENCE)
+    assert waiting.returncode == 0 and err == ""
+    assert out.startswith("draining\n")
+
+
+def test_resume_in_a_stop_is_refused_with_1(served):
+    peer = served.peer()
+    peer.ask("request.begin", id="r", endpoint="generate")
+    assert served.tell("drain", "--exit").stdout == "stopping\n"
+    peer.expect("phase", phase="draining")
+    done = served.tell("resume")
+    assert done.returncode == 1 and done.stdout == ""
+    assert "stop" in done.stderr and done.stderr.count("\n") == 1
+    peer.ask("request.end", id="r", outcome="completed")
+    assert served.process.wait(timeout=PATIENCE) == 0
+
+
+def test_cancel_reaches_the_request_by_id_and_by_root(served):
+    peer = served.peer()
+    peer.ask("request.begin", id="a", endpoint="generate")
+    peer.ask("request.begin", id="b", root="user", endpoint="generate")
+    assert served.tell("cancel", "a").returncode == 0
+    peer.expect("cancel", mode="stop", reason="operator", ids=["a"])
+    assert served.tell("cancel", "--kill", "--root", "user").returncode == 0
+    peer.expect("cancel", mode="kill", reason="operator", ids=["b"])
+
+
+def test_wait_ready_returns_once_requests_should_come(world):
+    one = world()
+    gate = one.path("gate")
+    one.config["health"]["checks"] = [
+        {"name": "gate", "exec": {"command": ["/usr/bin/test", "-e", gate]}}
+    ]
+    waiting = subprocess.Popen(
+        [LASTCALL, "wait-ready", "--timeout", "60s", "--admin-socket", one.admin_socket],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    one.run(*SLEEPER)
+    one.wait_for_phase("starting")
+    late = lastcall("wait-ready", "--timeout", "200ms", "--admin-socket", one.admin_socket)
+    assert late.returncode == 1 and "starting" in late.stderr
+    assert waiting.poll() is None
+    open(gate, "w").close()
+    out, err = waiting.communicate(timeout=PATIENCE)
+    assert (waiting.returncode, out, err) == (0, "ready\n", "")
+
+
+def test_watch_shows_a_drain_as_a_bar_on_a_terminal(served):
+    peer = served.peer()
+    for name in ("a", "b"):
+        peer.ask("request.begin", id=name, endpoint="generate")
+    ours, theirs = pty.openpty()
+    watching = subprocess.Popen(
+        [LASTCALL, "status", "--watch", "--admin-socket", served.admin_socket],
+        stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+    )  # fmt: skip
+    os.close(theirs)
+    seen = bytearray()
+
+    def shows(text):
+        deadline = time.monotonic() + PATIENCE
+        while text not in seen:
+            assert select.select([ours], [], [], deadline - time.monotonic())[0], bytes(seen)
+            seen.extend(os.read(ours, 65536))
+
+    try:
+        shows(b"serving")
+        served.tell("drain")
+        shows(b"draining")
+        peer.ask("request.end", id="a", outcome="completed")
+        shows(b"[############............] 1 in flight")
+        assert b"\033[" in seen
+    finally:
+        watching.kill()
+        watching.wait()
+        os.close(ours)
+
+
+def test_plan_and_check_and_version_need_no_supervisor(tmp_path):
+    path = tmp_path / "lastcall.yaml"
+    path.write_text("shutdown: {grace_period: 20s}\n")
+    plan = lastcall("plan", "--config", str(path), "--output", "json")
+    assert plan.returncode == 0 and plan.stderr == ""
+    assert json.loads(plan.stdout)
+    check = lastcall("check", "--config", str(path))
+    assert check.returncode == 0
+    version = lastcall("version")
+    assert version.returncode == 0 and version.stdout == lastcall("--version").stdout
+    assert json.loads(lastcall("version", "--output", "json").stdout)["version"]
+
+
+def test_a_reader_that_leaves_is_no_crash(served):
+    with contextlib.suppress(BrokenPipeError):
+        read_end, write_end = os.pipe()
+        os.close(read_end)
+        done = subprocess.run(
+            [LASTCALL, "status", "--admin-socket", served.admin_socket],
+            stdout=write_end, stderr=subprocess.PIPE, timeout=PATIENCE, check=False,
+        )  # fmt: skip
+        os.close(write_end)
+        assert done.returncode in (1, -13)
+    wait_until(lambda: served.status()["phase"] == "serving", "it goes on")
