@@ -76,17 +76,6 @@ void read(Fields& f, StatusUpdate& m) {
   m.status = f.required_raw_object("status");
 }
 
-void read(Fields& f, Ack& m) {
-  m.seq = f.required_number("seq", 0, ~std::uint64_t{0});
-  m.result = f.raw("result");
-}
-
-void read(Fields& f, Error& m) {
-  m.seq = f.number("seq", 0, ~std::uint64_t{0});
-  m.code = f.word("code", parse_error_code, words::kErrorCodes);
-  m.message = f.text("message");
-}
-
 // Messages without a field of their own.
 void read(Fields&, HealthCheck&) {}
 void read(Fields&, Deregister&) {}

@@ -18,6 +18,8 @@
 #include "ipc/codec.hpp"
 #include "ipc/fields.hpp"
 #include "ipc/json_reader.hpp"
+#include "ipc/limits.hpp"
+#include "ipc/words.hpp"
 
 namespace lastcall::ipc {
 
@@ -42,6 +44,18 @@ inline std::optional<DecodeError> read_members(std::string_view line,
                       "byte " + std::to_string(problem->at) + ": expected " + problem->expected);
   }
   return std::nullopt;
+}
+
+// The answers, which go both ways.
+inline void read(Fields& f, Ack& m) {
+  m.seq = f.required_number("seq", 0, ~std::uint64_t{0});
+  m.result = f.raw("result");
+}
+
+inline void read(Fields& f, Error& m) {
+  m.seq = f.number("seq", 0, ~std::uint64_t{0});
+  m.code = f.word("code", parse_error_code, words::kErrorCodes);
+  m.message = f.text("message");
 }
 
 /// One function an alternative: it makes the message and lets `Read` fill it from the fields.

@@ -167,17 +167,6 @@ void read(Fields& f, ThresholdsSet& m) {
   m.active_prefill_tokens_threshold = f.change("active_prefill_tokens_threshold", 0, kMaxCount);
 }
 
-void read(Fields& f, Ack& m) {
-  m.seq = f.required_number("seq", 0, ~std::uint64_t{0});
-  m.result = f.raw("result");
-}
-
-void read(Fields& f, Error& m) {
-  m.seq = f.number("seq", 0, ~std::uint64_t{0});
-  m.code = f.word("code", parse_error_code, words::kErrorCodes);
-  m.message = f.text("message");
-}
-
 // Messages without a field of their own.
 void read(Fields&, Deregistered&) {}
 void read(Fields&, CleanupDone&) {}
