@@ -71,16 +71,6 @@ void EndpointTracker::leave(EndpointSlot slot) {
   }
 }
 
-bool EndpointTracker::any_registered(PeerId peer) const {
-  for (auto it = index_.lower_bound(KeyView{peer, {}});
-       it != index_.end() && it->first.first == peer; ++it) {
-    if (slots_[it->second].registered) {
-      return true;
-    }
-  }
-  return false;
-}
-
 void EndpointTracker::set_graceful(Endpoint& endpoint, bool graceful) {
   if (endpoint.graceful == graceful) {
     return;

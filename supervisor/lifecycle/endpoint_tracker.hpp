@@ -52,7 +52,6 @@ class EndpointTracker {
   std::uint32_t active_graceful() const { return active_graceful_; }
   /// Requests in flight on endpoints that do not hold a drain.
   std::size_t ungraceful_in_flight() const { return ungraceful_in_flight_; }
-  bool any_registered(PeerId peer) const;
 
   /// Live endpoints in the order in which they were first seen.
   template <typename Visitor>
