@@ -1,0 +1,28 @@
+# What `cmake --install` puts where: programs, manuals, the schema for editors, completions.
+include(GNUInstallDirs)
+
+install(TARGETS lastcall lastcall-shim RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+install(FILES docs/man/lastcall.1 docs/man/lastcall-shim.1
+        DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+install(FILES docs/config.schema.json DESTINATION "${CMAKE_INSTALL_DATADIR}/lastcall")
+
+# The program that is installed says what it completes.
+function(lastcall_install_completion shell folder name)
+  set(file "${CMAKE_CURRENT_BINARY_DIR}/completions/${name}")
+  install(CODE "
+    file(MAKE_DIRECTORY \"${CMAKE_CURRENT_BINARY_DIR}/completions\")
+    execute_process(COMMAND \"$<TARGET_FILE:lastcall>\" completion ${shell}
+                    OUTPUT_FILE \"${file}\" COMMAND_ERROR_IS_FATAL ANY)")
+  install(FILES "${file}" DESTINATION "${CMAKE_INSTALL_DATADIR}/${folder}")
+endfunction()
+
+lastcall_install_completion(bash bash-completion/completions lastcall)
+lastcall_install_completion(zsh zsh/site-functions _lastcall)
+lastcall_install_completion(fish fish/vendor_completions.d lastcall.fish)
+
+# `ninja man_pages` writes the manuals from docs/cli.md; a test fails when they are stale.
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND)
+  add_custom_target(man_pages
+    COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/docs/man/generate.py" VERBATIM)
+endif()
