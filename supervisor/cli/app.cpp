@@ -1,9 +1,6 @@
 #include "supervisor/cli/app.hpp"
 
 #include <algorithm>
-#include <functional>
-#include <map>
-#include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -12,199 +9,16 @@
 
 #include <CLI/CLI.hpp>
 
-#include "supervisor/cli/cancel.hpp"
-#include "supervisor/cli/check.hpp"
-#include "supervisor/cli/drain.hpp"
-#include "supervisor/cli/plan.hpp"
-#include "supervisor/cli/requests.hpp"
-#include "supervisor/cli/run.hpp"
-#include "supervisor/cli/serve.hpp"
-#include "supervisor/cli/status.hpp"
-#include "supervisor/cli/version.hpp"
-#include "supervisor/cli/wait_ready.hpp"
-#include "supervisor/config/environment.hpp"
+#include "supervisor/cli/commands.hpp"
 #include "supervisor/config/suggest.hpp"
 
 namespace lastcall::cli {
 namespace {
 
-struct Streams {
-  std::ostream& out;
-  std::ostream& err;
-  std::size_t words_after_dashes;  // of the command line
-};
-
-/// What runs once the command line is understood; its options were filled in by then.
-using Run = std::function<int(Streams const&)>;
-
-struct Command {
-  char const* name;
-  char const* summary;
-  Run (*setup)(CLI::App&);
-};
-
-void add_output(CLI::App& app, Output& output) {
-  static std::map<std::string, Output> const kNames{{"text", Output::text}, {"json", Output::json}};
-  app.add_option_function<std::string>(
-         "-o,--output", [&output](std::string const& name) { output = kNames.at(name); },
-         "How to print: text (the default) or json")
-      ->check(CLI::IsMember({"text", "json"}).description(""))
-      ->type_name("text|json");
-}
-
-void add_config(CLI::App& app, config::LoadOptions& load) {
-  app.add_option_function<std::string>(
-         "-c,--config", [&load](std::string const& path) { load.path = path; },
-         std::string("Configuration; else $LASTCALL_CONFIG, else ") + config::kDefaultPath)
-      ->type_name("FILE");
-  app.add_option("--set", load.overrides, "Overrides one key; may be repeated")
-      ->type_name("KEY=VALUE")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-}
-
-Run setup_check(CLI::App& app) {
-  auto const options = std::make_shared<CheckOptions>();
-  add_config(app, options->load);
-  add_output(app, options->output);
-  app.add_flag("--strict", options->strict, "Treat warnings as errors");
-  return [options](Streams const& streams) {
-    return run_check(*options, config::process_environment(), streams.out, streams.err);
-  };
-}
-
-Run setup_plan(CLI::App& app) {
-  auto const options = std::make_shared<PlanOptions>();
-  add_config(app, options->load);
-  add_output(app, options->output);
-  app.add_option_function<std::string>(
-         "--pod-grace", [options](std::string const& text) { options->pod_grace = text; },
-         "The pod's grace; else $LASTCALL_POD_GRACE_SECONDS, else 30s inside a pod")
-      ->type_name("DURATION");
-  return [options](Streams const& streams) {
-    return run_plan(*options, config::process_environment(), streams.out, streams.err);
-  };
-}
-
-Run setup_version(CLI::App& app) {
-  auto const options = std::make_shared<VersionOptions>();
-  add_output(app, options->output);
-  return [options](Streams const& streams) { return run_version(*options, streams.out); };
-}
-
-void add_operator(CLI::App& app, OperatorOptions& common) {
-  add_config(app, common.load);
-  add_output(app, common.output);
-  app.add_option_function<std::string>(
-         "--admin-socket", [&common](std::string const& path) { common.admin_socket = path; },
-         "Where the supervisor listens; else the configuration's ipc.admin_socket")
-      ->type_name("PATH");
-}
-
-Run setup_status(CLI::App& app) {
-  auto const options = std::make_shared<StatusOptions>();
-  add_operator(app, options->common);
-  app.add_flag("-w,--watch", options->watch, "Follow changes; a drain shows as a bar");
-  return [options](Streams const& streams) {
-    return run_status(*options, config::process_environment(), streams.out, streams.err);
-  };
-}
-
-Run setup_requests(CLI::App& app) {
-  auto const options = std::make_shared<OperatorOptions>();
-  add_operator(app, *options);
-  return [options](Streams const& streams) {
-    return run_requests(*options, config::process_environment(), streams.out, streams.err);
-  };
-}
-
-Run setup_drain(CLI::App& app) {
-  auto const options = std::make_shared<DrainOptions>();
-  add_operator(app, options->common);
-  app.add_flag("--exit", options->exit, "Stop for good when drained; cannot be resumed");
-  app.add_flag("--wait", options->wait, "Follow the drain to its end");
-  app.add_option_function<std::string>(
-         "--timeout", [options](std::string const& text) { options->timeout = text; },
-         "How long requests may take to finish; what still runs then is cancelled")
-      ->type_name("DURATION");
-  return [options](Streams const& streams) {
-    return run_drain(*options, config::process_environment(), streams.out, streams.err);
-  };
-}
-
-Run setup_resume(CLI::App& app) {
-  auto const options = std::make_shared<OperatorOptions>();
-  add_operator(app, *options);
-  return [options](Streams const& streams) {
-    return run_resume(*options, config::process_environment(), streams.out, streams.err);
-  };
-}
-
-Run setup_cancel(CLI::App& app) {
-  auto const options = std::make_shared<CancelOptions>();
-  add_operator(app, options->common);
-  app.add_option("ids", options->ids, "Requests to cancel")->type_name("ID");
-  app.add_option("--root", options->root, "Every request of this root")->type_name("ID");
-  app.add_flag("--kill", options->kill, "Cut off at once instead of asking to stop");
-  return [options](Streams const& streams) {
-    return run_cancel(*options, config::process_environment(), streams.out, streams.err);
-  };
-}
-
-Run setup_wait_ready(CLI::App& app) {
-  auto const options = std::make_shared<WaitReadyOptions>();
-  add_operator(app, options->common);
-  app.add_option("--timeout", options->timeout, "How long to wait (60s)")->type_name("DURATION");
-  return [options](Streams const& streams) {
-    return run_wait_ready(*options, config::process_environment(), streams.out, streams.err);
-  };
-}
-
-Run setup_serve(CLI::App& app) {
-  auto const command = std::make_shared<ServeCommand>();
-  add_config(app, command->load);
-  // For `run`, which made the directory; no matter of a user.
-  app.add_option("--private-directory", command->private_directory)->group("");
-  return [command](Streams const& streams) {
-    return run_serve(*command, config::process_environment(), streams.err);
-  };
-}
-
-Run setup_run(CLI::App& app) {
-  auto const command = std::make_shared<RunCommand>();
-  add_config(app, command->load);
-  app.add_option("--supervisor-timeout", command->supervisor_timeout,
-                 "Start the command without the supervisor after this long")
-      ->type_name("DURATION");
-  app.add_flag("--tty", command->tty, "Give the command the terminal");
-  app.add_flag("--required", command->required, "Never start the command without the supervisor");
-  app.add_option("command", command->command, "After `--`: the engine; else engine.command")
-      ->type_name("COMMAND [ARGUMENT]...");
-  return [command](Streams const& streams) {
-    command->words_after_dashes = streams.words_after_dashes;
-    return run_run(*command, config::process_environment(), streams.err);
-  };
-}
-
-constexpr Command kCommands[] = {
-    {"serve", "Run the supervisor beside an engine's shim", setup_serve},
-    {"run", "Run an engine with its supervisor in one container", setup_run},
-    {"status", "Print what the supervisor knows", setup_status},
-    {"requests", "List the requests in flight", setup_requests},
-    {"drain", "Take this instance out of service, or stop it with --exit", setup_drain},
-    {"resume", "Undo a drain", setup_resume},
-    {"cancel", "Cancel requests in flight", setup_cancel},
-    {"wait-ready", "Block until requests should come", setup_wait_ready},
-    {"plan", "Print the shutdown timeline that a configuration gives", setup_plan},
-    {"check", "Validate a configuration and print every problem", setup_check},
-    {"version", "Print the version", setup_version},
-};
-
 /// CLI11 would say no more than that a subcommand is missing.
 std::string unknown_command(std::string_view word) {
   std::vector<std::string_view> names;
-  for (Command const& command : kCommands) {
+  for (Command const& command : commands()) {
     names.emplace_back(command.name);
   }
   std::optional<std::string_view> const near = config::nearest(word, names);
@@ -231,6 +45,54 @@ std::string explain(CLI::ParseError const& error, std::string_view command, int 
          std::string(may_lack_dashes ? " (the engine's command comes after `--`)" : "");
 }
 
+std::vector<std::string> choices_of(std::string const& type_name) {
+  std::vector<std::string> choices;
+  if (type_name.find('|') == std::string::npos) {
+    return choices;
+  }
+  for (std::size_t at = 0; at <= type_name.size();) {
+    std::size_t const end = std::min(type_name.find('|', at), type_name.size());
+    choices.push_back(type_name.substr(at, end - at));
+    at = end + 1;
+  }
+  return choices;
+}
+
+TypedOption typed(CLI::Option const& option) {
+  TypedOption typed{
+      .names = {},
+      .summary = option.get_description(),
+      .choices = choices_of(option.get_type_name()),
+      .takes_value = option.get_items_expected_max() > 0,
+      .is_file = option.get_type_name() == "FILE" || option.get_type_name() == "PATH"};
+  for (std::string const& name : option.get_lnames()) {
+    typed.names.push_back("--" + name);
+  }
+  for (std::string const& name : option.get_snames()) {
+    typed.names.push_back("-" + name);
+  }
+  return typed;
+}
+
+std::vector<TypedOption> options_of(CLI::App const& app) {
+  std::vector<TypedOption> options;
+  for (CLI::Option const* option : app.get_options()) {
+    if (!option->get_group().empty()) {  // else it is hidden
+      options.push_back(typed(*option));
+    }
+  }
+  return options;
+}
+
+CommandTree tree_of(CLI::App const& app) {
+  CommandTree tree{.options = options_of(app), .commands = {}};
+  for (CLI::App const* command : app.get_subcommands([](CLI::App const*) { return true; })) {
+    tree.commands.push_back(
+        {command->get_name(), command->get_description(), options_of(*command)});
+  }
+  return tree;
+}
+
 }  // namespace
 
 int run_app(int argc, char const* const* argv, std::ostream& out, std::ostream& err) {
@@ -238,7 +100,7 @@ int run_app(int argc, char const* const* argv, std::ostream& out, std::ostream& 
   app.require_subcommand(1);
   app.set_version_flag("--version", "lastcall " LASTCALL_VERSION);
   Run run;
-  for (Command const& command : kCommands) {
+  for (Command const& command : commands()) {
     CLI::App& subcommand = *app.add_subcommand(command.name, command.summary);
     Run prepared = command.setup(subcommand);
     subcommand.callback([&run, prepared = std::move(prepared)] { run = prepared; });
@@ -255,7 +117,10 @@ int run_app(int argc, char const* const* argv, std::ostream& out, std::ostream& 
     err << name << ": " << what << "; see '" << name << " --help'\n";
     return kExitUsage;
   }
-  return run({out, err, words_after_dashes(argc, argv)});
+  return run({.out = out,
+              .err = err,
+              .words_after_dashes = words_after_dashes(argc, argv),
+              .tree = [&app] { return tree_of(app); }});
 }
 
 }  // namespace lastcall::cli

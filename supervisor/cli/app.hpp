@@ -1,8 +1,8 @@
 // The command line: parses it, runs the subcommand, returns the exit code.
 //
 // Rules:
-//  1. CLI11 lives in app.cpp alone. A subcommand is a plain function of its own options struct and
-//     two streams, in a file pair of its own; app.cpp has one row for each.
+//  1. CLI11 lives in app.cpp and commands.cpp. A subcommand is a plain function of its own options
+//     struct and two streams, in a file pair of its own; commands.cpp has one row for each.
 //  2. Exit code 2 and one clear message for bad usage and bad configuration; --help is 0.
 //  3. What was asked for goes to `out`, everything about it to `err`.
 //

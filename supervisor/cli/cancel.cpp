@@ -14,9 +14,9 @@ int run_cancel(CancelOptions const& options, config::Environment const& environm
     err << "lastcall cancel: name either ids or --root ID\n";
     return kExitUsage;
   }
-  auto [client, code_without] = connect_or_complain(options.common, environment, err);
+  auto [client, exit_code] = connect_or_complain(options.common, environment, err);
   if (!client) {
-    return code_without;
+    return exit_code;
   }
   ipc::Cancel cancel;
   cancel.ids = options.ids;

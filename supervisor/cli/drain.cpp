@@ -46,9 +46,9 @@ int run_drain(DrainOptions const& options, config::Environment const& environmen
       return kExitUsage;
     }
   }
-  auto [client, code_without] = connect_or_complain(options.common, environment, err);
+  auto [client, exit_code] = connect_or_complain(options.common, environment, err);
   if (!client) {
-    return code_without;
+    return exit_code;
   }
   auto const answer = ask_or_complain(*client, drain, err);
   if (!answer) {
@@ -71,9 +71,9 @@ int run_drain(DrainOptions const& options, config::Environment const& environmen
 
 int run_resume(OperatorOptions const& options, config::Environment const& environment,
                std::ostream& out, std::ostream& err) {
-  auto [client, code_without] = connect_or_complain(options, environment, err);
+  auto [client, exit_code] = connect_or_complain(options, environment, err);
   if (!client) {
-    return code_without;
+    return exit_code;
   }
   auto const answer = ask_or_complain(*client, ipc::Resume{}, err);
   if (!answer) {

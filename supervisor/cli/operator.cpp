@@ -23,18 +23,18 @@ std::optional<std::string> admin_socket(OperatorOptions const& options,
   return loaded.config.ipc.admin_socket;
 }
 
-Connected connect_or_complain(OperatorOptions const& options,
-                              config::Environment const& environment, std::ostream& err) {
+Connection connect_or_complain(OperatorOptions const& options,
+                               config::Environment const& environment, std::ostream& err) {
   auto const path = admin_socket(options, environment, err);
   if (!path) {
-    return {.client = std::nullopt, .code_without = kExitUsage};
+    return {.client = std::nullopt, .exit_code = kExitUsage};
   }
   auto connected = ipc::OperatorClient::connect(*path, "lastcall", kAnswerTimeout);
   if (auto const* const failure = std::get_if<ipc::Failure>(&connected)) {
     err << "lastcall: " << failure->text << '\n';
-    return {.client = std::nullopt, .code_without = kExitFailure};
+    return {};
   }
-  return {.client = std::get<ipc::OperatorClient>(std::move(connected)), .code_without = 0};
+  return {.client = std::get<ipc::OperatorClient>(std::move(connected))};
 }
 
 std::optional<std::string> ask_or_complain(ipc::OperatorClient& client,

@@ -28,12 +28,14 @@ struct OperatorOptions {
 std::optional<std::string> admin_socket(OperatorOptions const& options,
                                         config::Environment const& environment, std::ostream& err);
 
-struct Connected {
-  std::optional<ipc::OperatorClient> client;  // absent after a complaint,
-  int code_without = 0;                       // and this is the exit code
+/// Without a client the complaint is out, and this is the code to end with.
+struct Connection {
+  std::optional<ipc::OperatorClient> client;
+  int exit_code = kExitFailure;
 };
-Connected connect_or_complain(OperatorOptions const& options,
-                              config::Environment const& environment, std::ostream& err);
+
+Connection connect_or_complain(OperatorOptions const& options,
+                               config::Environment const& environment, std::ostream& err);
 
 /// The result as JSON text; absent after a complaint.
 std::optional<std::string> ask_or_complain(ipc::OperatorClient& client,

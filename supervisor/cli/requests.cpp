@@ -12,9 +12,9 @@ namespace lastcall::cli {
 
 int run_requests(OperatorOptions const& options, config::Environment const& environment,
                  std::ostream& out, std::ostream& err) {
-  auto [client, code_without] = connect_or_complain(options, environment, err);
+  auto [client, exit_code] = connect_or_complain(options, environment, err);
   if (!client) {
-    return code_without;
+    return exit_code;
   }
   ipc::RequestsQuery query;
   bool first = true;

@@ -20,7 +20,11 @@ int run_serve(ServeCommand const& command, config::Environment const& environmen
     err << summary(loaded) << '\n';
     return kExitUsage;
   }
+  if (!loaded.source.empty()) {
+    load.path = loaded.source;  // a file that vanishes later is an error, and not the defaults
+  }
   runtime::ServeOptions options{.grace = loaded.grace,
+                                .load = load,
                                 .config_path = loaded.source,
                                 .warnings = {},
                                 .private_directory = command.private_directory};

@@ -71,9 +71,9 @@ int follow_status(ipc::OperatorClient& client, Output output, std::ostream& out,
 
 int run_status(StatusOptions const& options, config::Environment const& environment,
                std::ostream& out, std::ostream& err) {
-  auto [client, code_without] = connect_or_complain(options.common, environment, err);
+  auto [client, exit_code] = connect_or_complain(options.common, environment, err);
   if (!client) {
-    return code_without;
+    return exit_code;
   }
   if (options.watch) {
     return follow_status(*client, options.common.output, out, err, never, kExitSuccess);

@@ -71,6 +71,7 @@ int run_wait_ready(WaitReadyOptions const& options, config::Environment const& e
         << ": expected a duration such as 60s\n";
     return kExitUsage;
   }
+  bool const is_json = options.common.output == Output::json;
   auto const path = admin_socket(options.common, environment, err);
   if (!path) {
     return kExitUsage;
@@ -81,7 +82,7 @@ int run_wait_ready(WaitReadyOptions const& options, config::Environment const& e
         *path, "lastcall wait-ready", std::clamp(wait.left(), milliseconds{1}, kAnswerTimeout));
     if (auto* const client = std::get_if<ipc::OperatorClient>(&connected)) {
       if (follow(*client, wait)) {
-        out << "ready\n";
+        out << (is_json ? R"({"ready":true})" : "ready") << '\n';
         return kExitSuccess;
       }
     } else {
@@ -89,6 +90,11 @@ int run_wait_ready(WaitReadyOptions const& options, config::Environment const& e
     }
     std::this_thread::sleep_for(std::min(kRetry, wait.left()));
   } while (wait.left().count() > 0);
+  if (is_json) {
+    nlohmann::ordered_json const json{{"ready", false}, {"reason", wait.last}};
+    out << json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    return kExitFailure;
+  }
   err << "lastcall wait-ready: not ready after " << options.timeout << ": " << wait.last << '\n';
   return kExitFailure;
 }

@@ -133,12 +133,13 @@ class Loader {
   }
 
   void load_override(std::string const& text) {
-    Place const place{"--set " + clip(text), 0, 0};
+    // The key alone: a value may be secret, and the complaint about it shows enough of it.
+    std::size_t const equals = text.find('=');
+    Place const place{"--set " + clip(text.substr(0, equals == 0 ? text.npos : equals)), 0, 0};
     if (std::optional<BadByte> bad = find_bad_byte(text)) {
       loaded_.errors.push_back({place, "", std::move(bad->problem)});
       return;
     }
-    std::size_t const equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
       loaded_.errors.push_back({place, "", "no key and value, expected key=value"});
       return;
@@ -223,6 +224,18 @@ Loaded load(LoadOptions const& options, Environment const& environment) {
   return Loader(options, environment).load();
 }
 
+namespace {
+
+bool is_live(Keys const& keys, Key const& key) {
+  return key.live && marked_part(keys, key.path).empty();
+}
+
+std::string shown(Key const& key, std::string value) {
+  return key.secret && !value.empty() ? "(secret)" : std::move(value);
+}
+
+}  // namespace
+
 std::vector<Difference> differences(Config const& before, Config const& after) {
   Config old_config = before;
   Config new_config = after;
@@ -233,8 +246,11 @@ std::vector<Difference> differences(Config const& before, Config const& after) {
     std::string old_value = value_text(old_keys[i]);
     std::string new_value = value_text(new_keys[i]);
     if (old_value != new_value) {
-      found.push_back({std::string(old_keys[i].path), std::move(old_value), std::move(new_value),
-                       old_keys[i].live});
+      found.push_back({.key = std::string(old_keys[i].path),
+                       .before = shown(old_keys[i], std::move(old_value)),
+                       .after = shown(new_keys[i], std::move(new_value)),
+                       .live = is_live(old_keys, old_keys[i]),
+                       .not_yet = !marked_part(old_keys, old_keys[i].path).empty()});
     }
   }
   return found;
@@ -245,7 +261,7 @@ void apply_live(Config& config, Config const& after) {
   Keys const old_keys = keys_of(config);
   Keys const new_keys = keys_of(new_config);
   for (std::size_t i = 0; i < old_keys.size(); ++i) {
-    if (!old_keys[i].live) {
+    if (!is_live(old_keys, old_keys[i])) {
       continue;
     }
     std::visit(

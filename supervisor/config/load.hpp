@@ -51,15 +51,16 @@ Loaded load(LoadOptions const& options, Environment const& environment);
 /// A key whose value differs between two configurations.
 struct Difference {
   std::string key;
-  std::string before;  // as YAML; empty: unset
+  std::string before;  // as YAML; empty: unset; of secrets only that there is one
   std::string after;
-  bool live = false;  // may change without a restart
+  bool live = false;     // may change without a restart
+  bool not_yet = false;  // belongs to what this version does not do; never live
 };
 
 /// What a reload would change.
 std::vector<Difference> differences(Config const& before, Config const& after);
 
-/// Copies the live keys of `after` into `config` and nothing else.
+/// Copies what differences() calls live into `config`, and nothing else.
 void apply_live(Config& config, Config const& after);
 
 }  // namespace lastcall::config

@@ -15,7 +15,7 @@
 namespace lastcall::config {
 
 struct Place {
-  std::string source;  // a file, "--set admission.queue_limit=x", or "LASTCALL_LOG_LEVEL"
+  std::string source;  // a file, "--set admission.queue_limit", or "LASTCALL_LOG_LEVEL"
   int line = 0;        // from 1; 0: the source has no lines
   int column = 0;
   friend bool operator==(Place const&, Place const&) = default;

@@ -22,18 +22,28 @@ Values are looked for in this order, and the last one found holds:
 2. the file of `--config`, else of `$LASTCALL_CONFIG`, else `/etc/lastcall/lastcall.yaml` if it
    exists,
 3. the environment variables named below,
-4. `--set a.b=value`, which may be repeated. Lists and sections are written as YAML
-   (`--set 'cleanup.paths=[/tmp/lora-*]'`), an empty value or `null` unsets an optional key.
+4. `--set a.b=value`, which may be repeated; they are taken in their order, so of two for one key
+   the last holds. Lists and sections are written as YAML (`--set 'cleanup.paths=[/tmp/lora-*]'`,
+   `--set 'log={level: debug, format: text}'`); any other value is taken as it stands, without
+   quotes. An empty value or `null` unsets an optional key. A list replaces the list of the file.
 
 The file is read strictly. Unknown and duplicate keys, quoted numbers, unquoted texts that look like
 numbers or booleans, anchors, aliases, tags, a second document, and values out of range are errors,
 each with its place. Durations are whole numbers with a unit: `500ms`, `60s`, `2m`, `1h`. Addresses
 are `host:port`, with IPv6 in brackets.
 
-A default in *italics* is decided elsewhere. A change of any key needs a restart of the supervisor,
-which the engine does not notice; keys marked **live** are those that a later version will change
-without one. What is marked **not yet** is read and checked, but this version does not do it:
-`check`, `run` and `serve` warn of it, and refuse the registries among it.
+A default in *italics* is decided elsewhere. What is marked **not yet** is read and checked, but this
+version does not do it: `check`, `run` and `serve` warn of it, and refuse the registries among it.
+
+## Changing it while it runs
+
+`lastcall reload`, or SIGHUP at `lastcall serve`, reads the same sources again. Keys marked **live**
+change at once. Any other key that differs keeps its value and is named with the reason: it needs a
+restart of the supervisor, which the engine does not notice. A file with errors changes nothing: the
+old configuration stays, and all errors are logged and printed. During a stop nothing is read.
+
+In a container of the shim's, `lastcall run` included, SIGHUP at the container goes to the engine,
+as every signal but the stop signals does: there `lastcall reload` is the way.
 )";
 
 /// Pipes would end a table cell.

@@ -12,18 +12,6 @@ namespace {
 
 constexpr char const* kNotYet = "this version does not do that yet: it has no effect";
 
-/// The marked row that `path` is or is in; empty: it is supported.
-std::string_view marked_part(Keys const& keys, std::string_view path) {
-  for (Key const& key : keys) {
-    bool const is_in = path.starts_with(key.path) &&
-                       (path.size() == key.path.size() || path[key.path.size()] == '.');
-    if (key.not_yet && is_in) {
-      return key.path;
-    }
-  }
-  return {};
-}
-
 class Judge {
  public:
   Judge(Places const& places, Findings findings) : places_(places), findings_(findings) {}
@@ -75,6 +63,17 @@ class Judge {
 };
 
 }  // namespace
+
+std::string_view marked_part(Keys const& keys, std::string_view path) {
+  for (Key const& key : keys) {
+    bool const is_in = path.starts_with(key.path) &&
+                       (path.size() == key.path.size() || path[key.path.size()] == '.');
+    if (key.not_yet && is_in) {
+      return key.path;
+    }
+  }
+  return {};
+}
 
 void unsupported(Config const& config, Places const& places, Findings findings) {
   Config given = config;

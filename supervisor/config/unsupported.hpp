@@ -8,11 +8,15 @@
 #pragma once
 
 #include "supervisor/config/decode.hpp"
+#include "supervisor/config/keys.hpp"
 #include "supervisor/config/schema.hpp"
 #include "supervisor/config/validate.hpp"
 
 namespace lastcall::config {
 
 void unsupported(Config const& config, Places const& places, Findings findings);
+
+/// The part of the table that this version does not do and that `path` is in; empty: none.
+std::string_view marked_part(Keys const& keys, std::string_view path);
 
 }  // namespace lastcall::config

@@ -80,6 +80,16 @@ void EngineHealth::check_finished(Instant now, CheckFinished const& result) {
   }
 }
 
+void EngineHealth::limits_changed(HealthLimitsChanged const& limits) {
+  LC_ASSERT(limits.failure_thresholds.size() == settings_.checks.size());
+  for (std::size_t i = 0; i < settings_.checks.size(); ++i) {
+    settings_.checks[i].failure_threshold = limits.failure_thresholds[i];
+  }
+  settings_.unresponsive_after = limits.unresponsive_after;
+  settings_.stalled_after = limits.stalled_after;
+  settings_.startup_timeout = limits.startup_timeout;
+}
+
 void EngineHealth::update(Instant now) {
   if (is_final(verdict_)) {
     return;

@@ -6,7 +6,8 @@
 //  2. A definite failure is fatal after `failure_threshold` consecutive ones; a timeout only proves
 //     slowness: it is fatal after `unresponsive_after` without a passed check, and only while no
 //     byte of any request has moved.
-//  3. A dead or wedged verdict is final: it changes only by reset().
+//  3. Limits may change while it runs; checks may not.
+//  4. A dead or wedged verdict is final: it changes only by reset().
 //
 // Owned by the core's thread. Source: the shutdown specification, 'Self-Initiated Shutdown' (health
 // check every 2 s, exit 1); timeouts are kept apart because an overloaded engine answers late.
@@ -36,6 +37,8 @@ class EngineHealth {
   explicit EngineHealth(HealthSettings settings);
 
   void check_finished(Instant now, CheckFinished const& result);
+  /// What was counted so far stays counted; the next result or update() is judged anew.
+  void limits_changed(HealthLimitsChanged const& limits);
   /// A byte of any request moved.
   void progressed(Instant now) { progress_at_ = now; }
   /// How many requests are in flight, told at each change; `stalled_after` needs it.

@@ -169,6 +169,13 @@ struct CheckFinished {
   CheckVerdict verdict = CheckVerdict::passed;
   std::string detail;
 };
+/// A reload of the configuration changed the limits of the checks; the checks themselves stay.
+struct HealthLimitsChanged {
+  std::vector<std::uint32_t> failure_thresholds;  // one a check of the settings
+  Duration unresponsive_after{30'000};
+  std::optional<Duration> stalled_after;
+  std::optional<Duration> startup_timeout;
+};
 /// What the engine's own gauges say is running and waiting; absent when they could not be read.
 struct GaugesRead {
   std::optional<std::uint64_t> in_flight;
@@ -197,6 +204,6 @@ using Event =
                  DrainRequested, ResumeRequested, CancelRequested, PeerConnected, PeerDisconnected,
                  PeerGone, EndpointRegistered, EndpointUnregistered, RequestBegun, RequestEnded,
                  RequestProgressed, CancelConfirmed, PeerFatal, PeerCleanedUp, CheckFinished,
-                 GaugesRead, RegistrySettled, CleanupSettled>;
+                 HealthLimitsChanged, GaugesRead, RegistrySettled, CleanupSettled>;
 
 }  // namespace lastcall::lifecycle

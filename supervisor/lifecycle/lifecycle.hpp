@@ -123,6 +123,7 @@ class Lifecycle {
   void on(Instant now, PeerFatal const&);
   void on(Instant now, PeerCleanedUp const&);
   void on(Instant now, CheckFinished const&);
+  void on(Instant now, HealthLimitsChanged const&);
   void on(Instant now, GaugesRead const&);
   void on(Instant now, RegistrySettled const&);
   void on(Instant now, CleanupSettled const&);

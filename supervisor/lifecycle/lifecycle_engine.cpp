@@ -186,6 +186,10 @@ void Lifecycle::on(Instant now, CheckFinished const& result) {
   }
 }
 
+void Lifecycle::on(Instant /*now*/, HealthLimitsChanged const& limits) {
+  health_.limits_changed(limits);
+}
+
 void Lifecycle::on(Instant now, GaugesRead const& gauges) {
   if (gauges.in_flight != 0U) {
     gauges_zero_since_.reset();  // busy, or unreadable: unknown is never zero

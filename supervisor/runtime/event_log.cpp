@@ -77,6 +77,15 @@ class Writer {
     }
     out_ += separator == '[' ? "[]" : "]";
   }
+  void put(std::vector<std::uint32_t> const& numbers) {
+    char separator = '[';
+    for (std::uint32_t const number : numbers) {
+      out_ += separator;
+      put(number);
+      separator = ',';
+    }
+    out_ += separator == '[' ? "[]" : "]";
+  }
   void put(lifecycle::EngineExit const& exit) { object(exit, {}); }
   template <typename Enum>
     requires std::is_enum_v<Enum>

@@ -14,6 +14,9 @@ namespace {
 using Json = nlohmann::json;
 using lifecycle::vocabulary::find_word;
 
+/// As on the wire: more would overflow where it is added to another.
+constexpr std::int64_t kLongestMs = 1'000'000'000'000'000;
+
 template <typename Enum>
 std::optional<Enum> parse_word(std::string_view text) {
   namespace words = lifecycle::vocabulary;
@@ -70,26 +73,31 @@ class Reader {
   }
   template <std::integral Number>
   static bool take(Json const& json, Number& number) {
-    if (json.is_number_integer()) {
+    bool const fits =
+        json.is_number_unsigned()
+            ? std::in_range<Number>(json.get<std::uint64_t>())
+            : json.is_number_integer() && std::in_range<Number>(json.get<std::int64_t>());
+    if (fits) {
       number = json.get<Number>();
     }
-    return json.is_number_integer();
+    return fits;
   }
   static bool take(Json const& json, lifecycle::Instant& at) {
-    std::int64_t ms = 0;
-    bool const is_number = take(json, ms);
-    at = lifecycle::instant_from_ms(ms);
-    return is_number;
+    lifecycle::Duration since{};
+    bool const is_good = take(json, since);
+    at = lifecycle::Instant{since};
+    return is_good;
   }
   static bool take(Json const& json, lifecycle::Duration& duration) {
     std::int64_t ms = 0;
-    bool const is_number = take(json, ms);
-    duration = lifecycle::Duration{ms};
-    return is_number;
+    bool const is_good = take(json, ms) && ms >= 0 && ms <= kLongestMs;
+    duration = lifecycle::Duration{is_good ? ms : 0};
+    return is_good;
   }
-  static bool take(Json const& json, std::vector<std::string>& texts) {
+  template <typename Element>
+  static bool take(Json const& json, std::vector<Element>& elements) {
     for (Json const& item : json) {
-      if (!take(item, texts.emplace_back())) {
+      if (!take(item, elements.emplace_back())) {
         return false;
       }
     }

@@ -43,8 +43,8 @@ LASTCALL_SHAPE(OwnSignal, "own_signal", v("name", x.name);)
 LASTCALL_SHAPE(DeletionSeen, "deletion_seen")
 LASTCALL_SHAPE(TimerExpired, "timer_expired")
 LASTCALL_SHAPE(ShimHello, "shim_hello", v("boot", x.boot); v("run", x.run); v("engine", x.engine);
-               v("exit", x.exit); v("ordered", x.ordered); v("stop_at_ms", x.stop_at);
-               v("blob", x.blob);)
+               v("exit", x.exit); v("exited_at_ms", x.exited_at); v("ordered", x.ordered);
+               v("stop_at_ms", x.stop_at); v("blob", x.blob);)
 LASTCALL_SHAPE(ShimDisconnected, "shim_disconnected", v("watched", x.watched);)
 LASTCALL_SHAPE(ShimGone, "shim_gone")
 LASTCALL_SHAPE(StopSignalHeld, "stop_signal_held", v("name", x.name); v("at_ms", x.at);)
@@ -74,6 +74,10 @@ LASTCALL_SHAPE(PeerFatal, "peer_fatal", v("peer", x.peer); v("reason", x.reason)
 LASTCALL_SHAPE(PeerCleanedUp, "peer_cleaned_up", v("peer", x.peer);)
 LASTCALL_SHAPE(CheckFinished, "check_finished", v("check", x.check); v("verdict", x.verdict);
                v("detail", x.detail);)
+LASTCALL_SHAPE(HealthLimitsChanged, "health_limits_changed",
+               v("failure_thresholds", x.failure_thresholds);
+               v("unresponsive_after_ms", x.unresponsive_after);
+               v("stalled_after_ms", x.stalled_after); v("startup_timeout_ms", x.startup_timeout);)
 LASTCALL_SHAPE(GaugesRead, "gauges_read", v("in_flight", x.in_flight);)
 LASTCALL_SHAPE(RegistrySettled, "registry_settled", v("registry", x.registry);
                v("confirmed", x.confirmed); v("detail", x.detail);)

@@ -62,7 +62,7 @@ void OperatorSessions::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ip
   } else if (auto* const order = std::get_if<ipc::Cancel>(&message)) {
     cancel(peer, std::move(*order), seq);
   } else if (std::holds_alternative<ipc::Reload>(message)) {
-    refuse(peer, seq, "reload is not supported: restart the supervisor, the engine is not touched");
+    reload(peer, seq);
   } else if (std::holds_alternative<ipc::AdmissionSet>(message) ||
              std::holds_alternative<ipc::ThresholdsSet>(message)) {
     refuse(peer, seq, "admission is not enabled");
@@ -87,6 +87,16 @@ void OperatorSessions::cancel(ipc::PeerId peer, ipc::Cancel&& cancel, ipc::Seq s
                                                  .root = std::move(cancel.root),
                                                  .mode = cancel.mode,
                                                  .reason = ipc::CancelReason::operator_}));
+}
+
+void OperatorSessions::reload(ipc::PeerId peer, ipc::Seq seq) {
+  log_.info("reload asked for", {{"by", "operator"}, {"peer", peer}});
+  ReloadAnswer const answer = answers_.reload();
+  if (answer.refusal) {
+    server_.error(peer, seq, ipc::ErrorCode::conflict, *answer.refusal);
+  } else {
+    server_.ack(peer, seq, answer.result);
+  }
 }
 
 void OperatorSessions::answer(ipc::PeerId peer, ipc::Seq seq, StepReply const& reply) {

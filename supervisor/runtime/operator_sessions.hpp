@@ -31,10 +31,16 @@ inline constexpr lifecycle::Duration kWatchPause{500};
 
 class OperatorSessions {
  public:
+  /// Why not, or the result as JSON text.
+  struct ReloadAnswer {
+    std::optional<std::string> refusal;
+    std::string result;
+  };
   struct Answers {
     std::function<ipc::Welcome()> welcome;
     std::function<std::string()> status;
     std::function<std::string(std::string const& after, std::size_t limit)> requests;
+    std::function<ReloadAnswer()> reload;
   };
 
   OperatorSessions(boost::asio::io_context& io, ipc::Server& server, EventSink& events, Log& log,
@@ -61,6 +67,7 @@ class OperatorSessions {
 
   void drain(ipc::PeerId peer, ipc::Drain const& drain, ipc::Seq seq);
   void cancel(ipc::PeerId peer, ipc::Cancel&& cancel, ipc::Seq seq);
+  void reload(ipc::PeerId peer, ipc::Seq seq);
   void answer(ipc::PeerId peer, ipc::Seq seq, StepReply const& reply);
   void refuse(ipc::PeerId peer, ipc::Seq seq, std::string_view why);
   void say_status(ipc::PeerId peer);

@@ -6,13 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "supervisor/config/environment.hpp"
+#include "supervisor/config/load.hpp"
 #include "supervisor/config/schema.hpp"
 
 namespace lastcall::runtime {
 
 struct ServeOptions {
   config::PodGrace grace;
+  config::LoadOptions load;           // where a reload looks
   std::string config_path;            // what was read; empty: the defaults
   std::vector<std::string> warnings;  // of the configuration, for the log and `status`
   std::string private_directory;      // of this run alone: removed at the end; empty: none

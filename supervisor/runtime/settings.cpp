@@ -49,6 +49,18 @@ std::vector<config::HealthCheck> runnable_checks(config::EngineProfile const& pr
   return checks;
 }
 
+lifecycle::HealthLimitsChanged health_limits_from(config::Config const& config) {
+  lifecycle::HealthSettings const health = health_of(config);
+  lifecycle::HealthLimitsChanged limits{.failure_thresholds = {},
+                                        .unresponsive_after = health.unresponsive_after,
+                                        .stalled_after = health.stalled_after,
+                                        .startup_timeout = health.startup_timeout};
+  for (lifecycle::CheckSettings const& check : health.checks) {
+    limits.failure_thresholds.push_back(check.failure_threshold);
+  }
+  return limits;
+}
+
 std::string_view without_sig(std::string_view signal_name) {
   if (signal_name.starts_with("SIG")) {
     signal_name.remove_prefix(3);

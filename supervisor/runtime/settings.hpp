@@ -15,6 +15,7 @@
 #include "supervisor/config/environment.hpp"
 #include "supervisor/config/presets.hpp"
 #include "supervisor/config/schema.hpp"
+#include "supervisor/lifecycle/event.hpp"
 #include "supervisor/lifecycle/settings.hpp"
 
 namespace lastcall::runtime {
@@ -23,6 +24,9 @@ namespace lastcall::runtime {
 std::vector<config::HealthCheck> runnable_checks(config::EngineProfile const& profile);
 
 lifecycle::Settings settings_from(config::Config const& config, config::PodGrace const& grace);
+
+/// The limits of the same checks, as the configuration says them now.
+lifecycle::HealthLimitsChanged health_limits_from(config::Config const& config);
 
 /// "SIGTERM" and "TERM" are both TERM.
 std::string_view without_sig(std::string_view signal_name);

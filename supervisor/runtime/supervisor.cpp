@@ -8,7 +8,6 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "supervisor/runtime/clock.hpp"
-#include "supervisor/runtime/event_log.hpp"
 #include "supervisor/runtime/metrics_feed.hpp"
 #include "supervisor/runtime/settings.hpp"
 
@@ -29,6 +28,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
                        ServeOptions const& options, Log& log)
     : io_(io),
       config_(config),
+      reload_(options.load),
       log_(log),
       facts_{.config_path = options.config_path,
              .warnings = options.warnings,
@@ -38,6 +38,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
              .probes_address = {}},
       stop_record_(config.ipc.socket, StopRecord::identity_of_this_life()),
       core_(settings_from(config, options.grace)),
+      steps_(log),
       narrator_(core_, log),
       loop_(io, core_,
             [this](lifecycle::Instant now, lifecycle::Action const& action) { obey(now, action); }),
@@ -60,14 +61,10 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
       worker_(io.get_executor(), "cleanup"),
       signals_(io, [this](std::string const& name) { own_signal(name); }) {
   sdks_.listen(sdk_listeners());
-  if (log.is_on(LogLevel::debug)) {
-    loop_.set_observer([this](lifecycle::Instant now, lifecycle::Event const& event,
-                              std::span<lifecycle::Action const> actions) {
-      log_.debug("step", {{"at_ms", lifecycle::to_ms(now)},
-                          Field::json("event", event_log::encode(event)),
-                          Field::json("actions", event_log::encode(actions))});
-    });
-  }
+  steps_.starts(core_.settings());
+  loop_.set_observer(
+      [this](lifecycle::Instant now, lifecycle::Event const& event,
+             std::span<lifecycle::Action const> actions) { steps_.step(now, event, actions); });
 }
 
 Supervisor::~Supervisor() = default;
@@ -211,7 +208,9 @@ void Supervisor::sdk_gone(ipc::PeerId peer) {
 }
 
 std::size_t Supervisor::next_cancels(ipc::PeerId peer, ipc::CancelBatch& batch) {
-  return sdks_.next_cancels(peer, batch);
+  std::size_t const count = sdks_.next_cancels(peer, batch);
+  steps_.taken(peer, ipc::kMaxBatch, count);
+  return count;
 }
 
 void Supervisor::trouble(std::string_view what) {
@@ -237,17 +236,6 @@ void Supervisor::count_restarts(ipc::ShimFacts const& shim) {
     probes_.metrics().restarted(probes::Restarted::supervisor);
   }
   engine_has_run_ = engine_has_run_ || shim.engine.state != ipc::EngineState::waiting;
-}
-
-void Supervisor::own_signal(std::string const& name) {
-  if (name == "HUP") {
-    log_.warning("reload is not supported: restart the supervisor, the engine is not touched");
-    return;
-  }
-  log_.info("stop signal", {{"signal", name}, {"from", "supervisor"}});
-  probes_.metrics().signal_received(name);
-  loop_.feed(lifecycle::OwnSignal{name});
-  changed();
 }
 
 // --- what is shown -------------------------------------------------------------------------------

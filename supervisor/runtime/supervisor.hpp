@@ -27,10 +27,12 @@
 #include "supervisor/runtime/own_signals.hpp"
 #include "supervisor/runtime/probe_publisher.hpp"
 #include "supervisor/runtime/registries.hpp"
+#include "supervisor/runtime/reload.hpp"
 #include "supervisor/runtime/sdk_sessions.hpp"
 #include "supervisor/runtime/serve.hpp"
 #include "supervisor/runtime/shim_session.hpp"
 #include "supervisor/runtime/status.hpp"
+#include "supervisor/runtime/step_log.hpp"
 #include "supervisor/runtime/stop_record.hpp"
 
 namespace lastcall::runtime {
@@ -84,6 +86,9 @@ class Supervisor final : private ipc::Observer {
   Readiness readiness() const;
   std::vector<ipc::PeerId> ask_sdks(ipc::FromSupervisor const& question);
   void own_signal(std::string const& name);
+  // Reload (supervisor_reload.cpp).
+  OperatorSessions::ReloadAnswer reload();
+  void apply_live_settings();
   void registry_changed(discovery::RegistryStatus const& status);
   void read_stop_record();
   void count_peers();
@@ -96,11 +101,13 @@ class Supervisor final : private ipc::Observer {
   void refresh();
 
   boost::asio::io_context& io_;
-  config::Config const config_;
+  config::Config config_;  // its live keys change by reload()
+  config::LoadOptions const reload_;
   Log& log_;
   ServeFacts facts_;
   StopRecord stop_record_;
   lifecycle::Lifecycle core_;
+  StepLog steps_;
   Narrator narrator_;
   CoreLoop loop_;
   ProbePublisher probes_;

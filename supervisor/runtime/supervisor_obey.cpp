@@ -212,7 +212,8 @@ OperatorSessions::Answers Supervisor::operator_answers() {
           .requests =
               [this](std::string const& after, std::size_t limit) {
                 return requests_json(sources(), monotonic_now(), after, limit);
-              }};
+              },
+          .reload = [this] { return reload(); }};
 }
 
 }  // namespace lastcall::runtime

@@ -147,6 +147,18 @@ Event parse_check(Words& words, Instant) {
   return e;
 }
 
+Event parse_health_limits(Words& words, Instant) {
+  HealthLimitsChanged e;
+  e.unresponsive_after = words.duration("unresponsive_after").value_or(e.unresponsive_after);
+  e.stalled_after = words.duration("stalled_after");
+  e.startup_timeout = words.duration("startup_timeout");
+  for (std::string const& word : rest_of(words)) {
+    Words number(word);
+    e.failure_thresholds.push_back(static_cast<std::uint32_t>(number.next_number("a threshold")));
+  }
+  return e;
+}
+
 Event parse_cleanup(Words& words, Instant) {
   CleanupSettled e;
   e.item = word_in<CleanupItem>(vocabulary::kCleanupItems, words.next("the item"));
@@ -211,6 +223,7 @@ std::map<std::string, Parser, std::less<>> const& parsers() {
       {"fatal", parse_fatal},
       {"cleaned_up", [](Words& w, Instant) { return PeerCleanedUp{w.next_number("the peer")}; }},
       {"check", parse_check},
+      {"health_limits", parse_health_limits},
       {"gauges", parse_gauges},
       {"registry", parse_registry},
       {"cleanup", parse_cleanup},

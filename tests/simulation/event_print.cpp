@@ -143,6 +143,16 @@ struct Printer {
   std::string operator()(CheckFinished const& e) const {
     return Line("check").number(e.check).word(name(e.verdict)).text("detail", e.detail).take();
   }
+  std::string operator()(HealthLimitsChanged const& e) const {
+    Line line("health_limits");
+    line.key("unresponsive_after", e.unresponsive_after)
+        .key("stalled_after", e.stalled_after)
+        .key("startup_timeout", e.startup_timeout);
+    for (std::uint32_t const threshold : e.failure_thresholds) {
+      line.number(threshold);
+    }
+    return line.take();
+  }
   std::string operator()(GaugesRead const& e) const {
     Line line("gauges");
     return e.in_flight ? line.number(*e.in_flight).take() : line.word("unreadable").take();

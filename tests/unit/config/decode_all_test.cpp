@@ -42,7 +42,7 @@ TEST(DecodeAll, All_errors_are_reported_at_once_in_the_order_of_the_file) {
               kCleanupPattern,
           "LASTCALL_LIFECYCLE_TOKEN: lifecycle.token: 'a b', expected visible ASCII characters "
           "without spaces",
-          "--set admission.queue_limit=many: admission.queue_limit: 'many' is not a decimal whole "
+          "--set admission.queue_limit: admission.queue_limit: 'many' is not a decimal whole "
           "number, expected a whole number, 0 to 1000000",
           "--set nothing: no key and value, expected key=value"));
 }

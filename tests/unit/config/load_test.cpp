@@ -117,17 +117,16 @@ TEST(Load, Flags_take_texts_as_they_are_and_lists_as_YAML) {
 }
 
 TEST(Load, Problems_in_a_flag_name_the_flag) {
-  EXPECT_THAT(
-      texts(load_text("", {"a..b=1", "=1", "log.levle=info", "cleanup.paths=[", "log=5",
-                           "health.checks[0].timeout=1s", "identity.model=caf\xe9"})
-                .errors),
-      ElementsAre("--set a..b=1: an empty name in the key, expected a.b=value",
-                  "--set =1: no key and value, expected key=value",
-                  "--set log.levle=info: log.levle: unknown key, did you mean 'level'?",
-                  "--set cleanup.paths=[: not valid YAML: end of sequence flow not found",
-                  "--set log=5: log: '5', expected a section of keys",
-                  HasSubstr("health.checks[0]: unknown key, expected one of interval"),
-                  "--set identity.model=caf?: invalid UTF-8 (byte 0xe9), expected UTF-8 text"));
+  EXPECT_THAT(texts(load_text("", {"a..b=1", "=1", "log.levle=info", "cleanup.paths=[", "log=5",
+                                   "health.checks[0].timeout=1s", "identity.model=caf\xe9"})
+                        .errors),
+              ElementsAre("--set a..b: an empty name in the key, expected a.b=value",
+                          "--set =1: no key and value, expected key=value",
+                          "--set log.levle: log.levle: unknown key, did you mean 'level'?",
+                          "--set cleanup.paths: not valid YAML: end of sequence flow not found",
+                          "--set log: log: '5', expected a section of keys",
+                          HasSubstr("health.checks[0]: unknown key, expected one of interval"),
+                          "--set identity.model: invalid UTF-8 (byte 0xe9), expected UTF-8 text"));
 }
 
 TEST(Load, Without_any_file_the_defaults_hold) {
@@ -188,27 +187,48 @@ TEST(Load, Pod_grace_comes_from_its_variable_or_is_the_default_of_Kubernetes) {
 
 TEST(Load, A_reload_sees_which_keys_differ_and_applies_only_the_live_ones) {
   Config before = load_text("log: {level: info}\nprobes: {listen: \"[::]:1\"}\n").config;
-  Config const after =
-      load_text(
-          "log: {level: debug}\nprobes: {listen: \"[::]:2\"}\n"
-          "admission: {engine_request_limit: 8, active_decode_blocks_threshold: 0.5}\n"
-          "endpoints: [{name: a, graceful_shutdown: false}]\n")
-          .config;
+  Config const after = load_text(
+                           "log: {level: debug}\nprobes: {listen: \"[::]:2\"}\n"
+                           "health: {unresponsive_after: 5s, failure_threshold: 4, interval: 1s}\n")
+                           .config;
   std::vector<std::string> found;
   for (Difference const& d : differences(before, after)) {
     found.push_back(d.key + ": " + d.before + " -> " + d.after + (d.live ? " live" : ""));
   }
-  EXPECT_THAT(found, ElementsAre("probes.listen: \"[::]:1\" -> \"[::]:2\"",
-                                 "admission.engine_request_limit:  -> 8 live",
-                                 "admission.active_decode_blocks_threshold:  -> 0.5 live",
-                                 "log.level: info -> debug live",
-                                 "endpoints: [] -> [{name: a, graceful_shutdown: false}]"));
+  EXPECT_THAT(
+      found,
+      ElementsAre("health.interval: 2s -> 1s", "health.unresponsive_after: 30s -> 5s live",
+                  "health.failure_threshold:  -> 4 live", "probes.listen: \"[::]:1\" -> \"[::]:2\"",
+                  "log.level: info -> debug live"));
   apply_live(before, after);
   EXPECT_EQ(before.log.level, LogLevel::debug);
-  EXPECT_EQ(before.admission.engine_request_limit, 8U);
-  EXPECT_EQ(before.admission.active_decode_blocks_threshold, 0.5);
+  EXPECT_EQ(before.health.unresponsive_after, 5s);
+  EXPECT_EQ(before.health.failure_threshold, 4U);
+  EXPECT_EQ(before.health.interval, 2s);
   EXPECT_EQ(before.probes.listen.port, 1);
+}
+
+TEST(Load, What_this_version_does_not_do_is_never_live) {
+  Config before;
+  Config after;
+  after.endpoints = {{"a", false}};
+  std::vector<Difference> const found = differences(before, after);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_TRUE(found.front().not_yet);
+  EXPECT_FALSE(found.front().live);
+  apply_live(before, after);
   EXPECT_THAT(before.endpoints, IsEmpty());
+}
+
+TEST(Load, A_difference_of_a_secret_does_not_tell_it) {
+  Config before;
+  Config after;
+  before.lifecycle.token = "one";
+  after.lifecycle.token = "two";
+  std::vector<Difference> const found = differences(before, after);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found.front().before, "(secret)");
+  EXPECT_EQ(found.front().after, "(secret)");
 }
 
 TEST(Load, Mutated_files_never_crash_and_always_end_in_a_verdict) {

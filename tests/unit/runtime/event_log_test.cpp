@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "supervisor/runtime/event_shapes.hpp"
+#include "supervisor/runtime/settings_log.hpp"
+
 namespace lastcall::runtime {
 namespace {
 
@@ -21,6 +24,7 @@ std::vector<Event> every_event() {
                     .run = true,
                     .engine = EngineState::exited,
                     .exit = {.code = 3, .signal = 9, .oom = true},
+                    .exited_at = instant_from_ms(41),
                     .ordered = true,
                     .stop_at = instant_from_ms(42),
                     .blob = text},
@@ -55,6 +59,10 @@ std::vector<Event> every_event() {
           PeerFatal{9, "reason", text},
           PeerCleanedUp{9},
           CheckFinished{2, CheckVerdict::timed_out, text},
+          HealthLimitsChanged{.failure_thresholds = {1, 3},
+                              .unresponsive_after = Duration{5'000},
+                              .stalled_after = Duration{7'000},
+                              .startup_timeout = Duration{9'000}},
           GaugesRead{5},
           GaugesRead{std::nullopt},
           RegistrySettled{1, true, text},
@@ -79,6 +87,80 @@ TEST(EventLog, The_list_of_this_test_has_every_event) {
   EXPECT_EQ(std::count(seen.begin(), seen.end(), false), 0);
 }
 
+/// Converts to whatever a member is.
+struct Anything {
+  template <typename T>
+  operator T() const;  // NOLINT: never defined, only asked for
+};
+
+template <typename T, typename... Members>
+constexpr std::size_t members_of() {
+  if constexpr (requires { T{Members{}..., Anything{}}; }) {
+    return members_of<T, Members..., Anything>();
+  } else {
+    return sizeof...(Members);
+  }
+}
+
+template <std::size_t I = 0>
+void expect_every_member_in_its_shape() {
+  if constexpr (I < std::variant_size_v<Event>) {
+    using Type = std::variant_alternative_t<I, Event>;
+    Type value{};
+    std::size_t visited = 0;
+    auto visitor = [&visited](auto&&...) { ++visited; };
+    event_log::Shape<Type>::visit(value, visitor);
+    EXPECT_EQ(visited, members_of<Type>()) << event_log::Shape<Type>::kName;
+    expect_every_member_in_its_shape<I + 1>();
+  }
+}
+
+TEST(EventLog, Shapes_name_every_member_of_their_event) {
+  expect_every_member_in_its_shape();
+}
+
+TEST(EventLog, Numbers_that_do_not_fit_are_refused) {
+  for (char const* const text :
+       {R"({"type":"check_finished","check":4294967296})",
+        R"({"type":"check_finished","check":-1})", R"({"type":"drain_requested","timeout_ms":-5})",
+        R"({"type":"drain_requested","timeout_ms":1000000000000001})",
+        R"({"type":"stop_signal_held","at_ms":9223372036854775807})"}) {
+    EXPECT_FALSE(event_log::decode_event(text).event) << text;
+  }
+}
+
+TEST(EventLog, Settings_are_read_back_as_they_were_written) {
+  Settings settings;
+  settings.shutdown.grace_period = Duration{1};
+  settings.shutdown.drain_unknown = Duration{2};
+  settings.pod_grace = Duration{3};
+  settings.migrate = MigratePolicy::at_start;
+  settings.second_signal = SecondSignal::force;
+  settings.after_stop = AfterStop::exit;
+  settings.on_exit = OnExit::propagate;
+  settings.stop_signal = "INT";
+  settings.health.checks = {{"a\"b", 1}, {"c", 7}};
+  settings.health.stalled_after = Duration{4};
+  settings.registries = 5;
+  settings.cleanup_paths = true;
+  settings.gauge_refresh = Duration{6};
+  std::string const text = event_log::encode(settings);
+  event_log::DecodedSettings const decoded = event_log::decode_settings(text);
+  ASSERT_TRUE(decoded.settings) << decoded.problem;
+  EXPECT_EQ(event_log::encode(*decoded.settings), text);
+  EXPECT_NE(text, event_log::encode(Settings{}));
+  EXPECT_EQ(decoded.settings->health.checks.at(1).failure_threshold, 7U);
+  EXPECT_EQ(decoded.settings->pod_grace, Duration{3});
+}
+
+TEST(EventLog, Settings_of_another_kind_are_refused_by_name) {
+  EXPECT_EQ(event_log::decode_settings(R"({"migrate":"never"})").problem,
+            "migrate: not a value of that setting");
+  EXPECT_EQ(event_log::decode_settings(R"({"pod_grace_ms":"x"})").problem,
+            "pod_grace_ms: not a value of that setting");
+  EXPECT_FALSE(event_log::decode_settings("[]").settings);
+}
+
 TEST(EventLog, Members_have_the_values_that_were_written) {
   auto const decoded = event_log::decode_event(
       R"({"type":"cancel_requested","ids":["x"],"mode":"kill","reason":"migrate","new_key":1})");
@@ -88,6 +170,14 @@ TEST(EventLog, Members_have_the_values_that_were_written) {
   EXPECT_EQ(cancel.mode, CancelMode::kill);
   EXPECT_EQ(cancel.reason, CancelReason::migrate);
   EXPECT_FALSE(cancel.by);
+}
+
+TEST(EventLog, Nothing_of_an_event_is_lost) {
+  auto const decoded = event_log::decode_event(event_log::encode(every_event()[5]));
+  auto const& hello = std::get<ShimHello>(decoded.event.value());
+  EXPECT_EQ(hello.exited_at, instant_from_ms(41));
+  EXPECT_EQ(hello.stop_at, instant_from_ms(42));
+  EXPECT_EQ(hello.exit, (EngineExit{.code = 3, .signal = 9, .oom = true}));
 }
 
 TEST(EventLog, What_is_no_event_is_refused_with_the_reason) {

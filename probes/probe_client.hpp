@@ -1,0 +1,27 @@
+// Asks one probe over HTTP and waits for the answer: what `lastcall probe` does, in images that
+// have no curl.
+//
+// Rules:
+//  1. One time limit for everything but the look-up of a host that is a name.
+//  2. A listener on "::" or 0.0.0.0 is asked on the loopback of either family.
+//  3. What is no HTTP answer is a problem with a text, never a success.
+//
+// Blocks; no thread rule. Source: RFC 9112.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace lastcall::probes {
+
+struct ProbeAnswer {
+  int status = 0;       // 0: there was no answer
+  std::string body;     // at most 64 KiB of it
+  std::string problem;  // why there was no answer
+};
+
+ProbeAnswer ask_probe(std::string const& host, std::uint16_t port, std::string const& path,
+                      std::chrono::milliseconds timeout);
+
+}  // namespace lastcall::probes

@@ -1,0 +1,246 @@
+// The subcommands as CLI11 knows them: names, options and what runs.
+#include "supervisor/cli/commands.hpp"
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "supervisor/cli/cancel.hpp"
+#include "supervisor/cli/check.hpp"
+#include "supervisor/cli/completion.hpp"
+#include "supervisor/cli/drain.hpp"
+#include "supervisor/cli/plan.hpp"
+#include "supervisor/cli/probe.hpp"
+#include "supervisor/cli/reload.hpp"
+#include "supervisor/cli/replay.hpp"
+#include "supervisor/cli/requests.hpp"
+#include "supervisor/cli/run.hpp"
+#include "supervisor/cli/serve.hpp"
+#include "supervisor/cli/status.hpp"
+#include "supervisor/cli/version.hpp"
+#include "supervisor/cli/wait_ready.hpp"
+#include "supervisor/config/environment.hpp"
+
+namespace lastcall::cli {
+namespace {
+
+void add_output(CLI::App& app, Output& output) {
+  static std::map<std::string, Output> const kNames{{"text", Output::text}, {"json", Output::json}};
+  app.add_option_function<std::string>(
+         "-o,--output", [&output](std::string const& name) { output = kNames.at(name); },
+         "How to print: text (the default) or json")
+      ->check(CLI::IsMember({"text", "json"}).description(""))
+      ->type_name("text|json");
+}
+
+void add_config(CLI::App& app, config::LoadOptions& load) {
+  app.add_option_function<std::string>(
+         "-c,--config", [&load](std::string const& path) { load.path = path; },
+         std::string("Configuration; else $LASTCALL_CONFIG, else ") + config::kDefaultPath)
+      ->type_name("FILE");
+  app.add_option("--set", load.overrides, "Overrides one key; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+Run setup_check(CLI::App& app) {
+  auto const options = std::make_shared<CheckOptions>();
+  add_config(app, options->load);
+  add_output(app, options->output);
+  app.add_flag("--strict", options->strict, "Treat warnings as errors");
+  return [options](Streams const& streams) {
+    return run_check(*options, config::process_environment(), streams.out, streams.err);
+  };
+}
+
+Run setup_plan(CLI::App& app) {
+  auto const options = std::make_shared<PlanOptions>();
+  add_config(app, options->load);
+  add_output(app, options->output);
+  app.add_option_function<std::string>(
+         "--pod-grace", [options](std::string const& text) { options->pod_grace = text; },
+         "The pod's grace; else $LASTCALL_POD_GRACE_SECONDS, else 30s inside a pod")
+      ->type_name("DURATION");
+  return [options](Streams const& streams) {
+    return run_plan(*options, config::process_environment(), streams.out, streams.err);
+  };
+}
+
+Run setup_version(CLI::App& app) {
+  auto const options = std::make_shared<VersionOptions>();
+  add_output(app, options->output);
+  return [options](Streams const& streams) { return run_version(*options, streams.out); };
+}
+
+void add_operator(CLI::App& app, OperatorOptions& common) {
+  add_config(app, common.load);
+  add_output(app, common.output);
+  app.add_option_function<std::string>(
+         "--admin-socket", [&common](std::string const& path) { common.admin_socket = path; },
+         "Where the supervisor listens; else the configuration's ipc.admin_socket")
+      ->type_name("PATH");
+}
+
+Run setup_status(CLI::App& app) {
+  auto const options = std::make_shared<StatusOptions>();
+  add_operator(app, options->common);
+  app.add_flag("-w,--watch", options->watch, "Follow changes; a drain shows as a bar");
+  return [options](Streams const& streams) {
+    return run_status(*options, config::process_environment(), streams.out, streams.err);
+  };
+}
+
+Run setup_requests(CLI::App& app) {
+  auto const options = std::make_shared<OperatorOptions>();
+  add_operator(app, *options);
+  return [options](Streams const& streams) {
+    return run_requests(*options, config::process_environment(), streams.out, streams.err);
+  };
+}
+
+Run setup_drain(CLI::App& app) {
+  auto const options = std::make_shared<DrainOptions>();
+  add_operator(app, options->common);
+  app.add_flag("--exit", options->exit, "Stop for good when drained; cannot be resumed");
+  app.add_flag("--wait", options->wait, "Follow the drain to its end");
+  app.add_option_function<std::string>(
+         "--timeout", [options](std::string const& text) { options->timeout = text; },
+         "How long requests may take to finish; what still runs then is cancelled")
+      ->type_name("DURATION");
+  return [options](Streams const& streams) {
+    return run_drain(*options, config::process_environment(), streams.out, streams.err);
+  };
+}
+
+Run setup_resume(CLI::App& app) {
+  auto const options = std::make_shared<OperatorOptions>();
+  add_operator(app, *options);
+  return [options](Streams const& streams) {
+    return run_resume(*options, config::process_environment(), streams.out, streams.err);
+  };
+}
+
+Run setup_reload(CLI::App& app) {
+  auto const options = std::make_shared<OperatorOptions>();
+  add_operator(app, *options);
+  return [options](Streams const& streams) {
+    return run_reload(*options, config::process_environment(), streams.out, streams.err);
+  };
+}
+
+Run setup_cancel(CLI::App& app) {
+  auto const options = std::make_shared<CancelOptions>();
+  add_operator(app, options->common);
+  app.add_option("ids", options->ids, "Requests to cancel")->type_name("ID");
+  app.add_option("--root", options->root, "Every request of this root")->type_name("ID");
+  app.add_flag("--kill", options->kill, "Cut off at once instead of asking to stop");
+  return [options](Streams const& streams) {
+    return run_cancel(*options, config::process_environment(), streams.out, streams.err);
+  };
+}
+
+Run setup_wait_ready(CLI::App& app) {
+  auto const options = std::make_shared<WaitReadyOptions>();
+  add_operator(app, options->common);
+  app.add_option("--timeout", options->timeout, "How long to wait (60s)")->type_name("DURATION");
+  return [options](Streams const& streams) {
+    return run_wait_ready(*options, config::process_environment(), streams.out, streams.err);
+  };
+}
+
+Run setup_serve(CLI::App& app) {
+  auto const command = std::make_shared<ServeCommand>();
+  add_config(app, command->load);
+  // For `run`, which made the directory; no matter of a user.
+  app.add_option("--private-directory", command->private_directory)->group("");
+  return [command](Streams const& streams) {
+    return run_serve(*command, config::process_environment(), streams.err);
+  };
+}
+
+Run setup_run(CLI::App& app) {
+  auto const command = std::make_shared<RunCommand>();
+  add_config(app, command->load);
+  app.add_option("--supervisor-timeout", command->supervisor_timeout,
+                 "Start the command without the supervisor after this long")
+      ->type_name("DURATION");
+  app.add_flag("--tty", command->tty, "Give the command the terminal");
+  app.add_flag("--required", command->required, "Never start the command without the supervisor");
+  app.add_option("command", command->command, "After `--`: the engine; else engine.command")
+      ->type_name("COMMAND [ARGUMENT]...");
+  return [command](Streams const& streams) {
+    command->words_after_dashes = streams.words_after_dashes;
+    return run_run(*command, config::process_environment(), streams.err);
+  };
+}
+
+Run setup_probe(CLI::App& app) {
+  auto const options = std::make_shared<ProbeOptions>();
+  add_config(app, options->load);
+  add_output(app, options->output);
+  app.add_option("probe", options->probe, "Which probe to ask (livez)")
+      ->check(CLI::IsMember({"livez", "readyz", "startupz", "engine/livez", "engine/startupz",
+                             "health", "live"})
+                  .description(""))
+      ->type_name("livez|readyz|startupz|engine/livez|engine/startupz|health|live");
+  app.add_option_function<std::string>(
+         "--address", [options](std::string const& text) { options->address = text; },
+         "Where to ask; else the configuration's probes.listen")
+      ->type_name("HOST:PORT");
+  app.add_option("--timeout", options->timeout, "How long to wait for the answer (1s)")
+      ->type_name("DURATION");
+  return [options](Streams const& streams) {
+    return run_probe(*options, config::process_environment(), streams.out, streams.err);
+  };
+}
+
+Run setup_replay(CLI::App& app) {
+  auto const options = std::make_shared<ReplayOptions>();
+  add_output(app, options->output);
+  app.add_option("file", options->file, "A log of level debug; - reads standard input")
+      ->type_name("FILE")
+      ->required();
+  return
+      [options](Streams const& streams) { return run_replay(*options, streams.out, streams.err); };
+}
+
+Run setup_completion(CLI::App& app) {
+  auto const shell = std::make_shared<std::string>();
+  app.add_option("shell", *shell, "For which shell")
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))
+      ->type_name("bash|zsh|fish")
+      ->required();
+  return [shell](Streams const& streams) {
+    return run_completion(*shell, streams.tree(), streams.out);
+  };
+}
+
+constexpr Command kCommands[] = {
+    {"serve", "Run the supervisor beside an engine's shim", setup_serve},
+    {"run", "Run an engine with its supervisor in one container", setup_run},
+    {"status", "Print what the supervisor knows", setup_status},
+    {"requests", "List the requests in flight", setup_requests},
+    {"drain", "Take this instance out of service, or stop it with --exit", setup_drain},
+    {"resume", "Undo a drain", setup_resume},
+    {"cancel", "Cancel requests in flight", setup_cancel},
+    {"reload", "Have the supervisor read its configuration again", setup_reload},
+    {"wait-ready", "Block until requests should come", setup_wait_ready},
+    {"plan", "Print the shutdown timeline that a configuration gives", setup_plan},
+    {"check", "Validate a configuration and print every problem", setup_check},
+    {"probe", "Ask a probe of the supervisor, for exec probes", setup_probe},
+    {"replay", "Run the decisions of a debug log again and compare", setup_replay},
+    {"completion", "Print the completion script of a shell", setup_completion},
+    {"version", "Print the version", setup_version},
+};
+
+}  // namespace
+
+std::span<Command const> commands() {
+  return kCommands;
+}
+
+}  // namespace lastcall::cli

@@ -1,0 +1,36 @@
+// The table of subcommands. Internal to supervisor/cli, and the only header with CLI11's types.
+//
+// Thread rule: main's thread.
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <span>
+
+#include "supervisor/cli/completion.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace lastcall::cli {
+
+struct Streams {
+  std::ostream& out;
+  std::ostream& err;
+  std::size_t words_after_dashes;     // of the command line
+  std::function<CommandTree()> tree;  // everything that can be typed
+};
+
+/// What runs once the command line is understood; its options were filled in by then.
+using Run = std::function<int(Streams const&)>;
+
+struct Command {
+  char const* name;
+  char const* summary;
+  Run (*setup)(CLI::App&);
+};
+
+std::span<Command const> commands();
+
+}  // namespace lastcall::cli

@@ -1,0 +1,39 @@
+// `lastcall completion SHELL`: what a shell needs to complete the command line.
+//
+// Rules:
+//  1. Everything comes from the tree that parses the command line: a new subcommand, flag or choice
+//     is completed without a change here.
+//  2. The scripts need nothing but their shell; the bash one also works without bash-completion.
+//
+// Pure but for the stream; no thread rule. Exit code 0.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace lastcall::cli {
+
+/// An option, or without names a positional argument.
+struct TypedOption {
+  std::vector<std::string> names;  // with their dashes
+  std::string summary;
+  std::vector<std::string> choices;  // empty: anything
+  bool takes_value = false;
+  bool is_file = false;
+};
+
+struct TypedCommand {
+  std::string name;
+  std::string summary;
+  std::vector<TypedOption> options;
+};
+
+struct CommandTree {
+  std::vector<TypedOption> options;  // before any subcommand
+  std::vector<TypedCommand> commands;
+};
+
+int run_completion(std::string const& shell, CommandTree const& tree, std::ostream& out);
+
+}  // namespace lastcall::cli

@@ -1,0 +1,113 @@
+#include "supervisor/cli/probe.hpp"
+
+#include <algorithm>
+#include <ostream>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "probes/probe_client.hpp"
+#include "supervisor/cli/app.hpp"
+#include "supervisor/cli/operator.hpp"
+#include "supervisor/cli/problems.hpp"
+#include "supervisor/config/text.hpp"
+
+namespace lastcall::cli {
+namespace {
+
+constexpr int kOk = 200;
+
+/// Where to ask; absent after a complaint.
+std::optional<config::Address> address_of(ProbeOptions const& options,
+                                          config::Environment const& environment,
+                                          std::ostream& err) {
+  if (options.address) {
+    std::optional<config::Address> address = config::parse_address(*options.address);
+    if (!address || address->port == 0) {
+      err << "lastcall probe: --address " << *options.address
+          << ": expected a host and a port such as 127.0.0.1:7090\n";
+      return std::nullopt;
+    }
+    return address;
+  }
+  config::Loaded loaded = config::load(options.load, environment);
+  if (!loaded.errors.empty()) {
+    loaded.warnings.clear();  // the supervisor's to print
+    print_problems(loaded, err);
+    return std::nullopt;
+  }
+  if (loaded.config.probes.listen.port == 0) {
+    err << "lastcall probe: probes.listen has port 0, a free one: expected --address\n";
+    return std::nullopt;
+  }
+  return loaded.config.probes.listen;
+}
+
+/// The parts that say no, in one line; without any the first line.
+std::string reason_in(std::string_view body) {
+  std::string const first(body.substr(0, body.find('\n')));
+  std::string reason;
+  while (!body.empty()) {
+    std::size_t const end = std::min(body.find('\n'), body.size());
+    if (body.starts_with("[-]")) {
+      reason += (reason.empty() ? "" : "; ") + std::string(body.substr(3, end - 3));
+    }
+    body.remove_prefix(std::min(end + 1, body.size()));
+  }
+  return reason.empty() ? first : reason;
+}
+
+void print_text(ProbeOptions const& options, config::Address const& address,
+                probes::ProbeAnswer const& answer, std::ostream& err) {
+  if (answer.status == kOk) {
+    return;
+  }
+  err << options.probe << ": ";
+  if (answer.status == 0) {
+    err << "cannot ask " << config::to_text(address) << ": " << answer.problem << '\n';
+  } else {
+    err << answer.status << ' ' << reason_in(answer.body) << '\n';
+  }
+}
+
+void print_json(ProbeOptions const& options, config::Address const& address,
+                probes::ProbeAnswer const& answer, std::ostream& out) {
+  nlohmann::ordered_json json{{"ok", answer.status == kOk},
+                              {"probe", options.probe},
+                              {"address", config::to_text(address)}};
+  if (answer.status == 0) {
+    json["problem"] = answer.problem;
+  } else {
+    json["status"] = answer.status;
+    json["body"] = answer.body;
+  }
+  out << json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace
+
+int run_probe(ProbeOptions const& options, config::Environment const& environment,
+              std::ostream& out, std::ostream& err) {
+  std::optional<config::Duration> const timeout = config::parse_duration(options.timeout).value;
+  if (!timeout || timeout->count() == 0) {
+    err << "lastcall probe: --timeout " << options.timeout << ": expected a duration such as 1s\n";
+    return kExitUsage;
+  }
+  std::optional<config::Address> const address = address_of(options, environment, err);
+  if (!address) {
+    return kExitUsage;
+  }
+  probes::ProbeAnswer const answer =
+      probes::ask_probe(address->host, address->port, "/" + options.probe, *timeout);
+  switch (options.output) {
+    case Output::text:
+      print_text(options, *address, answer, err);
+      break;
+    case Output::json:
+      print_json(options, *address, answer, out);
+      break;
+  }
+  return answer.status == kOk ? kExitSuccess : kExitFailure;
+}
+
+}  // namespace lastcall::cli

@@ -1,0 +1,28 @@
+// `lastcall probe`: asks one of the supervisor's probes, for exec probes in images without curl.
+//
+// Silent on success; one line on stderr otherwise, which the kubelet shows in the pod's events.
+// Exit codes: 0 the probe says yes; 1 it says no, or nobody answered in time; 2 bad usage or
+// configuration.
+#pragma once
+
+#include <iosfwd>
+#include <optional>
+#include <string>
+
+#include "supervisor/cli/options.hpp"
+#include "supervisor/config/load.hpp"
+
+namespace lastcall::cli {
+
+struct ProbeOptions {
+  config::LoadOptions load;
+  std::string probe = "livez";         // a path without its leading slash
+  std::optional<std::string> address;  // else the configuration's probes.listen
+  std::string timeout = "1s";
+  Output output = Output::text;
+};
+
+int run_probe(ProbeOptions const& options, config::Environment const& environment,
+              std::ostream& out, std::ostream& err);
+
+}  // namespace lastcall::cli

@@ -1,0 +1,86 @@
+#include "supervisor/cli/reload.hpp"
+
+#include <ostream>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "supervisor/cli/app.hpp"
+
+namespace lastcall::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+Json list_of(Json const& answer, char const* key) {
+  return answer.value(key, Json::array());
+}
+
+std::string text_of(Json const& entry, char const* key) {
+  std::string const text = entry.value(key, std::string());
+  return text.empty() ? "(unset)" : text;
+}
+
+std::string change_text(Json const& entry) {
+  return entry.value("key", std::string()) + ": " + text_of(entry, "before") + " -> " +
+         text_of(entry, "after");
+}
+
+void print_text(Json const& answer, std::ostream& out, std::ostream& err) {
+  for (Json const& text : list_of(answer, "errors")) {
+    err << text.get<std::string>() << '\n';
+  }
+  for (Json const& text : list_of(answer, "warnings")) {
+    err << "warning: " << text.get<std::string>() << '\n';
+  }
+  for (Json const& entry : list_of(answer, "refused")) {
+    err << "not changed: " << change_text(entry) << ": " << entry.value("reason", std::string())
+        << '\n';
+  }
+  if (std::size_t const count = answer.value("left_out", std::size_t{0}); count > 0) {
+    err << "and " << count << " more; see the supervisor's log\n";
+  }
+  if (!answer.value("ok", false)) {
+    err << "not reloaded: the configuration that runs stays as it is\n";
+    return;
+  }
+  for (Json const& entry : list_of(answer, "applied")) {
+    out << change_text(entry) << '\n';
+  }
+  if (!answer.value("changed", false)) {
+    out << "nothing changed\n";
+  }
+}
+
+}  // namespace
+
+int run_reload(OperatorOptions const& options, config::Environment const& environment,
+               std::ostream& out, std::ostream& err) {
+  auto [client, exit_code] = connect_or_complain(options, environment, err);
+  if (!client) {
+    return exit_code;
+  }
+  auto const text = ask_or_complain(*client, ipc::Reload{}, err);
+  if (!text) {
+    return kExitFailure;
+  }
+  Json const answer = Json::parse(*text, nullptr, false);
+  if (!answer.is_object()) {
+    err << "lastcall: the supervisor answered something that is no result of a reload\n";
+    return kExitFailure;
+  }
+  switch (options.output) {
+    case Output::json:
+      out << *text << '\n';
+      break;
+    case Output::text:
+      print_text(answer, out, err);
+      break;
+  }
+  if (!answer.value("ok", false)) {
+    return kExitUsage;
+  }
+  return list_of(answer, "refused").empty() ? kExitSuccess : kExitFailure;
+}
+
+}  // namespace lastcall::cli

@@ -1,0 +1,92 @@
+#include "supervisor/cli/replay.hpp"
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <ostream>
+#include <system_error>
+
+#include <nlohmann/json.hpp>
+
+#include "supervisor/cli/app.hpp"
+#include "supervisor/cli/operator.hpp"
+#include "supervisor/runtime/replay.hpp"
+
+namespace lastcall::cli {
+namespace {
+
+void print_text(runtime::Replay const& replay, std::string const& file, std::ostream& out,
+                std::ostream& err) {
+  if (!replay.other_version().empty()) {
+    err << file << ": note: recorded by version " << replay.other_version() << ", this is "
+        << LASTCALL_VERSION << '\n';
+  }
+  auto const& mismatch = replay.mismatch();
+  if (!mismatch) {
+    out << "replayed " << replay.steps() << (replay.steps() == 1 ? " step" : " steps") << " of "
+        << replay.lives() << (replay.lives() == 1 ? " start" : " starts")
+        << ": every action is the same\n";
+    return;
+  }
+  err << file << ':' << mismatch->line << ": " << mismatch->problem << '\n';
+  if (!mismatch->recorded.empty()) {
+    err << "  recorded: " << mismatch->recorded << "\n  replayed: " << mismatch->replayed << '\n';
+  }
+}
+
+void print_json(runtime::Replay const& replay, std::string const& file, std::ostream& out) {
+  auto const& mismatch = replay.mismatch();
+  nlohmann::ordered_json json{
+      {"ok", !mismatch}, {"file", file}, {"steps", replay.steps()}, {"starts", replay.lives()}};
+  if (mismatch) {
+    json["line"] = mismatch->line;
+    json["problem"] = mismatch->problem;
+    if (!mismatch->recorded.empty()) {
+      json["recorded"] = mismatch->recorded;
+      json["replayed"] = mismatch->replayed;
+    }
+  }
+  out << json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace
+
+int run_replay(ReplayOptions const& options, std::ostream& out, std::ostream& err) {
+  std::ifstream file;
+  bool const is_standard_input = options.file == "-";
+  if (!is_standard_input) {
+    std::error_code error;
+    bool const is_directory = std::filesystem::is_directory(options.file, error);
+    file.open(options.file);
+    if (!file || is_directory) {
+      err << "lastcall replay: cannot open " << options.file << ": "
+          << (is_directory ? std::string("a directory, expected a log")
+                           : std::generic_category().message(errno))
+          << '\n';
+      return kExitUsage;
+    }
+  }
+  std::istream& in = is_standard_input ? std::cin : file;
+  runtime::Replay replay;
+  std::string line;
+  while (std::getline(in, line) && replay.take(line)) {
+  }
+  if (!replay.mismatch() && replay.steps() == 0) {
+    err << "lastcall replay: " << options.file
+        << ": no step in it, expected a log of lastcall serve with log.level: debug and "
+           "log.format: json\n";
+    return kExitUsage;
+  }
+  switch (options.output) {
+    case Output::text:
+      print_text(replay, options.file, out, err);
+      break;
+    case Output::json:
+      print_json(replay, options.file, out);
+      break;
+  }
+  return replay.mismatch() ? kExitFailure : kExitSuccess;
+}
+
+}  // namespace lastcall::cli

@@ -1,0 +1,65 @@
+// Runs the core again from what a log of level debug holds, and compares what it orders.
+//
+// Rules:
+//  1. The first thing that is not as recorded ends the replay, with the number of its line: a step
+//     whose actions differ, a gap in the records, an event that cannot be read or cannot be.
+//  2. Lines that are no records of the step log are skipped: the engine writes to the same place.
+//  3. What is read is not trusted: nothing in a log can break an invariant of the core's callers.
+//
+// Pure, no thread rule. The writer is step_log.hpp.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "supervisor/lifecycle/lifecycle.hpp"
+
+namespace lastcall::runtime {
+
+/// Why nobody who keeps the core's rules would feed it that event now; empty: they may.
+std::string misfit(lifecycle::Lifecycle const& core, lifecycle::Event const& event);
+
+struct ReplayMismatch {
+  std::uint64_t line = 0;  // from 1
+  std::string problem;
+  std::string recorded;  // one action as JSON; empty where it is not about actions
+  std::string replayed;
+};
+
+class Replay {
+ public:
+  Replay();
+  ~Replay();
+
+  /// Takes the next line. False: it does not agree, see mismatch(); give no more.
+  bool take(std::string_view line);
+
+  std::optional<ReplayMismatch> const& mismatch() const { return mismatch_; }
+  std::uint64_t steps() const { return steps_; }
+  /// How many supervisors began in the log.
+  std::uint64_t lives() const { return lives_; }
+  /// Another version recorded this; its decisions may differ from ours by design.
+  std::string const& other_version() const { return other_version_; }
+
+ private:
+  struct Life;
+  struct Record;
+
+  bool disagree(std::string problem);
+  bool start(Record const& record);
+  bool step(Record const& record);
+  bool taken(Record const& record);
+  bool compare(Record const& record, std::string const& replayed);
+
+  std::unique_ptr<Life> life_;
+  std::optional<ReplayMismatch> mismatch_;
+  std::string other_version_;
+  std::uint64_t line_ = 0;
+  std::uint64_t steps_ = 0;
+  std::uint64_t lives_ = 0;
+};
+
+}  // namespace lastcall::runtime
