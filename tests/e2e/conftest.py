@@ -1,0 +1,54 @@
+"""Which rung this run is, and pods that are cleaned up whatever happens."""
+
+import os
+
+import podman_pod
+import pytest
+
+
+@pytest.fixture(scope="session")
+def possible():
+    reason = podman_pod.why_not()
+    if reason:
+        pytest.skip(reason)
+
+
+@pytest.fixture
+def make_pod(request, possible):
+    """make_pod(...) is a pod; its logs are shown when the test fails."""
+    pods = []
+
+    def make(**options):
+        pods.append(podman_pod.PodmanPod(**options))
+        return pods[-1]
+
+    yield make
+    for pod in pods:
+        report = getattr(request.node, "report_of_call", None)
+        if report is not None and report.failed:
+            for name in ("supervisor", "engine"):
+                print(f"--- {pod.name} {name}\n{pod.log(name)}")
+        pod.close()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    if call.when == "call":
+        item.report_of_call = outcome.get_result()
+
+
+def pytest_collection_modifyitems(items):
+    rung = os.environ.get("LASTCALL_E2E", "podman")
+    for item in items:
+        if "make_release" in item.fixturenames:
+            item.add_marker(pytest.mark.rung("kubernetes"))
+        elif "make_pod" in item.fixturenames:
+            item.add_marker(pytest.mark.rung("podman"))
+        only = item.get_closest_marker("rung")
+        if only is not None and rung not in only.args:
+            item.add_marker(pytest.mark.skip(reason=f"not for the rung {rung}"))
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "rung(*names): only for these")

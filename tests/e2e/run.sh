@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# End-to-end tests: run.sh podman|kubernetes [PYTEST-ARGUMENT...]
+#
+#   podman       pods of podman's containers, made by hand; needs root
+#   kubernetes   the cluster that KUBECONFIG names; E2E_LOAD_IMAGE is a command that gets the file
+#                of an image archive (docker format) and loads it into the cluster's nodes; HELM and
+#                KUBECTL name the programs
+#
+# LASTCALL_BUILD_DIR names the build whose programs go into the images (build/dev). Everything is
+# written below build/e2e.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+rung=${1:-podman}
+if (($# > 0)); then shift; fi
+case $rung in podman | kubernetes) ;; *) echo "run.sh: unknown rung '$rung'" >&2; exit 2 ;; esac
+binaries=${LASTCALL_BUILD_DIR:-build/dev}
+store=build/e2e/podman
+with_podman=(tests/e2e/podman_env.sh "$store")
+mkdir -p "$store" build/results
+
+if ((EUID == 0)) && command -v podman >/dev/null; then
+  CONTAINER_ENGINE=podman "${with_podman[@]}" packaging/images.sh --tag e2e \
+    --base "${E2E_BASE:-bootstrap}" --binaries "$binaries" >build/e2e/images.log 2>&1 ||
+    { tail -n 30 build/e2e/images.log >&2; exit 1; }
+  grep -E '^lastcall.* bytes' build/e2e/images.log
+  "${with_podman[@]}" podman build -q --build-arg "BASE=${E2E_BASE:-localhost/lastcall-base:12}" \
+    -t localhost/lastcall-e2e:e2e -f tests/e2e/Dockerfile . >/dev/null
+fi
+if [[ $rung == kubernetes ]]; then
+  : "${KUBECONFIG:?expected the configuration of a cluster}" "${E2E_LOAD_IMAGE:?expected a command}"
+  for image in lastcall lastcall-shim lastcall-e2e; do
+    rm -f "build/e2e/$image.tar"
+    "${with_podman[@]}" podman save -q --format docker-archive -o "build/e2e/$image.tar" \
+      "localhost/$image:e2e" >/dev/null
+    # The command is the user's, with its own words.
+    # shellcheck disable=SC2086
+    $E2E_LOAD_IMAGE "$PWD/build/e2e/$image.tar" >/dev/null
+  done
+fi
+LASTCALL_E2E=$rung PYTHONDONTWRITEBYTECODE=1 exec "${with_podman[@]}" /usr/bin/python3 -m pytest \
+  -q -ra -p no:cacheprovider -n 4 --timeout 240 --junitxml "build/results/e2e-$rung.xml" \
+  "tests/e2e" "$@"
