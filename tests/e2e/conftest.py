@@ -2,6 +2,7 @@
 
 import os
 
+import kube_release
 import podman_pod
 import pytest
 
@@ -29,6 +30,20 @@ def make_pod(request, possible):
             for name in ("supervisor", "engine"):
                 print(f"--- {pod.name} {name}\n{pod.log(name)}")
         pod.close()
+
+
+@pytest.fixture
+def make_release():
+    """make_release(...) is the chart's release; `install()` makes it run."""
+    releases = []
+
+    def make(**options):
+        releases.append(kube_release.Release(**options))
+        return releases[-1]
+
+    yield make
+    for release in releases:
+        release.close()
 
 
 @pytest.hookimpl(hookwrapper=True)
