@@ -4,32 +4,31 @@
 #   docker build --target supervisor -t lastcall .      podman and buildah take the same arguments
 #
 # BASE is any Debian 12: what compiles and what runs come from the same one, so that the libraries
-# fit. BINARIES is where the programs come from: the stage that compiles them, or an image with
-# /out/lastcall and /out/lastcall-shim in it.
+# fit. Programs that are in build/image already (packaging/images.sh --binaries) are not compiled.
 ARG BASE=debian:12-slim
-ARG BINARIES=compile
 
 FROM ${BASE} AS compile
 ENV DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
+# The file that is always there lets the pattern match nothing else.
+COPY Dockerfile build/imag[e] /out/
 # Of the list in ./dev what the programs need; a lint test holds the two together.
-RUN apt-get update -q && apt-get install -y -q --no-install-recommends \
+RUN if [ -x /out/lastcall ]; then exit 0; fi; \
+    apt-get update -q && apt-get install -y -q --no-install-recommends \
     clang-16 cmake ninja-build ccache pkg-config \
     libboost1.81-dev libcpp-httplib-dev libyaml-cpp-dev prometheus-cpp-dev libspdlog-dev \
     libfmt-dev nlohmann-json3-dev libcli11-dev libssl-dev zlib1g-dev libcurl4-openssl-dev \
     libcivetweb-dev && rm -rf /var/lib/apt/lists/*
 COPY . /src
-RUN cmake -S /src --preset release -DLASTCALL_BUILD_TESTS=OFF -DLASTCALL_BUILD_BENCH=OFF && \
+RUN if [ -x /out/lastcall ]; then exit 0; fi; \
+    cmake -S /src --preset release -DLASTCALL_BUILD_TESTS=OFF -DLASTCALL_BUILD_BENCH=OFF && \
     ninja -C /src/build/release supervisor/cli/lastcall shim/lastcall-shim && \
-    mkdir /out && cp /src/build/release/supervisor/cli/lastcall \
-    /src/build/release/shim/lastcall-shim /out/
-
-FROM ${BINARIES} AS binaries
+    cp /src/build/release/supervisor/cli/lastcall /src/build/release/shim/lastcall-shim /out/
 
 # Puts /rootfs together: the programs, and of the libraries only those that are used and that the
 # base lacks.
 FROM ${BASE} AS collect
 RUN find /lib/ /usr/lib/ -name '*.so*' -printf '%f\n' | sort -u >/in-base
-COPY --from=binaries /out /out
+COPY --from=compile /out /out
 RUN apt-get update -q && apt-get install -y -q --no-install-recommends binutils \
     libcpp-httplib0.11 libyaml-cpp0.7 prometheus-cpp-dev libspdlog1.10 libfmt9 libssl3
 COPY packaging/collect_rootfs.sh /

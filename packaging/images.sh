@@ -49,13 +49,11 @@ if [[ $base == bootstrap ]]; then bootstrap; base=$bootstrapped; fi
 
 version=$(sed -n 's/^project(lastcall VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 arguments=(--build-arg "BASE=$base" --build-arg "VERSION=$version")
+rm -rf build/image
 if [[ -n $binaries ]]; then
-  context=$(mktemp -d)
-  trap 'rm -rf "$context"' EXIT
-  cp "$binaries/supervisor/cli/lastcall" "$binaries/shim/lastcall-shim" "$context/"
-  printf 'FROM scratch\nCOPY lastcall lastcall-shim /out/\n' >"$context/Dockerfile"
-  "$engine" build -q -t localhost/lastcall-binaries:"$tag" "$context" >/dev/null
-  arguments+=(--build-arg "BINARIES=localhost/lastcall-binaries:$tag")
+  mkdir -p build/image
+  trap 'rm -rf build/image' EXIT
+  cp "$binaries/supervisor/cli/lastcall" "$binaries/shim/lastcall-shim" build/image/
 fi
 if [[ $engine == *podman ]]; then arguments+=(--format oci); fi
 for target in shim supervisor; do
