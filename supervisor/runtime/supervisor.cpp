@@ -8,7 +8,6 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "supervisor/runtime/clock.hpp"
-#include "supervisor/runtime/metrics_feed.hpp"
 #include "supervisor/runtime/settings.hpp"
 
 namespace lastcall::runtime {
@@ -215,27 +214,6 @@ std::size_t Supervisor::next_cancels(ipc::PeerId peer, ipc::CancelBatch& batch) 
 
 void Supervisor::trouble(std::string_view what) {
   log_.warning(what);
-}
-
-void Supervisor::error_said(ipc::ErrorCode code) {
-  probes_.metrics().protocol_error(ipc::name(code));
-}
-
-void Supervisor::peer_dropped(ipc::Drop why) {
-  probes_.metrics().peer_dropped(drop_of(why));
-}
-
-/// A shim that hands over what a supervisor gave it to remember knew one before us.
-void Supervisor::count_restarts(ipc::ShimFacts const& shim) {
-  bool const is_another_boot = !shim_.boot().empty() && shim_.boot() != shim.boot;
-  bool const we_came_back = shim_.boot().empty() && !shim.blob.empty();
-  if (is_another_boot) {
-    probes_.metrics().restarted(probes::Restarted::shim);
-  }
-  if (we_came_back) {
-    probes_.metrics().restarted(probes::Restarted::supervisor);
-  }
-  engine_has_run_ = engine_has_run_ || shim.engine.state != ipc::EngineState::waiting;
 }
 
 // --- what is shown -------------------------------------------------------------------------------
