@@ -18,7 +18,7 @@ import json, socket, sys, time
 peer = socket.socket(socket.AF_UNIX)
 peer.connect(sys.argv[1])
 for line in (
-    {"op": "hello", "version": 1, "role": "engine", "name": "sdk"},
+    {"op": "hello", "version": 1, "role": "engine", "name": "sdk", "critical": len(sys.argv) > 2},
     {"op": "request.begin", "seq": 1, "id": "r", "endpoint": "generate"},
 ):
     peer.sendall(json.dumps(line).encode() + b"\\n")
@@ -90,6 +90,24 @@ def test_what_went_down_with_the_engine_is_reported_however_late_the_shim_tells(
     assert shim.expect("exit")["code"] == 1
     assert one.report()["requests"]["lost"] == 1
     assert one.report()["cause"] == ("signal" if draining else "engine_exited")
+
+
+def test_what_a_critical_process_took_with_it_is_reported_though_the_shim_never_tells(world):
+    one = world()
+    one.serve()
+    shim = running_shim(one)
+    serving(one)
+    sdk = subprocess.Popen([sys.executable, "-c", SDK, one.socket, "critical"],
+                           stdin=subprocess.DEVNULL)  # fmt: skip
+    one.processes.append(sdk)
+    wait_until(lambda: one.status()["in_flight"]["requests"] == 1, "the request")
+    sdk.kill()
+    sdk.wait()
+    shim.expect("engine.signal", name="TERM")
+    shim.send("engine.exited", code=0, oom=False, ordered=True, at_ms=now_ms())
+    assert shim.expect("exit")["code"] == 1
+    assert one.report()["cause"] == "child_died"
+    assert one.report()["requests"]["lost"] == 1
 
 
 def engine_with_a_child(one):
