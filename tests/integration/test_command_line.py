@@ -135,7 +135,9 @@ def test_bash_completes_files_where_files_are_expected(tmp_path):
 
 def test_a_real_bash_completes_at_the_key(tmp_path):
     rc = tmp_path / "rc"
-    rc.write_text(f'source <("{LASTCALL}" completion bash)\nbind "set bell-style none"\nPS1="ready> "\n')
+    rc.write_text(
+        f'source <("{LASTCALL}" completion bash)\nbind "set bell-style none"\nPS1="ready> "\n'
+    )
     pid, terminal = pty.fork()
     if pid == 0:
         os.execvpe("bash", ["bash", "--noprofile", "--rcfile", str(rc), "-i"],

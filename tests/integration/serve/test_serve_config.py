@@ -26,7 +26,10 @@ BAD_FILES = {
     "anchor": (b"log: &l {level: info}\n", [":1:6: log: an anchor"]),
     "invalid UTF-8": (b"# caf\xe9\n", [":1:6: invalid UTF-8 (byte 0xe9)"]),
     "NUL": (b"log: {level: in\0fo}\n", [":1:16: a NUL byte"]),
-    "negative duration": (b"shutdown: {late_accept: -1s}\n", [":1:25: shutdown.late_accept: '-1s'"]),
+    "negative duration": (
+        b"shutdown: {late_accept: -1s}\n",
+        [":1:25: shutdown.late_accept: '-1s' is negative"],
+    ),
     "overflowing duration": (
         b"shutdown: {late_accept: 99999999999999999999s}\n",
         [":1:25: shutdown.late_accept: '99999999999999999999s' is out of range"],

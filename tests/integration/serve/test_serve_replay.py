@@ -19,7 +19,7 @@ def replay(path, *options):
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    """The log of a life with a drain, a resume, cancels, a restart and a stop with work in flight."""
+    """The log of a life with a drain, a resume, cancels, a restart and a stop with work."""
     from serve_world import World
 
     one = World(tmp_path_factory.mktemp("w"), log={"level": "debug"})
@@ -70,7 +70,8 @@ def test_a_recorded_life_is_replayed_action_by_action(recorded, tmp_path):
 
 def test_words_before_each_line_do_no_harm(recorded, tmp_path):
     path = tmp_path / "log"
-    path.write_text("".join(f"2026-01-31T12:00:00Z stderr F {line}\n" for line in recorded.split("\n")))
+    lines = [f"2026-01-31T12:00:00Z stderr F {line}\n" for line in recorded.split("\n")]
+    path.write_text("".join(lines))
     assert replay(path).returncode == 0
 
 
@@ -102,7 +103,7 @@ def test_a_changed_action_is_named_with_its_line(recorded, tmp_path):
 def test_a_changed_event_shows_in_its_actions(recorded, tmp_path):
     said = tampered(
         recorded, tmp_path, lambda line: is_step(line) and '"type":"stop_signal_held"' in line,
-        lambda line: line.replace('"stop_signal_held","name":"TERM"', '"stop_signal_held","name":"INT"'),
+        lambda line: line.replace('_held","name":"TERM"', '_held","name":"INT"'),
     )  # fmt: skip
     assert "(stop_signal_held)" in said
 
