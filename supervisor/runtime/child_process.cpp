@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "supervisor/runtime/process_table.hpp"
+
 namespace lastcall::runtime {
 namespace {
 
@@ -23,6 +25,7 @@ using boost::system::error_code;
 
 /// A line longer than this is handed over in pieces.
 constexpr std::size_t kLongestLine = 4096;
+constexpr std::chrono::milliseconds kPollPeriod{10};
 
 std::string text_of(int error) {
   return std::generic_category().message(error);
@@ -89,7 +92,8 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
         done(std::move(callback)),
         output(executor),
         process(executor),
-        timer(executor) {}
+        timer(executor),
+        poll_timer(executor) {}
 
   void start() {
     std::string const problem = spawn();
@@ -99,17 +103,21 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
       return;
     }
     read();
-    process.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                       [self = shared_from_this()](error_code error) {
-                         if (!error) {
-                           self->ended();
-                         }
-                       });
+    if (process.is_open()) {
+      process.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                         [self = shared_from_this()](error_code error) {
+                           if (!error) {
+                             self->ended();
+                           }
+                         });
+    } else {
+      poll_end();
+    }
     timer.expires_after(plan.timeout);
     timer.async_wait([self = shared_from_this()](error_code error) {
       if (!error && self->pid > 0) {
         self->exit.timed_out = true;
-        ::kill(-self->pid, SIGKILL);
+        self->kill_all();
       }
     });
   }
@@ -130,13 +138,33 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
     output.non_blocking(true);
     // glibc 2.36 declares pidfd_open without extern "C".
     int const watch = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-    if (watch < 0) {
-      int const why = errno;
-      kill_and_reap();
-      return "cannot watch it: " + text_of(why);
+    if (watch >= 0) {
+      process.assign(watch);
     }
-    process.assign(watch);
     return {};
+  }
+
+  /// For old kernels and sandboxes, which have no descriptor of a process.
+  void poll_end() {
+    siginfo_t info{};
+    if (pid > 0 &&
+        ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        info.si_pid == pid) {
+      ended();
+      return;
+    }
+    poll_timer.expires_after(kPollPeriod);
+    poll_timer.async_wait([self = shared_from_this()](error_code error) {
+      if (!error && self->pid > 0) {
+        self->poll_end();
+      }
+    });
+  }
+
+  void kill_all() {
+    ::kill(-pid, SIGSTOP);  // nothing of the group starts anything while the list is read
+    kill_descendants(pid);
+    ::kill(-pid, SIGKILL);
   }
 
   void read() {
@@ -183,6 +211,9 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
       return;
     }
     siginfo_t info{};
+    if (plan.leaves_nothing) {
+      ::kill(-pid, SIGKILL);
+    }
     if (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED) == 0) {
       bool const has_exited = info.si_code == CLD_EXITED;
       (has_exited ? exit.code : exit.signal) = info.si_status;
@@ -195,6 +226,7 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
   void finish() {
     error_code ignored;
     timer.cancel();
+    poll_timer.cancel();
     process.close(ignored);
     if (done) {
       std::exchange(done, nullptr)(exit);
@@ -203,13 +235,14 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
 
   void kill_and_reap() {
     if (pid > 0) {
-      ::kill(-pid, SIGKILL);
+      kill_all();
       siginfo_t info{};
       ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED);
       pid = 0;
     }
     error_code ignored;
     timer.cancel();
+    poll_timer.cancel();
     process.close(ignored);
     output.close(ignored);
   }
@@ -219,6 +252,7 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
   boost::asio::posix::stream_descriptor output;
   boost::asio::posix::stream_descriptor process;
   boost::asio::steady_timer timer;
+  boost::asio::steady_timer poll_timer;
   pid_t pid = 0;
   ChildExit exit;
   std::string line;

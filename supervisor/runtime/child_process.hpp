@@ -3,12 +3,14 @@
 // Invariants:
 //  1. It is the leader of its own process group, reads /dev/null, has an empty signal mask, default
 //     signal actions and no descriptor of ours; what it writes is handed over line by line.
-//  2. At the deadline the whole group gets KILL. A group is only ever signalled while its leader is
-//     not reaped, so that no stranger can have taken the number.
+//  2. At the deadline the whole group gets KILL, and what descends from it in sessions of its own.
+//     A group is only ever signalled while its leader is not reaped, so that no stranger can have
+//     taken the number.
 //  3. `done` is called exactly once, later, from the loop; after cancel() never. cancel() and the
 //     destructor kill the group and reap the leader.
 //
-// Thread rule: the loop's thread. Source: posix_spawn(3), pidfd_open(2), waitid(2).
+// Thread rule: the loop's thread. Source: posix_spawn(3), pidfd_open(2), waitid(2); where a
+// sandbox refuses pidfd_open, the end is polled for.
 #pragma once
 
 #include <chrono>
@@ -37,6 +39,8 @@ struct ChildPlan {
   std::vector<std::string> command;
   std::chrono::milliseconds timeout{};
   std::function<void(std::string_view line)> on_line;  // may be empty
+  /// What its leader leaves in the group when it ends is killed too.
+  bool leaves_nothing = false;
 };
 
 class ChildProcess {

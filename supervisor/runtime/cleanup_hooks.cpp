@@ -8,9 +8,17 @@
 #include "supervisor/runtime/clock.hpp"
 
 namespace lastcall::runtime {
+namespace {
+
+/// Kept of the deadline for killing what overruns and for saying so.
+constexpr lifecycle::Duration kTelling{100};
+
+}  // namespace
 
 void CleanupHooks::run(lifecycle::Instant deadline, Done done) {
-  deadline_ = deadline;
+  // A little earlier, so that the names of those that overrun are told in time.
+  lifecycle::Duration const left = deadline - monotonic_now();
+  deadline_ = deadline - std::min(kTelling, left / 10);
   done_ = std::move(done);
   index_ = 0;
   result_ = {};
@@ -27,8 +35,13 @@ void CleanupHooks::next() {
   }
   config::Hook const& hook = hooks_[index_++];
   lifecycle::Duration const left = deadline_ - monotonic_now();
+  if (left <= lifecycle::Duration{0}) {
+    note(hook, "not started: no time was left", lifecycle::ItemOutcome::timed_out);
+    next();
+    return;
+  }
   ChildPlan plan{.command = hook.command,
-                 .timeout = std::clamp(left, lifecycle::Duration{0}, hook.timeout),
+                 .timeout = std::min(left, hook.timeout),
                  .on_line = [this, &hook](std::string_view line) {
                    log_.info("hook output", {{"hook", hook.name}, {"line", line}});
                  }};
@@ -36,13 +49,18 @@ void CleanupHooks::next() {
       executor_, std::move(plan), [this, &hook](ChildExit const& exit) { ended(hook, exit); });
 }
 
+void CleanupHooks::note(config::Hook const& hook, std::string const& what,
+                        lifecycle::ItemOutcome outcome) {
+  result_.detail += (result_.detail.empty() ? "" : "; ") + hook.name + ": " + what;
+  result_.outcome = outcome;
+}
+
 void CleanupHooks::ended(config::Hook const& hook, ChildExit const& exit) {
   log_.write(exit.is_success() ? LogLevel::info : LogLevel::warning, "hook ended",
              {{"hook", hook.name}, {"result", exit.text()}});
   if (!exit.is_success()) {
-    result_.detail += (result_.detail.empty() ? "" : "; ") + hook.name + ": " + exit.text();
-    result_.outcome =
-        exit.timed_out ? lifecycle::ItemOutcome::timed_out : lifecycle::ItemOutcome::failed;
+    note(hook, exit.text(),
+         exit.timed_out ? lifecycle::ItemOutcome::timed_out : lifecycle::ItemOutcome::failed);
   }
   // Not from inside the child's own callback: the next one replaces it.
   boost::asio::post(executor_, [this] { next(); });

@@ -40,6 +40,7 @@ class CleanupHooks {
 
  private:
   void next();
+  void note(config::Hook const& hook, std::string const& what, lifecycle::ItemOutcome outcome);
   void ended(config::Hook const& hook, ChildExit const& exit);
 
   boost::asio::any_io_executor executor_;

@@ -1,83 +1,20 @@
 #include "supervisor/runtime/orphaned_engine.hpp"
 
-#include <charconv>
 #include <csignal>
-#include <filesystem>
-#include <fstream>
-#include <optional>
 #include <set>
-#include <sstream>
-#include <string>
-#include <system_error>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <poll.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "supervisor/runtime/clock.hpp"
+#include "supervisor/runtime/process_table.hpp"
 
 namespace lastcall::runtime {
 namespace {
 
 constexpr lifecycle::Duration kTick{10};
-
-struct Relatives {
-  pid_t pid = 0;
-  pid_t parent = 0;
-  pid_t session = 0;
-};
-
-std::optional<Relatives> relatives_of(std::string const& pid) {
-  std::ifstream file("/proc/" + pid + "/stat");
-  std::string text;
-  std::getline(file, text, '\0');
-  // The name may contain anything: fields count from the last parenthesis.
-  std::size_t const name_end = text.rfind(')');
-  if (name_end == std::string::npos) {
-    return std::nullopt;
-  }
-  std::istringstream fields(text.substr(name_end + 1));
-  char state = 0;
-  pid_t group = 0;
-  Relatives found;
-  std::from_chars(pid.data(), pid.data() + pid.size(), found.pid);
-  if (!(fields >> state >> found.parent >> group >> found.session)) {
-    return std::nullopt;
-  }
-  return found;
-}
-
-std::vector<Relatives> all_processes() {
-  std::vector<Relatives> all;
-  std::error_code error;
-  for (auto it = std::filesystem::directory_iterator("/proc", error);
-       !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
-    std::string const name = it->path().filename().string();
-    if (name.find_first_not_of("0123456789") != std::string::npos) {
-      continue;
-    }
-    if (auto const found = relatives_of(name)) {
-      all.push_back(*found);
-    }
-  }
-  return all;
-}
-
-ipc::Fd open_process(pid_t pid) {
-  return ipc::Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-}
-
-bool has_ended(ipc::Fd const& process) {
-  pollfd ready{process.get(), POLLIN, 0};
-  return !process || ::poll(&ready, 1, 0) == 1;
-}
-
-void send(ipc::Fd const& process, int signal) {
-  ::syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0);
-}
 
 }  // namespace
 
@@ -101,7 +38,7 @@ void OrphanedEngine::watch(pid_t shim, pid_t engine) {
   }
   // The descriptor first: what is asked about afterwards is the process that it holds.
   ipc::Fd process = open_process(engine);
-  auto const relatives = relatives_of(std::to_string(engine));
+  auto const relatives = relatives_of(engine);
   if (process && relatives && relatives->parent == shim && !has_ended(process)) {
     main_ = engine;
     main_fd_ = std::move(process);

@@ -18,6 +18,7 @@ BUILD = os.environ.get(
 )
 LASTCALL = os.path.abspath(os.path.join(BUILD, "supervisor/cli/lastcall"))
 SHIM = os.path.abspath(os.path.join(BUILD, "shim/lastcall-shim"))
+DENY_SYSCALLS = os.path.abspath(os.path.join(BUILD, "tests/helpers/deny_syscalls"))
 ENGINE_SIM = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../helpers/engine_sim.py"))
 
 QUICK = {
@@ -44,6 +45,11 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def is_stopped(pid):
+    with open(f"/proc/{pid}/stat", encoding="latin-1") as file:
+        return file.read().rpartition(")")[2].split()[0] == "T"
+
+
 def merged(base, extra):
     result = copy.deepcopy(base)
     for key, value in extra.items():
@@ -67,6 +73,7 @@ class World:
             }),
             config,
         )  # fmt: skip
+        self.wrapped = ()  # what every program is started through
         self.processes = []
         self.peers = []
         self._log = open(self.path("log"), "wb", buffering=0)  # noqa: SIM115
@@ -81,7 +88,7 @@ class World:
 
     def _start(self, arguments, **environment):
         process = subprocess.Popen(
-            arguments,
+            (*self.wrapped, *arguments),
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=self._log,
@@ -96,6 +103,27 @@ class World:
             (LASTCALL, "run", "--config", self.write_config(), *options, "--", *command),
             **environment,
         )
+
+    def run_engine(self, *flags, kind="vllm", checks=(), **environment):
+        """An engine of this kind that knows nothing of lastcall: no SDK, only its HTTP server.
+
+        A check without a kind asks its /health; `{port}` in a text is the engine's.
+        """
+        self.engine_port = free_port()
+        engine = self.config.setdefault("engine", {})
+        engine.update(kind=kind, url=f"http://127.0.0.1:{self.engine_port}")
+        if checks:
+            kinds = {"http", "tcp", "exec", "ipc", "progress"}
+            http = {"http": {"url": engine["url"] + "/health"}}
+            chosen = [check if kinds & set(check) else {**check, **http} for check in checks]
+            text = json.dumps(chosen).replace("{port}", str(self.engine_port))
+            self.config["health"]["checks"] = json.loads(text)
+        self.process = self.run(
+            sys.executable, ENGINE_SIM, "--port", str(self.engine_port), "--kind", kind, *flags,
+            **environment,
+        )  # fmt: skip
+        self.wait_for_log('"phase begun","phase":"serving"')
+        return self.process
 
     def serve(self, *options, **environment):
         return self._start(

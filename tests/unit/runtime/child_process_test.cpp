@@ -2,7 +2,9 @@
 
 #include <cerrno>
 #include <csignal>
+#include <fstream>
 #include <optional>
+#include <string>
 
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
@@ -53,6 +55,23 @@ TEST(ChildProcess, At_the_deadline_the_whole_group_is_killed) {
   Ran const slow = run({"/bin/sh", "-c", "trap '' TERM; sleep 3600"}, 50ms);
   EXPECT_TRUE(slow.exit->timed_out);
   EXPECT_FALSE(slow.exit->is_success());
+}
+
+TEST(ChildProcess, At_the_deadline_those_in_sessions_of_their_own_are_killed_too) {
+  Ran const slow = run({"/bin/sh", "-c", "setsid sleep 3600 & echo $!; wait"}, 500ms);
+  EXPECT_TRUE(slow.exit->timed_out);
+  ASSERT_EQ(slow.lines.size(), 1U);
+  pid_t const stray = std::stoi(slow.lines[0]);
+  auto const give_up = std::chrono::steady_clock::now() + 20s;
+  while (::kill(stray, 0) == 0 && std::chrono::steady_clock::now() < give_up) {
+    std::ifstream stat("/proc/" + std::to_string(stray) + "/stat");
+    std::string line;
+    std::getline(stat, line);
+    if (line.find(") Z ") != std::string::npos) {
+      return;  // killed, and not yet reaped by whoever inherited it
+    }
+  }
+  EXPECT_NE(::kill(stray, 0), 0);
 }
 
 TEST(ChildProcess, It_does_not_wait_for_those_that_it_left_behind_with_its_output) {

@@ -1,5 +1,8 @@
 #include "supervisor/runtime/cleanup_paths.hpp"
 
+#include <string>
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include "supervisor/runtime/clock.hpp"
@@ -44,6 +47,20 @@ TEST(CleanupPaths, Links_are_removed_as_links_and_never_followed) {
   remove_paths({scratch / "t", scratch / "way/precious"}, {}, later());
   EXPECT_FALSE(scratch.has("t"));
   EXPECT_TRUE(scratch.has("outside/precious"));
+}
+
+TEST(CleanupPaths, What_somebody_else_removes_meanwhile_is_no_failure) {
+  ScratchDirectory const scratch;
+  for (int i = 0; i < 500; ++i) {
+    scratch.write("shared/" + std::to_string(i % 20) + "/" + std::to_string(i), "x");
+  }
+  ItemResult theirs;
+  std::thread other([&] { theirs = remove_paths({scratch / "shared"}, {}, later()); });
+  ItemResult const ours = remove_paths({scratch / "shared"}, {}, later());
+  other.join();
+  EXPECT_EQ(ours.outcome, lifecycle::ItemOutcome::completed) << ours.detail;
+  EXPECT_EQ(theirs.outcome, lifecycle::ItemOutcome::completed) << theirs.detail;
+  EXPECT_FALSE(scratch.has("shared"));
 }
 
 TEST(CleanupPaths, Nothing_to_remove_is_a_success) {
