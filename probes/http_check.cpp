@@ -1,6 +1,5 @@
-// The HTTP check. Beast parses the response; this is the only file that includes it.
+// The HTTP check. Beast parses the response.
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -9,6 +8,7 @@
 
 #include "probes/check.hpp"
 #include "probes/connect_attempt.hpp"
+#include "probes/http_url.hpp"
 
 namespace lastcall::probes {
 
@@ -22,54 +22,6 @@ constexpr std::uint32_t kMaxHeader = 16 * 1024;
 constexpr std::uint64_t kMaxBody = 64 * 1024;
 constexpr std::size_t kQuotedBody = 512;
 
-struct Url {
-  Target target;
-  std::string host_header;
-  std::string path = "/";
-};
-
-/// The reason why it is not one, or empty.
-std::string parse_url(std::string const& text, Url& out) {
-  constexpr std::string_view kScheme = "http://";
-  std::string const expected = ", expected http://host[:port][/path]";
-  if (!text.starts_with(kScheme)) {
-    return "cannot check " + text + ": not an http URL" + expected;
-  }
-  std::string_view rest = std::string_view(text).substr(kScheme.size());
-  auto const slash = rest.find_first_of("/?");
-  std::string_view const authority = rest.substr(0, slash);
-  if (slash != std::string_view::npos) {
-    out.path = (rest[slash] == '?' ? "/" : "") + std::string(rest.substr(slash));
-    out.path = out.path.substr(0, out.path.find('#'));
-  }
-  bool const bracketed = authority.starts_with('[');
-  auto const host_end = bracketed ? authority.find(']') : authority.rfind(':');
-  if (bracketed && host_end == std::string_view::npos) {
-    return "cannot check " + text + ": '[' without ']'" + expected;
-  }
-  out.host_header = std::string(authority);
-  out.target.host =
-      std::string(bracketed ? authority.substr(1, host_end - 1) : authority.substr(0, host_end));
-  std::string_view const port_part = bracketed
-                                         ? authority.substr(host_end + 1)
-                                         : authority.substr(std::min(host_end, authority.size()));
-  out.target.port = 80;
-  if (!port_part.empty()) {
-    std::string_view const digits = port_part.substr(1);
-    auto const* const end = digits.data() + digits.size();
-    auto const [stop, error] = std::from_chars(digits.data(), end, out.target.port);
-    if (port_part[0] != ':' || error != std::errc{} || stop != end || out.target.port == 0) {
-      return "cannot check " + text + ": '" + std::string(port_part) + "' is not a port" + expected;
-    }
-  }
-  auto const is_bad = [](char c) { return c <= ' ' || c == '@' || c == '\x7f'; };
-  if (out.target.host.empty() || std::any_of(authority.begin(), authority.end(), is_bad) ||
-      std::any_of(out.path.begin(), out.path.end(), [](char c) { return c <= ' ' && c >= 0; })) {
-    return "cannot check " + text + ": not an http URL" + expected;
-  }
-  return {};
-}
-
 /// The begin of a body, fit for one line of a log.
 std::string quote(std::string const& body) {
   std::string text = body.substr(0, kQuotedBody);
@@ -81,7 +33,7 @@ std::string quote(std::string const& body) {
 
 class HttpAttempt final : public ConnectAttempt {
  public:
-  HttpAttempt(asio::any_io_executor const& executor, Url const& url,
+  HttpAttempt(asio::any_io_executor const& executor, HttpUrl const& url,
               HttpCheckSettings const& settings, std::shared_ptr<bool> lookup_hangs, CheckDone done)
       : ConnectAttempt(executor, url.target, std::move(lookup_hangs), std::move(done)),
         dead_statuses_(settings.dead_statuses),
@@ -157,8 +109,8 @@ class HttpAttempt final : public ConnectAttempt {
 }  // namespace
 
 CheckOrError make_http_check(asio::any_io_executor executor, HttpCheckSettings settings) {
-  auto url = std::make_shared<Url>();
-  if (auto error = parse_url(settings.url, *url); !error.empty()) {
+  auto url = std::make_shared<HttpUrl>();
+  if (auto error = parse_http_url(settings.url, *url); !error.empty()) {
     return error;
   }
   return std::make_unique<AttemptCheck>(

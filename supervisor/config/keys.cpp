@@ -49,8 +49,9 @@ void add_engine(Keys& keys, Engine& engine) {
       {{.path = "engine", .slot = Section{}, .doc = "The engine beside which lastcall stands."},
        {.path = "engine.kind",
         .slot = choice(engine.kind, kEngineKinds),
-        .doc = "Preset for health checks, gauges and thresholds. `custom` has only the process "
-               "check, and a connection to `engine.url` or `ingress.upstream` where one is set."},
+        .doc = "Preset for health checks, gauges and thresholds (see `docs/engines.md`). `custom` "
+               "has only the process check, and a connection to `engine.url` or `ingress.upstream` "
+               "where one is set."},
        {.path = "engine.command",
         .slot = &engine.command,
         .doc = "The engine's command line for `lastcall run` without one of its own; in a pod "
@@ -59,7 +60,8 @@ void add_engine(Keys& keys, Engine& engine) {
        {.path = "engine.stop_signal",
         .slot = &engine.stop_signal,
         .doc = "Signal that asks the engine to end.",
-        .form = &kSignal},
+        .form = &kSignal,
+        .unset = "the preset's (SIGTERM)"},
        {.path = "engine.on_exit",
         .slot = choice(engine.on_exit, kOnExit),
         .doc = "Exit code after the engine ended by itself: `fatal` is 1, `propagate` the "
@@ -72,8 +74,8 @@ void add_engine(Keys& keys, Engine& engine) {
        {.path = "engine.metrics",
         .slot = Section{},
         .doc = "The engine's own gauges: the source of in-flight where no SDK and no ingress "
-               "counts.",
-        .not_yet = true},
+               "counts. They are read in a drain, while a check is not answered, and for "
+               "`health.stalled_after`."},
        {.path = "engine.metrics.url",
         .slot = &metrics.url,
         .doc = "Where the engine's Prometheus text is.",
@@ -89,11 +91,18 @@ void add_engine(Keys& keys, Engine& engine) {
         .doc = "Gauge of the requests that wait.",
         .form = &kMetricName,
         .unset = "the preset's"},
+       {.path = "engine.metrics.tokens",
+        .slot = &metrics.tokens,
+        .doc = "Counter of generated tokens that rises with each of them: while it moves the "
+               "engine is not dead, and while it stands still with work it is stalled.",
+        .form = &kMetricName,
+        .unset = "the preset's"},
        {.path = "engine.metrics.kv_usage",
         .slot = &metrics.kv_usage,
         .doc = "Gauge of the KV cache use, 0 to 1.",
         .form = &kMetricName,
-        .unset = "the preset's"},
+        .unset = "the preset's",
+        .not_yet = true},
        {.path = "engine.metrics.refresh",
         .slot = &metrics.refresh,
         .doc = "How old the engine's gauges may be; two idle readings this far apart count.",

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "supervisor/config/presets.hpp"
 #include "supervisor/config/text.hpp"
 
 namespace lastcall::config {
@@ -42,7 +43,7 @@ std::vector<PlanRow> make_rows(Config const& config, lifecycle::Budgets const& b
       {budgets.kill_cancel_at(deadline) - cause, "kill_cancel",
        "what still runs is killed; cleanup begins"},
       {budgets.engine_term_at(deadline) - cause, "engine_term",
-       config.engine.stop_signal + " to the engine"},
+       resolve_engine(config).stop_signal + " to the engine"},
       {budgets.shim_term_at(deadline) - cause, "shim_term",
        "the shim sends it itself if no order came"},
       {budgets.engine_kill_at(deadline) - cause, "engine_kill", "SIGKILL to the engine's tree"},

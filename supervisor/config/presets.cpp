@@ -7,70 +7,102 @@
 namespace lastcall::config {
 namespace {
 
+EnginePreset vllm_preset() {
+  return {
+      .kind = EngineKind::vllm,
+      .name = "vllm",
+      // `vllm serve`: --host and --port default to 0.0.0.0 and 8000.
+      .address = {"127.0.0.1", 8000},
+      // GET /health answers 200, and 503 once the engine client has raised EngineDeadError:
+      // that state is never left again, so one answer is enough (failure_threshold).
+      .health_path = "/health",
+      // Names as the model server protocol of the Gateway API inference extension lists them.
+      .metrics_path = "/metrics",
+      .running_gauge = "vllm:num_requests_running",
+      .waiting_gauge = "vllm:num_requests_waiting",
+      // Counted at each step of the scheduler's output, so it moves with every token.
+      .tokens_counter = "vllm:generation_tokens_total",
+      .tokens_are_live = true,
+      .kv_usage_gauge = "vllm:kv_cache_usage_perc",
+      // Gauges are set after each scheduler step; an idle engine takes none, and one second
+      // covers a long prefill step.
+      .gauge_refresh = Duration{1'000},
+      // TERM to the API server only: its engine core and workers end with it, and a TERM of
+      // their own cuts the requests that it still drains. A second TERM breaks its cleanup off.
+      .stop_signal = "SIGTERM",
+      // Shared memory of its tensor-parallel workers, when a KILL kept them from unlinking it.
+      .leftovers = "/dev/shm/psm_*",
+      .failure_threshold = 1,
+  };
+}
+
+EnginePreset sglang_preset() {
+  return {
+      .kind = EngineKind::sglang,
+      .name = "sglang",
+      // `sglang.launch_server`: --port defaults to 30000.
+      .address = {"127.0.0.1", 30'000},
+      // GET /health does not generate; /health_generate does, and would queue behind the work
+      // of a busy engine.
+      .health_path = "/health",
+      // Served with --enable-metrics only. Names from the model server protocol.
+      .metrics_path = "/metrics",
+      .running_gauge = "sglang:num_running_reqs",
+      .waiting_gauge = "sglang:num_queue_reqs",
+      // Counted when a request ends: it proves life, and its standing still proves nothing.
+      .tokens_counter = "sglang:generation_tokens_total",
+      .kv_usage_gauge = "sglang:token_usage",
+      // The scheduler refreshes its gauges only each 30 s when it is idle.
+      .gauge_refresh = Duration{30'000},
+      // On TERM it waits for its running requests by itself; ours have ended by then.
+      .stop_signal = "SIGTERM",
+      .leftovers = "/dev/shm/psm_*",
+  };
+}
+
+EnginePreset trtllm_preset() {
+  return {
+      .kind = EngineKind::trtllm,
+      .name = "trtllm",
+      // `trtllm-serve`: --port defaults to 8000.
+      .address = {"127.0.0.1", 8000},
+      .health_path = "/health",
+      // trtllm-serve has its Prometheus text here; /metrics is JSON. Names from the model
+      // server protocol.
+      .metrics_path = "/prometheus/metrics",
+      .running_gauge = "trtllm_num_requests_running",
+      .waiting_gauge = "trtllm_num_requests_waiting",
+      // In newer versions only; whether it moves with each token is not said.
+      .tokens_counter = "trtllm_generation_tokens_total",
+      .kv_usage_gauge = "trtllm_kv_cache_utilization",
+      // Updated with each iteration's statistics.
+      .gauge_refresh = Duration{1'000},
+      // Its workers are MPI processes: those that outlive it are found by /proc.
+      .stop_signal = "SIGTERM",
+      .leftovers = "",
+  };
+}
+
+EnginePreset custom_preset() {
+  return {
+      .kind = EngineKind::custom,
+      .name = "custom",
+      // Where an OpenAI-compatible server most often is; used by the ingress only.
+      .address = {"127.0.0.1", 8000},
+      .health_path = "",
+      .metrics_path = "",
+      .running_gauge = "",
+      .waiting_gauge = "",
+      .tokens_counter = "",
+      .kv_usage_gauge = "",
+      .leftovers = "",
+  };
+}
+
 /// In the order of EngineKind.
 std::array<EnginePreset, 4> const& presets() {
-  static std::array<EnginePreset, 4> const kPresets{{
-      {
-          .kind = EngineKind::vllm,
-          .name = "vllm",
-          // `vllm serve`: --host and --port default to 0.0.0.0 and 8000.
-          .address = {"127.0.0.1", 8000},
-          // GET /health answers 200, and 503 once the engine client has raised EngineDeadError:
-          // that state is never left again, so one answer is enough (failure_threshold).
-          .health_path = "/health",
-          // Names as the model server protocol of the Gateway API inference extension lists them.
-          .metrics_path = "/metrics",
-          .running_gauge = "vllm:num_requests_running",
-          .waiting_gauge = "vllm:num_requests_waiting",
-          .kv_usage_gauge = "vllm:kv_cache_usage_perc",
-          // Gauges are set after each scheduler step; an idle engine takes none, and one second
-          // covers a long prefill step.
-          .gauge_refresh = Duration{1'000},
-          .failure_threshold = 1,
-      },
-      {
-          .kind = EngineKind::sglang,
-          .name = "sglang",
-          // `sglang.launch_server`: --port defaults to 30000.
-          .address = {"127.0.0.1", 30'000},
-          // GET /health does not generate; /health_generate does, and would queue behind the work
-          // of a busy engine.
-          .health_path = "/health",
-          // Served with --enable-metrics only. Names from the model server protocol.
-          .metrics_path = "/metrics",
-          .running_gauge = "sglang:num_running_reqs",
-          .waiting_gauge = "sglang:num_queue_reqs",
-          .kv_usage_gauge = "sglang:token_usage",
-          // The scheduler refreshes its gauges only each 30 s when it is idle.
-          .gauge_refresh = Duration{30'000},
-      },
-      {
-          .kind = EngineKind::trtllm,
-          .name = "trtllm",
-          // `trtllm-serve`: --port defaults to 8000.
-          .address = {"127.0.0.1", 8000},
-          .health_path = "/health",
-          // trtllm-serve has its Prometheus text here; /metrics is JSON. Names from the model
-          // server protocol.
-          .metrics_path = "/prometheus/metrics",
-          .running_gauge = "trtllm_num_requests_running",
-          .waiting_gauge = "trtllm_num_requests_waiting",
-          .kv_usage_gauge = "trtllm_kv_cache_utilization",
-          // Updated with each iteration's statistics.
-          .gauge_refresh = Duration{1'000},
-      },
-      {
-          .kind = EngineKind::custom,
-          .name = "custom",
-          // Where an OpenAI-compatible server most often is; used by the ingress only.
-          .address = {"127.0.0.1", 8000},
-          .health_path = "",
-          .metrics_path = "",
-          .running_gauge = "",
-          .waiting_gauge = "",
-          .kv_usage_gauge = "",
-      },
-  }};
+  static std::array<EnginePreset, 4> const kPresets{vllm_preset(), sglang_preset(), trtllm_preset(),
+                                                    custom_preset()};
   return kPresets;
 }
 
@@ -113,6 +145,8 @@ std::optional<EngineGauges> resolve_gauges(Config const& config, EnginePreset co
   }
   gauges.running = set.running.value_or(std::string(preset.running_gauge));
   gauges.waiting = set.waiting.value_or(std::string(preset.waiting_gauge));
+  gauges.tokens = set.tokens.value_or(std::string(preset.tokens_counter));
+  gauges.tokens_are_live = set.tokens ? true : preset.tokens_are_live;
   gauges.kv_usage = set.kv_usage.value_or(std::string(preset.kv_usage_gauge));
   gauges.refresh = set.refresh.value_or(preset.gauge_refresh);
   if (gauges.url.empty() || gauges.running.empty()) {
@@ -144,6 +178,7 @@ EngineProfile resolve_engine(Config const& config) {
     check.failure_threshold = check.failure_threshold.value_or(threshold);
   }
   profile.dead_statuses = config.health.dead_statuses.value_or(preset.dead_statuses);
+  profile.stop_signal = config.engine.stop_signal.value_or(std::string(preset.stop_signal));
   profile.gauges = resolve_gauges(config, preset, profile.upstream);
   return profile;
 }

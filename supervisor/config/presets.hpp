@@ -27,8 +27,14 @@ struct EnginePreset {
   std::string_view metrics_path;  // empty: none is known
   std::string_view running_gauge;
   std::string_view waiting_gauge;
+  std::string_view tokens_counter;
+  bool tokens_are_live = false;  // the counter rises with each token, not at a request's end
   std::string_view kv_usage_gauge;
   Duration gauge_refresh{1'000};
+  std::string_view stop_signal = "SIGTERM";
+  /// What it leaves behind when it is killed: a proposal for cleanup.paths, never a default, since
+  /// a shared directory may hold the same names of somebody else.
+  std::string_view leftovers;
   std::uint32_t failure_threshold = 2;
   std::vector<std::uint32_t> dead_statuses{500, 503};
 };
@@ -40,6 +46,8 @@ struct EngineGauges {
   std::string url;
   std::string running;
   std::string waiting;
+  std::string tokens;  // empty: none is known
+  bool tokens_are_live = false;
   std::string kv_usage;  // empty: none is known
   Duration refresh{};
   friend bool operator==(EngineGauges const&, EngineGauges const&) = default;
@@ -51,6 +59,7 @@ struct EngineProfile {
   Address upstream;                 // what the ingress connects to
   std::vector<HealthCheck> checks;  // each with its failure_threshold filled in
   std::vector<std::uint32_t> dead_statuses;
+  std::string stop_signal;
   std::optional<EngineGauges> gauges;  // nothing: in-flight cannot be asked of the engine
 };
 

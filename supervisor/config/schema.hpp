@@ -52,6 +52,7 @@ struct EngineMetrics {
   std::optional<std::string> url;
   std::optional<std::string> running;
   std::optional<std::string> waiting;
+  std::optional<std::string> tokens;
   std::optional<std::string> kv_usage;
   std::optional<Duration> refresh;
   friend bool operator==(EngineMetrics const&, EngineMetrics const&) = default;
@@ -59,8 +60,8 @@ struct EngineMetrics {
 
 struct Engine {
   EngineKind kind = EngineKind::custom;
-  std::vector<std::string> command;  // run mode only
-  std::string stop_signal = "SIGTERM";
+  std::vector<std::string> command;        // run mode only
+  std::optional<std::string> stop_signal;  // unset: the preset's
   OnExit on_exit = OnExit::fatal;
   std::optional<std::string> url;  // base URL of the engine's HTTP server
   EngineMetrics metrics;

@@ -5,7 +5,6 @@
 #include <unordered_set>
 
 #include "supervisor/config/keys.hpp"
-#include "supervisor/config/presets.hpp"
 
 namespace lastcall::config {
 namespace {
@@ -47,16 +46,6 @@ class Judge {
     }
   }
 
-  /// A preset's gauges are nobody's wish in particular, but a drain relies on them.
-  void gauges(Config const& config) {
-    if (config.engine.metrics == EngineMetrics{} && resolve_engine(config).gauges) {
-      findings_.warnings.push_back(
-          {nearest_place(places_, "engine.kind"), "engine.kind",
-           "this version does not read the engine's gauges yet: without an SDK in the engine a "
-           "drain waits shutdown.drain_unknown"});
-    }
-  }
-
  private:
   Places const& places_;
   Findings findings_;
@@ -81,7 +70,6 @@ void unsupported(Config const& config, Places const& places, Findings findings) 
   Judge judge(places, findings);
   judge.sections(keys_of(given), keys_of(defaults));
   judge.registries(given.discovery);
-  judge.gauges(config);
 }
 
 }  // namespace lastcall::config

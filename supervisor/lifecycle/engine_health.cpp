@@ -32,6 +32,17 @@ void EngineHealth::engine_started(Instant now) {
   process_running_ = true;
 }
 
+void EngineHealth::listen_anew(Instant now) {
+  for (Row& row : rows_) {
+    if (row.slow_since) {
+      row.slow_since = now;
+    }
+  }
+  if (work_since_) {
+    work_since_ = now;
+  }
+}
+
 void EngineHealth::in_flight(Instant now, std::size_t count) {
   if (count == 0) {
     work_since_.reset();
@@ -158,12 +169,24 @@ std::optional<Instant> EngineHealth::unresponsive_at(Row const& row) const {
   return since + settings_.unresponsive_after;
 }
 
-std::optional<Instant> EngineHealth::stalled_at() const {
-  if (!settings_.stalled_after || !work_since_) {
+/// Since when there has been work and none of it moved.
+std::optional<Instant> EngineHealth::still_since() const {
+  if (!work_since_) {
     return std::nullopt;
   }
-  Instant const since = progress_at_ ? std::max(*work_since_, *progress_at_) : *work_since_;
-  return since + *settings_.stalled_after;
+  return progress_at_ ? std::max(*work_since_, *progress_at_) : *work_since_;
+}
+
+std::optional<Instant> EngineHealth::stalled_at() const {
+  auto const since = still_since();
+  return since && settings_.stalled_after ? std::optional(*since + *settings_.stalled_after)
+                                          : std::nullopt;
+}
+
+std::string EngineHealth::progress_text(Instant now) const {
+  auto const since = still_since();
+  return since ? "work in flight, nothing moved for " + seconds_text(now - *since)
+               : "nothing in flight";
 }
 
 std::optional<Instant> EngineHealth::startup_limit() const {

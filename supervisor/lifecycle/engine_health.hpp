@@ -6,8 +6,10 @@
 //  2. A definite failure is fatal after `failure_threshold` consecutive ones; a timeout only proves
 //     slowness: it is fatal after `unresponsive_after` without a passed check, and only while no
 //     byte of any request has moved.
-//  3. Limits may change while it runs; checks may not.
-//  4. A dead or wedged verdict is final: it changes only by reset().
+//  3. Only silence that we could have heard broken counts: after an absence of our own it is
+//     counted anew.
+//  4. Limits may change while it runs; checks may not.
+//  5. A dead or wedged verdict is final: it changes only by reset().
 //
 // Owned by the core's thread. Source: the shutdown specification, 'Self-Initiated Shutdown' (health
 // check every 2 s, exit 1); timeouts are kept apart because an overloaded engine answers late.
@@ -39,6 +41,8 @@ class EngineHealth {
   void check_finished(Instant now, CheckFinished const& result);
   /// What was counted so far stays counted; the next result or update() is judged anew.
   void limits_changed(HealthLimitsChanged const& limits);
+  /// We were not running: the engine's silence counts from now on.
+  void listen_anew(Instant now);
   /// A byte of any request moved.
   void progressed(Instant now) { progress_at_ = now; }
   /// How many requests are in flight, told at each change; `stalled_after` needs it.
@@ -58,12 +62,15 @@ class EngineHealth {
   Verdict verdict() const { return verdict_; }
   std::string const& reason() const { return reason_; }
   bool started() const;
+  /// "nothing in flight", "work in flight, nothing moved for 1 s".
+  std::string progress_text(Instant now) const;
   std::vector<Row> const& rows() const { return rows_; }
   HealthSettings const& settings() const { return settings_; }
 
  private:
   void judge(Verdict verdict, std::string reason);
   std::optional<Instant> unresponsive_at(Row const& row) const;
+  std::optional<Instant> still_since() const;
   std::optional<Instant> stalled_at() const;
   std::optional<Instant> startup_limit() const;
   void update_alive();

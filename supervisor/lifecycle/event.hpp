@@ -38,8 +38,11 @@ struct OwnSignal {
 };
 /// The pod is being deleted (own preStop hook, or `deletionTimestamp` was read). Never expires.
 struct DeletionSeen {};
-/// The instant of next_deadline() has passed.
-struct TimerExpired {};
+/// The instant of next_deadline() has passed. `late`: how long we were not running meanwhile, where
+/// that was seen (stopped, suspended, starved).
+struct TimerExpired {
+  Duration late{};
+};
 
 // --- the shim and its engine ---------------------------------------------------------------------
 
@@ -176,9 +179,11 @@ struct HealthLimitsChanged {
   std::optional<Duration> stalled_after;
   std::optional<Duration> startup_timeout;
 };
-/// What the engine's own gauges say is running and waiting; absent when they could not be read.
+/// What the engine's own gauges say is running and waiting, and where its counter of generated
+/// tokens stands; absent what could not be read.
 struct GaugesRead {
   std::optional<std::uint64_t> in_flight;
+  std::optional<std::uint64_t> tokens;
 };
 /// One registry has removed this instance and seen it gone, or has given up on it.
 struct RegistrySettled {

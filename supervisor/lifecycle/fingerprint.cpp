@@ -54,7 +54,8 @@ std::string Lifecycle::fingerprint(Instant now) const {
     w.all(shim_->boot, shim_->connected, shim_->run, shim_->gone, shim_->lost_at);
   }
   w.all(engine_, engine_exit_.code, engine_exit_.signal, engine_gone_at_, engine_ordered_,
-        engine_killed_, died_with_work_, last_source_gone_, gauges_zero_since_, gauges_idle_);
+        engine_killed_, died_with_work_, last_source_gone_, gauges_.zero_since(), gauges_.busy_at(),
+        gauges_.is_idle(), gauges_.shows_work(), gauges_.in_flight());
   for (auto const& [id, peer] : peers_) {
     w.all(id, peer.critical, peer.connected, peer.source, peer.watched, peer.announced,
           peer.resumed, peer.cleanup_pending, peer.lost_at);

@@ -56,7 +56,8 @@ bool Lifecycle::apply_verdict(Instant now) {
   }
   health_.process_known(shim_.has_value());
   health_.process_running(engine_ == EngineState::running);
-  health_.in_flight(now, ledger_.in_flight());
+  bool const engine_shows_work = settings_.health.tokens_show_stalls && gauges_.shows_work();
+  health_.in_flight(now, ledger_.in_flight() + (engine_shows_work ? gauges_.in_flight() : 0));
   health_.update(now);
   Verdict const verdict = health_.verdict();
   if (verdict != told_verdict_) {
@@ -92,8 +93,7 @@ bool Lifecycle::apply_move(Instant now, Move move) {
       return false;
     case Move::enter_draining:
       note_phase_change();
-      gauges_zero_since_.reset();  // what was read before the drain proves nothing
-      gauges_idle_ = false;
+      gauges_.forget();  // what was read before the drain proves nothing
       told_graceful_ = endpoints_.active_graceful();
       act(GracefulEndpoints{told_graceful_});
       return true;
@@ -153,7 +153,7 @@ bool Lifecycle::apply_cleanup(Instant now) {
 
 void Lifecycle::note_phase_change() {
   if (auto ended = coordinator_.take_ended()) {
-    ended->in_flight = ledger_.roots_in_flight();
+    ended->in_flight = in_flight_told();
     act(*ended);
   }
   act(PhaseBegun{coordinator_.phase()});

@@ -26,6 +26,7 @@
 #include "supervisor/lifecycle/endpoint_tracker.hpp"
 #include "supervisor/lifecycle/engine_health.hpp"
 #include "supervisor/lifecycle/event.hpp"
+#include "supervisor/lifecycle/gauge_evidence.hpp"
 #include "supervisor/lifecycle/report.hpp"
 #include "supervisor/lifecycle/request_ledger.hpp"
 #include "supervisor/lifecycle/settings.hpp"
@@ -177,6 +178,8 @@ class Lifecycle {
   bool engine_is_live() const;
   bool has_own_container() const { return shim_ ? !shim_->run : restored_own_container_; }
   InFlightSource source() const;
+  /// As many as anybody can tell.
+  std::size_t in_flight_told() const;
   std::uint32_t sdk_peers() const;
   bool peers_are_back() const;
   int exit_code_now() const;
@@ -204,8 +207,7 @@ class Lifecycle {
 
   std::map<PeerId, Peer> peers_;
   bool last_source_gone_ = false;
-  std::optional<Instant> gauges_zero_since_;
-  bool gauges_idle_ = false;
+  GaugeEvidence gauges_{settings_.gauge_refresh};
 
   std::vector<RegistryRecord> registries_;
   bool registered_ = false;

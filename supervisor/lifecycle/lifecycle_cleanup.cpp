@@ -85,8 +85,8 @@ void Lifecycle::rearm(Instant now) {
   engine_exit_ = {};
   engine_gone_at_.reset();
   engine_ordered_ = engine_killed_ = died_with_work_ = false;
-  last_source_gone_ = gauges_idle_ = false;
-  gauges_zero_since_.reset();
+  last_source_gone_ = false;
+  gauges_ = GaugeEvidence{settings_.gauge_refresh};
   registries_.assign(registries_.size(), {});
   registered_ = false;
   outcomes_ = {};

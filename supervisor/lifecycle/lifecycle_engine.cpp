@@ -12,7 +12,9 @@ constexpr int kSigKill = 9;  // <csignal> of the C++ standard does not name it
 
 std::string exit_text(EngineExit const& exit) {
   if (exit.oom) {
-    return "the engine was killed for lack of memory (oom)";
+    return exit.signal == kSigKill
+               ? "the engine was killed for lack of memory (oom)"
+               : "the engine ended after a process of it was killed for lack of memory (oom)";
   }
   if (exit.signal != 0) {
     return "the engine was killed by signal " + std::to_string(exit.signal) + " (" +
@@ -169,7 +171,7 @@ void Lifecycle::engine_exited(Instant now, EngineExit const& exit, bool ordered)
 void Lifecycle::judge_unordered_exit(Instant now, CauseKind kind, std::string detail) {
   bool const in_drain = coordinator_.is_stopping() && coordinator_.is_draining();
   if (in_drain) {
-    bool const known_idle = (in_flight_known() || gauges_idle_) && !peers_until_ &&
+    bool const known_idle = (in_flight_known() || gauges_.is_idle()) && !peers_until_ &&
                             ledger_.in_flight() == 0 && !work_was_lost();
     died_with_work_ = !known_idle;
   }
@@ -191,15 +193,8 @@ void Lifecycle::on(Instant /*now*/, HealthLimitsChanged const& limits) {
 }
 
 void Lifecycle::on(Instant now, GaugesRead const& gauges) {
-  if (gauges.in_flight != 0U) {
-    gauges_zero_since_.reset();  // busy, or unreadable: unknown is never zero
-    gauges_idle_ = false;
-    return;
-  }
-  if (!gauges_zero_since_) {
-    gauges_zero_since_ = now;
-  } else if (settings_.gauge_refresh && now - *gauges_zero_since_ >= *settings_.gauge_refresh) {
-    gauges_idle_ = true;
+  if (gauges_.read(now, gauges)) {
+    health_.progressed(now);
   }
 }
 

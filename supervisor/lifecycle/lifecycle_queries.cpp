@@ -39,7 +39,8 @@ Facts Lifecycle::facts() const {
     facts.registries_confirmed &= registry.state != RegistryRecord::State::failed;
   }
   facts.in_flight_known = in_flight_known();
-  facts.gauges_idle = gauges_idle_;
+  facts.gauges_idle = gauges_.is_idle();
+  facts.gauges_busy_at = gauges_.busy_at();
   facts.recovering = peers_until_.has_value();
   facts.ungraceful = endpoints_.ungraceful_in_flight();
   facts.graceful = ledger_.in_flight() - facts.ungraceful;
@@ -56,7 +57,11 @@ InFlightSource Lifecycle::source() const {
   if (in_flight_known()) {
     return InFlightSource::sdk;
   }
-  return gauges_idle_ ? InFlightSource::engine : InFlightSource::unknown;
+  return gauges_.is_known() ? InFlightSource::gauges : InFlightSource::unknown;
+}
+
+std::size_t Lifecycle::in_flight_told() const {
+  return source() == InFlightSource::gauges ? gauges_.in_flight() : ledger_.roots_in_flight();
 }
 
 bool Lifecycle::engine_is_live() const {
@@ -96,7 +101,7 @@ Snapshot Lifecycle::snapshot() const {
   s.verdict = health_.verdict();
   s.verdict_reason = health_.reason();
   s.source = source();
-  s.in_flight = ledger_.roots_in_flight();
+  s.in_flight = in_flight_told();
   s.late = late_;
   s.active_graceful = endpoints_.active_graceful();
   s.unconfirmed_cancels = ledger_.unconfirmed();

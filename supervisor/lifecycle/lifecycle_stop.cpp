@@ -50,7 +50,12 @@ void Lifecycle::on(Instant, DeletionSeen const&) {
   deletion_seen_ = true;
 }
 
-void Lifecycle::on(Instant, TimerExpired const&) {}  // the joint rules look at the time
+/// What else time decides the joint rules look at.
+void Lifecycle::on(Instant now, TimerExpired const& expired) {
+  if (expired.late > kOwnAbsence) {
+    health_.listen_anew(now);
+  }
+}
 
 void Lifecycle::on(Instant now, StopSignalHeld const& signal) {
   bool const over = coordinator_.phase() == Phase::exited;
@@ -114,6 +119,7 @@ void Lifecycle::on(Instant now, ResumeRequested const& request) {
     return;
   }
   coordinator_.resume(now, health_.started());
+  gauges_.forget();
   note_phase_change();
   if (coordinator_.phase() == Phase::serving) {
     register_everywhere();

@@ -27,6 +27,8 @@ struct HealthSettings {
   Duration unresponsive_after{30'000};
   /// Opt-in: work in flight and no progress for this long is `wedged`.
   std::optional<Duration> stalled_after;
+  /// The engine's token counter rises with each token: standing still, it proves a stall.
+  bool tokens_show_stalls = false;
   /// Opt-in: longest time in `starting` with an engine that runs.
   std::optional<Duration> startup_timeout;
 };
@@ -59,6 +61,8 @@ inline constexpr Duration kRecoveryWindow{2'000};
 inline constexpr Duration kShimReturn{1'000};
 /// The shim ends everything 5 s after the engine's exit; what we still do then takes less.
 inline constexpr Duration kAfterEngine{4'500};
+/// Woken this much too late we were not running: silence that was counted meanwhile proves nothing.
+inline constexpr Duration kOwnAbsence{1'000};
 /// A signal that only a side-by-side supervisor saw becomes its own restart after this time.
 inline constexpr Duration kOwnRestartDelay{2'000};
 

@@ -66,6 +66,8 @@ struct Facts {
   bool in_flight_known = true;
   /// The engine's own gauges said zero twice.
   bool gauges_idle = false;
+  /// When they last said that something runs or waits.
+  std::optional<Instant> gauges_busy_at;
   /// Peers of an earlier life are still expected back: no gate counts as empty.
   bool recovering = false;
   std::size_t graceful = 0;    // requests on graceful endpoints
@@ -161,6 +163,7 @@ class ShutdownCoordinator {
   Move next_after_timeout(Instant now, std::size_t in_flight);
   Move end_draining(Instant now, PhaseOutcome outcome);
   bool gate_is_empty(Instant now, Facts const& facts) const;
+  Instant unknown_until(Facts const& facts) const;
   std::optional<Instant> stop_cancel_point() const;
   Instant draining_from() const;
 

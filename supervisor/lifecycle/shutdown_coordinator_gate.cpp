@@ -119,8 +119,13 @@ bool ShutdownCoordinator::gate_is_empty(Instant now, Facts const& facts) const {
     return facts.graceful == 0;
   }
   // Nobody tells what is in flight: time is all there is, and the report says `unknown`.
-  return facts.gauges_idle || phase_ == Phase::drained ||
-         now >= phase_began_ + settings_.shutdown.drain_unknown;
+  return facts.gauges_idle || phase_ == Phase::drained || now >= unknown_until(facts);
+}
+
+/// Silence is counted from the last time that anybody knew something.
+Instant ShutdownCoordinator::unknown_until(Facts const& facts) const {
+  Instant const known_at = std::max(phase_began_, facts.gauges_busy_at.value_or(phase_began_));
+  return known_at + settings_.shutdown.drain_unknown;
 }
 
 std::optional<Instant> ShutdownCoordinator::next_deadline(Facts const& facts) const {
@@ -149,7 +154,7 @@ std::optional<Instant> ShutdownCoordinator::next_deadline(Facts const& facts) co
     at = earlier_of(at, migrate_kill_at_);
   }
   if (!facts.in_flight_known && !facts.recovering && phase_ == Phase::draining) {
-    at = earlier_of(at, phase_began_ + settings_.shutdown.drain_unknown);
+    at = earlier_of(at, unknown_until(facts));
   }
   return at;
 }

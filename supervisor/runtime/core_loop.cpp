@@ -46,6 +46,21 @@ StepReply const& CoreLoop::feed(lifecycle::Event const& event) {
 
 void CoreLoop::step(lifecycle::Event const& event) {
   lifecycle::Instant const now = monotonic_now();
+  note_absence(now);
+  if (!halted_) {
+    step_now(now, event);
+  }
+}
+
+void CoreLoop::note_absence(lifecycle::Instant now) {
+  lifecycle::Duration const late = armed_for_ ? now - due_at_ : lifecycle::Duration{0};
+  if (late > lifecycle::kOwnAbsence) {
+    due_at_ = now;  // told once
+    step_now(now, lifecycle::TimerExpired{late});
+  }
+}
+
+void CoreLoop::step_now(lifecycle::Instant now, lifecycle::Event const& event) {
   std::span<lifecycle::Action const> const actions = core_.step(now, event);
   if (observe_) {
     observe_(now, event, actions);
@@ -75,7 +90,8 @@ void CoreLoop::rearm() {
     return;
   }
   armed_for_ = next;
-  timer_->timer.expires_at(to_steady(std::max(*next, not_before_)));
+  due_at_ = std::max({*next, not_before_, monotonic_now()});  // overdue when armed is not late
+  timer_->timer.expires_at(to_steady(due_at_));
   timer_->timer.async_wait([this](boost::system::error_code error) {
     if (!error) {
       expired();
@@ -86,11 +102,12 @@ void CoreLoop::rearm() {
 void CoreLoop::expired() {
   armed_for_.reset();
   lifecycle::Instant const now = monotonic_now();
+  lifecycle::Duration const late = now - due_at_;
   std::optional<lifecycle::Instant> const due = core_.next_deadline();
   // A deadline that its own expiry leaves in place must not become a busy loop.
   not_before_ = now + lifecycle::Duration{1};
   if (due && *due <= now) {
-    feed(lifecycle::TimerExpired{});
+    feed(lifecycle::TimerExpired{late > lifecycle::kOwnAbsence ? late : lifecycle::Duration{0}});
   } else {
     rearm();
   }

@@ -5,7 +5,8 @@
 //     the next event is stepped. Nothing re-enters: events that arise meanwhile wait in a queue.
 //  2. Exactly one timer serves every deadline of the core. It is moved only when a deadline comes
 //     nearer; one that moved away costs a spurious wake-up, not a system call an event.
-//  3. After halt() nothing is stepped any more.
+//  3. A timer that is noticed much too late is told before anything else: we were not running.
+//  4. After halt() nothing is stepped any more.
 //
 // Thread rule: the loop's thread.
 #pragma once
@@ -43,6 +44,8 @@ class CoreLoop final : public EventSink {
   struct Timer;
 
   void step(lifecycle::Event const& event);
+  void step_now(lifecycle::Instant now, lifecycle::Event const& event);
+  void note_absence(lifecycle::Instant now);
   void rearm();
   void expired();
 
@@ -51,6 +54,7 @@ class CoreLoop final : public EventSink {
   Observe observe_;
   std::unique_ptr<Timer> timer_;
   std::optional<lifecycle::Instant> armed_for_;
+  lifecycle::Instant due_at_{};  // of the timer, while it is armed
   lifecycle::Instant not_before_{};
   std::deque<lifecycle::Event> queue_;
   StepReply reply_;

@@ -41,7 +41,7 @@ LASTCALL_SHAPE(SupervisorStarted, "supervisor_started")
 LASTCALL_SHAPE(StopRecordRead, "stop_record_read", v("blob", x.blob);)
 LASTCALL_SHAPE(OwnSignal, "own_signal", v("name", x.name);)
 LASTCALL_SHAPE(DeletionSeen, "deletion_seen")
-LASTCALL_SHAPE(TimerExpired, "timer_expired")
+LASTCALL_SHAPE(TimerExpired, "timer_expired", v("late_ms", x.late);)
 LASTCALL_SHAPE(ShimHello, "shim_hello", v("boot", x.boot); v("run", x.run); v("engine", x.engine);
                v("exit", x.exit); v("exited_at_ms", x.exited_at); v("ordered", x.ordered);
                v("stop_at_ms", x.stop_at); v("blob", x.blob);)
@@ -78,7 +78,7 @@ LASTCALL_SHAPE(HealthLimitsChanged, "health_limits_changed",
                v("failure_thresholds", x.failure_thresholds);
                v("unresponsive_after_ms", x.unresponsive_after);
                v("stalled_after_ms", x.stalled_after); v("startup_timeout_ms", x.startup_timeout);)
-LASTCALL_SHAPE(GaugesRead, "gauges_read", v("in_flight", x.in_flight);)
+LASTCALL_SHAPE(GaugesRead, "gauges_read", v("in_flight", x.in_flight); v("tokens", x.tokens);)
 LASTCALL_SHAPE(RegistrySettled, "registry_settled", v("registry", x.registry);
                v("confirmed", x.confirmed); v("detail", x.detail);)
 LASTCALL_SHAPE(CleanupSettled, "cleanup_settled", v("item", x.item); v("outcome", x.outcome);

@@ -1,8 +1,12 @@
 #include "supervisor/runtime/health_driver.hpp"
 
+#include <algorithm>
 #include <utility>
 
-#include "supervisor/runtime/settings.hpp"
+#include <boost/asio/post.hpp>
+
+#include "supervisor/lifecycle/settings.hpp"
+#include "supervisor/runtime/clock.hpp"
 
 namespace lastcall::runtime {
 namespace {
@@ -10,6 +14,10 @@ namespace {
 using lifecycle::CheckVerdict;
 using probes::CheckOutcome;
 using probes::CheckResult;
+using probes::Duration;
+
+/// From the KILL of a child to its end.
+constexpr Duration kKillWait{1'000};
 
 CheckVerdict verdict_of(CheckResult result) {
   switch (result) {
@@ -24,18 +32,20 @@ CheckVerdict verdict_of(CheckResult result) {
   return CheckVerdict::timed_out;
 }
 
-CheckOutcome outcome_of(ChildExit const& exit) {
+/// `output` is the last line that it wrote, which mostly says why.
+CheckOutcome outcome_of(ChildExit const& exit, std::string const& output) {
   if (exit.is_success()) {
     return {.result = CheckResult::passed};
   }
+  std::string const why = exit.text() + (output.empty() ? "" : ": " + output);
   if (exit.timed_out) {
-    return {.result = CheckResult::timed_out, .detail = exit.text()};
+    return {.result = CheckResult::timed_out, .detail = why};
   }
   // A check that cannot be started says something about us, not about the engine.
   bool const is_answer = exit.problem.empty();
   return {.result = is_answer ? CheckResult::failed_definite : CheckResult::failed_unclear,
           .status = exit.code,
-          .detail = exit.text()};
+          .detail = why};
 }
 
 }  // namespace
@@ -47,15 +57,19 @@ HealthDriver::HealthDriver(boost::asio::any_io_executor executor, config::Config
       log_(log),
       callbacks_(std::move(callbacks)),
       ipc_(callbacks_.ask_peers),
+      interval_(config.health.interval),
       runner_(std::move(executor), config.health.interval,
               [this](std::size_t index, std::string const&, CheckOutcome const& result) {
                 outcome(index, result);
               }) {
   config::EngineProfile const profile = config::resolve_engine(config);
-  for (config::HealthCheck const& check : runnable_checks(profile)) {
+  for (config::HealthCheck const& check : profile.checks) {
     add(check, profile.dead_statuses);
   }
-  runner_.on_round(callbacks_.on_round);
+  runner_.on_round([this] {
+    note_absence();
+    callbacks_.on_round();
+  });
 }
 
 void HealthDriver::add(config::HealthCheck const& check,
@@ -73,26 +87,50 @@ void HealthDriver::add(config::HealthCheck const& check,
     made = probes::make_tcp_check(executor_, {tcp->address.host, tcp->address.port});
   } else if (auto const* exec = std::get_if<config::ExecCheck>(&check.kind)) {
     made = make_exec(*exec, check.timeout);
+  } else if (std::holds_alternative<config::ProgressCheck>(check.kind)) {
+    made = make_progress();
   } else {
     made = make_ipc(rows_.size());
   }
-  runner_.add(check.name, std::move(made), check.timeout);
+  // An exec check is ended by its child's own timeout, which says more; this one only holds it.
+  bool const is_exec = std::holds_alternative<config::ExecCheck>(check.kind);
+  runner_.add(check.name, std::move(made), is_exec ? check.timeout + kKillWait : check.timeout);
   rows_.push_back({.name = check.name});
 }
 
 std::unique_ptr<probes::Check> HealthDriver::make_exec(config::ExecCheck const& exec,
-                                                       probes::Duration timeout) {
+                                                       Duration timeout) {
   // The check asks, the child answers; each needs the other, and the runner owns the check.
   auto const child = std::make_shared<std::unique_ptr<ChildProcess>>();
   auto const check = std::make_shared<probes::AskedCheck*>(nullptr);
+  auto const output = std::make_shared<std::string>();
   children_.push_back(child);
   auto made = std::make_unique<probes::AskedCheck>(
-      executor_, [executor = executor_, command = exec.command, timeout, child, check] {
+      executor_, [executor = executor_, command = exec.command, timeout, child, check, output] {
+        output->clear();
         *child = std::make_unique<ChildProcess>(
-            executor, ChildPlan{.command = command, .timeout = timeout, .on_line = {}},
-            [check](ChildExit const& exit) { (*check)->answered(outcome_of(exit)); });
+            executor,
+            ChildPlan{.command = command,
+                      .timeout = timeout,
+                      .on_line = [output](std::string_view line) { *output = line; },
+                      .leaves_nothing = true},
+            [check, output](ChildExit const& exit) {
+              (*check)->answered(outcome_of(exit, *output));
+            });
         return std::string{};
       });
+  *check = made.get();
+  return made;
+}
+
+std::unique_ptr<probes::Check> HealthDriver::make_progress() {
+  auto const check = std::make_shared<probes::AskedCheck*>(nullptr);
+  auto made = std::make_unique<probes::AskedCheck>(executor_, [this, check] {
+    boost::asio::post(executor_, [this, check] {
+      (*check)->answered({.result = CheckResult::passed, .detail = callbacks_.describe_progress()});
+    });
+    return std::string{};
+  });
   *check = made.get();
   return made;
 }
@@ -109,6 +147,7 @@ void HealthDriver::run(bool wanted) {
     return;
   }
   is_running_ = wanted;
+  last_round_.reset();
   if (wanted) {
     runner_.start();
     return;
@@ -130,6 +169,23 @@ void HealthDriver::outcome(std::size_t index, CheckOutcome const& result) {
   row.latency = result.latency;
   callbacks_.on_outcome(row.name, result);
   events_.feed(lifecycle::CheckFinished{static_cast<std::uint32_t>(index), verdict, result.detail});
+}
+
+/// Rounds come at fixed times: one that is late tells that we were not running.
+void HealthDriver::note_absence() {
+  lifecycle::Instant const now = monotonic_now();
+  lifecycle::Duration const late = last_round_ ? now - *last_round_ - interval_ : Duration{0};
+  last_round_ = now;
+  if (late > lifecycle::kOwnAbsence) {
+    log_.warning("the supervisor was not running: the engine's silence counts anew",
+                 {{"for_ms", lifecycle::to_ms(late)}});
+    events_.feed(lifecycle::TimerExpired{late});
+  }
+}
+
+bool HealthDriver::is_slow() const {
+  return std::any_of(rows_.begin(), rows_.end(),
+                     [](Row const& row) { return row.last == CheckVerdict::timed_out; });
 }
 
 void HealthDriver::note_change(Row const& row, CheckVerdict verdict, std::string const& detail) {

@@ -1,10 +1,11 @@
 // Runs the engine's checks and tells the core what they found.
 //
 // Rules:
-//  1. The index of a check is its place in runnable_checks(), as in the core's settings.
+//  1. The index of a check is its place in the configuration, as in the core's settings.
 //  2. Checks run while there may be an engine: with a shim, while its engine runs; without one,
 //     always. The first round comes at once.
 //  3. An answer that proves nothing (HTTP 404, no SDK there) counts as none: only slowness.
+//  4. A `progress` check never fails by itself: it shows what the core's `stalled_after` judges.
 //
 // Thread rule: the loop's thread. Source: the engine health rules of the design.
 #pragma once
@@ -38,6 +39,8 @@ class HealthDriver {
   };
   struct Callbacks {
     IpcHealth::AskAll ask_peers;
+    /// How the requests in flight get on, in words.
+    std::function<std::string()> describe_progress;
     std::function<void(std::string const& check, probes::CheckOutcome const&)> on_outcome;
     std::function<void()> on_round;
   };
@@ -54,12 +57,16 @@ class HealthDriver {
   void peer_left(ipc::PeerId peer) { ipc_.left(peer); }
 
   std::vector<Row> const& rows() const { return rows_; }
+  /// A check was not answered in time, the last time that it ran.
+  bool is_slow() const;
 
  private:
   void add(config::HealthCheck const& check, std::vector<std::uint32_t> const& dead_statuses);
   std::unique_ptr<probes::Check> make_exec(config::ExecCheck const& exec, probes::Duration timeout);
   std::unique_ptr<probes::Check> make_ipc(std::size_t index);
+  std::unique_ptr<probes::Check> make_progress();
   void outcome(std::size_t index, probes::CheckOutcome const& outcome);
+  void note_absence();
   void note_change(Row const& row, lifecycle::CheckVerdict verdict, std::string const& detail);
 
   boost::asio::any_io_executor executor_;
@@ -72,6 +79,8 @@ class HealthDriver {
   std::vector<std::shared_ptr<std::unique_ptr<ChildProcess>>> children_;
   std::string problem_;
   bool is_running_ = false;
+  probes::Duration interval_;
+  std::optional<lifecycle::Instant> last_round_;
   probes::CheckRunner runner_;  // last: its checks refer to the others
 };
 

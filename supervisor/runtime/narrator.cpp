@@ -18,7 +18,7 @@ Field in_flight_of(lifecycle::Lifecycle const& core, std::optional<std::size_t> 
   if (core.snapshot().source == lifecycle::InFlightSource::unknown) {
     return {"in_flight", "unknown"};
   }
-  return {"in_flight", counted.value_or(core.requests().roots_in_flight())};
+  return {"in_flight", counted.value_or(core.snapshot().in_flight)};
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ lifecycle::AfterStop after_stop_of(config::AfterStop after_stop) {
 
 lifecycle::HealthSettings health_of(config::Config const& config) {
   lifecycle::HealthSettings health;
-  for (config::HealthCheck const& check : runnable_checks(config::resolve_engine(config))) {
+  for (config::HealthCheck const& check : config::resolve_engine(config).checks) {
     health.checks.push_back({check.name, check.failure_threshold.value_or(2)});
   }
   health.unresponsive_after = config.health.unresponsive_after;
@@ -40,14 +40,6 @@ lifecycle::HealthSettings health_of(config::Config const& config) {
 }
 
 }  // namespace
-
-std::vector<config::HealthCheck> runnable_checks(config::EngineProfile const& profile) {
-  std::vector<config::HealthCheck> checks = profile.checks;
-  std::erase_if(checks, [](config::HealthCheck const& check) {
-    return std::holds_alternative<config::ProgressCheck>(check.kind);
-  });
-  return checks;
-}
 
 lifecycle::HealthLimitsChanged health_limits_from(config::Config const& config) {
   lifecycle::HealthSettings const health = health_of(config);
@@ -81,8 +73,13 @@ lifecycle::Settings settings_from(config::Config const& config, config::PodGrace
                          ? lifecycle::OnExit::propagate
                          : lifecycle::OnExit::fatal;
   settings.lifecycle_hooks = config.lifecycle.enabled;
-  settings.stop_signal = without_sig(config.engine.stop_signal);
   settings.health = health_of(config);
+  config::EngineProfile const profile = config::resolve_engine(config);
+  settings.stop_signal = without_sig(profile.stop_signal);
+  if (profile.gauges) {
+    settings.gauge_refresh = profile.gauges->refresh;
+    settings.health.tokens_show_stalls = profile.gauges->tokens_are_live;
+  }
   settings.registries = static_cast<std::uint32_t>(config.discovery.size());
   settings.cleanup_hooks = !config.cleanup.hooks.empty();
   settings.cleanup_paths = !config.cleanup.paths.empty();

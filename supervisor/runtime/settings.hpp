@@ -3,14 +3,12 @@
 // Rules:
 //  1. Nothing is decided here but names: each field of lifecycle::Settings has one source.
 //  2. The index of a check or registry is its place in the list, here, in the core and in the
-//     drivers; `progress` is no check of its own, it is judged by `stalled_after`.
+//     drivers.
 //
 // Pure, no thread rule.
 #pragma once
 
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "supervisor/config/environment.hpp"
 #include "supervisor/config/presets.hpp"
@@ -19,9 +17,6 @@
 #include "supervisor/lifecycle/settings.hpp"
 
 namespace lastcall::runtime {
-
-/// The checks that are run, in the order of their indexes.
-std::vector<config::HealthCheck> runnable_checks(config::EngineProfile const& profile);
 
 lifecycle::Settings settings_from(config::Config const& config, config::PodGrace const& grace);
 

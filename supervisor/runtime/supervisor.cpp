@@ -54,6 +54,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
       orphan_(io, log),
       operators_(io, server_, loop_, log, operator_answers()),
       health_(io.get_executor(), config, loop_, log, health_callbacks()),
+      gauges_(io.get_executor(), config, loop_, log, [this] { changed(); }),
       registries_(io.get_executor(), config, advertise_of(config), loop_, log,
                   registry_callbacks()),
       hooks_(io.get_executor(), config.cleanup.hooks, log),
@@ -69,7 +70,12 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
 Supervisor::~Supervisor() = default;
 
 std::string Supervisor::problem() const {
-  return health_.problem().empty() ? registries_.problem() : health_.problem();
+  for (std::string const& problem : {health_.problem(), gauges_.problem(), registries_.problem()}) {
+    if (!problem.empty()) {
+      return problem;
+    }
+  }
+  return {};
 }
 
 std::string Supervisor::start() {
@@ -230,6 +236,7 @@ void Supervisor::refresh() {
   bool const may_live = !snapshot.shim_known || snapshot.engine == lifecycle::EngineState::running;
   health_.run(!health_.rows().empty() && may_live &&
               snapshot.phase < lifecycle::Phase::cleaning_up);
+  gauges_.need(may_live ? gauges_needed(snapshot) : GaugeDriver::Need::none);
   probes_.beat_by_itself(!health_.is_running());
   probes_.publish(sources());
   operators_.changed();
@@ -264,6 +271,7 @@ void Supervisor::end(int code) {
   exit_code_ = code;
   loop_.halt();
   health_.run(false);
+  gauges_.need(GaugeDriver::Need::none);
   hooks_.cancel();
   // Not at once: a `hello` that ends us is still to be answered with the `welcome` and the `exit`.
   boost::asio::post(io_, [this] {

@@ -18,6 +18,7 @@
 #include "supervisor/lifecycle/lifecycle.hpp"
 #include "supervisor/runtime/cleanup_hooks.hpp"
 #include "supervisor/runtime/core_loop.hpp"
+#include "supervisor/runtime/gauge_driver.hpp"
 #include "supervisor/runtime/gone_peers.hpp"
 #include "supervisor/runtime/health_driver.hpp"
 #include "supervisor/runtime/log.hpp"
@@ -83,6 +84,7 @@ class Supervisor final : private ipc::Observer {
   SdkSessions::Listeners sdk_listeners();
   OperatorSessions::Answers operator_answers();
   StatusSources sources() const;
+  GaugeDriver::Need gauges_needed(lifecycle::Snapshot const& snapshot) const;
   Readiness readiness() const;
   std::vector<ipc::PeerId> ask_sdks(ipc::FromSupervisor const& question);
   void own_signal(std::string const& name);
@@ -118,6 +120,7 @@ class Supervisor final : private ipc::Observer {
   OrphanedEngine orphan_;
   OperatorSessions operators_;
   HealthDriver health_;
+  GaugeDriver gauges_;
   Registries registries_;
   CleanupHooks hooks_;
   discovery::Worker worker_;

@@ -153,8 +153,20 @@ void Supervisor::watch_engine(ipc::PeerId shim) {
   }
 }
 
+GaugeDriver::Need Supervisor::gauges_needed(lifecycle::Snapshot const& snapshot) const {
+  using Need = GaugeDriver::Need;
+  if (snapshot.phase == lifecycle::Phase::draining &&
+      snapshot.source != lifecycle::InFlightSource::sdk) {
+    return Need::drain;
+  }
+  bool const is_judged = !snapshot.stop && snapshot.phase != lifecycle::Phase::starting;
+  bool const may_stall = config_.health.stalled_after || health_.is_slow();
+  return is_judged && may_stall ? Need::progress : Need::none;
+}
+
 HealthDriver::Callbacks Supervisor::health_callbacks() {
   return {.ask_peers = [this] { return ask_sdks(ipc::HealthCheck{}); },
+          .describe_progress = [this] { return core_.health().progress_text(monotonic_now()); },
           .on_outcome =
               [this](std::string const& check, probes::CheckOutcome const& outcome) {
                 probes_.metrics().check_ended(check, outcome);

@@ -3,11 +3,12 @@
 
     /usr/bin/python3 engine_sim.py --port 0 --port-file F [flags, see --help]
 
-Serves POST /v1/chat/completions and /v1/completions (stream and unary), GET /health, /metrics
-(vLLM's gauges) and /v1/models. Each failure of the flags can also be brought about while it runs:
+Serves POST /v1/chat/completions and /v1/completions (stream and unary), GET /health, /v1/models and
+the gauges of the engine that --kind names, where that one has them. Each failure of the flags can
+also be brought about while it runs:
 POST /sim/control with an object of
   rate, lie, slow_health, health_status, ignore_term, ignore_cancel, drain_on_term,
-  term_exit_code   as the flags of these names
+  term_exit_code, metrics, slow_metrics   as the flags of these names
   hang             "health", "tokens", "all", "process" (SIGSTOP), or null to go on
   exit             exit code, at once          crash    "segv", "abort" or "kill", at once
   fatal            text: SDK report_fatal
@@ -37,6 +38,7 @@ sys.path[:0] = [HERE, os.environ.get("LASTCALL_SDK_PATH", f"{HERE}/../../sdk/pyt
 from lastcall import Client  # noqa: E402
 from sim_generation import Generator  # noqa: E402
 from sim_http import Connection  # noqa: E402
+from sim_metrics import PATHS, Metrics  # noqa: E402
 from sim_options import LIVE_SETTINGS, parse  # noqa: E402
 
 SIGNALS = ("TERM", "INT", "QUIT", "HUP", "USR1", "USR2", "WINCH", "CONT")
@@ -70,6 +72,7 @@ class Engine:
         self.options = options
         self.trace = Trace(options.trace)
         self.generator = Generator(options, self.trace, self.exit_if_drained)
+        self.metrics = Metrics(options, self.generator)
         self.hang = None
         self.workers = []
         self.stopping = False
@@ -203,8 +206,8 @@ class Engine:
             return await self.generator.completions(connection, request)
         if route == ("GET", "/health"):
             return await self.health(connection)
-        if route == ("GET", "/metrics"):
-            return await connection.answer(200, self.metrics())
+        if route == ("GET", PATHS[self.options.kind]):
+            return await self.metrics_page(connection)
         if route == ("GET", "/v1/models"):
             models = [{"id": "sim", "object": "model", "owned_by": "lastcall"}]
             return await connection.answer(200, {"object": "list", "data": models})
@@ -223,22 +226,15 @@ class Engine:
             status = 503
         return await connection.answer(status, b"")
 
-    def metrics(self):
-        label = '{model_name="sim"}'
-        gauges = {
-            "vllm:num_requests_running": len(self.generator.running),
-            "vllm:num_requests_waiting": len(self.generator.queue),
-            "vllm:kv_cache_usage_perc": min(1.0, len(self.generator.running) / 256),
-        }
-        lines = [f"# TYPE {name} gauge\n{name}{label} {value}" for name, value in gauges.items()]
-        lines.append("# TYPE process_start_time_seconds gauge")
-        lines.append(f"process_start_time_seconds {START_TIME}")
-        return ("\n".join(lines) + "\n").encode()
+    async def metrics_page(self, connection):
+        await asyncio.sleep(self.options.slow_metrics)
+        return await connection.answer(*self.metrics.answer())
 
     def state(self):
         return {
             "pid": os.getpid(),
             "running": len(self.generator.running), "waiting": len(self.generator.queue),
+            "metrics_read": self.metrics.read,
             "hang": self.hang, "workers": [worker.pid for worker in self.workers],
             "connected": bool(self.client and self.client.connected),
             "phase": self.client.phase if self.client else None,
@@ -256,6 +252,7 @@ class Engine:
             if name in wanted:
                 setattr(self.options, name, wanted[name])
         self.generator.clock.rate = self.options.rate
+        self.metrics.freeze()
         freeze = wanted.get("hang") == "process"
         if "hang" in wanted and not freeze:
             self.set_hang(wanted["hang"])
@@ -287,8 +284,6 @@ def worker_main(options):
     while options.leak_workers:
         signal.pause()
 
-
-START_TIME = round(time.time(), 2)
 
 if __name__ == "__main__":
     chosen = parse(sys.argv[1:])

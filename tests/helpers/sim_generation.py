@@ -105,6 +105,7 @@ class Generator:
         self.clock = TokenClock(options.rate)
         self.running = {}  # id: Generation
         self.queue = deque()  # those that wait for a place
+        self.tokens = self.tokens_ended = 0  # in all; of requests that are over
 
     async def completions(self, connection, request):
         given = request.headers.get("x-request-id")
@@ -157,6 +158,7 @@ class Generator:
             if generation.stream:
                 await self.send(connection, generation, generation.chunk(f"t{generation.done} "))
             generation.done += 1
+            self.tokens += 1
             context.progress()
         if self.must_end(generation):
             return await self.cut(connection, generation, headers)
@@ -225,6 +227,7 @@ class Generator:
     def finish(self, generation):
         self.clock.forget(generation)
         self.running.pop(generation.context.id(), None)
+        self.tokens_ended += generation.done
         if self.queue:
             self.queue[0].nudge()
         complete = generation.done >= generation.max_tokens and not generation.gone

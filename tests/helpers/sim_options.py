@@ -2,8 +2,10 @@
 
 import argparse
 
+from sim_metrics import MODES, NAMES
+
 LIVE_SETTINGS = ("rate", "lie", "slow_health", "health_status", "ignore_term", "ignore_cancel",
-                 "drain_on_term", "term_exit_code")  # fmt: skip
+                 "drain_on_term", "term_exit_code", "metrics", "slow_metrics")  # fmt: skip
 
 
 def parse(arguments):
@@ -20,6 +22,9 @@ def parse(arguments):
     add("--lie", action="store_true", help="/health says 200 whatever hangs")
     add("--slow-health", type=float, default=0.0)
     add("--health-status", type=int, default=200)
+    add("--kind", choices=tuple(NAMES), default="vllm", help="whose gauges it has")
+    add("--metrics", choices=MODES, default="true", help="what they say")
+    add("--slow-metrics", type=float, default=0.0)
     add("--exit-after", type=float)
     add("--exit-code", type=int, default=0)
     add("--crash", choices=("segv", "abort", "kill"), help="instead of an exit after --exit-after")

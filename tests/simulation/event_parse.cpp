@@ -124,7 +124,11 @@ Event parse_gauges(Words& words, Instant) {
   if (words.flag("unreadable")) {
     return GaugesRead{};
   }
-  return GaugesRead{words.next_number("the figure")};
+  GaugesRead reading{.in_flight = words.next_number("the figure"), .tokens = {}};
+  if (auto const tokens = words.number("tokens")) {
+    reading.tokens = static_cast<std::uint64_t>(*tokens);
+  }
+  return reading;
 }
 
 Event parse_registry(Words& words, Instant) {
@@ -183,7 +187,8 @@ std::map<std::string, Parser, std::less<>> const& parsers() {
       {"stop_record", [](Words& w, Instant) { return StopRecordRead{w.text("blob")}; }},
       {"own_signal", [](Words& w, Instant) { return OwnSignal{w.next("the signal's name")}; }},
       {"deletion_seen", [](Words&, Instant) { return DeletionSeen{}; }},
-      {"timer", [](Words&, Instant) { return TimerExpired{}; }},
+      {"timer", [](Words& words,
+                   Instant) { return TimerExpired{words.duration("late").value_or(Duration{0})}; }},
       {"shim", parse_shim},
       {"shim_disconnected",
        [](Words& w, Instant) { return ShimDisconnected{.watched = w.flag("watched")}; }},

@@ -41,7 +41,10 @@ struct Printer {
     return Line("own_signal").word(e.name).take();
   }
   std::string operator()(DeletionSeen const&) const { return "deletion_seen"; }
-  std::string operator()(TimerExpired const&) const { return "timer"; }
+  std::string operator()(TimerExpired const& e) const {
+    Line line("timer");
+    return e.late == Duration{0} ? line.take() : line.key("late", e.late).take();
+  }
   std::string operator()(ShimHello const& e) const {
     Line line("shim");
     line.key("boot", e.boot).flag("run", e.run).key("engine", lifecycle::name(e.engine));
@@ -155,7 +158,14 @@ struct Printer {
   }
   std::string operator()(GaugesRead const& e) const {
     Line line("gauges");
-    return e.in_flight ? line.number(*e.in_flight).take() : line.word("unreadable").take();
+    if (!e.in_flight) {
+      return line.word("unreadable").take();
+    }
+    line.number(*e.in_flight);
+    if (e.tokens) {
+      line.key("tokens", static_cast<std::int64_t>(*e.tokens));
+    }
+    return line.take();
   }
   std::string operator()(RegistrySettled const& e) const {
     return Line("registry")

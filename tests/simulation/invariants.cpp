@@ -44,6 +44,7 @@ void Checker::new_life() {
   draining_since_.reset();
   drain_limit_.reset();
   gauges_zero_at_.reset();
+  gauges_busy_at_.reset();
 }
 
 void Checker::new_boot() {
@@ -153,6 +154,7 @@ std::string Checker::check_action(StepView const& step, Action const& action) {
     engine_ = EngineState::waiting;  // the same boot may come back and tell again
     gauges_idle_ = false;
     gauges_zero_at_.reset();
+    gauges_busy_at_.reset();
     shim_known_ = shim_connected_ = exit_ordered_ = false;
   }
   return {};
@@ -176,6 +178,7 @@ std::string Checker::check_phase(StepView const& step, Phase to) {
   if (to == Phase::draining) {
     gauges_idle_ = false;  // what was read before proves nothing
     gauges_zero_at_.reset();
+    gauges_busy_at_.reset();
   }
   draining_since_ = to == Phase::draining ? std::optional(step.now) : draining_since_;
   if (!is_legal(from, to)) {

@@ -151,6 +151,7 @@ class Checker {
   std::optional<Instant> shim_lost_at_;
   bool gauges_idle_ = false;
   std::optional<Instant> gauges_zero_at_;
+  std::optional<Instant> gauges_busy_at_;
 
   // of this boot of the shim, whatever happened to supervisors
   bool registered_ = false;

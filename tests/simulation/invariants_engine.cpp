@@ -79,6 +79,7 @@ void Checker::note_engine(StepView const& step) {
     if (gauges->in_flight != 0U) {
       gauges_zero_at_.reset();
       gauges_idle_ = false;
+      gauges_busy_at_ = gauges->in_flight ? step.now : gauges_busy_at_;
     } else if (!gauges_zero_at_) {
       gauges_zero_at_ = step.now;
     } else if (settings_.gauge_refresh) {

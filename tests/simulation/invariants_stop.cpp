@@ -182,7 +182,9 @@ std::string Checker::check_gate(StepView const& step) {
       return "phase 2 ends while requests of graceful endpoints are in flight";
     }
     bool const waited =
-        draining_since_ && step.now >= *draining_since_ + settings_.shutdown.drain_unknown;
+        draining_since_ &&
+        step.now >= std::max(*draining_since_, gauges_busy_at_.value_or(*draining_since_)) +
+                        settings_.shutdown.drain_unknown;
     if (!requests_.known() && !requests_.source_died() && !gauges_idle_ && !waited &&
         before_ != Phase::drained) {
       return "phase 2 ends though nobody knows what is in flight";

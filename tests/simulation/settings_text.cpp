@@ -64,6 +64,7 @@ void for_each_flag(SettingsRef& s, Visitor&& visit) {
   visit("paths", s.cleanup_paths);
   visit("events", s.events);
   visit("lifecycle_hooks", s.lifecycle_hooks);
+  visit("tokens_show_stalls", s.health.tokens_show_stalls);
 }
 
 }  // namespace

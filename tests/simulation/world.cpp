@@ -73,7 +73,7 @@ void World::happen_elsewhere(Entry const& e) {
   } else if (e.what == What::health_turns) {
     health_[e.a % health_.size()] = static_cast<CheckVerdict>(e.b % 4);
   } else if (e.what == What::gauges_say) {
-    tell(GaugesRead{e.a == 1'000 ? std::nullopt : std::optional<std::uint64_t>(e.a)});
+    tell(GaugesRead{e.a == 1'000 ? std::nullopt : std::optional<std::uint64_t>(e.a), {}});
   } else if (e.a == life_ && e.what == What::checks_due) {
     checks();
   } else if (e.a == life_ && e.what == What::registry_says) {

@@ -1,41 +1,13 @@
 """With an engine that streams and takes part through the SDK."""
 
-import http.client
-import json
 import os
 import signal
 import sys
-import threading
 
 import pytest
 from serve_peer import PATIENCE, wait_until
+from serve_stream import Stream
 from serve_world import ENGINE_SIM, free_port
-
-
-class Stream:
-    """One streamed completion, read by a thread of its own."""
-
-    def __init__(self, port, tokens):
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
-        body = json.dumps({"stream": True, "max_tokens": tokens, "messages": []})
-        self.connection.request("POST", "/v1/chat/completions", body)
-        self.response = self.connection.getresponse()
-        self.text = ""
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self):
-        try:
-            while data := self.response.read1(4096):
-                self.text += data.decode()
-        except (OSError, http.client.HTTPException) as error:
-            self.text += f"<{error!r}>"
-
-    def finished(self):
-        self._reader.join(PATIENCE)
-        assert not self._reader.is_alive(), self.text
-        self.connection.close()
-        return self.text
 
 
 @pytest.fixture

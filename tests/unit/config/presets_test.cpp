@@ -1,8 +1,11 @@
 #include "supervisor/config/presets.hpp"
 
+#include <functional>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "supervisor/config/text.hpp"
 #include "tests/unit/config/support.hpp"
 
 namespace lastcall::config {
@@ -38,7 +41,8 @@ TEST(Presets, vllm_is_asked_for_its_health_and_dies_at_the_first_definite_failur
   EXPECT_THAT(profile.dead_statuses, ElementsAre(500U, 503U));
   EXPECT_EQ(profile.gauges,
             (EngineGauges{"http://127.0.0.1:8000/metrics", "vllm:num_requests_running",
-                          "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc", Duration{1s}}));
+                          "vllm:num_requests_waiting", "vllm:generation_tokens_total", true,
+                          "vllm:kv_cache_usage_perc", Duration{1s}}));
 }
 
 TEST(Presets, sglang_listens_on_its_own_port_and_refreshes_slowly) {
@@ -99,9 +103,61 @@ TEST(Presets, What_is_set_goes_over_the_preset) {
   EXPECT_EQ(profile.gauges.value().refresh, 3s);
 }
 
+TEST(Presets, A_token_counter_of_the_users_choice_is_taken_at_its_word) {
+  EXPECT_FALSE(profile_of("engine: {kind: sglang}\n").gauges.value().tokens_are_live);
+  EngineProfile const profile = profile_of("engine: {kind: sglang, metrics: {tokens: t}}\n");
+  EXPECT_EQ(profile.gauges.value().tokens, "t");
+  EXPECT_TRUE(profile.gauges.value().tokens_are_live);
+}
+
+TEST(Presets, The_stop_signal_is_the_presets_unless_it_is_set) {
+  EXPECT_EQ(profile_of("engine: {kind: vllm}\n").stop_signal, "SIGTERM");
+  EXPECT_EQ(profile_of("engine: {kind: vllm, stop_signal: SIGINT}\n").stop_signal, "SIGINT");
+}
+
 TEST(Presets, custom_has_gauges_once_they_are_named) {
   EXPECT_EQ(profile_of("engine: {metrics: {url: \"http://h/m\", running: r}}\n").gauges,
-            (EngineGauges{"http://h/m", "r", "", "", Duration{1s}}));
+            (EngineGauges{"http://h/m", "r", "", "", false, "", Duration{1s}}));
+}
+
+std::string cell(std::string_view text) {
+  return text.empty() ? "none" : "`" + std::string(text) + "`";
+}
+
+TEST(Presets, The_documented_table_is_what_is_in_the_code) {
+  using Cell = std::function<std::string(EnginePreset const&)>;
+  std::vector<std::pair<std::string, Cell>> const rows{
+      {"address", [](auto const& p) { return cell(to_text(p.address)); }},
+      {"health", [](auto const& p) { return cell(p.health_path); }},
+      {"dead statuses",
+       [](auto const& p) {
+         std::string text;
+         for (std::uint32_t const status : p.dead_statuses) {
+           text += (text.empty() ? "" : ", ") + std::to_string(status);
+         }
+         return text;
+       }},
+      {"failures that are fatal",
+       [](auto const& p) { return std::to_string(p.failure_threshold); }},
+      {"stop signal", [](auto const& p) { return cell(p.stop_signal); }},
+      {"gauges at", [](auto const& p) { return cell(p.metrics_path); }},
+      {"running", [](auto const& p) { return cell(p.running_gauge); }},
+      {"waiting", [](auto const& p) { return cell(p.waiting_gauge); }},
+      {"tokens", [](auto const& p) { return cell(p.tokens_counter); }},
+      {"tokens rise with each token",
+       [](auto const& p) { return std::string(p.tokens_are_live ? "yes" : "no"); }},
+      {"refresh", [](auto const& p) { return to_text(p.gauge_refresh); }},
+      {"left behind by a KILL", [](auto const& p) { return cell(p.leftovers); }},
+  };
+  std::string const page = read_text(LASTCALL_DOCS "/engines.md");
+  for (auto const& [name, text_of] : rows) {
+    std::string row = "| " + name;
+    for (EngineKind const kind :
+         {EngineKind::vllm, EngineKind::sglang, EngineKind::trtllm, EngineKind::custom}) {
+      row += " | " + text_of(preset_of(kind));
+    }
+    EXPECT_NE(page.find("\n" + row + " |"), std::string::npos) << "docs/engines.md lacks: " << row;
+  }
 }
 
 TEST(Presets, What_routers_are_told_is_the_pod_and_the_port_that_serves) {

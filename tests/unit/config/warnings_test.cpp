@@ -129,8 +129,8 @@ TEST(Unsupported, All_of_the_full_example_is_named_once_and_only_registries_are_
   Loaded const loaded = load(options, environment_of({}));
   EXPECT_THAT(keys_of(loaded.errors),
               ElementsAre("discovery[0].etcd", "discovery[1].kubernetes", "discovery[2].http"));
-  EXPECT_THAT(keys_of(loaded.warnings), ElementsAre("engine.metrics", "lifecycle", "events",
-                                                    "ingress", "admission", "endpoints"));
+  EXPECT_THAT(keys_of(loaded.warnings), ElementsAre("engine.metrics.kv_usage", "lifecycle",
+                                                    "events", "ingress", "admission", "endpoints"));
 }
 
 TEST(Unsupported, Each_has_the_place_where_it_was_asked_for) {
@@ -147,9 +147,9 @@ TEST(Unsupported, What_is_off_or_left_at_its_default_is_not_named) {
   EXPECT_THAT(texts(loaded.warnings), IsEmpty());
 }
 
-TEST(Unsupported, The_gauges_of_a_preset_are_named_because_a_drain_would_rely_on_them) {
-  EXPECT_THAT(keys_of(load_to_run("engine: {kind: vllm}\n").warnings), ElementsAre("engine.kind"));
-  EXPECT_THAT(keys_of(load_to_run("").warnings), IsEmpty());
+TEST(Unsupported, The_gauges_of_an_engine_are_read) {
+  EXPECT_THAT(keys_of(load_to_run("engine: {kind: vllm, metrics: {running: r}}\n").warnings),
+              IsEmpty());
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ std::vector<Event> every_event() {
           StopRecordRead{text},
           OwnSignal{"TERM"},
           DeletionSeen{},
-          TimerExpired{},
+          TimerExpired{Duration{1'500}},
           ShimHello{.boot = "b",
                     .run = true,
                     .engine = EngineState::exited,
@@ -63,8 +63,8 @@ std::vector<Event> every_event() {
                               .unresponsive_after = Duration{5'000},
                               .stalled_after = Duration{7'000},
                               .startup_timeout = Duration{9'000}},
-          GaugesRead{5},
-          GaugesRead{std::nullopt},
+          GaugesRead{5, 170'000},
+          GaugesRead{std::nullopt, std::nullopt},
           RegistrySettled{1, true, text},
           CleanupSettled{CleanupItem::paths, ItemOutcome::failed, text}};
 }

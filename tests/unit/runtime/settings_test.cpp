@@ -36,7 +36,18 @@ TEST(Settings, Every_choice_of_the_configuration_reaches_the_core) {
   EXPECT_EQ(settings.health.stalled_after, 9s);
 }
 
-TEST(Settings, Checks_are_those_that_run_each_with_its_threshold) {
+TEST(Settings, The_gauges_of_an_engine_reach_the_core_with_what_they_can_prove) {
+  config::Config config;
+  EXPECT_FALSE(settings_from(config, {}).gauge_refresh);
+  config.engine.kind = config::EngineKind::vllm;
+  EXPECT_EQ(settings_from(config, {}).gauge_refresh, 1s);
+  EXPECT_TRUE(settings_from(config, {}).health.tokens_show_stalls);
+  config.engine.kind = config::EngineKind::sglang;
+  EXPECT_EQ(settings_from(config, {}).gauge_refresh, 30s);
+  EXPECT_FALSE(settings_from(config, {}).health.tokens_show_stalls);
+}
+
+TEST(Settings, Checks_have_their_places_and_each_its_threshold) {
   config::Config config;
   config.health.failure_threshold = 4;
   config.health.checks = std::vector<config::HealthCheck>{
@@ -44,11 +55,11 @@ TEST(Settings, Checks_are_those_that_run_each_with_its_threshold) {
       {.name = "bytes", .kind = config::ProgressCheck{}},
       {.name = "sdk", .kind = config::IpcCheck{}, .failure_threshold = 1}};
   auto const checks = settings_from(config, {}).health.checks;
-  ASSERT_EQ(checks.size(), 2U);
+  ASSERT_EQ(checks.size(), 3U);
   EXPECT_EQ(checks[0].name, "http");
   EXPECT_EQ(checks[0].failure_threshold, 4U);
-  EXPECT_EQ(checks[1].name, "sdk");
-  EXPECT_EQ(checks[1].failure_threshold, 1U);
+  EXPECT_EQ(checks[2].name, "sdk");
+  EXPECT_EQ(checks[2].failure_threshold, 1U);
 }
 
 }  // namespace

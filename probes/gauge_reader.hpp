@@ -1,0 +1,59 @@
+// Asks an engine for its own gauges: how many requests are in it, and how many tokens came out.
+//
+// Invariants:
+//  1. One reading at a time; `done` is called exactly once, later, from the loop, unless cancel()
+//     comes first: then never.
+//  2. A reading has figures or says why not; a part of the figures is no reading. An answer other
+//     than 200 proves nothing.
+//  3. The text is read in pieces and at most kMostText of it: memory does not grow with what an
+//     engine says.
+//
+// Thread rule: everything on the loop's thread. Source: the model server protocol's gauges.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include "probes/check.hpp"
+
+namespace lastcall::probes {
+
+struct GaugeSettings {
+  std::string url;
+  std::string running;
+  std::string waiting;  // empty: the engine has no such gauge
+  std::string tokens;   // empty: it has no such counter
+};
+
+struct GaugeReading {
+  std::optional<std::uint64_t> in_flight;  // running + waiting
+  std::optional<std::uint64_t> tokens;
+  std::string problem;  // why there is no in_flight; empty when there is
+};
+
+class GaugeReader {
+ public:
+  using Done = std::function<void(GaugeReading const&)>;
+  static constexpr std::uint64_t kMostText = 16 * 1024 * 1024;
+
+  GaugeReader(boost::asio::any_io_executor executor, GaugeSettings settings);
+  ~GaugeReader();
+
+  /// Why the settings cannot make one; empty: they can.
+  std::string const& problem() const { return problem_; }
+  void read(Duration timeout, Done done);
+  void cancel();
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+  std::unique_ptr<Check> check_;
+  std::string problem_;
+};
+
+}  // namespace lastcall::probes

@@ -1,0 +1,117 @@
+#include "probes/prometheus_text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace lastcall::probes {
+namespace {
+
+constexpr std::string_view kBlanks = " \t";
+
+bool is_name_end(char c) {
+  return c == '{' || kBlanks.find(c) != std::string_view::npos;
+}
+
+void skip_blanks(std::string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+}
+
+/// Takes `{label="value",...}` off; false: it does not end. A `}` may stand in a value.
+bool skip_labels(std::string_view& text) {
+  bool is_quoted = false;
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    char const c = text[i];
+    if (is_quoted && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      is_quoted = !is_quoted;
+    } else if (c == '}' && !is_quoted) {
+      text.remove_prefix(i + 1);
+      return true;
+    }
+  }
+  return false;
+}
+
+/// The value of a series from behind its name; nothing where that is not one, or no count.
+std::optional<double> read_count(std::string_view rest) {
+  skip_blanks(rest);
+  if (rest.starts_with('{') && !skip_labels(rest)) {
+    return std::nullopt;
+  }
+  skip_blanks(rest);
+  std::string_view number = rest.substr(0, rest.find_first_of(kBlanks));
+  rest.remove_prefix(number.size());
+  if (number.starts_with('+')) {
+    number.remove_prefix(1);
+  }
+  double value = 0;
+  auto const* const end = number.data() + number.size();
+  auto const [stop, error] = std::from_chars(number.data(), end, value);
+  if (number.empty() || error != std::errc{} || stop != end || !std::isfinite(value) || value < 0) {
+    return std::nullopt;
+  }
+  // Behind it a timestamp and an exemplar may stand, and nothing else.
+  skip_blanks(rest);
+  rest.remove_prefix(std::min(rest.find_first_not_of("0123456789.eE+-"), rest.size()));
+  skip_blanks(rest);
+  return rest.empty() || rest.front() == '#' ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
+
+PrometheusText::PrometheusText(std::vector<std::string> const& wanted) {
+  for (std::string const& name : wanted) {
+    metrics_.push_back({.name = name});
+  }
+}
+
+void PrometheusText::take(std::string_view piece) {
+  while (!piece.empty()) {
+    std::size_t const end = piece.find('\n');
+    std::string_view const part = piece.substr(0, end);
+    std::size_t const room = kLongestLine - line_.size();
+    is_too_long_ = is_too_long_ || part.size() > room;
+    line_ += part.substr(0, room);
+    if (end == std::string_view::npos) {
+      return;
+    }
+    finish();
+    piece.remove_prefix(end + 1);
+  }
+}
+
+void PrometheusText::finish() {
+  take_line(line_);
+  line_.clear();
+  is_too_long_ = false;
+}
+
+void PrometheusText::take_line(std::string_view line) {
+  if (line.ends_with('\r')) {
+    line.remove_suffix(1);
+  }
+  skip_blanks(line);
+  auto const name_end = std::find_if(line.begin(), line.end(), is_name_end);
+  std::string_view const name = line.substr(0, static_cast<std::size_t>(name_end - line.begin()));
+  auto const metric = std::find_if(metrics_.begin(), metrics_.end(),
+                                   [name](Metric const& m) { return m.name == name; });
+  if (name.empty() || metric == metrics_.end()) {
+    return;  // a comment, an empty line, or nobody's wish
+  }
+  std::optional<double> const count =
+      is_too_long_ ? std::nullopt : read_count(line.substr(name.size()));
+  metric->is_seen = true;
+  metric->is_spoilt = metric->is_spoilt || !count;
+  metric->sum += count.value_or(0);
+}
+
+std::optional<double> PrometheusText::sum(std::string_view name) const {
+  auto const metric = std::find_if(metrics_.begin(), metrics_.end(),
+                                   [name](Metric const& m) { return m.name == name; });
+  bool const is_known = metric != metrics_.end() && metric->is_seen && !metric->is_spoilt;
+  return is_known ? std::optional(metric->sum) : std::nullopt;
+}
+
+}  // namespace lastcall::probes

@@ -1,0 +1,87 @@
+#include "supervisor/runtime/gauge_driver.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "supervisor/config/presets.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+using probes::Duration;
+
+constexpr Duration kSlowest{1'000};
+constexpr Duration kFastest{100};
+
+/// A refresh period may be long (30 s), but a drain should not end that much late.
+Duration drain_period(Duration refresh, Duration drain_unknown) {
+  return std::clamp(std::min(refresh, drain_unknown / 2), kFastest, kSlowest);
+}
+
+}  // namespace
+
+GaugeDriver::GaugeDriver(boost::asio::any_io_executor executor, config::Config const& config,
+                         EventSink& events, Log& log, std::function<void()> on_reading)
+    : drain_period_(kSlowest),
+      progress_period_(config.health.interval),
+      // An engine that is slow with everything is to be heard twice before it counts as dead.
+      timeout_(std::max(kSlowest, config.health.unresponsive_after / 3)),
+      events_(events),
+      log_(log),
+      on_reading_(std::move(on_reading)),
+      timer_(executor) {
+  if (auto const gauges = config::resolve_engine(config).gauges) {
+    drain_period_ = drain_period(gauges->refresh, config.shutdown.budgets.drain_unknown);
+    reader_ = std::make_unique<probes::GaugeReader>(
+        std::move(executor), probes::GaugeSettings{.url = gauges->url,
+                                                   .running = gauges->running,
+                                                   .waiting = gauges->waiting,
+                                                   .tokens = gauges->tokens});
+  }
+}
+
+void GaugeDriver::need(Need need) {
+  if (!reader_ || need == need_) {
+    return;
+  }
+  Need const before = std::exchange(need_, need);
+  timer_.cancel();
+  reader_->cancel();
+  told_.reset();
+  if (need != Need::none) {
+    ask();
+  } else if (before == Need::progress) {
+    events_.feed(lifecycle::GaugesRead{});
+  }
+}
+
+void GaugeDriver::ask() {
+  reader_->read(timeout_, [this](probes::GaugeReading const& reading) { take(reading); });
+}
+
+void GaugeDriver::take(probes::GaugeReading const& reading) {
+  note(reading);
+  timer_.expires_after(need_ == Need::drain ? drain_period_ : progress_period_);
+  timer_.async_wait([this](boost::system::error_code error) {
+    if (!error) {
+      ask();
+    }
+  });
+  events_.feed(lifecycle::GaugesRead{reading.in_flight, reading.tokens});
+  on_reading_();
+}
+
+void GaugeDriver::note(probes::GaugeReading const& reading) {
+  std::string const line = reading.in_flight ? std::to_string(*reading.in_flight) : reading.problem;
+  if (told_ == line) {
+    return;
+  }
+  told_ = line;
+  if (!reading.in_flight) {
+    log_.warning("the engine's gauges cannot be read", {{"detail", reading.problem}});
+  } else if (need_ == Need::drain) {
+    log_.info("in flight by the engine's gauges", {{"in_flight", *reading.in_flight}});
+  }
+}
+
+}  // namespace lastcall::runtime

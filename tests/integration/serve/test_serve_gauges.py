@@ -1,0 +1,112 @@
+"""Engines that know nothing of lastcall: what is in flight is read from their own gauges."""
+
+import signal
+
+import pytest
+from serve_peer import PATIENCE, holds_for, wait_until
+from serve_stream import Stream, call
+
+
+@pytest.fixture
+def gauged(world):
+    def start(*flags, kind="vllm", refresh="200ms", **shutdown):
+        budgets = {"grace_period": "60s", "drain_unknown": "3s", **shutdown}
+        one = world(engine={"metrics": {"refresh": refresh}}, shutdown=budgets)
+        one.run_engine(*flags, kind=kind)
+        return one
+
+    return start
+
+
+def stop(one):
+    one.process.send_signal(signal.SIGTERM)
+    assert one.process.wait(timeout=2 * PATIENCE) == 0
+    return one.report()
+
+
+def running(one, count):
+    wait_until(lambda: call(one.engine_port, "GET", "/sim/state")["running"] == count, "streams")
+
+
+@pytest.mark.parametrize("kind", ["vllm", "sglang", "trtllm"])
+def test_a_drain_lasts_until_the_streams_of_an_engine_without_sdk_have_ended(gauged, kind):
+    one = gauged("--rate", "20", kind=kind, drain_unknown="2s")
+    streams = [Stream(one.engine_port, 80) for _ in range(3)]  # longer than drain_unknown
+    running(one, 3)
+    report = stop(one)
+    for stream in streams:
+        text = stream.finished()
+        assert "t79" in text and "[DONE]" in text
+    assert report["in_flight"] == "gauges"
+    assert report["phases"]["draining"]["outcome"] == "completed"
+    assert "in flight by the engine's gauges" in one.log()
+
+
+def test_requests_that_wait_in_the_engine_hold_the_drain_too(gauged):
+    one = gauged("--rate", "40", "--max-running", "1")
+    streams = [Stream(one.engine_port, 40)]
+    running(one, 1)
+    streams.append(Stream(one.engine_port, 40))
+    wait_until(lambda: call(one.engine_port, "GET", "/sim/state")["waiting"] == 1, "one waits")
+    assert stop(one)["phases"]["draining"]["outcome"] == "completed"
+    assert all("[DONE]" in stream.finished() for stream in streams)
+
+
+def test_an_idle_engine_is_proven_idle_one_refresh_period_apart(gauged):
+    one = gauged(refresh="500ms", drain_unknown="20s")
+    report = stop(one)
+    assert report["in_flight"] == "gauges"
+    assert report["phases"]["draining"]["outcome"] == "completed"
+    assert 500 <= report["phases"]["draining"]["ms"] < 20_000
+
+
+def test_a_refresh_period_that_does_not_fit_leaves_it_unknown(gauged):
+    one = gauged(refresh="30s", drain_unknown="500ms")
+    report = stop(one)
+    assert report["in_flight"] == "unknown"
+    assert report["phases"]["draining"]["outcome"] == "timed_out"
+
+
+@pytest.mark.parametrize("lie", ["absent", "nan", "half", "garbage", "error", "flood"])
+def test_gauges_that_cannot_be_read_are_unknown_and_never_zero(gauged, lie):
+    one = gauged("--metrics", lie, drain_unknown="1s")
+    report = stop(one)
+    assert report["in_flight"] == "unknown"
+    assert report["phases"]["draining"]["outcome"] == "timed_out"
+    assert report["phases"]["draining"]["ms"] >= 1_000
+    assert "the engine's gauges cannot be read" in one.log()
+
+
+def test_gauges_that_hang_do_not_hold_the_drain(gauged):
+    one = gauged("--slow-metrics", "3600", drain_unknown="500ms")
+    assert stop(one)["in_flight"] == "unknown"
+
+
+def test_gauges_that_stand_still_hold_the_drain_until_its_time_is_up(gauged):
+    one = gauged("--rate", "40", grace_period="6s", cleanup_reserve="2s", drain_unknown="500ms")
+    stream = Stream(one.engine_port, 40)
+    running(one, 1)
+    call(one.engine_port, "POST", "/sim/control", {"metrics": "stale"})
+    assert "[DONE]" in stream.finished()
+    report = stop(one)
+    assert report["phases"]["draining"]["outcome"] == "timed_out"
+    assert report["phases"]["draining"]["ms"] > 1_000
+    assert report["in_flight"] == "gauges"
+
+
+def test_status_tells_the_engines_own_figure_during_a_drain(gauged):
+    one = gauged("--rate", "20", drain_unknown="20s")
+    Stream(one.engine_port, 10_000)
+    running(one, 1)
+    one.operator().ask("drain", exit=False)
+    told = {"requests": 1, "source": "gauges"}
+    wait_until(lambda: told.items() <= one.status()["in_flight"].items(), "the figure")
+    one.operator().ask("resume")
+    assert one.status()["in_flight"]["source"] == "unknown"
+
+
+def test_an_engine_that_serves_is_not_asked_for_its_gauges(gauged):
+    one = gauged()
+    read = lambda: call(one.engine_port, "GET", "/sim/state")["metrics_read"]  # noqa: E731
+    holds_for(lambda: read() == 0, 1)
+    assert read() == 0
