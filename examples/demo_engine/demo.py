@@ -4,9 +4,9 @@
     python3 demo.py PATH_TO_LASTCALL
 
 Starts `lastcall run` with the demo engine, opens streams (some too long to finish), sends SIGTERM
-in their middle, then one more request in each phase in which clients may still come, and prints what
-happened. Exits 0 only if every stream completed, was visibly handed off, or was refused with an error
-that can be retried elsewhere, and `lastcall run` exited 0.
+in their middle, then one more request in each phase in which clients may still come, and prints
+what happened. Exits 0 only if every stream completed, was visibly handed off, or was refused with
+an error that can be retried elsewhere, and `lastcall run` exited 0.
 
 It uses its own ports and directory, so several can run at once.
 """
@@ -26,8 +26,9 @@ import threading
 import time
 from pathlib import Path
 
+from demo_reader import StreamReader, refusal
+
 HERE = Path(__file__).resolve().parent
-HANDED_OFF = "migrated"
 
 # path, tokens: at 20 a second the small ones end within the drain, the others cannot.
 STREAMS = [
@@ -58,62 +59,7 @@ class Timeline:
             print(f"{time.monotonic() - self._zero:+8.2f} s  {who:<9} {what}", flush=True)
 
 
-# --- what a stream and a log line mean
-
-
-class StreamReader:
-    """Reads server-sent events; knows how the stream ended."""
-
-    def __init__(self):
-        self.tokens = 0
-        self.done = False
-        self.error = None  # the object of the error event
-        self._event = "message"
-        self._rest = b""
-
-    def feed(self, data):
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            self._line(line.decode("utf-8", "replace").rstrip("\r"))
-
-    def _line(self, text):
-        if text.startswith("event:"):
-            self._event = text[6:].strip()
-        elif text.startswith("data:"):
-            self._data(text[5:].strip())
-        elif not text:
-            self._event = "message"
-
-    def _data(self, data):
-        if data == "[DONE]":
-            self.done = True
-        elif self._event == "error":
-            self.error = json.loads(data).get("error", {})
-        else:
-            choices = json.loads(data).get("choices") or [{}]
-            self.tokens += choices[0].get("finish_reason") is None
-
-    def verdict(self, cut):
-        """(is it fine, in words). `cut`: the connection ended without the final chunk."""
-        if self.error is not None:
-            kind = self.error.get("type")
-            if HANDED_OFF in (kind, self.error.get("code")) and cut and not self.done:
-                return True, f"handed off after {self.tokens} tokens ({HANDED_OFF}, retryable)"
-            return False, f"ended with the error {kind!r} after {self.tokens} tokens"
-        if self.done and not cut:
-            return True, f"completed, {self.tokens} tokens"
-        return False, f"cut off after {self.tokens} tokens without a word"
-
-
-def refusal(status, body):
-    """(is it fine, in words) of an answer that is no stream."""
-    try:
-        error = json.loads(body).get("error", {})
-    except ValueError:
-        error = {}
-    if status == 503 and error.get("type") == "draining" and error.get("retryable") is True:
-        return True, "refused with 503 (draining, retryable)"
-    return False, f"refused with {status}: {error or body!r}"
+# --- what a log line means
 
 
 def parse_log(line):
@@ -296,7 +242,7 @@ def conclude(code, entries, results, directory):
     if problems:
         print("\nNOT clean: " + "; ".join(problems))
         return 1
-    print(f"\nclean: {len(numbers())} requests, each completed, handed off or refused in words, exit 0")
+    print(f"\nclean: {len(numbers())} requests, each completed, handed off or refused in words")
     return 0
 
 

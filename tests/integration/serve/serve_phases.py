@@ -38,7 +38,7 @@ PHASES = {
 
 
 class Held:
-    """A world in a phase. `mode`: "run", or "beside" with a kubelet that restarts the supervisor."""
+    """A world in a phase; mode "run", or "beside" with a kubelet that restarts the supervisor."""
 
     def __init__(self, world, phase, mode, **shutdown):
         self.phase = PHASES[phase]

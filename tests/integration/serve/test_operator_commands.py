@@ -1,4 +1,4 @@
-"""The operator's subcommands as people and scripts see them: exit codes, output, one clear error."""
+"""The operator's subcommands as scripts see them: exit codes, output, one clear error."""
 
 import contextlib
 import json

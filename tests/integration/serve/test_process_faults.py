@@ -1,4 +1,4 @@
-"""Commands that do not run, ends at the worst moment, signals in a burst: what is left is nothing."""
+"""Commands that do not run, ends at the worst moment, bursts of signals: nothing is left."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from serve_world import LASTCALL, SLEEPER
 
 
 def leaves_nothing(one, process, code):
-    """No process of its tree, zombies included, no socket file, no descriptor in another's hands."""
+    """No process of its tree, zombies included, no socket file, no socket in any hands."""
     assert process.wait(timeout=PATIENCE) == code, one.log()
     wait_until(lambda: not one.processes_left(), "no process is left")
     for path in (one.socket, one.admin_socket):
@@ -175,8 +175,8 @@ def test_stale_sockets_of_a_killed_run_are_replaced(world):
 def test_the_engine_inherits_no_descriptor_of_ours(world):
     one = world()
     listing = one.path("fds")
-    run = one.run("/bin/sh", "-c", f"ls -l /proc/self/fd > {listing}.new; mv {listing}.new {listing}; "
-                                   "exec sleep 3600")  # fmt: skip
+    script = f"ls -l /proc/self/fd > {listing}.new; mv {listing}.new {listing}; exec sleep 3600"
+    run = one.run("/bin/sh", "-c", script)
     serving(one)
     wait_until(lambda: os.path.exists(listing), "the listing")
     with open(listing) as file:

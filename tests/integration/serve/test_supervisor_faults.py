@@ -1,7 +1,7 @@
 """The supervisor killed, stopped for a while, and stopped for good, in each phase.
 
-A stop that was under way keeps phase, cause and deadline; the engine is not touched; the code is the
-one of a stop without the fault.
+A stop that was under way keeps phase, cause and deadline; the engine is not touched; the code is
+the one of a stop without the fault.
 """
 
 import os
