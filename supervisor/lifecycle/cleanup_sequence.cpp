@@ -51,6 +51,15 @@ void CleanupSequence::settle(Instant now, CleanupItem item, ItemOutcome outcome,
   record = {outcome, now - group_began_, std::move(detail)};
 }
 
+void CleanupSequence::apply_late(CleanupItem item) {
+  ItemOutcome& outcome = records_[index(item)].outcome;
+  auto const now_due = group(step_);
+  if (active_ && outcome == ItemOutcome::skipped &&
+      std::find(now_due.begin(), now_due.end(), item) != now_due.end()) {
+    outcome = ItemOutcome::pending;
+  }
+}
+
 void CleanupSequence::engine_gone(Instant now) {
   applies_[index(CleanupItem::engine)] = false;
   settle(now, CleanupItem::engine, ItemOutcome::completed, {});

@@ -43,6 +43,8 @@ class CleanupSequence {
   void begin(Instant now, std::array<bool, kCleanupItems> applies, std::uint32_t first_step);
   bool is_active() const { return active_; }
   void settle(Instant now, CleanupItem item, ItemOutcome outcome, std::string detail);
+  /// An item that had nothing to do has now, unless its turn is over: peers that come late.
+  void apply_late(CleanupItem item);
   void engine_gone(Instant now);
   /// A shim that was given up as lost is back with a running engine: it gets its stop signal.
   void engine_back(Instant now);
@@ -62,6 +64,7 @@ class CleanupSequence {
   void skip_to_engine(Instant now);
   /// How many groups are finished: what a restarted supervisor need not do again.
   std::uint32_t step() const { return step_; }
+  Instant group_began() const { return group_began_; }
   bool started(CleanupItem item) const { return started_[static_cast<std::size_t>(item)]; }
   bool term_sent() const { return term_sent_; }
   bool kill_sent() const { return kill_sent_; }

@@ -1,29 +1,44 @@
-// The state as one string, for the exploration that must know which states it has seen.
-#include <string>
+// The state as one number, for the exploration that must know which states it has seen.
+//
+// What only reports and logs tell is left out, a past instant that is waited for is `due` however
+// long ago it was, peers count by their order, and requests and endpoints are a sum: histories that
+// differ in nothing else are one state.
+#include <algorithm>
+#include <map>
+#include <type_traits>
 
 #include "supervisor/lifecycle/lifecycle.hpp"
 
 namespace lastcall::lifecycle {
 namespace {
 
-/// Appends values; instants are relative, so that the same state at another time is the same.
-struct Writer {
+/// Mixes values into one hash, in their order.
+struct Mixer {
   Instant now;
-  std::string out;
+  std::uint64_t hash = 0;
 
   template <typename T>
     requires std::is_integral_v<T> || std::is_enum_v<T>
   void put(T x) {
-    (out += std::to_string(static_cast<long long>(x))) += ',';
+    hash += static_cast<std::uint64_t>(x) + 0x9e3779b97f4a7c15ULL;
+    hash = (hash ^ (hash >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+    hash = (hash ^ (hash >> 27U)) * 0x94d049bb133111ebULL;
+    hash ^= hash >> 31U;
   }
-  void put(Instant at) { put(to_ms(at - now)); }
-  void put(std::string_view text) { (out += text) += ','; }
+  void put(Duration d) { put(to_ms(d)); }
+  void put(std::string_view text) {
+    put(text.size());
+    for (char const c : text) {
+      put(c);
+    }
+  }
+  /// An instant that is waited for: once it has passed, it does not matter when.
+  void put(Instant at) { put(std::max(at - now, Duration{0})); }
   template <typename T>
   void put(std::optional<T> const& x) {
+    put(x.has_value());
     if (x) {
       put(*x);
-    } else {
-      out += "-,";
     }
   }
   template <typename... T>
@@ -32,53 +47,127 @@ struct Writer {
   }
 };
 
-}  // namespace
+void put(Mixer& m, Budgets const& b) {
+  m.all(b.deregister_timeout, b.late_accept, b.reserve, b.settle, b.kill_margin);
+}
 
-std::string Lifecycle::fingerprint(Instant now) const {
-  Writer w{now, {}};
-  auto const progress = coordinator_.progress();
-  w.all(progress.phase, progress.phase_began, progress.drain_limit, coordinator_.cancels_new(),
-        coordinator_.cancels_new_ungraceful(), coordinator_.deregister_limit(), next_deadline(),
-        coordinator_.next_deadline(facts()));
-  if (progress.stop) {
-    auto const& stop = *progress.stop;
-    w.all(stop.cause.kind, stop.mode, stop.cause_at, stop.deadline, stop.in_starting);
+/// Phase, deadline and gate.
+void put(Mixer& m, ShutdownCoordinator const& c, Settings const& settings) {
+  auto const& gate = c.gate();
+  m.put(c.phase());
+  if (auto const& stop = c.stop()) {
+    m.all(stop->cause.kind, stop->mode, stop->deadline, stop->in_starting);
+    put(m, c.budgets());
+    // What a restarted supervisor will make of it.
+    put(m, clamp_to_total(settings.shutdown, stop->deadline - stop->cause_at));
   }
-  w.all(cleanup_.is_active(), cleanup_.step(), cleanup_.term_sent(), cleanup_.kill_sent());
+  if (c.phase() == Phase::deregistering) {
+    m.put(gate.deregistered_at ? *gate.deregistered_at + c.budgets().late_accept
+                               : *c.deregister_limit());
+    m.put(gate.deregistered_at.has_value());
+  }
+  if (c.phase() == Phase::draining) {
+    m.put(c.phase_began() + settings.shutdown.drain_unknown);
+  }
+  if (c.is_draining()) {
+    m.all(c.progress().drain_limit, gate.migrate_asked, gate.migrate_killed, gate.migrate_kill_at,
+          gate.timeout_asked, gate.timeout_killed, gate.timeout_kill_at);
+  }
+}
+
+void put(Mixer& m, CleanupSequence const& cleanup) {
+  if (!cleanup.is_active()) {
+    return;
+  }
+  m.all(cleanup.step(), cleanup.term_sent(), cleanup.kill_sent());
+  m.put(cleanup.group_began() + kAcksAndHooksCap);  // no group before the engine takes longer
   for (std::size_t i = 0; i < kCleanupItems; ++i) {
     auto const item = static_cast<CleanupItem>(i);
-    w.all(cleanup_.record(item).outcome, cleanup_.started(item));
+    m.all(cleanup.record(item).outcome == ItemOutcome::pending, cleanup.started(item));
   }
-  w.put(shim_.has_value());
+}
+
+void put(Mixer& m, EngineHealth const& health) {
+  m.all(health.verdict(), health.started(), health.next_deadline());
+  for (EngineHealth::Row const& row : health.rows()) {
+    m.all(row.passed_once, row.failures, row.slow_since ? m.now - *row.slow_since : Duration{-1},
+          row.last, row.seen);
+  }
+}
+
+void put(Mixer& m, GaugeEvidence const& gauges) {
+  auto const age = [&m](std::optional<Instant> at) { return at ? m.now - *at : Duration{-1}; };
+  m.all(gauges.is_idle(), gauges.shows_work(), gauges.in_flight(), age(gauges.zero_since()),
+        age(gauges.busy_at()));
+}
+
+/// A command that waits until an earlier life is known.
+void put(Mixer& m, Event const& held) {
+  m.put(held.index());
+  if (auto const* drain = std::get_if<DrainRequested>(&held)) {
+    m.all(drain->exit, drain->timeout);
+  }
+}
+
+}  // namespace
+
+std::uint64_t Lifecycle::fingerprint(Instant now) const {
+  Mixer m{now};
+  if (supervisor_ended_) {
+    return m.hash;
+  }
+  put(m, coordinator_, settings_);
+  put(m, cleanup_);
+  if (coordinator_.phase() == Phase::cleaning_up) {
+    m.put(cancels_out_by());
+  }
+  if (!coordinator_.is_stopping()) {
+    put(m, health_);  // a stop is beyond verdicts
+  }
+  m.put(shim_.has_value());
   if (shim_) {
-    w.all(shim_->boot, shim_->connected, shim_->run, shim_->gone, shim_->lost_at);
+    m.all(std::string_view(shim_->boot), shim_->connected, shim_->run, shim_->gone, shim_->lost_at);
+  } else {
+    m.all(decided_, std::string_view(restored_boot_), restored_own_container_);
   }
-  w.all(engine_, engine_exit_.code, engine_exit_.signal, engine_gone_at_, engine_ordered_,
-        engine_killed_, died_with_work_, last_source_gone_, gauges_.zero_since(), gauges_.busy_at(),
-        gauges_.is_idle(), gauges_.shows_work(), gauges_.in_flight());
-  for (auto const& [id, peer] : peers_) {
-    w.all(id, peer.critical, peer.connected, peer.source, peer.watched, peer.announced,
-          peer.resumed, peer.cleanup_pending, peer.lost_at);
+  m.all(engine_, engine_exit_.code, engine_exit_.signal, engine_ordered_, engine_killed_,
+        died_with_work_, last_source_gone_, work_was_lost());
+  put(m, gauges_);
+  if (engine_gone_at_) {
+    m.put(*engine_gone_at_ + kAfterEngine);
   }
   for (RegistryRecord const& record : registries_) {
-    w.put(record.state);
+    m.put(record.state);
   }
-  w.all(registered_, recovery_until_, recovered_, peers_until_, expected_peers_, record_kept_,
-        own_signal_, deletion_seen_, own_restart_at_, leave_by_, supervisor_ended_, told_verdict_,
-        told_graceful_, health_.verdict(), health_.started(), health_.next_deadline());
-  w.all(decided_, std::string_view(restored_boot_), restored_own_container_, held_.size());
-  for (EngineHealth::Row const& row : health_.rows()) {
-    w.all(row.passed_once, row.failures, row.slow_since, row.last, row.seen);
+  m.all(registered_, recovered_, recovered_ ? std::nullopt : recovery_until_, record_kept_,
+        own_signal_, deletion_seen_, own_restart_at_, leave_by_, peers_until_,
+        peers_until_ ? expected_peers_ : 0);
+  for (Event const& event : held_) {
+    put(m, event);
   }
+  std::map<PeerId, std::uint32_t> rank;
+  for (auto const& [id, peer] : peers_) {
+    rank[id] = static_cast<std::uint32_t>(rank.size());
+    m.all(peer.critical, peer.connected, peer.source, peer.watched, peer.cleanup_pending,
+          peer.announced - std::min(peer.announced, peer.resumed), peer.lost_at);
+  }
+  std::uint64_t sum = 0;
+  auto const add = [&](PeerId peer, auto const&... x) {
+    Mixer one{now};
+    auto const found = rank.find(peer);
+    one.all(found == rank.end() ? UINT32_MAX : found->second, x...);
+    sum += one.hash;
+  };
   ledger_.for_each(
-      [&w](RequestView const& view) {
-        w.all(view.peer, view.id, view.endpoint, view.state, view.reason, view.late, view.child);
+      [&](RequestView const& view) {
+        add(view.peer, view.id, view.root, view.endpoint, view.state, view.child);
       },
       endpoints_);
-  endpoints_.for_each([&w](EndpointTracker::Endpoint const& e) {
-    w.all(e.peer, std::string_view(e.name), e.graceful, e.registered, e.in_flight);
+  endpoints_.for_each([&](EndpointTracker::Endpoint const& e) {
+    add(e.peer, std::string_view(e.name), e.graceful, e.registered, e.in_flight);
   });
-  return std::move(w.out);
+  m.put(sum);
+  return m.hash;
 }
 
 }  // namespace lastcall::lifecycle

@@ -10,7 +10,8 @@
 namespace lastcall::lifecycle {
 
 Lifecycle::Lifecycle(Settings settings)
-    : settings_(std::move(settings)), registries_(settings_.registries) {}
+    : settings_owner_(std::make_shared<Settings const>(std::move(settings))),
+      registries_(settings_.registries) {}
 
 std::span<Action const> Lifecycle::step(Instant now, Event const& event) {
   actions_.clear();

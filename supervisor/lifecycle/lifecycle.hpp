@@ -16,6 +16,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -37,7 +38,8 @@ namespace lastcall::lifecycle {
 class Lifecycle {
  public:
   explicit Lifecycle(Settings settings);
-  Lifecycle(Lifecycle const&) = delete;
+  /// A copy goes on from the same state by itself: for the exploration of what may come next.
+  Lifecycle(Lifecycle const&) = default;
   Lifecycle& operator=(Lifecycle const&) = delete;
 
   /// The whole input. The span and the views in it are valid until the next call.
@@ -61,9 +63,9 @@ class Lifecycle {
   std::optional<Instant> deregister_limit() const { return coordinator_.deregister_limit(); }
   /// SDK peers of an earlier life have until then to come back; absent: none is missing.
   std::optional<Instant> peers_expected_until() const { return peers_until_; }
-  /// All that decides what comes next, with instants relative to `now`: two cores of the same
-  /// fingerprint behave alike. For the exploration of states.
-  std::string fingerprint(Instant now) const;
+  /// A hash of all that decides what comes next, with instants relative to `now`: two cores of the
+  /// same fingerprint behave alike, save for what they report. For the exploration of states.
+  std::uint64_t fingerprint(Instant now) const;
 
  private:
   struct Shim {
@@ -157,6 +159,8 @@ class Lifecycle {
   void rearm(Instant now);
   void engine_exited(Instant now, EngineExit const& exit, bool ordered);
   void shim_lost(Instant now);
+  void stop_for_held_signal(Instant now, ShimHello const& hello);
+  void heed_earlier_signal(Instant at);
   void resume_shim(Instant now, bool ordered);
   void judge_unordered_exit(Instant now, CauseKind kind, std::string detail);
   void cancel_late(Instant now, RequestBegun const& request, EndpointSlot slot);
@@ -189,7 +193,8 @@ class Lifecycle {
     actions_.emplace_back(std::forward<T>(action));
   }
 
-  Settings const settings_;
+  std::shared_ptr<Settings const> settings_owner_;  // one for all copies
+  Settings const& settings_ = *settings_owner_;
   ShutdownCoordinator coordinator_{settings_};
   CleanupSequence cleanup_;
   EndpointTracker endpoints_;

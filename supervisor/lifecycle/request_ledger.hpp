@@ -73,6 +73,10 @@ class RequestLedger {
   };
   enum class Begin : std::uint8_t { begun, adopted, duplicate, own_parent };
 
+  RequestLedger() = default;
+  RequestLedger(RequestLedger const& other);
+  RequestLedger& operator=(RequestLedger const&) = delete;
+
   // --- peers ---
   void peer_connected(PeerId peer);
   /// Its requests stay in flight until it is back or lost.

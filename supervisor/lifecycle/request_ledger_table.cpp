@@ -16,6 +16,27 @@ std::size_t RequestLedger::KeyHash::operator()(Key const& key) const {
   return std::hash<std::string_view>{}(key.id) ^ (key.peer * 0x9e3779b97f4a7c15ULL);
 }
 
+/// All but the index, whose keys are views into the entries: each copy has its own.
+RequestLedger::RequestLedger(RequestLedger const& other)
+    : settled(other.settled),
+      cancelled(other.cancelled),
+      confirmed(other.confirmed),
+      ready(other.ready),
+      moved_from(other.moved_from),
+      entries_(other.entries_),
+      free_(other.free_),
+      peers_(other.peers_),
+      models_(other.models_),
+      oldest_(other.oldest_),
+      newest_(other.newest_),
+      live_(other.live_),
+      roots_(other.roots_),
+      unconfirmed_(other.unconfirmed_) {
+  for (Index i = oldest_; i != kNone; i = entries_[i].newer) {
+    index_.emplace(Key{entries_[i].peer, entries_[i].id}, i);
+  }
+}
+
 // --- the table -----------------------------------------------------------------------------------
 
 RequestLedger::Index RequestLedger::allocate() {

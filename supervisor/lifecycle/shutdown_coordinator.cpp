@@ -23,7 +23,7 @@ void ShutdownCoordinator::become_ready(Instant now) {
 
 void ShutdownCoordinator::begin_drain(Instant now, std::optional<Duration> timeout) {
   LC_ASSERT(phase_ == Phase::starting || phase_ == Phase::serving);
-  reset_gate();
+  gate_ = {};
   records_ = {};
   drain_limit_ = timeout ? std::optional(now + *timeout) : std::nullopt;
   enter(now, Phase::deregistering, PhaseOutcome::completed);
@@ -31,7 +31,7 @@ void ShutdownCoordinator::begin_drain(Instant now, std::optional<Duration> timeo
 
 bool ShutdownCoordinator::limit_drain(Instant now, Duration timeout) {
   Instant const limit = now + timeout;
-  if (!is_draining() || timeout_asked_ || (drain_limit_ && *drain_limit_ <= limit)) {
+  if (!is_draining() || gate_.timeout_asked || (drain_limit_ && *drain_limit_ <= limit)) {
     return false;
   }
   drain_limit_ = limit;
@@ -56,14 +56,15 @@ void ShutdownCoordinator::begin_stop(Instant now, Cause cause, StopMode mode, In
   if (timeout) {
     drain_limit_ = earlier_of(drain_limit_, now + *timeout);
   }
-  if (timeout_kill_at_) {
+  if (gate_.timeout_kill_at) {
     // Of a drain that is joined after its own limit: the reserve is not its to use.
-    timeout_kill_at_ = std::min(*timeout_kill_at_, stop_budgets_.kill_cancel_at(deadline));
+    gate_.timeout_kill_at =
+        std::min(*gate_.timeout_kill_at, stop_budgets_.kill_cancel_at(deadline));
   }
   if (abbreviated) {
     skip_to_cleanup(now);
   } else if (phase_ == Phase::serving) {
-    reset_gate();
+    gate_ = {};
     records_ = {};
     enter(now, Phase::deregistering, PhaseOutcome::completed);
   }
@@ -80,9 +81,18 @@ void ShutdownCoordinator::abort_drain(Instant now, Duration within) {
   }
 }
 
+bool ShutdownCoordinator::limit_deadline(Instant deadline) {
+  LC_ASSERT(stop_.has_value());
+  if (deadline >= stop_->deadline) {
+    return false;
+  }
+  stop_->deadline = deadline;
+  return true;
+}
+
 void ShutdownCoordinator::resume(Instant now, bool ready) {
   LC_ASSERT(!stop_ && is_draining());
-  reset_gate();
+  gate_ = {};
   drain_limit_.reset();
   enter(now, ready ? Phase::serving : Phase::starting, PhaseOutcome::completed);
 }
@@ -101,7 +111,7 @@ void ShutdownCoordinator::restore(Instant now, Progress const& progress) {
   drain_limit_ = progress.drain_limit;
   records_[static_cast<std::size_t>(Phase::deregistering)] = progress.deregistering;
   records_[static_cast<std::size_t>(Phase::draining)] = progress.draining;
-  reset_gate();
+  gate_ = {};
   if (stop_) {
     Duration const total = std::max(stop_->deadline - stop_->cause_at, Duration{0});
     stop_budgets_ = clamp_to_total(settings_.shutdown, total);
@@ -114,7 +124,7 @@ void ShutdownCoordinator::rearm(Instant now) {
   phase_began_ = now;
   stop_.reset();
   drain_limit_.reset();
-  reset_gate();
+  gate_ = {};
   records_ = {};
   ended_.reset();
 }
@@ -145,14 +155,6 @@ std::optional<PhaseEnded> ShutdownCoordinator::take_ended() {
   return std::exchange(ended_, std::nullopt);
 }
 
-void ShutdownCoordinator::reset_gate() {
-  deregistered_at_.reset();
-  deregister_outcome_ = PhaseOutcome::completed;
-  migrate_asked_ = migrate_killed_ = timeout_asked_ = timeout_killed_ = false;
-  migrate_kill_at_.reset();
-  timeout_kill_at_.reset();
-}
-
 // --- questions -----------------------------------------------------------------------------------
 
 bool ShutdownCoordinator::is_draining() const {
@@ -165,20 +167,20 @@ bool ShutdownCoordinator::refuses() const {
 }
 
 std::optional<CancelMode> ShutdownCoordinator::cancels_new() const {
-  if (phase_ == Phase::cleaning_up || phase_ == Phase::exited || timeout_killed_) {
+  if (phase_ == Phase::cleaning_up || phase_ == Phase::exited || gate_.timeout_killed) {
     return CancelMode::kill;
   }
-  return timeout_asked_ ? std::optional(CancelMode::stop) : std::nullopt;
+  return gate_.timeout_asked ? std::optional(CancelMode::stop) : std::nullopt;
 }
 
 std::optional<CancelMode> ShutdownCoordinator::cancels_new_ungraceful() const {
   if (auto const mode = cancels_new()) {
     return mode;
   }
-  if (migrate_killed_) {
+  if (gate_.migrate_killed) {
     return CancelMode::kill;
   }
-  return migrate_asked_ ? std::optional(CancelMode::stop) : std::nullopt;
+  return gate_.migrate_asked ? std::optional(CancelMode::stop) : std::nullopt;
 }
 
 std::optional<Instant> ShutdownCoordinator::deadline() const {
@@ -201,7 +203,7 @@ std::optional<Instant> ShutdownCoordinator::stop_cancel_point() const {
 }
 
 Instant ShutdownCoordinator::draining_from() const {
-  return *deregistered_at_ + budgets().late_accept;
+  return *gate_.deregistered_at + budgets().late_accept;
 }
 
 }  // namespace lastcall::lifecycle

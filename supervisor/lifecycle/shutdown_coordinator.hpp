@@ -104,6 +104,18 @@ class ShutdownCoordinator {
     PhaseRecord draining;
   };
 
+  /// How far phases 1 and 2 are: what was asked of the registries and of the requests.
+  struct Gate {
+    std::optional<Instant> deregistered_at;
+    PhaseOutcome deregister_outcome = PhaseOutcome::completed;
+    bool migrate_asked = false;
+    bool migrate_killed = false;
+    std::optional<Instant> migrate_kill_at;
+    bool timeout_asked = false;
+    bool timeout_killed = false;
+    std::optional<Instant> timeout_kill_at;
+  };
+
   /// `settings` outlives this.
   explicit ShutdownCoordinator(Settings const& settings)
       : settings_(settings),
@@ -120,6 +132,8 @@ class ShutdownCoordinator {
                   std::optional<Duration> timeout = std::nullopt);
   /// A fatal event during a graceful stop: the deadline moves closer, the drain ends.
   void abort_drain(Instant now, Duration within);
+  /// The stop has to end by `deadline` too; false: it does anyway.
+  bool limit_deadline(Instant deadline);
   void resume(Instant now, bool ready);
   void finish(Instant now);
   void restore(Instant now, Progress const& progress);
@@ -151,13 +165,13 @@ class ShutdownCoordinator {
             record(Phase::draining)};
   }
   PhaseRecord const& record(Phase phase) const { return records_[static_cast<std::size_t>(phase)]; }
+  Gate const& gate() const { return gate_; }
   /// Set by the last enter(): what the log says about the phase that ended.
   std::optional<PhaseEnded> take_ended();
 
  private:
   void enter(Instant now, Phase phase, PhaseOutcome outcome_of_last);
   void skip_to_cleanup(Instant now);
-  void reset_gate();
   Move next_in_deregistering(Instant now, Facts const& facts);
   Move next_in_draining(Instant now, Facts const& facts);
   Move next_after_timeout(Instant now, std::size_t in_flight);
@@ -174,16 +188,7 @@ class ShutdownCoordinator {
   Budgets stop_budgets_;
   Budgets const drain_budgets_;  // of a drain without a deadline
   std::optional<Instant> drain_limit_;
-  // phase 1
-  std::optional<Instant> deregistered_at_;
-  PhaseOutcome deregister_outcome_ = PhaseOutcome::completed;
-  // phase 2
-  bool migrate_asked_ = false;
-  bool migrate_killed_ = false;
-  std::optional<Instant> migrate_kill_at_;
-  bool timeout_asked_ = false;
-  bool timeout_killed_ = false;
-  std::optional<Instant> timeout_kill_at_;
+  Gate gate_;
   std::array<PhaseRecord, 7> records_{};
   std::optional<PhaseEnded> ended_;
 };

@@ -29,18 +29,18 @@ Move ShutdownCoordinator::next(Instant now, Facts const& facts) {
 Move ShutdownCoordinator::next_in_deregistering(Instant now, Facts const& facts) {
   auto const cancel_point = stop_cancel_point();
   bool const pressed = cancel_point && now >= *cancel_point;
-  if (!deregistered_at_) {
+  if (!gate_.deregistered_at) {
     if (facts.registries_settled) {
-      deregistered_at_ = now;
-      deregister_outcome_ =
+      gate_.deregistered_at = now;
+      gate_.deregister_outcome =
           facts.registries_confirmed ? PhaseOutcome::completed : PhaseOutcome::failed;
     } else if (now >= *deregister_limit() || pressed) {
-      deregistered_at_ = now;
-      deregister_outcome_ = PhaseOutcome::timed_out;
+      gate_.deregistered_at = now;
+      gate_.deregister_outcome = PhaseOutcome::timed_out;
     }
   }
-  if (deregistered_at_ && (now >= draining_from() || pressed)) {
-    enter(now, Phase::draining, deregister_outcome_);
+  if (gate_.deregistered_at && (now >= draining_from() || pressed)) {
+    enter(now, Phase::draining, gate_.deregister_outcome);
     return Move::enter_draining;
   }
   return Move::none;
@@ -48,27 +48,28 @@ Move ShutdownCoordinator::next_in_deregistering(Instant now, Facts const& facts)
 
 Move ShutdownCoordinator::next_in_draining(Instant now, Facts const& facts) {
   std::size_t const in_flight = facts.graceful + facts.ungraceful;
-  if (timeout_asked_) {
+  if (gate_.timeout_asked) {
     return next_after_timeout(now, in_flight);
   }
   auto const cancel_point = stop_cancel_point();
   if (cancel_point && now >= *cancel_point) {
-    timeout_asked_ = true;
-    timeout_kill_at_ = now + budgets().settle;
+    gate_.timeout_asked = true;
+    gate_.timeout_kill_at = now + budgets().settle;
     if (stop_) {
-      timeout_kill_at_ = std::min(*timeout_kill_at_, stop_budgets_.kill_cancel_at(stop_->deadline));
+      gate_.timeout_kill_at =
+          std::min(*gate_.timeout_kill_at, stop_budgets_.kill_cancel_at(stop_->deadline));
     }
     return in_flight > 0 ? Move::stop_all : next_after_timeout(now, in_flight);
   }
-  if (settings_.migrate == MigratePolicy::at_start && !migrate_asked_) {
-    migrate_asked_ = true;
-    migrate_kill_at_ = now + budgets().settle;
+  if (settings_.migrate == MigratePolicy::at_start && !gate_.migrate_asked) {
+    gate_.migrate_asked = true;
+    gate_.migrate_kill_at = now + budgets().settle;
     if (facts.ungraceful > 0) {
       return Move::stop_ungraceful;
     }
   }
-  if (migrate_kill_at_ && now >= *migrate_kill_at_ && !migrate_killed_) {
-    migrate_killed_ = true;
+  if (gate_.migrate_kill_at && now >= *gate_.migrate_kill_at && !gate_.migrate_killed) {
+    gate_.migrate_killed = true;
     if (facts.ungraceful > 0) {
       return Move::kill_ungraceful;
     }
@@ -76,25 +77,25 @@ Move ShutdownCoordinator::next_in_draining(Instant now, Facts const& facts) {
   if (!gate_is_empty(now, facts)) {
     return Move::none;
   }
-  if (facts.ungraceful == 0 || migrate_killed_) {
+  if (facts.ungraceful == 0 || gate_.migrate_killed) {
     // Time that ran out is no proof that nothing ran.
     bool const proven = facts.in_flight_known || facts.gauges_idle;
     return end_draining(now, proven ? PhaseOutcome::completed : PhaseOutcome::timed_out);
   }
-  if (!migrate_asked_) {
-    migrate_asked_ = true;
-    migrate_kill_at_ = now + budgets().settle;
+  if (!gate_.migrate_asked) {
+    gate_.migrate_asked = true;
+    gate_.migrate_kill_at = now + budgets().settle;
     return Move::stop_ungraceful;
   }
   return Move::none;
 }
 
 Move ShutdownCoordinator::next_after_timeout(Instant now, std::size_t in_flight) {
-  if (in_flight > 0 && !timeout_killed_) {
-    if (now < *timeout_kill_at_) {
+  if (in_flight > 0 && !gate_.timeout_killed) {
+    if (now < *gate_.timeout_kill_at) {
       return Move::none;
     }
-    timeout_killed_ = true;
+    gate_.timeout_killed = true;
     return Move::kill_all;
   }
   return end_draining(now, PhaseOutcome::timed_out);
@@ -107,7 +108,7 @@ Move ShutdownCoordinator::end_draining(Instant now, PhaseOutcome outcome) {
   }
   enter(now, Phase::drained, outcome);
   drain_limit_.reset();
-  reset_gate();
+  gate_ = {};
   return Move::enter_drained;
 }
 
@@ -132,7 +133,7 @@ std::optional<Instant> ShutdownCoordinator::next_deadline(Facts const& facts) co
   switch (phase_) {
     case Phase::deregistering:
       return earlier_of(stop_cancel_point(),
-                        deregistered_at_ ? draining_from() : *deregister_limit());
+                        gate_.deregistered_at ? draining_from() : *deregister_limit());
     case Phase::drained:
       if (!stop_) {
         return std::nullopt;
@@ -146,12 +147,12 @@ std::optional<Instant> ShutdownCoordinator::next_deadline(Facts const& facts) co
     case Phase::exited:
       return std::nullopt;
   }
-  if (timeout_asked_) {
-    return timeout_kill_at_;
+  if (gate_.timeout_asked) {
+    return gate_.timeout_kill_at;
   }
   auto at = stop_cancel_point();
-  if (migrate_kill_at_ && !migrate_killed_) {
-    at = earlier_of(at, migrate_kill_at_);
+  if (gate_.migrate_kill_at && !gate_.migrate_killed) {
+    at = earlier_of(at, gate_.migrate_kill_at);
   }
   if (!facts.in_flight_known && !facts.recovering && phase_ == Phase::draining) {
     at = earlier_of(at, unknown_until(facts));

@@ -1,5 +1,8 @@
 #include "tests/simulation/closed_world.hpp"
 
+#include <algorithm>
+
+#include "supervisor/lifecycle/remembered.hpp"
 #include "tests/simulation/event_text.hpp"
 
 namespace lastcall::simulation {
@@ -19,7 +22,7 @@ ClosedWorld::ClosedWorld(Settings const& settings, Limits const& limits, bool re
       checker_(settings),
       now_(kEpoch),
       recording_(recording) {
-  core_ = std::make_unique<Lifecycle>(settings_);
+  core_.emplace(settings_);
   if (recording_) {
     commands_.push_back(text_of(settings_));
   }
@@ -87,7 +90,7 @@ void ClosedWorld::obey(std::span<Action const> actions) {
 std::string ClosedWorld::start_again() {
   shim_connected_ = peer_connected_ = registry_asked_ = hook_runs_ = false;
   registries_closing_ = ack_asked_ = false;
-  core_ = std::make_unique<Lifecycle>(settings_);
+  core_.emplace(settings_);
   checker_.new_life();
   if (recording_) {
     commands_.push_back("at " + text_of(now_) + " restart");
@@ -153,46 +156,74 @@ std::string ClosedWorld::end_engine(int signal) {
   return shim_connected_ ? tell(EngineExited{.exit = exit_, .ordered = ordered_}) : "";
 }
 
-std::string ClosedWorld::fingerprint() const {
-  std::string out = core_->fingerprint(now_);
-  auto const put = [&out](std::int64_t x) { (out += std::to_string(x)) += ';'; };
-  for (std::int64_t const x : {std::int64_t{kills_},
-                               std::int64_t{signals_},
-                               std::int64_t{drains_},
-                               std::int64_t{shim_drops_},
-                               std::int64_t{peer_drops_},
-                               std::int64_t{faults_},
-                               std::int64_t{shim_connected_},
-                               std::int64_t{ordered_},
-                               std::int64_t{peer_connected_},
-                               std::int64_t{requests_[0].live},
-                               std::int64_t{requests_[0].ever},
-                               std::int64_t{requests_[1].live},
-                               std::int64_t{requests_[1].ever},
-                               std::int64_t{registry_asked_},
-                               std::int64_t{hook_runs_},
-                               std::int64_t{registries_closing_},
-                               std::int64_t{ack_asked_},
-                               std::int64_t{over_},
-                               static_cast<std::int64_t>(engine_),
-                               std::int64_t{exit_.signal}}) {
+/// The shim holds it, whether or not anybody hears of it now.
+std::string ClosedWorld::take_signal() {
+  ++signals_;
+  stop_at_ = stop_at_ ? stop_at_ : now_;
+  return shim_connected_ ? tell(StopSignalHeld{.name = "TERM", .at = now_}) : "";
+}
+
+std::uint64_t ClosedWorld::fingerprint() const {
+  if (over_) {
+    return 0;
+  }
+  std::uint64_t hash = core_->fingerprint(now_);
+  auto const put = [&hash](std::int64_t x) {
+    hash = (hash ^ static_cast<std::uint64_t>(x)) * 0x9e3779b97f4a7c15ULL;
+    hash ^= hash >> 29U;
+  };
+  auto const put_past = [&](Instant at, Duration matters_for) {
+    put(to_ms(std::max(at - now_, -matters_for)));
+  };
+  for (std::int64_t const x :
+       {std::int64_t{kills_}, std::int64_t{signals_}, std::int64_t{drains_},
+        std::int64_t{shim_drops_}, std::int64_t{peer_drops_}, std::int64_t{faults_},
+        std::int64_t{shim_connected_}, std::int64_t{ordered_}, std::int64_t{peer_connected_},
+        std::int64_t{requests_[0].live}, std::int64_t{requests_[0].ever},
+        std::int64_t{requests_[1].live}, std::int64_t{requests_[1].ever},
+        std::int64_t{registry_asked_}, std::int64_t{hook_runs_}, std::int64_t{registries_closing_},
+        std::int64_t{ack_asked_}, static_cast<std::int64_t>(engine_), std::int64_t{exit_.signal}}) {
     put(x);
   }
-  put(stop_at_ ? lifecycle::to_ms(*stop_at_ - now_) : 1);
-  put(engine_ == EngineState::exited ? lifecycle::to_ms(exited_at_ - now_) : 1);
-  // What it will tell a new life; while connected it is a function of the core's state.
-  for (std::string const& blob : {shim_connected_ ? std::string() : blob_, record_}) {
-    auto const kept = decode_remembered(blob);
-    put(kept ? static_cast<std::int64_t>(kept->progress.phase) : -1);
-    if (kept) {
-      put(lifecycle::to_ms(kept->progress.phase_began - now_));
-      put(kept->progress.stop ? lifecycle::to_ms(kept->progress.stop->deadline - now_) : 1);
-      put(kept->cleanup_step);
-      put(kept->sdk_peers);
-      put(kept->died_with_work);
-    }
+  bool const another_life = kills_ < limits_.kills;
+  bool const another_hello = another_life || !shim_connected_ || shim_drops_ < limits_.shim_drops;
+  bool const stop_is_known = core_->snapshot().stop.has_value() && !another_life;
+  if (another_hello && stop_at_ && !stop_is_known) {
+    put_past(*stop_at_, settings_.shutdown.grace_period);
   }
-  return out;
+  if (another_hello && engine_ == EngineState::exited) {
+    put_past(exited_at_, kAfterEngine);
+  }
+  auto const put_kept = [&](std::string const& blob) {
+    auto const kept = decode_remembered(blob);
+    put(kept.has_value());
+    if (!kept) {
+      return;
+    }
+    auto const& progress = kept->progress;
+    put(static_cast<std::int64_t>(progress.phase));
+    if (progress.phase == Phase::deregistering || progress.phase == Phase::draining) {
+      put_past(progress.phase_began, settings_.shutdown.deregister_timeout);
+    }
+    if (progress.stop) {
+      put(static_cast<std::int64_t>(progress.stop->mode));
+      put(to_ms(progress.stop->deadline - now_));
+      put(to_ms(progress.stop->deadline - progress.stop->cause_at));
+    }
+    for (std::uint64_t const x :
+         {std::uint64_t{kept->cleanup_step}, std::uint64_t{kept->sdk_peers},
+          std::uint64_t{kept->died_with_work}, std::uint64_t{kept->engine_killed},
+          std::uint64_t{kept->ready}, kept->outcomes[static_cast<std::size_t>(Outcome::lost)]}) {
+      put(static_cast<std::int64_t>(x));
+    }
+  };
+  if (another_life || !core_->snapshot().shim_known) {
+    put_kept(blob_);
+  }
+  if (another_life) {
+    put_kept(record_);
+  }
+  return hash;
 }
 
 }  // namespace lastcall::simulation

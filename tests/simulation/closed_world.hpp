@@ -3,14 +3,14 @@
 // Time moves only by the core's own timer, so states merge.
 //
 // Rules:
-//  1. enabled() lists what may happen next; take() lets it happen. A path from the start is the
-//     whole state, which is rebuilt by taking it again.
-//  2. fingerprint() holds the core's and the world's state relative to now.
+//  1. enabled() lists what may happen next; take() lets it happen. A copy goes on by itself.
+//  2. fingerprint() is equal where everything that may follow is: it holds the core's and the
+//     world's state relative to now, and of what is kept for a later life only what one may read.
 //
 // One thread owns it.
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,7 +65,9 @@ class ClosedWorld {
   std::vector<Choice> enabled() const;
   /// What is wrong after it; empty when all invariants hold.
   std::string take(Choice choice);
-  std::string fingerprint() const;
+  std::uint64_t fingerprint() const;
+  /// The choices that are enabled, and when the next deadline is, as one number.
+  std::uint64_t what_follows() const;
   /// The commands so far, as a scenario.
   std::vector<std::string> const& commands() const { return commands_; }
 
@@ -81,13 +83,14 @@ class ClosedWorld {
   std::string shim_says_hello();
   std::string peer_says_hello();
   std::string begin(std::size_t which, bool resumed);
+  std::string take_signal();
   std::string end(std::size_t which);
   std::string end_engine(int signal);
 
   lifecycle::Settings const& settings_;
   Limits const& limits_;
   Checker checker_;
-  std::unique_ptr<lifecycle::Lifecycle> core_;
+  std::optional<lifecycle::Lifecycle> core_;
   Instant now_;
   bool const recording_;
   std::vector<World::Delivered> delivered_;

@@ -18,7 +18,7 @@ std::vector<Choice> ClosedWorld::enabled() const {
   bool const running = engine_ == EngineState::running;
   bool const may_fail = faults_ < limits_.faults;
   add(core_->next_deadline().has_value(), Choice::time_passes);
-  add(shim_connected_ && signals_ < limits_.signals, Choice::signal);
+  add(signals_ < limits_.signals, Choice::signal);
   add(drains_ < limits_.drains, Choice::drain);
   add(drains_ < limits_.drains, Choice::drain_exit);
   add(drains_ < limits_.drains && drains_ > 0, Choice::resume);
@@ -42,15 +42,23 @@ std::vector<Choice> ClosedWorld::enabled() const {
   return choices;
 }
 
+std::uint64_t ClosedWorld::what_follows() const {
+  std::uint64_t choices = 0;
+  for (Choice const choice : enabled()) {
+    choices |= std::uint64_t{1} << static_cast<unsigned>(choice);
+  }
+  auto const deadline = over_ ? std::nullopt : core_->next_deadline();
+  auto const left = static_cast<std::uint64_t>(deadline ? to_ms(*deadline - now_) : 0);
+  return choices | left << kChoices;
+}
+
 std::string ClosedWorld::take(Choice choice) {
   switch (choice) {
     case Choice::time_passes:
       now_ = *core_->next_deadline();
       return tell(TimerExpired{});
     case Choice::signal:
-      ++signals_;
-      stop_at_ = stop_at_ ? stop_at_ : now_;
-      return tell(StopSignalHeld{.name = "TERM", .at = now_});
+      return take_signal();
     case Choice::drain:
     case Choice::drain_exit:
       ++drains_;

@@ -1,32 +1,32 @@
-// Every interleaving of a few closed worlds (closed_world.hpp), each with its own limits and to its
-// fixed point, breadth first, so that the first counterexample is a shortest one. It is printed as
-// a scenario file.
+// Every interleaving of a few closed worlds (closed_world.hpp), each with its own limits, breadth
+// first, so that the first counterexample is a shortest one. It is printed as a scenario file.
 //
-//   explore [--depth N] [--time-budget SECONDS]   the budget is that of each world: 20 s, and ten
-//                          minutes when LASTCALL_TEST_LONG is set
+//   explore [--states N]   how many states of each world are visited at most; a run is bounded by
+//                          nothing else, so that each machine sees the same ones
 //   explore --self-test    a checker that must fail: any end counts as a violation
-#include <algorithm>
+//
+// A world has to be explored to its fixed point, or else to kStatedDepth at the least.
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <string_view>
 #include <thread>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "tests/simulation/closed_world.hpp"
 
 namespace lastcall::simulation {
 namespace {
 
+constexpr std::uint64_t kStatedDepth = 12;
+
 struct Options {
-  std::uint64_t depth = 100;  // where no fixed point is reached
-  std::uint64_t time_budget = std::getenv("LASTCALL_TEST_LONG") != nullptr ? 600 : 20;
+  std::uint64_t states = std::getenv("LASTCALL_TEST_LONG") != nullptr ? 50'000'000 : 1'000'000;
   bool self_test = false;
 };
-
-using Path = std::vector<Choice>;
 
 lifecycle::Settings settings_of_the_world() {
   lifecycle::Settings settings;
@@ -53,98 +53,128 @@ constexpr std::array<Limits, 6> kWorlds{{
      .faults = 2},
 }};
 
-struct Found {
-  Path path;
-  std::string wrong;
-};
-
 class Exploration {
  public:
   Exploration(Options const& options, Limits const& limits) : options_(options), limits_(limits) {}
 
   int run() {
-    frontier_.push_back({});
-    while (!frontier_.empty() && depth_ < options_.depth && within_budget()) {
-      std::vector<Path> next;
-      for (Path const& path : frontier_) {
-        if (!expand(path, next)) {
-          return report_failure();
+    nodes_.push_back({});
+    path_.push_back({0, ClosedWorld(settings_, limits_)});
+    std::size_t level = 0;  // nodes_ holds the levels one after the other
+    std::size_t end_of_level = 1;
+    while (level < end_of_level && nodes_.size() < options_.states) {
+      for (; level < end_of_level; ++level) {
+        if (!expand(static_cast<std::uint32_t>(level))) {
+          return options_.self_test ? 0 : 1;
         }
-        if (!within_budget()) {
+        if (nodes_.size() >= options_.states) {
           break;
         }
       }
-      frontier_ = std::move(next);
-      ++depth_;
+      depth_ += level == end_of_level ? 1 : 0;
+      end_of_level = level == end_of_level ? nodes_.size() : level;
     }
-    bool const fixed_point = frontier_.empty();
-    std::printf("%s: %zu states, %llu transitions, depth %llu%s in %.1f s\n", limits_.name,
-                seen_.size(), static_cast<unsigned long long>(transitions_),
-                static_cast<unsigned long long>(depth_), fixed_point ? " (fixed point)" : "",
-                seconds());
+    bool const fixed_point = level == nodes_.size();
+    std::printf("%s: %zu states, %llu transitions, all to depth %llu, fixed point %s, %.1f s\n",
+                limits_.name, nodes_.size(), static_cast<unsigned long long>(transitions_),
+                static_cast<unsigned long long>(depth_), fixed_point ? "yes" : "no", seconds());
+    if (!fixed_point && depth_ < kStatedDepth) {
+      std::printf("# neither its fixed point nor depth %llu is reached\n",
+                  static_cast<unsigned long long>(kStatedDepth));
+      return 1;
+    }
     return options_.self_test ? 1 : 0;
   }
 
  private:
-  bool within_budget() const { return seconds() < static_cast<double>(options_.time_budget); }
+  /// A state, as the choice that first led to it.
+  struct Node {
+    std::uint32_t from = 0;
+    Choice choice = Choice::time_passes;
+  };
+  struct Place {
+    std::uint32_t node;
+    ClosedWorld world;
+  };
+
   double seconds() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
   }
 
-  /// The world at the end of a path; a path that was taken before cannot fail.
-  ClosedWorld world_at(Path const& path) const {
-    ClosedWorld world(settings_, limits_);
-    for (Choice const choice : path) {
-      world.take(choice);
+  std::vector<std::uint32_t> path_to(std::uint32_t node) const {
+    std::vector<std::uint32_t> path;
+    for (; node != 0; node = nodes_[node].from) {
+      path.push_back(node);
     }
-    return world;
+    path.push_back(0);
+    return {path.rbegin(), path.rend()};
   }
 
-  bool expand(Path const& path, std::vector<Path>& next) {
-    ClosedWorld here = world_at(path);
-    auto const choices = here.enabled();
-    for (std::size_t i = 0; i < choices.size(); ++i) {
-      // The last choice may use the world up; the others need one of their own.
-      bool const last = i + 1 == choices.size();
-      ClosedWorld there = last ? std::move(here) : world_at(path);
-      std::string wrong = there.take(choices[i]);
+  /// The world at a node. Nodes are asked for in their order, so that most of the last way there is
+  /// shared; what a way holds was taken before and cannot fail.
+  ClosedWorld const& world_at(std::uint32_t node) {
+    auto const path = path_to(node);
+    std::size_t shared = 0;
+    while (shared < path_.size() && shared < path.size() && path_[shared].node == path[shared]) {
+      ++shared;
+    }
+    while (path_.size() > shared) {
+      path_.pop_back();
+    }
+    for (std::size_t i = shared; i < path.size(); ++i) {
+      path_.push_back({path[i], path_.back().world});
+      path_.back().world.take(nodes_[path[i]].choice);
+    }
+    return path_.back().world;
+  }
+
+  bool expand(std::uint32_t node) {
+    ClosedWorld const& here = world_at(node);
+    for (Choice const choice : here.enabled()) {
+      ClosedWorld there = here;
+      std::string wrong = there.take(choice);
       ++transitions_;
       if (options_.self_test && wrong.empty() && there.enabled().empty()) {
         wrong = "self-test: this is a way to the end";
       }
-      Path longer = path;
-      longer.push_back(choices[i]);
       if (!wrong.empty()) {
-        found_ = {std::move(longer), std::move(wrong)};
+        report(node, choice, wrong);
         return false;
       }
-      if (seen_.insert(std::hash<std::string>{}(there.fingerprint())).second) {
-        next.push_back(std::move(longer));
+      std::uint64_t const what_follows = there.what_follows();
+      auto const [seen, is_new] = seen_.emplace(there.fingerprint(), what_follows);
+      if (is_new) {
+        nodes_.push_back({node, choice});
+      } else if (seen->second != what_follows) {
+        report(node, choice, "two states of one fingerprint differ in what may follow");
+        return false;
       }
     }
     return true;
   }
 
-  int report_failure() const {
+  void report(std::uint32_t node, Choice choice, std::string const& wrong) const {
     ClosedWorld world(settings_, limits_, true);
-    for (Choice const choice : found_.path) {
-      world.take(choice);
+    for (std::uint32_t const step : path_to(node)) {
+      if (step != 0) {
+        world.take(nodes_[step].choice);
+      }
     }
-    std::printf("# %s\n", found_.wrong.c_str());
+    world.take(choice);
+    std::printf("# %s\n", wrong.c_str());
     for (std::string const& line : world.commands()) {
       std::printf("%s\n", line.c_str());
     }
-    return options_.self_test ? 0 : 1;
   }
 
   Options const options_;
   Limits const& limits_;
   lifecycle::Settings const settings_ = settings_of_the_world();
-  std::vector<Path> frontier_;
-  std::unordered_set<std::uint64_t> seen_;
+  std::vector<Node> nodes_;
+  std::deque<Place> path_;  // from the start to the node that was asked for last
+  std::unordered_map<std::uint64_t, std::uint64_t> seen_;  // fingerprint, what may follow
   std::uint64_t transitions_ = 0;
   std::uint64_t depth_ = 0;
-  Found found_;
   std::chrono::steady_clock::time_point const began_ = std::chrono::steady_clock::now();
 };
 
@@ -153,15 +183,11 @@ bool parse(int argc, char** argv, Options& options) {
     std::string_view const word = argv[i];
     if (word == "--self-test") {
       options.self_test = true;
-      continue;
-    }
-    std::uint64_t* const target = word == "--depth"         ? &options.depth
-                                  : word == "--time-budget" ? &options.time_budget
-                                                            : nullptr;
-    if (target == nullptr || i + 1 == argc) {
+    } else if (word == "--states" && i + 1 < argc) {
+      options.states = std::strtoull(argv[++i], nullptr, 10);
+    } else {
       return false;
     }
-    *target = std::strtoull(argv[++i], nullptr, 10);
   }
   return true;
 }
@@ -172,7 +198,7 @@ bool parse(int argc, char** argv, Options& options) {
 int main(int argc, char** argv) {
   lastcall::simulation::Options options;
   if (!lastcall::simulation::parse(argc, argv, options)) {
-    std::fprintf(stderr, "usage: explore [--depth N] [--time-budget SECONDS]\n");
+    std::fprintf(stderr, "usage: explore [--states N] [--self-test]\n");
     return 2;
   }
   std::atomic<std::size_t> next{0};

@@ -124,6 +124,17 @@ TEST_F(RequestLedgerPeers, the_oldest_request_is_known) {
   EXPECT_EQ(ledger.oldest(), now);
 }
 
+TEST_F(RequestLedgerPeers, a_copy_goes_on_by_itself) {
+  begin(1, "kept");
+  begin(1, "ended");
+  RequestLedger copy = ledger;
+  EXPECT_TRUE(ledger.end(now, 1, "ended", Outcome::completed));
+  EXPECT_TRUE(copy.owns(1, "ended"));
+  EXPECT_TRUE(copy.end(now, 1, "kept", Outcome::completed));
+  EXPECT_TRUE(ledger.owns(1, "kept"));
+  EXPECT_EQ(copy.in_flight(), 1U);
+}
+
 TEST_F(RequestLedgerPeers, invented_model_names_are_bounded) {
   for (int i = 0; i < 2'000; ++i) {
     RequestBegun request;
