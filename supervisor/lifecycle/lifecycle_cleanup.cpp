@@ -9,7 +9,8 @@ void Lifecycle::begin_cleanup(Instant now, std::uint32_t first_step) {
     applies[static_cast<std::size_t>(item)] = value;
   };
   // A dead engine has nobody left to clean up after itself.
-  set(CleanupItem::sdk, engine_ != EngineState::exited && snapshot().peers > 0);
+  set(CleanupItem::sdk,
+      engine_ != EngineState::exited && (snapshot().peers > 0 || peers_until_.has_value()));
   set(CleanupItem::hooks, settings_.cleanup_hooks);
   set(CleanupItem::events, settings_.events);
   set(CleanupItem::registries, !registries_.empty());
@@ -32,8 +33,8 @@ void Lifecycle::start_cleanup_item(Instant, CleanupItem item, Instant deadline) 
 
 void Lifecycle::settle_sdk_cleanup(Instant now) {
   if (cleanup_.record(CleanupItem::sdk).outcome != ItemOutcome::pending ||
-      !cleanup_.started(CleanupItem::sdk)) {
-    return;
+      !cleanup_.started(CleanupItem::sdk) || peers_until_) {
+    return;  // peers of an earlier life are told when they are back
   }
   for (auto const& [id, peer] : peers_) {
     if (peer.cleanup_pending && peer.connected) {

@@ -52,14 +52,37 @@ void Lifecycle::on(Instant now, ShimHello const& hello) {
   if (!same_life) {
     restore(now, hello.blob, hello.stop_at || hello.engine == EngineState::exited);
   }
+  bool const signal_came_first =
+      hello.stop_at && hello.exited_at && *hello.stop_at <= *hello.exited_at;
+  if (signal_came_first && engine_ == EngineState::waiting) {
+    engine_ = EngineState::running;  // as it was then
+  }
+  bool const told_late = signal_came_first && !coordinator_.is_stopping();
+  if (signal_came_first) {
+    stop_for_held_signal(now, hello);
+  }
   if (hello.engine == EngineState::exited) {
     engine_exited(now, hello.exit, hello.ordered);
+    // What was in flight when it ended, nobody can say now.
+    died_with_work_ =
+        died_with_work_ || (told_late && !engine_ordered_ && !coordinator_.stop()->in_starting);
     engine_gone_at_ = hello.exited_at ? hello.exited_at : engine_gone_at_;
   }
-  if (hello.stop_at && !coordinator_.is_stopping()) {
-    stop(now, {CauseKind::signal, "TERM"}, StopMode::graceful, *hello.stop_at);
+  if (!signal_came_first) {
+    stop_for_held_signal(now, hello);
   }
   resume_shim(now, hello.ordered);
+}
+
+void Lifecycle::stop_for_held_signal(Instant now, ShimHello const& hello) {
+  if (!hello.stop_at) {
+    return;
+  }
+  if (coordinator_.is_stopping()) {
+    heed_earlier_signal(*hello.stop_at);
+  } else {
+    stop(now, {CauseKind::signal, "TERM"}, StopMode::graceful, *hello.stop_at);
+  }
 }
 
 /// Says again what a lost connection may have swallowed.

@@ -53,13 +53,18 @@ void Lifecycle::restore(Instant now, std::string const& blob, bool stop_follows)
   if (!remembered) {
     return;
   }
-  // A stop is final: the remembered one outranks a drain that this life began before it knew.
-  bool const outranked = !remembered->progress.stop &&
-                         (decided_ || remembered->progress.phase <= coordinator_.phase());
-  if (coordinator_.is_stopping() || outranked) {
+  // A stop is final and the first cause wins: the remembered one outranks a drain and a later stop
+  // that this life began before it knew.
+  auto const& theirs = remembered->progress.stop;
+  auto const& ours = coordinator_.stop();
+  bool const outranked =
+      theirs ? ours && ours->cause_at <= theirs->cause_at
+             : ours || decided_ || remembered->progress.phase <= coordinator_.phase();
+  if (outranked) {
     withdraw_earlier_life(now, remembered->progress.phase);
     return;
   }
+  auto const own_deadline = coordinator_.deadline();
   bool const past_serving = remembered->progress.phase > Phase::serving;
   if (registered_ && past_serving) {
     deregister_everywhere(now);  // what was registered meanwhile is withdrawn first
@@ -70,6 +75,9 @@ void Lifecycle::restore(Instant now, std::string const& blob, bool stop_follows)
   }
   Phase const before = coordinator_.phase();
   coordinator_.restore(now, remembered->progress);
+  if (own_deadline) {
+    coordinator_.limit_deadline(*own_deadline);
+  }
   outcomes_ = remembered->outcomes;
   died_with_work_ = remembered->died_with_work;
   engine_killed_ = remembered->engine_killed;
@@ -88,7 +96,11 @@ void Lifecycle::restore(Instant now, std::string const& blob, bool stop_follows)
     act(PhaseBegun{coordinator_.phase()});
   }
   act(AnnouncePhase{coordinator_.phase(), coordinator_.deadline()});
-  if (coordinator_.phase() == Phase::cleaning_up) {
+  if (coordinator_.phase() == Phase::cleaning_up && before != Phase::cleaning_up) {
+    // Peers that were back before their shim told what they could not know yet.
+    ledger_.cancel_all(
+        now, CancelMode::kill,
+        theirs->mode == StopMode::fatal ? CancelReason::engine_dead : CancelReason::grace_timeout);
     begin_cleanup(now, remembered->cleanup_step);
   }
   if (coordinator_.phase() == Phase::serving) {

@@ -26,6 +26,10 @@ void Lifecycle::on(Instant, PeerConnected const& connected) {
                                 .watched = connected.watched,
                                 .announced = connected.live};
   ledger_.peer_connected(connected.peer);
+  if (coordinator_.phase() == Phase::cleaning_up && engine_ != EngineState::exited) {
+    cleanup_.apply_late(CleanupItem::sdk);
+    peers_[connected.peer].cleanup_pending = true;
+  }
 }
 
 void Lifecycle::on(Instant now, PeerDisconnected const& gone) {

@@ -64,6 +64,7 @@ void Lifecycle::on(Instant now, StopSignalHeld const& signal) {
     return;
   }
   signal_ignored(signal.name);
+  heed_earlier_signal(signal.at);
   if (settings_.second_signal == SecondSignal::force && !over) {
     act(DrainAborted{"second_signal", signal.name});
     ledger_.cancel_all(now, CancelMode::kill, CancelReason::grace_timeout);
@@ -197,6 +198,14 @@ void Lifecycle::fatal(Instant now, CauseKind kind, std::string detail) {
     note_phase_change();
     begin_cleanup(now, 0);
   } else {
+    act(AnnouncePhase{coordinator_.phase(), coordinator_.deadline()});
+  }
+}
+
+/// A signal from before the cause that we acted on: whoever sent it counts the grace from then.
+void Lifecycle::heed_earlier_signal(Instant at) {
+  auto const budgets = derive_budgets(settings_.shutdown, settings_.pod_grace).budgets;
+  if (coordinator_.phase() != Phase::exited && coordinator_.limit_deadline(budgets.deadline(at))) {
     act(AnnouncePhase{coordinator_.phase(), coordinator_.deadline()});
   }
 }

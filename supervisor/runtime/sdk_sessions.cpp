@@ -43,13 +43,14 @@ void SdkSessions::hello(ipc::PeerId peer, ipc::Hello&& hello) {
     server_.send(peer, ipc::PhaseChange{core_.snapshot().phase, stop->deadline});
   }
   ipc::PeerInfo const* const info = server_.info(peer);
+  auto const asked = cleanup_deadline_;  // the core may ask all peers on hearing of this one
   events_.feed(lifecycle::PeerConnected{.peer = peer,
                                         .name = std::move(hello.name),
                                         .critical = hello.critical,
                                         .watched = info != nullptr && info->watched,
                                         .live = static_cast<std::uint32_t>(hello.live)});
-  if (cleanup_deadline_) {
-    server_.send(peer, ipc::Cleanup{*cleanup_deadline_});
+  if (asked) {
+    server_.send(peer, ipc::Cleanup{*asked});
   }
   listeners_.joined(peer);
 }

@@ -117,6 +117,7 @@ class Checker {
   std::string check_stop_begins(StepView const& step);
   std::string check_restored(StepView const& step);
   void note_blob(StepView const& step, std::string const& blob);
+  void note_earlier_signal(StepView const& step);
   std::string check_gate(StepView const& step);
   void note_limit(StepView const& step);
   // invariants_engine.cpp
@@ -124,6 +125,7 @@ class Checker {
   std::string check_exit_code(StepView const& step, int code) const;
   std::string check_killing(StepView const& step, bool kill) const;
   void engine_exited(StepView const& step, lifecycle::EngineExit const& exit, bool ordered);
+  bool ended_in_drain(StepView const& step) const;
   bool in_flight_known_idle() const;
   int expected_code() const;
 

@@ -24,6 +24,17 @@ bool Checker::in_flight_known_idle() const {
   return known && requests_.in_flight() == 0 && requests_.lost() == 0;
 }
 
+/// Unordered, in the drain of a graceful stop: of one under way, or of the signal that this hello
+/// tells of, which came first.
+bool Checker::ended_in_drain(StepView const& step) const {
+  Phase const phase = std::max(before_, restored_phase_.value_or(before_));
+  auto const* hello = std::get_if<ShimHello>(&step.event);
+  bool const signalled = hello != nullptr && hello->stop_at && hello->exited_at &&
+                         *hello->stop_at <= *hello->exited_at;
+  return stop_ ? stop_->mode == StopMode::graceful && is_drain(phase)
+               : signalled && (phase == Phase::serving || is_drain(phase));
+}
+
 void Checker::engine_exited(StepView const& step, EngineExit const& exit, bool ordered) {
   if (engine_ == EngineState::exited) {
     return;
@@ -36,9 +47,8 @@ void Checker::engine_exited(StepView const& step, EngineExit const& exit, bool o
     main_killed_ = due && exit.signal == 9;
     // Our order crossed its death: what was lost went down with it.
     died_with_work_ = died_with_work_ || (!ordered && requests_.lost() > 0);
-  } else if (stop_ && stop_->mode == StopMode::graceful &&
-             is_drain(std::max(before_, restored_phase_.value_or(before_)))) {
-    died_with_work_ = !in_flight_known_idle();
+  } else if (ended_in_drain(step)) {
+    died_with_work_ = !stop_ || !in_flight_known_idle();  // told too late for anybody to know
     // An earlier life's peers may not be back yet: both answers are honest.
     work_unclear_ = !died_with_work_ && (restored_phase_.has_value() || !may_jump_);
   }

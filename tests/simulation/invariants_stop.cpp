@@ -93,6 +93,11 @@ std::string Checker::check_stop_begins(StepView const& step) {
 /// What the earlier life of the supervisor left is what this one has to go on with.
 void Checker::note_blob(StepView const& step, std::string const& blob) {
   auto const decoded = decode_remembered(blob);
+  auto const own = stop_;
+  if (own && decoded && decoded->progress.stop &&
+      decoded->progress.stop->cause_at < own->cause_at) {
+    stop_.reset();  // the first cause wins
+  }
   if (!decoded || stop_ || decoded->progress.phase <= before_) {
     restored_phase_.reset();
     if (decoded && !stop_ && decoded->progress.phase == Phase::draining && draining_since_) {
@@ -117,6 +122,22 @@ void Checker::note_blob(StepView const& step, std::string const& blob) {
                .in_starting = kept.in_starting,
                .aborted = false,
                .budgets = clamp_to_total(settings_.shutdown, kept.deadline - kept.cause_at)};
+  if (own) {
+    stop_->deadline = std::min(stop_->deadline, own->deadline);
+  }
+}
+
+/// A signal that was held before the cause that was acted on: D is counted from it.
+void Checker::note_earlier_signal(StepView const& step) {
+  auto const* hello = std::get_if<ShimHello>(&step.event);
+  auto const* signal = std::get_if<StopSignalHeld>(&step.event);
+  auto const at = hello != nullptr    ? hello->stop_at
+                  : signal != nullptr ? std::optional(signal->at)
+                                      : std::nullopt;
+  if (stop_ && at && before_ != Phase::exited) {
+    auto const budgets = derive_budgets(settings_.shutdown, settings_.pod_grace).budgets;
+    stop_->deadline = std::min(stop_->deadline, budgets.deadline(*at));
+  }
 }
 
 std::string Checker::check_restored(StepView const& step) {
@@ -141,6 +162,7 @@ std::string Checker::check_stop(StepView const& step) {
   if (wrong.empty()) {
     wrong = check_restored(step);
   }
+  note_earlier_signal(step);
   auto const& core_stop = step.after.stop;
   if (!wrong.empty() || !stop_ || !core_stop) {
     return !wrong.empty() || !core_stop || stop_ ? wrong : "a stop is under way that never began";

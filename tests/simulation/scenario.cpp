@@ -105,6 +105,9 @@ class Runner {
     }
     if (auto const* hello = std::get_if<ShimHello>(&event)) {
       boot_ = hello->boot;
+    } else if (std::holds_alternative<ShimDisconnected>(event) ||
+               std::holds_alternative<ShimGone>(event)) {
+      boot_.clear();
     }
     if (auto* record = std::get_if<StopRecordRead>(&event);
         record != nullptr && record->blob.empty()) {
@@ -121,7 +124,10 @@ class Runner {
     }
   }
 
-  void restart() { core_ = std::make_unique<Lifecycle>(settings_); }
+  void restart() {
+    core_ = std::make_unique<Lifecycle>(settings_);
+    boot_.clear();
+  }
   Lifecycle& core() {
     if (!core_) {
       restart();
@@ -133,7 +139,7 @@ class Runner {
   std::unique_ptr<Lifecycle> core_;
   Instant now_ = kEpoch;
   std::map<std::string, std::string> blobs_;  // by boot; of no shim: of the stop record
-  std::string boot_;
+  std::string boot_;                          // of the shim that is connected
   std::vector<std::string> trace_;
 };
 
