@@ -90,7 +90,9 @@ TEST(EventLog, The_list_of_this_test_has_every_event) {
 /// Converts to whatever a member is.
 struct Anything {
   template <typename T>
-  operator T() const;  // NOLINT: never defined, only asked for
+  operator T() const {  // NOLINT: implicit on purpose
+    return T{};
+  }
 };
 
 template <typename T, typename... Members>
