@@ -121,16 +121,30 @@ def test_a_progress_check_shows_what_moves(world):
     wait_until(lambda: detail().startswith("work in flight, nothing moved for"), "stalled")
 
 
-def test_a_stopped_supervisor_makes_no_verdict_of_its_own_absence(judged):
-    one = judged("--lie", "--sdk", stalled_after="3s")
-    loaded(one)
+def stop_supervisor(one, seconds):
     pid = one.supervisor_pid()
     os.kill(pid, signal.SIGSTOP)
     wait_until(lambda: is_stopped(pid), "it is stopped")
-    holds_for(lambda: is_stopped(pid), 6)
-    os.kill(pid, signal.SIGCONT)
+    holds_for(lambda: is_stopped(pid), seconds)
+    return pid
+
+
+@pytest.mark.parametrize("flags", [(), ("--sdk",)])
+def test_a_stopped_supervisor_makes_no_verdict_of_its_own_absence(judged, flags):
+    one = judged("--lie", *flags, stalled_after="3s")
+    loaded(one)
+    os.kill(stop_supervisor(one, 6), signal.SIGCONT)
     alive_for(one, 2)
     assert one.status()["health"]["verdict"] in ("healthy", "busy")
+
+
+def test_an_engine_that_was_slow_when_the_supervisor_was_stopped_gets_its_time_anew(judged):
+    one = judged(base={**QUICK, "unresponsive_after": "6s"})
+    slow_from_now_on(one)
+    pid = stop_supervisor(one, 8)
+    control(one, slow_health=0)
+    os.kill(pid, signal.SIGCONT)
+    wait_until(lambda: one.status()["health"]["verdict"] == "healthy", "healthy again")
 
 
 def test_a_tcp_check_passes_while_connections_are_accepted(world):
