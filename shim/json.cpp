@@ -160,9 +160,50 @@ bool same_key(std::string_view raw, std::string_view key) {
   return decode_string(raw, name) && name.view() == key;
 }
 
+constexpr unsigned byte_at(std::string_view text, std::size_t at) {
+  return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
+}
+
+/// Bytes of the sequence that begins at `at`; 0: none does (RFC 3629).
+std::size_t sequence_length(std::string_view text, std::size_t at) {
+  unsigned const lead = byte_at(text, at);
+  unsigned const second = byte_at(text, at + 1);
+  auto const continues = [&](std::size_t n) { return (byte_at(text, at + n) & 0xC0U) == 0x80U; };
+  if (lead < 0x80) {
+    return 1;
+  }
+  if (lead >= 0xC2 && lead <= 0xDF) {
+    return continues(1) ? 2 : 0;
+  }
+  if (lead >= 0xE0 && lead <= 0xEF) {
+    bool const is_bad = (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F);
+    return !is_bad && continues(1) && continues(2) ? 3 : 0;
+  }
+  if (lead >= 0xF0 && lead <= 0xF4) {
+    bool const is_bad = (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F);
+    return !is_bad && continues(1) && continues(2) && continues(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+/// What we hand back as it came, the blob, must not end our next connection.
+bool is_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t const length = sequence_length(text, at);
+    if (length == 0) {
+      return false;
+    }
+    at += length;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool is_object(std::string_view text) {
+  if (!is_utf8(text)) {
+    return false;
+  }
   Cursor cursor(text);
   cursor.skip_space();
   if (!text.substr(cursor.place()).starts_with('{') || !cursor.skip_value(0)) {

@@ -1,9 +1,9 @@
 // Just enough JSON for the wire: check a line, pick members out of it, write one.
 //
-// Rules: 1. a line is a whole, valid JSON object or nothing of it is used; 2. values are handed out
-// as their raw bytes, so that what is opaque (the blob, the report) goes back byte for byte; 3. of
-// a repeated key the last one counts; 4. nesting deeper than 32 is refused, so that no input can
-// grow the stack. No allocation. Source: RFC 8259.
+// Rules: 1. a line is a whole, valid JSON object in UTF-8 or nothing of it is used; 2. values are
+// handed out as their raw bytes, so that what is opaque (the blob, the report) goes back byte for
+// byte; 3. of a repeated key the last one counts; 4. nesting deeper than 32 is refused, so that no
+// input can grow the stack. No allocation. Source: RFC 8259.
 #pragma once
 
 #include <cstdint>
