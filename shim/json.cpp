@@ -84,6 +84,29 @@ class Cursor {
     if (c != 'u') {
       return std::string_view("\"\\/bfnrt").find(c) != std::string_view::npos;
     }
+    if (!skip_hex_digits()) {
+      return false;
+    }
+    // Half of a surrogate pair is no character, and whoever decodes it refuses the line.
+    std::string_view const digits = text_.substr(at_ - 4, 4);
+    bool const is_surrogate = (digits[0] == 'd' || digits[0] == 'D') && digits[1] >= '8';
+    if (!is_surrogate) {
+      return true;
+    }
+    bool const is_high = digits[1] <= '9' || (digits[1] | 0x20) <= 'b';
+    if (!is_high || text_.substr(at_, 2) != "\\u") {
+      return false;
+    }
+    at_ += 2;
+    if (!skip_hex_digits()) {
+      return false;
+    }
+    std::string_view const low = text_.substr(at_ - 4, 4);
+    char const second = static_cast<char>(low[1] | 0x20);
+    return (low[0] == 'd' || low[0] == 'D') && second >= 'c' && second <= 'f';
+  }
+
+  bool skip_hex_digits() {
     for (int i = 0; i < 4; ++i, ++at_) {
       if (at_end() || !is_hex_digit(text_[at_])) {
         return false;

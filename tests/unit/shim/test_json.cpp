@@ -110,6 +110,18 @@ TEST(ShimJson, What_is_no_UTF_8_is_no_object) {
   }
 }
 
+TEST(ShimJson, Half_of_a_surrogate_pair_is_no_object) {
+  for (char const* const text : {R"({"a":"\ud83d\ude00"})", R"({"a":"\uD83D\uDE00"})",
+                                 R"({"a":"\ud7ff"})", R"({"a":"\ue000"})"}) {
+    EXPECT_TRUE(is_object(text)) << text;
+  }
+  for (char const* const text :
+       {R"({"a":"\ud83d"})", R"({"a":"\ud83d^ude00"})", R"({"a":"\ude00"})",
+        R"({"a":"\ud83d\u0041"})", R"({"a":"\ud83d\ud83d"})"}) {
+    EXPECT_FALSE(is_object(text)) << text;
+  }
+}
+
 TEST(ShimJson, What_is_written_is_valid_and_reads_back) {
   TextOf<256> out;
   Writer(out)
