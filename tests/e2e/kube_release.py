@@ -205,7 +205,10 @@ def gone(release, name):
 
 
 def last_exit(states, name):
-    """Exit code of a container in the last states of its pod that tell one."""
+    """Exit code of a container in the last state of its pod that tells one.
+
+    Nothing: the kubelet removed the pod without telling, as old ones do. The report tells it too.
+    """
     for state in reversed(states.states()):
         for each in state["status"].get("containerStatuses", []):
             if each["name"] == name and "terminated" in each["state"]:
