@@ -53,17 +53,13 @@ def pytest_runtest_makereport(item, call):
         item.report_of_call = outcome.get_result()
 
 
-def pytest_collection_modifyitems(items):
+def rung_of(item):
+    return "kubernetes" if "make_release" in item.fixturenames else "podman"
+
+
+def pytest_collection_modifyitems(config, items):
+    """The other rung's tests are not this run's: neither run nor counted as skipped."""
     rung = os.environ.get("LASTCALL_E2E", "podman")
-    for item in items:
-        if "make_release" in item.fixturenames:
-            item.add_marker(pytest.mark.rung("kubernetes"))
-        elif "make_pod" in item.fixturenames:
-            item.add_marker(pytest.mark.rung("podman"))
-        only = item.get_closest_marker("rung")
-        if only is not None and rung not in only.args:
-            item.add_marker(pytest.mark.skip(reason=f"not for the rung {rung}"))
-
-
-def pytest_configure(config):
-    config.addinivalue_line("markers", "rung(*names): only for these")
+    others = [item for item in items if rung_of(item) != rung]
+    items[:] = [item for item in items if rung_of(item) == rung]
+    config.hook.pytest_deselected(items=others)

@@ -125,7 +125,7 @@ class PodmanPod:
         limits = ["--memory", self.memory] if self.memory else []
         self._run(
             "engine", "lastcall-e2e", "--socket", "/run/lastcall/lastcall.sock",
-            *self.shim_options, "--", *(command or ENGINE), *self.engine_options,
+            *self.shim_options, "--", *(command or (*ENGINE, *self.engine_options)),
             mounts=[("bin", "/opt/lastcall:ro"), ("run", "/run/lastcall")],
             options=["--user", f"{self.engine_user}:{self.group}",
                      "--entrypoint", "/opt/lastcall/lastcall-shim", *limits],

@@ -19,6 +19,18 @@ def test_an_engine_that_ends_by_itself_is_a_failure(make_pod, failure):
     assert report["cause"] in pod.message("engine")
 
 
+def test_an_engine_that_the_kernel_kills_for_its_memory_is_a_failure_that_says_so(make_pod):
+    pod = make_pod(memory="64m", health={"checks": []})
+    pod.install()
+    pod.start_supervisor()
+    hungry = "import sys; sys.stdin.read(); held = bytearray(1 << 30); held[::4096] = held[::4096]"
+    pod.start_engine(command=("python3", "-c", hungry))
+    assert pod.exit_code("engine") == 1
+    [report] = wait_until(pod.reports, "the drain report")
+    assert report["cause"] == "engine_exited"
+    assert report["engine"]["oom"] is True
+
+
 def test_an_engine_that_answers_503_is_found_dead(make_pod):
     pod = make_pod().start()
     pod.control(health_status=503)
