@@ -30,7 +30,7 @@ void visit(SettingsRef& settings, Visitor&& v) {
          stop_signal, health, registries, cleanup_hooks, cleanup_paths, events, reconnect_window,
          gauge_refresh] = settings;
   auto& [grace_period, deregister_timeout, late_accept, reserve, settle, drain_unknown] = shutdown;
-  auto& [checks, unresponsive_after, stalled_after, startup_timeout] = health;
+  auto& [checks, unresponsive_after, stalled_after, tokens_show_stalls, startup_timeout] = health;
   v("grace_period_ms", grace_period);
   v("deregister_timeout_ms", deregister_timeout);
   v("late_accept_ms", late_accept);
@@ -47,6 +47,7 @@ void visit(SettingsRef& settings, Visitor&& v) {
   v("checks", checks);
   v("unresponsive_after_ms", unresponsive_after);
   v("stalled_after_ms", stalled_after);
+  v("tokens_show_stalls", tokens_show_stalls);
   v("startup_timeout_ms", startup_timeout);
   v("registries", registries);
   v("cleanup_hooks", cleanup_hooks);
