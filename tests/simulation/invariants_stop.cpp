@@ -136,7 +136,10 @@ void Checker::note_earlier_signal(StepView const& step) {
                                       : std::nullopt;
   if (stop_ && at && before_ != Phase::exited) {
     auto const budgets = derive_budgets(settings_.shutdown, settings_.pod_grace).budgets;
-    stop_->deadline = std::min(stop_->deadline, budgets.deadline(*at));
+    if (budgets.deadline(*at) < stop_->deadline) {
+      stop_->deadline = budgets.deadline(*at);
+      stop_->known_at = step.now;  // a reserve that had begun by then was nobody's to keep
+    }
   }
 }
 
