@@ -56,11 +56,7 @@ void ShutdownCoordinator::begin_stop(Instant now, Cause cause, StopMode mode, In
   if (timeout) {
     drain_limit_ = earlier_of(drain_limit_, now + *timeout);
   }
-  if (gate_.timeout_kill_at) {
-    // Of a drain that is joined after its own limit: the reserve is not its to use.
-    gate_.timeout_kill_at =
-        std::min(*gate_.timeout_kill_at, stop_budgets_.kill_cancel_at(deadline));
-  }
+  keep_reserve();
   if (abbreviated) {
     skip_to_cleanup(now);
   } else if (phase_ == Phase::serving) {
@@ -87,7 +83,16 @@ bool ShutdownCoordinator::limit_deadline(Instant deadline) {
     return false;
   }
   stop_->deadline = deadline;
+  keep_reserve();
   return true;
+}
+
+/// What was given time to end before the deadline was known may not use the reserve.
+void ShutdownCoordinator::keep_reserve() {
+  if (gate_.timeout_kill_at) {
+    gate_.timeout_kill_at =
+        std::min(*gate_.timeout_kill_at, stop_budgets_.kill_cancel_at(stop_->deadline));
+  }
 }
 
 void ShutdownCoordinator::resume(Instant now, bool ready) {

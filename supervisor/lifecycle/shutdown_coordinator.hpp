@@ -172,6 +172,7 @@ class ShutdownCoordinator {
  private:
   void enter(Instant now, Phase phase, PhaseOutcome outcome_of_last);
   void skip_to_cleanup(Instant now);
+  void keep_reserve();
   Move next_in_deregistering(Instant now, Facts const& facts);
   Move next_in_draining(Instant now, Facts const& facts);
   Move next_after_timeout(Instant now, std::size_t in_flight);
