@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks of the tree that are not tests of a program: fuzzing, format, lint tests, clang-tidy. Sourced
-# by ./dev, which sets root, results, python and jobs.
+# Checks of the tree that are not tests of a program: fuzzing, format, lint tests, clang-tidy.
+# Sourced by ./dev, which sets root, results, python and jobs.
 # shellcheck shell=bash disable=SC2154
 
 # A target is tests/fuzz/fuzz_NAME.cpp and starts from tests/fuzz/corpus/NAME; what it finds that is

@@ -44,12 +44,19 @@ python_tests() {  # PRESET NAME PYTEST-ARGUMENT...
     -p no:cacheprovider -n "$((2 * cores))" --timeout 180 --junitxml "$results/$1-$2.xml" "${@:3}"
 }
 
-sanitizer_stages() {  # PRESET LABELS PYTEST-ARGUMENT...
-  built "$1" || return 0
-  stage "$1: ${2//|/, }" sanitized "$1" compiled_tests "$1" "$2"
-  if has_tests tests/integration; then
-    stage "$1: integration" sanitized "$1" python_tests "$1" integration tests/integration "${@:3}"
-  fi
+asan_stages() {
+  built asan || return 0
+  stage 'asan: unit, sim' sanitized asan compiled_tests asan 'unit|sim'
+  stage 'asan: integration' sanitized asan python_tests asan integration tests/integration
+}
+
+# What has more than one thread: the supervisor, and of it what talks to a listener or a worker.
+tsan_stages() {
+  built tsan supervisor/cli/lastcall shim/lastcall-shim test_{ipc,probes,discovery,runtime} ||
+    return 0
+  stage 'tsan: unit' sanitized tsan compiled_tests tsan unit
+  stage 'tsan: integration' sanitized tsan python_tests tsan integration \
+    tests/integration/serve/test_serve_{start,stop,recovery,registry,metrics,reload,probe}.py
 }
 
 run_stage() {  # one word of `./dev test`
@@ -58,9 +65,8 @@ run_stage() {  # one word of `./dev test`
     integration) stage integration python_tests dev integration tests/integration ;;
     sdk) stage sdk python_tests dev sdk sdk/python/tests ;;
     lint) stage lint lint ;;
-    asan) sanitizer_stages asan 'unit|sim' ;;
-    # The supervisor is what has more than one thread.
-    tsan) sanitizer_stages tsan unit -k 'serve or probe or metric or registr' ;;
+    asan) asan_stages ;;
+    tsan) tsan_stages ;;
     fuzz) stage fuzz fuzz "$fuzz_seconds" ;;
     pytest) stage pytest python_tests dev pytest "${pytest_arguments[@]}" ;;
   esac
@@ -81,8 +87,7 @@ tests() {
     whats=(unit sim)
     if has_tests tests/integration; then whats+=(integration); fi
     if has_tests sdk/python/tests; then whats+=(sdk); fi
-    whats+=(lint asan)
-    if [[ -n ${LASTCALL_TEST_LONG:-} ]]; then whats+=(tsan); fi  # builds the tree once more
+    whats+=(lint asan tsan)
     if compgen -G 'tests/fuzz/fuzz_*.cpp' >/dev/null; then whats+=(fuzz); fi
   fi
   rm -rf "$results"

@@ -11,8 +11,7 @@ import threading
 
 import pytest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SIM = os.path.join(ROOT, "tests", "helpers", "engine_sim.py")
 sys.path.append(os.path.join(ROOT, "sdk", "python", "tests"))
 
@@ -287,8 +286,7 @@ def test_with_the_sdk_a_client_that_hangs_up_is_told(sim, tmp_path):
 
 
 def test_the_port_is_closed_while_it_starts(tmp_path):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
+    with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     trace = tmp_path / "trace"
     command = [sys.executable, SIM, "--port", str(port), "--trace", trace, "--workers", "1"]
