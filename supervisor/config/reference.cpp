@@ -33,7 +33,8 @@ each with its place. Durations are whole numbers with a unit: `500ms`, `60s`, `2
 are `host:port`, with IPv6 in brackets.
 
 A default in *italics* is decided elsewhere. What is marked **not yet** is read and checked, but
-this version does not do it: `check`, `run` and `serve` warn of it, and refuse the registries among it.
+this version does not do it: `check`, `run` and `serve` warn of it, and refuse the registries among
+it.
 
 ## Changing it while it runs
 
