@@ -56,6 +56,15 @@ def arrows(path, text):
     return found
 
 
+def core_and_simulation(path, text):
+    """Whatever folder is deleted beside the core, the core and what proves it still compile."""
+    return [
+        finding(path, line, f"'{name}' is neither of the core nor of its simulation")
+        for line, kind, name in includes_of(text)
+        if kind == "quote" and not name.startswith(("supervisor/lifecycle/", "tests/simulation/"))
+    ]
+
+
 def pure_core(path, text):
     return [
         finding(path, line, f"<{name}> is not of the pure part of the standard library")
@@ -96,6 +105,10 @@ def test_lifecycle_includes_only_the_pure_standard_library():
     check(pure_core, core_files())
 
 
+def test_the_simulation_needs_nothing_but_the_core():
+    check(core_and_simulation, files(*CXX, under=("supervisor/lifecycle/", "tests/simulation/")))
+
+
 def test_shim_includes_only_libc_and_itself():
     check(shim_includes, files(*CXX, under=("shim/",)))
 
@@ -116,6 +129,7 @@ def test_links_follow_the_arrows():
         (arrows, "shim/a.cpp", '#include "ipc/message.hpp"'),
         (arrows, "shim/a.cpp", '#include <supervisor/lifecycle/instant.hpp>'),
         (arrows, "ipc/a.cpp", '#include "message.hpp"'),
+        (core_and_simulation, "tests/simulation/a.cpp", '#include "ipc/message.hpp"'),
         (pure_core, "supervisor/lifecycle/a.hpp", "#include <thread>"),
         (pure_core, "supervisor/lifecycle/a.hpp", "#include <unistd.h>"),
         (pure_core, "supervisor/lifecycle/a.hpp", "#include <nlohmann/json.hpp>"),
