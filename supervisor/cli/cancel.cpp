@@ -34,7 +34,8 @@ int run_cancel(CancelOptions const& options, config::Environment const& environm
       out << *answer << '\n';
       break;
     case Output::text:
-      out << (reached ? "cancelled" : "no live request was reached") << '\n';
+      out << (reached ? "cancelled" : "nothing to cancel: not in flight, or cancelled already")
+          << '\n';
       break;
   }
   return reached ? kExitSuccess : kExitFailure;

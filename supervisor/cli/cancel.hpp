@@ -16,7 +16,7 @@ struct CancelOptions {
   bool kill = false;
 };
 
-/// Exit code 1 also when no live request was reached.
+/// Exit code 1 also when there was nothing to cancel.
 int run_cancel(CancelOptions const& options, config::Environment const& environment,
                std::ostream& out, std::ostream& err);
 

@@ -71,6 +71,11 @@ bool CleanupSequence::is_done() const {
 
 void CleanupSequence::skip_to_engine(Instant now) {
   while (active_ && step_ < kEngineStep) {
+    for (CleanupItem const item : group(step_)) {
+      if (!started_[index(item)] && records_[index(item)].outcome == ItemOutcome::pending) {
+        records_[index(item)].outcome = ItemOutcome::skipped;
+      }
+    }
     expire_group(now);
     ++step_;
     start_group(now);

@@ -24,8 +24,7 @@ void Lifecycle::on(Instant now, StopRecordRead const& record) {
 
 void Lifecycle::on(Instant now, OwnSignal const& signal) {
   if (shim_ && shim_->run) {
-    signal_ignored(signal.name);  // same container: the shim owns the signals
-    return;
+    return;  // same container: the shim owns the signals
   }
   deletion_seen_ = true;
   if (hold_until_recovered(signal)) {
@@ -63,9 +62,10 @@ void Lifecycle::on(Instant now, StopSignalHeld const& signal) {
     stop(now, {CauseKind::signal, signal.name}, StopMode::graceful, signal.at);
     return;
   }
-  signal_ignored(signal.name);
   heed_earlier_signal(signal.at);
-  if (settings_.second_signal == SecondSignal::force && !over) {
+  if (settings_.second_signal == SecondSignal::ignore || over) {
+    signal_ignored(signal.name);
+  } else {
     act(DrainAborted{"second_signal", signal.name});
     ledger_.cancel_all(now, CancelMode::kill, CancelReason::grace_timeout);
     bool const cleaning = coordinator_.phase() == Phase::cleaning_up;

@@ -203,24 +203,23 @@ bool RequestLedger::rise(Instant now, Entry& entry, CancelMode mode, CancelReaso
 
 std::size_t RequestLedger::rise_tree(Instant now, Index index, CancelMode mode,
                                      CancelReason reason) {
-  std::size_t first = 0;
+  std::size_t raised = 0;
   work_.clear();
   work_.push_back(index);
   while (!work_.empty()) {
     Index const current = work_.back();
     work_.pop_back();
     Entry& entry = entries_[current];
-    bool const was_live = entry.state == RequestState::live;
     if (!rise(now, entry, mode, current == index ? reason : CancelReason::parent)) {
       continue;  // its children have it already
     }
-    first += was_live ? 1 : 0;
+    ++raised;
     queue_cancel(current);
     for (Index child = entry.last_child; child != kNone; child = entries_[child].previous_sibling) {
       work_.push_back(child);  // last first: the stack turns them into link order
     }
   }
-  return first;
+  return raised;
 }
 
 void RequestLedger::queue_cancel(Index index) {

@@ -94,7 +94,7 @@ class RequestLedger {
   bool confirm(Instant now, PeerId peer, std::string_view id);
   bool owns(PeerId peer, std::string_view id) const;
 
-  // --- cancels; each returns how many requests it was the first to reach ---
+  // --- cancels; each returns how many requests it raised (live < stopped < killed) ---
   std::size_t cancel_id(Instant now, PeerId peer, std::string_view id, CancelMode mode,
                         CancelReason reason);
   /// Every live request that `chosen` picks, in the order of their begin.

@@ -10,8 +10,9 @@ TEST_F(RequestLedgerTree, state_only_rises_and_each_call_says_whether_it_was_the
   EXPECT_EQ(stop("r"), 1U);
   EXPECT_EQ(stop("r"), 0U);
   EXPECT_EQ(state("r"), RequestState::stopped);
-  EXPECT_EQ(kill("r"), 0U);  // it rose, but was reached before
+  EXPECT_EQ(kill("r"), 1U);  // the first that killed it
   EXPECT_EQ(state("r"), RequestState::killed);
+  EXPECT_EQ(kill("r"), 0U);
   EXPECT_EQ(stop("r"), 0U);
   EXPECT_EQ(state("r"), RequestState::killed);
 }
