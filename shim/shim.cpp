@@ -136,7 +136,8 @@ void Shim::take_signals() {
     }
     std::size_t const count = static_cast<std::size_t>(size) / sizeof batch[0];
     for (std::size_t i = 0; i < count; ++i) {
-      take_signal(static_cast<int>(batch[i].ssi_signo), static_cast<pid_t>(batch[i].ssi_pid));
+      take_signal(static_cast<int>(batch[i].ssi_signo), static_cast<pid_t>(batch[i].ssi_pid),
+                  batch[i].ssi_code);
     }
     if (count < kSignalBatch) {
       return;  // nothing waits: a read that says so would cost every forwarded signal
@@ -144,9 +145,9 @@ void Shim::take_signals() {
   }
 }
 
-void Shim::take_signal(int signal, pid_t sender) {
+void Shim::take_signal(int signal, pid_t sender, int code) {
   bool const own_broken_pipe = signal == SIGPIPE && sender == getpid();
-  if (signal == SIGCHLD || own_broken_pipe) {
+  if (signal == SIGCHLD || own_broken_pipe || SignalPolicy::is_own_fault(signal, code)) {
     return;
   }
   if (options_.supervised() && options_.signals.is_stop(signal)) {

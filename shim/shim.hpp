@@ -36,7 +36,7 @@ class Shim {
   std::optional<int> begin();
   void wait();
   void take_signals();
-  void take_signal(int signal, pid_t sender);
+  void take_signal(int signal, pid_t sender, int code);
   void take_stop_signal(int signal, pid_t sender);
   void reap();
   void apply_due_rules();

@@ -1,5 +1,7 @@
 #include "shim/signal_policy.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include <signal.h>
@@ -11,7 +13,7 @@ constexpr std::uint64_t bit(int signal) {
   return std::uint64_t{1} << (signal % 64);
 }
 
-constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 constexpr int kTerminalStops[] = {SIGTSTP, SIGTTIN, SIGTTOU};
 
 }  // namespace
@@ -19,9 +21,6 @@ constexpr int kTerminalStops[] = {SIGTSTP, SIGTTIN, SIGTTOU};
 SignalPolicy::SignalPolicy() : stop_set_(bit(SIGTERM) | bit(SIGINT) | bit(SIGQUIT)) {
   for (int signal = 1; signal < kSignalLimit; ++signal) {
     rewrite_[signal] = static_cast<std::uint8_t>(signal);
-  }
-  for (int const fault : kFaults) {
-    rewrite_[fault] = 0;
   }
 }
 
@@ -68,6 +67,12 @@ void SignalPolicy::finish(bool engine_has_own_session) {
 int SignalPolicy::for_order(int signal) const {
   bool const fixed = signal == SIGKILL || signal == SIGCONT || signal == SIGSTOP;
   return !fixed && (named_ & bit(signal)) != 0 ? rewrite_[signal] : signal;
+}
+
+bool SignalPolicy::is_own_fault(int signal, int code) {
+  // A fault of the shim's own code ends it, blocked or not. What is queued instead and comes out of
+  // the signalfd is SIGBUS for a page gone bad (BUS_MCEERR_AO), for one.
+  return code > 0 && std::ranges::find(kFaults, signal) != std::end(kFaults);
 }
 
 bool SignalPolicy::is_stop(int signal) const {

@@ -28,12 +28,19 @@ TEST(SignalNames, Names_and_numbers_are_inverse) {
   }
 }
 
-TEST(SignalPolicy, Faults_are_dropped_unless_configured) {
-  SignalPolicy policy;
-  EXPECT_EQ(policy.for_engine(SIGABRT), 0);
-  EXPECT_EQ(policy.for_order(SIGABRT), SIGABRT) << "an order is an order";
-  ASSERT_TRUE(policy.add_rewrite("ABRT:ABRT"));
-  EXPECT_EQ(policy.for_engine(SIGABRT), SIGABRT);
+TEST(SignalPolicy, Every_signal_is_forwarded_as_itself_by_default) {
+  SignalPolicy const policy;
+  for (int number = 1; number < kSignalLimit; ++number) {
+    EXPECT_EQ(policy.for_engine(number), number);
+  }
+}
+
+TEST(SignalPolicy, Fault_is_our_own_only_where_the_kernel_raised_it) {
+  EXPECT_TRUE(SignalPolicy::is_own_fault(SIGBUS, BUS_MCEERR_AO));
+  EXPECT_TRUE(SignalPolicy::is_own_fault(SIGSEGV, SI_KERNEL));
+  EXPECT_FALSE(SignalPolicy::is_own_fault(SIGSEGV, SI_USER));
+  EXPECT_FALSE(SignalPolicy::is_own_fault(SIGBUS, SI_QUEUE));
+  EXPECT_FALSE(SignalPolicy::is_own_fault(SIGINT, SI_KERNEL)) << "a terminal's";
 }
 
 TEST(SignalPolicy, Terminal_stops_become_STOP_only_in_an_own_session_and_only_by_default) {
