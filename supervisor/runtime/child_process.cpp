@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "supervisor/runtime/descriptor_limit.hpp"
 #include "supervisor/runtime/process_table.hpp"
 
 namespace lastcall::runtime {
@@ -127,7 +128,10 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
     if (::pipe2(pipe.data(), O_CLOEXEC) != 0) {
       return text_of(errno);
     }
-    int const error = SpawnPlan(pipe[1]).spawn(plan.command, pid);
+    int const error = [&] {
+      OriginalDescriptorLimit const of_the_child;
+      return SpawnPlan(pipe[1]).spawn(plan.command, pid);
+    }();
     ::close(pipe[1]);
     if (error != 0) {
       pid = 0;

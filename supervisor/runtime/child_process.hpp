@@ -2,7 +2,8 @@
 //
 // Invariants:
 //  1. It is the leader of its own process group, reads /dev/null, has an empty signal mask, default
-//     signal actions and no descriptor of ours; what it writes is handed over line by line.
+//     signal actions, no descriptor of ours and the limit on descriptors that we were started
+//     with; what it writes is handed over line by line.
 //  2. At the deadline the whole group gets KILL, and what descends from it in sessions of its own.
 //     A group is only ever signalled while its leader is not reaped, so that no stranger can have
 //     taken the number.

@@ -1,9 +1,13 @@
 #include "supervisor/runtime/serve.hpp"
 
+#include <cstdint>
+
 #include <boost/asio/io_context.hpp>
 #include <malloc.h>
 #include <unistd.h>
 
+#include "ipc/server.hpp"
+#include "supervisor/runtime/descriptor_limit.hpp"
 #include "supervisor/runtime/log.hpp"
 #include "supervisor/runtime/supervisor.hpp"
 
@@ -19,11 +23,26 @@ void keep_memory_small() {
   mallopt(M_TRIM_THRESHOLD, 64 * 1024);
 }
 
+/// A socket and a pidfd for each, and what the supervisor has open besides.
+void make_room_for_connections(Log& log) {
+  constexpr std::uint64_t kEach = 2;
+  constexpr std::uint64_t kOwn = 128;
+  ipc::ServerOptions const places;
+  std::uint64_t const wanted = kEach * (places.max_connections + places.max_admin_connections);
+  std::uint64_t const limit = raise_descriptor_limit();
+  if (limit < wanted + kOwn) {
+    std::uint64_t const room = limit > kOwn ? (limit - kOwn) / kEach : 0;
+    log.warning("the hard limit of descriptors is too low for every connection",
+                {{"limit", limit}, {"needed", wanted + kOwn}, {"connections", room}});
+  }
+}
+
 }  // namespace
 
 int serve(config::Config const& config, ServeOptions const& options) {
   keep_memory_small();
   Log log(config.log.level, config.log.format, STDERR_FILENO);
+  make_room_for_connections(log);
   boost::asio::io_context io(1);
   Supervisor supervisor(io, config, options, log);
   if (std::string const problem = supervisor.problem(); !problem.empty()) {

@@ -1,0 +1,71 @@
+"""Descriptors: the supervisor takes all it may have, its children get what it was started with."""
+
+import os
+import resource
+import signal
+
+import pytest
+from serve_peer import PATIENCE, wait_until
+from serve_world import SLEEPER
+
+SOFT, RAISED = 700, 3000
+NEEDED = 2304  # two for each place on the sockets, and what the supervisor has besides
+HARD = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+
+enough = pytest.mark.skipif(HARD != resource.RLIM_INFINITY and HARD < RAISED,
+                            reason=f"this host allows {HARD} descriptors")  # fmt: skip
+
+
+def limits(soft, hard):
+    return ("sh", "-c", f'ulimit -Sn {soft} && ulimit -Hn {hard} && exec "$@"', "sh")
+
+
+def lines_of(one, name):
+    with open(one.path(name), encoding="ascii") as file:
+        return set(file.read().split())
+
+
+@enough
+def test_the_supervisor_takes_its_hard_limit_and_no_child_does(world):
+    one = world()
+    one.wrapped = limits(SOFT, RAISED)
+
+    def tell(name):
+        return ["/bin/sh", "-c", f"ulimit -Sn >> {one.path(name)}; ulimit -Hn >> {one.path(name)}"]
+
+    one.config["health"]["checks"] = [{"name": "told", "exec": {"command": tell("check")}}]
+    one.config["cleanup"] = {"hooks": [{"name": "told", "command": tell("hook")}]}
+    engine = (*tell("engine")[:2], tell("engine")[2] + "; exec " + " ".join(SLEEPER))
+    run = one.run(*engine)
+    one.wait_for_log('"phase begun","phase":"serving"')
+    pid = one.supervisor_pid()
+    # Not in the moment of a spawn, in which the limit is the child's.
+    wait_until(lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE) == (RAISED, RAISED), "taken")
+    run.send_signal(signal.SIGTERM)
+    assert run.wait(timeout=PATIENCE) == 0
+    for name in ("check", "hook", "engine"):
+        assert lines_of(one, name) == {str(SOFT), str(RAISED)}, name
+    assert not [record for record in one.records() if "needed" in record]
+
+
+@enough
+def test_more_peers_than_the_soft_limit_are_served(world):
+    one = world()
+    one.wrapped = limits(64, NEEDED)
+    one.serve()
+    for number in range(100):  # two descriptors each
+        one.peer(name=f"p{number}")  # which waits for its welcome
+    assert len(os.listdir(f"/proc/{one.supervisor_pid()}/fd")) > 64
+
+
+def test_a_hard_limit_that_is_too_low_is_said_with_numbers(world):
+    one = world()
+    one.wrapped = limits(256, 512)
+    one.serve()
+    one.wait_for_log("lastcall serves")
+    [warning] = [r for r in one.records() if "needed" in r]
+    assert (warning["limit"], warning["needed"], warning["connections"]) == (512, NEEDED, 192)
+    pid = one.supervisor_pid()
+    assert resource.prlimit(pid, resource.RLIMIT_NOFILE) == (512, 512)
+    assert os.path.exists(one.socket)
+    wait_until(lambda: one.status()["phase"] == "starting", "it serves all the same")
