@@ -59,11 +59,17 @@ tsan_stages() {
     tests/integration/serve/test_serve_{start,stop,recovery,registry,metrics,reload,probe}.py
 }
 
+chart_tests() {
+  timeout 180 charts/tools.sh build/tools
+  python_tests dev chart tests/chart
+}
+
 run_stage() {  # one word of `./dev test`
   case $1 in
     unit | sim) stage "$1" compiled_tests dev "$1" ;;
     integration) stage integration python_tests dev integration tests/integration ;;
     sdk) stage sdk python_tests dev sdk sdk/python/tests ;;
+    chart) stage chart chart_tests ;;
     lint) stage lint lint ;;
     asan) asan_stages ;;
     tsan) tsan_stages ;;
@@ -78,7 +84,7 @@ tests() {
   for word in "$@"; do
     case $word in
       --long) export LASTCALL_TEST_LONG=1 fuzz_seconds=120 ;;
-      unit | sim | integration | sdk | lint | asan | tsan | fuzz) whats+=("$word") ;;
+      unit | sim | integration | sdk | chart | lint | asan | tsan | fuzz) whats+=("$word") ;;
       *) pytest_arguments+=("$word") ;;
     esac
   done
@@ -87,7 +93,7 @@ tests() {
     whats=(unit sim)
     if has_tests tests/integration; then whats+=(integration); fi
     if has_tests sdk/python/tests; then whats+=(sdk); fi
-    whats+=(lint asan tsan)
+    whats+=(chart lint asan tsan)
     if compgen -G 'tests/fuzz/fuzz_*.cpp' >/dev/null; then whats+=(fuzz); fi
   fi
   rm -rf "$results"
