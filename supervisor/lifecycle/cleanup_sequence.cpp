@@ -52,9 +52,12 @@ void CleanupSequence::settle(Instant now, CleanupItem item, ItemOutcome outcome,
 }
 
 void CleanupSequence::apply_late(CleanupItem item) {
+  if (!active_ || step_ >= kSteps) {
+    return;  // the list is done: there is no group any more
+  }
   ItemOutcome& outcome = records_[index(item)].outcome;
   auto const now_due = group(step_);
-  if (active_ && outcome == ItemOutcome::skipped &&
+  if (outcome == ItemOutcome::skipped &&
       std::find(now_due.begin(), now_due.end(), item) != now_due.end()) {
     outcome = ItemOutcome::pending;
   }

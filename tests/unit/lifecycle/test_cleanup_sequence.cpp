@@ -138,6 +138,21 @@ TEST_F(CleanupTest, an_earlier_lifes_list_goes_on_where_it_was) {
   EXPECT_EQ(due(10ms), Orders{"signal"});
 }
 
+TEST_F(CleanupTest, an_item_that_comes_late_joins_its_group_or_nothing) {
+  std::array<bool, kCleanupItems> hooks_only{};
+  hooks_only[static_cast<std::size_t>(CleanupItem::hooks)] = true;
+  start(hooks_only);
+  EXPECT_EQ(due(0s), Orders{"start hooks"});
+  list.apply_late(CleanupItem::sdk);
+  EXPECT_EQ(due(0s), Orders{"start sdk"});
+  settle(10ms, CleanupItem::hooks);
+  settle(10ms, CleanupItem::sdk);
+  due(10ms);
+  ASSERT_TRUE(list.is_done());
+  list.apply_late(CleanupItem::events);
+  EXPECT_EQ(list.record(CleanupItem::events).outcome, ItemOutcome::skipped);
+}
+
 TEST_F(CleanupTest, an_engine_that_is_gone_before_its_turn_is_no_item) {
   start(kAll);
   due(0s);
