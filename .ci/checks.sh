@@ -5,9 +5,11 @@
 
 # A target is tests/fuzz/fuzz_NAME.cpp and starts from tests/fuzz/corpus/NAME; what it finds that is
 # new stays in build/fuzz.
-fuzz() {  # SECONDS
-  local targets=() target name
-  mapfile -t targets < <(find tests/fuzz -name 'fuzz_*.cpp' -exec basename -s .cpp {} + | sort)
+fuzz() {  # SECONDS [TARGET...]; all of them by default
+  local targets=("${@:2}") target name
+  if ((${#targets[@]} == 0)); then
+    mapfile -t targets < <(find tests/fuzz -name 'fuzz_*.cpp' -exec basename -s .cpp {} + | sort)
+  fi
   if ((${#targets[@]} == 0)); then not_yet fuzz; fi
   build fuzz -DLASTCALL_BUILD_FUZZ=ON "${targets[@]}"
   mkdir -p "$results"

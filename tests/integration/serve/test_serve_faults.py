@@ -132,4 +132,6 @@ def test_engines_that_restart_for_ever_leave_nothing_in_the_supervisor(world):
     wait_until(settled, "no descriptor is left open")
     descriptors, zombies, resident = usage(serve.pid)
     assert zombies == 0
-    assert resident <= warm[2] + 1024, f"{warm} before, {(descriptors, zombies, resident)} after"
+    if "ASAN_OPTIONS" not in os.environ:  # sanitizers keep what was freed for a while
+        after = (descriptors, zombies, resident)
+        assert resident <= warm[2] + 1024, f"{warm} before, {after} after"
