@@ -42,7 +42,7 @@ discovery::Instance instance_of(config::Config const& config,
 
 Registries::Registries(boost::asio::any_io_executor executor, config::Config const& config,
                        std::optional<std::string> const& advertise, EventSink& events, Log& log,
-                       Callbacks callbacks)
+                       Callbacks const& callbacks)
     : executor_(executor),
       events_(events),
       log_(log),

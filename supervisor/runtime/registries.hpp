@@ -37,7 +37,7 @@ class Registries {
 
   Registries(boost::asio::any_io_executor executor, config::Config const& config,
              std::optional<std::string> const& advertise, EventSink& events, Log& log,
-             Callbacks callbacks);
+             Callbacks const& callbacks);
 
   /// Empty: all could be made. Otherwise which one could not, and why.
   std::string const& problem() const { return problem_; }
