@@ -70,7 +70,7 @@ run_stage() {  # one word of `./dev test`
     integration) stage integration python_tests dev integration tests/integration ;;
     sdk) stage sdk python_tests dev sdk sdk/python/tests ;;
     chart) stage chart chart_tests ;;
-    lint) stage lint lint ;;
+    lint) stage lint form ;;
     asan) asan_stages ;;
     tsan) tsan_stages ;;
     fuzz) stage fuzz fuzz "$fuzz_seconds" "${fuzz_targets[@]}" ;;

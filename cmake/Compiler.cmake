@@ -14,7 +14,13 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+  # A precompiled header changes whenever it is made, though what it says does not.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+    CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 "${CCACHE_PROGRAM}")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
+  endif()
   set(CMAKE_C_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
 endif()
 
@@ -31,6 +37,19 @@ if(LASTCALL_SANITIZE)
                       -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${LASTCALL_SANITIZE})
 endif()
+
+# Presets for tests compile fast, not well. What the simulation runs a million times is optimised
+# whatever the preset.
+function(lastcall_optimise target)
+  if(LASTCALL_SANITIZE)
+    target_compile_options(${target} PRIVATE -O1)
+  else()
+    target_compile_options(${target} PRIVATE -O2)
+  endif()
+  if(LASTCALL_PRECOMPILE)  # its own, for its own flags
+    target_precompile_headers(${target} PRIVATE ${LASTCALL_STANDARD_HEADERS})
+  endif()
+endfunction()
 
 # What ships is hardened; sanitizer builds bring their own checks.
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT LASTCALL_SANITIZE)
