@@ -128,7 +128,8 @@ std::string Checker::check_action(StepView const& step, Action const& action) {
     bool const kill = signal->name == "KILL";
     std::string wrong = check_killing(step, kill);
     engine_ordered_ = engine_ordered_ || shim_connected_;  // else the order is lost
-    (kill ? kill_sent_ : term_asked_) = true;
+    kill_sent_ = kill_sent_ || (kill && shim_connected_);
+    term_asked_ = term_asked_ || !kill;
     return wrong;
   } else if (auto const* exit = std::get_if<ExitShim>(&action)) {
     if (exit_ordered_) {
