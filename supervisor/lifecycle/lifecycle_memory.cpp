@@ -6,6 +6,19 @@
 
 namespace lastcall::lifecycle {
 
+void Lifecycle::on(Instant now, StopRecordRead const& record) {
+  if (shim_) {
+    return;  // the shim's memory is newer
+  }
+  recovered_ = true;
+  record_kept_ = true;
+  // One of a stop that has ended was not removed in time: its boot would hold all others off.
+  auto const kept = decode_remembered(record.blob);
+  if (kept && kept->progress.phase != Phase::exited) {
+    restore(now, record.blob, false);
+  }
+}
+
 Lifecycle::RememberedKey Lifecycle::remembered_key() const {
   auto const progress = coordinator_.progress();
   return {.phase = progress.phase,
@@ -21,7 +34,9 @@ Lifecycle::RememberedKey Lifecycle::remembered_key() const {
 /// First in its step: what is ordered next must not be lost with us.
 void Lifecycle::remember_if_changed() {
   RememberedKey const key = remembered_key();
-  if ((remembered_ && key == *remembered_) || !recovered_) {
+  bool const exit_is_known =
+      remembered_ && remembered_->phase == Phase::exited && key.phase == Phase::exited;
+  if (exit_is_known || (remembered_ && key == *remembered_) || !recovered_) {
     return;
   }
   remembered_ = key;

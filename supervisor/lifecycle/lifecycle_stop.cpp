@@ -13,15 +13,6 @@ void Lifecycle::on(Instant now, SupervisorStarted const&) {
   recovery_until_ = now + kRecoveryWindow;
 }
 
-void Lifecycle::on(Instant now, StopRecordRead const& record) {
-  if (shim_) {
-    return;  // the shim's memory is newer
-  }
-  recovered_ = true;
-  record_kept_ = true;
-  restore(now, record.blob, false);
-}
-
 void Lifecycle::on(Instant now, OwnSignal const& signal) {
   if (shim_ && shim_->run) {
     return;  // same container: the shim owns the signals
