@@ -96,6 +96,7 @@ bool Lifecycle::apply_move(Instant now, Move move) {
       note_phase_change();
       gauges_.forget();  // what was read before the drain proves nothing
       told_graceful_ = endpoints_.active_graceful();
+      endpoint_awaited_ = told_graceful_ > 0;
       act(GracefulEndpoints{told_graceful_});
       return true;
     case Move::stop_ungraceful:
@@ -190,13 +191,22 @@ void Lifecycle::drain_ledger() {
   ledger_.confirmed.clear();
   ledger_.settled.clear();
   ledger_.ready.clear();
-  if (coordinator_.phase() == Phase::draining && endpoints_.active_graceful() != told_graceful_) {
-    bool const last = told_graceful_ > 0 && endpoints_.active_graceful() == 0;
+  tell_endpoints();
+}
+
+/// The last endpoint has completed when nothing more can come of one that is not seen any more.
+void Lifecycle::tell_endpoints() {
+  if (coordinator_.phase() != Phase::draining) {
+    return;
+  }
+  if (endpoints_.active_graceful() != told_graceful_) {
     told_graceful_ = endpoints_.active_graceful();
+    endpoint_awaited_ = true;
     act(GracefulEndpoints{told_graceful_});
-    if (last) {
-      act(LastEndpointCompleted{});
-    }
+  }
+  if (endpoint_awaited_ && told_graceful_ == 0 && in_flight_known() && !peers_until_) {
+    endpoint_awaited_ = false;
+    act(LastEndpointCompleted{});
   }
 }
 

@@ -141,6 +141,7 @@ class Lifecycle {
   void apply_own_restart(Instant now);
   void note_phase_change();
   void drain_ledger();
+  void tell_endpoints();
   void remember_if_changed();
 
   // Verbs.
@@ -236,6 +237,7 @@ class Lifecycle {
 
   Verdict told_verdict_ = Verdict::starting;
   std::uint32_t told_graceful_ = 0;
+  bool endpoint_awaited_ = false;  // its completion is still to be told
   std::uint64_t ignored_signals_ = 0;
   OutcomeCounts outcomes_{};
   Duration longest_request_{};
