@@ -131,7 +131,7 @@ std::uint64_t Lifecycle::fingerprint(Instant now) const {
     m.all(decided_, std::string_view(restored_boot_), restored_own_container_);
   }
   m.all(engine_, engine_exit_.code, engine_exit_.signal, engine_ordered_, engine_killed_,
-        died_with_work_, last_source_gone_, work_was_lost());
+        died_with_work_, aborted_with_work_, last_source_gone_, work_was_lost());
   put(m, gauges_);
   if (engine_gone_at_) {
     m.put(*engine_gone_at_ + kAfterEngine);

@@ -178,6 +178,8 @@ class Lifecycle {
 
   Facts facts() const;
   bool in_flight_known() const;
+  /// Somebody knows that nothing is in flight, and nothing went down in this drain.
+  bool is_known_idle() const;
   /// Requests of this drain went down with a process; its end may be seen before the engine's.
   bool work_was_lost() const { return outcomes_[static_cast<std::size_t>(Outcome::lost)] > 0; }
   bool engine_is_live() const;
@@ -210,6 +212,7 @@ class Lifecycle {
   bool engine_ordered_ = false;
   bool engine_killed_ = false;
   bool died_with_work_ = false;
+  bool aborted_with_work_ = false;  // a fatal event ended the drain in the middle of its work
 
   std::map<PeerId, Peer> peers_;
   bool last_source_gone_ = false;

@@ -85,7 +85,7 @@ void Lifecycle::rearm(Instant now) {
   engine_ = EngineState::waiting;
   engine_exit_ = {};
   engine_gone_at_.reset();
-  engine_ordered_ = engine_killed_ = died_with_work_ = false;
+  engine_ordered_ = engine_killed_ = died_with_work_ = aborted_with_work_ = false;
   last_source_gone_ = false;
   gauges_ = GaugeEvidence{settings_.gauge_refresh};
   registries_.assign(registries_.size(), {});

@@ -180,7 +180,7 @@ void Lifecycle::engine_exited(Instant now, EngineExit const& exit, bool ordered)
         engine_killed_ || now >= coordinator_.budgets().engine_kill_at(*deadline);
     engine_killed_ = kill_was_due && exit.signal == kSigKill;
     // Our order crossed its death: what went down with it was not stopped by us.
-    died_with_work_ = died_with_work_ || (!ordered && work_was_lost());
+    died_with_work_ = died_with_work_ || (!ordered && (work_was_lost() || aborted_with_work_));
     if (coordinator_.is_draining()) {
       fatal(now, CauseKind::engine_exited, exit_text(exit));  // nobody is left to drain for
     }
@@ -194,9 +194,10 @@ void Lifecycle::engine_exited(Instant now, EngineExit const& exit, bool ordered)
 void Lifecycle::judge_unordered_exit(Instant now, CauseKind kind, std::string detail) {
   bool const in_drain = coordinator_.is_stopping() && coordinator_.is_draining();
   if (in_drain) {
-    bool const known_idle = (in_flight_known() || gauges_.is_idle()) && !peers_until_ &&
-                            ledger_.in_flight() == 0 && !work_was_lost();
-    died_with_work_ = !known_idle;
+    died_with_work_ = !is_known_idle();
+  } else if (coordinator_.phase() == Phase::cleaning_up) {
+    // Work that we cut ourselves is our decision; what a fatal event cut went down with the engine.
+    died_with_work_ = died_with_work_ || aborted_with_work_;
   }
   if (!coordinator_.is_stopping() || in_drain) {
     fatal(now, kind, std::move(detail));

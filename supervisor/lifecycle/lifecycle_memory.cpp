@@ -55,6 +55,7 @@ void Lifecycle::remember_if_changed() {
                               .cleanup_step = cleanup_.step(),
                               .sdk_peers = key.sdk_peers,
                               .died_with_work = died_with_work_,
+                              .aborted_with_work = aborted_with_work_,
                               .engine_killed = engine_killed_,
                               .boot = shim_ ? shim_->boot : restored_boot_,
                               .own_container = has_own_container(),
@@ -95,6 +96,7 @@ void Lifecycle::restore(Instant now, std::string const& blob, bool stop_follows)
   }
   outcomes_ = remembered->outcomes;
   died_with_work_ = remembered->died_with_work;
+  aborted_with_work_ = remembered->aborted_with_work;
   engine_killed_ = remembered->engine_killed;
   restored_boot_ = remembered->boot;
   restored_own_container_ = remembered->own_container;

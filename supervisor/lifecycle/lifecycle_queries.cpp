@@ -53,6 +53,11 @@ bool Lifecycle::in_flight_known() const {
                      [](auto const& entry) { return entry.second.source; });
 }
 
+bool Lifecycle::is_known_idle() const {
+  return (in_flight_known() || gauges_.is_idle()) && !peers_until_ && ledger_.in_flight() == 0 &&
+         !work_was_lost();
+}
+
 InFlightSource Lifecycle::source() const {
   if (in_flight_known()) {
     return InFlightSource::sdk;

@@ -181,8 +181,9 @@ void Lifecycle::fatal(Instant now, CauseKind kind, std::string detail) {
     return;  // the first cause said it
   }
   // During a graceful stop: cause and mode stay, the drain ends.
-  ledger_.cancel_all(now, CancelMode::kill, CancelReason::engine_dead);
   bool const cleaning = coordinator_.phase() == Phase::cleaning_up;
+  aborted_with_work_ = aborted_with_work_ || (!cleaning && !is_known_idle());
+  ledger_.cancel_all(now, CancelMode::kill, CancelReason::engine_dead);
   coordinator_.abort_drain(now, kFatalTotal);
   if (!cleaning) {
     act(DrainAborted{name(kind), std::move(detail)});

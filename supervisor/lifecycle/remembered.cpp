@@ -134,6 +134,7 @@ std::string encode(Remembered const& remembered) {
     put_number("in_starting", p.stop->in_starting ? 1 : 0);
     put_number("step", remembered.cleanup_step);
     put_number("died_with_work", remembered.died_with_work ? 1 : 0);
+    put_number("aborted_with_work", remembered.aborted_with_work ? 1 : 0);
     put_number("killed", remembered.engine_killed ? 1 : 0);
     put("detail", escape(p.stop->cause.detail));
   }
@@ -177,6 +178,7 @@ std::optional<Remembered> decode_remembered(std::string_view blob) {
   r.sdk_peers = static_cast<std::uint32_t>(number(words, "peers").value_or(0));
   r.cleanup_step = static_cast<std::uint32_t>(number(words, "step").value_or(0));
   r.died_with_work = number(words, "died_with_work") == 1;
+  r.aborted_with_work = number(words, "aborted_with_work") == 1;
   r.engine_killed = number(words, "killed") == 1;
   r.ready = number(words, "ready") == 1;
   r.own_container = number(words, "own_container") == 1;

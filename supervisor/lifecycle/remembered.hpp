@@ -27,6 +27,7 @@ struct Remembered {
   std::uint32_t cleanup_step = 0;
   std::uint32_t sdk_peers = 0;
   bool died_with_work = false;
+  bool aborted_with_work = false;  // a fatal event ended the drain in the middle of its work
   bool engine_killed = false;
   std::string boot;            // of the shim whose stop this is; empty: none was there
   bool own_container = false;  // that shim lives in another container than we

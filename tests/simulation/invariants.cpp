@@ -50,6 +50,7 @@ void Checker::new_life() {
 void Checker::new_boot() {
   registered_ = engine_ordered_ = kill_sent_ = died_with_work_ = main_killed_ = false;
   work_unclear_ = shim_given_up_ = term_asked_ = false;
+  aborted_with_work_ = abort_unclear_ = false;
   engine_ = EngineState::waiting;
   engine_exit_ = {};
   exit_code_.reset();
@@ -151,7 +152,7 @@ std::string Checker::check_action(StepView const& step, Action const& action) {
     stop_.reset();
     rearmed_ = may_jump_ = true;
     requests_.rearm();
-    term_asked_ = kill_sent_ = false;
+    term_asked_ = kill_sent_ = aborted_with_work_ = abort_unclear_ = false;
     engine_ = EngineState::waiting;  // the same boot may come back and tell again
     gauges_idle_ = false;
     gauges_zero_at_.reset();

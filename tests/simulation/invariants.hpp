@@ -126,6 +126,7 @@ class Checker {
   std::string check_killing(StepView const& step, bool kill) const;
   void engine_exited(StepView const& step, lifecycle::EngineExit const& exit, bool ordered);
   bool ended_in_drain(StepView const& step) const;
+  void note_fatal();
   bool in_flight_known_idle() const;
   int expected_code() const;
 
@@ -152,6 +153,7 @@ class Checker {
   bool shim_connected_ = false;
   std::optional<Instant> shim_lost_at_;
   bool gauges_idle_ = false;
+  bool busy_after_drained_ = false;  // by the gauges
   std::optional<Instant> gauges_zero_at_;
   std::optional<Instant> gauges_busy_at_;
 
@@ -161,7 +163,9 @@ class Checker {
   bool term_asked_ = false;
   bool kill_sent_ = false;
   bool died_with_work_ = false;
-  bool work_unclear_ = false;  // whether it died with work cannot be said from outside
+  bool work_unclear_ = false;       // whether it died with work cannot be said from outside
+  bool aborted_with_work_ = false;  // a fatal event ended its drain in the middle of work
+  bool abort_unclear_ = false;
   bool main_killed_ = false;
   bool shim_given_up_ = false;
   lifecycle::EngineState engine_ = lifecycle::EngineState::waiting;

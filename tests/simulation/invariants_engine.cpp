@@ -46,11 +46,26 @@ void Checker::engine_exited(StepView const& step, EngineExit const& exit, bool o
         kill_sent_ || (stop_ && step.now >= stop_->budgets.engine_kill_at(stop_->deadline));
     main_killed_ = due && exit.signal == 9;
     // Our order crossed its death: what was lost went down with it.
-    died_with_work_ = died_with_work_ || (!ordered && requests_.lost() > 0);
+    died_with_work_ = died_with_work_ || (!ordered && (requests_.lost() > 0 || aborted_with_work_));
+    work_unclear_ = work_unclear_ || (!ordered && abort_unclear_);
   } else if (ended_in_drain(step)) {
     died_with_work_ = !stop_ || !in_flight_known_idle();  // told too late for anybody to know
     // An earlier life's peers may not be back yet: both answers are honest.
     work_unclear_ = !died_with_work_ && (restored_phase_.has_value() || !may_jump_);
+  } else {
+    // In phase 3: what a fatal event had cut went down with it; what we cut ourselves did not.
+    died_with_work_ = died_with_work_ || aborted_with_work_;
+    work_unclear_ = work_unclear_ || abort_unclear_;
+  }
+}
+
+/// A fatal event that is no exit ends the drain of a graceful stop.
+void Checker::note_fatal() {
+  Phase const phase = std::max(before_, restored_phase_.value_or(before_));
+  if (stop_ && stop_->mode == StopMode::graceful && is_drain(phase)) {
+    bool const idle = in_flight_known_idle();
+    aborted_with_work_ = aborted_with_work_ || !idle;
+    abort_unclear_ = abort_unclear_ || (idle && (restored_phase_.has_value() || !may_jump_));
   }
 }
 
@@ -79,6 +94,8 @@ void Checker::note_engine(StepView const& step) {
   } else if (auto const* exited = std::get_if<EngineExited>(&step.event)) {
     engine_ordered_ = engine_ordered_ || exited->ordered;
     engine_exited(step, exited->exit, exited->ordered);
+  } else if (std::holds_alternative<PeerFatal>(step.event)) {
+    note_fatal();
   } else if (auto const* gone = std::get_if<ShimDisconnected>(&step.event)) {
     shim_connected_ = false;
     shim_lost_at_ = gone->watched ? std::nullopt : std::optional(step.now + kShimReturn);
@@ -90,6 +107,7 @@ void Checker::note_engine(StepView const& step) {
       gauges_zero_at_.reset();
       gauges_idle_ = false;
       gauges_busy_at_ = gauges->in_flight ? step.now : gauges_busy_at_;
+      busy_after_drained_ |= gauges->in_flight && before_ == Phase::drained;
     } else if (!gauges_zero_at_) {
       gauges_zero_at_ = step.now;
     } else if (settings_.gauge_refresh) {
