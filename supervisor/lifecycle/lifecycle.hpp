@@ -155,6 +155,7 @@ class Lifecycle {
   void begin_cleanup(Instant now, std::uint32_t first_step);
   void start_cleanup_item(Instant now, CleanupItem item, Instant deadline);
   void settle_sdk_cleanup(Instant now);
+  void note_unclean(Peer& peer);
   void finish(Instant now);
   void end_supervisor_or_rearm(Instant now);
   void rearm(Instant now);
@@ -215,6 +216,7 @@ class Lifecycle {
   bool aborted_with_work_ = false;  // a fatal event ended the drain in the middle of its work
 
   std::map<PeerId, Peer> peers_;
+  std::vector<std::string> left_unclean_;  // names of peers that phase 3 asked and that went away
   bool last_source_gone_ = false;
   GaugeEvidence gauges_{settings_.gauge_refresh};
 

@@ -1,9 +1,13 @@
 // Phase 3 and what comes after it: the report, the exit, the next shim, our own restart.
+#include <string>
+#include <utility>
+
 #include "supervisor/lifecycle/lifecycle.hpp"
 
 namespace lastcall::lifecycle {
 
 void Lifecycle::begin_cleanup(Instant now, std::uint32_t first_step) {
+  left_unclean_.clear();
   std::array<bool, kCleanupItems> applies{};
   auto const set = [&applies](CleanupItem item, bool value) {
     applies[static_cast<std::size_t>(item)] = value;
@@ -41,7 +45,22 @@ void Lifecycle::settle_sdk_cleanup(Instant now) {
       return;
     }
   }
-  cleanup_.settle(now, CleanupItem::sdk, ItemOutcome::completed, {});
+  if (left_unclean_.empty()) {
+    cleanup_.settle(now, CleanupItem::sdk, ItemOutcome::completed, {});
+    return;
+  }
+  std::size_t const others = left_unclean_.size() - 1;
+  cleanup_.settle(now, CleanupItem::sdk, ItemOutcome::failed,
+                  "'" + left_unclean_.front() + "'" +
+                      (others > 0 ? " and " + std::to_string(others) + " more" : "") +
+                      " disconnected before cleanup.done");
+}
+
+/// A peer that was asked to clean up goes away: nobody knows how far it came.
+void Lifecycle::note_unclean(Peer& peer) {
+  if (std::exchange(peer.cleanup_pending, false)) {
+    left_unclean_.push_back(peer.name);
+  }
 }
 
 /// Phase 3 is over: what is left is to say so, once, and to go.

@@ -38,7 +38,7 @@ void Lifecycle::on(Instant now, PeerDisconnected const& gone) {
     return;
   }
   found->second.connected = false;
-  found->second.cleanup_pending = false;
+  note_unclean(found->second);
   found->second.lost_at = now + settings_.reconnect_window;
   ledger_.peer_disconnected(gone.peer);
 }
@@ -68,6 +68,7 @@ void Lifecycle::lose_peer(Instant now, PeerId id, bool process_gone) {
   if (found == peers_.end()) {
     return;
   }
+  note_unclean(found->second);
   Peer const peer = found->second;
   peers_.erase(found);
   last_source_gone_ = last_source_gone_ || (peer.source && process_gone);
@@ -97,6 +98,7 @@ void Lifecycle::on(Instant now, PeerFatal const& report) {
 void Lifecycle::on(Instant, PeerCleanedUp const& done) {
   if (auto const found = peers_.find(done.peer); found != peers_.end()) {
     found->second.cleanup_pending = false;
+    std::erase(left_unclean_, found->second.name);  // it came back, and is clean now
   }
 }
 
