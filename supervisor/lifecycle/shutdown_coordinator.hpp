@@ -178,6 +178,7 @@ class ShutdownCoordinator {
   Move next_after_timeout(Instant now, std::size_t in_flight);
   Move end_draining(Instant now, PhaseOutcome outcome);
   bool gate_is_empty(Instant now, Facts const& facts) const;
+  bool came_late(Facts const& facts) const;
   Instant unknown_until(Facts const& facts) const;
   std::optional<Instant> stop_cancel_point() const;
   Instant draining_from() const;

@@ -120,7 +120,13 @@ bool ShutdownCoordinator::gate_is_empty(Instant now, Facts const& facts) const {
     return facts.graceful == 0;
   }
   // Nobody tells what is in flight: time is all there is, and the report says `unknown`.
-  return facts.gauges_idle || phase_ == Phase::drained || now >= unknown_until(facts);
+  bool const rests = phase_ == Phase::drained && !came_late(facts);
+  return facts.gauges_idle || rests || now >= unknown_until(facts);
+}
+
+/// After the drain the engine's own gauges showed work again.
+bool ShutdownCoordinator::came_late(Facts const& facts) const {
+  return facts.gauges_busy_at && *facts.gauges_busy_at >= phase_began_;
 }
 
 /// Silence is counted from the last time that anybody knew something.
@@ -154,7 +160,8 @@ std::optional<Instant> ShutdownCoordinator::next_deadline(Facts const& facts) co
   if (gate_.migrate_kill_at && !gate_.migrate_killed) {
     at = earlier_of(at, gate_.migrate_kill_at);
   }
-  if (!facts.in_flight_known && !facts.recovering && phase_ == Phase::draining) {
+  bool const may_be_busy = phase_ == Phase::draining || came_late(facts);
+  if (!facts.in_flight_known && !facts.recovering && may_be_busy) {
     at = earlier_of(at, unknown_until(facts));
   }
   return at;

@@ -155,8 +155,10 @@ void Supervisor::watch_engine(ipc::PeerId shim) {
 
 GaugeDriver::Need Supervisor::gauges_needed(lifecycle::Snapshot const& snapshot) const {
   using Need = GaugeDriver::Need;
-  if (snapshot.phase == lifecycle::Phase::draining &&
-      snapshot.source != lifecycle::InFlightSource::sdk) {
+  // What comes late after `drained` holds a stop that joins: it has to be seen.
+  bool const drains = snapshot.phase == lifecycle::Phase::draining ||
+                      snapshot.phase == lifecycle::Phase::drained;
+  if (drains && snapshot.source != lifecycle::InFlightSource::sdk) {
     return Need::drain;
   }
   bool const is_judged = !snapshot.stop && snapshot.phase != lifecycle::Phase::starting;

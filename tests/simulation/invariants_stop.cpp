@@ -46,6 +46,7 @@ void Checker::note_limit(StepView const& step) {
   }
   if (phase_ == Phase::drained && before_ != Phase::drained) {
     drain_limit_.reset();  // it was for that drain
+    busy_after_drained_ = false;
   }
 }
 
@@ -211,7 +212,7 @@ std::string Checker::check_gate(StepView const& step) {
         step.now >= std::max(*draining_since_, gauges_busy_at_.value_or(*draining_since_)) +
                         settings_.shutdown.drain_unknown;
     if (!requests_.known() && !requests_.source_died() && !gauges_idle_ && !waited &&
-        before_ != Phase::drained) {
+        (before_ != Phase::drained || busy_after_drained_)) {
       return "phase 2 ends though nobody knows what is in flight";
     }
   }

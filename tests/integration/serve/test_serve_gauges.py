@@ -52,6 +52,17 @@ def test_requests_that_wait_in_the_engine_hold_the_drain_too(gauged):
     assert all("[DONE]" in stream.finished() for stream in streams)
 
 
+def test_a_request_that_comes_late_after_drained_holds_a_stop_that_joins(gauged):
+    one = gauged("--rate", "20")
+    one.operator().ask("drain", exit=False)
+    one.wait_for_phase("drained")
+    stream = Stream(one.engine_port, 80)  # nobody refuses it without an ingress
+    running(one, 1)
+    wait_until(lambda: one.status()["in_flight"]["requests"] == 1, "the gauges are read on")
+    assert stop(one)["exit_code"] == 0
+    assert "[DONE]" in stream.finished()
+
+
 def test_an_idle_engine_is_proven_idle_one_refresh_period_apart(gauged):
     one = gauged(refresh="500ms", drain_unknown="20s")
     report = stop(one)
