@@ -153,13 +153,25 @@ bool Lifecycle::apply_cleanup(Instant now) {
   return false;
 }
 
+/// Unless it was the last thing said in this step: who hears it twice looks for what changed.
+void Lifecycle::announce() {
+  AnnouncePhase const news{coordinator_.phase(), coordinator_.deadline()};
+  auto const last = std::find_if(actions_.rbegin(), actions_.rend(), [](Action const& action) {
+    return std::holds_alternative<AnnouncePhase>(action);
+  });
+  auto const* told = last == actions_.rend() ? nullptr : &std::get<AnnouncePhase>(*last);
+  if (told == nullptr || told->phase != news.phase || told->deadline != news.deadline) {
+    act(news);
+  }
+}
+
 void Lifecycle::note_phase_change() {
   if (auto ended = coordinator_.take_ended()) {
     ended->in_flight = in_flight_told();
     act(*ended);
   }
   act(PhaseBegun{coordinator_.phase()});
-  act(AnnouncePhase{coordinator_.phase(), coordinator_.deadline()});
+  announce();
 }
 
 /// Turns what the ledger did into endpoint counts, notes and orders.

@@ -139,6 +139,7 @@ class Lifecycle {
   bool apply_cleanup(Instant now);
   void apply_timers(Instant now);
   void apply_own_restart(Instant now);
+  void announce();
   void note_phase_change();
   void drain_ledger();
   void tell_endpoints();

@@ -119,7 +119,7 @@ void Lifecycle::rearm(Instant now) {
   decided_ = false;
   act(Rearm{});
   act(PhaseBegun{coordinator_.phase()});
-  act(AnnouncePhase{coordinator_.phase(), std::nullopt});
+  announce();
 }
 
 // --- our own restart -----------------------------------------------------------------------------

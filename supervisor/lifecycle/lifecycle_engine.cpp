@@ -93,7 +93,7 @@ void Lifecycle::resume_shim(Instant now, bool ordered) {
     return;
   }
   if (coordinator_.is_stopping()) {
-    act(AnnouncePhase{coordinator_.phase(), coordinator_.deadline()});
+    announce();
   } else if (engine_ == EngineState::waiting) {
     act(StartEngine{});
   }

@@ -112,7 +112,7 @@ void Lifecycle::restore(Instant now, std::string const& blob, bool stop_follows)
   if (coordinator_.phase() != before) {
     act(PhaseBegun{coordinator_.phase()});
   }
-  act(AnnouncePhase{coordinator_.phase(), coordinator_.deadline()});
+  announce();
   if (coordinator_.phase() == Phase::cleaning_up && before != Phase::cleaning_up) {
     // Peers that were back before their shim told what they could not know yet.
     ledger_.cancel_all(

@@ -62,7 +62,7 @@ void Lifecycle::on(Instant now, StopSignalHeld const& signal) {
     bool const cleaning = coordinator_.phase() == Phase::cleaning_up;
     coordinator_.abort_drain(now, kMinimumTotal);
     if (cleaning) {
-      act(AnnouncePhase{coordinator_.phase(), coordinator_.deadline()});
+      announce();
     } else {
       note_phase_change();
       begin_cleanup(now, 0);
@@ -163,7 +163,7 @@ void Lifecycle::stop(Instant now, Cause cause, StopMode mode, Instant cause_at,
     note_phase_change();
     begin_cleanup(now, 0);
   } else if (joins) {
-    act(AnnouncePhase{coordinator_.phase(), coordinator_.deadline()});
+    announce();
   } else {
     note_phase_change();
   }
@@ -190,7 +190,7 @@ void Lifecycle::fatal(Instant now, CauseKind kind, std::string detail) {
     note_phase_change();
     begin_cleanup(now, 0);
   } else {
-    act(AnnouncePhase{coordinator_.phase(), coordinator_.deadline()});
+    announce();
   }
 }
 
@@ -198,7 +198,7 @@ void Lifecycle::fatal(Instant now, CauseKind kind, std::string detail) {
 void Lifecycle::heed_earlier_signal(Instant at) {
   auto const budgets = derive_budgets(settings_.shutdown, settings_.pod_grace).budgets;
   if (coordinator_.phase() != Phase::exited && coordinator_.limit_deadline(budgets.deadline(at))) {
-    act(AnnouncePhase{coordinator_.phase(), coordinator_.deadline()});
+    announce();
   }
 }
 
