@@ -3,8 +3,9 @@
 Rules
   1. The table is the truth; what was sent is only its shadow. `greeting` tells all of it anew: the
      live requests as `resumed`, their cancels, and the ends that no supervisor has read.
-  2. A request that waits for admission asks again on each connection, and starts unadmitted after
-     `UNADMITTED_AFTER` seconds without a supervisor (no connection, or one without `welcome`).
+  2. A request that waits for admission asks again on each connection, and starts unadmitted when
+     there has been no supervisor (no connection, or one without `welcome`) for `UNADMITTED_AFTER`
+     seconds: only the first second of an absence holds anybody up.
   3. Memory grows with live requests only; ends that wait for a supervisor are at most
      `MAX_UNHEARD`, the oldest are forgotten.
 
@@ -14,6 +15,7 @@ Threads: all methods from any; the lock is the link's, so that the table and the
 from __future__ import annotations
 
 import concurrent.futures
+import math
 import time
 from collections import deque
 from typing import AbstractSet, Any, Callable, Iterator, Optional, Sequence
@@ -54,7 +56,7 @@ class Outlet:
 class Entry:
     """One live request, as the supervisor is told of it."""
 
-    __slots__ = ("context", "endpoint", "model", "parent", "waiting", "asked_at", "announced")
+    __slots__ = ("context", "endpoint", "model", "parent", "waiting", "announced")
 
     def __init__(
         self, context: Context, endpoint: Optional[str], model: Optional[str], parent: Optional[str]
@@ -64,7 +66,6 @@ class Entry:
         self.model = model
         self.parent = parent
         self.waiting: Optional[Admission[bool]] = None
-        self.asked_at = 0.0
         self.announced = False  # some supervisor was told
 
     def line(self, **how: Any) -> bytes:
@@ -128,13 +129,12 @@ class Ledger(Owner):
             self._entries[request_id] = entry
             if not self._outlet.enabled:
                 return None
-            if not admit:
+            if not admit or self._unadmitted_at() <= time.monotonic():
                 if self._outlet.connected:
                     entry.announced = True
-                    self._outlet.send(entry.line())
+                    self._outlet.send(entry.line(resumed=True if admit else None))
                 return None
             entry.waiting = Admission()
-            entry.asked_at = time.monotonic()
             self._waiting[request_id] = entry
             if self._outlet.connected:
                 self._outlet.send(self._question(entry))
@@ -259,16 +259,20 @@ class Ledger(Owner):
         entry.announced = True
         return entry.line(admit=True, seq=self._outlet.expect(react))
 
+    def _unadmitted_at(self) -> float:
+        """From when on nobody waits for an admission any more."""
+        return math.inf if self._outlet.welcomed else self._outlet.lost_at + UNADMITTED_AFTER
+
     def _tick_admission(self, now: float) -> Iterator[float]:
-        if self._outlet.welcomed:
+        if not self._waiting or self._outlet.welcomed:
             return
-        for request_id, entry in list(self._waiting.items()):
-            start_at = max(entry.asked_at, self._outlet.lost_at) + UNADMITTED_AFTER
-            if now < start_at:
-                yield start_at
-            else:
-                del self._waiting[request_id]
-                entry.settle(admitted=False)
+        if now < self._unadmitted_at():
+            yield self._unadmitted_at()
+            return
+        given_up = list(self._waiting.values())
+        self._waiting.clear()
+        for entry in given_up:
+            entry.settle(admitted=False)
 
     def _tick_progress(self, now: float) -> Iterator[float]:
         if not self._moved or not self._outlet.connected:

@@ -130,8 +130,9 @@ class Session(Peer, Outlet):
     def lost(self, tokens: list[object]) -> None:
         self.ledger.lost(tokens)
         self._answers.clear()
+        if self.welcome is not None:  # one that never said welcome was not there
+            self.lost_at = time.monotonic()
         self.welcome = None
-        self.lost_at = time.monotonic()
 
     def tick(self, now: float) -> Optional[float]:
         with self._lock:

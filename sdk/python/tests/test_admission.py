@@ -105,6 +105,24 @@ def test_without_a_supervisor_it_starts_unadmitted(client):
         assert time.monotonic() - started >= 0.95
 
 
+def test_a_supervisor_that_stays_away_holds_up_nobody_after_the_first_second(client):
+    with client.begin("first", admit=True):
+        _, admission = client.request("second", admit=True)._start()
+        assert admission is None
+        client.end("second")
+
+
+def test_a_supervisor_that_hangs_up_before_its_welcome_was_never_there(path, make_client):
+    with FakeSupervisor(path, welcome=False, admit=False) as fake:
+        client = make_client()
+        started = client._session.lost_at
+        for number in range(1, 4):
+            fake.wait("hello", connection=number)
+            fake.hang_up()
+        assert client._session.lost_at == started
+        client.begin("q", admit=True).end()
+
+
 def test_one_that_started_unadmitted_is_resumed(path, client):
     with client.begin("q", admit=True):
         with FakeSupervisor(path) as fake:
