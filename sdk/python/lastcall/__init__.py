@@ -15,6 +15,7 @@ Standard library only. Without a supervisor (LASTCALL_SOCKET unset) all of it is
 
 from .client import Client
 from .context import Context
+from .current import current
 from .errors import Cancelled, LastcallError, Rejected, error_body, sse_error
 from .scope import RequestScope
 from .shared import connect
@@ -29,6 +30,7 @@ __all__ = [
     "RequestScope",
     "__version__",
     "connect",
+    "current",
     "error_body",
     "sse_error",
 ]

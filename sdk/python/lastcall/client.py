@@ -124,16 +124,15 @@ class Client(Hooks):
     ) -> Callable[[Handler], Handler]:
         """Registers the endpoint and makes each call of the decorated handler a request of it.
 
-        The handler is an async generator or a coroutine function, and is handed `context` when its
-        signature has it. Callers may add `request_id=` and `parent=`. A call whose request was
-        cancelled raises `Cancelled`, so that a cut stream cannot be taken for a finished one.
+        The handler is a generator or a function, with or without `async`, and is handed `context`
+        when its signature has it. Callers may add `request_id=`, and their own context as
+        `parent=` or `context=`. A call whose request was cancelled raises `Cancelled`, so that a
+        cut stream cannot be taken for a finished one.
         """
         self.register_endpoint(name, graceful_shutdown)
 
-        async def begin(id: Optional[str], parent: Optional[Context]) -> Context:
-            return await self.begin_async(
-                id, endpoint=name, model=model, parent=parent, admit=admit
-            )
+        def begin(id: Optional[str], parent: Optional[Context]) -> RequestScope:
+            return self.request(id, endpoint=name, model=model, parent=parent, admit=admit)
 
         return lambda handler: wrap_handler(handler, begin)
 

@@ -1,14 +1,16 @@
 """`@client.endpoint(...)`: a handler that is begun, watched and ended for its author.
 
 Rules
-  1. The handler is an async generator or a coroutine function; it is handed `context` only when
-     its signature asks for it.
+  1. The handler is a generator or a function, of asyncio or of threads; it is handed `context`
+     only when its signature asks for it.
   2. On a stop, a handler with `context` decides itself when to end; one without ends at its next
-     item. On a kill, the await at which it stands is cancelled, whichever it is.
+     item. On a kill, the await at which it stands is cancelled, whichever it is; a handler of
+     threads, which nothing can cut, ends at its next item.
   3. A handler whose context was stopped never looks finished: the caller gets `Cancelled`.
   4. Items cost no extra task and no thread hop.
 
-Threads: handlers run in the caller's task; a kill from elsewhere is carried over to its loop.
+Threads: handlers run in the caller's task or thread; a kill from elsewhere is carried over to the
+task's loop.
 """
 
 from __future__ import annotations
@@ -16,34 +18,58 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-from typing import Any, AsyncIterator, Awaitable, Callable, Optional, Protocol, TypeVar
+from typing import Any, AsyncIterator, Awaitable, Callable, Iterator, Optional, Protocol, TypeVar
 
 from .context import Context
+from .current import working_on
+from .scope import RequestScope
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 T = TypeVar("T")
+Enter = Callable[[dict[str, Any]], RequestScope]
+Hand = Callable[[dict[str, Any], Context], dict[str, Any]]
 
 
 class Begin(Protocol):
-    async def __call__(self, id: Optional[str], parent: Optional[Context]) -> Context: ...
+    def __call__(self, id: Optional[str], parent: Optional[Context]) -> RequestScope: ...
 
 
 def wrap_handler(handler: Handler, begin: Begin) -> Handler:
-    """The handler with two more keyword arguments, `request_id` and `parent`."""
+    """The handler with three more keyword arguments: `request_id`, and `parent` or `context`.
+
+    The last two mean the same, the caller's own context: a handler that passes its `context` on to
+    another one passes its cancels on.
+    """
+    if not callable(handler):
+        raise TypeError(f"cannot make {handler!r} an endpoint: expected a function or generator")
     wants_context = "context" in inspect.signature(handler).parameters
 
-    @functools.wraps(handler)
-    async def stream(
-        *arguments: Any,
-        request_id: Optional[str] = None,
-        parent: Optional[Context] = None,
-        **named: Any,
-    ) -> AsyncIterator[Any]:
-        with await begin(request_id, parent) as context:
-            if wants_context:
-                named["context"] = context
-            guard = _KillGuard(context)
-            items = handler(*arguments, **named)
+    def enter(named: dict[str, Any]) -> RequestScope:
+        given = named.pop("context", None)
+        return begin(named.pop("request_id", None), named.pop("parent", None) or given)
+
+    def hand(named: dict[str, Any], context: Context) -> dict[str, Any]:
+        return {**named, "context": context} if wants_context else named
+
+    if inspect.isasyncgenfunction(handler):
+        wrap = _wrap_async_generator
+    elif inspect.iscoroutinefunction(handler):
+        wrap = _wrap_coroutine
+    elif inspect.isgeneratorfunction(handler):
+        wrap = _wrap_generator
+    elif inspect.isroutine(handler):
+        wrap = _wrap_function
+    else:
+        raise TypeError(f"cannot make {handler!r} an endpoint: expected a function or generator")
+    wrapped: Handler = functools.wraps(handler)(wrap(handler, enter, hand, wants_context))
+    return wrapped
+
+
+def _wrap_async_generator(handler: Any, enter: Enter, hand: Hand, wants_context: bool) -> Any:
+    async def stream(*arguments: Any, **named: Any) -> AsyncIterator[Any]:
+        async with enter(named) as context:
+            guard = KillGuard(context)
+            items = handler(*arguments, **hand(named, context))
             try:
                 while not _is_over(context, wants_context):
                     try:
@@ -60,19 +86,15 @@ def wrap_handler(handler: Handler, begin: Begin) -> Handler:
                 guard.close()
                 await items.aclose()
 
-    @functools.wraps(handler)
-    async def call(
-        *arguments: Any,
-        request_id: Optional[str] = None,
-        parent: Optional[Context] = None,
-        **named: Any,
-    ) -> Any:
-        with await begin(request_id, parent) as context:
-            if wants_context:
-                named["context"] = context
-            guard = _KillGuard(context)
+    return stream
+
+
+def _wrap_coroutine(handler: Any, enter: Enter, hand: Hand, wants_context: bool) -> Any:
+    async def call(*arguments: Any, **named: Any) -> Any:
+        async with enter(named) as context:
+            guard = KillGuard(context)
             try:
-                result = await guard.run(handler(*arguments, **named))
+                result = await guard.run(handler(*arguments, **hand(named, context)))
                 context.raise_if_stopped()
                 return result
             except asyncio.CancelledError:
@@ -81,20 +103,48 @@ def wrap_handler(handler: Handler, begin: Begin) -> Handler:
             finally:
                 guard.close()
 
-    if inspect.isasyncgenfunction(handler):
-        return stream  # type: ignore[return-value]
-    if inspect.iscoroutinefunction(handler):
-        return call  # type: ignore[return-value]
-    raise TypeError(
-        f"cannot make {handler!r} an endpoint: expected an async generator or coroutine function"
-    )
+    return call
+
+
+def _wrap_generator(handler: Any, enter: Enter, hand: Hand, wants_context: bool) -> Any:
+    def stream(*arguments: Any, **named: Any) -> Iterator[Any]:
+        with enter(named) as context:
+            items = handler(*arguments, **hand(named, context))
+            try:
+                while not _is_over(context, wants_context):
+                    try:
+                        with working_on(context):
+                            item = next(items)
+                    except StopIteration:
+                        break
+                    context.progress()
+                    yield item
+                context.raise_if_stopped()
+            except GeneratorExit:
+                context.stop_generating()
+                raise
+            finally:
+                items.close()
+
+    return stream
+
+
+def _wrap_function(handler: Any, enter: Enter, hand: Hand, wants_context: bool) -> Any:
+    def call(*arguments: Any, **named: Any) -> Any:
+        with enter(named) as context:
+            with working_on(context):
+                result = handler(*arguments, **hand(named, context))
+            context.raise_if_stopped()
+            return result
+
+    return call
 
 
 def _is_over(context: Context, wants_context: bool) -> bool:
     return context.is_killed() if wants_context else context.is_stopped()
 
 
-class _KillGuard:
+class KillGuard:
     """Cancels the await under way when the context is killed, and tells that cancellation apart
     from one that comes from outside (the technique of asyncio.timeout)."""
 
@@ -114,7 +164,8 @@ class _KillGuard:
         if self._context.is_killed():
             self._loop.call_soon(self._cut)  # killed before there was a task to cancel
         try:
-            return await step
+            with working_on(self._context):
+                return await step
         except asyncio.CancelledError:
             if self._gave_up() or (self._fired and not self._cancelled_from_outside()):
                 self._context.raise_if_stopped()

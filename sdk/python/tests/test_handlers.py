@@ -179,9 +179,101 @@ def test_a_consumer_that_leaves_early_ends_the_request(client):
     assert contexts[0].outcome == "cancelled" and client.in_flight == 0
 
 
-def test_other_functions_cannot_be_endpoints(client):
-    with pytest.raises(TypeError, match="async generator"):
-        client.endpoint("x")(lambda request: None)
+@pytest.mark.parametrize("bad", [7, None, type("Callable", (), {"__call__": lambda self: 1})()])
+def test_other_things_cannot_be_endpoints(client, bad):
+    with pytest.raises(TypeError, match="expected a function"):
+        client.endpoint("x")(bad)
+
+
+def test_a_generator_of_threads_is_a_handler_too(supervisor, client):
+    closed = []
+
+    @client.endpoint("generate")
+    def count(request):
+        try:
+            yield from range(100)
+        finally:
+            closed.append(lastcall.current())
+
+    eventually(lambda: client.connected)
+    seen = []
+    with pytest.raises(lastcall.Cancelled, match="migrate"):
+        for item in count(None, request_id="r"):
+            seen.append(item)
+            if item == 2:
+                client.cancel("r", reason="migrate")
+    assert seen == [0, 1, 2] and len(closed) == 1
+    assert supervisor.wait("request.end", id="r")["outcome"] == "migrated"
+    assert list(count(None)) == list(range(100))
+    for _ in count(None, request_id="left"):
+        break
+    assert supervisor.wait("request.end", id="left")["outcome"] == "cancelled"
+
+
+def test_a_function_of_threads_is_a_handler_too(supervisor, client):
+    @client.endpoint("embed")
+    def embed(request, context):
+        assert lastcall.current() is context
+        if request == "stop":
+            context.stop()
+        return context.id()
+
+    eventually(lambda: client.connected)
+    assert embed("x", request_id="r1") == "r1"
+    with pytest.raises(lastcall.Cancelled):
+        embed("stop", request_id="r2")
+    assert supervisor.wait("request.end", id="r1")["outcome"] == "completed"
+    assert supervisor.wait("request.end", id="r2")["outcome"] == "cancelled"
+    assert lastcall.current() is None
+
+
+def test_a_handler_passes_its_context_on_as_the_seed_does(client):
+    inner = []
+
+    @client.endpoint("prefill")
+    async def prefill(request, context):
+        inner.append(context)
+        await context.stopped()
+        yield 1
+
+    @client.endpoint("decode")
+    async def decode(request, context):
+        async for item in prefill(request, context=context):
+            yield item
+
+    async def main():
+        async def consume():
+            return [item async for item in decode(None, request_id="r")]
+
+        task = asyncio.ensure_future(consume())
+        while not inner:
+            await asyncio.sleep(0)
+        client.cancel("r")
+        with pytest.raises(lastcall.Cancelled):
+            await task
+
+    asyncio.run(asyncio.wait_for(main(), 20))
+    assert (inner[0].root, inner[0].reason) == ("r", "parent")
+
+
+def test_the_current_context_is_the_handlers_and_stays_out_of_its_consumer(client):
+    async def helper():
+        return lastcall.current().id()
+
+    @client.endpoint("generate")
+    async def generate(request):
+        yield await helper()
+        yield await asyncio.ensure_future(helper())
+        yield await asyncio.to_thread(lambda: lastcall.current().id())
+
+    async def main():
+        seen = []
+        async for item in generate(None, request_id="r"):
+            assert lastcall.current() is None
+            seen.append(item)
+        return seen
+
+    assert asyncio.run(asyncio.wait_for(main(), 20)) == ["r", "r", "r"]
 
 
 def test_the_error_object_says_who_may_retry():
