@@ -22,6 +22,7 @@ from typing import Any, AsyncIterator, Awaitable, Callable, Iterator, Optional, 
 
 from .context import Context
 from .current import working_on
+from .cut import Cut
 from .scope import RequestScope
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
@@ -145,14 +146,12 @@ def _is_over(context: Context, wants_context: bool) -> bool:
 
 
 class KillGuard:
-    """Cancels the await under way when the context is killed, and tells that cancellation apart
-    from one that comes from outside (the technique of asyncio.timeout)."""
+    """Cancels the await under way when the context is killed."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._loop = asyncio.get_running_loop()
-        self._task: Optional[asyncio.Task[Any]] = None
-        self._fired = False
+        self._cut = Cut()
         self._forget = context.on_kill(self._on_kill)
 
     def close(self) -> None:
@@ -160,38 +159,28 @@ class KillGuard:
 
     async def run(self, step: Awaitable[T]) -> T:
         """Awaits the step; `Cancelled` when it was cut, or gave up because of a stop."""
-        self._task = asyncio.current_task()
+        self._cut.arm()
         if self._context.is_killed():
-            self._loop.call_soon(self._cut)  # killed before there was a task to cancel
+            self._loop.call_soon(self._cut.fire)  # killed before there was a task to cancel
         try:
             with working_on(self._context):
                 return await step
-        except asyncio.CancelledError:
-            if self._gave_up() or (self._fired and not self._cancelled_from_outside()):
+        except asyncio.CancelledError as error:
+            if self._gave_up() or (self._cut.fired and self._cut.settle(error)):
                 self._context.raise_if_stopped()
             raise
         finally:
-            self._task = None
+            self._cut.disarm()
 
     def _on_kill(self, _: Context) -> None:
         try:
-            self._loop.call_soon_threadsafe(self._cut)
+            self._loop.call_soon_threadsafe(self._cut.fire)
         except RuntimeError:
             pass  # the loop is closed, and the handler with it
 
-    def _cut(self) -> None:
-        if self._task is not None and not self._fired:
-            self._fired = True
-            self._task.cancel()
-
-    # Before Python 3.11 a task does not count its cancellations: then our own is taken for the
-    # only one, and a handler that gives up by itself looks like a cancellation from outside.
-
-    def _cancelled_from_outside(self) -> bool:
-        uncancel: Optional[Callable[[], int]] = getattr(self._task, "uncancel", None)
-        return uncancel is not None and uncancel() > 0
-
     def _gave_up(self) -> bool:
-        """The handler itself raised CancelledError, having seen the stop."""
-        cancelling: Optional[Callable[[], int]] = getattr(self._task, "cancelling", None)
-        return self._context.is_stopped() and cancelling is not None and cancelling() == 0
+        """The handler itself raised CancelledError, having seen the stop.
+
+        Before Python 3.11 that looks like a cancellation from outside.
+        """
+        return self._context.is_stopped() and self._cut.was_cancelled() is False

@@ -1,0 +1,60 @@
+"""Cut: a cancellation of ours, told apart from the ones of others.
+
+A task counts its cancellations from Python 3.11 on, and `asyncio.timeout` tells by that count whose
+a CancelledError is. Some libraries leave the count raised, so it is compared with what it was when
+we cut, and the error itself carries our mark. Before 3.11 a cut that was fired is taken for the
+only cancellation.
+
+Threads: all of it belongs to the task's own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Callable, Optional
+
+
+class Cut:
+    """Cancels the task that armed it, once, and only while it is armed."""
+
+    def __init__(self) -> None:
+        self._task: Optional[asyncio.Task[Any]] = None
+        self._cancelled_before = 0
+        self._cancelled_at_cut = 0
+        self._settled = False
+        self.fired = False
+
+    def arm(self) -> None:
+        self._task = asyncio.current_task()
+        self._cancelled_before = _cancelling(self._task)
+
+    def disarm(self) -> None:
+        if self.fired and not self._settled:
+            self.settle(None)  # the block swallowed it
+        self._task = None
+
+    def fire(self) -> None:
+        if self._task is not None and not self.fired:
+            self.fired = True
+            self._cancelled_at_cut = _cancelling(self._task)
+            self._task.cancel(self)
+
+    def settle(self, error: Optional[BaseException]) -> bool:
+        """Takes the cancellation back, to be called once after `fire`; is this error ours?"""
+        self._settled = True
+        uncancel: Optional[Callable[[], int]] = getattr(self._task, "uncancel", None)
+        left = uncancel() if uncancel is not None else 0
+        if not isinstance(error, asyncio.CancelledError) or left > self._cancelled_at_cut:
+            return False
+        return self in error.args or self._cancelled_at_cut == self._cancelled_before
+
+    def was_cancelled(self) -> Optional[bool]:
+        """Anybody cancelled the task since it armed this; None where nobody can tell."""
+        if not hasattr(self._task, "cancelling"):
+            return None
+        return _cancelling(self._task) > self._cancelled_before
+
+
+def _cancelling(task: Optional[asyncio.Task[Any]]) -> int:
+    count: int = getattr(task, "cancelling", int)()
+    return count
