@@ -16,27 +16,28 @@ import atexit
 import os
 import sys
 import time
-import traceback
 from types import TracebackType
 from typing import Callable, Optional, Union
 
 from . import session, uncaught, wire
 from .callbacks import Hooks
 from .context import Context
+from .failures import Failures
 from .handlers import Handler, wrap_handler
 from .scope import RequestScope
 from .version import __version__
 
 
-class Client(Hooks):
+class Client(Hooks, Failures):
     """One connection to the supervisor. Most programs want `lastcall.connect()`.
 
     name            shown to operators; the program's name unless given
     socket          instead of $LASTCALL_SOCKET
     critical        the engine is dead when this process is: its end while serving is fatal
     report_uncaught "main": an uncaught exception that ends the process is reported as fatal;
-                    "all": one that ends any thread; "off". Critical processes default to "all",
-                    others to "main"
+                    "all": one that ends any thread too, and the death of any child process that
+                    multiprocessing started (see `watch`); "off": neither. Critical processes
+                    default to "all", others to "main"
     """
 
     def __init__(
@@ -58,9 +59,9 @@ class Client(Hooks):
             "critical": critical,
         }
         self._session = session.Session(path or None, hello, self._callbacks)
-        self._report = self.report_fatal
         if self.enabled:
-            uncaught.install(self._report, report_uncaught or ("all" if critical else "main"))
+            uncaught.at_child_end(_close_all, priority=0)
+            self._report_failures(report_uncaught or ("all" if critical else "main"))
 
     # --- the supervisor
 
@@ -91,7 +92,7 @@ class Client(Hooks):
 
     def close(self, timeout: float = 0.5) -> None:
         """Sends what is queued and disconnects for good. Blocks, at most for about `timeout`."""
-        uncaught.remove(self._report)
+        self._stop_reporting()
         self._session.close(timeout)
 
     def __enter__(self) -> Client:
@@ -239,24 +240,9 @@ class Client(Hooks):
             active_prefill_tokens=active_prefill_tokens,
         )
 
-    def report_fatal(
-        self, reason: str, detail: Optional[str] = None, *, timeout: float = 1.0
-    ) -> bool:
-        """The engine is dead: the supervisor starts a fatal stop. The first report counts.
 
-        `detail` is the traceback of the exception being handled unless given. Blocks until a
-        supervisor has acknowledged, at most for `timeout` seconds; says whether one has. The
-        report stays due if not.
-        """
-        if detail is None:
-            detail = traceback.format_exc() if sys.exc_info()[0] is not None else ""
-        acknowledged = self._session.report_fatal(wire.clip_name(reason), detail)
-        if acknowledged is None:
-            return False
-        try:
-            return acknowledged.result(timeout)
-        except Exception:
-            return False
+def _close_all() -> None:
+    session.close_all(0.5)
 
 
-atexit.register(session.close_all, 0.5)
+atexit.register(_close_all)

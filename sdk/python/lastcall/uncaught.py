@@ -3,6 +3,8 @@
 An uncaught exception on the main thread ends the process: the report adds its traceback to what
 the supervisor would otherwise only see as an exit. On another thread it ends only that thread,
 which is fatal for an engine's worker and harmless for a telemetry thread; hence the choice.
+multiprocessing calls no hook for the target of a child, but its finalizers, while the exception is
+under way.
 
 Threads: `install` and `remove` from any; the hooks run on the thread that failed.
 """
@@ -33,6 +35,14 @@ def install(report: Report, choice: Choice) -> None:
         _installed = True
         _previous_main, sys.excepthook = sys.excepthook, _on_main
         _previous_thread, threading.excepthook = threading.excepthook, _on_thread
+    at_child_end(_on_child_end, priority=100)
+
+
+def at_child_end(callback: Callable[[], object], *, priority: int) -> None:
+    """In a child of multiprocessing, which may end without atexit; elsewhere nothing."""
+    module = sys.modules.get("multiprocessing")
+    if module is not None and module.parent_process() is not None:
+        sys.modules["multiprocessing.util"].Finalize(None, callback, exitpriority=priority)
 
 
 def remove(report: Report) -> None:
@@ -48,6 +58,14 @@ def _on_main(
         for report in list(_reports):
             report(f"uncaught {kind.__name__}", detail)
     _previous_main(kind, error, trace)
+
+
+def _on_child_end() -> None:
+    kind, error, trace = sys.exc_info()
+    if kind is not None and error is not None and issubclass(kind, Exception):
+        detail = "".join(traceback.format_exception(kind, error, trace))
+        for report in list(_reports):
+            report(f"uncaught {kind.__name__} in {threading.current_thread().name}", detail)
 
 
 def _on_thread(failure: threading.ExceptHookArgs) -> None:

@@ -1,0 +1,141 @@
+"""The client's ways to say that the engine is dead.
+
+Each ends in one `fatal`, and the first counts: by hand, by a guarded block, by a watched task or
+child process; uncaught exceptions are told by `uncaught`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import functools
+import inspect
+import os
+import sys
+import traceback
+from types import TracebackType
+from typing import Any, Callable, Optional, TypeVar, Union
+
+from . import session, uncaught, wire
+from .errors import LastcallError
+from .watch import ChildWatcher, Forget, Report, watch_future
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_ENDED = frozenset(("cleaning_up", "exited"))
+
+
+class Guard(contextlib.ContextDecorator):
+    """What `guard` returns: good for any number of blocks, in tasks and in threads."""
+
+    def __init__(self, report: Report, name: str) -> None:
+        self._report = report
+        self._name = name
+
+    def __enter__(self) -> Guard:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        if isinstance(error, Exception) and not isinstance(error, LastcallError):
+            detail = "".join(traceback.format_exception(type(error), error, trace))
+            self._report(f"{self._name} failed: {type(error).__name__}", detail)
+
+    def __call__(self, function: Function) -> Function:
+        if not inspect.iscoroutinefunction(function):
+            return super().__call__(function)
+
+        @functools.wraps(function)
+        async def call(*arguments: Any, **named: Any) -> Any:
+            with self:
+                return await function(*arguments, **named)
+
+        return call  # type: ignore[return-value]
+
+
+class Failures:
+    _session: session.Session
+    _watcher: Optional[ChildWatcher] = None
+
+    def report_fatal(
+        self, reason: str, detail: Optional[str] = None, *, timeout: float = 1.0
+    ) -> bool:
+        """The engine is dead: the supervisor starts a fatal stop. The first report counts.
+
+        `detail` is the traceback of the exception being handled unless given. Blocks until a
+        supervisor has acknowledged, at most for `timeout` seconds; says whether one has. The
+        report stays due if not.
+        """
+        if detail is None:
+            detail = traceback.format_exc() if sys.exc_info()[0] is not None else ""
+        acknowledged = self._session.report_fatal(wire.clip_name(reason), detail)
+        if acknowledged is None:
+            return False
+        try:
+            return acknowledged.result(timeout)
+        except Exception:
+            return False
+
+    def guard(self, name: str) -> Guard:
+        """An exception that leaves the block, or the function that this decorates, is fatal.
+
+        For loops that keep the engine alive. The exception goes on; a request's own `Cancelled`
+        and `Rejected` are no failures, nor is a cancelled task.
+        """
+        return Guard(self._report_end, name)
+
+    def watch(
+        self, what: Any, name: Optional[str] = None, *, any_end: bool = False
+    ) -> Forget:
+        """The engine does not outlive this task, future or child process. Returns what forgets it.
+
+        A task's exception is fatal, with its traceback; so is a child that ends in any way but
+        with 0 or by TERM. With `any_end` an end of any kind is. A child is anything with a `pid`
+        (of subprocess, asyncio, multiprocessing), or the pid itself. It is not reaped. What ends
+        once the supervisor cleans up is not reported.
+        """
+        if not self._session.enabled:
+            return lambda: None
+        if isinstance(what, (asyncio.Future, concurrent.futures.Future)):
+            return watch_future(what, name or _name_of(what), any_end, self._report_end)
+        if not isinstance(what, int) and not hasattr(what, "pid"):
+            raise TypeError(f"cannot watch {what!r}: expected a task, a future or a process")
+        return self._children().add(what, name or _name_of(what), any_end)
+
+    # --- inside
+
+    def _report_failures(self, choice: uncaught.Choice) -> None:
+        uncaught.install(self.report_fatal, choice)
+        if choice == "all" and hasattr(os, "pidfd_open"):
+            self._children().find_children()
+
+    def _stop_reporting(self) -> None:
+        uncaught.remove(self.report_fatal)
+        if self._watcher is not None:
+            self._watcher.close()
+
+    def _children(self) -> ChildWatcher:
+        if self._watcher is None:
+            self._watcher = ChildWatcher(self._report_end, self._is_over)
+        return self._watcher
+
+    def _report_end(self, reason: str, detail: str) -> None:
+        if not self._is_over():
+            self.report_fatal(reason, detail, timeout=0)  # it may be called by the event loop
+
+    def _is_over(self) -> bool:
+        return self._session.phase in _ENDED
+
+
+def _name_of(what: Union[asyncio.Future[Any], concurrent.futures.Future[Any], Any]) -> str:
+    if isinstance(what, asyncio.Task):
+        return f"task {what.get_name()}"
+    if isinstance(what, (asyncio.Future, concurrent.futures.Future)):
+        return "future"
+    name = getattr(what, "name", None)
+    return f"child process {name}" if isinstance(name, str) else "child process"

@@ -1,0 +1,229 @@
+"""Watch: tasks and child processes whose end would leave the engine a shell.
+
+A child process that dies takes no exception of this process with it, and a task that fails is
+noticed when somebody awaits it, which may be never.
+
+Rules
+  1. A child's end is fatal unless it ended with 0 or by TERM, which is how one is stopped on
+     purpose, or nobody can tell how (it is another process's child). With `any_end` any end is.
+  2. Its status is read without reaping it: whoever started it still gets it.
+  3. Once the supervisor cleans up, ends are what is wanted and are not reported.
+
+Threads: methods from any; one daemon thread waits for all children.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import logging
+import os
+import select
+import signal
+import sys
+import threading
+import traceback
+import weakref
+from typing import Any, Callable, Optional, Union
+
+Report = Callable[[str, str], object]  # reason, detail
+Forget = Callable[[], None]
+
+_FIND_EVERY = 0.5  # seconds between looks for new children of multiprocessing
+_STATUS_WITHIN = 1.0  # seconds for somebody else's wait to have told its result
+
+_log = logging.getLogger("lastcall")
+_watchers: weakref.WeakSet[ChildWatcher] = weakref.WeakSet()
+
+
+class ChildWatcher:
+    """Reports children that died. `is_over` says that ends are expected from now on."""
+
+    def __init__(self, report: Report, is_over: Callable[[], bool]) -> None:
+        self._report = report
+        self._is_over = is_over
+        self._lock = threading.Lock()
+        self._children: dict[int, tuple[int, Any, str, bool]] = {}  # pidfd: pid, process, name, any
+        self._finds = False
+        self._found: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._closed = False
+        self._wake_read, self._wake_write = os.pipe()
+        self._thread: Optional[threading.Thread] = None
+        _watchers.add(self)
+
+    def find_children(self) -> None:
+        """From now on each child that multiprocessing starts is watched."""
+        with self._lock:
+            self._finds = True
+            self._start()
+
+    def add(self, process: Any, name: str, any_end: bool) -> Forget:
+        pid = process if isinstance(process, int) else process.pid
+        if pid is None:
+            raise ValueError(f"cannot watch {name}: it has not been started")
+        if not hasattr(os, "pidfd_open"):
+            raise NotImplementedError(f"cannot watch {name}: this system has no pidfd_open")
+        try:
+            if told_code(process) is not None:
+                raise ProcessLookupError  # its pid may be another's by now
+            fd = os.pidfd_open(pid)
+        except ProcessLookupError:
+            self._died(pid, process, name, any_end)
+            return lambda: None
+        with self._lock:
+            self._children[fd] = pid, process, name, any_end
+            self._start()
+            self._wake()
+        return lambda: self._forget(fd)
+
+    def close(self) -> None:
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._wake()
+                if self._thread is None:
+                    self._release()
+
+    def abandon(self) -> None:
+        """For a forked child: the thread is not here, and the children are somebody else's."""
+        self._lock = threading.Lock()
+        if not self._closed or self._thread is not None:
+            self._closed, self._thread = True, None
+            self._release()
+
+    # --- inside
+
+    def _start(self) -> None:
+        if self._thread is None and not self._closed:
+            self._thread = threading.Thread(target=self._run, name="lastcall-watch", daemon=True)
+            self._thread.start()
+
+    def _wake(self) -> None:
+        os.write(self._wake_write, b"w")
+
+    def _release(self) -> None:
+        for fd in (self._wake_read, self._wake_write, *self._children):
+            os.close(fd)
+        self._children.clear()
+
+    def _forget(self, fd: int) -> None:
+        with self._lock:
+            if self._children.pop(fd, None) is not None:
+                os.close(fd)
+                self._wake()
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                if self._closed:
+                    self._release()
+                    self._thread = None
+                    return
+                poll = select.poll()
+                for fd in (self._wake_read, *self._children):
+                    poll.register(fd, select.POLLIN)
+            ready = poll.poll(_FIND_EVERY * 1000 if self._finds else None)
+            for fd, _ in ready:
+                if fd == self._wake_read:
+                    os.read(fd, 64)
+                    continue
+                with self._lock:
+                    child = self._children.pop(fd, None)
+                    if child is not None:
+                        os.close(fd)
+                if child is not None:
+                    self._died(*child)
+            if self._finds:
+                self._find()
+
+    def _find(self) -> None:
+        module = sys.modules.get("multiprocessing.process")
+        # Not active_children(), which reaps what others may be waiting for.
+        for process in list(getattr(module, "_children", ())):
+            if process not in self._found and process.pid is not None:
+                self._found.add(process)
+                try:
+                    self.add(process, f"child process {process.name}", False)
+                except (OSError, NotImplementedError) as error:
+                    _log.warning("%s", error)
+
+    def _died(self, pid: int, process: Any, name: str, any_end: bool) -> None:
+        code = exit_code_of(pid, process)
+        is_fine = not any_end and code in (None, 0, -signal.SIGTERM)
+        if not (is_fine or self._closed or self._is_over()):
+            self._report(f"{name} died", f"pid {pid} {describe_exit(code)}")
+
+
+def exit_code_of(pid: int, process: Any) -> Optional[int]:
+    """Of a child that ended: its code, or the negative number of its signal; None if unknown."""
+    code = told_code(process)
+    if code is not None:
+        return code
+    try:
+        ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except OSError:  # reaped, or not our child: whoever reaped it may be about to say so
+        pause = threading.Event()
+        for _ in range(20):
+            pause.wait(_STATUS_WITHIN / 20)
+            if told_code(process) is not None:
+                break
+        return told_code(process)
+    if ended is None:
+        return None
+    return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+
+
+def told_code(process: Any) -> Optional[int]:
+    """What the process object knows. Not `exitcode`, which reaps."""
+    code = getattr(getattr(process, "_popen", process), "returncode", None)
+    return code if isinstance(code, int) else None
+
+
+def describe_exit(code: Optional[int]) -> str:
+    if code is None:
+        return "ended, nobody knows how"
+    if code >= 0:
+        return f"exited with {code}"
+    try:
+        return f"was ended by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was ended by signal {-code}"
+
+
+def watch_future(
+    future: Union[asyncio.Future[Any], concurrent.futures.Future[Any]],
+    name: str,
+    any_end: bool,
+    report: Report,
+) -> Forget:
+    """Reports the exception of a task or future; that it was cancelled only with `any_end`."""
+
+    forgotten: list[bool] = []
+
+    def on_done(done: Any) -> None:
+        if forgotten:
+            return
+        error = None if done.cancelled() else done.exception()
+        if error is not None and not isinstance(error, (SystemExit, KeyboardInterrupt)):
+            lines = traceback.format_exception(type(error), error, error.__traceback__)
+            report(f"{name} failed: {type(error).__name__}", "".join(lines))
+        elif any_end:
+            report(f"{name} ended", "was cancelled" if done.cancelled() else "returned")
+
+    future.add_done_callback(on_done)
+    remove: Optional[Callable[[Any], object]] = getattr(future, "remove_done_callback", None)
+
+    def forget() -> None:
+        forgotten.append(True)  # futures of threads cannot take a callback back
+        if remove is not None:
+            remove(on_done)
+
+    return forget
+
+
+def _abandon_all() -> None:
+    for watcher in list(_watchers):
+        watcher.abandon()
+
+
+os.register_at_fork(after_in_child=_abandon_all)
