@@ -3,8 +3,8 @@
 An uncaught exception on the main thread ends the process: the report adds its traceback to what
 the supervisor would otherwise only see as an exit. On another thread it ends only that thread,
 which is fatal for an engine's worker and harmless for a telemetry thread; hence the choice.
-multiprocessing calls no hook for the target of a child, but its finalizers, while the exception is
-under way.
+multiprocessing calls no hook for the target of a child, but up to Python 3.12 its finalizers, while
+the exception is under way; later ones leave `Client.guard` around the target.
 
 Threads: `install` and `remove` from any; the hooks run on the thread that failed.
 """
