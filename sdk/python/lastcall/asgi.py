@@ -1,0 +1,291 @@
+"""lastcall.asgi.Middleware: requests of any ASGI server, tracked and cancelled with no code.
+
+    vllm serve MODEL --middleware lastcall.asgi.Middleware
+    app.add_middleware(lastcall.asgi.Middleware)
+
+Rules
+  1. A request is in flight from its first byte until the last one of its answer was written, or
+     until the application has let go of it.
+  2. A cancel is to the application what a client that leaves is: `http.disconnect`, and sends that
+     fail. On a kill the await at which it stands is cancelled too.
+  3. A cut answer never looks finished: a 503 with the error object before its first byte; after it
+     `event: error` where the answer is a stream of events, and then the connection breaks.
+  4. Without a supervisor (LASTCALL_SOCKET unset), and for what is not tracked, the application
+     gets exactly what the server gives. Websockets and lifespan always pass.
+
+Threads: any number of event loops may share one middleware.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+from typing import Any, Awaitable, Callable, MutableMapping, Optional
+
+from . import outgoing, wire
+from .asgi_messages import Inbox, Outbox, Receive, Send, refuse
+from .asgi_options import Options
+from .client import Client
+from .context import Context
+from .errors import Cancelled, Rejected
+from .handlers import KillGuard
+from .shared import connect
+
+Scope = MutableMapping[str, Any]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+TAIL_WITHIN = 1.0  # seconds for a client that does not read to take the last event
+
+_log = logging.getLogger("lastcall")
+
+
+class Middleware:
+    """Wraps an ASGI application. The client is `lastcall.connect()`'s unless one is given.
+
+    `scope["lastcall"]` is a dict with the request's `context`, `endpoint`, `model` and `stream`;
+    `lastcall.current()` is the context.
+    """
+
+    def __init__(
+        self,
+        app: Application,
+        *,
+        client: Optional[Client] = None,
+        options: Optional[Options] = None,
+    ) -> None:
+        self._app = app
+        self._given = client
+        self._options = options or Options.from_environment()
+        self._known_to: Optional[Client] = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            self._client()  # the supervisor hears of the endpoints before there is a request
+        elif scope["type"] == "http":
+            endpoint = self._options.endpoint_of(scope["method"], _path_of(scope))
+            client = self._client()
+            if endpoint is not None and client.enabled:
+                return await self._serve(client, endpoint, dict(scope), receive, send)
+        await self._app(scope, receive, send)
+
+    def _client(self) -> Client:
+        # Not made before it is used: a server may fork its workers after it loaded the application.
+        client = self._given or connect()
+        if self._known_to is not client:
+            self._known_to = client
+            for name in self._options.names():
+                client.register_endpoint(name, name not in self._options.hand_off)
+        return client
+
+    async def _serve(
+        self, client: Client, endpoint: str, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        headers = _headers_of(scope)
+        limit = self._options.peek_bytes if _is_short_json(headers, self._options.peek_bytes) else 0
+        inbox = Inbox(receive, limit)
+        try:
+            model, stream = _read_body(await inbox.peek()) if limit else (None, None)
+            context = await self._begin(client, inbox, headers, endpoint, model)
+            if context is not None:
+                scope["headers"] = _with_id(scope, context.id())
+                scope["lastcall"] = {
+                    "context": context, "endpoint": endpoint, "model": model, "stream": stream,
+                }  # fmt: skip
+                await _Exchange(context, inbox, send).run(self._app, scope)
+        except (Rejected, Cancelled) as refusal:
+            if inbox.started:  # the request ran: this is the break of its connection
+                raise
+            if inbox.gone:
+                return
+            wait = refusal.retry_after if isinstance(refusal, Rejected) else None
+            await refuse(send, refusal.kind, refusal.reason, refusal.request_id, wait)
+        finally:
+            inbox.close()
+
+    async def _begin(
+        self,
+        client: Client,
+        inbox: Inbox,
+        headers: dict[bytes, bytes],
+        endpoint: str,
+        model: Optional[str],
+    ) -> Optional[Context]:
+        """The context once the request may run; None when its client left while it waited."""
+
+        async def begin(request_id: str) -> Optional[Context]:
+            ask = client.request(
+                request_id,
+                endpoint=endpoint,
+                model=model,
+                root=_id_of(headers, outgoing.ROOT),
+                parent=_parent_of(headers, request_id),
+                admit=self._options.admit,
+            )
+            inbox.on_leave = lambda: _stop(client.find(request_id))
+            return await ask.__aenter__()
+
+        try:
+            return None if inbox.gone else await begin(_free_id(client, headers))
+        except ValueError:  # another request took the same id a moment ago
+            return await begin(_new_id())
+
+
+class _Exchange:
+    """One request that runs."""
+
+    def __init__(self, context: Context, inbox: Inbox, send: Send) -> None:
+        self._context = context
+        self._inbox = inbox
+        self._outbox = Outbox(send, context.id(), context.progress)
+        self._loop = asyncio.get_running_loop()
+        self._telling: Optional[asyncio.Future[None]] = None
+        inbox.on_leave = self._on_leave
+        inbox.started = True
+
+    async def run(self, app: Application, scope: Scope) -> None:
+        context = self._context
+        forget = context.on_stop(self._on_stop)
+        guard = KillGuard(context)
+        try:
+            if self._inbox.gone:
+                self._on_leave()
+            await guard.run(app(scope, self._inbox.receive, self._send))
+        except asyncio.CancelledError:  # by the server
+            context.stop_generating()
+            context.end()
+            raise
+        except Exception as error:
+            if not context.is_stopped():
+                context.end("error")
+                raise
+            _log.debug("request %r ended after its cancel: %r", context.id(), error)
+        finally:
+            forget()
+            guard.close()
+        await self._finish()
+
+    async def _send(self, message: Any) -> None:
+        await self._outbox.send(message)
+        if self._outbox.complete:
+            self._end()
+
+    async def _finish(self) -> None:
+        context = self._context
+        if context.outcome is None and context.is_stopped():
+            context.confirm()
+            self._tell()
+            if self._telling is not None:
+                await asyncio.wait({self._telling}, timeout=TAIL_WITHIN)
+                self._telling.cancel()
+            await self._outbox.finish()
+        self._end()
+        if context.is_stopped() and not (self._outbox.complete or self._inbox.gone):
+            # A server breaks the connection of an application that failed in the middle of its
+            # answer, and nothing between here and there can take that for its end.
+            raise Cancelled(context.id(), context.cause or "control") from None
+
+    def _end(self) -> None:
+        if self._outbox.complete and not self._context.is_stopped():
+            self._context.end("error" if self._outbox.status >= 500 else "completed")
+        else:
+            self._context.end(None if self._context.is_stopped() else "error")
+
+    def _on_leave(self) -> None:
+        if not self._outbox.complete:
+            self._context.stop("client_disconnect")
+
+    def _on_stop(self, _: Context) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._tell)
+        except RuntimeError:
+            pass  # the loop is closed, and the request with it
+
+    def _tell(self) -> None:
+        """Tells both sides of the cancel: each as if the other had left."""
+        if self._telling is not None or self._inbox.gone or self._context.outcome is not None:
+            return
+        cancelled = Cancelled(self._context.id(), self._context.cause or "control")
+        self._inbox.cut()
+        self._telling = asyncio.ensure_future(
+            self._outbox.cut(cancelled.kind, cancelled.reason)
+        )
+        self._telling.add_done_callback(_retrieve)
+
+
+def _retrieve(telling: asyncio.Future[None]) -> None:
+    """A client that left meanwhile cannot be told any more."""
+    if not telling.cancelled() and telling.exception() is not None:
+        _log.debug("cannot tell the client of a cancel: %r", telling.exception())
+
+
+def _stop(context: Optional[Context]) -> None:
+    if context is not None:
+        context.stop("client_disconnect")
+
+
+# --- reading the request
+
+
+def _path_of(scope: Scope) -> str:
+    path, root = scope["path"], scope.get("root_path", "")
+    return str(path[len(root) :] if root and path.startswith(root + "/") else path)
+
+
+def _headers_of(scope: Scope) -> dict[bytes, bytes]:
+    return {bytes(name).lower(): bytes(value) for name, value in scope.get("headers", ())}
+
+
+def _is_short_json(headers: dict[bytes, bytes], limit: int) -> bool:
+    kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    length = headers.get(b"content-length", b"0")
+    is_json = kind == b"application/json" or kind.endswith(b"+json")
+    return is_json and limit > 0 and length.isdigit() and int(length) <= limit
+
+
+def _read_body(body: bytes) -> tuple[Optional[str], Optional[bool]]:
+    """Model and stream of an OpenAI request; what cannot be read is the application's to refuse."""
+    try:
+        read = json.loads(body) if body else None
+    except (ValueError, RecursionError):
+        read = None
+    if not isinstance(read, dict):
+        return None, None
+    model = read.get("model")
+    return model if isinstance(model, str) and model else None, read.get("stream") is True
+
+
+def _id_of(headers: dict[bytes, bytes], name: str) -> Optional[str]:
+    value = outgoing.from_header(headers.get(name.lower().encode(), b"").decode("latin-1"))
+    try:
+        return wire.check_id(value)
+    except ValueError:
+        return None
+
+
+def _parent_of(headers: dict[bytes, bytes], request_id: str) -> Optional[str]:
+    parent = _id_of(headers, outgoing.PARENT)
+    return parent if parent != request_id else None
+
+
+def _free_id(client: Client, headers: dict[bytes, bytes]) -> str:
+    """The client's id for it if that can be used, with a suffix if it is live already."""
+    try:
+        wanted = wire.check_id(headers.get(b"x-request-id", b"").decode("latin-1"))
+    except ValueError:
+        return _new_id()
+    if client.find(wanted) is None:
+        return wanted
+    suffixed = f"{wanted}-{os.urandom(4).hex()}"
+    return suffixed if len(suffixed.encode()) <= wire.MAX_ID else _new_id()
+
+
+def _new_id() -> str:
+    return os.urandom(16).hex()
+
+
+def _with_id(scope: Scope, request_id: str) -> list[tuple[bytes, bytes]]:
+    """The application's logs and ours then name the request alike."""
+    others = [(name, value) for name, value in scope["headers"] if name.lower() != b"x-request-id"]
+    return [*others, (b"x-request-id", request_id.encode("latin-1"))]

@@ -1,0 +1,223 @@
+"""The two directions of an HTTP exchange between an ASGI server and an application.
+
+Rules
+  1. What the client sends reaches the application unchanged and in order; at most `limit` bytes,
+     and one message, are read ahead of it.
+  2. A stream of server-sent events is forwarded in whole events: the start of one waits for its
+     end, which no client could use before. So a cut always falls between two events.
+  3. After a cut nothing of the application reaches the client.
+
+Threads: all of it belongs to the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import math
+import re
+from collections import deque
+from typing import Any, Awaitable, Callable, MutableMapping, Optional
+
+from .errors import error_body, sse_error
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+PEEK_WITHIN = 0.1  # seconds: a client that sends its body slowly does not hold its request up
+MAX_HELD = 1024 * 1024  # of one event; a longer one is passed on as it comes
+READ_AHEAD = 64 * 1024
+
+_log = logging.getLogger("lastcall")
+_EVENT_END = re.compile(rb"\r?\n\r?\n|\r\r")
+_DONE = re.compile(rb"(?m)^data: ?\[DONE\]")
+
+
+class Inbox:
+    """What comes from the client, read ahead, so that its leaving is noticed at once."""
+
+    def __init__(self, receive: Receive, limit: int) -> None:
+        self._receive = receive
+        self._limit = max(limit, READ_AHEAD)
+        self._messages: deque[Message] = deque()
+        self._held = 0
+        self._complete = False
+        self._cut = False
+        self._news = asyncio.Event()
+        self._room = asyncio.Event()
+        self.gone = False
+        self.started = False  # the application has it
+        self.on_leave: Callable[[], object] = lambda: None
+        self._pump = asyncio.ensure_future(self._read())
+
+    async def peek(self) -> bytes:
+        """The body, if it is complete in time and within the limit; else nothing."""
+        late: list[bool] = []
+
+        def give_up() -> None:
+            late.append(True)
+            self._news.set()
+
+        timer = asyncio.get_running_loop().call_later(PEEK_WITHIN, give_up)
+        while not (self._complete or self.gone or late or self._held >= self._limit):
+            self._news.clear()
+            await self._news.wait()
+        timer.cancel()
+        if not self._complete:
+            return b""
+        return b"".join(message.get("body", b"") for message in self._messages)
+
+    async def receive(self) -> Message:
+        """The application's."""
+        while not (self._messages or self.gone or self._cut):
+            self._news.clear()
+            await self._news.wait()
+        if self._cut or not self._messages:
+            return {"type": "http.disconnect"}
+        message = self._messages.popleft()
+        self._held -= len(message.get("body", b""))
+        self._room.set()
+        return message
+
+    def cut(self) -> None:
+        """From now on the client looks gone."""
+        self._cut = True
+        self._news.set()
+
+    def close(self) -> None:
+        self._pump.cancel()
+
+    async def _read(self) -> None:
+        while True:
+            try:
+                message = await self._receive()
+            except Exception as error:
+                _log.debug("the server failed to receive: %r", error)
+                message = {"type": "http.disconnect"}
+            if message["type"] == "http.disconnect":
+                self.gone = True
+                self._news.set()
+                self.on_leave()
+                return
+            self._messages.append(message)
+            self._held += len(message.get("body", b""))
+            self._complete = not message.get("more_body", False)
+            self._news.set()
+            while not self._complete and self._held >= self._limit:
+                self._room.clear()
+                await self._room.wait()
+
+
+class Outbox:
+    """What goes to the client, and how it ends if it is cut."""
+
+    def __init__(self, send: Send, request_id: str, on_progress: Callable[[], object]) -> None:
+        self._send = send
+        self._id = request_id
+        self._on_progress = on_progress
+        self._lock = asyncio.Lock()
+        self._is_cut = False
+        self._is_sse = False
+        self._has_trailers = False
+        self._tail = b""
+        self._is_done = False  # [DONE] was sent: for its client the stream has ended
+        self._events_sent = 0
+        self._bytes_sent = 0
+        self.status = 0  # 0 until the response has started
+        self.complete = False
+
+    async def send(self, message: Message) -> None:
+        """The application's; fails once the exchange was cut, as when the client had left."""
+        async with self._lock:
+            if self._is_cut:
+                raise OSError("the request was cancelled")
+            await self._forward(message)
+
+    async def cut(self, kind: str, reason: str) -> None:
+        """Tells the client that nothing more will come, where it has not got everything."""
+        self._is_cut = not (self.complete or self._is_done)
+        async with self._lock:
+            if self.complete or self._is_done:
+                self._is_cut = False
+            elif not self.status:
+                await refuse(self._send, kind, reason, self._id)
+                self.complete = True
+            elif self._is_sse:
+                event = sse_error(
+                    kind, self._id, events_sent=self._events_sent, bytes_sent=self._bytes_sent
+                )
+                await self._body(event, True)
+
+    async def finish(self) -> None:
+        """A stream whose client has its [DONE] is ended in form if the application did not."""
+        if self._is_done and not self.complete:
+            async with self._lock:
+                await self._body(self._tail, False)
+                self.complete = True
+
+    async def _forward(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._start(message)
+        elif message["type"] == "http.response.body" and self._is_sse:
+            await self._events(message)
+            return
+        elif message["type"] == "http.response.body":
+            self._bytes_sent += len(message.get("body", b""))
+        await self._send(message)
+        self._on_progress()
+        ends = {
+            "http.response.body": not (message.get("more_body", False) or self._has_trailers),
+            "http.response.pathsend": not self._has_trailers,
+            "http.response.trailers": not message.get("more_trailers", False),
+        }
+        self.complete = self.complete or ends.get(message["type"], False)
+
+    def _start(self, message: Message) -> None:
+        self.status = message["status"]
+        self._has_trailers = bool(message.get("trailers"))
+        headers = {bytes(name).lower(): bytes(value) for name, value in message.get("headers", ())}
+        kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        # Nothing can be appended to a compressed stream.
+        is_plain = headers.get(b"content-encoding", b"identity").lower() == b"identity"
+        self._is_sse = kind == b"text/event-stream" and is_plain
+
+    async def _events(self, message: Message) -> None:
+        more = message.get("more_body", False)
+        data = self._tail + message.get("body", b"")
+        if more and len(data) < MAX_HELD:
+            end = max((match.end() for match in _EVENT_END.finditer(data)), default=0)
+            data, self._tail = data[:end], data[end:]
+        else:
+            self._tail = b""
+        if not data and more:
+            return
+        self._events_sent += sum(b"data:" in event for event in _EVENT_END.split(data))
+        self._bytes_sent += len(data)
+        self._is_done = self._is_done or _DONE.search(data) is not None
+        await self._body(data, more or self._has_trailers)
+        self._on_progress()
+        self.complete = not (more or self._has_trailers)
+
+    async def _body(self, data: bytes, more: bool) -> None:
+        await self._send({"type": "http.response.body", "body": data, "more_body": more})
+
+
+async def refuse(
+    send: Send, kind: str, reason: str, request_id: str, retry_after: Optional[float] = None
+) -> None:
+    """The whole answer of a request that does not run, or was cut before its first byte."""
+    error = error_body(kind, request_id)
+    body = json.dumps(error, separators=(",", ":")).encode()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", b"%d" % len(body)),
+        (b"x-lastcall-reason", reason.encode()),
+    ]
+    if error["error"]["retryable"]:
+        # Elsewhere it may be sent again at once; a client that knows one server only waits a bit.
+        headers.append((b"retry-after", b"%d" % max(1, math.ceil(retry_after or 1))))
+    status = error["error"]["code"]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body, "more_body": False})

@@ -1,0 +1,114 @@
+"""What the ASGI middleware tracks, under which names: defaults and environment variables."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import Mapping, Optional
+
+from . import wire
+
+# The names that Dynamo's frontend gives the endpoints of these APIs.
+KNOWN_PATHS = {
+    "/v1/chat/completions": "chat_completions",
+    "/v1/completions": "completions",
+    "/v1/embeddings": "embeddings",
+    "/v1/images/generations": "images",
+    "/v1/images/edits": "images",
+    "/v1/videos": "videos",
+    "/v1/videos/generations": "videos",
+    "/v1/audio/speech": "audios",
+    "/v1/audio/transcriptions": "audios",
+    "/v1/audio/translations": "audios",
+    "/v1/responses": "responses",
+    "/v1/messages": "anthropic_messages",
+    "/generate": "generate",
+}
+OTHER = "other"  # a name of every path that somebody may ask for would be a label without bounds
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """Of `Middleware`; `from_environment` reads the LASTCALL_ASGI_* variables.
+
+    endpoints   path: endpoint, beside the known ones; these are tracked whatever the method
+    ignore      paths that are never tracked; one that ends in "*" is a prefix
+    hand_off    endpoints that a drain does not wait for: what runs is handed off (`migrate`)
+    admit       ask the supervisor before a request runs
+    peek_bytes  how long a JSON body may be for its model to be read; 0 reads none
+    """
+
+    endpoints: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    ignore: tuple[str, ...] = ()
+    hand_off: tuple[str, ...] = ()
+    admit: bool = True
+    peek_bytes: int = 1024 * 1024
+
+    def __post_init__(self) -> None:
+        for path, name in self.endpoints.items():
+            wire.check_id(name, "endpoint")
+            if not path.startswith("/"):
+                raise ValueError(f"cannot track {path!r}: expected a path that begins with '/'")
+        unknown = sorted(set(self.hand_off) - set(self.names()))
+        if unknown:
+            known = ", ".join(self.names())
+            raise ValueError(f"cannot hand off {unknown[0]!r}: expected one of {known}")
+
+    @classmethod
+    def from_environment(cls, environment: Optional[Mapping[str, str]] = None) -> Options:
+        """Raises ValueError that names the variable, its value and what was expected."""
+        given = os.environ if environment is None else environment
+        try:
+            return cls(
+                endpoints=_pairs(given, "LASTCALL_ASGI_ENDPOINTS"),
+                ignore=_words(given, "LASTCALL_ASGI_IGNORE"),
+                hand_off=_words(given, "LASTCALL_ASGI_HAND_OFF"),
+                admit=_flag(given, "LASTCALL_ASGI_ADMIT", cls.admit),
+                peek_bytes=_number(given, "LASTCALL_ASGI_PEEK_BYTES", cls.peek_bytes),
+            )
+        except ValueError as error:
+            raise ValueError(f"lastcall.asgi: {error}") from None
+
+    def names(self) -> list[str]:
+        """Every endpoint that a request may be of."""
+        return list(dict.fromkeys([*KNOWN_PATHS.values(), *self.endpoints.values(), OTHER]))
+
+    def endpoint_of(self, method: str, path: str) -> Optional[str]:
+        """None for what is not tracked: probes, scrapes, pages, and what was said to be ignored."""
+        if any(_matches(path, each) for each in self.ignore):
+            return None
+        if path in self.endpoints:
+            return self.endpoints[path]
+        return KNOWN_PATHS.get(path, OTHER) if method == "POST" else None
+
+
+def _matches(path: str, pattern: str) -> bool:
+    return path.startswith(pattern[:-1]) if pattern.endswith("*") else path == pattern
+
+
+def _words(given: Mapping[str, str], name: str) -> tuple[str, ...]:
+    return tuple(word for each in given.get(name, "").split(",") if (word := each.strip()))
+
+
+def _pairs(given: Mapping[str, str], name: str) -> dict[str, str]:
+    pairs = {}
+    for word in _words(given, name):
+        path, equals, endpoint = (part.strip() for part in word.partition("="))
+        if not (path and equals and endpoint):
+            raise ValueError(f"{name}: {word!r}: expected /path=endpoint")
+        pairs[path] = endpoint
+    return pairs
+
+
+def _flag(given: Mapping[str, str], name: str, default: bool) -> bool:
+    text = given.get(name, "").strip().lower()
+    if text in ("", "true", "1", "false", "0"):
+        return text in ("true", "1") if text else default
+    raise ValueError(f"{name}: {text!r}: expected true or false")
+
+
+def _number(given: Mapping[str, str], name: str, default: int) -> int:
+    text = given.get(name, "").strip()
+    if text and not (text.isascii() and text.isdigit()):
+        raise ValueError(f"{name}: {text!r}: expected a number of bytes")
+    return int(text) if text else default

@@ -1,0 +1,207 @@
+"""The ASGI middleware by itself: answers that are cut."""
+
+import asyncio
+
+import pytest
+from asgi_server import Server, answer, hang, run, stream_until_left, wrap
+from strict_supervisor import eventually
+
+import lastcall
+
+
+@pytest.mark.parametrize("mode", ["stop", "kill"])
+def test_a_cut_stream_ends_in_an_error_event_and_breaks(supervisor, client, mode):
+    async def main():
+        server = Server(wrap(stream_until_left, client), x_request_id="r").start()
+        await server.sends(b"one")
+        supervisor.cancel("r", mode=mode, reason="migrate")
+        failure = await server.ends()
+        assert isinstance(failure, lastcall.Cancelled)
+        assert server.body.startswith(b"data: one\n\nevent: error\ndata: {")
+        error = server.error()
+        assert (error["type"], error["retryable"], error["request_id"]) == ("migrated", True, "r")
+        assert (error["events_sent"], error["bytes_sent"]) == (1, 11)
+        assert not server.is_complete and b"[DONE]" not in server.body
+
+    eventually(lambda: client.connected)
+    run(main)
+    supervisor.wait("cancel.done", id="r")
+    assert supervisor.wait("request.end", id="r")["outcome"] == "migrated"
+
+
+@pytest.mark.parametrize("reason, status, kind", [
+    ("grace_timeout", 503, "migrated"), ("engine_dead", 503, "engine_dead"),
+    ("operator", 499, "cancelled"),
+])  # fmt: skip
+def test_a_request_that_is_cut_before_its_first_byte_gets_the_error_object(
+    supervisor, client, reason, status, kind
+):
+    async def main():
+        server = Server(wrap(hang, client), x_request_id="r").start()
+        await asyncio.to_thread(supervisor.wait, "request.begin")
+        supervisor.cancel("r", reason=reason)
+        assert await server.ends() is None
+        assert (server.status, server.error()["type"], server.is_complete) == (status, kind, True)
+        assert server.header("x-lastcall-reason") == reason.encode()
+        assert (server.header("retry-after") is not None) == (status == 503)
+
+    eventually(lambda: client.connected)
+    run(main)
+    supervisor.wait("request.end", id="r")
+
+
+def test_an_application_that_ignores_the_stop_sends_nothing_more(supervisor, client):
+    failures = []
+
+    async def deaf(scope, receive, send):
+        await answer(send, b"data: one\n\n", kind=b"text/event-stream", end=False)
+        while not failures:
+            await asyncio.sleep(0)
+            try:
+                await send({"type": "http.response.body", "body": b": \n\n", "more_body": True})
+            except OSError as error:
+                failures.append(error)
+        await send({"type": "http.response.body", "body": b"data: [DONE]\n\n"})
+
+    async def main():
+        server = Server(wrap(deaf, client), x_request_id="r").start()
+        await server.sends(b"one")
+        supervisor.cancel("r", reason="migrate")
+        assert isinstance(await server.ends(), lastcall.Cancelled)
+        assert failures and b"[DONE]" not in server.body and server.error()["type"] == "migrated"
+
+    eventually(lambda: client.connected)
+    run(main)
+
+
+def test_a_kill_cuts_an_application_that_ignores_the_stop(supervisor, client):
+    started = []
+
+    async def deaf(scope, receive, send):
+        started.append(True)
+        await asyncio.sleep(3600)
+
+    async def main():
+        server = Server(wrap(deaf, client), x_request_id="r").start()
+        while not started:
+            await asyncio.sleep(0)
+        supervisor.cancel("r", reason="grace_timeout")
+        while not server.sent:  # the client is told at once
+            await asyncio.sleep(0)
+        assert not server.task.done() and supervisor.all("request.end") == []
+        supervisor.cancel("r", mode="kill", reason="grace_timeout")
+        assert await server.ends() is None
+        assert server.status == 503
+
+    eventually(lambda: client.connected)
+    run(main)
+    supervisor.wait("request.end", id="r")
+
+
+@pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n", b"\r\r"])
+def test_events_are_sent_whole_however_they_are_cut_up(supervisor, client, end):
+    async def pieces(scope, receive, send):
+        stream = b"data: 1" + end + b": ping" + end + b"data: 2" + end + b"data: half"
+        await answer(send, *[stream[n : n + 1] for n in range(len(stream))],
+                     kind=b"text/event-stream", end=False)  # fmt: skip
+        await hang(scope, receive, send)
+
+    async def main():
+        server = Server(wrap(pieces, client), x_request_id="r").start()
+        await server.sends(b"2" + end)
+        assert [each["body"] for each in server.sent[1:]] == [
+            b"data: 1" + end, b": ping" + end, b"data: 2" + end,
+        ]  # fmt: skip
+        supervisor.cancel("r", reason="migrate")
+        await server.ends()
+        assert b"half" not in server.body and server.error()["events_sent"] == 2
+
+    eventually(lambda: client.connected)
+    run(main)
+
+
+def test_the_rest_of_a_stream_that_ends_without_a_blank_line_is_not_lost(client):
+    async def ends_badly(scope, receive, send):
+        await answer(send, b"data: 1\n\nda", b"ta: 2", b"", kind=b"text/event-stream")
+
+    async def main():
+        server = Server(wrap(ends_badly, client))
+        assert await server.start().ends() is None
+        assert server.body == b"data: 1\n\ndata: 2" and server.is_complete
+
+    run(main)
+
+
+def test_a_stream_whose_client_has_its_done_is_finished_and_not_cut(supervisor, client):
+    async def done(scope, receive, send):
+        await answer(send, b"data: 1\n\n", b"data: [DONE]\n\n", kind=b"text/event-stream",
+                     end=False)  # fmt: skip
+        await hang(scope, receive, send)
+
+    async def main():
+        server = Server(wrap(done, client), x_request_id="r").start()
+        await server.sends(b"[DONE]")
+        supervisor.cancel("r", reason="migrate")
+        assert await server.ends() is None
+        assert server.is_complete and b"error" not in server.body
+
+    eventually(lambda: client.connected)
+    run(main)
+
+
+def test_a_compressed_stream_is_cut_without_an_event(supervisor, client):
+    async def packed(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": [
+            (b"content-type", b"text/event-stream"), (b"content-encoding", b"gzip")]})
+        await send({"type": "http.response.body", "body": b"\x1f\x8b", "more_body": True})
+        await hang(scope, receive, send)
+
+    async def main():
+        server = Server(wrap(packed, client), x_request_id="r").start()
+        await server.sends(b"\x1f\x8b")
+        supervisor.cancel("r", reason="migrate")
+        assert isinstance(await server.ends(), lastcall.Cancelled)
+        assert server.body == b"\x1f\x8b" and not server.is_complete
+
+    eventually(lambda: client.connected)
+    run(main)
+
+
+def test_the_context_of_the_application_cancels_like_the_supervisor(supervisor, client):
+    async def stops_itself(scope, receive, send):
+        child = client.begin("child", parent=lastcall.current())
+        lastcall.current().stop("operator")
+        assert child.is_stopped()
+        child.end()
+        await hang(scope, receive, send)
+
+    async def main():
+        server = Server(wrap(stops_itself, client), x_request_id="r").start()
+        assert await server.ends() is None
+        assert server.status == 499
+
+    eventually(lambda: client.connected)
+    run(main)
+    assert supervisor.wait("request.end", id="r")["outcome"] == "cancelled"
+
+
+def test_a_client_that_does_not_read_holds_nothing_up(supervisor, client):
+    async def main():
+        server = Server(wrap(stream_until_left, client), x_request_id="r")
+        blocked = asyncio.Event()
+
+        async def send(message):
+            if b"error" in message.get("body", b""):
+                await blocked.wait()  # for ever
+            await Server.send(server, message)
+
+        server.send = send
+        server.start()
+        await server.sends(b"one")
+        supervisor.cancel("r", reason="migrate")
+        await asyncio.to_thread(supervisor.wait, "cancel.done", id="r")
+        assert isinstance(await server.ends(), lastcall.Cancelled)
+
+    eventually(lambda: client.connected)
+    run(main)
+    assert supervisor.wait("request.end", id="r")["outcome"] == "migrated"
