@@ -207,9 +207,10 @@ class _Exchange:
         if self._telling is not None or self._inbox.gone or self._context.outcome is not None:
             return
         cancelled = Cancelled(self._context.id(), self._context.cause or "control")
+        self._outbox.cut()  # first: the application may react with an answer
         self._inbox.cut()
         self._telling = asyncio.ensure_future(
-            self._outbox.cut(cancelled.kind, cancelled.reason)
+            self._outbox.tell(cancelled.kind, cancelled.reason)
         )
         self._telling.add_done_callback(_retrieve)
 

@@ -135,9 +135,12 @@ class Outbox:
                 raise OSError("the request was cancelled")
             await self._forward(message)
 
-    async def cut(self, kind: str, reason: str) -> None:
-        """Tells the client that nothing more will come, where it has not got everything."""
+    def cut(self) -> None:
+        """At once: what the application sends from here on is refused."""
         self._is_cut = not (self.complete or self._is_done)
+
+    async def tell(self, kind: str, reason: str) -> None:
+        """Tells the client that nothing more will come, where it has not got everything."""
         async with self._lock:
             if self.complete or self._is_done:
                 self._is_cut = False

@@ -50,6 +50,24 @@ def test_a_request_that_is_cut_before_its_first_byte_gets_the_error_object(
     supervisor.wait("request.end", id="r")
 
 
+def test_an_answer_that_is_the_reaction_to_the_cut_reaches_nobody(supervisor, client):
+    async def reacts(scope, receive, send):
+        await hang(scope, receive, send)
+        await answer(send, b"null")
+
+    async def main():
+        server = Server(wrap(reacts, client), x_request_id="r").start()
+        await asyncio.to_thread(supervisor.wait, "request.begin")
+        while client.find("r") is None or server.incoming.qsize():
+            await asyncio.sleep(0)
+        supervisor.cancel("r", reason="migrate")
+        assert await server.ends() is None
+        assert (server.status, server.error()["type"]) == (503, "migrated")
+
+    eventually(lambda: client.connected)
+    run(main)
+
+
 def test_an_application_that_ignores_the_stop_sends_nothing_more(supervisor, client):
     failures = []
 

@@ -1,0 +1,58 @@
+"""An OpenAI-like server that knows nothing of lastcall but the line that adds the middleware.
+
+/seen tells what became of the answers: how many were finished, and how many the engine let go of.
+"""
+
+import asyncio
+
+from fastapi import FastAPI, Request
+from starlette.responses import StreamingResponse
+
+import lastcall.asgi
+
+app = FastAPI()
+app.add_middleware(lastcall.asgi.Middleware)
+seen = {"finished": 0, "let_go": 0}
+
+
+async def generate(tokens):
+    """The engine: whoever closes this gets its slot back."""
+    finished = False
+    try:
+        for number in range(tokens):
+            yield f"data: token{number}\n\n"
+            await asyncio.sleep(0.01)
+        yield "data: [DONE]\n\n"
+        finished = True
+    finally:
+        seen["finished" if finished else "let_go"] += 1
+
+
+async def unless_disconnected(request, work):
+    """How vLLM cancels a unary request: it listens for the client's leaving."""
+    working = asyncio.ensure_future(work)
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    working.cancel()
+    seen["let_go"] += 1
+
+
+@app.post("/v1/chat/completions")
+@app.post("/v1/completions")
+async def complete(request: Request):
+    body = await request.json()
+    if body.get("stream"):
+        return StreamingResponse(generate(body["max_tokens"]), media_type="text/event-stream")
+    if body["max_tokens"] > 1000:
+        await unless_disconnected(request, asyncio.sleep(3600))
+    return {"model": body["model"], "text": "token0"}
+
+
+@app.get("/health")
+def health():
+    return {}
+
+
+@app.get("/seen")
+def tell():
+    return seen

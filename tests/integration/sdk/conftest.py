@@ -1,0 +1,25 @@
+"""Worlds of the real supervisor, as those of tests/integration/serve."""
+
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.abspath(os.path.join(HERE, "../../.."))
+sys.path += [HERE, os.path.join(HERE, "../serve"), os.path.join(ROOT, "sdk/python")]
+
+import pytest  # noqa: E402
+from serve_world import World  # noqa: E402
+
+
+@pytest.fixture
+def world(tmp_path_factory):
+    """Makes worlds; nothing of them outlives the test."""
+    made = []
+
+    def make(**config):
+        made.append(World(tmp_path_factory.mktemp("w"), **config))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()

@@ -1,0 +1,117 @@
+"""A uvicorn server with the middleware, under the real supervisor: unary and streamed answers."""
+
+import json
+import os
+import signal
+
+import pytest
+from asgi_world import Call, ask, live, metric, start, wait_until_live
+from serve_peer import PATIENCE, wait_until
+
+pytest.importorskip("uvicorn")
+pytest.importorskip("fastapi")
+
+
+def seen(one):
+    return ask(one.engine_port, "/seen")
+
+
+def settled(one, **outcomes):
+    """All that was in flight is told, with these outcomes."""
+    for outcome, count in outcomes.items():
+        wait_until(lambda o=outcome, n=count: metric(one, "lastcall_requests_total", outcome=o)
+                   == n, f"{count} {outcome}")  # fmt: skip
+    wait_until(lambda: metric(one, "lastcall_cancels_unconfirmed") == 0, "nothing unconfirmed")
+
+
+def test_whole_answers_are_counted_and_not_changed(world):
+    one = world()
+    start(one)
+    stream = Call(one.engine_port, "s", tokens=3).first_token()
+    text, broken = stream.rest()
+    assert text.count(b"data: token") == 3 and text.endswith(b"data: [DONE]\n\n") and not broken
+    unary = Call(one.engine_port, "u", stream=False).answer()
+    assert json.loads(unary.read()) == {"model": "Qwen", "text": "token0"}
+    settled(one, completed=2)
+    endpoint = {"dynamo_endpoint": "chat_completions"}
+    assert metric(one, "dynamo_component_requests_total", **endpoint) == 2
+    assert metric(one, "lastcall_cancels_total") == 0
+
+
+def test_a_client_that_leaves_frees_the_engine_and_counts_once(world):
+    one = world()
+    start(one)
+    stream = Call(one.engine_port, "s", tokens=100_000).first_token()
+    wait_until_live(one, "s")
+    stream.leave()
+    unary = Call(one.engine_port, "u", tokens=100_000, stream=False)
+    wait_until_live(one, "u")
+    unary.connection.close()
+    settled(one, cancelled=2)
+    wait_until(lambda: seen(one) == {"finished": 0, "let_go": 2}, "the engine let go of both")
+    assert metric(one, "lastcall_cancels_total", reason="client_disconnect") == 2
+    assert metric(one, "dynamo_component_cancellation_total") == 2
+    labels = {"model": "Qwen", "endpoint": "chat_completions"}
+    assert metric(one, "dynamo_frontend_model_cancellation_total", **labels) == 2
+
+
+@pytest.mark.parametrize("mode", ["stop", "kill"])
+def test_an_operators_cancel_is_to_the_engine_a_client_that_left(world, mode):
+    one = world()
+    start(one)
+    stream = Call(one.engine_port, "s", tokens=100_000).first_token()
+    unary = Call(one.engine_port, "u", tokens=100_000, stream=False)
+    for request_id in ("s", "u"):
+        wait_until_live(one, request_id)
+        one.operator().ask("cancel", ids=[request_id], mode=mode)
+    text, broken = stream.rest()
+    assert broken and b"[DONE]" not in text and b"\n\nevent: error\ndata: " in text
+    error = stream.error()
+    assert (error["type"], error["retryable"], error["request_id"]) == ("cancelled", False, "s")
+    assert error["events_sent"] == text.count(b"data: token")
+    answer = unary.answer()
+    assert (answer.status, answer.getheader("X-Lastcall-Reason")) == (499, "operator")
+    assert json.loads(answer.read())["error"]["type"] == "cancelled"
+    settled(one, cancelled=2)
+    wait_until(lambda: seen(one)["finished"] == 0 and seen(one)["let_go"] >= 1, "it let go")
+    assert metric(one, "lastcall_cancels_total", reason="operator") == 2
+
+
+def test_a_stop_hands_off_what_it_may_waits_for_the_rest_and_refuses_what_is_new(world):
+    one = world(shutdown={"grace_period": "20s"})
+    run = start(one, LASTCALL_ASGI_HAND_OFF="completions")
+    waited_for = Call(one.engine_port, "chat", tokens=150).first_token()
+    handed_off = Call(one.engine_port, "text", path="/v1/completions", tokens=10**6).first_token()
+    for request_id in ("chat", "text"):
+        wait_until_live(one, request_id)
+    run.send_signal(signal.SIGTERM)
+    one.wait_for_log('"phase begun","phase":"draining"')
+    refused = Call(one.engine_port, "late").answer()
+    assert (refused.status, refused.getheader("X-Lastcall-Reason")) == (503, "draining")
+    assert int(refused.getheader("Retry-After")) >= 1
+    error = json.loads(refused.read())["error"]
+    assert (error["type"], error["retryable"], error["request_id"]) == ("draining", True, "late")
+    text, broken = waited_for.rest()
+    assert text.endswith(b"data: [DONE]\n\n") and not broken
+    text, broken = handed_off.rest()
+    assert broken and handed_off.error()["type"] == "migrated"
+    assert run.wait(PATIENCE) == 0
+    report = one.report()
+    assert report["in_flight"] == "sdk"
+    assert report["requests"]["completed"] == report["requests"]["migrated"] == 1
+
+
+def test_a_supervisor_that_was_killed_is_told_again_and_can_cancel(world):
+    one = world()
+    start(one)
+    stream = Call(one.engine_port, "s", tokens=100_000).first_token()
+    wait_until_live(one, "s")
+    first = one.supervisor_pid()
+    os.kill(first, signal.SIGKILL)
+    wait_until(lambda: one.supervisor_pid() not in (0, first), "another supervisor")
+    wait_until_live(one, "s")
+    one.operator().ask("cancel", ids=["s"], mode="stop", reason="operator")
+    _, broken = stream.rest()
+    assert broken and stream.error()["retryable"] is False
+    wait_until(lambda: "s" not in live(one), "the request ended")
+    wait_until(lambda: seen(one)["let_go"] == 1, "the engine let go")
