@@ -1,15 +1,12 @@
-"""An environment that fails: file systems, system calls, and engines that restart for ever."""
+"""An environment that fails: file systems and system calls."""
 
 import os
 import signal
-import sys
 
 import pytest
 from mounts import full_tmpfs, in_own_mounts
 from serve_peer import PATIENCE, holds_for, wait_until
 from serve_world import DENY_SYSCALLS, SLEEPER, is_stopped
-
-RESTARTS = 10_000 if os.environ.get("LASTCALL_TEST_LONG") else 60
 
 
 def serving(one):
@@ -90,48 +87,3 @@ def test_a_supervisor_that_was_stopped_in_serving_goes_on(world):
     wait_until(lambda: one.status()["health"]["verdict"] == "healthy", "healthy again")
     engine.send_signal(signal.SIGTERM)
     assert engine.wait(timeout=PATIENCE) == 0
-
-
-def usage(pid):
-    """Descriptors, zombies among its children, resident KiB."""
-    with open(f"/proc/{pid}/status") as file:
-        resident = next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
-    zombies = 0
-    for entry in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{entry}/stat") as file:
-                fields = file.read().rpartition(")")[2].split()
-        except OSError:
-            continue
-        zombies += fields[0] == "Z" and int(fields[1]) == pid
-    return len(os.listdir(f"/proc/{pid}/fd")), zombies, resident
-
-
-@pytest.mark.timeout(3600 if RESTARTS > 1_000 else 180)
-def test_engines_that_restart_for_ever_leave_nothing_in_the_supervisor(world):
-    """Each engine ends by itself, and now and then its shim is killed in the middle."""
-    one = world(shutdown={"after_stop": "rearm"}, health={"interval": "10s"},
-                log={"level": "error"})  # fmt: skip
-    serve = one.serve()
-    wait_until(lambda: os.path.exists(one.socket), "it listens")
-    warm = None
-    for i in range(RESTARTS):
-        shim = one.shim("/bin/true" if i % 7 else sys.executable, *([] if i % 7 else ["-c", ""]))
-        if i % 10 == 3:
-            shim.kill()  # somewhere between its start and its end
-        assert shim.wait(timeout=PATIENCE) in ((1, -signal.SIGKILL) if i % 10 == 3 else (1,))
-        one.processes.remove(shim)
-        if i == RESTARTS // 3:
-            warm = usage(serve.pid)
-    wait_until(lambda: one.status()["phase"] == "starting", "ready for the next one")
-    assert serve.poll() is None
-
-    def settled():
-        return usage(serve.pid)[0] <= warm[0] + 2
-
-    wait_until(settled, "no descriptor is left open")
-    descriptors, zombies, resident = usage(serve.pid)
-    assert zombies == 0
-    if "ASAN_OPTIONS" not in os.environ:  # sanitizers keep what was freed for a while
-        after = (descriptors, zombies, resident)
-        assert resident <= warm[2] + 1024, f"{warm} before, {after} after"

@@ -7,7 +7,9 @@ import signal
 import subprocess
 
 import pytest
-from shim_process import SHIM, ShimProcess, eventually, helper, stat_of, status_field
+from shim_process import (
+    SHIM, ShimProcess, children_of, eventually, helper, is_alive, stat_of, status_field,
+)  # fmt: skip
 
 TINI = "/usr/bin/tini"
 
@@ -100,6 +102,21 @@ def test_descendants_do_not_outlive_the_command(shim):
     process.send(signal.SIGTERM)
     assert process.wait() == 0
     eventually(lambda: not process.survivors(), "nothing is left")
+
+
+def test_pdeathsig_of_setpriv_stops_it_with_its_launcher():
+    """What tini has -p for: on a plain host nothing else tells that the launcher was killed."""
+    engine = [helper("print_signals"), str(int(signal.SIGTERM))]  # which ends it
+    started = ["setpriv", "--pdeathsig", "TERM", SHIM, "--", *engine]
+    launcher = subprocess.Popen(["sh", "-c", '"$@" & wait', "sh", *started],
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    assert launcher.stdout.readline() == b"ready\n"
+    tree = list(children_of(launcher.pid))
+    assert len(tree) == 2
+    launcher.kill()
+    launcher.wait()
+    assert launcher.stdout.readline() == b"15\n"
+    eventually(lambda: not any(map(is_alive, tree)), "nothing is left")
 
 
 def rounds_of(mode, *command, code):
