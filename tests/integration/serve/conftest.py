@@ -1,5 +1,5 @@
 import pytest
-from serve_world import World
+from serve_world import SLEEPER, World
 
 
 @pytest.fixture
@@ -14,3 +14,12 @@ def world(tmp_path_factory):
     yield make
     for one in made:
         one.close()
+
+
+@pytest.fixture
+def served(world):
+    """A world of `lastcall run` whose engine only sleeps, and which serves."""
+    one = world()
+    one.process = one.run(*SLEEPER)
+    one.wait_for_log('"phase begun","phase":"serving"')
+    return one

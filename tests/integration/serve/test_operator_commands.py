@@ -30,12 +30,9 @@ def lastcall(*words, **environment):
 
 
 @pytest.fixture
-def served(world):
-    one = world()
-    one.process = one.run(*SLEEPER)
-    one.wait_for_phase("serving")
-    one.tell = lambda word, *rest: lastcall(word, "--admin-socket", one.admin_socket, *rest)
-    return one
+def served(served):
+    served.tell = lambda word, *rest: lastcall(word, "--admin-socket", served.admin_socket, *rest)
+    return served
 
 
 # --- what goes wrong

@@ -13,14 +13,6 @@ def serving(one):
     one.wait_for_log('"phase begun","phase":"serving"')
 
 
-@pytest.fixture
-def served(world):
-    one = world()
-    one.process = one.run(*SLEEPER)
-    serving(one)
-    return one
-
-
 def test_status_tells_phase_engine_requests_and_health(served):
     peer = served.peer(name="vllm", sdk="python")
     peer.ask("endpoint.register", endpoint="generate", graceful_shutdown=True)

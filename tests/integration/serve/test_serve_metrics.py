@@ -20,14 +20,6 @@ def counts(one, series, what):
     wait_until(lambda: value(one, series) == 1, what)
 
 
-@pytest.fixture
-def served(world):
-    one = world()
-    one.process = one.run(*SLEEPER)
-    one.wait_for_phase("serving")
-    return one
-
-
 def test_a_restarted_supervisor_counts_itself(served):
     series = 'lastcall_restarts_total{process="supervisor"}'
     assert value(served, series) == 0

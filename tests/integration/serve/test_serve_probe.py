@@ -8,7 +8,7 @@ import threading
 
 import pytest
 from serve_peer import PATIENCE, wait_until
-from serve_world import LASTCALL, SLEEPER
+from serve_world import LASTCALL
 
 
 def probe(one, *words):
@@ -16,14 +16,6 @@ def probe(one, *words):
         [LASTCALL, "probe", "--config", one.write_config(), *words],
         capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
-
-
-@pytest.fixture
-def served(world):
-    one = world()
-    one.process = one.run(*SLEEPER)
-    one.wait_for_log('"phase begun","phase":"serving"')
-    return one
 
 
 @pytest.mark.parametrize(

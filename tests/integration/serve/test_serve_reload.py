@@ -15,14 +15,6 @@ def serving(one):
     one.wait_for_log('"phase begun","phase":"serving"')
 
 
-@pytest.fixture
-def served(world):
-    one = world()
-    one.process = one.run(*SLEEPER)
-    serving(one)
-    return one
-
-
 def reload(one, *options):
     return subprocess.run(
         [LASTCALL, "reload", "--admin-socket", one.admin_socket, *options],

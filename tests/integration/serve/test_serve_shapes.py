@@ -6,9 +6,8 @@ import re
 import signal
 import subprocess
 
-import pytest
 from serve_peer import PATIENCE, wait_until
-from serve_world import LASTCALL, SLEEPER
+from serve_world import LASTCALL
 
 CLI_PAGE = os.path.join(os.path.dirname(__file__), "../../../docs/cli.md")
 IN_A_STOP = {"cause", "cause_detail", "mode", "deadline_at_ms", "deadline_left_ms"}
@@ -35,14 +34,6 @@ def ask(one, *words, code=0):
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (code, ""), words
     return [json.loads(line) for line in done.stdout.splitlines()]
-
-
-@pytest.fixture
-def served(world):
-    one = world()
-    one.process = one.run(*SLEEPER)
-    one.wait_for_log('"phase begun","phase":"serving"')
-    return one
 
 
 def test_status_has_its_keys_while_serving_and_in_a_stop(served):
