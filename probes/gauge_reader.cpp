@@ -7,8 +7,7 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 
-#include "probes/connect_attempt.hpp"
-#include "probes/http_url.hpp"
+#include "probes/get_attempt.hpp"
 #include "probes/prometheus_text.hpp"
 
 namespace lastcall::probes {
@@ -64,18 +63,14 @@ struct GaugeReader::State {
 namespace {
 
 /// Reads a response into `text`; passes when it was a 200 that was read to its end.
-class TextAttempt final : public ConnectAttempt {
+class TextAttempt final : public GetAttempt {
  public:
   TextAttempt(asio::any_io_executor const& executor, HttpUrl const& url,
               std::optional<PrometheusText>& text, std::shared_ptr<bool> lookup_hangs,
               CheckDone done)
-      : ConnectAttempt(executor, url.target, std::move(lookup_hangs), std::move(done)),
-        text_(text),
-        request_(http::verb::get, url.path, 11) {
-    request_.set(http::field::host, url.host_header);
-    request_.set(http::field::user_agent, "lastcall");
-    request_.set(http::field::accept, "text/plain");
-    request_.set(http::field::connection, "close");
+      : GetAttempt(executor, url, {{"Accept", "text/plain"}}, std::move(lookup_hangs),
+                   std::move(done)),
+        text_(text) {
     parser_.header_limit(kMaxHeader);
     parser_.body_limit(GaugeReader::kMostText);
   }
@@ -85,18 +80,7 @@ class TextAttempt final : public ConnectAttempt {
     return std::static_pointer_cast<TextAttempt>(shared_from_this());
   }
 
-  void on_connected() override {
-    http::async_write(socket_, request_, [self = self()](error_code error, std::size_t) {
-      if (self->is_over()) {
-        return;
-      }
-      if (error) {
-        self->fail("cannot send the request: " + error.message());
-        return;
-      }
-      self->read_piece();
-    });
-  }
+  void read_response() override { read_piece(); }
 
   void read_piece() {
     parser_.get().body().data = piece_.data();
@@ -127,12 +111,7 @@ class TextAttempt final : public ConnectAttempt {
     report({.result = CheckResult::passed});
   }
 
-  void fail(std::string why) {
-    report({.result = CheckResult::failed_unclear, .detail = std::move(why)});
-  }
-
   std::optional<PrometheusText>& text_;
-  http::request<http::empty_body> request_;
   boost::beast::flat_buffer buffer_{kMaxHeader + kPiece};
   http::response_parser<http::buffer_body> parser_;
   std::array<char, kPiece> piece_{};

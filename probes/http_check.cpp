@@ -7,8 +7,7 @@
 #include <boost/beast/http.hpp>
 
 #include "probes/check.hpp"
-#include "probes/connect_attempt.hpp"
-#include "probes/http_url.hpp"
+#include "probes/get_attempt.hpp"
 
 namespace lastcall::probes {
 
@@ -31,20 +30,12 @@ std::string quote(std::string const& body) {
   return last == std::string::npos ? std::string{} : text.substr(0, last + 1);
 }
 
-class HttpAttempt final : public ConnectAttempt {
+class HttpAttempt final : public GetAttempt {
  public:
   HttpAttempt(asio::any_io_executor const& executor, HttpUrl const& url,
               HttpCheckSettings const& settings, std::shared_ptr<bool> lookup_hangs, CheckDone done)
-      : ConnectAttempt(executor, url.target, std::move(lookup_hangs), std::move(done)),
-        dead_statuses_(settings.dead_statuses),
-        request_(http::verb::get, url.path, 11) {
-    request_.set(http::field::host, url.host_header);
-    request_.set(http::field::user_agent, "lastcall");
-    request_.set(http::field::accept, "*/*");
-    request_.set(http::field::connection, "close");
-    for (auto const& [name, value] : settings.headers) {
-      request_.set(name, value);
-    }
+      : GetAttempt(executor, url, settings.headers, std::move(lookup_hangs), std::move(done)),
+        dead_statuses_(settings.dead_statuses) {
     parser_.header_limit(kMaxHeader);
     parser_.body_limit(kMaxBody);
   }
@@ -54,21 +45,7 @@ class HttpAttempt final : public ConnectAttempt {
     return std::static_pointer_cast<HttpAttempt>(shared_from_this());
   }
 
-  void on_connected() override {
-    http::async_write(socket_, request_, [self = self()](error_code error, std::size_t) {
-      if (self->is_over()) {
-        return;
-      }
-      if (error) {
-        self->report({.result = CheckResult::failed_unclear,
-                      .detail = "cannot send the request: " + error.message()});
-        return;
-      }
-      self->read_response();
-    });
-  }
-
-  void read_response() {
+  void read_response() override {
     http::async_read(socket_, buffer_, parser_, [self = self()](error_code error, std::size_t) {
       if (!self->is_over()) {
         self->report(self->judge(error));
@@ -101,7 +78,6 @@ class HttpAttempt final : public ConnectAttempt {
   }
 
   std::vector<std::uint32_t> const& dead_statuses_;
-  http::request<http::empty_body> request_;
   boost::beast::flat_buffer buffer_{kMaxHeader + kMaxBody};
   http::response_parser<http::string_body> parser_;
 };
