@@ -138,6 +138,11 @@ void Server::Impl::forget(PeerId id) {
   }
 }
 
+Fd Server::Impl::take_passed(PeerId id) {
+  auto const peer = find(id);
+  return peer ? peer->session->take_passed() : Fd();
+}
+
 PeerInfo const* Server::Impl::info(PeerId id) const {
   auto const peer = find(id);
   return peer && peer->stage == Stage::welcomed ? &peer->info : nullptr;
@@ -254,6 +259,9 @@ bool Server::is_flushed() const {
 }
 void Server::forget(PeerId peer) {
   impl_->forget(peer);
+}
+Fd Server::take_passed(PeerId peer) {
+  return impl_->take_passed(peer);
 }
 PeerInfo const* Server::info(PeerId peer) const {
   return impl_->info(peer);

@@ -28,6 +28,7 @@
 #include <sys/types.h>
 
 #include "ipc/message.hpp"
+#include "ipc/unix_socket.hpp"
 
 namespace boost::asio {
 class io_context;
@@ -135,6 +136,9 @@ class Server {
   void forget(PeerId peer);
 
   [[nodiscard]] PeerInfo const* info(PeerId peer) const;
+  /// What the peer passed with its hello (SCM_RIGHTS), to be asked for while it is taken in; empty:
+  /// nothing. Whoever takes it has to look what it is.
+  [[nodiscard]] Fd take_passed(PeerId peer);
 
  private:
   class Impl;

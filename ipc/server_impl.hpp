@@ -63,6 +63,7 @@ class Server::Impl : public SessionOwner, public std::enable_shared_from_this<Se
   bool is_flushed() const;
   void forget(PeerId id);
   PeerInfo const* info(PeerId id) const;
+  Fd take_passed(PeerId id);
 
  private:
   Listener::Handlers handlers(bool is_admin);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -54,6 +55,7 @@ void Session::start() {
 
 void Session::greeted(bool is_patient) {
   has_greeted_ = true;
+  passed_ = Fd();  // nobody wanted it
   is_patient_ = is_patient;
   if (!is_blocked_) {
     timer_.cancel();
@@ -86,7 +88,7 @@ void Session::read_up_to(std::size_t most) {
   std::size_t total = 0;
   while (state_ == State::open && total < most) {
     std::span<char> const room = lines_.prepare();
-    ssize_t const size = ::recv(socket_.native_handle(), room.data(), room.size(), MSG_DONTWAIT);
+    ssize_t const size = receive(room);
     if (size < 0 && errno == EINTR) {
       continue;
     }
@@ -107,6 +109,33 @@ void Session::read_up_to(std::size_t most) {
       return;  // that was all, and what comes meanwhile wakes us again
     }
   }
+}
+
+/// Before its hello a peer may pass one descriptor; any other is closed as it comes.
+ssize_t Session::receive(std::span<char> room) {
+  if (has_greeted_) {
+    return ::recv(socket_.native_handle(), room.data(), room.size(), MSG_DONTWAIT);
+  }
+  iovec part{room.data(), room.size()};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  ssize_t const size =
+      ::recvmsg(socket_.native_handle(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  cmsghdr const* const head = size > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
+  if (head != nullptr && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
+      head->cmsg_len > CMSG_LEN(0)) {
+    // Padding has room for more than the one that was asked for: each has to be owned.
+    for (std::size_t at = 0; at + sizeof(int) <= head->cmsg_len - CMSG_LEN(0); at += sizeof(int)) {
+      int descriptor = -1;
+      std::memcpy(&descriptor, CMSG_DATA(head) + at, sizeof descriptor);
+      passed_ = Fd(descriptor);
+    }
+  }
+  return size;
 }
 
 void Session::take_lines() {
@@ -187,6 +216,7 @@ void Session::end(std::string_view why) {
   waiting_ = {};
   written_ = others_end_ = 0;
   has_cancels_ = false;
+  passed_ = Fd();
   timer_.cancel();
   error_code ignored;
   if (peer_has_closed_) {

@@ -61,6 +61,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
   bool is_open() const { return state_ == State::open; }
   bool is_watched() const { return watched_; }
+  /// A descriptor that came with the first bytes; empty: none did, or somebody took it.
+  Fd take_passed() { return std::move(passed_); }
   bool has_output() const { return !writing_.empty() || !waiting_.empty() || has_cancels_; }
 
   /// Where the next line is appended to; tell with queued().
@@ -83,6 +85,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void readable();
   /// Reads until nothing is there or `most` bytes came.
   void read_up_to(std::size_t most);
+  ssize_t receive(std::span<char> room);
   void take_lines();
   void discard();
   void wait_writable();
@@ -107,6 +110,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::weak_ptr<SessionOwner> owner_;
 
   LineBuffer lines_;
+  Fd passed_;
   std::string writing_;       // what the socket is taking
   std::size_t written_{};     // of it
   std::size_t others_end_{};  // of it, what are no cancels

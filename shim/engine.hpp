@@ -34,6 +34,8 @@ class Engine {
   pid_t pid() const { return static_cast<pid_t>(facts_.pid); }
   EngineFacts const& facts() const { return facts_; }
   EngineFate fate() const;
+  /// The kernel's count of OOM kills for the supervisor; -1: none can be read.
+  int open_oom_counter() { return oom_.open_file(); }
 
  private:
   Options const& options_;

@@ -96,6 +96,7 @@ void Link::lose(Instant now) {
   }
   close(fd_);  // leaves the epoll set by itself
   fd_ = -1;
+  pass(-1);
   if (!looking_since_) {
     looking_since_ = now;
   }
@@ -127,7 +128,7 @@ void Link::send(Instant now) {
   }
   std::string_view const pending = out_.view().substr(sent_);
   if (!pending.empty()) {
-    ssize_t const count = ::send(fd_, pending.data(), pending.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    ssize_t const count = send_pending(pending);
     if (count < 0 && errno != EAGAIN && errno != EINTR) {
       // What the other side said last (an order to exit, then its own exit) is still to be read:
       // the end of the connection is noticed there.
@@ -142,6 +143,37 @@ void Link::send(Instant now) {
     sent_ = 0;
   }
   watch_output(!out_.view().empty());
+}
+
+void Link::pass(int descriptor) {
+  if (passed_ >= 0) {
+    close(passed_);
+  }
+  passed_ = descriptor;
+}
+
+ssize_t Link::send_pending(std::string_view pending) {
+  constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
+  if (passed_ < 0) {
+    return ::send(fd_, pending.data(), pending.size(), kFlags);
+  }
+  iovec part{const_cast<char*>(pending.data()), pending.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* const head = CMSG_FIRSTHDR(&message);
+  head->cmsg_level = SOL_SOCKET;
+  head->cmsg_type = SCM_RIGHTS;
+  head->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(head), &passed_, sizeof(int));
+  ssize_t const count = sendmsg(fd_, &message, kFlags);
+  if (count > 0) {
+    pass(-1);
+  }
+  return count;
 }
 
 void Link::send_signal(Instant now, int signal) {

@@ -39,6 +39,9 @@ class Link {
   void receive(Instant now);
   std::optional<std::string_view> next_line();
 
+  /// Goes with the first bytes of this connection, then it is closed; -1 is nothing.
+  void pass(int descriptor);
+
   void welcomed();
   void refused_as_busy() { busy_ = true; }
   void acknowledged(std::int64_t seq);
@@ -58,12 +61,14 @@ class Link {
   bool flooded() const { return in_.is_full(); }
 
  private:
+  ssize_t send_pending(std::string_view pending);
   void watch_output(bool wanted);
   bool silent(Instant now) const { return watched_seq_ != 0 && now >= silent_at_; }
 
   char const* path_;
   int epoll_;
   int fd_ = -1;
+  int passed_ = -1;  // not sent yet
   bool welcomed_ = false;
   bool ever_welcomed_ = false;
   bool busy_ = false;

@@ -65,6 +65,17 @@ std::string_view cgroup_path(std::string_view listing, bool version_1) {
 }  // namespace
 
 void OomCounter::watch() {
+  before_ = 0;
+  if (find()) {
+    before_ = read();
+  }
+}
+
+int OomCounter::open_file() {
+  return path_[0] != '\0' || find() ? open(path_, O_RDONLY | O_CLOEXEC) : -1;
+}
+
+bool OomCounter::find() {
   char buffer[4096];
   std::string_view const listing = read_file("/proc/self/cgroup", buffer);
   // A container mostly sees its own cgroup as the root; a host or a v1 mount shows the whole path.
@@ -81,12 +92,12 @@ void OomCounter::watch() {
     Text path(path_, sizeof path_ - 1);
     path << place.root << (place.path == "/" ? "" : place.path) << place.file;
     path_[path.view().size()] = '\0';
-    if (std::optional<std::int64_t> const count = read_counter(path_); count) {
-      before_ = *count;
-      return;
+    if (read_counter(path_)) {
+      return true;
     }
   }
   path_[0] = '\0';
+  return false;
 }
 
 std::int64_t OomCounter::read() const {

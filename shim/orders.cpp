@@ -58,6 +58,7 @@ void Shim::say_hello() {
   }
   hello.raw_blob = blob_.view();
   write_hello(link_.out(), hello);
+  link_.pass(engine_.open_oom_counter());
 }
 
 void Shim::obey_line(std::string_view line) {

@@ -70,11 +70,15 @@ struct ShimHello {
   std::string blob;
 };
 /// The connection ended. `watched`: the process is still observed through its pidfd, so only
-/// ShimGone means loss; otherwise it is lost when it is not back in time.
+/// ShimGone means loss; otherwise it is lost when it is not back in time. `oom`: by its cgroup's
+/// counter the kernel has killed there for lack of memory, which explains a loss.
 struct ShimDisconnected {
   bool watched = false;
+  bool oom = false;
 };
-struct ShimGone {};
+struct ShimGone {
+  bool oom = false;
+};
 /// A stop signal that the shim received and holds.
 struct StopSignalHeld {
   std::string name;

@@ -73,6 +73,7 @@ class Lifecycle {
     bool connected = false;
     bool run = false;
     bool gone = false;
+    bool oom = false;
     std::optional<Instant> lost_at;
   };
   struct Peer {

@@ -111,6 +111,7 @@ void Lifecycle::on(Instant now, ShimDisconnected const& gone) {
     return;
   }
   shim_->connected = false;
+  shim_->oom = gone.oom;
   if (coordinator_.phase() == Phase::exited) {
     if (!supervisor_ended_) {
       rearm(now);
@@ -123,8 +124,9 @@ void Lifecycle::on(Instant now, ShimDisconnected const& gone) {
   }
 }
 
-void Lifecycle::on(Instant now, ShimGone const&) {
+void Lifecycle::on(Instant now, ShimGone const& gone) {
   if (shim_) {
+    shim_->oom = shim_->oom || gone.oom;
     shim_lost(now);
   }
 }
@@ -141,10 +143,15 @@ void Lifecycle::shim_lost(Instant now) {
   }
   // It was PID 1 of the engine's container: nothing of the engine is left.
   bool const unordered = engine_ == EngineState::running && !engine_ordered_;
+  if (engine_ == EngineState::running) {
+    engine_exit_.oom = shim_->oom;
+  }
   engine_ = EngineState::exited;
   engine_gone_at_ = now;
   if (unordered || !coordinator_.is_stopping()) {
-    judge_unordered_exit(now, CauseKind::shim_lost, "the engine container's shim is gone");
+    judge_unordered_exit(now, CauseKind::shim_lost,
+                         shim_->oom ? "the engine's container was killed for lack of memory (oom)"
+                                    : "the engine container's shim is gone");
   }
   cleanup_.engine_gone(now);
 }

@@ -79,7 +79,10 @@ Json registries_of(lifecycle::Report const& report, std::vector<std::string> con
 
 Json engine_of(lifecycle::Report const& report, bool end_is_unknown) {
   if (end_is_unknown) {
-    return {{"state", "unknown"}, {"detail", "its shim is gone"}};
+    return {{"state", "unknown"},
+            {"oom", report.engine_exit.oom},
+            {"detail", report.engine_exit.oom ? "its container was killed for lack of memory (oom)"
+                                              : "its shim is gone"}};
   }
   Json json{{"state", name(report.engine)}};
   if (report.engine == lifecycle::EngineState::exited) {

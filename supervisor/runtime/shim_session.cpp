@@ -61,6 +61,7 @@ void ShimSession::hello(ipc::PeerId peer, ipc::Hello&& hello) {
   run_ = shim.run;
   is_gone_ = false;
   engine_ = shim.engine;
+  oom_.watch(server_.take_passed(peer));
   log_.info("shim connected", {{"boot", boot_},
                                {"run", run_},
                                {"engine", ipc::name(engine_.state)},
@@ -134,24 +135,26 @@ void ShimSession::disconnected(ipc::PeerId peer, std::string_view why) {
   peer_ = 0;
   ipc::PeerInfo const* const info = server_.info(peer);
   bool const is_watched = watched_ == peer && info != nullptr && info->watched;
-  log_.warning("shim disconnected", {{"why", why}, {"process_watched", is_watched}});
+  bool const oom = oom_.has_struck();
+  log_.warning("shim disconnected", {{"why", why}, {"process_watched", is_watched}, {"oom", oom}});
   if (!is_watched) {
     watched_ = 0;
     server_.forget(peer);
   }
-  events_.feed(lifecycle::ShimDisconnected{is_watched});
+  events_.feed(lifecycle::ShimDisconnected{.watched = is_watched, .oom = oom});
 }
 
 void ShimSession::process_gone(ipc::PeerId peer) {
   if (peer != watched_) {
     return;
   }
-  log_.warning("the shim's process is gone", {{"boot", boot_}});
+  bool const oom = oom_.has_struck();
+  log_.warning("the shim's process is gone", {{"boot", boot_}, {"oom", oom}});
   watched_ = 0;
   peer_ = 0;
   is_gone_ = true;
   server_.forget(peer);
-  events_.feed(lifecycle::ShimGone{});
+  events_.feed(lifecycle::ShimGone{.oom = oom});
 }
 
 }  // namespace lastcall::runtime

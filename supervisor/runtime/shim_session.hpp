@@ -21,6 +21,7 @@
 #include "supervisor/lifecycle/lifecycle.hpp"
 #include "supervisor/runtime/event_sink.hpp"
 #include "supervisor/runtime/log.hpp"
+#include "supervisor/runtime/oom_counter.hpp"
 
 namespace lastcall::runtime {
 
@@ -65,6 +66,7 @@ class ShimSession {
   bool run_ = false;
   bool is_gone_ = false;
   ipc::EngineFacts engine_;
+  OomCounter oom_;
   bool greeting_ = false;
   std::vector<ipc::FromSupervisor> after_welcome_;
 };

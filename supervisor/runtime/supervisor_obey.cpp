@@ -156,8 +156,8 @@ void Supervisor::watch_engine(ipc::PeerId shim) {
 GaugeDriver::Need Supervisor::gauges_needed(lifecycle::Snapshot const& snapshot) const {
   using Need = GaugeDriver::Need;
   // What comes late after `drained` holds a stop that joins: it has to be seen.
-  bool const drains = snapshot.phase == lifecycle::Phase::draining ||
-                      snapshot.phase == lifecycle::Phase::drained;
+  bool const drains =
+      snapshot.phase == lifecycle::Phase::draining || snapshot.phase == lifecycle::Phase::drained;
   if (drains && snapshot.source != lifecycle::InFlightSource::sdk) {
     return Need::drain;
   }

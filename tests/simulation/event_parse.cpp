@@ -191,8 +191,10 @@ std::map<std::string, Parser, std::less<>> const& parsers() {
                    Instant) { return TimerExpired{words.duration("late").value_or(Duration{0})}; }},
       {"shim", parse_shim},
       {"shim_disconnected",
-       [](Words& w, Instant) { return ShimDisconnected{.watched = w.flag("watched")}; }},
-      {"shim_gone", [](Words&, Instant) { return ShimGone{}; }},
+       [](Words& w, Instant) {
+         return ShimDisconnected{.watched = w.flag("watched"), .oom = w.flag("oom")};
+       }},
+      {"shim_gone", [](Words& w, Instant) { return ShimGone{.oom = w.flag("oom")}; }},
       {"signal", parse_signal},
       {"engine_started", [](Words&, Instant) { return EngineStarted{}; }},
       {"engine_exited",

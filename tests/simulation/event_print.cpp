@@ -56,9 +56,11 @@ struct Printer {
     return line.take();
   }
   std::string operator()(ShimDisconnected const& e) const {
-    return Line("shim_disconnected").flag("watched", e.watched).take();
+    return Line("shim_disconnected").flag("watched", e.watched).flag("oom", e.oom).take();
   }
-  std::string operator()(ShimGone const&) const { return "shim_gone"; }
+  std::string operator()(ShimGone const& e) const {
+    return Line("shim_gone").flag("oom", e.oom).take();
+  }
   std::string operator()(StopSignalHeld const& e) const {
     Line line("signal");
     line.word(e.name);

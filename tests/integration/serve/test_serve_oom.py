@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import sys
 import time
 
@@ -41,10 +42,21 @@ def memory_cgroup():
     wait_until(removed, "the cgroup is empty")
 
 
+def inside(cgroup):
+    return ("sh", "-c", f'echo $$ > {cgroup}/cgroup.procs && exec "$@"', "sh")
+
+
 def run_in(world, cgroup, *command):
     one = world()
-    one.wrapped = ("sh", "-c", f'echo $$ > {cgroup}/cgroup.procs && exec "$@"', "sh")
+    one.wrapped = inside(cgroup)
     return one, one.run(*command)
+
+
+def kills(cgroup):
+    for name in ("memory.events", "memory.oom_control"):
+        with contextlib.suppress(OSError), open(os.path.join(cgroup, name)) as file:
+            return dict(line.split() for line in file).get("oom_kill")
+    return None
 
 
 def test_an_engine_killed_for_lack_of_memory_is_named_so(world, memory_cgroup):
@@ -64,3 +76,34 @@ def test_an_engine_that_ends_because_its_worker_was_killed_is_named_so(world, me
     report = one.report()
     assert report["engine"] == {**report["engine"], "code": 3, "oom": True}
     assert "a process of it was killed for lack of memory (oom)" in report["detail"]
+
+
+@pytest.mark.parametrize("struck", [True, False], ids=["out of memory", "a plain kill"])
+def test_a_kill_that_takes_the_shim_too_is_named_by_the_supervisor(world, memory_cgroup, struck):
+    one = world()
+    one.serve()
+    one.wrapped = inside(memory_cgroup)
+    waits = f"while [ ! -e {one.path('go')} ]; do sleep 0.02; done"
+    eats = f'{waits}; exec {sys.executable} -c "{EATER}"'
+    shim = one.shim("/bin/sh", "-c", eats)
+    one.wait_for_log("engine started")
+    engine = one.status()["engine"]["pid"]
+    # Stopped, it says no more of its engine's end than one that the kernel kills with it.
+    shim.send_signal(signal.SIGSTOP)
+    if struck:
+        with open(one.path("go"), "w"):
+            pass
+        wait_until(lambda: kills(memory_cgroup) == "1", "the kernel has killed")
+    shim.kill()
+    wait_until(lambda: one.reports(), "the report")
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(engine, signal.SIGKILL)
+    report = one.report()
+    assert report["cause"] == "shim_lost"
+    assert report["detail"] == (
+        "the engine's container was killed for lack of memory (oom)"
+        if struck
+        else "the engine container's shim is gone"
+    )
+    assert report["engine"] == {**report["engine"], "state": "unknown", "oom": struck}
+    assert ('"oom":true' in one.log()) is struck

@@ -58,6 +58,11 @@ TEST(Report, An_engine_that_was_lost_with_its_shim_has_no_exit_code) {
   auto const json = nlohmann::json::parse(report_json(report, {.engine_end_is_unknown = true}));
   EXPECT_EQ(json["engine"]["state"], "unknown");
   EXPECT_FALSE(json["engine"].contains("code"));
+  EXPECT_EQ(json["engine"]["oom"], false);
+  report.engine_exit.oom = true;
+  auto const oom = nlohmann::json::parse(report_json(report, {.engine_end_is_unknown = true}));
+  EXPECT_EQ(oom["engine"]["oom"], true);
+  EXPECT_EQ(oom["engine"]["detail"], "its container was killed for lack of memory (oom)");
 }
 
 TEST(Report, The_termination_log_is_written_only_where_it_exists_as_a_file) {

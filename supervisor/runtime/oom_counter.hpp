@@ -1,0 +1,36 @@
+// How often the kernel's OOM killer struck in the engine's container, read from here.
+//
+// A kill of the whole cgroup (`memory.oom.group`, which kubelets set) takes the shim with it, so
+// nobody is left to tell. The shim passes its cgroup's file with its hello; an open file can still
+// be read in the moment after the kill, before the runtime removes the cgroup.
+//
+// Rule: what cannot be read, or is no file of a cgroup, is silence.
+// Thread rule: the loop's thread. Source: cgroup-v2 `memory.events`, v1 `memory.oom_control`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "ipc/unix_socket.hpp"
+
+namespace lastcall::runtime {
+
+/// The number behind `oom_kill ` at the beginning of a line.
+std::optional<std::uint64_t> oom_kills_in(std::string_view text);
+
+class OomCounter {
+ public:
+  /// Counts from now on; an empty descriptor counts nothing.
+  void watch(ipc::Fd file);
+  /// The kernel has killed since watch().
+  bool has_struck() const;
+
+ private:
+  std::optional<std::uint64_t> read() const;
+
+  ipc::Fd file_;
+  std::uint64_t before_ = 0;
+};
+
+}  // namespace lastcall::runtime
