@@ -33,6 +33,8 @@ from .errors import Cancelled, Rejected
 from .handlers import KillGuard
 from .shared import connect
 
+__all__ = ["Middleware", "Options"]
+
 Scope = MutableMapping[str, Any]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 

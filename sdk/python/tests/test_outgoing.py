@@ -129,6 +129,33 @@ def test_a_stop_before_the_answer_closes_the_connection(call):
 
 
 @every_call
+@pytest.mark.parametrize("answers", [True, False])
+def test_a_call_in_a_scope_of_anyio_that_is_cancelled_closes_its_connection(call, answers):
+    """As Starlette ends the answer to a client that left: at each await, until it is over."""
+    anyio = pytest.importorskip("anyio")
+
+    async def main(tier):
+        tier.answers = answers
+        context = lastcall.Context("r")
+
+        async def use():
+            async with call(tier.url, context=context) as chunks:
+                async for _ in chunks:
+                    pass
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(use)
+            while not tier.heads:
+                await asyncio.sleep(0)
+            for _ in range(20):
+                await asyncio.sleep(0)
+            group.cancel_scope.cancel()
+        await tier.left.wait()
+
+    run(main)
+
+
+@every_call
 def test_a_call_of_a_stopped_request_is_not_made(call):
     async def main(tier):
         context = lastcall.Context("r")

@@ -13,15 +13,15 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.abspath(os.path.join(HERE, "../../.."))
 
 
-def start(one, app="asgi_engine:app", **environment):
-    """`lastcall run` around uvicorn; returns once it serves."""
+def start(one, *app, **environment):
+    """`lastcall run` around uvicorn with this app (asgi_engine); returns once it serves."""
     one.engine_port = free_port()
     one.config["engine"] = {"kind": "custom"}
     url = f"http://127.0.0.1:{one.engine_port}/health"
     one.config["health"]["checks"] = [{"name": "engine", "http": {"url": url}, "timeout": "5s"}]
     process = one.run(
         sys.executable, "-m", "uvicorn", "--port", str(one.engine_port), "--log-level", "warning",
-        app, PYTHONPATH=os.pathsep.join([HERE, f"{ROOT}/sdk/python"]), **environment,
+        *(app or ("asgi_engine:app",)), PYTHONPATH=os.pathsep.join([HERE, f"{ROOT}/sdk/python"]), **environment,
     )  # fmt: skip
     one.wait_for_log('"phase begun","phase":"serving"')
     return process
@@ -30,9 +30,10 @@ def start(one, app="asgi_engine:app", **environment):
 class Call:
     """One request, with an id of its own."""
 
-    def __init__(self, port, request_id, *, path="/v1/chat/completions", tokens=1, stream=True):
+    def __init__(self, port, request_id, *, path="/v1/chat/completions", tokens=1, stream=True,
+                 **more):  # fmt: skip
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
-        body = {"model": "Qwen", "stream": stream, "max_tokens": tokens}
+        body = {"model": "Qwen", "stream": stream, "max_tokens": tokens, **more}
         self.connection.request("POST", path, json.dumps(body), {
             "X-Request-Id": request_id, "Content-Type": "application/json",
         })  # fmt: skip
