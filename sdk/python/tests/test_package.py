@@ -1,0 +1,135 @@
+"""The package as others get it: its grammar, its types, its wheel and source archive."""
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+import venv
+
+import pytest
+
+SDK = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+MODULES = sorted(name for name in os.listdir(os.path.join(SDK, "lastcall")) if name.endswith(".py"))
+OPTIONAL = {"httpx.py", "aiohttp.py"}  # need what they are for
+
+
+def run(*command, **options):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=170, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def parse(text, name="sample"):
+    return ast.parse(text, name, feature_version=(3, 9))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_keeps_to_the_grammar_of_python_3_9(name):
+    with open(os.path.join(SDK, "lastcall", name), encoding="utf-8") as file:
+        parse(file.read(), name)
+
+
+def test_newer_grammar_is_noticed():
+    with pytest.raises(SyntaxError):
+        parse("match x:\n    case 1: pass\n")
+
+
+def test_the_core_needs_nothing_but_the_standard_library():
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "import lastcall, lastcall.asgi\n"
+        "outside = {m.partition('.')[0] for m in sys.modules} - set(sys.stdlib_module_names)\n"
+        "print(sorted(m for m in outside if not m.startswith('_')))"
+    )
+    if not hasattr(sys, "stdlib_module_names"):
+        pytest.skip("this Python does not know its standard library")
+    assert run(sys.executable, "-I", "-S", "-c", code, SDK).strip() == "['lastcall']"
+
+
+@pytest.mark.parametrize("name", sorted(OPTIONAL))
+def test_an_extra_that_is_missing_is_named(tmp_path, name):
+    (tmp_path / name).write_text("raise ImportError('not here')\n")
+    code = (
+        "import sys; sys.path[:0] = sys.argv[1:]\n"
+        f"try: import lastcall.{name[:-3]}\n"
+        "except ImportError as error: print(error)"
+    )
+    said = run(sys.executable, "-S", "-c", code, str(tmp_path), SDK)
+    assert f"pip install 'lastcall[{name[:-3]}]'" in said
+
+
+def test_mypy_finds_nothing_in_strict_mode(tmp_path):
+    mypy = shutil.which("mypy") or pytest.skip("mypy is not installed (Debian: mypy)")
+    said = run(mypy, "--cache-dir", str(tmp_path), cwd=SDK)
+    assert "no issues found" in said
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    """A copy: a build leaves its traces beside what it builds."""
+    copy = tmp_path_factory.mktemp("sources") / "python"
+    shutil.copytree(SDK, copy, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    return copy
+
+
+def build(sources, target, kind):
+    """By the backend itself, with what this Python has: nothing is downloaded."""
+    pytest.importorskip("setuptools", "61")
+    pytest.importorskip("wheel")
+    code = f"import sys\nfrom setuptools import build_meta\nbuild_meta.build_{kind}(sys.argv[1])"
+    target.mkdir(exist_ok=True)
+    run(sys.executable, "-c", code, str(target), cwd=sources)
+    [built] = target.iterdir()
+    return built
+
+
+USE = """
+import asyncio, os, sys
+import lastcall, lastcall.asgi
+assert lastcall.__file__.startswith(sys.prefix), lastcall.__file__
+assert os.path.exists(os.path.join(os.path.dirname(lastcall.__file__), "py.typed"))
+client = lastcall.connect()
+@client.endpoint("generate")
+async def generate(request, context):
+    yield context.id()
+async def main():
+    async for item in generate(None, request_id="r"):
+        print(item)
+asyncio.run(main())
+client.close()
+"""
+
+
+@pytest.mark.parametrize("kind", ["wheel", "sdist"])
+def test_what_is_built_installs_in_a_fresh_environment_and_works(
+    supervisor, path, sources, tmp_path, kind
+):
+    built = build(sources, tmp_path / kind, kind)
+    fresh = tmp_path / "venv"
+    venv.create(fresh, with_pip=True)
+    python = fresh / "bin" / "python"
+    # A source archive is built with the setuptools that are here, not with downloaded ones.
+    if kind == "sdist":
+        shutil.unpack_archive(built, tmp_path / "unpacked")
+        [folder] = (tmp_path / "unpacked").iterdir()
+        built = build(folder, tmp_path / "again", "wheel")
+    run(python, "-m", "pip", "install", "--no-index", "--no-deps", str(built))
+    environment = {**os.environ, "LASTCALL_SOCKET": path}
+    environment.pop("PYTHONPATH", None)
+    # Nothing may be said before the client is connected: wait for it as an engine would not.
+    code = USE.replace('client = lastcall.connect()\n', 'client = lastcall.connect()\n'
+                       'import time\nwhile not client.connected: time.sleep(0.01)\n')  # fmt: skip
+    assert run(python, "-c", code, cwd=tmp_path, env=environment).strip() == "r"
+    assert supervisor.wait("request.end", id="r")["outcome"] == "completed"
+
+
+def test_the_archives_hold_every_module_and_the_mark_of_types(sources, tmp_path):
+    expected = {f"lastcall/{name}" for name in [*MODULES, "py.typed"]}
+    for kind in ("wheel", "sdist"):
+        built = build(sources, tmp_path / kind, kind)
+        unpacked = tmp_path / f"{kind}-unpacked"
+        shutil.unpack_archive(built, unpacked, "zip" if kind == "wheel" else "gztar")
+        [folder] = [each.parent for each in unpacked.rglob("lastcall") if each.is_dir()]
+        held = {f"lastcall/{each.name}" for each in (folder / "lastcall").iterdir()}
+        assert held == expected
