@@ -98,7 +98,9 @@ def test_the_ids_of_a_caller_are_taken_over(supervisor, client):
     assert "root" not in begun and "parent" not in begun
 
 
-@pytest.mark.parametrize("status, outcome", [(200, "completed"), (400, "completed"), (500, "error")])
+@pytest.mark.parametrize(
+    "status, outcome", [(200, "completed"), (400, "completed"), (500, "error")]
+)
 def test_the_status_is_the_outcome(supervisor, client, status, outcome):
     async def app(scope, receive, send):
         await answer(send, b"{}", status=status)

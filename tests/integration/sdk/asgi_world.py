@@ -20,8 +20,9 @@ def start(one, *app, **environment):
     url = f"http://127.0.0.1:{one.engine_port}/health"
     one.config["health"]["checks"] = [{"name": "engine", "http": {"url": url}, "timeout": "5s"}]
     process = one.run(
-        sys.executable, "-m", "uvicorn", "--port", str(one.engine_port), "--log-level", "warning",
-        *(app or ("asgi_engine:app",)), PYTHONPATH=os.pathsep.join([HERE, f"{ROOT}/sdk/python"]), **environment,
+        sys.executable, "-m", "uvicorn", "--port", str(one.engine_port),
+        "--log-level", "warning", *(app or ("asgi_engine:app",)),
+        PYTHONPATH=os.pathsep.join([HERE, f"{ROOT}/sdk/python"]), **environment,
     )  # fmt: skip
     one.wait_for_log('"phase begun","phase":"serving"')
     return process
