@@ -49,7 +49,7 @@ class Client(Hooks, Failures):
         report_uncaught: Optional[uncaught.Choice] = None,
     ) -> None:
         path = os.environ.get("LASTCALL_SOCKET") if socket is None else socket
-        self.name = name or os.path.basename(sys.argv[0]) or "python"
+        self.name = name or _program_name(sys.argv[0])
         super().__init__()
         hello = {
             "version": wire.VERSION,
@@ -239,6 +239,13 @@ class Client(Hooks, Failures):
             kv_total_blocks=kv_total_blocks,
             active_prefill_tokens=active_prefill_tokens,
         )
+
+
+def _program_name(path: str) -> str:
+    folder, name = os.path.split(path)
+    if name == "__main__.py":  # python -m PACKAGE
+        name = os.path.basename(folder)
+    return name if name not in ("", "-c", "-m") else "python"
 
 
 def _close_all() -> None:

@@ -223,3 +223,25 @@ def test_a_client_that_does_not_read_holds_nothing_up(supervisor, client):
     eventually(lambda: client.connected)
     run(main)
     assert supervisor.wait("request.end", id="r")["outcome"] == "migrated"
+
+
+@pytest.mark.parametrize("outside", [True, False])
+def test_another_middleware_does_not_make_a_cut_stream_look_finished(supervisor, client, outside):
+    pytest.importorskip("starlette")
+    from starlette.middleware.base import BaseHTTPMiddleware
+
+    class Passes(BaseHTTPMiddleware):
+        async def dispatch(self, request, call_next):
+            return await call_next(request)
+
+    async def main():
+        app = Passes(wrap(stream_until_left, client)) if outside else wrap(
+            Passes(stream_until_left), client)  # fmt: skip
+        server = Server(app, x_request_id="r").start()
+        await server.sends(b"one")
+        supervisor.cancel("r", reason="migrate")
+        assert await server.ends() is not None
+        assert server.error()["type"] == "migrated" and not server.is_complete
+
+    eventually(lambda: client.connected)
+    run(main)

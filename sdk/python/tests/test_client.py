@@ -1,5 +1,6 @@
 """The client against a strict scripted supervisor on a real socket: requests and cancels."""
 
+import sys
 
 import pytest
 from strict_supervisor import eventually
@@ -153,3 +154,13 @@ def test_a_thousand_long_ids_are_cancelled_in_lines_that_fit(supervisor, client)
 def test_a_path_that_is_too_long_is_a_clear_error():
     with pytest.raises(ValueError, match="107"):
         lastcall.Client(socket="/tmp/" + "x" * 110)
+
+
+@pytest.mark.parametrize(
+    "path, name",
+    [("/usr/bin/vllm", "vllm"), ("/lib/uvicorn/__main__.py", "uvicorn"),
+     ("engine.py", "engine.py"), ("-c", "python"), ("-m", "python"), ("", "python")],
+)  # fmt: skip
+def test_a_client_is_named_after_its_program(monkeypatch, path, name):
+    monkeypatch.setattr(sys, "argv", [path])
+    assert lastcall.Client(socket="").name == name

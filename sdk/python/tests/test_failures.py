@@ -151,6 +151,18 @@ def test_a_child_that_had_died_before_is_fatal_at_once(supervisor, client, reape
     child.wait()
 
 
+def test_a_child_of_asyncio_is_watched_too(supervisor, client):
+    async def main():
+        child = await asyncio.create_subprocess_exec(*exits("input(); os._exit(5)"),
+                                                     stdin=subprocess.PIPE)  # fmt: skip
+        client.watch(child, "engine core")
+        await child.communicate(b"\n")
+        return child.returncode
+
+    assert asyncio.run(main()) == 5
+    assert "exited with 5" in supervisor.wait("fatal", reason="engine core died")["detail"]
+
+
 @pytest.mark.parametrize("code", ["pass", "os.kill(os.getpid(), signal.SIGTERM)"])
 def test_a_child_that_ends_on_purpose_is_not_fatal_unless_any_end_is(supervisor, client, code):
     quiet, loud = subprocess.Popen(exits(code)), subprocess.Popen(exits(code))
