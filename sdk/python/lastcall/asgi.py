@@ -185,7 +185,7 @@ class _Exchange:
         self._end()
         if context.is_stopped() and not (self._outbox.complete or self._inbox.gone):
             # A server breaks the connection of an application that failed in the middle of its
-            # answer, and nothing between here and there can take that for its end.
+            # answer. Returning would do too, but a middleware outside may take that for the end.
             raise Cancelled(context.id(), context.cause or "control") from None
 
     def _end(self) -> None:
