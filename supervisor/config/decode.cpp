@@ -95,7 +95,9 @@ class SectionDecoder {
     std::visit(
         Overloaded{
             [&](Section const& section) {
-              if (section.enables != nullptr && node.kind == Node::Kind::map) {
+              // What a file says of `enabled` outlives a flag for another key of the section.
+              bool const is_said = places_.contains(full_path + ".enabled");
+              if (section.enables != nullptr && node.kind == Node::Kind::map && !is_said) {
                 *section.enables = true;
               }
               SectionDecoder(keys_, full_path, std::string(key.path) + ".", problems_, places_)

@@ -76,6 +76,11 @@ TEST(Load, The_ingress_is_on_when_its_section_is_there) {
   EXPECT_TRUE(load_text("ingress: {}\n").config.ingress.enabled);
   EXPECT_FALSE(load_text("ingress: {enabled: false}\n").config.ingress.enabled);
   EXPECT_TRUE(load_text("", {"ingress.listen=[::]:9"}).config.ingress.enabled);
+  std::string const off = "ingress: {enabled: false}\n";
+  EXPECT_FALSE(load_text(off, {"ingress.listen=[::]:9"}).config.ingress.enabled);
+  EXPECT_TRUE(load_text(off, {"ingress.enabled=true"}).config.ingress.enabled);
+  EXPECT_FALSE(
+      load_text("", {"ingress.enabled=false", "ingress.listen=[::]:9"}).config.ingress.enabled);
 }
 
 TEST(Load, No_checks_and_unset_checks_are_two_things) {
