@@ -107,14 +107,15 @@ def test_what_is_built_installs_in_a_fresh_environment_and_works(
 ):
     built = build(sources, tmp_path / kind, kind)
     fresh = tmp_path / "venv"
-    venv.create(fresh, with_pip=True)
+    venv.create(fresh)
     python = fresh / "bin" / "python"
     # A source archive is built with the setuptools that are here, not with downloaded ones.
     if kind == "sdist":
         shutil.unpack_archive(built, tmp_path / "unpacked")
         [folder] = (tmp_path / "unpacked").iterdir()
         built = build(folder, tmp_path / "again", "wheel")
-    run(python, "-m", "pip", "install", "--no-index", "--no-deps", str(built))
+    pip = (sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check")
+    run(*pip, "install", "--no-index", "--no-deps", str(built))
     environment = {**os.environ, "LASTCALL_SOCKET": path}
     environment.pop("PYTHONPATH", None)
     # Nothing may be said before the client is connected: wait for it as an engine would not.
