@@ -42,6 +42,9 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
                    registries_.peer_gone(order.peer);
                    sdks_.forget(order.peer);
                  },
+                 [&](act::ReleaseHook const&) { changed(); },
+                 [&](act::AwaitReplacement const&) { changed(); },
+                 [&](act::ReplacementEnded const&) { changed(); },
                  [&](act::Register const&) { registries_.register_all(); },
                  [&](act::Deregister const& order) { registries_.deregister(order.deadline); },
                  [&](act::StartCleanup const& order) { start_cleanup(order); },

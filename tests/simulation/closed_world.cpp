@@ -27,7 +27,9 @@ ClosedWorld::ClosedWorld(Settings const& settings, Limits const& limits, bool re
     commands_.push_back(text_of(settings_));
   }
   tell(SupervisorStarted{});
-  shim_says_hello();
+  if (!is_alone()) {
+    shim_says_hello();
+  }
   peer_says_hello();
 }
 
@@ -76,8 +78,9 @@ void ClosedWorld::obey(std::span<Action const> actions) {
     } else if (std::holds_alternative<ExitShim>(action)) {
       shim_alive_ = shim_alive_ && !shim_connected_;
       over_ = over_ || !shim_alive_;
-    } else if (std::holds_alternative<ExitSupervisor>(action) ||
-               std::holds_alternative<Rearm>(action)) {
+    } else if (std::holds_alternative<Rearm>(action)) {
+      over_ = over_ || !is_alone();
+    } else if (std::holds_alternative<ExitSupervisor>(action)) {
       over_ = true;
     }
   }
@@ -175,14 +178,27 @@ std::uint64_t ClosedWorld::fingerprint() const {
   auto const put_past = [&](Instant at, Duration matters_for) {
     put(to_ms(std::max(at - now_, -matters_for)));
   };
-  for (std::int64_t const x :
-       {std::int64_t{kills_}, std::int64_t{signals_}, std::int64_t{drains_},
-        std::int64_t{shim_drops_}, std::int64_t{peer_drops_}, std::int64_t{faults_},
-        std::int64_t{shim_connected_}, std::int64_t{ordered_}, std::int64_t{peer_connected_},
-        std::int64_t{requests_[0].live}, std::int64_t{requests_[0].ever},
-        std::int64_t{requests_[1].live}, std::int64_t{requests_[1].ever},
-        std::int64_t{registry_asked_}, std::int64_t{hook_runs_}, std::int64_t{registries_closing_},
-        std::int64_t{ack_asked_}, static_cast<std::int64_t>(engine_), std::int64_t{exit_.signal}}) {
+  for (std::int64_t const x : {std::int64_t{kills_},
+                               std::int64_t{signals_},
+                               std::int64_t{drains_},
+                               std::int64_t{shim_drops_},
+                               std::int64_t{peer_drops_},
+                               std::int64_t{faults_},
+                               std::int64_t{hooks_},
+                               std::int64_t{deletion_},
+                               std::int64_t{shim_connected_},
+                               std::int64_t{ordered_},
+                               std::int64_t{peer_connected_},
+                               std::int64_t{requests_[0].live},
+                               std::int64_t{requests_[0].ever},
+                               std::int64_t{requests_[1].live},
+                               std::int64_t{requests_[1].ever},
+                               std::int64_t{registry_asked_},
+                               std::int64_t{hook_runs_},
+                               std::int64_t{registries_closing_},
+                               std::int64_t{ack_asked_},
+                               static_cast<std::int64_t>(engine_),
+                               std::int64_t{exit_.signal}}) {
     put(x);
   }
   bool const another_life = kills_ < limits_.kills;
@@ -202,6 +218,11 @@ std::uint64_t ClosedWorld::fingerprint() const {
     }
     auto const& progress = kept->progress;
     put(static_cast<std::int64_t>(progress.phase));
+    put(kept->condemned.has_value());
+    if (progress.hook) {
+      put_past(progress.hook->called_at, settings_.shutdown.grace_period);
+      put(progress.hook->deletion);
+    }
     if (progress.phase == Phase::deregistering || progress.phase == Phase::draining) {
       put_past(progress.phase_began, settings_.shutdown.deregister_timeout);
     }

@@ -19,6 +19,8 @@ std::vector<Event> every_event() {
           StopRecordRead{text},
           OwnSignal{"TERM"},
           DeletionSeen{},
+          EngineStopHook{},
+          EngineReplaced{text},
           TimerExpired{Duration{1'500}},
           ShimHello{.boot = "b",
                     .run = true,
