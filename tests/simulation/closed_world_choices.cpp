@@ -153,8 +153,6 @@ std::string ClosedWorld::take(Choice choice) {
     case Choice::peer_returns:
       return peer_says_hello();
     case Choice::supervisor_dies:
-      ++kills_;
-      deletion_ = false;  // it never expires in the process that saw it, but there
       return start_again();
     case Choice::own_signal:
     case Choice::hook_called:

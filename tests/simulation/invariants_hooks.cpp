@@ -69,8 +69,10 @@ std::string Checker::check_hook_action(StepView const& step, Action const& actio
     if (!awaiting_since_) {
       return "a replacement ends that nobody waited for";
     }
-    bool const forgets =
-        !deletion_seen_ && !own_signal_ && !std::holds_alternative<DrainRequested>(step.event);
+    // What a shim's memory says of a call is read after this.
+    bool const told_again = std::holds_alternative<ShimHello>(step.event) && hook_restored_;
+    bool const forgets = !deletion_seen_ && !own_signal_ && !told_again &&
+                         !std::holds_alternative<DrainRequested>(step.event);
     if (forgets) {
       hook_called_.reset();
       hook_answered_ = hook_pressed_ = false;
