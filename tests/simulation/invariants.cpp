@@ -62,7 +62,7 @@ void Checker::new_boot() {
 
 std::string Checker::check(StepView const& step) {
   before_ = phase_;
-  rearmed_ = restored_stop_ = false;
+  rearmed_ = restored_stop_ = hook_read_ = false;
   restored_phase_.reset();
   if (ended_) {
     return "the core took a step after the supervisor's exit";

@@ -157,6 +157,7 @@ class Checker {
   std::optional<Instant> hook_told_;    // by an earlier life, that may be outranked
   bool hook_answered_ = false;
   bool hook_restored_ = false;
+  bool hook_read_ = false;     // in this step
   bool hook_pressed_ = false;  // its time for requests was up
   std::optional<Instant> awaiting_since_;
   bool condemned_ = false;

@@ -70,7 +70,7 @@ std::string Checker::check_hook_action(StepView const& step, Action const& actio
       return "a replacement ends that nobody waited for";
     }
     // What a shim's memory says of a call is read after this.
-    bool const told_again = std::holds_alternative<ShimHello>(step.event) && hook_restored_;
+    bool const told_again = std::holds_alternative<ShimHello>(step.event) && hook_read_;
     bool const forgets = !deletion_seen_ && !own_signal_ && !told_again &&
                          !std::holds_alternative<DrainRequested>(step.event);
     if (forgets) {

@@ -120,7 +120,7 @@ void Checker::note_blob(StepView const& step, std::string const& blob) {
       hook_told_ = hook->called_at;
     } else if (hook) {
       hook_called_ = hook->called_at;
-      hook_restored_ = true;
+      hook_restored_ = hook_read_ = true;
       deletion_seen_ = deletion_seen_ || hook->deletion;
     }
     drain_limit_ = decoded->progress.drain_limit;
