@@ -103,6 +103,10 @@ struct Metrics::Families {
   Series<Counter> signals = counter(find_family("lastcall_signals_total"));
   Series<Counter> signals_ignored = counter(find_family("lastcall_signals_ignored_total"));
   Series<Counter> restarts = counter(find_family("lastcall_restarts_total"));
+  Series<Counter> prestop_calls = counter(find_family("lastcall_prestop_calls_total"));
+  Series<Gauge> prestop_waiting = gauge(find_family("lastcall_prestop_waiting"));
+  Series<Histogram> prestop_held = histogram(find_family("lastcall_prestop_held_seconds"));
+  Series<Gauge> engine_awaited = gauge(find_family("lastcall_engine_awaited"));
   Series<Counter> oom_kills = counter(find_family("lastcall_oom_kills_total"));
 
   Series<Gauge> engine_health = gauge(find_family("lastcall_engine_health"));

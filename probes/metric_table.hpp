@@ -74,6 +74,13 @@ inline constexpr std::array kMetricFamilies = std::to_array<MetricFamily>({
     {"lastcall_signals_ignored_total", MetricType::counter, "signal",
      "Stop signals ignored because a stop was under way"},
     {"lastcall_restarts_total", MetricType::counter, "process", "Processes that came back"},
+    {"lastcall_prestop_calls_total", MetricType::counter, "hook", "preStop calls received"},
+    {"lastcall_prestop_waiting", MetricType::gauge, "",
+     "preStop calls of the engine's container that have not returned"},
+    {"lastcall_prestop_held_seconds", MetricType::histogram, "",
+     "How long the engine's stop signal was held back"},
+    {"lastcall_engine_awaited", MetricType::gauge, "",
+     "1 while another engine is waited for, in preStop mode"},
     {"lastcall_oom_kills_total", MetricType::counter, "",
      "Processes of the engine's container killed for lack of memory"},
     // The engine.

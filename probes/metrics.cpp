@@ -127,6 +127,22 @@ void Metrics::oom_kills(std::uint64_t count) {
   families_->oom_kills.at({}).Increment(static_cast<double>(count));
 }
 
+void Metrics::hook_called(bool engine) {
+  families_->prestop_calls.at({engine ? "engine" : "supervisor"}).Increment();
+}
+
+void Metrics::set_hooks_waiting(std::size_t count) {
+  families_->prestop_waiting.at({}).Set(static_cast<double>(count));
+}
+
+void Metrics::hook_released(Seconds held) {
+  families_->prestop_held.at({}, kSlow).Observe(held.count());
+}
+
+void Metrics::set_engine_awaited(bool awaited) {
+  families_->engine_awaited.at({}).Set(awaited ? 1 : 0);
+}
+
 void Metrics::set_verdict(Verdict verdict) {
   for (auto const candidate : kVerdicts) {
     families_->engine_health.at({candidate}).Set(candidate == word(kVerdicts, verdict) ? 1 : 0);

@@ -78,6 +78,11 @@ class Metrics {
   void signal_ignored(std::string_view signal);
   void restarted(Restarted what);
   void oom_kills(std::uint64_t count);
+  /// A preStop call, of the engine's container or of our own.
+  void hook_called(bool engine);
+  void set_hooks_waiting(std::size_t count);
+  void hook_released(Seconds held);
+  void set_engine_awaited(bool awaited);
 
   // The engine.
   void set_verdict(Verdict verdict);

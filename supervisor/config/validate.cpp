@@ -104,6 +104,14 @@ class Validator {
         warn(key + ".progress", "without health.stalled_after it never fails");
       }
     }
+    bool const connects = std::any_of(checks.begin(), checks.end(), [](HealthCheck const& check) {
+      return std::holds_alternative<HttpCheck>(check.kind) ||
+             std::holds_alternative<TcpCheck>(check.kind);
+    });
+    if (config_.lifecycle.enabled && !connects) {
+      warn("lifecycle.enabled",
+           "without an http or tcp check another engine is only told by the time that passed");
+    }
     EngineMetrics const& metrics = config_.engine.metrics;
     if (metrics.url && !resolve_engine(config_).gauges) {
       warn("engine.metrics.url", "without engine.metrics.running the gauges are not read");

@@ -83,6 +83,23 @@ struct Answer {
   bool changed = false;
 };
 
+// --- preStop mode --------------------------------------------------------------------------------
+
+/// Every preStop call of the engine's container that waits may return.
+struct ReleaseHook {
+  std::string_view why;
+  Duration held{};
+};
+/// Watch for another engine; EngineReplaced tells it. `condemned`: nobody has asked this one to
+/// end, it is its container's liveness probe that must.
+struct AwaitReplacement {
+  bool condemned = false;
+};
+/// Another engine is there, or nobody waits for it any more.
+struct ReplacementEnded {
+  std::string how;
+};
+
 // --- registries and cleanup ----------------------------------------------------------------------
 
 struct Register {};
@@ -163,9 +180,10 @@ struct CancelSettled {
 
 using Action =
     std::variant<Remember, ForgetStopRecord, StartEngine, SignalEngine, ExitShim, AnnouncePhase,
-                 CancelsReady, Admit, Reject, ForgetPeer, Refuse, Answer, Register, Deregister,
-                 StartCleanup, PublishReport, Rearm, ExitSupervisor, StopBegun, SignalIgnored,
-                 DrainAborted, PhaseBegun, PhaseEnded, GracefulEndpoints, LastEndpointCompleted,
-                 VerdictChanged, RequestSettled, CancelCounted, CancelSettled>;
+                 CancelsReady, Admit, Reject, ForgetPeer, Refuse, Answer, ReleaseHook,
+                 AwaitReplacement, ReplacementEnded, Register, Deregister, StartCleanup,
+                 PublishReport, Rearm, ExitSupervisor, StopBegun, SignalIgnored, DrainAborted,
+                 PhaseBegun, PhaseEnded, GracefulEndpoints, LastEndpointCompleted, VerdictChanged,
+                 RequestSettled, CancelCounted, CancelSettled>;
 
 }  // namespace lastcall::lifecycle

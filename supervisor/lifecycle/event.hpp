@@ -38,6 +38,12 @@ struct OwnSignal {
 };
 /// The pod is being deleted (own preStop hook, or `deletionTimestamp` was read). Never expires.
 struct DeletionSeen {};
+/// A preStop call of the engine's container: it gets its stop signal when the call returns.
+struct EngineStopHook {};
+/// The engine that was to end is gone: what answers from now on is another one.
+struct EngineReplaced {
+  std::string how;
+};
 /// The instant of next_deadline() has passed. `late`: how long we were not running meanwhile, where
 /// that was seen (stopped, suspended, starved).
 struct TimerExpired {
@@ -208,11 +214,12 @@ struct CleanupSettled {
 };
 
 using Event =
-    std::variant<SupervisorStarted, StopRecordRead, OwnSignal, DeletionSeen, TimerExpired,
-                 ShimHello, ShimDisconnected, ShimGone, StopSignalHeld, EngineStarted, EngineExited,
-                 DrainRequested, ResumeRequested, CancelRequested, PeerConnected, PeerDisconnected,
-                 PeerGone, EndpointRegistered, EndpointUnregistered, RequestBegun, RequestEnded,
-                 RequestProgressed, CancelConfirmed, PeerFatal, PeerCleanedUp, CheckFinished,
-                 HealthLimitsChanged, GaugesRead, RegistrySettled, CleanupSettled>;
+    std::variant<SupervisorStarted, StopRecordRead, OwnSignal, DeletionSeen, EngineStopHook,
+                 EngineReplaced, TimerExpired, ShimHello, ShimDisconnected, ShimGone,
+                 StopSignalHeld, EngineStarted, EngineExited, DrainRequested, ResumeRequested,
+                 CancelRequested, PeerConnected, PeerDisconnected, PeerGone, EndpointRegistered,
+                 EndpointUnregistered, RequestBegun, RequestEnded, RequestProgressed,
+                 CancelConfirmed, PeerFatal, PeerCleanedUp, CheckFinished, HealthLimitsChanged,
+                 GaugesRead, RegistrySettled, CleanupSettled>;
 
 }  // namespace lastcall::lifecycle

@@ -69,6 +69,12 @@ void put(Mixer& m, ShutdownCoordinator const& c, Settings const& settings) {
   if (c.phase() == Phase::draining) {
     m.put(c.phase_began() + settings.shutdown.drain_unknown);
   }
+  m.put(c.hook().has_value());
+  if (auto const& hook = c.hook()) {
+    m.all(*c.hook_limit(), hook->deletion, c.hook_is_done());
+    // What a stop will find spent.
+    m.put(std::min(m.now - hook->called_at, settings.shutdown.grace_period));
+  }
   if (c.is_draining()) {
     m.all(c.progress().drain_limit, gate.migrate_asked, gate.migrate_killed, gate.migrate_kill_at,
           gate.timeout_asked, gate.timeout_killed, gate.timeout_kill_at);
@@ -140,7 +146,9 @@ std::uint64_t Lifecycle::fingerprint(Instant now) const {
     m.put(record.state);
   }
   m.all(registered_, recovered_, recovered_ ? std::nullopt : recovery_until_, record_kept_,
-        own_signal_, deletion_seen_, own_restart_at_, leave_by_, peers_until_,
+        own_signal_, deletion_seen_, hook_waits_since_.has_value(), hook_is_answered_,
+        awaiting_.has_value(), awaiting_ && awaiting_->condemned,
+        awaiting_ ? awaiting_->until : std::nullopt, own_restart_at_, leave_by_, peers_until_,
         peers_until_ ? expected_peers_ : 0);
   for (Event const& event : held_) {
     put(m, event);

@@ -1,5 +1,5 @@
 // The way of an event through the core, and the joint rules between its machines. The handlers of
-// the events are in lifecycle_engine.cpp, lifecycle_peers.cpp and lifecycle_stop.cpp; phase 3 is in
+// the events are in lifecycle_engine.cpp, _peers.cpp, _stop.cpp and _hooks.cpp; phase 3 is in
 // lifecycle_cleanup.cpp, what survives us in lifecycle_memory.cpp, questions in
 // lifecycle_queries.cpp.
 #include "supervisor/lifecycle/lifecycle.hpp"
@@ -29,7 +29,7 @@ void Lifecycle::apply_joint_rules(Instant now) {
   bool changed = true;
   while (changed && !supervisor_ended_) {
     drain_ledger();
-    changed = apply_verdict(now) || apply_readiness(now) ||
+    changed = apply_verdict(now) || apply_readiness(now) || apply_hook(now) ||
               apply_move(now, coordinator_.next(now, facts())) || apply_cleanup(now);
   }
   drain_ledger();
@@ -46,14 +46,17 @@ void Lifecycle::apply_timers(Instant now) {
   if (shim_ && shim_->lost_at && now >= *shim_->lost_at) {
     shim_lost(now);
   }
+  if (awaiting_ && awaiting_->until && now >= *awaiting_->until) {
+    end_awaiting("nothing else was seen in time");
+  }
   apply_held(now);
   expire_peers(now);
   apply_own_restart(now);
 }
 
 bool Lifecycle::apply_verdict(Instant now) {
-  if (coordinator_.is_stopping()) {
-    return false;  // a check causes nothing once a stop has begun
+  if (coordinator_.is_stopping() || engine_is_leaving()) {
+    return false;  // a check causes nothing once a stop has begun, or after a preStop drain
   }
   health_.process_known(shim_.has_value());
   health_.process_running(engine_ == EngineState::running);
@@ -78,7 +81,8 @@ bool Lifecycle::apply_verdict(Instant now) {
 
 bool Lifecycle::apply_readiness(Instant now) {
   bool const ready = coordinator_.phase() == Phase::starting && !coordinator_.is_stopping() &&
-                     recovered_ && !own_restart_at_ && health_.started();
+                     recovered_ && !own_restart_at_ && !awaiting_ && !coordinator_.hook() &&
+                     health_.started();
   if (!ready) {
     return false;
   }
@@ -113,6 +117,8 @@ bool Lifecycle::apply_move(Instant now, Move move) {
       return true;
     case Move::enter_drained:
       note_phase_change();
+      return true;
+    case Move::end_drained:
       return true;
     case Move::enter_cleaning_up:
       note_phase_change();

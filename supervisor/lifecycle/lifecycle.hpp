@@ -76,6 +76,14 @@ class Lifecycle {
     bool oom = false;
     std::optional<Instant> lost_at;
   };
+  /// For another engine, where no shim tells of it.
+  struct Awaiting {
+    bool condemned = false;        // after a stop of ours: only its liveness probe ends it
+    std::optional<Instant> until;  // it counts as replaced then
+    Instant since;
+    Verdict verdict = Verdict::starting;  // that it was given up with
+    std::string why;
+  };
   struct Peer {
     std::string name;
     bool critical = false;
@@ -97,14 +105,18 @@ class Lifecycle {
     std::uint32_t sdk_peers = 0;
     bool died_with_work = false;
     bool engine_killed = false;
+    std::optional<ShutdownCoordinator::Hook> hook;
+    bool condemned = false;
     bool operator==(RememberedKey const&) const = default;
   };
 
-  // One handler an event (lifecycle_stop.cpp, lifecycle_engine.cpp, lifecycle_peers.cpp).
+  // One handler an event (lifecycle_stop.cpp, _hooks.cpp, _engine.cpp, _peers.cpp).
   void on(Instant now, SupervisorStarted const&);
   void on(Instant now, StopRecordRead const&);
   void on(Instant now, OwnSignal const&);
   void on(Instant now, DeletionSeen const&);
+  void on(Instant now, EngineStopHook const&);
+  void on(Instant now, EngineReplaced const&);
   void on(Instant now, TimerExpired const&);
   void on(Instant now, ShimHello const&);
   void on(Instant now, ShimDisconnected const&);
@@ -136,6 +148,7 @@ class Lifecycle {
   void apply_joint_rules(Instant now);
   bool apply_verdict(Instant now);
   bool apply_readiness(Instant now);
+  bool apply_hook(Instant now);
   bool apply_move(Instant now, Move move);
   bool apply_cleanup(Instant now);
   void apply_timers(Instant now);
@@ -161,6 +174,10 @@ class Lifecycle {
   void finish(Instant now);
   void end_supervisor_or_rearm(Instant now);
   void rearm(Instant now);
+  void note_deletion();
+  bool release_hook(Instant now);
+  void await_replacement(Instant now, Awaiting awaiting);
+  void end_awaiting(std::string how);
   void engine_exited(Instant now, EngineExit const& exit, bool ordered);
   void shim_lost(Instant now);
   void stop_for_held_signal(Instant now, ShimHello const& hello);
@@ -172,6 +189,7 @@ class Lifecycle {
   void apply_held(Instant now);
   void answer(bool changed);
   void restore(Instant now, std::string const& blob, bool stop_follows);
+  void restore_progress(Instant now, Remembered remembered, bool stop_follows);
   void withdraw_earlier_life(Instant now, Phase its_phase);
   Instant cleanup_limit() const;
   Instant cancels_out_by() const;
@@ -186,6 +204,8 @@ class Lifecycle {
   /// Requests of this drain went down with a process; its end may be seen before the engine's.
   bool work_was_lost() const { return outcomes_[static_cast<std::size_t>(Outcome::lost)] > 0; }
   bool engine_is_live() const;
+  bool engine_is_leaving() const;
+  bool hook_has_returned() const { return coordinator_.hook() && hook_is_answered_; }
   bool has_own_container() const { return shim_ ? !shim_->run : restored_own_container_; }
   InFlightSource source() const;
   /// As many as anybody can tell.
@@ -238,6 +258,9 @@ class Lifecycle {
 
   bool own_signal_ = false;
   bool deletion_seen_ = false;
+  std::optional<Instant> hook_waits_since_;  // the first preStop call that has not returned
+  bool hook_is_answered_ = false;            // this container's stop: its calls have returned
+  std::optional<Awaiting> awaiting_;
   std::optional<Instant> own_restart_at_;
   std::optional<Instant> leave_by_;
   bool supervisor_ended_ = false;

@@ -97,6 +97,13 @@ void Lifecycle::end_supervisor_or_rearm(Instant now) {
 }
 
 void Lifecycle::rearm(Instant now) {
+  // Without a shim nobody has ended the engine: it is not to serve again.
+  bool const is_condemned = settings_.lifecycle_hooks && !shim_;
+  Awaiting const condemned{.condemned = true,
+                           .until = std::nullopt,
+                           .since = now,
+                           .verdict = health_.verdict(),
+                           .why = is_condemned ? coordinator_.stop()->cause.detail : ""};
   coordinator_.rearm(now);
   cleanup_.reset();
   health_.reset();
@@ -113,6 +120,7 @@ void Lifecycle::rearm(Instant now) {
   longest_request_ = Duration{0};
   ignored_signals_ = 0;
   late_ = 0;
+  hook_is_answered_ = false;
   told_verdict_ = Verdict::starting;
   remembered_.reset();
   restored_boot_.clear();
@@ -120,6 +128,10 @@ void Lifecycle::rearm(Instant now) {
   act(Rearm{});
   act(PhaseBegun{coordinator_.phase()});
   announce();
+  if (is_condemned) {
+    await_replacement(now, condemned);
+    told_verdict_ = condemned.verdict;
+  }
 }
 
 // --- our own restart -----------------------------------------------------------------------------
@@ -135,6 +147,7 @@ void Lifecycle::apply_own_restart(Instant now) {
   }
   if (facts().registries_settled || now >= *leave_by_) {
     supervisor_ended_ = true;
+    release_hook(now);
     drain_ledger();  // what is still to be said comes before the exit
     act(ExitSupervisor{0});
   }

@@ -30,6 +30,9 @@ std::string exit_text(EngineExit const& exit) {
 void Lifecycle::on(Instant now, ShimHello const& hello) {
   LC_ASSERT(accepts_shim(hello.boot));
   bool const same_life = shim_.has_value();
+  if (awaiting_) {
+    end_awaiting("its shim tells of it");
+  }
   shim_ = Shim{.boot = hello.boot, .connected = true, .run = hello.run};
   recovered_ = true;
   remembered_.reset();  // this shim's memory is to be written
@@ -214,7 +217,7 @@ void Lifecycle::judge_unordered_exit(Instant now, CauseKind kind, std::string de
 // --- checks and gauges ---------------------------------------------------------------------------
 
 void Lifecycle::on(Instant now, CheckFinished const& result) {
-  if (!coordinator_.is_stopping()) {
+  if (!coordinator_.is_stopping() && !engine_is_leaving()) {
     health_.check_finished(now, result);  // a stop is beyond verdicts
   }
 }

@@ -28,7 +28,9 @@ Lifecycle::RememberedKey Lifecycle::remembered_key() const {
           .cleanup_step = cleanup_.step(),
           .sdk_peers = peers_until_ ? std::max(expected_peers_, sdk_peers()) : sdk_peers(),
           .died_with_work = died_with_work_,
-          .engine_killed = engine_killed_};
+          .engine_killed = engine_killed_,
+          .hook = progress.hook,
+          .condemned = awaiting_ && awaiting_->condemned};
 }
 
 /// First in its step: what is ordered next must not be lost with us.
@@ -40,7 +42,8 @@ void Lifecycle::remember_if_changed() {
     return;
   }
   remembered_ = key;
-  bool const in_progress = coordinator_.is_draining() || coordinator_.is_stopping();
+  bool const in_progress =
+      coordinator_.is_draining() || coordinator_.is_stopping() || key.condemned;
   bool const over = coordinator_.phase() == Phase::exited || !in_progress;
   if (over && record_kept_) {
     record_kept_ = false;
@@ -51,61 +54,79 @@ void Lifecycle::remember_if_changed() {
     return;  // nothing of it would be true after a restart
   }
   record_kept_ = record_kept_ || !connected;
-  Remembered const remembered{.progress = coordinator_.progress(),
-                              .cleanup_step = cleanup_.step(),
-                              .sdk_peers = key.sdk_peers,
-                              .died_with_work = died_with_work_,
-                              .aborted_with_work = aborted_with_work_,
-                              .engine_killed = engine_killed_,
-                              .boot = shim_ ? shim_->boot : restored_boot_,
-                              .own_container = has_own_container(),
-                              .ready = health_.started(),
-                              .outcomes = outcomes_};
+  Remembered const remembered{
+      .progress = coordinator_.progress(),
+      .cleanup_step = cleanup_.step(),
+      .sdk_peers = key.sdk_peers,
+      .died_with_work = died_with_work_,
+      .engine_killed = engine_killed_,
+      .boot = shim_ ? shim_->boot : restored_boot_,
+      .own_container = has_own_container(),
+      .ready = health_.started(),
+      .condemned = key.condemned ? std::optional(awaiting_->why) : std::nullopt,
+      .outcomes = outcomes_};
   actions_.insert(actions_.begin(), Remember{encode(remembered)});
 }
 
 void Lifecycle::restore(Instant now, std::string const& blob, bool stop_follows) {
-  auto remembered = decode_remembered(blob);
+  auto const remembered = decode_remembered(blob);
   if (!remembered) {
     return;
   }
+  bool const is_condemned = remembered->condemned && !shim_ && !coordinator_.is_stopping();
+  restore_progress(now, *remembered, stop_follows);
+  deletion_seen_ =
+      deletion_seen_ || (remembered->progress.hook && remembered->progress.hook->deletion);
+  if (deletion_seen_) {
+    coordinator_.hook_explained();
+  }
+  if (is_condemned) {
+    await_replacement(now, {.condemned = true,
+                            .until = std::nullopt,
+                            .since = now,
+                            .verdict = Verdict::dead,
+                            .why = *remembered->condemned});
+  }
+}
+
+void Lifecycle::restore_progress(Instant now, Remembered remembered, bool stop_follows) {
   // A stop is final and the first cause wins: the remembered one outranks a drain and a later stop
   // that this life began before it knew.
-  auto const& theirs = remembered->progress.stop;
+  auto const& theirs = remembered.progress.stop;
   auto const& ours = coordinator_.stop();
   bool const outranked =
       theirs ? ours && ours->cause_at <= theirs->cause_at
-             : ours || decided_ || remembered->progress.phase <= coordinator_.phase();
+             : ours || decided_ || remembered.progress.phase <= coordinator_.phase();
   if (outranked) {
-    withdraw_earlier_life(now, remembered->progress.phase);
+    withdraw_earlier_life(now, remembered.progress.phase);
     return;
   }
   auto const own_deadline = coordinator_.deadline();
-  bool const past_serving = remembered->progress.phase > Phase::serving;
+  bool const past_serving = remembered.progress.phase > Phase::serving;
   if (registered_ && past_serving) {
     deregister_everywhere(now);  // what was registered meanwhile is withdrawn first
   }
-  if (coordinator_.phase() > remembered->progress.phase) {
-    remembered->progress.phase = coordinator_.phase();
-    remembered->progress.phase_began = coordinator_.phase_began();
+  if (coordinator_.phase() > remembered.progress.phase) {
+    remembered.progress.phase = coordinator_.phase();
+    remembered.progress.phase_began = coordinator_.phase_began();
   }
   Phase const before = coordinator_.phase();
-  coordinator_.restore(now, remembered->progress);
+  coordinator_.restore(now, remembered.progress);
   if (own_deadline) {
     coordinator_.limit_deadline(*own_deadline);
   }
-  outcomes_ = remembered->outcomes;
-  died_with_work_ = remembered->died_with_work;
-  aborted_with_work_ = remembered->aborted_with_work;
-  engine_killed_ = remembered->engine_killed;
-  restored_boot_ = remembered->boot;
-  restored_own_container_ = remembered->own_container;
-  if (remembered->ready) {
+  outcomes_ = remembered.outcomes;
+  died_with_work_ = remembered.died_with_work;
+  aborted_with_work_ = remembered.aborted_with_work;
+  engine_killed_ = remembered.engine_killed;
+  restored_boot_ = remembered.boot;
+  restored_own_container_ = remembered.own_container;
+  if (remembered.ready) {
     health_.assume_started();
     health_.update(now);
     told_verdict_ = health_.verdict();
   }
-  expected_peers_ = remembered->sdk_peers;
+  expected_peers_ = remembered.sdk_peers;
   if (expected_peers_ > 0 && !peers_are_back()) {
     peers_until_ = now + kRecoveryWindow;
   }
@@ -118,7 +139,7 @@ void Lifecycle::restore(Instant now, std::string const& blob, bool stop_follows)
     ledger_.cancel_all(
         now, CancelMode::kill,
         theirs->mode == StopMode::fatal ? CancelReason::engine_dead : CancelReason::grace_timeout);
-    begin_cleanup(now, remembered->cleanup_step);
+    begin_cleanup(now, remembered.cleanup_step);
   }
   if (coordinator_.phase() == Phase::serving) {
     if (stop_follows) {
@@ -127,7 +148,7 @@ void Lifecycle::restore(Instant now, std::string const& blob, bool stop_follows)
       register_everywhere();
     }
   } else {
-    withdraw_earlier_life(now, remembered->progress.phase);
+    withdraw_earlier_life(now, remembered.progress.phase);
   }
 }
 

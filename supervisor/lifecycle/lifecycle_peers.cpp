@@ -77,7 +77,7 @@ void Lifecycle::lose_peer(Instant now, PeerId id, bool process_gone) {
         return other.second.connected && other.second.name == peer.name;
       });
   bool const may_kill = !coordinator_.is_stopping() && coordinator_.phase() != Phase::starting &&
-                        coordinator_.phase() != Phase::exited;
+                        coordinator_.phase() != Phase::exited && !engine_is_leaving();
   if (peer.critical && !replaced && may_kill) {  // before its requests: its stop reports them
     fatal(now, CauseKind::child_died, "the critical process '" + peer.name + "' is gone");
   }
@@ -88,6 +88,9 @@ void Lifecycle::lose_peer(Instant now, PeerId id, bool process_gone) {
 }
 
 void Lifecycle::on(Instant now, PeerFatal const& report) {
+  if (engine_is_leaving() && !coordinator_.is_stopping()) {
+    return;
+  }
   std::string detail = report.reason;
   if (!report.detail.empty()) {
     detail += "\n" + report.detail;

@@ -13,13 +13,14 @@ std::optional<Instant> Lifecycle::next_deadline() const {
   std::optional<Instant> at = recovered_ ? std::nullopt : recovery_until_;
   at = earlier_of(at, peers_until_);
   at = earlier_of(at, leave_by_ ? leave_by_ : own_restart_at_);
+  at = earlier_of(at, awaiting_ ? awaiting_->until : std::nullopt);
   if (shim_) {
     at = earlier_of(at, shim_->lost_at);
   }
   for (auto const& [id, peer] : peers_) {
     at = earlier_of(at, peer.lost_at);
   }
-  if (!coordinator_.is_stopping()) {
+  if (!coordinator_.is_stopping() && !engine_is_leaving()) {
     at = earlier_of(at, health_.next_deadline());
   }
   at = earlier_of(at, coordinator_.next_deadline(facts()));
@@ -114,6 +115,18 @@ Snapshot Lifecycle::snapshot() const {
   s.shim_connected = shim_ && shim_->connected;
   s.engine = engine_;
   s.deletion_seen = deletion_seen_;
+  if (auto const& hook = coordinator_.hook()) {
+    s.hook = {.called_at = hook->called_at,
+              .limit = *coordinator_.hook_limit(),
+              .deletion = hook->deletion,
+              .waits = hook_waits_since_.has_value()};
+  }
+  if (awaiting_) {
+    s.replacement = {.since = awaiting_->since, .condemned = awaiting_->condemned};
+    s.verdict = awaiting_->verdict;
+    s.verdict_reason =
+        awaiting_->condemned ? std::string_view(awaiting_->why) : "waits for another engine";
+  }
   s.registered = registered_ || settings_.registries == 0;
   s.peers = static_cast<std::uint32_t>(std::count_if(
       peers_.begin(), peers_.end(), [](auto const& entry) { return entry.second.connected; }));

@@ -17,7 +17,7 @@ void Lifecycle::on(Instant now, OwnSignal const& signal) {
   if (shim_ && shim_->run) {
     return;  // same container: the shim owns the signals
   }
-  deletion_seen_ = true;
+  note_deletion();
   if (hold_until_recovered(signal)) {
     return;
   }
@@ -34,10 +34,6 @@ void Lifecycle::on(Instant now, OwnSignal const& signal) {
   } else {
     stop(now, {CauseKind::own_signal, signal.name}, StopMode::graceful, now);
   }
-}
-
-void Lifecycle::on(Instant, DeletionSeen const&) {
-  deletion_seen_ = true;
 }
 
 /// What else time decides the joint rules look at.
@@ -110,6 +106,15 @@ void Lifecycle::on(Instant now, ResumeRequested const& request) {
     answer(false);
     return;
   }
+  if (auto const& hook = coordinator_.hook(); hook && (hook->deletion || !hook_has_returned())) {
+    if (!replaying_held_) {
+      act(Refuse{Refusal::conflict,
+                 "the engine's container is being stopped (preStop): another "
+                 "engine may serve, this one cannot be resumed"});
+    }
+    return;
+  }
+  hook_is_answered_ = false;
   coordinator_.resume(now, health_.started());
   gauges_.forget();
   note_phase_change();
@@ -142,6 +147,10 @@ void Lifecycle::stop(Instant now, Cause cause, StopMode mode, Instant cause_at,
   }
   own_restart_at_.reset();
   leave_by_.reset();
+  if (awaiting_) {
+    awaiting_.reset();
+    act(ReplacementEnded{"a stop begins"});
+  }
   recovered_ = true;
   final_report_.reset();
   bool const joins = coordinator_.is_draining();
@@ -196,8 +205,8 @@ void Lifecycle::fatal(Instant now, CauseKind kind, std::string detail) {
 
 /// A signal from before the cause that we acted on: whoever sent it counts the grace from then.
 void Lifecycle::heed_earlier_signal(Instant at) {
-  auto const budgets = derive_budgets(settings_.shutdown, settings_.pod_grace).budgets;
-  if (coordinator_.phase() != Phase::exited && coordinator_.limit_deadline(budgets.deadline(at))) {
+  Instant const deadline = coordinator_.budgets_of(at).deadline(at);
+  if (coordinator_.phase() != Phase::exited && coordinator_.limit_deadline(deadline)) {
     announce();
   }
 }
@@ -226,7 +235,8 @@ void Lifecycle::register_everywhere() {
 
 /// An earlier life may have registered without being able to tell: asking costs nothing.
 void Lifecycle::assume_earlier_registration() {
-  if (coordinator_.phase() == Phase::starting && engine_ != EngineState::waiting) {
+  bool const may_have_run = engine_ != EngineState::waiting || settings_.lifecycle_hooks;
+  if (coordinator_.phase() == Phase::starting && may_have_run) {
     registered_ = !registries_.empty();
   }
 }

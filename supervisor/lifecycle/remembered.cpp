@@ -126,6 +126,13 @@ std::string encode(Remembered const& remembered) {
   if (p.drain_limit) {
     put_number("limit", to_ms(*p.drain_limit));
   }
+  if (p.hook) {
+    put_number("hook_at", to_ms(p.hook->called_at));
+    put_number("hook_deletion", p.hook->deletion ? 1 : 0);
+  }
+  if (remembered.condemned) {
+    put("condemned", escape(*remembered.condemned));
+  }
   if (p.stop) {
     put("cause", std::string(name(p.stop->cause.kind)));
     put_number("cause_at", to_ms(p.stop->cause_at));
@@ -168,6 +175,13 @@ std::optional<Remembered> decode_remembered(std::string_view blob) {
   r.progress.stop = decode_stop(words);
   if (auto const limit = number(words, "limit")) {
     r.progress.drain_limit = instant_from_ms(*limit);
+  }
+  if (auto const at = number(words, "hook_at")) {
+    r.progress.hook = {.called_at = instant_from_ms(*at),
+                       .deletion = number(words, "hook_deletion") == 1};
+  }
+  if (auto const condemned = words.find("condemned"); condemned != words.end()) {
+    r.condemned = unescape(condemned->second);
   }
   r.progress.deregistering = decode_record(words, "deregistering");
   r.progress.draining = decode_record(words, "draining");

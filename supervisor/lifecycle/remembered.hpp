@@ -32,6 +32,8 @@ struct Remembered {
   std::string boot;            // of the shim whose stop this is; empty: none was there
   bool own_container = false;  // that shim lives in another container than we
   bool ready = false;          // every check had passed once
+  /// Without a shim: the engine must not serve again, and why.
+  std::optional<std::string> condemned;
   OutcomeCounts outcomes{};
 };
 

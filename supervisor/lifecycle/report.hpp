@@ -57,6 +57,19 @@ struct RegistryRecord {
   std::string detail;
 };
 
+/// A preStop call of the engine's container, until the engine was replaced.
+struct HookState {
+  Instant called_at;
+  Instant limit;          // where it returns at the latest
+  bool deletion = false;  // the pod goes too
+  bool waits = false;     // it has not returned yet
+};
+/// Another engine is waited for; where this one is condemned, its liveness probe has to fail.
+struct ReplacementState {
+  Instant since;
+  bool condemned = false;
+};
+
 struct Snapshot {
   Phase phase = Phase::starting;
   Instant phase_began;
@@ -72,6 +85,8 @@ struct Snapshot {
   bool shim_known = false;
   EngineState engine = EngineState::waiting;
   bool deletion_seen = false;
+  std::optional<HookState> hook;
+  std::optional<ReplacementState> replacement;
   /// Every registry has this instance, or there is none to ask.
   bool registered = false;
   std::uint32_t peers = 0;

@@ -40,7 +40,8 @@ struct Settings {
   SecondSignal second_signal = SecondSignal::ignore;
   AfterStop after_stop = AfterStop::automatic;
   OnExit on_exit = OnExit::fatal;
-  /// preStop mode: `after_stop: auto` means rearm.
+  /// preStop mode: `after_stop: auto` means rearm, and an engine without a shim is told from the
+  /// next one by watching it.
   bool lifecycle_hooks = false;
   std::string stop_signal = "TERM";
   HealthSettings health;
@@ -63,6 +64,10 @@ inline constexpr Duration kShimReturn{1'000};
 inline constexpr Duration kAfterEngine{4'500};
 /// Woken this much too late we were not running: silence that was counted meanwhile proves nothing.
 inline constexpr Duration kOwnAbsence{1'000};
+/// A preStop call that no pod's deletion explains returns within this time.
+inline constexpr Duration kRestartHook{5'000};
+/// An engine that was asked to end counts as replaced after this time, whatever is seen of it.
+inline constexpr Duration kReplacedAnyway{30'000};
 /// A signal that only a side-by-side supervisor saw becomes its own restart after this time.
 inline constexpr Duration kOwnRestartDelay{2'000};
 

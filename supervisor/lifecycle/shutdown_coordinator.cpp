@@ -13,7 +13,24 @@ bool is_legal(Phase from, Phase to) {
                      [&](PhaseMove const& move) { return move.from == from && move.to == to; });
 }
 
+/// All of it is for the requests: there is no phase 3 to reserve anything for. Late requests are
+/// accepted for a second at the least, in which a pod's deletion explains itself.
+Budgets restart_budgets(ShutdownSettings settings) {
+  constexpr Duration kBothHooks{1'000};
+  settings.cleanup_reserve = Duration{0};
+  Budgets budgets = clamp_to_total(settings, kRestartHook);
+  Duration const half = (budgets.total - budgets.settle) / 2;
+  budgets.late_accept = std::min(settings.late_accept, kBothHooks);
+  budgets.deregister_timeout = std::min(budgets.deregister_timeout, half - budgets.late_accept);
+  return budgets;
+}
+
 }  // namespace
+
+ShutdownCoordinator::ShutdownCoordinator(Settings const& settings)
+    : settings_(settings),
+      drain_budgets_(derive_budgets(settings.shutdown, settings.pod_grace).budgets),
+      restart_budgets_(restart_budgets(settings.shutdown)) {}
 
 // --- what begins and ends a drain or stop --------------------------------------------------------
 
@@ -38,11 +55,33 @@ bool ShutdownCoordinator::limit_drain(Instant now, Duration timeout) {
   return true;
 }
 
+void ShutdownCoordinator::begin_hook(Instant now) {
+  if (!hook_) {
+    hook_ = Hook{.called_at = now};
+  }
+  hook_done_ = false;
+  keep_reserve();
+}
+
+void ShutdownCoordinator::hook_explained() {
+  if (hook_) {
+    hook_->deletion = true;
+    keep_reserve();
+  }
+}
+
+void ShutdownCoordinator::await_replacement(Instant now) {
+  LC_ASSERT(!stop_ && phase_ == Phase::drained);
+  gate_ = {};
+  drain_limit_.reset();
+  enter(now, Phase::starting, PhaseOutcome::completed);
+}
+
 void ShutdownCoordinator::begin_stop(Instant now, Cause cause, StopMode mode, Instant cause_at,
                                      std::optional<Duration> timeout) {
   LC_ASSERT(!stop_ && phase_ != Phase::cleaning_up && phase_ != Phase::exited);
   bool const abbreviated = mode == StopMode::fatal || phase_ == Phase::starting;
-  stop_budgets_ = derive_budgets(settings_.shutdown, settings_.pod_grace).budgets;
+  stop_budgets_ = budgets_of(cause_at);
   Instant deadline = stop_budgets_.deadline(cause_at);
   if (abbreviated && now + kFatalTotal < deadline) {
     deadline = now + kFatalTotal;
@@ -87,11 +126,10 @@ bool ShutdownCoordinator::limit_deadline(Instant deadline) {
   return true;
 }
 
-/// What was given time to end before the deadline was known may not use the reserve.
+/// What was given time to end before a bound was known has to keep to that bound too.
 void ShutdownCoordinator::keep_reserve() {
   if (gate_.timeout_kill_at) {
-    gate_.timeout_kill_at =
-        std::min(*gate_.timeout_kill_at, stop_budgets_.kill_cancel_at(stop_->deadline));
+    gate_.timeout_kill_at = earlier_of(gate_.timeout_kill_at, kill_cancel_point());
   }
 }
 
@@ -99,6 +137,7 @@ void ShutdownCoordinator::resume(Instant now, bool ready) {
   LC_ASSERT(!stop_ && is_draining());
   gate_ = {};
   drain_limit_.reset();
+  hook_.reset();
   enter(now, ready ? Phase::serving : Phase::starting, PhaseOutcome::completed);
 }
 
@@ -114,6 +153,8 @@ void ShutdownCoordinator::restore(Instant now, Progress const& progress) {
   phase_began_ = std::min(progress.phase_began, now);
   stop_ = progress.stop;
   drain_limit_ = progress.drain_limit;
+  hook_ = progress.hook;
+  hook_done_ = false;
   records_[static_cast<std::size_t>(Phase::deregistering)] = progress.deregistering;
   records_[static_cast<std::size_t>(Phase::draining)] = progress.draining;
   gate_ = {};
@@ -129,6 +170,7 @@ void ShutdownCoordinator::rearm(Instant now) {
   phase_began_ = now;
   stop_.reset();
   drain_limit_.reset();
+  hook_.reset();
   gate_ = {};
   records_ = {};
   ended_.reset();
@@ -193,7 +235,27 @@ std::optional<Instant> ShutdownCoordinator::deadline() const {
 }
 
 Budgets ShutdownCoordinator::budgets() const {
-  return stop_ ? stop_budgets_ : drain_budgets_;
+  if (stop_) {
+    return stop_budgets_;
+  }
+  return hook_ && !hook_->deletion && !hook_done_ ? restart_budgets_ : drain_budgets_;
+}
+
+Budgets ShutdownCoordinator::budgets_of(Instant cause_at) const {
+  Duration const spent = hook_ ? std::max(cause_at - hook_->called_at, Duration{0}) : Duration{0};
+  return derive_budgets(settings_.shutdown, settings_.pod_grace, spent).budgets;
+}
+
+std::optional<Instant> ShutdownCoordinator::hook_limit() const {
+  if (!hook_) {
+    return std::nullopt;
+  }
+  return hook_->deletion ? drain_budgets_.kill_cancel_at(drain_budgets_.deadline(hook_->called_at))
+                         : hook_->called_at + kRestartHook;
+}
+
+bool ShutdownCoordinator::hook_is_done() const {
+  return hook_done_ || !is_draining();
 }
 
 std::optional<Instant> ShutdownCoordinator::deregister_limit() const {
@@ -202,9 +264,20 @@ std::optional<Instant> ShutdownCoordinator::deregister_limit() const {
 }
 
 std::optional<Instant> ShutdownCoordinator::stop_cancel_point() const {
-  return earlier_of(
+  auto at = earlier_of(
       stop_ ? std::optional(stop_budgets_.stop_cancel_at(stop_->deadline)) : std::nullopt,
       drain_limit_);
+  if (hook_ && !hook_done_) {
+    Budgets const& budgets = hook_->deletion ? drain_budgets_ : restart_budgets_;
+    at = earlier_of(at, *hook_limit() - budgets.settle);
+  }
+  return at;
+}
+
+std::optional<Instant> ShutdownCoordinator::kill_cancel_point() const {
+  return earlier_of(
+      stop_ ? std::optional(stop_budgets_.kill_cancel_at(stop_->deadline)) : std::nullopt,
+      hook_done_ ? std::nullopt : hook_limit());
 }
 
 Instant ShutdownCoordinator::draining_from() const {

@@ -9,6 +9,9 @@
 //  3. Nothing before phase 3 may use the reserve: at stop_cancel_at all that runs is asked to stop,
 //     at kill_cancel_at it is killed and phase 3 begins.
 //  4. enter() is the only writer of the phase, and kLegalMoves the only source of what is legal.
+//  5. A preStop call of the engine's container bounds phases 1 and 2: by D - reserve where the pod
+//     is being deleted, else by kRestartHook. It joins what is under way and fixes no deadline of
+//     its own beyond that.
 //
 // next() tells one move at a time; the owner carries it out and asks again until there is none.
 // Owned by the core's thread. Source: the shutdown specification, 'Three-Phase Process'.
@@ -48,7 +51,7 @@ inline constexpr std::array<PhaseMove, 17> kLegalMoves{{
     {Phase::draining, Phase::starting, "resume before the engine was ready"},
     {Phase::drained, Phase::cleaning_up, "stop"},
     {Phase::drained, Phase::serving, "resume"},
-    {Phase::drained, Phase::starting, "resume before the engine was ready"},
+    {Phase::drained, Phase::starting, "resume before the engine was ready, or container restart"},
     {Phase::cleaning_up, Phase::exited, "list done and engine gone, or deadline"},
 }};
 
@@ -82,6 +85,7 @@ enum class Move : std::uint8_t {
   stop_all,  // reason grace_timeout
   kill_all,
   enter_drained,
+  end_drained,  // what came late into `drained` is done too
   enter_cleaning_up,
 };
 
@@ -94,6 +98,12 @@ class ShutdownCoordinator {
     Instant deadline;
     bool in_starting = false;
   };
+  /// The engine's container is being stopped: its first preStop call.
+  struct Hook {
+    Instant called_at;
+    bool deletion = false;  // the pod goes too
+    friend bool operator==(Hook const&, Hook const&) = default;
+  };
   /// What a restarted supervisor needs to go on.
   struct Progress {
     Phase phase = Phase::starting;
@@ -102,6 +112,7 @@ class ShutdownCoordinator {
     std::optional<Instant> drain_limit;
     PhaseRecord deregistering;
     PhaseRecord draining;
+    std::optional<Hook> hook;
   };
 
   /// How far phases 1 and 2 are: what was asked of the registries and of the requests.
@@ -117,9 +128,7 @@ class ShutdownCoordinator {
   };
 
   /// `settings` outlives this.
-  explicit ShutdownCoordinator(Settings const& settings)
-      : settings_(settings),
-        drain_budgets_(derive_budgets(settings.shutdown, settings.pod_grace).budgets) {}
+  explicit ShutdownCoordinator(Settings const& settings);
 
   /// The first instant of this life.
   void started(Instant now) { phase_began_ = now; }
@@ -127,6 +136,16 @@ class ShutdownCoordinator {
   void begin_drain(Instant now, std::optional<Duration> timeout);
   /// A drain or stop under way gets a limit, or an earlier one. False: it changed nothing.
   bool limit_drain(Instant now, Duration timeout);
+  /// Bounds the drain or stop under way, from its first call on; a later one changes nothing.
+  void begin_hook(Instant now);
+  /// The pod is being deleted: the hook's bound moves to the one of a stop.
+  void hook_explained();
+  /// Its calls have returned: it bounds nothing any more.
+  void end_hook() { hook_done_ = true; }
+  /// Nobody's container is being stopped any more.
+  void forget_hook() { hook_.reset(); }
+  /// The engine ends without a stop of ours: wait for the next one.
+  void await_replacement(Instant now);
   /// Not to be called when is_stopping().
   void begin_stop(Instant now, Cause cause, StopMode mode, Instant cause_at,
                   std::optional<Duration> timeout = std::nullopt);
@@ -155,6 +174,13 @@ class ShutdownCoordinator {
   std::optional<Stop> const& stop() const { return stop_; }
   std::optional<Instant> deadline() const;
   Budgets budgets() const;
+  /// Of a stop by a cause at that time: what preStop has used of the pod's grace is gone.
+  Budgets budgets_of(Instant cause_at) const;
+  std::optional<Hook> const& hook() const { return hook_; }
+  /// Where the hook's call returns at the latest.
+  std::optional<Instant> hook_limit() const;
+  /// Phases 1 and 2 are behind us: a call may return.
+  bool hook_is_done() const;
   std::optional<Instant> deregister_limit() const;
   Progress progress() const {
     return {phase_,
@@ -162,7 +188,8 @@ class ShutdownCoordinator {
             stop_,
             drain_limit_,
             record(Phase::deregistering),
-            record(Phase::draining)};
+            record(Phase::draining),
+            hook_};
   }
   PhaseRecord const& record(Phase phase) const { return records_[static_cast<std::size_t>(phase)]; }
   Gate const& gate() const { return gate_; }
@@ -181,6 +208,8 @@ class ShutdownCoordinator {
   bool came_late(Facts const& facts) const;
   Instant unknown_until(Facts const& facts) const;
   std::optional<Instant> stop_cancel_point() const;
+  /// What was asked to end is killed here, where phase 2 ends at the latest.
+  std::optional<Instant> kill_cancel_point() const;
   Instant draining_from() const;
 
   Settings const& settings_;
@@ -188,7 +217,10 @@ class ShutdownCoordinator {
   Instant phase_began_{};
   std::optional<Stop> stop_;
   Budgets stop_budgets_;
-  Budgets const drain_budgets_;  // of a drain without a deadline
+  Budgets const drain_budgets_;    // of a drain without a deadline
+  Budgets const restart_budgets_;  // of a hook that no deletion explains
+  std::optional<Hook> hook_;
+  bool hook_done_ = false;  // its drain has ended
   std::optional<Instant> drain_limit_;
   Gate gate_;
   std::array<PhaseRecord, 7> records_{};

@@ -15,8 +15,8 @@ Move ShutdownCoordinator::next(Instant now, Facts const& facts) {
     case Phase::draining:
       return next_in_draining(now, facts);
     case Phase::drained:
-      // Requests that came late still count when a stop joins; without one the drain rests here.
-      return stop_ ? next_in_draining(now, facts) : Move::none;
+      // Requests that came late still count when a stop or a hook joins; else the drain rests here.
+      return stop_ || (hook_ && !hook_done_) ? next_in_draining(now, facts) : Move::none;
     case Phase::starting:
     case Phase::serving:
     case Phase::cleaning_up:
@@ -54,11 +54,7 @@ Move ShutdownCoordinator::next_in_draining(Instant now, Facts const& facts) {
   auto const cancel_point = stop_cancel_point();
   if (cancel_point && now >= *cancel_point) {
     gate_.timeout_asked = true;
-    gate_.timeout_kill_at = now + budgets().settle;
-    if (stop_) {
-      gate_.timeout_kill_at =
-          std::min(*gate_.timeout_kill_at, stop_budgets_.kill_cancel_at(stop_->deadline));
-    }
+    gate_.timeout_kill_at = earlier_of(now + budgets().settle, kill_cancel_point());
     return in_flight > 0 ? Move::stop_all : next_after_timeout(now, in_flight);
   }
   if (settings_.migrate == MigratePolicy::at_start && !gate_.migrate_asked) {
@@ -106,10 +102,14 @@ Move ShutdownCoordinator::end_draining(Instant now, PhaseOutcome outcome) {
     enter(now, Phase::cleaning_up, outcome);
     return Move::enter_cleaning_up;
   }
-  enter(now, Phase::drained, outcome);
-  drain_limit_.reset();
+  hook_done_ = true;
+  bool const was_drained = phase_ == Phase::drained;
+  if (!was_drained) {
+    enter(now, Phase::drained, outcome);
+    drain_limit_.reset();
+  }
   gate_ = {};
-  return Move::enter_drained;
+  return was_drained ? Move::end_drained : Move::enter_drained;
 }
 
 bool ShutdownCoordinator::gate_is_empty(Instant now, Facts const& facts) const {
@@ -141,7 +141,7 @@ std::optional<Instant> ShutdownCoordinator::next_deadline(Facts const& facts) co
       return earlier_of(stop_cancel_point(),
                         gate_.deregistered_at ? draining_from() : *deregister_limit());
     case Phase::drained:
-      if (!stop_) {
+      if (!stop_ && (!hook_ || hook_done_)) {
         return std::nullopt;
       }
       break;

@@ -41,6 +41,8 @@ LASTCALL_SHAPE(SupervisorStarted, "supervisor_started")
 LASTCALL_SHAPE(StopRecordRead, "stop_record_read", v("blob", x.blob);)
 LASTCALL_SHAPE(OwnSignal, "own_signal", v("name", x.name);)
 LASTCALL_SHAPE(DeletionSeen, "deletion_seen")
+LASTCALL_SHAPE(EngineStopHook, "engine_stop_hook")
+LASTCALL_SHAPE(EngineReplaced, "engine_replaced", v("how", x.how);)
 LASTCALL_SHAPE(TimerExpired, "timer_expired", v("late_ms", x.late);)
 LASTCALL_SHAPE(ShimHello, "shim_hello", v("boot", x.boot); v("run", x.run); v("engine", x.engine);
                v("exit", x.exit); v("exited_at_ms", x.exited_at); v("ordered", x.ordered);
@@ -101,6 +103,9 @@ LASTCALL_SHAPE(Reject, "reject", v("peer", x.peer); v("id", x.id); v("reason", x
 LASTCALL_SHAPE(ForgetPeer, "forget_peer", v("peer", x.peer);)
 LASTCALL_SHAPE(Refuse, "refuse", v("code", x.code); v("message", x.message);)
 LASTCALL_SHAPE(Answer, "answer", v("changed", x.changed);)
+LASTCALL_SHAPE(ReleaseHook, "release_hook", v("why", x.why); v("held_ms", x.held);)
+LASTCALL_SHAPE(AwaitReplacement, "await_replacement", v("condemned", x.condemned);)
+LASTCALL_SHAPE(ReplacementEnded, "replacement_ended", v("how", x.how);)
 LASTCALL_SHAPE(Register, "register")
 LASTCALL_SHAPE(Deregister, "deregister", v("deadline_at_ms", x.deadline);)
 LASTCALL_SHAPE(StartCleanup, "start_cleanup", v("item", x.item); v("deadline_at_ms", x.deadline);)

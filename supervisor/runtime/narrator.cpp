@@ -46,6 +46,16 @@ void Narrator::tell(lifecycle::Instant now, lifecycle::Action const& action) {
     log_.info("engine signalled", {{"signal", order->name},
                                    {"scope", order->all ? "all" : "main"},
                                    {"left_ms", left_ms(core_, now)}});
+  } else if (auto const* hook = std::get_if<lifecycle::ReleaseHook>(&action)) {
+    log_.info("preStop returns", {{"why", hook->why}, {"held_ms", to_ms(hook->held)}});
+  } else if (auto const* await = std::get_if<lifecycle::AwaitReplacement>(&action)) {
+    log_.write(
+        await->condemned ? LogLevel::critical : LogLevel::info,
+        await->condemned
+            ? "this engine does not serve again: its liveness probe fails until it is another"
+            : "waits for another engine");
+  } else if (auto const* replaced = std::get_if<lifecycle::ReplacementEnded>(&action)) {
+    log_.info("no longer waits for another engine", {{"why", replaced->how}});
   } else if (std::holds_alternative<lifecycle::Rearm>(action)) {
     log_.info("ready for the next engine");
   }

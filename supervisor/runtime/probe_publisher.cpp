@@ -43,7 +43,8 @@ probes::ProbeState state_of(StatusSources const& sources) {
   state.socket = probes::SocketState::bound;
   state.engine_started = sources.core.health().started();
   state.engine_alive = snapshot.verdict != lifecycle::Verdict::dead &&
-                       snapshot.verdict != lifecycle::Verdict::wedged;
+                       snapshot.verdict != lifecycle::Verdict::wedged &&
+                       !(snapshot.replacement && snapshot.replacement->condemned);
   state.engine_verdict = name(snapshot.verdict);
   state.engine_reason = snapshot.verdict_reason;
   put_checks(state, sources);

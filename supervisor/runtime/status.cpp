@@ -41,6 +41,19 @@ void put_stop(Json& json, lifecycle::Snapshot const& snapshot, Instant now) {
   json["deadline_left_ms"] = to_ms(snapshot.stop->deadline - now);
 }
 
+void put_prestop(Json& json, lifecycle::Snapshot const& snapshot, Instant now) {
+  if (auto const& hook = snapshot.hook) {
+    json["prestop"] = {{"waits", hook->waits},
+                       {"called_ms", to_ms(now - hook->called_at)},
+                       {"deletion", hook->deletion},
+                       {"returns_within_ms", hook->waits ? to_ms(hook->limit - now) : 0}};
+  }
+  if (auto const& replacement = snapshot.replacement) {
+    json["replacement"] = {{"for_ms", to_ms(now - replacement->since)},
+                           {"condemned", replacement->condemned}};
+  }
+}
+
 Json in_flight_of(StatusSources const& sources, lifecycle::Snapshot const& snapshot, Instant now) {
   auto const oldest = sources.core.requests().oldest();
   return {{"requests", snapshot.in_flight},
@@ -158,6 +171,7 @@ std::string status_json(StatusSources const& sources, Instant now) {
             {"phase", name(snapshot.phase)},
             {"phase_for_ms", to_ms(now - snapshot.phase_began)}};
   put_stop(json, snapshot, now);
+  put_prestop(json, snapshot, now);
   json["ready"] = readiness.is_ready;
   json["ready_reason"] = readiness.reason;
   json["in_flight"] = in_flight_of(sources, snapshot, now);
@@ -172,6 +186,9 @@ std::string status_json(StatusSources const& sources, Instant now) {
   json["sockets"] = {{"engine", sources.facts.engine_socket},
                      {"admin", sources.facts.admin_socket}};
   json["probes"] = sources.facts.probes_address;
+  if (!sources.facts.hooks_address.empty()) {
+    json["hooks"] = sources.facts.hooks_address;
+  }
   return dump(json);
 }
 

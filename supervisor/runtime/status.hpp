@@ -29,6 +29,7 @@ struct ServeFacts {
   std::string admin_socket;
   std::string private_directory;
   std::string probes_address;
+  std::string hooks_address;  // empty: off
 };
 
 /// Where the answers come from; all outlive the one who asks.

@@ -34,7 +34,8 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
              .engine_socket = config.ipc.socket,
              .admin_socket = config.ipc.admin_socket,
              .private_directory = options.private_directory,
-             .probes_address = {}},
+             .probes_address = {},
+             .hooks_address = {}},
       stop_record_(config.ipc.socket, StopRecord::identity_of_this_life()),
       core_(settings_from(config, options.grace)),
       steps_(log),
@@ -58,6 +59,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
       registries_(io.get_executor(), config, advertise_of(config), loop_, log,
                   registry_callbacks()),
       hooks_(io.get_executor(), config.cleanup.hooks, log),
+      hook_calls_(io.get_executor(), config, loop_, probes_.metrics(), log),
       worker_(io.get_executor(), "cleanup"),
       signals_(io, [this](std::string const& name) { own_signal(name); }) {
   sdks_.listen(sdk_listeners());
@@ -86,12 +88,19 @@ std::string Supervisor::start() {
     probes_.stop();
     return *problem;
   }
+  if (std::string const problem = hook_calls_.start(); !problem.empty()) {
+    server_.close_all();
+    probes_.stop();
+    return problem;
+  }
   facts_.probes_address = probes_.address();
+  facts_.hooks_address = hook_calls_.address();
   log_.info("lastcall serves", {{"version", LASTCALL_VERSION},
                                 {"config", facts_.config_path},
                                 {"socket", facts_.engine_socket},
                                 {"admin_socket", facts_.admin_socket},
-                                {"probes", facts_.probes_address}});
+                                {"probes", facts_.probes_address},
+                                {"hooks", facts_.hooks_address}});
   for (std::string const& warning : facts_.warnings) {
     log_.warning(warning);
   }
@@ -242,13 +251,6 @@ void Supervisor::refresh() {
   operators_.changed();
 }
 
-void Supervisor::count_peers() {
-  using probes::PeerRole;
-  probes_.metrics().set_peers(PeerRole::shim, shim_.is_connected() ? 1 : 0);
-  probes_.metrics().set_peers(PeerRole::engine, sdks_.connected().size());
-  probes_.metrics().set_peers(PeerRole::operator_, operators_.count());
-}
-
 Readiness Supervisor::readiness() const {
   return readiness_of(core_.snapshot(), config_.probes.readiness_on_stop,
                       registries_.all_registered());
@@ -282,6 +284,7 @@ void Supervisor::end(int code) {
 
 void Supervisor::wait_for_flush(lifecycle::Instant limit) {
   if (orphan_.is_settled() && (server_.is_flushed() || monotonic_now() >= limit)) {
+    hook_calls_.stop();
     probes_.stop();
     io_.stop();
     return;

@@ -21,6 +21,7 @@
 #include "supervisor/runtime/gauge_driver.hpp"
 #include "supervisor/runtime/gone_peers.hpp"
 #include "supervisor/runtime/health_driver.hpp"
+#include "supervisor/runtime/hook_calls.hpp"
 #include "supervisor/runtime/log.hpp"
 #include "supervisor/runtime/narrator.hpp"
 #include "supervisor/runtime/operator_sessions.hpp"
@@ -123,6 +124,7 @@ class Supervisor final : private ipc::Observer {
   GaugeDriver gauges_;
   Registries registries_;
   CleanupHooks hooks_;
+  HookCalls hook_calls_;
   discovery::Worker worker_;
   OwnSignals signals_;
 

@@ -12,6 +12,13 @@ void Supervisor::peer_dropped(ipc::Drop why) {
   probes_.metrics().peer_dropped(drop_of(why));
 }
 
+void Supervisor::count_peers() {
+  using probes::PeerRole;
+  probes_.metrics().set_peers(PeerRole::shim, shim_.is_connected() ? 1 : 0);
+  probes_.metrics().set_peers(PeerRole::engine, sdks_.connected().size());
+  probes_.metrics().set_peers(PeerRole::operator_, operators_.count());
+}
+
 /// A shim that hands over what a supervisor gave it to remember knew one before us.
 void Supervisor::count_restarts(ipc::ShimFacts const& shim) {
   bool const is_another_boot = !shim_.boot().empty() && shim_.boot() != shim.boot;

@@ -42,6 +42,18 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
                    registries_.peer_gone(order.peer);
                    sdks_.forget(order.peer);
                  },
+                 [&](act::ReleaseHook const& order) {
+                   hook_calls_.release(order);
+                   changed();
+                 },
+                 [&](act::AwaitReplacement const& order) {
+                   hook_calls_.await(order);
+                   changed();
+                 },
+                 [&](act::ReplacementEnded const&) {
+                   hook_calls_.replacement_ended();
+                   changed();
+                 },
                  [&](act::Register const&) { registries_.register_all(); },
                  [&](act::Deregister const& order) { registries_.deregister(order.deadline); },
                  [&](act::StartCleanup const& order) { start_cleanup(order); },

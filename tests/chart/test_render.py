@@ -43,7 +43,7 @@ def test_the_linter_has_nothing_to_say(helm, values):
 def test_every_rendered_field_is_one_that_kubernetes_knows(helm, case):
     values, (mode, kube), settings = case
     objects = helm.objects(
-        "-f", values, *sets(f"mode={mode}", "allowUnsupported=true", *settings), kube=kube
+        "-f", values, *sets(f"mode={mode}", *settings), kube=kube
     )
     assert {"Deployment", "ConfigMap"} <= objects.keys()
     for rendered in objects.values():
@@ -64,7 +64,7 @@ def test_every_port_says_its_protocol(helm, case):
     """Server-side apply of older clusters refuses a port without."""
     values, (mode, kube), settings = case
     objects = helm.objects(
-        "-f", values, *sets(f"mode={mode}", "allowUnsupported=true", *settings), kube=kube
+        "-f", values, *sets(f"mode={mode}", *settings), kube=kube
     )
     pod = objects["Deployment"]["spec"]["template"]["spec"]
     ports = [p for c in pod.get("initContainers", []) + pod["containers"]
@@ -89,18 +89,42 @@ def test_a_cluster_without_native_sidecars_gets_a_plain_one_that_starts_first(he
     assert "restartPolicy" not in pod["containers"][0]
 
 
-def test_prestop_mode_is_refused_until_lastcall_answers_its_hooks(helm):
-    refusal = helm.refusal("-f", DEMO, *sets("mode=prestop"))
-    assert "does not answer the preStop hooks yet" in refusal
-
-
 def test_prestop_mode_leaves_the_engines_own_command_alone(helm):
-    pod = helm.pod("-f", DEMO, *sets("mode=prestop", "allowUnsupported=true"))
+    pod = helm.pod("-f", DEMO, *sets("mode=prestop"))
     engine = container(pod, "engine")
     assert engine["command"][0] == "python3"
     assert engine["lifecycle"]["preStop"]["httpGet"]["path"] == "/lifecycle/prestop/engine"
     assert engine["livenessProbe"]["httpGet"]["path"] == "/engine/livez"
     assert "initContainers" not in pod
+    assert "lastcall-bin" not in [volume["name"] for volume in pod["volumes"]]
+
+
+def test_prestop_mode_calls_both_hooks_at_the_listener_that_it_turns_on(helm):
+    arguments = ("-f", DEMO, *sets("mode=prestop", "config.lifecycle.listen=[::]:7777"))
+    pod = helm.pod(*arguments)
+    config = yaml.safe_load(helm.objects(*arguments)["ConfigMap"]["data"]["lastcall.yaml"])
+    assert config["lifecycle"] == {"enabled": True, "listen": "[::]:7777"}
+    sidecar, engine = container(pod, "lastcall"), container(pod, "engine")
+    assert {"name": "lastcall-hooks", "containerPort": 7777, "protocol": "TCP"} in sidecar["ports"]
+    own = sidecar["lifecycle"]["preStop"]["httpGet"]
+    assert (own["path"], own["port"]) == ("/lifecycle/prestop/supervisor", "lastcall-hooks")
+    assert engine["lifecycle"]["preStop"]["httpGet"]["port"] == 7777
+    assert engine["livenessProbe"]["httpGet"]["port"] == 7090
+    assert "httpHeaders" not in own
+
+
+def test_a_token_is_sent_with_every_hook(helm):
+    pod = helm.pod("-f", DEMO, *sets("mode=prestop", "config.lifecycle.token=s3cret"))
+    for name in ("lastcall", "engine"):
+        call = container(pod, name)["lifecycle"]["preStop"]["httpGet"]
+        assert call["httpHeaders"] == [{"name": "X-Lastcall-Token", "value": "s3cret"}]
+
+
+def test_liveness_waits_for_an_engine_that_loads(helm):
+    engine = container(helm.pod("-f", DEMO, *sets("mode=prestop")), "engine")
+    startup = engine["startupProbe"]
+    assert startup["httpGet"]["path"] == "/engine/startupz"
+    assert startup["periodSeconds"] * startup["failureThreshold"] >= 86_400
 
 
 def test_readiness_is_asked_every_two_seconds_and_lost_at_the_first_no(helm):

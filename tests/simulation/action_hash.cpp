@@ -44,6 +44,9 @@ struct Hasher {
   void operator()(ForgetPeer const& a) { mix(a.peer); }
   void operator()(Refuse const& a) { all(a.code, std::string_view(a.message)); }
   void operator()(Answer const& a) { mix(std::uint64_t{a.changed}); }
+  void operator()(ReleaseHook const& a) { all(a.why, a.held); }
+  void operator()(AwaitReplacement const& a) { mix(std::uint64_t{a.condemned}); }
+  void operator()(ReplacementEnded const& a) { mix(std::string_view(a.how)); }
   void operator()(Deregister const& a) { mix(a.deadline); }
   void operator()(StartCleanup const& a) { all(a.item, a.deadline); }
   void operator()(ExitSupervisor const& a) { mix(static_cast<std::uint64_t>(a.code)); }

@@ -42,6 +42,10 @@ std::string remembered_text(std::string const& blob) {
     line.key("peers", std::int64_t{decoded->sdk_peers});
   }
   line.flag("died_with_work", decoded->died_with_work);
+  if (progress.hook) {
+    line.key("hook", progress.hook->called_at).flag("deletion", progress.hook->deletion);
+  }
+  line.key("condemned", decoded->condemned);
   return line.take();
 }
 
@@ -116,6 +120,15 @@ struct Printer {
     out.push_back(Line("refuse").word(name(a.code)).word(a.message).take());
   }
   void operator()(Answer const& a) { out.push_back(a.changed ? "answer changed" : "answer same"); }
+  void operator()(ReleaseHook const& a) {
+    out.push_back(Line("release_hook").word(a.why).key("after", a.held).take());
+  }
+  void operator()(AwaitReplacement const& a) {
+    out.push_back(Line("await_replacement").flag("condemned", a.condemned).take());
+  }
+  void operator()(ReplacementEnded const& a) {
+    out.push_back(Line("replacement_ended").word(a.how).take());
+  }
   void operator()(Register const&) { out.push_back("register"); }
   void operator()(Deregister const& a) {
     out.push_back(Line("deregister").key("by", a.deadline).take());
@@ -207,6 +220,13 @@ std::string status_text(Lifecycle const& core) {
   line.key("peers", std::int64_t{s.peers}).flag("registered", s.registered);
   if (s.stop) {
     line.key("cause", lifecycle::name(s.stop->cause.kind)).key("deadline", s.stop->deadline);
+  }
+  if (s.hook) {
+    line.key("hook", s.hook->waits ? "waits" : "returned").key("limit", s.hook->limit);
+    line.flag("deletion", s.hook->deletion);
+  }
+  if (s.replacement) {
+    line.key("awaits", s.replacement->condemned ? "a restart of the condemned" : "a replacement");
   }
   return line.key("next", core.next_deadline()).take();
 }

@@ -27,7 +27,9 @@ ClosedWorld::ClosedWorld(Settings const& settings, Limits const& limits, bool re
     commands_.push_back(text_of(settings_));
   }
   tell(SupervisorStarted{});
-  shim_says_hello();
+  if (!is_alone()) {
+    shim_says_hello();
+  }
   peer_says_hello();
 }
 
@@ -76,8 +78,9 @@ void ClosedWorld::obey(std::span<Action const> actions) {
     } else if (std::holds_alternative<ExitShim>(action)) {
       shim_alive_ = shim_alive_ && !shim_connected_;
       over_ = over_ || !shim_alive_;
-    } else if (std::holds_alternative<ExitSupervisor>(action) ||
-               std::holds_alternative<Rearm>(action)) {
+    } else if (std::holds_alternative<Rearm>(action)) {
+      over_ = over_ || !is_alone();
+    } else if (std::holds_alternative<ExitSupervisor>(action)) {
       over_ = true;
     }
   }
@@ -88,6 +91,8 @@ void ClosedWorld::obey(std::span<Action const> actions) {
 
 /// The supervisor is killed and a new one comes up: it knows what `stop.json` holds.
 std::string ClosedWorld::start_again() {
+  ++kills_;
+  deletion_ = false;  // it never expires in the process that saw it, but there
   shim_connected_ = peer_connected_ = registry_asked_ = hook_runs_ = false;
   registries_closing_ = ack_asked_ = false;
   core_.emplace(settings_);
@@ -175,16 +180,11 @@ std::uint64_t ClosedWorld::fingerprint() const {
   auto const put_past = [&](Instant at, Duration matters_for) {
     put(to_ms(std::max(at - now_, -matters_for)));
   };
-  for (std::int64_t const x :
-       {std::int64_t{kills_}, std::int64_t{signals_}, std::int64_t{drains_},
-        std::int64_t{shim_drops_}, std::int64_t{peer_drops_}, std::int64_t{faults_},
-        std::int64_t{shim_connected_}, std::int64_t{ordered_}, std::int64_t{peer_connected_},
-        std::int64_t{requests_[0].live}, std::int64_t{requests_[0].ever},
-        std::int64_t{requests_[1].live}, std::int64_t{requests_[1].ever},
-        std::int64_t{registry_asked_}, std::int64_t{hook_runs_}, std::int64_t{registries_closing_},
-        std::int64_t{ack_asked_}, static_cast<std::int64_t>(engine_), std::int64_t{exit_.signal}}) {
-    put(x);
-  }
+  auto const put_all = [&put](auto const&... x) { (put(static_cast<std::int64_t>(x)), ...); };
+  put_all(kills_, signals_, drains_, shim_drops_, peer_drops_, faults_, hooks_, deletion_,
+          shim_connected_, ordered_, peer_connected_, requests_[0].live, requests_[0].ever,
+          requests_[1].live, requests_[1].ever, registry_asked_, hook_runs_, registries_closing_,
+          ack_asked_, engine_, exit_.signal);
   bool const another_life = kills_ < limits_.kills;
   bool const another_hello = another_life || !shim_connected_ || shim_drops_ < limits_.shim_drops;
   bool const stop_is_known = core_->snapshot().stop.has_value() && !another_life;
@@ -201,7 +201,11 @@ std::uint64_t ClosedWorld::fingerprint() const {
       return;
     }
     auto const& progress = kept->progress;
-    put(static_cast<std::int64_t>(progress.phase));
+    put_all(progress.phase, kept->condemned.has_value());
+    if (progress.hook) {
+      put_past(progress.hook->called_at, settings_.shutdown.grace_period);
+      put(progress.hook->deletion);
+    }
     if (progress.phase == Phase::deregistering || progress.phase == Phase::draining) {
       put_past(progress.phase_began, settings_.shutdown.deregister_timeout);
     }
@@ -210,12 +214,8 @@ std::uint64_t ClosedWorld::fingerprint() const {
       put(to_ms(progress.stop->deadline - now_));
       put(to_ms(progress.stop->deadline - progress.stop->cause_at));
     }
-    for (std::uint64_t const x :
-         {std::uint64_t{kept->cleanup_step}, std::uint64_t{kept->sdk_peers},
-          std::uint64_t{kept->died_with_work}, std::uint64_t{kept->engine_killed},
-          std::uint64_t{kept->ready}, kept->outcomes[static_cast<std::size_t>(Outcome::lost)]}) {
-      put(static_cast<std::int64_t>(x));
-    }
+    put_all(kept->cleanup_step, kept->sdk_peers, kept->died_with_work, kept->engine_killed,
+            kept->ready, kept->outcomes[static_cast<std::size_t>(Outcome::lost)]);
   };
   if (another_life || !core_->snapshot().shim_known) {
     put_kept(blob_);

@@ -42,8 +42,14 @@ enum class Choice : std::uint8_t {
   peer_drops,
   peer_returns,
   supervisor_dies,
+  own_signal,
+  hook_called,
+  deletion_seen,
+  check_passes,
+  check_fails,
+  engine_replaced,
 };
-inline constexpr std::uint32_t kChoices = 22;
+inline constexpr std::uint32_t kChoices = 28;
 
 /// How often each kind of thing may happen: small limits make a world that can be exhausted.
 struct Limits {
@@ -55,6 +61,7 @@ struct Limits {
   std::uint32_t peer_drops = 0;
   std::uint32_t faults = 0;    // SDK fatal, a kill from outside, a registry that fails
   std::uint32_t requests = 0;  // 1: graceful, 2: the other one too
+  std::uint32_t hooks = 0;     // preStop calls; then there is no shim, and signals are our own
 };
 
 class ClosedWorld {
@@ -86,6 +93,9 @@ class ClosedWorld {
   std::string take_signal();
   std::string end(std::size_t which);
   std::string end_engine(int signal);
+  std::string take_alone(Choice choice);
+  void add_alone(std::vector<Choice>& choices) const;
+  bool is_alone() const { return limits_.hooks > 0; }
 
   lifecycle::Settings const& settings_;
   Limits const& limits_;
@@ -103,6 +113,8 @@ class ClosedWorld {
   std::uint32_t shim_drops_ = 0;
   std::uint32_t peer_drops_ = 0;
   std::uint32_t faults_ = 0;
+  std::uint32_t hooks_ = 0;
+  bool deletion_ = false;
   bool shim_connected_ = false;
   bool shim_alive_ = true;
   std::string blob_;    // the shim's

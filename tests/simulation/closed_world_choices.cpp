@@ -18,7 +18,7 @@ std::vector<Choice> ClosedWorld::enabled() const {
   bool const running = engine_ == EngineState::running;
   bool const may_fail = faults_ < limits_.faults;
   add(core_->next_deadline().has_value(), Choice::time_passes);
-  add(signals_ < limits_.signals, Choice::signal);
+  add(signals_ < limits_.signals && !is_alone(), Choice::signal);
   add(drains_ < limits_.drains, Choice::drain);
   add(drains_ < limits_.drains, Choice::drain_exit);
   add(drains_ < limits_.drains && drains_ > 0, Choice::resume);
@@ -35,11 +35,54 @@ std::vector<Choice> ClosedWorld::enabled() const {
   add(ack_asked_ && peer_connected_, Choice::peer_acks);
   add(peer_connected_ && may_fail, Choice::peer_fatal);
   add(shim_connected_ && shim_drops_ < limits_.shim_drops, Choice::shim_drops);
-  add(!shim_connected_, Choice::shim_returns);
+  add(!shim_connected_ && !is_alone(), Choice::shim_returns);
   add(peer_connected_ && peer_drops_ < limits_.peer_drops, Choice::peer_drops);
   add(!peer_connected_, Choice::peer_returns);
   add(kills_ < limits_.kills, Choice::supervisor_dies);
+  if (is_alone()) {
+    add_alone(choices);
+  }
   return choices;
+}
+
+/// Beside an engine without a shim.
+void ClosedWorld::add_alone(std::vector<Choice>& choices) const {
+  auto const add = [&choices](bool may, Choice choice) {
+    if (may) {
+      choices.push_back(choice);
+    }
+  };
+  Snapshot const seen = core_->snapshot();
+  add(signals_ < limits_.signals, Choice::own_signal);
+  add(hooks_ < limits_.hooks, Choice::hook_called);
+  add(!deletion_, Choice::deletion_seen);
+  bool const judges = !seen.stop && !seen.replacement;
+  bool const started = core_->health().started();
+  add(judges && !started, Choice::check_passes);
+  add(judges && started && faults_ < limits_.faults, Choice::check_fails);
+  add(seen.replacement.has_value(), Choice::engine_replaced);
+}
+
+std::string ClosedWorld::take_alone(Choice choice) {
+  if (choice == Choice::own_signal) {
+    ++signals_;
+    return tell(OwnSignal{"TERM"});
+  }
+  if (choice == Choice::hook_called) {
+    ++hooks_;
+    return tell(EngineStopHook{});
+  }
+  if (choice == Choice::deletion_seen) {
+    deletion_ = true;
+    return tell(DeletionSeen{});
+  }
+  if (choice == Choice::engine_replaced) {
+    return tell(EngineReplaced{"refused"});
+  }
+  faults_ += choice == Choice::check_fails ? 1 : 0;
+  return tell(CheckFinished{
+      .check = 0,
+      .verdict = choice == Choice::check_fails ? CheckVerdict::failed : CheckVerdict::passed});
 }
 
 std::uint64_t ClosedWorld::what_follows() const {
@@ -110,8 +153,14 @@ std::string ClosedWorld::take(Choice choice) {
     case Choice::peer_returns:
       return peer_says_hello();
     case Choice::supervisor_dies:
-      ++kills_;
       return start_again();
+    case Choice::own_signal:
+    case Choice::hook_called:
+    case Choice::deletion_seen:
+    case Choice::check_passes:
+    case Choice::check_fails:
+    case Choice::engine_replaced:
+      return take_alone(choice);
   }
   return {};
 }

@@ -187,6 +187,8 @@ std::map<std::string, Parser, std::less<>> const& parsers() {
       {"stop_record", [](Words& w, Instant) { return StopRecordRead{w.text("blob")}; }},
       {"own_signal", [](Words& w, Instant) { return OwnSignal{w.next("the signal's name")}; }},
       {"deletion_seen", [](Words&, Instant) { return DeletionSeen{}; }},
+      {"engine_stop_hook", [](Words&, Instant) { return EngineStopHook{}; }},
+      {"engine_replaced", [](Words& w, Instant) { return EngineReplaced{w.text("how")}; }},
       {"timer", [](Words& words,
                    Instant) { return TimerExpired{words.duration("late").value_or(Duration{0})}; }},
       {"shim", parse_shim},

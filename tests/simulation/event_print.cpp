@@ -41,6 +41,10 @@ struct Printer {
     return Line("own_signal").word(e.name).take();
   }
   std::string operator()(DeletionSeen const&) const { return "deletion_seen"; }
+  std::string operator()(EngineStopHook const&) const { return "engine_stop_hook"; }
+  std::string operator()(EngineReplaced const& e) const {
+    return Line("engine_replaced").text("how", e.how).take();
+  }
   std::string operator()(TimerExpired const& e) const {
     Line line("timer");
     return e.late == Duration{0} ? line.take() : line.key("late", e.late).take();

@@ -28,15 +28,19 @@ struct Options {
   bool self_test = false;
 };
 
-lifecycle::Settings settings_of_the_world() {
+lifecycle::Settings settings_of(Limits const& limits) {
   lifecycle::Settings settings;
   settings.registries = 1;
-  settings.cleanup_hooks = true;
+  settings.cleanup_hooks = limits.hooks == 0;
+  settings.lifecycle_hooks = limits.hooks > 0;
+  if (limits.hooks > 0) {
+    settings.health.checks.push_back({.name = "engine", .failure_threshold = 1});
+  }
   settings.shutdown.drain_unknown = lifecycle::Duration{4'000};
   return settings;
 }
 
-constexpr std::array<Limits, 6> kWorlds{{
+constexpr std::array<Limits, 8> kWorlds{{
     {.name = "a stop and its requests", .signals = 2, .faults = 1, .requests = 2},
     {.name = "drain, resume and stop", .signals = 1, .drains = 3, .requests = 1},
     {.name = "the supervisor dies in a stop", .signals = 1, .kills = 2, .requests = 1},
@@ -51,6 +55,13 @@ constexpr std::array<Limits, 6> kWorlds{{
      .kills = 1,
      .shim_drops = 1,
      .faults = 2},
+    {.name = "preStop calls", .signals = 1, .drains = 1, .faults = 1, .requests = 1, .hooks = 2},
+    {.name = "the supervisor dies in preStop",
+     .signals = 1,
+     .kills = 1,
+     .faults = 1,
+     .requests = 1,
+     .hooks = 1},
 }};
 
 class Exploration {
@@ -169,7 +180,7 @@ class Exploration {
 
   Options const options_;
   Limits const& limits_;
-  lifecycle::Settings const settings_ = settings_of_the_world();
+  lifecycle::Settings const settings_ = settings_of(limits_);
   std::vector<Node> nodes_;
   std::deque<Place> path_;  // from the start to the node that was asked for last
   std::unordered_map<std::uint64_t, std::uint64_t> seen_;  // fingerprint, what may follow

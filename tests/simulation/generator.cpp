@@ -76,6 +76,9 @@ Manners random_manners(Random& random) {
   m.check_interval_ms = random.chance(50) ? 2'000 : 7'000;
   m.container_restarts_ms = random.chance(20) ? 500 + random.below(3'000) : kNever;
   m.run = random.chance(40);
+  m.alone = random.chance(20);
+  m.run = m.run && !m.alone;
+  m.replaced_ms = random.chance(60) ? random.below(900) : answer_ms(random);
   m.timer_first = random.chance(50);
   m.critical_peers = random.chance(15);
   m.watched_peers = random.chance(50);
@@ -87,7 +90,7 @@ struct Weighted {
   What what;
   std::uint32_t weight;
 };
-constexpr std::array<Weighted, 20> kBeside{
+constexpr std::array<Weighted, 21> kBeside{
     {{What::request_begins, 40}, {What::peer_drops, 6},
      {What::peer_dies, 3},       {What::shim_drops, 5},
      {What::shim_dies, 1},       {What::supervisor_dies, 6},
@@ -97,7 +100,8 @@ constexpr std::array<Weighted, 20> kBeside{
      {What::gauges_say, 4},      {What::progress, 3},
      {What::deletion_seen, 2},   {What::own_signal, 2},
      {What::drain, 3},           {What::resume, 3},
-     {What::peer_fatal, 1},      {What::stop_signal, 2}}};
+     {What::peer_fatal, 1},      {What::stop_signal, 2},
+     {What::engine_hook, 2}}};
 
 What pick_beside(Random& random) {
   constexpr std::uint32_t kTotal = [] {
@@ -156,6 +160,9 @@ Entry fill(Random& random, Instant at, What what) {
   } else if (what == What::request_begins) {
     e.b = random.chance(70) ? 1 + random.below(4'000) : 1 + random.below(90'000);
     e.c = request_bits(random);
+  } else if (what == What::engine_hook) {
+    e.a = random.below(3);
+    e.b = random.below(2'000);
   } else if (what == What::health_turns) {
     e.a = random.below(2);
     e.b = random.below(4);
@@ -173,6 +180,12 @@ Plan generate(std::uint64_t seed) {
   plan.seed = seed;
   plan.settings = random_settings(random);
   plan.manners = random_manners(random);
+  if (plan.manners.alone) {
+    plan.settings.lifecycle_hooks = true;
+    if (plan.settings.health.checks.empty()) {
+      plan.settings.health.checks.push_back({.name = "check0"});
+    }
+  }
   std::uint32_t const stop_at = 200 + random.below(random.chance(50) ? 1'000 : 8'000);
   auto const add = [&](std::uint32_t at_ms, What what) {
     plan.stimuli.push_back(fill(random, kEpoch + Duration{at_ms}, what));
@@ -188,6 +201,9 @@ Plan generate(std::uint64_t seed) {
                               What::drain_exit,  What::engine_dies, What::own_signal};
   for (std::uint32_t i = 0, n = 1 + random.below(3); i < n; ++i) {
     add(stop_at + i * random.below(12'000), random.pick(kStops));
+  }
+  for (std::uint32_t i = 0, n = plan.manners.alone ? 1 + random.below(2) : 0; i < n; ++i) {
+    add(3'000 + random.below(9'000), What::engine_hook);
   }
   std::uint32_t const span = stop_at + (random.chance(60) ? 6'000 : 70'000);
   for (std::uint32_t i = 0, n = random.below(16); i < n; ++i) {

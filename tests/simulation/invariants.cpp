@@ -37,6 +37,11 @@ void Checker::new_life() {
   phase_ = before_ = Phase::starting;
   ended_ = commanded_ = exit_ordered_ = shim_known_ = shim_connected_ = gauges_idle_ = false;
   may_jump_ = true;
+  own_signal_ = exit_asked_ = run_mode_ = stop_seen_ = deletion_seen_ = false;
+  hook_waits_ = hook_answered_ = hook_restored_ = hook_pressed_ = condemned_ = false;
+  hook_called_.reset();
+  hook_told_.reset();
+  awaiting_since_.reset();
   engine_ = EngineState::waiting;  // until this life hears of it
   term_asked_ = false;             // an order that was lost with the connection is not known
   stop_.reset();
@@ -58,13 +63,17 @@ void Checker::new_boot() {
 
 std::string Checker::check(StepView const& step) {
   before_ = phase_;
-  rearmed_ = restored_stop_ = false;
+  rearmed_ = restored_stop_ = hook_read_ = false;
   restored_phase_.reset();
   if (ended_) {
     return "the core took a step after the supervisor's exit";
   }
   note_engine(step);
+  note_hook(step);
   std::string wrong = check_order(step);
+  if (wrong.empty()) {
+    wrong = check_hook(step);
+  }
   if (wrong.empty()) {
     wrong = requests_.check(step, before_, settings_.reconnect_window);
   }
@@ -90,7 +99,9 @@ std::string Checker::check_order(StepView const& step) {
     if (phase_ == Phase::exited && !may_follow_exit(action)) {
       return "something is ordered after the exit";
     }
-    if (std::string wrong = check_action(step, action); !wrong.empty()) {
+    std::string wrong = check_hook_action(step, action);
+    wrong = wrong.empty() ? check_action(step, action) : wrong;
+    if (!wrong.empty()) {
       return wrong;
     }
   }

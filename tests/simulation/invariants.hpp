@@ -10,6 +10,9 @@
 //  gate     phase 2 ends when nothing graceful is in flight, or at the cancel points
 //  requests each is in flight until it ends once; counted once; a cancel's mode only rises
 //  exit     once for each boot and connection, with the code that the table says
+//  preStop  each call is released once, by its bound, with nothing left that runs; it begins no
+//  stop
+//           and ends no process; an engine that is to go does not serve
 //  memory   a restarted supervisor has the same cause, the same deadline, no earlier phase
 //
 // One thread owns it. Source: the shutdown specification; invariants of lifecycle.hpp.
@@ -120,6 +123,13 @@ class Checker {
   void note_earlier_signal(StepView const& step);
   std::string check_gate(StepView const& step);
   void note_limit(StepView const& step);
+  lifecycle::Budgets budgets_of(Instant cause_at) const;
+  // invariants_hooks.cpp
+  Instant hook_bound() const;
+  void note_hook(StepView const& step);
+  std::string check_hook_action(StepView const& step, lifecycle::Action const& action);
+  std::string check_nothing_runs(StepView const& step) const;
+  std::string check_hook(StepView const& step);
   // invariants_engine.cpp
   void note_engine(StepView const& step);
   std::string check_exit_code(StepView const& step, int code) const;
@@ -138,6 +148,20 @@ class Checker {
   lifecycle::Phase before_ = lifecycle::Phase::starting;  // this step
   lifecycle::Phase phase_at_stop_ = lifecycle::Phase::starting;
   bool ended_ = false;
+  bool own_signal_ = false;
+  bool exit_asked_ = false;
+  bool run_mode_ = false;
+  bool stop_seen_ = false;
+  bool deletion_seen_ = false;
+  bool hook_waits_ = false;
+  std::optional<Instant> hook_called_;  // the first call of this container's stop
+  std::optional<Instant> hook_told_;    // by an earlier life, that may be outranked
+  bool hook_answered_ = false;
+  bool hook_restored_ = false;
+  bool hook_read_ = false;     // in this step
+  bool hook_pressed_ = false;  // its time for requests was up
+  std::optional<Instant> awaiting_since_;
+  bool condemned_ = false;
   bool commanded_ = false;  // an operator may have decided otherwise than the earlier life
   // in this step
   bool rearmed_ = false;

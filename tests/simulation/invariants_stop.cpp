@@ -50,6 +50,13 @@ void Checker::note_limit(StepView const& step) {
   }
 }
 
+/// What preStop has used of the pod's grace is gone.
+Budgets Checker::budgets_of(Instant cause_at) const {
+  Duration const spent =
+      hook_called_ ? std::max(cause_at - *hook_called_, Duration{0}) : Duration{0};
+  return derive_budgets(settings_.shutdown, settings_.pod_grace, spent).budgets;
+}
+
 std::string Checker::check_stop_begins(StepView const& step) {
   auto const* begun = find<StopBegun>(step.actions);
   auto const& core_stop = step.after.stop;
@@ -70,7 +77,10 @@ std::string Checker::check_stop_begins(StepView const& step) {
              hello != nullptr && hello->stop_at && stop.cause == CauseKind::signal) {
     stop.cause_at = *hello->stop_at;
   }
-  stop.budgets = derive_budgets(settings_.shutdown, settings_.pod_grace).budgets;
+  if (hook_told_ && begun->deadline != budgets_of(stop.cause_at).deadline(stop.cause_at)) {
+    hook_called_ = hook_told_;
+  }
+  stop.budgets = budgets_of(stop.cause_at);
   stop.deadline = stop.budgets.deadline(stop.cause_at);
   bool const fatal = stop.mode == StopMode::fatal;
   if ((fatal || stop.in_starting) && step.now + kFatalTotal < stop.deadline) {
@@ -106,6 +116,14 @@ void Checker::note_blob(StepView const& step, std::string const& blob) {
     }
   } else {
     restored_phase_ = decoded->progress.phase;
+    // A command that came first may have outranked it, or waited for it: the stop will show.
+    if (auto const& hook = decoded->progress.hook; hook && commanded_ && !hook_called_) {
+      hook_told_ = hook->called_at;
+    } else if (hook) {
+      hook_called_ = hook->called_at;
+      hook_restored_ = hook_read_ = true;
+      deletion_seen_ = deletion_seen_ || hook->deletion;
+    }
     drain_limit_ = decoded->progress.drain_limit;
     requests_.begin_counting(decoded->outcomes[static_cast<std::size_t>(Outcome::lost)]);
     draining_since_ = decoded->progress.phase_began;
@@ -136,7 +154,7 @@ void Checker::note_earlier_signal(StepView const& step) {
                   : signal != nullptr ? std::optional(signal->at)
                                       : std::nullopt;
   if (stop_ && at && before_ != Phase::exited) {
-    auto const budgets = derive_budgets(settings_.shutdown, settings_.pod_grace).budgets;
+    auto const budgets = budgets_of(*at);
     if (budgets.deadline(*at) < stop_->deadline) {
       stop_->deadline = budgets.deadline(*at);
       stop_->known_at = step.now;  // a reserve that had begun by then was nobody's to keep
@@ -146,7 +164,8 @@ void Checker::note_earlier_signal(StepView const& step) {
 
 std::string Checker::check_restored(StepView const& step) {
   auto const& core_stop = step.after.stop;
-  if (restored_phase_ && !rearmed_ && !commanded_ && phase_ < *restored_phase_) {
+  if (restored_phase_ && !rearmed_ && !commanded_ && !awaiting_since_ &&
+      phase_ < *restored_phase_) {
     return "the restarted supervisor is in an earlier phase than it was";
   }
   if (!restored_stop_ || rearmed_) {
@@ -203,7 +222,7 @@ std::string Checker::check_gate(StepView const& step) {
   }
   Instant const cancel_at =
       *earlier_of(stop_->budgets.stop_cancel_at(stop_->deadline), drain_limit_);
-  if (step.now < cancel_at) {
+  if (step.now < cancel_at && !hook_pressed_) {
     if (requests_.graceful_in_flight() > 0) {
       return "phase 2 ends while requests of graceful endpoints are in flight";
     }

@@ -66,13 +66,16 @@ enum class What : std::uint8_t {
   endpoint_vanishes,  // a: peer, b: endpoint
   gauges_say,         // a: figure, 1000 for unreadable
   progress,           // a: request number
+  engine_hook,        // a: 0 a restart of the container, 1 the pod goes, 2 and it is said first
   // Consequences: what the world does because of the above or of an order.
   supervisor_returns,
   shim_returns,
   shim_boots,
-  shim_times_out,  // a: boot number
-  engine_is_up,    // a: boot number
-  engine_ends,     // a: boot number, b: code, c: signal
+  shim_times_out,   // a: boot number
+  engine_is_up,     // a: boot number
+  engine_ends,      // a: boot number, b: code, c: signal
+  container_ends,   // a: 1 the pod goes
+  engine_replaced,  // a: supervisor life
   peer_returns,
   request_ends,   // a: request number, b: outcome
   cancel_done,    // a: request number
@@ -117,6 +120,8 @@ struct Manners {
   std::uint32_t check_interval_ms = 2000;
   std::uint32_t container_restarts_ms = kNever;  // after the shim's exit
   bool run = false;                              // one container
+  bool alone = false;                            // no shim: preStop mode
+  std::uint32_t replaced_ms = 300;               // from the wait for it to another engine
   bool timer_first = true;                       // of a timer and an event at the same instant
   bool critical_peers = false;
   bool watched_peers = true;

@@ -30,8 +30,11 @@ enum class Tamper : std::uint8_t {
   skip_a_phase,
   move_the_deadline,
   start_after_exit,
+  keep_a_hook,
+  release_a_hook_twice,
+  serve_what_goes,
 };
-inline constexpr std::uint32_t kTampers = 13;
+inline constexpr std::uint32_t kTampers = 16;
 char const* name(Tamper tamper);
 
 struct RunResult {

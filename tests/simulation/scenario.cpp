@@ -68,6 +68,9 @@ class Runner {
 
   /// What a normal start does, so that a file shows only what it is about.
   void given(std::string const& state) {
+    if (state == "serving_alone") {
+      return serving_alone();
+    }
     bool const run = state == "serving_run" || state == "loading_run";
     bool const serving = state == "serving" || state == "serving_run";
     if (!serving && state != "loading" && state != "loading_run") {
@@ -77,6 +80,18 @@ class Runner {
     step(ShimHello{.boot = "a", .run = run});
     step(EngineStarted{});
     for (std::uint32_t i = 0; serving && i < settings_.health.checks.size(); ++i) {
+      step(CheckFinished{.check = i});
+    }
+    trace_.clear();
+  }
+
+  /// Without a shim, as beside an engine in preStop mode.
+  void serving_alone() {
+    now_ -= kRecoveryWindow;
+    step(SupervisorStarted{});
+    now_ += kRecoveryWindow;
+    step(TimerExpired{});
+    for (std::uint32_t i = 0; i < settings_.health.checks.size(); ++i) {
       step(CheckFinished{.check = i});
     }
     trace_.clear();

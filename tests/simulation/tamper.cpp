@@ -43,7 +43,10 @@ char const* name(Tamper tamper) {
                                                      "lose_a_request",
                                                      "skip_a_phase",
                                                      "move_the_deadline",
-                                                     "start_after_exit"};
+                                                     "start_after_exit",
+                                                     "keep_a_hook",
+                                                     "release_a_hook_twice",
+                                                     "serve_what_goes"};
   return kNames[static_cast<std::size_t>(tamper)];
 }
 
@@ -109,6 +112,15 @@ void Tampering::change(Instant now, Lifecycle const& core) {
       if (core.snapshot().phase == Phase::exited && now > Instant{}) {
         changed_.push_back(StartEngine{});
       }
+      break;
+    case Tamper::keep_a_hook:
+      drop<ReleaseHook>(changed_);
+      break;
+    case Tamper::release_a_hook_twice:
+      repeat<ReleaseHook>(changed_);
+      break;
+    case Tamper::serve_what_goes:
+      drop<ReplacementEnded>(changed_);
       break;
   }
 }

@@ -23,7 +23,11 @@ World::World(Plan const& plan) : plan_(plan), now_(kEpoch) {
   }
   std::make_heap(agenda_.begin(), agenda_.end(), kLater);
   after(0, What::supervisor_returns);
-  after(plan.seed % 3 == 0 ? 0 : static_cast<std::uint32_t>(plan.seed % 90), What::shim_boots);
+  if (plan.manners.alone) {
+    engine_answers_ = true;
+  } else {
+    after(plan.seed % 3 == 0 ? 0 : static_cast<std::uint32_t>(plan.seed % 90), What::shim_boots);
+  }
 }
 
 void World::at(Instant when, What what, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
@@ -64,6 +68,15 @@ void World::happen_elsewhere(Entry const& e) {
     tell(OwnSignal{"TERM"});
   } else if (e.what == What::deletion_seen) {
     tell(DeletionSeen{});
+  } else if (e.what == What::engine_hook) {
+    call_hook(e);
+  } else if (e.what == What::container_ends) {
+    end_container(e.a != 0);
+  } else if (e.what == What::engine_replaced) {
+    engine_answers_ = true;
+    if (e.a == life_) {
+      tell(EngineReplaced{"refused"});
+    }
   } else if (e.what == What::drain) {
     tell(DrainRequested{.exit = false, .timeout = timeout});
   } else if (e.what == What::drain_exit) {
@@ -84,12 +97,33 @@ void World::happen_elsewhere(Entry const& e) {
   }
 }
 
+/// The kubelet calls the engine's preStop, and the supervisor's where the pod goes.
+void World::call_hook(Entry const& e) {
+  pod_goes_ = pod_goes_ || e.a != 0;
+  if (e.a == 2) {
+    tell(DeletionSeen{});
+  }
+  tell(EngineStopHook{});
+  if (e.a == 1) {
+    at(now_ + Duration{e.b}, What::deletion_seen);
+  }
+}
+
+/// The stop signal that preStop held: the engine ends, and with a pod that goes, so do we.
+void World::end_container(bool pod_goes) {
+  engine_answers_ = false;
+  if (pod_goes) {
+    tell(OwnSignal{"TERM"});
+  }
+}
+
 void World::checks() {
   if (!supervisor_up_) {
     return;
   }
   for (std::uint32_t i = 0; i < plan_.settings.health.checks.size(); ++i) {
-    bool const up = engine_answers_ && shim_.engine == EngineState::running;
+    bool const runs = plan_.manners.alone || shim_.engine == EngineState::running;
+    bool const up = engine_answers_ && runs;
     tell(CheckFinished{.check = i, .verdict = up ? health_[i] : CheckVerdict::failed});
   }
   after(plan_.manners.check_interval_ms, What::checks_due, life_);

@@ -117,6 +117,8 @@ class World {
   void arm_failsafe();
   void fail_safe();
   void checks();
+  void call_hook(Entry const& entry);
+  void end_container(bool pod_goes);
   // peers (world_peers.cpp)
   void connect_peer(std::uint32_t peer);
   void drop_peer(std::uint32_t peer, std::uint32_t away_ms);
@@ -150,6 +152,7 @@ class World {
   std::vector<Request> requests_;
   std::array<lifecycle::CheckVerdict, 2> health_{};
   bool engine_answers_ = false;
+  bool pod_goes_ = false;
 };
 
 }  // namespace lastcall::simulation

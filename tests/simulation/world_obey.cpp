@@ -76,10 +76,19 @@ struct World::Obey {
     world.after(m.cleanup_ms[item], What::cleanup_says, world.life_, item,
                 static_cast<std::uint32_t>(outcome));
   }
+  void operator()(ReleaseHook const&) const {
+    if (world.plan_.manners.alone) {
+      world.after(world.plan_.manners.engine_term_ms, What::container_ends,
+                  world.pod_goes_ ? 1 : 0);
+    }
+  }
+  void operator()(AwaitReplacement const&) const {
+    world.after(world.plan_.manners.replaced_ms, What::engine_replaced, world.life_);
+  }
   void operator()(ExitSupervisor const&) const {
     world.kill_supervisor(kNever);
     // With a shim that goes on it was our own restart; else the pod is done.
-    if (world.shim_.alive) {
+    if (world.shim_.alive || (world.plan_.manners.alone && !world.pod_goes_)) {
       world.after(300, What::supervisor_returns);
     } else {
       world.supervisor_left_ = true;

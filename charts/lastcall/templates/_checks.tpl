@@ -8,9 +8,6 @@
 {{- if and (eq $mode "native") (semverCompare "<1.29.0-0" .Capabilities.KubeVersion.Version) -}}
 {{- $problems = append $problems (printf "mode native needs Kubernetes 1.29, this cluster is %s; use mode auto or plain" .Capabilities.KubeVersion.Version) -}}
 {{- end -}}
-{{- if and (eq $mode "prestop") (not .Values.allowUnsupported) -}}
-{{- $problems = append $problems (printf "mode prestop: lastcall %s does not answer the preStop hooks yet; use mode auto, native or plain" .Chart.AppVersion) -}}
-{{- end -}}
 {{- if not .Values.engine.image.repository -}}
 {{- $problems = append $problems "engine.image.repository is empty, expected the engine's image" -}}
 {{- end -}}

@@ -8,6 +8,13 @@
 {{- regexFind "[0-9]+$" (((.Values.config | default dict).lifecycle | default dict).listen | default "[::]:7091") -}}
 {{- end -}}
 
+{{/* What the kubelet sends with a hook's call, where a token is set. */}}
+{{- define "lastcall.hookHeaders" -}}
+{{- with ((.Values.config | default dict).lifecycle | default dict).token -}}
+, httpHeaders: [{name: X-Lastcall-Token, value: {{ . | quote }}}]
+{{- end -}}
+{{- end -}}
+
 {{- define "lastcall.socket" -}}
 {{- ((.Values.config | default dict).ipc | default dict).socket | default "/run/lastcall/lastcall.sock" -}}
 {{- end -}}

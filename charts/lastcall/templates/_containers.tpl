@@ -50,7 +50,8 @@
   {{- if eq (include "lastcall.mode" .) "prestop" }}
   lifecycle:
     preStop:
-      httpGet: {path: /lifecycle/prestop/supervisor, port: lastcall-hooks, scheme: HTTP}
+      httpGet:
+        {path: /lifecycle/prestop/supervisor, port: lastcall-hooks, scheme: HTTP{{ include "lastcall.hookHeaders" . }}}
   {{- end }}
   terminationMessagePolicy: FallbackToLogsOnError
   {{- with .Values.sidecar.resources }}
@@ -109,7 +110,13 @@
   ports:
     - {name: http, containerPort: {{ int64 .Values.engine.port }}, protocol: TCP}
   {{- if eq $mode "prestop" }}
-  # Only a probe of this container can have it restarted; the supervisor gives the verdict.
+  # Only a probe of this container can have it restarted; the supervisor gives the verdict. An
+  # engine may load for as long as it needs: the other probe is what liveness waits for.
+  startupProbe:
+    httpGet: {path: /engine/startupz, port: {{ include "lastcall.probePort" . }}, scheme: HTTP}
+    periodSeconds: 2
+    timeoutSeconds: 1
+    failureThreshold: 43200
   livenessProbe:
     httpGet: {path: /engine/livez, port: {{ include "lastcall.probePort" . }}, scheme: HTTP}
     periodSeconds: 2
@@ -117,7 +124,8 @@
     failureThreshold: 1
   lifecycle:
     preStop:
-      httpGet: {path: /lifecycle/prestop/engine, port: {{ include "lastcall.lifecyclePort" . }}, scheme: HTTP}
+      httpGet:
+        {path: /lifecycle/prestop/engine, port: {{ include "lastcall.lifecyclePort" . }}, scheme: HTTP{{ include "lastcall.hookHeaders" . }}}
   {{- end }}
   terminationMessagePolicy: FallbackToLogsOnError
   {{- with .Values.engine.resources }}

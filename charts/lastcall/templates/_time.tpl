@@ -65,12 +65,19 @@ out here to what `lastcall plan` prints. All numbers are milliseconds.
 {{- $rows = append $rows (list $closed "requests of endpoints with graceful_shutdown: false are handed off") -}}
 {{- end -}}
 {{- $rows = concat $rows (list
-  (list (sub $total (add $reserve (int64 $b.settle))) "the drain ends: what still runs is asked to stop")
+  (list (sub $total (add $reserve (int64 $b.settle))) "the drain ends: what still runs is asked to stop")) -}}
+{{- if eq (include "lastcall.mode" .) "prestop" -}}
+{{- $rows = concat $rows (list
+  (list (sub $total $reserve) "what still runs is killed; preStop returns, the kubelet sends SIGTERM")
+  (list $total "the time of the kubelet's SIGKILL is near: exit")) -}}
+{{- else -}}
+{{- $rows = concat $rows (list
   (list (sub $total $reserve) "what still runs is killed; cleanup begins")
   (list (sub $total (mul 2 $margin)) (printf "%s to the engine" $signal))
   (list (sub $total (div (mul 3 $margin) 2)) "the shim sends it itself if no order came")
   (list (sub $total $margin) "SIGKILL to the engine's tree")
   (list $total "exit")) -}}
+{{- end -}}
 {{- $sortable := list -}}
 {{- range $index, $row := $rows -}}
 {{- $sortable = append $sortable (printf "%012d|%02d|%s  %s" (first $row | int64) $index (include "lastcall.seconds" (first $row)) (last $row)) -}}

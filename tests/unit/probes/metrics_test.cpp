@@ -41,6 +41,10 @@ void use_everything(Metrics& metrics, PublishedState const& state) {
   metrics.signal_ignored("INT");
   metrics.restarted(Restarted::engine);
   metrics.oom_kills(1);
+  metrics.hook_called(true);
+  metrics.set_hooks_waiting(1);
+  metrics.hook_released(std::chrono::seconds{3});
+  metrics.set_engine_awaited(true);
   metrics.set_verdict(Verdict::healthy);
   metrics.check_ended("engine", {.result = CheckResult::passed, .latency = 5ms});
   metrics.set_admission(2, 1);

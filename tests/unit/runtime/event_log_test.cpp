@@ -19,6 +19,8 @@ std::vector<Event> every_event() {
           StopRecordRead{text},
           OwnSignal{"TERM"},
           DeletionSeen{},
+          EngineStopHook{},
+          EngineReplaced{text},
           TimerExpired{Duration{1'500}},
           ShimHello{.boot = "b",
                     .run = true,
@@ -175,7 +177,7 @@ TEST(EventLog, Members_have_the_values_that_were_written) {
 }
 
 TEST(EventLog, Nothing_of_an_event_is_lost) {
-  auto const decoded = event_log::decode_event(event_log::encode(every_event()[5]));
+  auto const decoded = event_log::decode_event(event_log::encode(every_event()[7]));
   auto const& hello = std::get<ShimHello>(decoded.event.value());
   EXPECT_EQ(hello.exited_at, instant_from_ms(41));
   EXPECT_EQ(hello.stop_at, instant_from_ms(42));

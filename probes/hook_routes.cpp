@@ -1,0 +1,67 @@
+#include "probes/hook_routes.hpp"
+
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+namespace lastcall::probes {
+namespace {
+
+constexpr std::string_view kEnginePath = "/lifecycle/prestop/engine";
+constexpr std::string_view kSupervisorPath = "/lifecycle/prestop/supervisor";
+constexpr std::string_view kTokenHeader = "X-Lastcall-Token";
+
+Reply json_reply(int status, nlohmann::ordered_json const& body) {
+  return {.status = status,
+          .body = body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n",
+          .content_type = "application/json"};
+}
+
+Reply refusal(int status, std::string_view code, std::string const& message) {
+  return json_reply(status, {{"error", {{"code", code}, {"message", message}}}});
+}
+
+/// Looks at every byte of the expected one, whatever was given.
+bool same_token(std::string_view given, std::string_view expected) {
+  unsigned difference = given.size() == expected.size() ? 0 : 1;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    char const other = i < given.size() ? given[i] : '\0';
+    difference |= static_cast<unsigned char>(expected[i] ^ other);
+  }
+  return difference == 0;
+}
+
+}  // namespace
+
+std::variant<Hook, Reply> route_hook(Request const& request,
+                                     std::optional<std::string> const& token) {
+  if (token) {
+    std::string_view const given = request.header(kTokenHeader);
+    if (given.empty()) {
+      return refusal(401, "not_allowed", "the header " + std::string(kTokenHeader) + " is missing");
+    }
+    if (!same_token(given, *token)) {
+      return refusal(403, "not_allowed",
+                     "the header " + std::string(kTokenHeader) + " holds another token");
+    }
+  }
+  bool const is_engine = request.path == kEnginePath;
+  if (!is_engine && request.path != kSupervisorPath) {
+    return refusal(404, "unknown_path",
+                   "no such path: " + request.path + "; there are " + std::string(kEnginePath) +
+                       " and " + std::string(kSupervisorPath));
+  }
+  if (request.method != "GET" && request.method != "POST") {
+    Reply reply = refusal(405, "unknown_method",
+                          "method " + request.method + " is not allowed here, use GET or POST");
+    reply.headers.emplace_back("Allow", "GET, POST");
+    return reply;
+  }
+  return is_engine ? Hook::engine : Hook::supervisor;
+}
+
+Reply hook_reply(std::string const& why, std::chrono::milliseconds held) {
+  return json_reply(200, {{"status", "returned"}, {"why", why}, {"held_ms", held.count()}});
+}
+
+}  // namespace lastcall::probes

@@ -1,0 +1,32 @@
+// What a call of the lifecycle listener asks for: a request in, a hook or the refusal out.
+//
+//   /lifecycle/prestop/engine      held until the engine's container may get its stop signal
+//   /lifecycle/prestop/supervisor  the pod is being deleted
+//
+// Rules:
+//  1. Where a token is set every call carries it in `X-Lastcall-Token`: none is a 401, another one
+//     a 403. It is compared in a time that does not depend on where the two differ.
+//  2. GET, as the kubelet calls, and POST, as people do.
+//
+// Pure, any thread. Source: the kubelet's httpGet handler; section 7 of the design.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "probes/listener.hpp"
+
+namespace lastcall::probes {
+
+enum class Hook : std::uint8_t { engine, supervisor };
+
+/// `token`: what every call must carry; absent, none is asked for.
+std::variant<Hook, Reply> route_hook(Request const& request,
+                                     std::optional<std::string> const& token);
+
+/// `{"status":"returned",...}`: the answer to a call.
+Reply hook_reply(std::string const& why, std::chrono::milliseconds held);
+
+}  // namespace lastcall::probes

@@ -1,0 +1,134 @@
+#include "supervisor/runtime/hook_calls.hpp"
+
+#include <optional>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+
+#include "probes/http_url.hpp"
+#include "supervisor/config/presets.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+/// Where the engine listens: the first check that connects to it says so.
+std::optional<probes::ReplacementSettings> engine_address(config::Config const& config) {
+  config::EngineProfile const profile = config::resolve_engine(config);
+  for (config::HealthCheck const& check : profile.checks) {
+    probes::ReplacementSettings settings{
+        .host = {}, .port = 0, .metrics_url = profile.gauges ? profile.gauges->url : ""};
+    if (auto const* http = std::get_if<config::HttpCheck>(&check.kind)) {
+      probes::HttpUrl url;
+      if (probes::parse_http_url(http->url, url).empty()) {
+        settings.host = url.target.host;
+        settings.port = url.target.port;
+        return settings;
+      }
+    } else if (auto const* tcp = std::get_if<config::TcpCheck>(&check.kind)) {
+      settings.host = tcp->address.host;
+      settings.port = tcp->address.port;
+      return settings;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+HookCalls::HookCalls(boost::asio::any_io_executor executor, config::Config const& config,
+                     EventSink& events, probes::Metrics& metrics, Log& log)
+    : executor_(std::move(executor)), events_(events), metrics_(metrics), log_(log) {
+  if (!config.lifecycle.enabled) {
+    return;
+  }
+  if (auto const settings = engine_address(config)) {
+    watch_ = std::make_unique<probes::ReplacementWatch>(
+        executor_, *settings, [this](std::string how) { replaced(std::move(how)); });
+  }
+  listener_ = std::make_unique<probes::HttpListener>(
+      probes::ListenerSettings{.host = config.lifecycle.listen.host,
+                               .port = config.lifecycle.listen.port,
+                               .thread_name = "hooks"},
+      [this, token = config.lifecycle.token](probes::Request const& request,
+                                             probes::Responder responder) {
+        auto route = probes::route_hook(request, token);
+        if (auto* refusal = std::get_if<probes::Reply>(&route)) {
+          responder.send(std::move(*refusal));
+          return;
+        }
+        boost::asio::post(
+            executor_, [this, alive = std::weak_ptr(alive_), hook = std::get<probes::Hook>(route),
+                        responder = std::move(responder)]() mutable {
+              if (alive.lock()) {
+                called(hook, std::move(responder));
+              }
+            });
+      });
+}
+
+HookCalls::~HookCalls() {
+  stop();
+}
+
+std::string HookCalls::start() {
+  return listener_ ? listener_->start().value_or("") : std::string();
+}
+
+void HookCalls::stop() {
+  if (watch_) {
+    watch_->stop();
+  }
+  if (listener_) {
+    listener_->stop();
+  }
+}
+
+void HookCalls::called(probes::Hook hook, probes::Responder responder) {
+  bool const is_engine = hook == probes::Hook::engine;
+  metrics_.hook_called(is_engine);
+  log_.info("preStop called", {{"container", is_engine ? "engine" : "supervisor"}});
+  if (!is_engine) {
+    events_.feed(lifecycle::DeletionSeen{});
+    responder.send(probes::hook_reply("recorded", std::chrono::milliseconds{0}));
+    return;
+  }
+  if (watch_) {
+    watch_->told_to_end();
+  }
+  waiting_.push_back(std::move(responder));
+  metrics_.set_hooks_waiting(waiting_.size());
+  events_.feed(lifecycle::EngineStopHook{});
+  if (engine_is_condemned_ && !watch_) {
+    replaced("its container is being stopped");  // no address to see more by
+  }
+}
+
+void HookCalls::release(lifecycle::ReleaseHook const& order) {
+  metrics_.hook_released(order.held);
+  for (probes::Responder const& responder : std::exchange(waiting_, {})) {
+    responder.send(probes::hook_reply(std::string(order.why), order.held));
+  }
+  metrics_.set_hooks_waiting(0);
+}
+
+void HookCalls::await(lifecycle::AwaitReplacement const& order) {
+  engine_is_condemned_ = order.condemned;
+  metrics_.set_engine_awaited(true);
+  if (watch_) {
+    watch_->start(order.condemned);
+  }
+}
+
+void HookCalls::replacement_ended() {
+  engine_is_condemned_ = false;
+  metrics_.set_engine_awaited(false);
+  if (watch_) {
+    watch_->stop();
+  }
+}
+
+void HookCalls::replaced(std::string how) {
+  events_.feed(lifecycle::EngineReplaced{std::move(how)});
+}
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,64 @@
+// preStop mode: the lifecycle listener's calls, held until the core releases them, and the watch
+// for another engine.
+//
+// Rules:
+//  1. A call of the engine's hook becomes an event and waits; ReleaseHook answers all that wait.
+//  One
+//     whose caller is gone is answered all the same: nothing is undone.
+//  2. The supervisor's hook is answered when its event has been stepped.
+//  3. Off unless `lifecycle.enabled`: then no socket, no thread.
+//
+// Thread rule: the loop's thread, but for the listener's own, which only posts to it.
+// Source: section 7 of the design.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include "probes/hook_routes.hpp"
+#include "probes/listener.hpp"
+#include "probes/metrics.hpp"
+#include "probes/replacement_watch.hpp"
+#include "supervisor/config/schema.hpp"
+#include "supervisor/lifecycle/action.hpp"
+#include "supervisor/runtime/event_sink.hpp"
+#include "supervisor/runtime/log.hpp"
+
+namespace lastcall::runtime {
+
+class HookCalls {
+ public:
+  HookCalls(boost::asio::any_io_executor executor, config::Config const& config, EventSink& events,
+            probes::Metrics& metrics, Log& log);
+  ~HookCalls();
+
+  /// Empty: it answers, or is off. Otherwise why it cannot listen.
+  std::string start();
+  void stop();
+  /// Empty while it is off.
+  std::string address() const { return listener_ ? listener_->address() : std::string(); }
+
+  void release(lifecycle::ReleaseHook const& order);
+  void await(lifecycle::AwaitReplacement const& order);
+  void replacement_ended();
+
+ private:
+  void called(probes::Hook hook, probes::Responder responder);
+  void replaced(std::string how);
+
+  boost::asio::any_io_executor executor_;
+  EventSink& events_;
+  probes::Metrics& metrics_;
+  Log& log_;
+  std::unique_ptr<probes::HttpListener> listener_;
+  std::unique_ptr<probes::ReplacementWatch> watch_;  // empty: the engine's address is not known
+  std::vector<probes::Responder> waiting_;
+  bool engine_is_condemned_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // what was posted may come too late
+};
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,182 @@
+"""preStop mode: the hooks as the kubelet calls them, beside an unmodified engine."""
+
+import http.client
+import socket
+
+import pytest
+from prestop_world import ENGINE_HOOK, SUPERVISOR_HOOK, PrestopWorld
+from serve_peer import PATIENCE, PeerError, wait_until
+
+
+@pytest.fixture
+def prestop(tmp_path):
+    worlds = []
+
+    def make(**config):
+        worlds.append(PrestopWorld(tmp_path, **config))
+        return worlds[-1]
+
+    yield make
+    for world in worlds:
+        world.close()
+
+
+def busy(world):
+    """A request in flight that ends only when it is told to."""
+    peer = world.peer(role="engine", name="worker")
+    peer.send("endpoint.register", endpoint="generate", graceful_shutdown=True)
+    peer.send("request.begin", id="r1", endpoint="generate")
+    wait_until(lambda: world.status()["in_flight"]["requests"] == 1, "a request is in flight")
+    return peer
+
+
+def end(peer):
+    peer.send("request.end", id="r1", outcome="completed")
+
+
+def test_a_deleted_pod_holds_the_engines_stop_signal_until_its_requests_are_done(prestop):
+    world = prestop(shutdown={"grace_period": "60s"})
+    world.begin()
+    peer = busy(world)
+    assert world.call(SUPERVISOR_HOOK).result()["why"] == "recorded"
+    call = world.call()
+    world.wait_for_phase("draining")
+    assert call.is_alive()
+    status = world.status()
+    assert status["prestop"]["waits"] and status["prestop"]["deletion"]
+    end(peer)
+    assert call.result()["why"] == "drained"
+    world.end_engine()
+    assert world.status()["phase"] == "drained"
+    world.supervisor.terminate()
+    assert world.supervisor.wait(PATIENCE) == 0
+    report = world.report()
+    assert report["cause"] == "own_signal" and report["exit_code"] == 0
+    assert report["phases"]["draining"]["outcome"] == "completed"
+
+
+def test_evidence_in_the_drain_lets_a_call_outlive_a_container_restart(prestop):
+    world = prestop(shutdown={"grace_period": "60s"})
+    world.begin()
+    peer = busy(world)
+    call = world.call()
+    world.wait_for_call()
+    assert world.status()["prestop"]["returns_within_ms"] <= 5000
+    world.call(SUPERVISOR_HOOK).result()
+    assert world.status()["prestop"]["returns_within_ms"] > 5000
+    end(peer)
+    assert call.result()["why"] == "drained"
+
+
+def test_a_call_returns_at_the_reserve_however_long_requests_run(prestop):
+    world = prestop(shutdown={"grace_period": "4s", "cleanup_reserve": "1s"})
+    world.begin()
+    busy(world)
+    world.call(SUPERVISOR_HOOK).result()
+    body = world.call().result()
+    assert body["why"] == "time is up"
+    assert 2500 <= body["held_ms"] < 4000
+
+
+def test_resume_is_refused_while_the_pod_is_being_deleted(prestop):
+    world = prestop(shutdown={"grace_period": "60s"})
+    world.begin()
+    busy(world)
+    world.call(SUPERVISOR_HOOK).result()
+    world.call()
+    world.wait_for_call()
+    with pytest.raises(PeerError, match="preStop") as refused:
+        world.operator().ask("resume")
+    assert refused.value.code == "conflict"
+
+
+def test_a_restarted_container_serves_again_when_another_engine_is_there(prestop):
+    world = prestop()
+    world.begin()
+    call = world.call()
+    assert call.result()["held_ms"] <= 5000
+    world.wait_for_phase("starting")
+    world.end_engine()
+    world.wait_for_log('"no longer waits for another engine","why":"its port refused a connection"')
+    assert world.status()["phase"] == "starting"
+    world.engine()
+    world.wait_for_phase("serving")
+    assert world.reports() == []
+
+
+def test_the_same_engine_does_not_serve_again(prestop):
+    world = prestop()
+    world.begin()
+    world.call().result()
+    world.wait_for_phase("starting")
+    checks = world.status()["health"]["checks"][0]
+    assert checks["state"] == "passed"  # it answers, and is still the one that has to go
+    world.wait_for_log('"waits for another engine"')
+    status = world.status()
+    assert status["phase"] == "starting" and status["replacement"]["condemned"] is False
+    assert world.get("/readyz")[0] == 503
+
+
+def test_two_callers_share_one_drain(prestop):
+    world = prestop(shutdown={"grace_period": "60s"})
+    world.begin()
+    peer = busy(world)
+    world.call(SUPERVISOR_HOOK).result()
+    calls = [world.call(), world.call()]
+    world.wait_for_call(2)
+    end(peer)
+    assert [call.result()["why"] for call in calls] == ["drained", "drained"]
+    assert world.log().count('"phase begun","phase":"draining"') == 1
+
+
+def test_a_caller_that_dies_undoes_nothing(prestop):
+    world = prestop(shutdown={"grace_period": "60s"})
+    world.begin()
+    peer = busy(world)
+    world.call(SUPERVISOR_HOOK).result()
+    with socket.create_connection(("127.0.0.1", world.hooks_port)) as caller:
+        caller.sendall(f"GET {ENGINE_HOOK} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+        world.wait_for_call()
+    again = world.call()
+    world.wait_for_call(2)
+    assert again.is_alive()
+    end(peer)
+    assert again.result()["why"] == "drained"
+
+
+@pytest.mark.parametrize(("token", "status"), [(None, 401), ("wrong", 403)])
+def test_a_call_without_the_token_changes_nothing(prestop, token, status):
+    world = prestop()
+    world.begin(LASTCALL_LIFECYCLE_TOKEN="secret")
+    for path in (ENGINE_HOOK, SUPERVISOR_HOOK):
+        call = world.call(path, token)
+        assert call.result()["error"]["code"] == "not_allowed" and call.status == status
+    assert world.status()["phase"] == "serving" and "preStop called" not in world.log()
+    allowed = world.call(token="secret")
+    assert allowed.result()["status"] == "returned" and allowed.status == 200
+
+
+def test_a_condemned_engine_fails_its_liveness_probe_until_it_is_another(prestop):
+    world = prestop()
+    world.begin()
+    assert world.get("/engine/livez")[0] == 200
+    connection = http.client.HTTPConnection("127.0.0.1", world.engine_port, timeout=PATIENCE)
+    connection.request("POST", "/sim/control", body='{"health_status": 500}')
+    connection.getresponse().read()
+    connection.close()
+    world.wait_for_livez(503)
+    world.wait_for_log("this engine does not serve again")
+    assert world.call().result()["why"] == "the engine is given up"
+    assert world.get("/engine/livez")[0] == 503
+    world.end_engine()
+    world.wait_for_livez(200)
+    world.engine()
+    world.wait_for_phase("serving")
+    assert world.supervisor.poll() is None
+
+
+def test_the_hooks_are_off_unless_they_are_enabled(prestop):
+    world = prestop(lifecycle={"enabled": False})
+    world.begin()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", world.hooks_port))
