@@ -59,6 +59,7 @@ void Lifecycle::remember_if_changed() {
       .cleanup_step = cleanup_.step(),
       .sdk_peers = key.sdk_peers,
       .died_with_work = died_with_work_,
+      .aborted_with_work = aborted_with_work_,
       .engine_killed = engine_killed_,
       .boot = shim_ ? shim_->boot : restored_boot_,
       .own_container = has_own_container(),
@@ -75,8 +76,10 @@ void Lifecycle::restore(Instant now, std::string const& blob, bool stop_follows)
   }
   bool const is_condemned = remembered->condemned && !shim_ && !coordinator_.is_stopping();
   restore_progress(now, *remembered, stop_follows);
-  deletion_seen_ =
-      deletion_seen_ || (remembered->progress.hook && remembered->progress.hook->deletion);
+  if (auto const& hook = remembered->progress.hook; hook && hook->deletion) {
+    deletion_seen_ = true;
+    coordinator_.hook_was_called(hook->called_at);  // a pod is deleted once: ours came later
+  }
   if (deletion_seen_) {
     coordinator_.hook_explained();
   }

@@ -63,6 +63,12 @@ void ShutdownCoordinator::begin_hook(Instant now) {
   keep_reserve();
 }
 
+void ShutdownCoordinator::hook_was_called(Instant at) {
+  if (hook_) {
+    hook_->called_at = std::min(hook_->called_at, at);
+  }
+}
+
 void ShutdownCoordinator::hook_explained() {
   if (hook_) {
     hook_->deletion = true;

@@ -138,6 +138,8 @@ class ShutdownCoordinator {
   bool limit_drain(Instant now, Duration timeout);
   /// Bounds the drain or stop under way, from its first call on; a later one changes nothing.
   void begin_hook(Instant now);
+  /// An earlier life was called already: what bounds the drain counts from its first call.
+  void hook_was_called(Instant at);
   /// The pod is being deleted: the hook's bound moves to the one of a stop.
   void hook_explained();
   /// Its calls have returned: it bounds nothing any more.

@@ -119,9 +119,16 @@ std::string Checker::check_hook(StepView const& step) {
         std::holds_alternative<ResumeRequested>(step.event)) {
       return "a drain is resumed though the pod is being deleted";
     }
+    if (answer != nullptr && answer->changed &&
+        std::holds_alternative<ResumeRequested>(step.event)) {
+      hook_called_.reset();  // undone with its drain
+      hook_answered_ = hook_pressed_ = false;
+    }
   }
   bool const drains = phase_ == Phase::deregistering || phase_ == Phase::draining;
-  if (!hook_waits_ && !drains && shim_known_ && !deletion_seen_ && !step.after.stop) {
+  // Late work may still be bounded by a call of an earlier life.
+  bool const bounds = drains || step.after.hook;
+  if (!hook_waits_ && !bounds && shim_known_ && !deletion_seen_ && !step.after.stop) {
     hook_called_.reset();  // the shim tells what comes now
     hook_answered_ = hook_pressed_ = false;
   }

@@ -43,6 +43,10 @@ void Checker::note_limit(StepView const& step) {
     // A command that waited for the shim's hello counts from then.
     auto const decoded = decode_remembered(kept->blob);
     drain_limit_ = decoded ? decoded->progress.drain_limit : drain_limit_;
+    if (decoded && decoded->progress.hook && hook_told_ && !hook_called_) {
+      hook_called_ = hook_told_;  // it was not outranked
+      deletion_seen_ = deletion_seen_ || decoded->progress.hook->deletion;
+    }
   }
   if (phase_ == Phase::drained && before_ != Phase::drained) {
     drain_limit_.reset();  // it was for that drain
@@ -105,6 +109,12 @@ std::string Checker::check_stop_begins(StepView const& step) {
 void Checker::note_blob(StepView const& step, std::string const& blob) {
   auto const decoded = decode_remembered(blob);
   auto const own = stop_;
+  if (decoded && decoded->progress.hook && decoded->progress.hook->deletion) {
+    deletion_seen_ = true;  // a pod is deleted once
+    if (hook_called_) {
+      hook_called_ = std::min(*hook_called_, decoded->progress.hook->called_at);
+    }
+  }
   if (own && decoded && decoded->progress.stop &&
       decoded->progress.stop->cause_at < own->cause_at) {
     stop_.reset();  // the first cause wins
@@ -119,6 +129,8 @@ void Checker::note_blob(StepView const& step, std::string const& blob) {
     // A command that came first may have outranked it, or waited for it: the stop will show.
     if (auto const& hook = decoded->progress.hook; hook && commanded_ && !hook_called_) {
       hook_told_ = hook->called_at;
+    } else if (hook && hook_called_ && !hook->deletion) {
+      hook_read_ = true;  // of another restart of the engine's container
     } else if (hook) {
       hook_called_ = hook->called_at;
       hook_restored_ = hook_read_ = true;
