@@ -15,8 +15,9 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
   # A precompiled header changes whenever it is made, though what it says does not.
+  string(JOIN "," sloppiness pch_defines time_macros include_file_mtime include_file_ctime)
   set(CMAKE_CXX_COMPILER_LAUNCHER
-    ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+    ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=${sloppiness}
     CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 "${CCACHE_PROGRAM}")
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     add_compile_options("SHELL:-Xclang -fno-pch-timestamp")

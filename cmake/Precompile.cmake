@@ -8,8 +8,8 @@ set(LASTCALL_STANDARD_HEADERS
   <optional> <set> <span> <sstream> <string> <string_view> <system_error> <unordered_map> <utility>
   <variant> <vector>)
 set(LASTCALL_NETWORK_HEADERS
-  <boost/asio/any_io_executor.hpp> <boost/asio/io_context.hpp> <boost/asio/local/stream_protocol.hpp>
-  <boost/asio/ip/tcp.hpp> <boost/asio/post.hpp> <boost/asio/steady_timer.hpp>
+  <boost/asio/any_io_executor.hpp> <boost/asio/io_context.hpp> <boost/asio/ip/tcp.hpp>
+  <boost/asio/local/stream_protocol.hpp> <boost/asio/post.hpp> <boost/asio/steady_timer.hpp>
   <nlohmann/json.hpp>)
 
 # One set of headers is compiled once, by an empty library, for all targets with the same flags.
