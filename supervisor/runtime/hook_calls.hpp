@@ -3,8 +3,7 @@
 //
 // Rules:
 //  1. A call of the engine's hook becomes an event and waits; ReleaseHook answers all that wait.
-//  One
-//     whose caller is gone is answered all the same: nothing is undone.
+//     One whose caller is gone is answered all the same: nothing is undone.
 //  2. The supervisor's hook is answered when its event has been stepped.
 //  3. Off unless `lifecycle.enabled`: then no socket, no thread.
 //
