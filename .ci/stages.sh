@@ -52,11 +52,14 @@ asan_stages() {
 
 # What has more than one thread: the supervisor, and of it what talks to a listener or a worker.
 tsan_stages() {
-  built tsan supervisor/cli/lastcall shim/lastcall-shim test_{ipc,probes,discovery,runtime} ||
-    return 0
-  stage 'tsan: unit' sanitized tsan compiled_tests tsan unit
+  local targets=(supervisor/cli/lastcall shim/lastcall-shim)
+  if [[ -n ${LASTCALL_TEST_LONG:-} ]]; then targets+=(test_{ipc,probes,discovery,runtime}); fi
+  built tsan "${targets[@]}" || return 0
+  if [[ -n ${LASTCALL_TEST_LONG:-} ]]; then
+    stage 'tsan: unit' sanitized tsan compiled_tests tsan unit
+  fi
   stage 'tsan: integration' sanitized tsan python_tests tsan integration \
-    tests/integration/serve/test_serve_{start,stop,recovery,registry,metrics,reload,probe}.py
+    tests/integration/serve/test_serve_{start,stop,recovery,registry,metrics,reload,probe,prestop}.py
 }
 
 chart_tests() {
@@ -94,8 +97,7 @@ tests() {
     whats=(unit sim)
     if has_tests tests/integration; then whats+=(integration); fi
     if has_tests sdk/python/tests; then whats+=(sdk); fi
-    whats+=(chart lint asan)
-    if [[ -n ${LASTCALL_TEST_LONG:-} ]]; then whats+=(tsan); fi  # builds the tree once more
+    whats+=(chart lint asan tsan)
     if compgen -G 'tests/fuzz/fuzz_*.cpp' >/dev/null; then whats+=(fuzz); fi
   fi
   rm -rf "$results"
