@@ -59,7 +59,8 @@ tsan_stages() {
     stage 'tsan: unit' sanitized tsan compiled_tests tsan unit
   fi
   stage 'tsan: integration' sanitized tsan python_tests tsan integration \
-    tests/integration/serve/test_serve_{start,stop,recovery,registry,metrics,reload,probe,prestop}.py
+    tests/integration/serve/test_serve_{start,stop,recovery,registry}.py \
+    tests/integration/serve/test_serve_{metrics,reload,probe,prestop}.py
 }
 
 chart_tests() {
