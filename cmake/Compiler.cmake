@@ -52,6 +52,11 @@ function(lastcall_optimise target)
   endif()
 endfunction()
 
+# What runs once a start, or once a registration: small is worth more than fast where it ships.
+function(lastcall_keep_small target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Os>)
+endfunction()
+
 # What ships is hardened; sanitizer builds bring their own checks.
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT LASTCALL_SANITIZE)
   add_compile_options(-D_FORTIFY_SOURCE=2 -fstack-protector-strong)

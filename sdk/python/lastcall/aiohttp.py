@@ -36,8 +36,7 @@ async def request(
 ) -> AsyncIterator[aiohttp.ClientResponse]:
     """As `session.request`, with its options; for streams and for whole answers alike."""
     merged = CIMultiDict(options.pop("headers", None) or ())
-    for name, value in outgoing.headers(context).items():
-        merged.setdefault(name, value)
+    outgoing.add_headers(merged, context)
     async with outgoing.abort_on_stop(context):
         async with session.request(method, url, headers=merged, **options) as response:
             try:

@@ -93,6 +93,5 @@ def _break(response: httpx.Response) -> None:
 
 def _with_ids(given: Any, context: Optional[Context]) -> httpx.Headers:
     merged = httpx.Headers(given)
-    for name, value in outgoing.headers(context).items():
-        merged.setdefault(name, value)
+    outgoing.add_headers(merged, context)
     return merged

@@ -20,7 +20,7 @@ import itertools
 import os
 import urllib.parse
 from types import TracebackType
-from typing import Callable, Optional
+from typing import Callable, MutableMapping, Optional
 
 from . import wire
 from .context import Context
@@ -51,6 +51,12 @@ def headers(context: Optional[Context] = None) -> dict[str, str]:
         own = os.urandom(16).hex()
     return {REQUEST_ID: to_header(own), ROOT: to_header(context.root),
             PARENT: to_header(context.id())}  # fmt: skip
+
+
+def add_headers(given: MutableMapping[str, str], context: Optional[Context] = None) -> None:
+    """Adds what `headers` gives; what is there already wins."""
+    for name, value in headers(context).items():
+        given.setdefault(name, value)
 
 
 def to_header(request_id: str) -> str:

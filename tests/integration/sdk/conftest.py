@@ -8,18 +8,11 @@ ROOT = os.path.abspath(os.path.join(HERE, "../../.."))
 sys.path += [HERE, os.path.join(HERE, "../serve"), os.path.join(ROOT, "sdk/python")]
 
 import pytest  # noqa: E402
-from serve_world import World  # noqa: E402
+from serve_world import worlds  # noqa: E402
 
 
 @pytest.fixture
 def world(tmp_path_factory):
     """Makes worlds; nothing of them outlives the test."""
-    made = []
-
-    def make(**config):
-        made.append(World(tmp_path_factory.mktemp("w"), **config))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.close()
+    with worlds(lambda: tmp_path_factory.mktemp("w")) as make:
+        yield make

@@ -1,19 +1,12 @@
 import pytest
-from serve_world import SLEEPER, World
+from serve_world import SLEEPER, worlds
 
 
 @pytest.fixture
 def world(tmp_path_factory):
     """Makes worlds; nothing of them outlives the test, and a clean end leaves nothing by itself."""
-    made = []
-
-    def make(**config):
-        made.append(World(tmp_path_factory.mktemp("w"), **config))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.close()
+    with worlds(lambda: tmp_path_factory.mktemp("w")) as make:
+        yield make
 
 
 @pytest.fixture

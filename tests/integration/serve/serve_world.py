@@ -221,3 +221,17 @@ class World:
             process.kill()
             process.wait()
         self._log.close()
+
+
+@contextlib.contextmanager
+def worlds(folder):
+    """Makes worlds, each in a `folder()` of its own, and closes them all at the end."""
+    made = []
+
+    def make(**config):
+        made.append(World(folder(), **config))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
