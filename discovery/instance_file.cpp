@@ -32,14 +32,14 @@ std::string content_of(Instance const& instance, std::string const& started_at) 
       {"advertise", instance.advertise}, {"model", instance.model},
       {"pod_uid", instance.pod_uid},     {"started_at", started_at},
   };
-  return content.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return content.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 /// The pod that a file of our name speaks of; empty if it says nothing that a reader could use.
 std::string owner_of(std::string const& path) {
   std::ifstream file(path);
   std::string const text{std::istreambuf_iterator<char>(file), {}};
-  auto const content = nlohmann::json::parse(text, nullptr, false);
+  auto const content = nlohmann::ordered_json::parse(text, nullptr, false);
   if (!content.is_object()) {
     return {};
   }

@@ -12,9 +12,10 @@ constexpr std::string_view kSupervisorPath = "/lifecycle/prestop/supervisor";
 constexpr std::string_view kTokenHeader = "X-Lastcall-Token";
 
 Reply json_reply(int status, nlohmann::ordered_json const& body) {
-  return {.status = status,
-          .body = body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n",
-          .content_type = "application/json"};
+  return {
+      .status = status,
+      .body = body.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n",
+      .content_type = "application/json"};
 }
 
 Reply refusal(int status, std::string_view code, std::string const& message) {

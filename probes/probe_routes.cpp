@@ -146,9 +146,9 @@ std::vector<Line> shown_lines(ProbeState const& state) {
   return lines;
 }
 
-nlohmann::json dynamo_json(Facts const& facts, std::string_view status) {
+nlohmann::ordered_json dynamo_json(Facts const& facts, std::string_view status) {
   auto const nanos = std::chrono::nanoseconds(facts.uptime).count();
-  nlohmann::json endpoints = nlohmann::json::object();
+  nlohmann::ordered_json endpoints = nlohmann::ordered_json::object();
   for (auto const& endpoint : facts.state.endpoints) {
     endpoints[endpoint.name] = endpoint.ready ? "ready" : "notready";
   }
@@ -157,10 +157,11 @@ nlohmann::json dynamo_json(Facts const& facts, std::string_view status) {
           {"endpoints", std::move(endpoints)}};
 }
 
-Reply as_json(nlohmann::json const& body, bool passed) {
-  return Reply{.status = passed ? 200 : 503,
-               .body = body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n",
-               .content_type = "application/json"};
+Reply as_json(nlohmann::ordered_json const& body, bool passed) {
+  return Reply{
+      .status = passed ? 200 : 503,
+      .body = body.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n",
+      .content_type = "application/json"};
 }
 
 Reply dynamo_health(Facts const& facts) {

@@ -27,7 +27,7 @@ int run_cancel(CancelOptions const& options, config::Environment const& environm
   if (!answer) {
     return kExitFailure;
   }
-  auto const parsed = nlohmann::json::parse(*answer, nullptr, false);
+  auto const parsed = nlohmann::ordered_json::parse(*answer, nullptr, false);
   bool const reached = parsed.is_object() && parsed.value("changed", false);
   switch (options.common.output) {
     case Output::json:

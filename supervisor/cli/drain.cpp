@@ -21,7 +21,7 @@ bool is_exited(std::string_view phase) {
 
 void print_answer(std::string const& answer, Output output, char const* changed,
                   char const* unchanged, std::ostream& out) {
-  auto const parsed = nlohmann::json::parse(answer, nullptr, false);
+  auto const parsed = nlohmann::ordered_json::parse(answer, nullptr, false);
   bool const did = parsed.is_object() && parsed.value("changed", false);
   switch (output) {
     case Output::json:

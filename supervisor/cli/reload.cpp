@@ -10,7 +10,7 @@
 namespace lastcall::cli {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 Json list_of(Json const& answer, char const* key) {
   return answer.value(key, Json::array());

@@ -23,14 +23,14 @@ int run_requests(OperatorOptions const& options, config::Environment const& envi
     if (!page) {
       return kExitFailure;
     }
-    auto const parsed = nlohmann::json::parse(*page, nullptr, false);
+    auto const parsed = nlohmann::ordered_json::parse(*page, nullptr, false);
     if (!parsed.is_object()) {
       err << "lastcall: the supervisor answered something that is no page of requests\n";
       return kExitFailure;
     }
     switch (options.output) {
       case Output::json:  // one line a request, so that pages do not show
-        for (auto const& request : parsed.value("requests", nlohmann::json::array())) {
+        for (auto const& request : parsed.value("requests", nlohmann::ordered_json::array())) {
           out << request.dump() << '\n';
         }
         break;

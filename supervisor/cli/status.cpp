@@ -18,7 +18,7 @@ bool on_terminal() {
 }
 
 std::string phase_of(std::string const& status) {
-  auto const parsed = nlohmann::json::parse(status, nullptr, false);
+  auto const parsed = nlohmann::ordered_json::parse(status, nullptr, false);
   return parsed.is_object() ? parsed.value("phase", std::string()) : std::string();
 }
 

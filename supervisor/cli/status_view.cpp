@@ -12,7 +12,7 @@
 namespace lastcall::cli {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 Json parse(std::string_view text) {
   return Json::parse(text, nullptr, false);

@@ -31,7 +31,7 @@ struct Wait {
 };
 
 bool is_ready(std::string const& status, std::string& why) {
-  auto const parsed = nlohmann::json::parse(status, nullptr, false);
+  auto const parsed = nlohmann::ordered_json::parse(status, nullptr, false);
   if (!parsed.is_object()) {
     return false;
   }
@@ -92,7 +92,7 @@ int run_wait_ready(WaitReadyOptions const& options, config::Environment const& e
   } while (wait.left().count() > 0);
   if (is_json) {
     nlohmann::ordered_json const json{{"ready", false}, {"reason", wait.last}};
-    out << json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    out << json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
     return kExitFailure;
   }
   err << "lastcall wait-ready: not ready after " << options.timeout << ": " << wait.last << '\n';

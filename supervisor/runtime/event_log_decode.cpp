@@ -11,7 +11,7 @@
 namespace lastcall::runtime::event_log {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 using lifecycle::vocabulary::find_word;
 
 /// As on the wire: more would overflow where it is added to another.

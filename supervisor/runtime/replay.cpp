@@ -12,7 +12,7 @@
 namespace lastcall::runtime {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, 3> kKinds{R"(core starts")", R"(step")",
                                                  R"(cancels taken")"};

@@ -17,7 +17,7 @@
 namespace lastcall::runtime {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 constexpr std::size_t kLargest = 8192;

@@ -27,6 +27,9 @@ CLOCKS = [
     (r"\bstd::time\s*\(|::now\s*\(", "time is an argument"),
     (r"\bstd::(thread|jthread|mutex|atomic|cout|cerr|clog)\b|\bf?printf\s*\(", "the core is pure"),
 ]
+SHIPPED = [
+    (r"\bnlohmann::json\b", "a second kind of JSON value is compiled once more; use ordered_json"),
+]
 SLEEPS = [
     (r"\bsleep_(for|until)\b|\b(u|nano)?sleep\s*\(|\bclock_nanosleep\b", "await the event instead"),
 ]
@@ -43,6 +46,10 @@ def banned_cxx(path, text):
 
 def clocks_in_core(path, text):
     return _search(path, code_of(text), CLOCKS)
+
+
+def large_cxx(path, text):
+    return _search(path, code_of(text), SHIPPED)
 
 
 def sleeps_cxx(path, text):
@@ -100,6 +107,10 @@ def test_banned_constructs_are_absent():
     check(banned_cxx, files(*CXX))
 
 
+def test_what_ships_stays_small():
+    check(large_cxx, files(*CXX, under=PRODUCT))
+
+
 def test_core_reads_no_clock():
     check(clocks_in_core, core_files())
 
@@ -134,6 +145,7 @@ def test_python_tests_do_not_sleep():
         (clocks_in_core, "auto now = std::chrono::system_clock::now();"),
         (clocks_in_core, "std::time(nullptr);"),
         (clocks_in_core, "std::mutex m;"),
+        (large_cxx, "auto const parsed = nlohmann::json::parse(text);"),
         (sleeps_cxx, "std::this_thread::sleep_for(1s);"),
         (sleeps_cxx, "usleep(10);"),
         (sleeps_cxx, "sleep(1);"),
@@ -154,6 +166,7 @@ def test_a_banned_construct_is_found(rule, text):
         (banned_cxx, 'Peer(Peer const&) = delete;  // a new one each time\nlog("new, delete p");'),
         (banned_cxx, "::kill(-pid, SIGTERM); ::kill(pid, 9); new (at) S;\n#include <new>"),
         (clocks_in_core, "Instant const deadline_at = now + total; runtime(x);"),
+        (large_cxx, "#include <nlohmann/json.hpp>\nnlohmann::ordered_json value;"),
         (sleeps_cxx, "// sleep_for(1s)\nasleep(1);"),
         (capturing_coroutines, "auto f = [](int n) -> awaitable<void> { co_return; };"),
         (capturing_coroutines, "auto f = [this] { go(); };\nawaitable<void> g() { co_return; }"),
