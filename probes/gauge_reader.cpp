@@ -18,7 +18,6 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr std::uint32_t kMaxHeader = 16 * 1024;
 constexpr std::size_t kPiece = 8 * 1024;
 
 std::vector<std::string> names_of(GaugeSettings const& settings) {

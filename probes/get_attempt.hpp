@@ -3,6 +3,7 @@
 // Thread rule: the loop thread. Source: RFC 9112.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,6 +15,9 @@
 namespace lastcall::probes {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
+
+/// Bytes of an answer's head; more is a failure.
+inline constexpr std::uint32_t kMaxHeader = 16 * 1024;
 
 class GetAttempt : public ConnectAttempt {
  public:

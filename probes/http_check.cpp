@@ -17,7 +17,6 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr std::uint32_t kMaxHeader = 16 * 1024;
 constexpr std::uint64_t kMaxBody = 64 * 1024;
 constexpr std::size_t kQuotedBody = 512;
 
