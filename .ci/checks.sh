@@ -5,13 +5,13 @@
 
 # A target is tests/fuzz/fuzz_NAME.cpp and starts from tests/fuzz/corpus/NAME; what it finds that is
 # new stays in build/fuzz.
+all_fuzz_targets() { find tests/fuzz -name 'fuzz_*.cpp' -exec basename -s .cpp {} + | sort; }
+build_fuzz() { build fuzz -DLASTCALL_BUILD_FUZZ=ON "$@"; }
+
 fuzz() {  # SECONDS [TARGET...]; all of them by default
   local targets=("${@:2}") target name
-  if ((${#targets[@]} == 0)); then
-    mapfile -t targets < <(find tests/fuzz -name 'fuzz_*.cpp' -exec basename -s .cpp {} + | sort)
-  fi
-  if ((${#targets[@]} == 0)); then not_yet fuzz; fi
-  build fuzz -DLASTCALL_BUILD_FUZZ=ON "${targets[@]}"
+  if ((${#targets[@]} == 0)); then mapfile -t targets < <(all_fuzz_targets); fi
+  build_fuzz "${targets[@]}"
   mkdir -p "$results"
   for target in "${targets[@]}"; do
     name=${target#fuzz_}
