@@ -14,7 +14,7 @@ COPY Dockerfile build/imag[e] /out/
 # Of the list in ./dev what the programs need; a lint test holds the two together.
 RUN if [ -x /out/lastcall ]; then exit 0; fi; \
     apt-get update -q && apt-get install -y -q --no-install-recommends \
-    clang-16 cmake ninja-build ccache pkg-config \
+    clang-16 lld-16 cmake ninja-build ccache pkg-config \
     libboost1.81-dev libcpp-httplib-dev libyaml-cpp-dev prometheus-cpp-dev libspdlog-dev \
     libfmt-dev nlohmann-json3-dev libcli11-dev libssl-dev zlib1g-dev libcurl4-openssl-dev \
     libcivetweb-dev && rm -rf /var/lib/apt/lists/*

@@ -52,7 +52,7 @@ function(lastcall_optimise target)
   endif()
 endfunction()
 
-# What runs once a start, or once a registration: small is worth more than fast where it ships.
+# What runs once a start, a registration or a phase: small is worth more than fast where it ships.
 function(lastcall_keep_small target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Os>)
 endfunction()
