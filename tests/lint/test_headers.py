@@ -65,7 +65,7 @@ def compile_alone(header):
     command = "clang++-16 -std=c++20 -fsyntax-only -Wall -Wextra -Wno-pragma-once-outside-header"
     done = subprocess.run(
         [*command.split(), "-DBOOST_ASIO_SEPARATE_COMPILATION", "-DBOOST_ASIO_NO_DEPRECATED"]
-        + [f"-I{ROOT}", "-x", "c++", str(header)],
+        + [f"-I{ROOT}", f"-I{ROOT}/ipc/client/include", "-x", "c++", str(header)],
         capture_output=True,
         text=True,
         timeout=120,

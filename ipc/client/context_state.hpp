@@ -1,0 +1,137 @@
+// What a RequestContext is a handle of, and what it tells the client that began it.
+//
+// Rules:
+//  1. One mutex guards all trees; `level` alone is read without it.
+//  2. No callback and no owner is called with that mutex held.
+//  3. Parents own their children, children know their parents weakly.
+//
+// Thread rule: public methods from any thread. Source: docs/ipc.md, 'Reconnecting'.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include <lastcall/request_context.hpp>
+
+namespace lastcall::sdk {
+
+enum class Level : std::uint8_t { live, stopped, killed };
+
+class ContextState;
+using ContextPtr = std::shared_ptr<ContextState>;
+/// Ids that one line of the supervisor cancelled: it need not be told of these again.
+using Told = std::unordered_set<std::string_view>;
+
+/// What a context tells its client. Called on whichever thread acts on it, with no lock held.
+class Owner {
+ public:
+  Owner() = default;
+  virtual ~Owner() = default;
+  Owner(Owner const&) = delete;
+  Owner& operator=(Owner const&) = delete;
+
+  /// These rose; the supervisor already knows of those in `told`.
+  virtual void raised(std::span<ContextPtr const> contexts, Told const& told) = 0;
+  virtual void ended(ContextPtr const& context, Outcome outcome) = 0;
+  /// The engine has let go of a cancelled request that is not over yet.
+  virtual void confirmed(ContextPtr const& context) = 0;
+  virtual void progress(ContextState& context) = 0;
+};
+
+/// Holds the one mutex of all trees, and keeps alive what a walk met: the end of a context runs
+/// code of its user's, which must not happen under the mutex.
+class TreeLock {
+ public:
+  TreeLock();
+  ~TreeLock();
+  TreeLock(TreeLock const&) = delete;
+  TreeLock& operator=(TreeLock const&) = delete;
+
+  ContextState* keep(ContextPtr context);
+
+ private:
+  std::vector<ContextPtr> kept_;
+};
+
+class ContextState : public std::enable_shared_from_this<ContextState> {
+ public:
+  ContextState(std::string id, std::string root, std::shared_ptr<Owner> owner);
+  ~ContextState();
+  ContextState(ContextState const&) = delete;
+  ContextState& operator=(ContextState const&) = delete;
+
+  std::string const& id() const { return id_; }
+  std::string const& root() const { return root_; }
+  Level level() const { return level_.load(std::memory_order_acquire); }
+  std::optional<Reason> reason() const;
+  std::optional<Reason> cause();
+  std::optional<Outcome> outcome() const;
+  bool is_confirmed() const;
+
+  /// `cause` is the reason where the cancel began, if that is not `reason`.
+  bool raise(Level level, Reason reason, std::optional<Reason> cause, Told const& told);
+  bool link(ContextPtr const& child);
+  std::uint64_t subscribe(Level level, RequestContext::Callback callback);
+  bool forget(std::uint64_t token);
+  bool confirm();
+  bool end(std::optional<Outcome> outcome);
+  void progress();
+  std::size_t child_count() const;
+
+  /// Of the owner, which alone reads and writes it.
+  std::atomic<bool> moved{};
+
+ private:
+  struct Subscriber {
+    std::uint64_t token;
+    Level level;
+    RequestContext::Callback call;
+  };
+  using Children = std::list<ContextPtr>;
+  struct Above {
+    std::weak_ptr<ContextState> parent;
+    Children::iterator place;
+  };
+
+  bool is_child_of(ContextState const& parent) const;
+  std::vector<ContextPtr> below(Level level);
+  bool reaches(ContextState const& goal);
+  Reason cause_above(TreeLock& lock);
+  Outcome natural_outcome(TreeLock& lock);
+  void leave(TreeLock& lock);
+
+  std::string const id_;
+  std::string const root_;
+  std::shared_ptr<Owner> const owner_;
+  std::atomic<Level> level_{Level::live};
+  std::uint64_t mark_{};  // the last walk that came by
+  std::optional<Reason> reason_;
+  std::optional<Reason> cause_;
+  std::optional<Outcome> outcome_;
+  bool is_confirmed_{};
+  Children children_;
+  std::vector<Above> above_;
+  std::vector<Subscriber> subscribers_;
+};
+
+/// `what` is named in the std::invalid_argument for a text that cannot be an id.
+std::string checked_id(std::string id, char const* what = "request id");
+std::string random_id();
+
+/// The way between handles and what they mean.
+struct Handles {
+  static RequestContext of(ContextPtr state) { return RequestContext(std::move(state)); }
+  static ContextPtr const& state_of(RequestContext const& context) { return context.state_; }
+};
+
+}  // namespace lastcall::sdk

@@ -1,0 +1,54 @@
+// The closed sets of words that an engine meets: phases, reasons, outcomes, health.
+//
+// Invariants:
+//  1. An enumerator's name is its word on the wire and in logs, and name() gives it.
+//  2. A set grows only together with the protocol's reference, docs/ipc.md.
+//
+// Pure values, no thread rule; C++17. Source: docs/ipc.md, 'Closed sets'.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace lastcall {
+
+/// Where the instance is in its life; phases only rise within one stop.
+enum class Phase : std::uint8_t {
+  starting,
+  serving,
+  deregistering,
+  draining,
+  drained,
+  cleaning_up,
+  exited,
+};
+
+/// Why a request was cancelled.
+enum class Reason : std::uint8_t {
+  client_disconnect,
+  control,
+  connection_lost,
+  parent,
+  operator_,  // `operator` is taken by the language; its word is "operator"
+  migrate,
+  grace_timeout,
+  engine_dead,
+};
+
+/// How a request ended; each is counted once.
+enum class Outcome : std::uint8_t { completed, cancelled, migrated, error, rejected, lost };
+
+/// Why a request may not run.
+enum class Refusal : std::uint8_t { draining, overloaded, queue_timeout };
+
+/// What an engine says of itself.
+enum class Health : std::uint8_t { healthy, busy, dead };
+
+/// The word of each; it lives as long as the program.
+std::string_view name(Phase phase);
+std::string_view name(Reason reason);
+std::string_view name(Outcome outcome);
+std::string_view name(Refusal refusal);
+std::string_view name(Health health);
+
+}  // namespace lastcall

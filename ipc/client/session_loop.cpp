@@ -1,0 +1,188 @@
+// The connection over time: made, greeted, lost, made again, closed.
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include <poll.h>
+
+#include "ipc/client/session.hpp"
+
+namespace lastcall::sdk {
+namespace {
+
+constexpr std::chrono::milliseconds kFastRetry{50};
+constexpr std::chrono::milliseconds kSlowRetry{500};
+constexpr std::chrono::seconds kFastFor{1};
+constexpr int kReadsAtOnce = 16;  // then others get their turn
+
+}  // namespace
+
+void Session::start() {
+  if (!is_enabled()) {
+    return;
+  }
+  {
+    std::lock_guard const lock(mutex_);
+    connection_->wake();
+    if (!options_.own_thread) {
+      return;
+    }
+    has_thread_ = true;
+    running_ = shared_from_this();
+  }
+  if (int const problem = ::pthread_create(&thread_, nullptr, run, this); problem != 0) {
+    has_thread_ = false;
+    running_.reset();
+    throw std::system_error(problem, std::generic_category(), "cannot start the client's thread");
+  }
+}
+
+void* Session::run(void* session) {
+  auto& raw = *static_cast<Session*>(session);
+  auto const self = std::move(raw.running_);
+  // Signals are the program's: its own threads take them.
+  self->run_until_closed();
+  return nullptr;
+}
+
+void Session::run_until_closed() {
+  while (!is_closed_.load()) {
+    run_once(-1);
+  }
+}
+
+void Session::close(std::chrono::milliseconds at_most) {
+  if (!is_enabled()) {
+    locked([this](Later& later) { ledger_.clear(later); });
+    return;
+  }
+  bool is_first = false;
+  {
+    std::lock_guard const lock(mutex_);
+    is_first = !std::exchange(is_closing_, true);
+    close_by_ = Clock::now() + at_most;
+    connection_->wake();
+  }
+  if (!is_first) {
+    return;
+  }
+  if (!has_thread_) {
+    run_until_closed();
+  } else if (::pthread_equal(thread_, ::pthread_self()) != 0) {
+    ::pthread_detach(thread_);  // closed by a callback
+  } else {
+    ::pthread_join(thread_, nullptr);
+  }
+}
+
+void Session::run_once(int at_most_ms) {
+  if (!is_enabled()) {
+    return;
+  }
+  auto const ready = connection_->wait(at_most_ms);
+  if (is_detached()) {
+    return;
+  }
+  auto const now = Clock::now();
+  {
+    std::lock_guard const lock(mutex_);
+    connection_->woke(now);
+    if (!connection_->is_open() && now >= retry_at_ && !close_by_) {
+      connect(now);
+    }
+  }
+  if (ready == Connection::Ready::input && !take_input()) {
+    locked([this](Later& later) { disconnect(later); });
+  }
+  locked([this](Later& later) { finish_round(later); });
+}
+
+void Session::connect(Clock::time_point now) {
+  if (!connection_->open()) {
+    retry_at_ = now + (now - absent_since_ < kFastFor ? kFastRetry : kSlowRetry);
+    return;
+  }
+  connected_at_ = now;
+  input_ = ipc::LineBuffer();
+  ipc::Hello hello = hello_;
+  hello.live = ledger_.announced_size();
+  ledger_.send(hello);
+  if (fatal_ && !fatal_->is_answered) {
+    send_fatal();
+  }
+  for (auto const& [name, endpoint] : endpoints_) {
+    ledger_.send(endpoint);
+  }
+  ledger_.announce();
+  connection_->end_greeting();
+}
+
+void Session::disconnect(Later& later) {
+  if (!connection_->is_open()) {
+    return;
+  }
+  auto const now = Clock::now();
+  // One that never said welcome was not there: the slow retries go on.
+  absent_since_ = is_welcomed_ ? now : std::min(absent_since_, connected_at_);
+  is_welcomed_ = false;
+  ledger_.lost(now, later);
+  connection_->close();
+  retry_at_ = now + (now - absent_since_ < kFastFor ? kFastRetry : kSlowRetry);
+}
+
+/// Writes what is queued and sets the timer, or ends.
+void Session::finish_round(Later& later) {
+  auto due = ledger_.tick(Clock::now(), later);
+  if (connection_->is_open()) {
+    if (connection_->is_overflowing()) {
+      log("over 1 MiB waits for the supervisor, which does not read; connecting anew");
+      disconnect(later);
+    } else if (!connection_->flush()) {
+      disconnect(later);
+    }
+  }
+  auto const sooner = [&](Clock::time_point at) { due = due ? std::min(*due, at) : at; };
+  if (close_by_) {
+    if (!connection_->is_open() || !connection_->has_output() || Clock::now() >= *close_by_) {
+      disconnect(later);
+      ledger_.clear(later);
+      if (fatal_) {
+        fatal_->answer(false);
+      }
+      is_closed_ = true;
+    }
+    sooner(*close_by_);
+  } else if (!connection_->is_open()) {
+    sooner(retry_at_);
+  }
+  connection_->wake_at(due);
+  connection_->sleeps();
+}
+
+/// False: the connection is of no use any more.
+bool Session::take_input() {
+  for (int i = 0; i < kReadsAtOnce; ++i) {
+    std::span<char> const room = input_.prepare();
+    auto const size = connection_->receive(room);
+    if (!size) {
+      return false;
+    }
+    input_.commit(*size);
+    while (auto const line = input_.next_line()) {
+      if (!receive(*line)) {
+        return false;
+      }
+    }
+    if (input_.is_overflowing()) {
+      refuse(std::nullopt, ipc::ErrorCode::too_long,
+             "a line has more than " + std::to_string(ipc::kMaxLine) + " bytes");
+      return false;
+    }
+    if (*size < room.size()) {
+      return true;
+    }
+  }
+  return true;
+}
+
+}  // namespace lastcall::sdk

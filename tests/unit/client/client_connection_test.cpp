@@ -1,0 +1,196 @@
+// The client and its connection: lost, made again, overflowing, in a program's own loop, forked.
+#include <thread>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <lastcall/client.hpp>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/unit/client/fake_supervisor.hpp"
+
+namespace lastcall {
+namespace {
+
+using test::FakeSupervisor;
+using test::kPatience;
+using test::run_until;
+
+ClientOptions options_for(FakeSupervisor const& supervisor, bool own_thread = true) {
+  ClientOptions options;
+  options.socket = supervisor.path();
+  options.own_thread = own_thread;
+  options.log = [](std::string const&) {};
+  return options;
+}
+
+/// The client has a thread of its own, which nothing but itself can tell of.
+template <typename Condition>
+void await(Condition holds) {
+  auto const deadline = std::chrono::steady_clock::now() + kPatience;
+  while (!holds()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "it does not come to that";
+    std::this_thread::yield();
+  }
+}
+
+TEST(ClientConnection, Tries_until_a_supervisor_is_there_and_then_tells_all_of_it) {
+  FakeSupervisor supervisor;
+  Client client(options_for(supervisor));
+  client.register_endpoint("generate");
+  RequestContext const context = client.begin({.id = "r"});
+  supervisor.listen();
+  EXPECT_EQ(supervisor.welcome().live, 1U);
+  supervisor.next<ipc::EndpointRegister>();
+  EXPECT_TRUE(supervisor.next<ipc::RequestBegin>().resumed);
+}
+
+TEST(ClientConnection, After_a_restart_requests_cancels_and_unread_ends_are_announced_anew) {
+  FakeSupervisor supervisor;
+  supervisor.listen();
+  Client client(options_for(supervisor));
+  supervisor.welcome();
+  RequestContext const runs = client.begin({.id = "runs"});
+  RequestContext const stopped = client.begin({.id = "stopped"});
+  RequestContext const ends = client.begin({.id = "ends"});
+  for (int i = 0; i < 3; ++i) {
+    supervisor.next<ipc::RequestBegin>();
+  }
+  supervisor.stop_listening();
+  supervisor.hang_up();
+  await([&] { return !client.is_connected(); });
+  stopped.stop(Reason::client_disconnect);
+  stopped.confirm();
+  ends.end();
+  supervisor.listen();
+  EXPECT_EQ(supervisor.welcome().live, 3U);
+  EXPECT_EQ(supervisor.next<ipc::RequestBegin>(),
+            (ipc::RequestBegin{.id = "ends", .resumed = true}));
+  EXPECT_EQ(supervisor.next<ipc::RequestEnd>().id, "ends");
+  EXPECT_TRUE(supervisor.next<ipc::RequestBegin>().resumed);
+  EXPECT_TRUE(supervisor.next<ipc::RequestBegin>().resumed);
+  EXPECT_EQ(supervisor.next<ipc::Cancel>().ids, std::vector<std::string>{"stopped"});
+  EXPECT_EQ(supervisor.next<ipc::CancelDone>().id, "stopped");
+  runs.end();
+  EXPECT_EQ(supervisor.next<ipc::RequestEnd>().id, "runs");
+}
+
+TEST(ClientConnection, A_waiting_request_asks_again_on_the_next_connection) {
+  FakeSupervisor supervisor;
+  supervisor.listen();
+  Client client(options_for(supervisor));
+  supervisor.welcome();
+  std::promise<Admission> heard;
+  client.begin_admitted({.id = "a"},
+                        [&](auto const&, Admission const& made) { heard.set_value(made); });
+  supervisor.next<ipc::RequestBegin>();
+  supervisor.hang_up();
+  EXPECT_EQ(supervisor.welcome().live, 0U);
+  EXPECT_TRUE(supervisor.next<ipc::RequestBegin>().admit);
+  supervisor.say(R"({"op":"admitted","id":"a"})");
+  EXPECT_TRUE(heard.get_future().get().may_run);
+}
+
+TEST(ClientConnection, A_supervisor_that_does_not_read_costs_bounded_memory_and_loses_nothing) {
+  FakeSupervisor supervisor;
+  supervisor.listen();
+  Client client(options_for(supervisor));
+  supervisor.welcome();
+  RequestContext const context = client.begin({.id = "stays"});
+  await([&] { return client.is_connected(); });
+  // More than the bound and what a socket takes by itself, in short requests.
+  for (int i = 0; i < 1'000'000 && client.is_connected(); ++i) {
+    client.begin({.endpoint = std::string(200, 'e')}).end();
+  }
+  EXPECT_FALSE(client.is_connected());
+  supervisor.welcome();
+  std::size_t begun = 0;
+  for (bool is_announced = false; !is_announced; ++begun) {
+    std::string const line = supervisor.line();
+    ASSERT_NE(line, "");
+    is_announced = line.find("\"stays\"") != std::string::npos;
+  }
+  EXPECT_LE(begun, 2U * 1024 + 1) << "only the last ends are kept for the next supervisor";
+}
+
+TEST(ClientConnection, Works_in_the_loop_of_a_program_without_a_thread) {
+  FakeSupervisor supervisor;
+  supervisor.listen();
+  Client client(options_for(supervisor, false));
+  int const handle = client.native_handle();
+  std::thread other([&] { supervisor.welcome(); });
+  run_until(client, [&] { return client.is_connected(); });
+  other.join();
+  auto const here = std::this_thread::get_id();
+  RequestContext const context = client.begin({.id = "r"});
+  std::thread::id heard_on;
+  context.on_stop([&](auto const&) { heard_on = std::this_thread::get_id(); });
+  std::thread cancels([&] {
+    supervisor.next<ipc::RequestBegin>();
+    supervisor.say(R"({"op":"cancel","ids":["r"],"mode":"stop","reason":"operator"})");
+  });
+  run_until(client, [&] { return context.is_stopped(); });
+  cancels.join();
+  EXPECT_EQ(heard_on, here);
+  supervisor.hang_up();
+  run_until(client, [&] { return !client.is_connected(); });
+  EXPECT_EQ(client.native_handle(), handle);
+  EXPECT_THROW(client.begin_admitted({}), std::logic_error);
+}
+
+TEST(ClientConnection, Closing_writes_what_is_queued) {
+  FakeSupervisor supervisor;
+  supervisor.listen();
+  Client client(options_for(supervisor));
+  supervisor.welcome();
+  client.begin({.id = "r"}).end();
+  client.close(kPatience);
+  EXPECT_EQ(supervisor.next<ipc::RequestBegin>().id, "r");
+  EXPECT_EQ(supervisor.next<ipc::RequestEnd>().id, "r");
+  EXPECT_EQ(supervisor.line(), "");
+  EXPECT_FALSE(client.is_connected());
+  EXPECT_TRUE(client.begin_admitted({.id = "later"}).end()) << "as without a socket";
+}
+
+TEST(ClientConnection, A_callback_may_close_the_client) {
+  FakeSupervisor supervisor;
+  supervisor.listen();
+  Client client(options_for(supervisor));
+  client.on_phase([&](Phase phase) {
+    if (phase == Phase::draining) {
+      client.close();
+    }
+  });
+  supervisor.welcome();
+  supervisor.say(R"({"op":"phase","phase":"draining"})");
+  EXPECT_EQ(supervisor.line(), "");
+}
+
+TEST(ClientConnection, A_forked_child_says_nothing_and_holds_no_descriptor) {
+  FakeSupervisor supervisor;
+  supervisor.listen();
+  Client client(options_for(supervisor));
+  supervisor.welcome();
+  RequestContext const context = client.begin({.id = "r"});
+  supervisor.next<ipc::RequestBegin>();
+  int const handle = client.native_handle();
+  pid_t const child = ::fork();
+  if (child == 0) {
+    bool const is_silent = !client.is_enabled() && client.native_handle() == -1 &&
+                           client.in_flight() == 0 && ::fcntl(handle, F_GETFD) == -1;
+    context.kill();
+    context.end();
+    client.begin({.id = "child"}).end();
+    client.close();
+    ::_exit(is_silent ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_FALSE(context.is_stopped());
+  context.end();
+  EXPECT_EQ(supervisor.next<ipc::RequestEnd>().outcome, ipc::Outcome::completed);
+}
+
+}  // namespace
+}  // namespace lastcall

@@ -1,0 +1,242 @@
+// The client and what it says to a supervisor: requests, cancels, callbacks, answers.
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <lastcall/client.hpp>
+
+#include "tests/unit/client/fake_supervisor.hpp"
+
+namespace lastcall {
+namespace {
+
+using test::FakeSupervisor;
+using test::kPatience;
+
+ClientOptions options_for(FakeSupervisor const& supervisor) {
+  ClientOptions options;
+  options.name = "engine";
+  options.socket = supervisor.path();
+  options.log = [](std::string const&) {};
+  return options;
+}
+
+TEST(Client, Without_a_socket_everything_works_and_nothing_is_sent) {
+  ClientOptions options;
+  options.socket = "";
+  Client client(options);
+  EXPECT_FALSE(client.is_enabled());
+  EXPECT_EQ(client.native_handle(), -1);
+  client.register_endpoint("generate");
+  RequestContext const context = client.begin_admitted({.id = "r"});
+  EXPECT_EQ(client.find("r"), context);
+  EXPECT_EQ(client.in_flight(), 1U);
+  EXPECT_THROW(client.begin({.id = "r"}), std::invalid_argument);
+  EXPECT_EQ(client.stop_root("r"), 1U);
+  EXPECT_TRUE(context.end());
+  EXPECT_EQ(context.outcome(), Outcome::cancelled);
+  EXPECT_EQ(client.in_flight(), 0U);
+  EXPECT_FALSE(client.report_fatal("broken").get());
+  client.process();
+}
+
+TEST(Client, A_path_that_no_socket_can_have_is_refused) {
+  ClientOptions options;
+  options.socket = std::string(200, 'x');
+  EXPECT_THROW(Client{options}, std::invalid_argument);
+}
+
+class WithSupervisor : public testing::Test {
+ protected:
+  void SetUp() override { supervisor.listen(); }
+
+  FakeSupervisor supervisor;
+};
+
+TEST_F(WithSupervisor, Says_hello_endpoints_requests_and_their_ends) {
+  auto options = options_for(supervisor);
+  options.critical = true;
+  Client client(options);
+  client.register_endpoint("generate", false, "m");
+  ipc::Hello const hello = supervisor.welcome();
+  EXPECT_EQ(hello.name, "engine");
+  EXPECT_TRUE(hello.critical);
+  EXPECT_TRUE(hello.sdk.starts_with("cpp/"));
+  EXPECT_EQ(supervisor.next<ipc::EndpointRegister>(),
+            (ipc::EndpointRegister{"generate", false, "m"}));
+  RequestContext const first = client.begin({.id = "r", .endpoint = "generate", .model = "m"});
+  EXPECT_EQ(supervisor.next<ipc::RequestBegin>(),
+            (ipc::RequestBegin{.id = "r", .endpoint = "generate", .model = "m"}));
+  RequestContext const sub = client.begin({.id = "r/1", .parent = first});
+  EXPECT_EQ(supervisor.next<ipc::RequestBegin>(),
+            (ipc::RequestBegin{.id = "r/1", .root = "r", .parent = "r"}));
+  sub.end();
+  EXPECT_EQ(supervisor.next<ipc::RequestEnd>(), (ipc::RequestEnd{"r/1", ipc::Outcome::completed}));
+  first.end(Outcome::error);
+  EXPECT_EQ(supervisor.next<ipc::RequestEnd>(), (ipc::RequestEnd{"r", ipc::Outcome::error}));
+}
+
+TEST_F(WithSupervisor, A_cancel_calls_back_and_its_end_confirms_it) {
+  Client client(options_for(supervisor));
+  supervisor.welcome();
+  RequestContext const context = client.begin({.id = "r"});
+  RequestContext const child = client.begin({.id = "c", .parent = context});
+  supervisor.next<ipc::RequestBegin>();
+  supervisor.next<ipc::RequestBegin>();
+  supervisor.say(R"({"op":"cancel","ids":["r","gone"],"mode":"stop","reason":"migrate"})");
+  EXPECT_TRUE(context.wait_stopped(kPatience));
+  EXPECT_EQ(context.reason(), Reason::migrate);
+  EXPECT_TRUE(child.is_stopped());
+  // The child rose by its parent: that is news to the supervisor.
+  EXPECT_EQ(supervisor.next<ipc::Cancel>(),
+            (ipc::Cancel{.ids = {"c"}, .reason = ipc::CancelReason::parent}));
+  child.end();
+  EXPECT_EQ(supervisor.next<ipc::CancelDone>().id, "c");
+  EXPECT_EQ(supervisor.next<ipc::RequestEnd>(), (ipc::RequestEnd{"c", ipc::Outcome::migrated}));
+  EXPECT_TRUE(context.confirm());
+  EXPECT_EQ(supervisor.next<ipc::CancelDone>().id, "r");
+  context.end();
+  EXPECT_EQ(supervisor.next<ipc::RequestEnd>(), (ipc::RequestEnd{"r", ipc::Outcome::migrated}));
+}
+
+TEST_F(WithSupervisor, Own_cancels_of_many_requests_go_in_few_lines) {
+  Client client(options_for(supervisor));
+  supervisor.welcome();
+  RequestContext const top = client.begin({.id = "top"});
+  for (int i = 0; i < 100; ++i) {
+    client.begin({.parent = top});
+  }
+  for (int i = 0; i < 101; ++i) {
+    supervisor.next<ipc::RequestBegin>();
+  }
+  top.kill(Reason::client_disconnect);
+  auto const one = supervisor.next<ipc::Cancel>();
+  auto const other = supervisor.next<ipc::Cancel>();
+  EXPECT_EQ(one.ids.size() + other.ids.size(), 101U);
+  EXPECT_EQ(one.mode, ipc::CancelMode::kill);
+}
+
+TEST_F(WithSupervisor, Progress_is_told_in_batches_and_not_for_every_token) {
+  Client client(options_for(supervisor));
+  supervisor.welcome();
+  RequestContext const context = client.begin({.id = "r"});
+  supervisor.next<ipc::RequestBegin>();
+  for (int i = 0; i < 1000; ++i) {
+    context.progress();
+  }
+  EXPECT_EQ(supervisor.next<ipc::RequestProgress>().ids, std::vector<std::string>{"r"});
+  context.end();
+  supervisor.next<ipc::RequestEnd>();
+}
+
+TEST_F(WithSupervisor, Asks_for_admission_and_hears_yes_and_no) {
+  Client client(options_for(supervisor));
+  supervisor.welcome();
+  std::promise<Admission> heard;
+  client.begin_admitted({.id = "a"},
+                        [&](auto const&, Admission const& made) { heard.set_value(made); });
+  EXPECT_TRUE(supervisor.next<ipc::RequestBegin>().admit);
+  supervisor.say(R"({"op":"admitted","id":"a"})");
+  EXPECT_TRUE(heard.get_future().get().may_run);
+  std::thread answers([&] {
+    supervisor.next<ipc::RequestBegin>();
+    supervisor.say(R"({"op":"rejected","id":"b","reason":"overloaded","retry_after_ms":1500})");
+  });
+  try {
+    client.begin_admitted({.id = "b"});
+    ADD_FAILURE() << "it was refused";
+  } catch (NotAdmitted const& refused) {
+    EXPECT_EQ(refused.admission().refusal, Refusal::overloaded);
+    EXPECT_EQ(refused.admission().retry_after, std::chrono::milliseconds(1500));
+    EXPECT_STREQ(refused.what(), "request 'b' may not run: overloaded");
+  }
+  answers.join();
+  EXPECT_EQ(client.in_flight(), 1U);
+}
+
+TEST_F(WithSupervisor, A_cancel_beats_the_wait_for_admission) {
+  Client client(options_for(supervisor));
+  supervisor.welcome();
+  std::promise<Admission> heard;
+  RequestContext const context = client.begin_admitted(
+      {.id = "a"}, [&](auto const&, Admission const& made) { heard.set_value(made); });
+  supervisor.next<ipc::RequestBegin>();
+  supervisor.say(R"({"op":"cancel","ids":["a"],"mode":"stop","reason":"operator"})");
+  Admission const admission = heard.get_future().get();
+  EXPECT_FALSE(admission.may_run);
+  EXPECT_FALSE(admission.refusal);
+  supervisor.next<ipc::CancelDone>();
+  EXPECT_EQ(supervisor.next<ipc::RequestEnd>().outcome, ipc::Outcome::cancelled);
+}
+
+TEST_F(WithSupervisor, Without_an_answer_a_request_starts_a_second_after_the_supervisor_is_gone) {
+  Client client(options_for(supervisor));
+  supervisor.accept();  // and never welcomes it
+  RequestContext const context = client.begin_admitted({.id = "a"});
+  EXPECT_FALSE(context.is_stopped());
+}
+
+TEST_F(WithSupervisor, Answers_health_deregister_cleanup_and_phases) {
+  Client client(options_for(supervisor));
+  std::promise<Phase> draining;
+  Client::Done cleaned_up;
+  std::promise<std::chrono::milliseconds> left;
+  client.on_phase([&](Phase phase) {
+    if (phase == Phase::draining) {
+      draining.set_value(phase);
+    }
+  });
+  client.on_health([] { return HealthAnswer{Health::busy, "one long prefill"}; });
+  client.on_cleanup([&](std::chrono::milliseconds time, Client::Done done) {
+    cleaned_up = std::move(done);
+    left.set_value(time);
+  });
+  supervisor.welcome();
+  supervisor.say(R"({"op":"health.check"})");
+  EXPECT_EQ(supervisor.next<ipc::Health>(),
+            (ipc::Health{ipc::HealthStatus::busy, "one long prefill"}));
+  supervisor.say(R"({"op":"phase","phase":"draining","deadline_at_ms":1000000000000})");
+  EXPECT_EQ(draining.get_future().get(), Phase::draining);
+  EXPECT_TRUE(client.is_draining());
+  EXPECT_GT(client.time_left(), std::chrono::milliseconds(1));
+  supervisor.say(R"({"op":"deregister"})");  // nobody asked for it: confirmed at once
+  supervisor.next<ipc::Deregistered>();
+  supervisor.say(R"({"op":"cleanup","deadline_at_ms":1000000000000})");
+  EXPECT_GT(left.get_future().get(), std::chrono::milliseconds(1));
+  cleaned_up();
+  supervisor.next<ipc::CleanupDone>();
+}
+
+TEST_F(WithSupervisor, What_carries_a_seq_is_acked_and_what_is_not_known_is_refused) {
+  Client client(options_for(supervisor));
+  supervisor.welcome();
+  supervisor.say(R"({"op":"phase","seq":7,"phase":"serving"})");
+  EXPECT_EQ(supervisor.next<ipc::Ack>().seq, 7U);
+  supervisor.say(R"({"op":"engine.start","seq":8})");
+  ipc::Error const refused = supervisor.next<ipc::Error>();
+  EXPECT_EQ(refused.seq, 8U);
+  EXPECT_EQ(refused.code, ipc::ErrorCode::unknown_op);
+  supervisor.say(R"({"op":"cancel","seq":9,"ids":"r"})");
+  EXPECT_EQ(supervisor.next<ipc::Error>().code, ipc::ErrorCode::bad_field);
+  supervisor.say("this is no JSON");
+  EXPECT_EQ(supervisor.next<ipc::Error>().code, ipc::ErrorCode::bad_json);
+  EXPECT_EQ(supervisor.line(), "") << "it closes";
+  supervisor.welcome();
+}
+
+TEST_F(WithSupervisor, A_fatal_report_is_repeated_until_somebody_has_acked_it) {
+  Client client(options_for(supervisor));
+  supervisor.welcome();
+  auto const heard = client.report_fatal("EngineDeadError", std::string(200'000, 'x') + "end");
+  auto const first = supervisor.next<ipc::Fatal>();
+  EXPECT_EQ(first.reason, "EngineDeadError");
+  EXPECT_TRUE(first.detail.starts_with("[...] ") && first.detail.ends_with("xend"));
+  supervisor.hang_up();
+  supervisor.welcome();
+  std::uint64_t seq = 0;
+  EXPECT_EQ(supervisor.next<ipc::Fatal>(&seq), first);
+  supervisor.say(R"({"op":"ack","seq":)" + std::to_string(seq) + "}");
+  EXPECT_TRUE(heard.get());
+}
+
+}  // namespace
+}  // namespace lastcall
