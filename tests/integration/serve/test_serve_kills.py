@@ -65,7 +65,7 @@ class Life:
         return self.one.status()["in_flight"]["requests"] == len(TOKENS)
 
     def stop(self, kill_after):
-        """True when the stop had that many records, and the supervisor was killed after the last."""
+        """True when the stop had that many records; the supervisor was killed after the last."""
         before = len(self.one.records())
         self.container.send_signal(signal.SIGTERM)
 
