@@ -47,6 +47,7 @@ class RequestOracle {
     std::string endpoint;
     bool counted = true;
     std::optional<lifecycle::CancelMode> delivered;
+    bool asked = false;
   };
 
   void new_life() { *this = RequestOracle{}; }

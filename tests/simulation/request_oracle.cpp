@@ -51,14 +51,16 @@ void RequestOracle::apply_begin(StepView const& step, RequestBegun const& begun)
   if (rejected || count_of<Refuse>(step.actions) > 0) {
     return;
   }
-  Live live{.endpoint = begun.endpoint, .counted = true, .delivered = {}};
-  if (begun.resumed) {
+  Live live{.endpoint = begun.endpoint, .counted = true, .delivered = {}, .asked = begun.admit};
+  if (begun.resumed || begun.admit) {
     // Its entry of a connection that went away moves here.
     auto const orphan = std::find_if(live_.begin(), live_.end(), [&](auto const& entry) {
-      return entry.first.second == begun.id && !peers_.contains(entry.first.first);
+      return entry.first.second == begun.id && !peers_.contains(entry.first.first) &&
+             (begun.resumed || entry.second.asked);
     });
     if (orphan != live_.end()) {
       live.counted = orphan->second.counted;
+      live.asked = orphan->second.asked;
       live_.erase(orphan);
       live_[{begun.peer, begun.id}] = live;
       return;
