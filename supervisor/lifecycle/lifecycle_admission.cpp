@@ -107,8 +107,7 @@ void Lifecycle::refuse_waiters(Instant now) {
 
 /// Time alone decides these: a wait that was too long, load reports that are too old.
 void Lifecycle::apply_admission_time(Instant now) {
-  drain_ledger(now);
-  grant_waiters(now);  // what this step has freed is not refused for time
+  drain_ledger(now);  // who left in this step has no time that could be up
   while (auto const index = admission_.expired(now)) {
     refuse_waiter(now, *index, RejectedReason::queue_timeout);
   }
