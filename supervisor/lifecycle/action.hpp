@@ -58,12 +58,16 @@ struct CancelsReady {
 struct Admit {
   PeerId peer = 0;
   std::string_view id;
+  Duration waited{};
 };
+/// `limit` and `count`: how many may run and wait together, and how many did; of limits only.
 struct Reject {
   PeerId peer = 0;
   std::string id;
   RejectedReason reason = RejectedReason::draining;
   Duration retry_after{};
+  std::optional<std::uint64_t> limit;
+  std::optional<std::uint64_t> count;
 };
 /// Nothing of this peer is of interest any more (its process may be unwatched).
 struct ForgetPeer {
@@ -165,6 +169,12 @@ struct RequestSettled {
   std::string_view model;
   Outcome outcome = Outcome::completed;
   Duration elapsed{};
+  std::optional<RejectedReason> rejected;  // with the outcome of that name
+  bool begun = true;                       // false: refused before it was in flight
+};
+/// All ranks are above a threshold, or not any more.
+struct BusyChanged {
+  bool busy = false;
 };
 /// First cancel of a request; it is counted here and nowhere else.
 struct CancelCounted {
@@ -184,6 +194,6 @@ using Action =
                  AwaitReplacement, ReplacementEnded, Register, Deregister, StartCleanup,
                  PublishReport, Rearm, ExitSupervisor, StopBegun, SignalIgnored, DrainAborted,
                  PhaseBegun, PhaseEnded, GracefulEndpoints, LastEndpointCompleted, VerdictChanged,
-                 RequestSettled, CancelCounted, CancelSettled>;
+                 RequestSettled, BusyChanged, CancelCounted, CancelSettled>;
 
 }  // namespace lastcall::lifecycle

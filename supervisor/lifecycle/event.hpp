@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "supervisor/lifecycle/admission_limits.hpp"
 #include "supervisor/lifecycle/instant.hpp"
 #include "supervisor/lifecycle/vocabulary.hpp"
 
@@ -150,6 +151,7 @@ struct RequestBegun {
   std::string model;
   bool admit = false;
   bool resumed = false;
+  std::uint8_t priority = kUsualPriority;
 };
 struct RequestEnded {
   PeerId peer = 0;
@@ -171,6 +173,25 @@ struct PeerFatal {
 };
 struct PeerCleanedUp {
   PeerId peer = 0;
+};
+
+// --- load and admission --------------------------------------------------------------------------
+
+/// What one data-parallel rank says of itself, or by the engine's own gauges (no peer). What is
+/// absent is unknown.
+struct LoadReported {
+  std::optional<PeerId> peer;
+  std::uint32_t rank = 0;
+  std::optional<std::uint64_t> active_decode_blocks;
+  std::optional<std::uint64_t> kv_total_blocks;
+  std::optional<std::uint64_t> active_prefill_tokens;
+};
+/// By an operator or a reload; all limits at once.
+struct AdmissionLimitsChanged {
+  AdmissionLimits limits;
+};
+struct LoadThresholdsChanged {
+  LoadThresholds thresholds;
 };
 
 // --- checks, registries, cleanup -----------------------------------------------------------------
@@ -219,7 +240,8 @@ using Event =
                  StopSignalHeld, EngineStarted, EngineExited, DrainRequested, ResumeRequested,
                  CancelRequested, PeerConnected, PeerDisconnected, PeerGone, EndpointRegistered,
                  EndpointUnregistered, RequestBegun, RequestEnded, RequestProgressed,
-                 CancelConfirmed, PeerFatal, PeerCleanedUp, CheckFinished, HealthLimitsChanged,
-                 GaugesRead, RegistrySettled, CleanupSettled>;
+                 CancelConfirmed, PeerFatal, PeerCleanedUp, LoadReported, AdmissionLimitsChanged,
+                 LoadThresholdsChanged, CheckFinished, HealthLimitsChanged, GaugesRead,
+                 RegistrySettled, CleanupSettled>;
 
 }  // namespace lastcall::lifecycle

@@ -107,6 +107,11 @@ void put(Mixer& m, GaugeEvidence const& gauges) {
         age(gauges.busy_at()));
 }
 
+/// Its limits do not change by themselves, and measured times only say what is told to who asks.
+void put(Mixer& m, Admission const& admission) {
+  m.all(admission.running(), admission.waiting(), admission.without_first_byte());
+}
+
 /// A command that waits until an earlier life is known.
 void put(Mixer& m, Event const& held) {
   m.put(held.index());
@@ -139,6 +144,8 @@ std::uint64_t Lifecycle::fingerprint(Instant now) const {
   m.all(engine_, engine_exit_.code, engine_exit_.signal, engine_ordered_, engine_killed_,
         died_with_work_, aborted_with_work_, last_source_gone_, work_was_lost());
   put(m, gauges_);
+  put(m, admission_);
+  m.all(told_busy_, admission_deadline());
   if (engine_gone_at_) {
     m.put(*engine_gone_at_ + kAfterEngine);
   }
@@ -168,7 +175,7 @@ std::uint64_t Lifecycle::fingerprint(Instant now) const {
   };
   ledger_.for_each(
       [&](RequestView const& view) {
-        add(view.peer, view.id, view.root, view.endpoint, view.state, view.child);
+        add(view.peer, view.id, view.root, view.endpoint, view.state, view.child, view.standing);
       },
       endpoints_);
   endpoints_.for_each([&](EndpointTracker::Endpoint const& e) {

@@ -26,13 +26,15 @@ std::span<Action const> Lifecycle::step(Instant now, Event const& event) {
 /// Runs to a fixed point: each rule looks at the sum of the machines, and any may enable another.
 void Lifecycle::apply_joint_rules(Instant now) {
   apply_timers(now);
+  apply_admission_time(now);
   bool changed = true;
   while (changed && !supervisor_ended_) {
-    drain_ledger();
+    drain_ledger(now);
     changed = apply_verdict(now) || apply_readiness(now) || apply_hook(now) ||
               apply_move(now, coordinator_.next(now, facts())) || apply_cleanup(now);
   }
-  drain_ledger();
+  drain_ledger(now);
+  grant_waiters(now);
 }
 
 /// Time alone decides these.
@@ -61,7 +63,8 @@ bool Lifecycle::apply_verdict(Instant now) {
   health_.process_known(shim_.has_value());
   health_.process_running(engine_ == EngineState::running);
   bool const engine_shows_work = settings_.health.tokens_show_stalls && gauges_.shows_work();
-  health_.in_flight(now, ledger_.in_flight() + (engine_shows_work ? gauges_.in_flight() : 0));
+  std::size_t const given = ledger_.in_flight() - ledger_.waiting();
+  health_.in_flight(now, given + (engine_shows_work ? gauges_.in_flight() : 0));
   health_.update(now);
   Verdict const verdict = health_.verdict();
   if (verdict != told_verdict_) {
@@ -110,10 +113,10 @@ bool Lifecycle::apply_move(Instant now, Move move) {
       ledger_.cancel_ungraceful(now, endpoints_, CancelMode::kill, CancelReason::migrate);
       return true;
     case Move::stop_all:
-      ledger_.cancel_all(now, CancelMode::stop, CancelReason::grace_timeout);
+      cancel_all(now, CancelMode::stop, CancelReason::grace_timeout);
       return true;
     case Move::kill_all:
-      ledger_.cancel_all(now, CancelMode::kill, CancelReason::grace_timeout);
+      cancel_all(now, CancelMode::kill, CancelReason::grace_timeout);
       return true;
     case Move::enter_drained:
       note_phase_change();
@@ -181,7 +184,10 @@ void Lifecycle::note_phase_change() {
 }
 
 /// Turns what the ledger did into endpoint counts, notes and orders.
-void Lifecycle::drain_ledger() {
+void Lifecycle::drain_ledger(Instant now) {
+  for (AdmissionTicket const ticket : ledger_.withdrawn) {
+    admission_.leave(now, ticket);
+  }
   for (EndpointSlot const slot : ledger_.moved_from) {
     endpoints_.leave(slot);
   }
@@ -197,13 +203,17 @@ void Lifecycle::drain_ledger() {
       ++outcomes_[static_cast<std::size_t>(settled.outcome)];
       longest_request_ = std::max(longest_request_, settled.elapsed);
       act(RequestSettled{endpoints_.at(settled.slot).name, ledger_.model_name(settled.model),
-                         settled.outcome, settled.elapsed});
+                         settled.outcome, settled.elapsed, settled.rejected});
+    }
+    if (settled.ticket != kNoTicket) {
+      admission_.leave(now, settled.ticket);
     }
     endpoints_.leave(settled.slot);
   }
   for (PeerId const peer : ledger_.ready) {
     act(CancelsReady{peer});
   }
+  ledger_.withdrawn.clear();
   ledger_.moved_from.clear();
   ledger_.cancelled.clear();
   ledger_.confirmed.clear();

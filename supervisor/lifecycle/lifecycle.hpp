@@ -1,5 +1,4 @@
 // The pure core: facts of the world in, orders to the world out. Same events, same actions.
-//
 // It composes the machines of this folder (phases, cleanup list, endpoints, requests, health) and
 // applies the joint rules between them in one place, apply_joint_rules(). No machine calls another.
 //
@@ -23,11 +22,13 @@
 #include <vector>
 
 #include "supervisor/lifecycle/action.hpp"
+#include "supervisor/lifecycle/admission.hpp"
 #include "supervisor/lifecycle/cleanup_sequence.hpp"
 #include "supervisor/lifecycle/endpoint_tracker.hpp"
 #include "supervisor/lifecycle/engine_health.hpp"
 #include "supervisor/lifecycle/event.hpp"
 #include "supervisor/lifecycle/gauge_evidence.hpp"
+#include "supervisor/lifecycle/load_monitor.hpp"
 #include "supervisor/lifecycle/report.hpp"
 #include "supervisor/lifecycle/request_ledger.hpp"
 #include "supervisor/lifecycle/settings.hpp"
@@ -58,6 +59,7 @@ class Lifecycle {
   EndpointTracker const& endpoints() const { return endpoints_; }
   RequestLedger const& requests() const { return ledger_; }
   EngineHealth const& health() const { return health_; }
+  LoadMonitor const& loads() const { return loads_; }
   Settings const& settings() const { return settings_; }
   std::vector<RegistryRecord> const& registries() const { return registries_; }
   std::optional<Instant> deregister_limit() const { return coordinator_.deregister_limit(); }
@@ -110,7 +112,7 @@ class Lifecycle {
     bool operator==(RememberedKey const&) const = default;
   };
 
-  // One handler an event (lifecycle_stop.cpp, _hooks.cpp, _engine.cpp, _peers.cpp).
+  // One handler an event (lifecycle_stop.cpp, _hooks.cpp, _engine.cpp, _peers.cpp, _admission.cpp).
   void on(Instant now, SupervisorStarted const&);
   void on(Instant now, StopRecordRead const&);
   void on(Instant now, OwnSignal const&);
@@ -138,6 +140,9 @@ class Lifecycle {
   void on(Instant now, CancelConfirmed const&);
   void on(Instant now, PeerFatal const&);
   void on(Instant now, PeerCleanedUp const&);
+  void on(Instant now, LoadReported const&);
+  void on(Instant now, AdmissionLimitsChanged const&);
+  void on(Instant now, LoadThresholdsChanged const&);
   void on(Instant now, CheckFinished const&);
   void on(Instant now, HealthLimitsChanged const&);
   void on(Instant now, GaugesRead const&);
@@ -155,9 +160,22 @@ class Lifecycle {
   void apply_own_restart(Instant now);
   void announce();
   void note_phase_change();
-  void drain_ledger();
+  void drain_ledger(Instant now);
   void tell_endpoints();
   void remember_if_changed();
+
+  // Admission (lifecycle_admission.cpp).
+  std::optional<RejectedReason> refusal_of(Instant now, RequestBegun const& request) const;
+  void refuse_new(Instant now, RequestBegun const& request, RejectedReason why);
+  Reject rejection(Instant now, PeerId peer, std::string_view id, RejectedReason why) const;
+  bool admit_newest(Instant now, RequestBegun const& request, bool asks, bool is_part);
+  void grant_waiters(Instant now);
+  void refuse_waiter(Instant now, RequestLedger::Index index, RejectedReason why);
+  void refuse_waiters(Instant now);
+  void apply_admission_time(Instant now);
+  void cancel_all(Instant now, CancelMode mode, CancelReason reason);
+  std::optional<Instant> admission_deadline() const;
+  AdmissionState admission_state() const;
 
   // Verbs.
   void stop(Instant now, Cause cause, StopMode mode, Instant cause_at,
@@ -226,6 +244,8 @@ class Lifecycle {
   EndpointTracker endpoints_;
   RequestLedger ledger_;
   EngineHealth health_{settings_.health};
+  Admission admission_{settings_.admission};
+  LoadMonitor loads_{settings_.load};
   std::vector<Action> actions_;
 
   std::optional<Shim> shim_;
@@ -267,6 +287,7 @@ class Lifecycle {
 
   Verdict told_verdict_ = Verdict::starting;
   std::uint32_t told_graceful_ = 0;
+  bool told_busy_ = false;
   bool endpoint_awaited_ = false;  // its completion is still to be told
   std::uint64_t ignored_signals_ = 0;
   OutcomeCounts outcomes_{};

@@ -71,7 +71,7 @@ void Lifecycle::finish(Instant now) {
   for (auto const& [id, peer] : peers_) {
     ledger_.lose_requests(now, id);
   }
-  drain_ledger();
+  drain_ledger(now);
   coordinator_.finish(now);
   note_phase_change();
   final_report_ = make_report(now);  // a rearm of this step must not empty it
@@ -148,7 +148,7 @@ void Lifecycle::apply_own_restart(Instant now) {
   if (facts().registries_settled || now >= *leave_by_) {
     supervisor_ended_ = true;
     release_hook(now);
-    drain_ledger();  // what is still to be said comes before the exit
+    drain_ledger(now);  // what is still to be said comes before the exit
     act(ExitSupervisor{0});
   }
 }

@@ -139,7 +139,7 @@ void Lifecycle::restore_progress(Instant now, Remembered remembered, bool stop_f
   announce();
   if (coordinator_.phase() == Phase::cleaning_up && before != Phase::cleaning_up) {
     // Peers that were back before their shim told what they could not know yet.
-    ledger_.cancel_all(
+    cancel_all(
         now, CancelMode::kill,
         theirs->mode == StopMode::fatal ? CancelReason::engine_dead : CancelReason::grace_timeout);
     begin_cleanup(now, remembered.cleanup_step);

@@ -9,9 +9,6 @@
 namespace lastcall::lifecycle {
 namespace {
 
-/// A refused request belongs elsewhere at once; a second keeps a lone replica from being hammered.
-constexpr Duration kRetryElsewhere{1'000};
-
 Refuse not_yours(std::string const& id) {
   return {Refusal::not_yours, "this connection has no live request '" + id + "'"};
 }
@@ -40,7 +37,7 @@ void Lifecycle::on(Instant now, PeerDisconnected const& gone) {
   found->second.connected = false;
   note_unclean(found->second);
   found->second.lost_at = now + settings_.reconnect_window;
-  ledger_.peer_disconnected(gone.peer);
+  ledger_.peer_disconnected(now, gone.peer);
 }
 
 void Lifecycle::on(Instant now, PeerGone const& gone) {
@@ -82,8 +79,9 @@ void Lifecycle::lose_peer(Instant now, PeerId id, bool process_gone) {
     fatal(now, CauseKind::child_died, "the critical process '" + peer.name + "' is gone");
   }
   ledger_.peer_lost(now, id);
-  drain_ledger();
+  drain_ledger(now);
   endpoints_.peer_forgotten(id);
+  loads_.peer_forgotten(id);
   act(ForgetPeer{id});
 }
 
@@ -130,15 +128,17 @@ void Lifecycle::on(Instant now, RequestBegun const& request) {
     return;
   }
   found->second.source = true;
-  bool const refuses = coordinator_.refuses() && !request.resumed;
-  if (refuses && request.admit) {
-    ++outcomes_[static_cast<std::size_t>(Outcome::rejected)];
-    act(Reject{request.peer, request.id, RejectedReason::draining, kRetryElsewhere});
-    act(RequestSettled{request.endpoint, request.model, Outcome::rejected, Duration{0}});
+  bool const is_known = ledger_.is_adoptable(request);
+  bool const asks = request.admit && !request.resumed && !is_known;
+  if (auto const refused = asks ? refusal_of(now, request) : std::nullopt) {
+    refuse_new(now, request, *refused);
     return;
   }
+  bool const is_late = coordinator_.refuses() && !request.resumed;
+  bool const is_part = ledger_.is_part(request);
+  bool may_run = true;
   EndpointSlot const slot = endpoints_.slot(request.peer, request.endpoint);
-  switch (ledger_.begin(now, request, slot, refuses)) {
+  switch (ledger_.begin(now, request, slot, is_late)) {
     case RequestLedger::Begin::duplicate:
       act(Refuse{Refusal::duplicate_id, "request '" + request.id + "' is live already"});
       return;
@@ -147,7 +147,8 @@ void Lifecycle::on(Instant now, RequestBegun const& request) {
       return;
     case RequestLedger::Begin::begun:
       endpoints_.enter(slot);
-      late_ += refuses ? 1 : 0;
+      late_ += is_late ? 1 : 0;
+      may_run = admit_newest(now, request, asks, is_part);
       cancel_late(now, request, slot);
       break;
     case RequestLedger::Begin::adopted:
@@ -155,7 +156,7 @@ void Lifecycle::on(Instant now, RequestBegun const& request) {
       break;
   }
   found->second.resumed += request.resumed ? 1 : 0;
-  if (request.admit) {
+  if (request.admit && may_run) {
     act(Admit{request.peer, request.id});
   }
 }
@@ -183,9 +184,14 @@ void Lifecycle::on(Instant now, RequestEnded const& ended) {
 }
 
 void Lifecycle::on(Instant now, RequestProgressed const& progress) {
-  bool const moved =
-      std::any_of(progress.ids.begin(), progress.ids.end(),
-                  [&](std::string const& id) { return ledger_.owns(progress.peer, id); });
+  bool moved = false;
+  for (std::string const& id : progress.ids) {
+    auto const ticket = ledger_.ticket_of(progress.peer, id);
+    moved = moved || ticket.has_value();
+    if (ticket && *ticket != kNoTicket) {
+      admission_.first_byte(*ticket);
+    }
+  }
   if (moved) {
     health_.progressed(now);
   }

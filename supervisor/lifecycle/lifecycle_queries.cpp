@@ -24,6 +24,7 @@ std::optional<Instant> Lifecycle::next_deadline() const {
     at = earlier_of(at, health_.next_deadline());
   }
   at = earlier_of(at, coordinator_.next_deadline(facts()));
+  at = earlier_of(at, admission_deadline());
   if (coordinator_.phase() == Phase::cleaning_up) {
     at = earlier_of(at, cleanup_.next_deadline(cleanup_limit(), coordinator_.budgets()));
     if (cleanup_.is_done()) {
@@ -131,6 +132,7 @@ Snapshot Lifecycle::snapshot() const {
   s.peers = static_cast<std::uint32_t>(std::count_if(
       peers_.begin(), peers_.end(), [](auto const& entry) { return entry.second.connected; }));
   s.ignored_signals = ignored_signals_;
+  s.admission = admission_state();
   return s;
 }
 

@@ -54,7 +54,7 @@ void Lifecycle::on(Instant now, StopSignalHeld const& signal) {
     signal_ignored(signal.name);
   } else {
     act(DrainAborted{"second_signal", signal.name});
-    ledger_.cancel_all(now, CancelMode::kill, CancelReason::grace_timeout);
+    cancel_all(now, CancelMode::kill, CancelReason::grace_timeout);
     bool const cleaning = coordinator_.phase() == Phase::cleaning_up;
     coordinator_.abort_drain(now, kMinimumTotal);
     if (cleaning) {
@@ -166,7 +166,7 @@ void Lifecycle::stop(Instant now, Cause cause, StopMode mode, Instant cause_at,
     deregister_everywhere(now);
   }
   if (coordinator_.phase() == Phase::cleaning_up) {
-    ledger_.cancel_all(
+    cancel_all(
         now, CancelMode::kill,
         mode == StopMode::fatal ? CancelReason::engine_dead : CancelReason::grace_timeout);
     note_phase_change();
@@ -192,7 +192,7 @@ void Lifecycle::fatal(Instant now, CauseKind kind, std::string detail) {
   // During a graceful stop: cause and mode stay, the drain ends.
   bool const cleaning = coordinator_.phase() == Phase::cleaning_up;
   aborted_with_work_ = aborted_with_work_ || (!cleaning && !is_known_idle());
-  ledger_.cancel_all(now, CancelMode::kill, CancelReason::engine_dead);
+  cancel_all(now, CancelMode::kill, CancelReason::engine_dead);
   coordinator_.abort_drain(now, kFatalTotal);
   if (!cleaning) {
     act(DrainAborted{name(kind), std::move(detail)});

@@ -70,6 +70,16 @@ struct ReplacementState {
   bool condemned = false;
 };
 
+/// Limits, and what is measured against them.
+struct AdmissionState {
+  AdmissionLimits limits;
+  LoadThresholds thresholds;
+  std::size_t running = 0;
+  std::size_t waiting = 0;
+  std::size_t without_first_byte = 0;
+  bool busy = false;
+};
+
 struct Snapshot {
   Phase phase = Phase::starting;
   Instant phase_began;
@@ -91,6 +101,7 @@ struct Snapshot {
   bool registered = false;
   std::uint32_t peers = 0;
   std::uint64_t ignored_signals = 0;
+  AdmissionState admission;
 };
 
 struct Report {

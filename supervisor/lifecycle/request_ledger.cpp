@@ -19,12 +19,20 @@ void RequestLedger::peer_connected(PeerId peer) {
   peers_[peer].connected = true;
 }
 
-void RequestLedger::peer_disconnected(PeerId peer) {
+void RequestLedger::peer_disconnected(Instant now, PeerId peer) {
   auto const found = peers_.find(peer);
   if (found == peers_.end()) {
     return;
   }
   found->second.connected = false;
+  for (Index i = oldest_; i != kNone;) {
+    Index const next = entries_[i].newer;
+    if (entries_[i].peer == peer && entries_[i].standing != Standing::running) {
+      settle_confirm(now, entries_[i]);
+      remove(now, i, Outcome::cancelled);
+    }
+    i = next;
+  }
   for (Waiting const& waiting : found->second.cancels) {
     if (entries_[waiting.index].generation == waiting.generation) {
       entries_[waiting.index].queued = false;
@@ -42,7 +50,8 @@ void RequestLedger::lose_requests(Instant now, PeerId peer) {
   for (Index i = oldest_; i != kNone;) {
     Index const next = entries_[i].newer;
     if (entries_[i].peer == peer) {
-      remove(now, i, Outcome::lost);
+      bool const has_run = entries_[i].standing == Standing::running;
+      remove(now, i, has_run ? Outcome::lost : Outcome::cancelled);
     }
     i = next;
   }
@@ -58,11 +67,9 @@ RequestLedger::Begin RequestLedger::begin(Instant now, RequestBegun const& reque
   if (!request.parent.empty() && request.parent == request.id) {
     return Begin::own_parent;
   }
-  if (request.resumed) {
-    if (Index const orphan = find_orphan(request.id); orphan != kNone) {
-      adopt(orphan, request.peer, slot);
-      return Begin::adopted;
-    }
+  if (Index const orphan = orphan_of(request); orphan != kNone) {
+    adopt(orphan, request.peer, slot);
+    return Begin::adopted;
   }
   Index const parent = request.parent.empty() ? kNone : find_parent(request.peer, request.parent);
   Index const index = allocate();
@@ -77,6 +84,7 @@ RequestLedger::Begin RequestLedger::begin(Instant now, RequestBegun const& reque
   entry.model = intern_model(request.model);
   entry.late = late;
   entry.counted = parent == kNone;
+  entry.asked = request.admit;
   index_.emplace(Key{entry.peer, entry.id}, index);
   ++peers_[entry.peer].requests;
   ++live_;
@@ -190,6 +198,12 @@ bool RequestLedger::rise(Instant now, Entry& entry, CancelMode mode, CancelReaso
   }
   bool const first = entry.state == RequestState::live;
   entry.state = wanted;
+  if (first && entry.standing == Standing::waiting) {
+    entry.standing = Standing::withdrawn;
+    --waiting_;
+    withdrawn.push_back(entry.ticket);
+    entry.ticket = kNoTicket;
+  }
   if (first) {
     entry.reason = reason;
     entry.cancelled_at = now;

@@ -32,6 +32,13 @@ namespace lastcall::lifecycle {
 
 enum class RequestState : std::uint8_t { live, stopped, killed };
 
+/// Where a request stands with admission: it runs, it waits for its place, or it was cancelled
+/// while it waited.
+enum class Standing : std::uint8_t { running, waiting, withdrawn };
+
+using AdmissionTicket = std::uint32_t;
+inline constexpr AdmissionTicket kNoTicket = 0xffffffffU;
+
 /// A group of ids that get the same cancel; views are valid until the ledger's next change.
 struct CancelBatch {
   CancelMode mode = CancelMode::stop;
@@ -51,16 +58,22 @@ struct RequestView {
   Instant began_at;
   bool late = false;
   bool child = false;
+  Standing standing = Standing::running;
 };
 
 class RequestLedger {
  public:
+  /// A live request, until it is removed.
+  using Index = std::uint32_t;
+
   struct Settled {
     EndpointSlot slot = 0;
     std::uint32_t model = 0;
     Outcome outcome = Outcome::completed;
     Duration elapsed{};
     bool counted = false;  // as a user's request: sub-requests are not
+    std::optional<RejectedReason> rejected;
+    AdmissionTicket ticket = kNoTicket;  // the place it had
   };
   struct Cancelled {
     EndpointSlot slot = 0;
@@ -79,8 +92,9 @@ class RequestLedger {
 
   // --- peers ---
   void peer_connected(PeerId peer);
-  /// Its requests stay in flight until it is back or lost.
-  void peer_disconnected(PeerId peer);
+  /// Its requests stay in flight until it is back or lost, save those that were never admitted:
+  /// they ask again.
+  void peer_disconnected(Instant now, PeerId peer);
   /// All that it still has becomes `lost`.
   void peer_lost(Instant now, PeerId peer);
   /// The same for its requests alone: the peer itself stays known.
@@ -89,10 +103,25 @@ class RequestLedger {
   // --- requests ---
   /// A resumed request of a peer that went away is adopted: it moves to this peer and `slot`.
   Begin begin(Instant now, RequestBegun const& request, EndpointSlot slot, bool late);
+  /// It moves here from a connection that went away, as resumed, or asking again for an admission
+  /// that it has and did not hear of.
+  bool is_adoptable(RequestBegun const& request) const { return orphan_of(request) != kNone; }
+  /// It is part of a live request that runs: its parent, or the root that it names.
+  bool is_part(RequestBegun const& request) const;
+  /// The last that begun.
+  Index newest() const { return newest_; }
   /// False when the peer has no such live request.
   bool end(Instant now, PeerId peer, std::string_view id, Outcome outcome);
   bool confirm(Instant now, PeerId peer, std::string_view id);
   bool owns(PeerId peer, std::string_view id) const;
+
+  // --- admission ---
+  void hold(Index index, AdmissionTicket ticket, Standing standing);
+  void admitted(Index index);
+  void refuse(Instant now, Index index, RejectedReason why);
+  /// The views are valid while it is in flight.
+  RequestView at(Index index) const { return view(entries_[index], nullptr); }
+  std::optional<AdmissionTicket> ticket_of(PeerId peer, std::string_view id) const;
 
   // --- cancels; each returns how many requests it raised (live < stopped < killed) ---
   std::size_t cancel_id(Instant now, PeerId peer, std::string_view id, CancelMode mode,
@@ -109,6 +138,8 @@ class RequestLedger {
 
   // --- figures ---
   std::size_t in_flight() const { return live_; }
+  /// Those of them that wait for admission.
+  std::size_t waiting() const { return waiting_; }
   /// Users' requests: sub-requests of a live parent do not count again.
   std::size_t roots_in_flight() const { return roots_; }
   std::size_t of_peer(PeerId peer) const;
@@ -127,9 +158,10 @@ class RequestLedger {
   std::vector<PeerId> ready;
   /// Endpoint slots that were left by an adopted request (it entered another one).
   std::vector<EndpointSlot> moved_from;
+  /// Tickets of waiters that were cancelled.
+  std::vector<AdmissionTicket> withdrawn;
 
  private:
-  using Index = std::uint32_t;
   static constexpr Index kNone = 0xffffffffU;
 
   struct Entry {
@@ -141,6 +173,7 @@ class RequestLedger {
     EndpointSlot slot = 0;
     std::uint32_t model = 0;
     std::uint32_t generation = 0;
+    AdmissionTicket ticket = kNoTicket;
     Index parent = kNone;
     Index first_child = kNone;
     Index last_child = kNone;
@@ -150,6 +183,8 @@ class RequestLedger {
     Index newer = kNone;
     RequestState state = RequestState::live;
     CancelReason reason = CancelReason::control;
+    Standing standing = Standing::running;
+    bool asked = false;  // for admission
     bool used = false;
     bool late = false;
     bool confirmed = false;
@@ -177,6 +212,7 @@ class RequestLedger {
   Index find(PeerId peer, std::string_view id) const;
   Index find_parent(PeerId peer, std::string_view id) const;
   Index find_orphan(std::string_view id) const;
+  Index orphan_of(RequestBegun const& request) const;
   Index allocate();
   void adopt(Index index, PeerId peer, EndpointSlot slot);
   void link(Index parent, Index child);
@@ -202,6 +238,7 @@ class RequestLedger {
   Index oldest_ = kNone;
   Index newest_ = kNone;
   std::size_t live_ = 0;
+  std::size_t waiting_ = 0;
   std::size_t roots_ = 0;
   std::size_t unconfirmed_ = 0;
 };

@@ -23,6 +23,7 @@ RequestLedger::RequestLedger(RequestLedger const& other)
       confirmed(other.confirmed),
       ready(other.ready),
       moved_from(other.moved_from),
+      withdrawn(other.withdrawn),
       entries_(other.entries_),
       free_(other.free_),
       peers_(other.peers_),
@@ -30,6 +31,7 @@ RequestLedger::RequestLedger(RequestLedger const& other)
       oldest_(other.oldest_),
       newest_(other.newest_),
       live_(other.live_),
+      waiting_(other.waiting_),
       roots_(other.roots_),
       unconfirmed_(other.unconfirmed_) {
   for (Index i = oldest_; i != kNone; i = entries_[i].newer) {
@@ -67,7 +69,8 @@ void RequestLedger::remove(Instant now, Index index, Outcome outcome) {
     --unconfirmed_;
   }
   settled.push_back({entry.slot, entry.model, settle_outcome(reason, outcome), now - entry.began_at,
-                     entry.counted});
+                     entry.counted, std::nullopt, entry.ticket});
+  waiting_ -= entry.standing == Standing::waiting ? 1 : 0;
   if (entry.parent == kNone) {
     --roots_;
   } else {
@@ -107,6 +110,45 @@ void RequestLedger::adopt(Index index, PeerId peer, EndpointSlot slot) {
     queue_cancel(index);
   }
 }
+
+// --- admission -----------------------------------------------------------------------------------
+
+void RequestLedger::hold(Index index, AdmissionTicket ticket, Standing standing) {
+  Entry& entry = entries_[index];
+  entry.ticket = ticket;
+  entry.standing = standing;
+  waiting_ += standing == Standing::waiting ? 1 : 0;
+}
+
+void RequestLedger::admitted(Index index) {
+  entries_[index].standing = Standing::running;
+  --waiting_;
+}
+
+void RequestLedger::refuse(Instant now, Index index, RejectedReason why) {
+  entries_[index].ticket = kNoTicket;
+  remove(now, index, Outcome::rejected);
+  settled.back().rejected = why;
+}
+
+std::optional<AdmissionTicket> RequestLedger::ticket_of(PeerId peer, std::string_view id) const {
+  Index const index = find(peer, id);
+  return index == kNone ? std::nullopt : std::optional(entries_[index].ticket);
+}
+
+bool RequestLedger::is_part(RequestBegun const& request) const {
+  for (std::string const* const of : {&request.parent, &request.root}) {
+    if (of->empty() || *of == request.id) {
+      continue;
+    }
+    if (Index const whole = find_parent(request.peer, *of); whole != kNone) {
+      return entries_[whole].standing == Standing::running;
+    }
+  }
+  return false;
+}
+
+// --- the tree ------------------------------------------------------------------------------------
 
 void RequestLedger::link(Index parent, Index child) {
   Entry& above = entries_[parent];
@@ -158,6 +200,14 @@ RequestLedger::Index RequestLedger::find_orphan(std::string_view id) const {
   return kNone;
 }
 
+RequestLedger::Index RequestLedger::orphan_of(RequestBegun const& request) const {
+  if (!request.resumed && !request.admit) {
+    return kNone;
+  }
+  Index const orphan = find_orphan(request.id);
+  return orphan == kNone || request.resumed || entries_[orphan].asked ? orphan : kNone;
+}
+
 std::size_t RequestLedger::of_peer(PeerId peer) const {
   auto const found = peers_.find(peer);
   return found == peers_.end() ? 0 : found->second.requests;
@@ -207,6 +257,7 @@ RequestView RequestLedger::view(Entry const& entry, EndpointTracker const* endpo
   view.began_at = entry.began_at;
   view.late = entry.late;
   view.child = entry.parent != kNone;
+  view.standing = entry.standing;
   return view;
 }
 

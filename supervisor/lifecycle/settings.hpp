@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "supervisor/lifecycle/admission_limits.hpp"
 #include "supervisor/lifecycle/budgets.hpp"
 
 namespace lastcall::lifecycle {
@@ -53,6 +54,8 @@ struct Settings {
   Duration reconnect_window{5'000};
   /// Set where the engine's gauges can be read: their refresh period.
   std::optional<Duration> gauge_refresh;
+  AdmissionLimits admission;
+  LoadThresholds load;
 };
 
 /// A starting supervisor waits this long for a shim or a stop record before it may register, and

@@ -86,7 +86,11 @@ class Writer {
     }
     out_ += separator == '[' ? "[]" : "]";
   }
-  void put(lifecycle::EngineExit const& exit) { object(exit, {}); }
+  template <typename T>
+    requires requires { Shape<T>::kName; }
+  void put(T const& part) {
+    object(part, {});
+  }
   template <typename Enum>
     requires std::is_enum_v<Enum>
   void put(Enum value) {

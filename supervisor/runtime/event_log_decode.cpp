@@ -103,10 +103,12 @@ class Reader {
     }
     return json.is_array();
   }
-  bool take(Json const& json, lifecycle::EngineExit& exit) {
+  template <typename T>
+    requires requires { Shape<T>::kName; }
+  bool take(Json const& json, T& part) {
     if (json.is_object()) {
       Reader nested(json, problem_);
-      Shape<lifecycle::EngineExit>::visit(exit, nested);
+      Shape<T>::visit(part, nested);
     }
     return json.is_object();
   }

@@ -33,7 +33,14 @@ struct Shape;
     }                                                                       \
   };
 
+// --- members of events ---------------------------------------------------------------------------
+
 LASTCALL_SHAPE(EngineExit, "", v("code", x.code); v("signal", x.signal); v("oom", x.oom);)
+LASTCALL_SHAPE(AdmissionLimits, "", v("running", x.running); v("waiting", x.waiting);
+               v("wait_timeout_ms", x.wait_timeout); v("first_byte", x.first_byte);
+               v("priorities", x.priorities);)
+LASTCALL_SHAPE(LoadThresholds, "", v("decode_ppm", x.decode_ppm);
+               v("prefill_tokens", x.prefill_tokens); v("max_age_ms", x.max_age);)
 
 // --- events --------------------------------------------------------------------------------------
 
@@ -66,7 +73,7 @@ LASTCALL_SHAPE(EndpointUnregistered, "endpoint_unregistered", v("peer", x.peer);
                v("endpoint", x.endpoint);)
 LASTCALL_SHAPE(RequestBegun, "request_begun", v("peer", x.peer); v("id", x.id); v("root", x.root);
                v("parent", x.parent); v("endpoint", x.endpoint); v("model", x.model);
-               v("admit", x.admit); v("resumed", x.resumed);)
+               v("admit", x.admit); v("resumed", x.resumed); v("priority", x.priority);)
 LASTCALL_SHAPE(RequestEnded, "request_ended", v("peer", x.peer); v("id", x.id);
                v("outcome", x.outcome);)
 LASTCALL_SHAPE(RequestProgressed, "request_progressed", v("peer", x.peer); v("ids", x.ids);)
@@ -74,6 +81,12 @@ LASTCALL_SHAPE(CancelConfirmed, "cancel_confirmed", v("peer", x.peer); v("id", x
 LASTCALL_SHAPE(PeerFatal, "peer_fatal", v("peer", x.peer); v("reason", x.reason);
                v("detail", x.detail);)
 LASTCALL_SHAPE(PeerCleanedUp, "peer_cleaned_up", v("peer", x.peer);)
+LASTCALL_SHAPE(LoadReported, "load_reported", v("peer", x.peer); v("rank", x.rank);
+               v("active_decode_blocks", x.active_decode_blocks);
+               v("kv_total_blocks", x.kv_total_blocks);
+               v("active_prefill_tokens", x.active_prefill_tokens);)
+LASTCALL_SHAPE(AdmissionLimitsChanged, "admission_limits_changed", v("limits", x.limits);)
+LASTCALL_SHAPE(LoadThresholdsChanged, "load_thresholds_changed", v("thresholds", x.thresholds);)
 LASTCALL_SHAPE(CheckFinished, "check_finished", v("check", x.check); v("verdict", x.verdict);
                v("detail", x.detail);)
 LASTCALL_SHAPE(HealthLimitsChanged, "health_limits_changed",
@@ -96,9 +109,9 @@ LASTCALL_SHAPE(ExitShim, "exit_shim", v("code", x.code);)
 LASTCALL_SHAPE(AnnouncePhase, "announce_phase", v("phase", x.phase);
                v("deadline_at_ms", x.deadline);)
 LASTCALL_SHAPE(CancelsReady, "cancels_ready", v("peer", x.peer);)
-LASTCALL_SHAPE(Admit, "admit", v("peer", x.peer); v("id", x.id);)
+LASTCALL_SHAPE(Admit, "admit", v("peer", x.peer); v("id", x.id); v("waited_ms", x.waited);)
 LASTCALL_SHAPE(Reject, "reject", v("peer", x.peer); v("id", x.id); v("reason", x.reason);
-               v("retry_after_ms", x.retry_after);)
+               v("retry_after_ms", x.retry_after); v("limit", x.limit); v("count", x.count);)
 LASTCALL_SHAPE(ForgetPeer, "forget_peer", v("peer", x.peer);)
 LASTCALL_SHAPE(Refuse, "refuse", v("code", x.code); v("message", x.message);)
 LASTCALL_SHAPE(Answer, "answer", v("changed", x.changed);)
@@ -122,7 +135,9 @@ LASTCALL_SHAPE(GracefulEndpoints, "graceful_endpoints", v("active", x.active);)
 LASTCALL_SHAPE(LastEndpointCompleted, "last_endpoint_completed")
 LASTCALL_SHAPE(VerdictChanged, "verdict_changed", v("verdict", x.verdict); v("reason", x.reason);)
 LASTCALL_SHAPE(RequestSettled, "request_settled", v("endpoint", x.endpoint); v("model", x.model);
-               v("outcome", x.outcome); v("elapsed_ms", x.elapsed);)
+               v("outcome", x.outcome); v("elapsed_ms", x.elapsed); v("rejected", x.rejected);
+               v("begun", x.begun);)
+LASTCALL_SHAPE(BusyChanged, "busy_changed", v("busy", x.busy);)
 LASTCALL_SHAPE(CancelCounted, "cancel_counted", v("endpoint", x.endpoint); v("model", x.model);
                v("reason", x.reason);)
 LASTCALL_SHAPE(CancelSettled, "cancel_settled", v("reason", x.reason); v("elapsed_ms", x.elapsed);)

@@ -17,6 +17,7 @@ using lifecycle::Duration;
 /// No duration of ours is longer; more would overflow where it is added to an instant.
 constexpr std::int64_t kLongestMs = 1'000'000'000'000'000;
 constexpr std::int64_t kMostChecks = 10'000;
+constexpr std::int64_t kMostCount = 1'000'000'000'000;
 
 constexpr std::array<std::string_view, 2> kMigrate{"at_end", "at_start"};
 constexpr std::array<std::string_view, 2> kSecondSignal{"ignore", "force"};
@@ -28,8 +29,10 @@ template <typename SettingsRef, typename Visitor>
 void visit(SettingsRef& settings, Visitor&& v) {
   auto& [shutdown, pod_grace, migrate, second_signal, after_stop, on_exit, lifecycle_hooks,
          stop_signal, health, registries, cleanup_hooks, cleanup_paths, events, reconnect_window,
-         gauge_refresh] = settings;
+         gauge_refresh, admission, load] = settings;
   auto& [grace_period, deregister_timeout, late_accept, reserve, settle, drain_unknown] = shutdown;
+  auto& [running, waiting, wait_timeout, first_byte, priorities] = admission;
+  auto& [decode_ppm, prefill_tokens, max_age] = load;
   auto& [checks, unresponsive_after, stalled_after, tokens_show_stalls, startup_timeout] = health;
   v("grace_period_ms", grace_period);
   v("deregister_timeout_ms", deregister_timeout);
@@ -55,14 +58,23 @@ void visit(SettingsRef& settings, Visitor&& v) {
   v("events", events);
   v("reconnect_window_ms", reconnect_window);
   v("gauge_refresh_ms", gauge_refresh);
+  v("admission_running", running);
+  v("admission_waiting", waiting);
+  v("admission_wait_timeout_ms", wait_timeout);
+  v("admission_first_byte", first_byte);
+  v("admission_priorities", priorities);
+  v("load_decode_ppm", decode_ppm);
+  v("load_prefill_tokens", prefill_tokens);
+  v("load_max_age_ms", max_age);
 }
 
 class Writer {
  public:
   void operator()(char const* key, Duration value) { json_[key] = value.count(); }
-  void operator()(char const* key, std::optional<Duration> const& value) {
+  template <typename T>
+  void operator()(char const* key, std::optional<T> const& value) {
     if (value) {
-      json_[key] = value->count();
+      (*this)(key, *value);
     }
   }
   void operator()(char const* key, std::vector<lifecycle::CheckSettings> const& checks) {
@@ -126,7 +138,8 @@ class Reader {
     value = Duration{number.value_or(0)};
     return number.has_value();
   }
-  static bool take(Json const& json, std::optional<Duration>& value) {
+  template <typename T>
+  static bool take(Json const& json, std::optional<T>& value) {
     return take(json, value.emplace());
   }
   static bool take(Json const& json, bool& value) {
@@ -138,8 +151,13 @@ class Reader {
     return json.is_string();
   }
   static bool take(Json const& json, std::uint32_t& value) {
-    auto const number = number_of(json, kMostChecks);
+    auto const number = number_of(json, std::numeric_limits<std::uint32_t>::max());
     value = static_cast<std::uint32_t>(number.value_or(0));
+    return number.has_value();
+  }
+  static bool take(Json const& json, std::uint64_t& value) {
+    auto const number = number_of(json, kMostCount);
+    value = static_cast<std::uint64_t>(number.value_or(0));
     return number.has_value();
   }
   static bool take(Json const& json, std::vector<lifecycle::CheckSettings>& checks) {

@@ -68,7 +68,8 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
                  [](act::LastEndpointCompleted const&) {},
                  [&](act::VerdictChanged const&) { changed(); },
                  [&](act::RequestSettled const&) { operators_.changed(); },
-                 [](act::CancelCounted const&) {}, [](act::CancelSettled const&) {}},
+                 [&](act::BusyChanged const&) { changed(); }, [](act::CancelCounted const&) {},
+                 [](act::CancelSettled const&) {}},
       action);
 }
 

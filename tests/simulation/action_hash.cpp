@@ -39,8 +39,11 @@ struct Hasher {
   void operator()(ExitShim const& a) { mix(static_cast<std::uint64_t>(a.code)); }
   void operator()(AnnouncePhase const& a) { all(a.phase, a.deadline); }
   void operator()(CancelsReady const& a) { mix(a.peer); }
-  void operator()(Admit const& a) { all(a.peer, a.id); }
-  void operator()(Reject const& a) { all(a.peer, std::string_view(a.id), a.reason, a.retry_after); }
+  void operator()(Admit const& a) { all(a.peer, a.id, a.waited); }
+  void operator()(Reject const& a) {
+    all(a.peer, std::string_view(a.id), a.reason, a.retry_after, a.limit, a.count);
+  }
+  void operator()(BusyChanged const& a) { mix(std::uint64_t{a.busy}); }
   void operator()(ForgetPeer const& a) { mix(a.peer); }
   void operator()(Refuse const& a) { all(a.code, std::string_view(a.message)); }
   void operator()(Answer const& a) { mix(std::uint64_t{a.changed}); }
@@ -57,7 +60,9 @@ struct Hasher {
   void operator()(PhaseEnded const& a) { all(a.phase, a.outcome, a.elapsed, a.left, a.in_flight); }
   void operator()(GracefulEndpoints const& a) { mix(std::uint64_t{a.active}); }
   void operator()(VerdictChanged const& a) { all(a.verdict, a.reason); }
-  void operator()(RequestSettled const& a) { all(a.endpoint, a.model, a.outcome, a.elapsed); }
+  void operator()(RequestSettled const& a) {
+    all(a.endpoint, a.model, a.outcome, a.elapsed, a.rejected, std::uint64_t{a.begun});
+  }
   void operator()(CancelCounted const& a) { all(a.endpoint, a.model, a.reason); }
   void operator()(CancelSettled const& a) { all(a.reason, a.elapsed); }
   // Their kind is all they say.

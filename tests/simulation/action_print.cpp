@@ -111,9 +111,20 @@ struct Printer {
       out.push_back(line.take());
     }
   }
-  void operator()(Admit const& a) { out.push_back(Line("admit").number(a.peer).word(a.id).take()); }
+  void operator()(Admit const& a) {
+    out.push_back(Line("admit")
+                      .number(a.peer)
+                      .word(a.id)
+                      .key("after", a.waited > Duration{0} ? std::optional(a.waited) : std::nullopt)
+                      .take());
+  }
   void operator()(Reject const& a) {
-    out.push_back(Line("reject").number(a.peer).word(a.id).word(lifecycle::name(a.reason)).take());
+    Line line("reject");
+    line.number(a.peer).word(a.id).word(lifecycle::name(a.reason));
+    if (a.reason != RejectedReason::draining) {
+      line.key("retry", a.retry_after);
+    }
+    out.push_back(line.key("limit", signed_of(a.limit)).key("count", signed_of(a.count)).take());
   }
   void operator()(ForgetPeer const& a) { out.push_back(Line("forget_peer").number(a.peer).take()); }
   void operator()(Refuse const& a) {
@@ -185,6 +196,7 @@ struct Printer {
                       .key("after", a.elapsed)
                       .take());
   }
+  void operator()(BusyChanged const& a) { out.push_back(a.busy ? "busy" : "not_busy"); }
   void operator()(CancelCounted const& a) {
     out.push_back(Line("cancel_counted")
                       .word(lifecycle::name(a.reason))
@@ -227,6 +239,9 @@ std::string status_text(Lifecycle const& core) {
   }
   if (s.replacement) {
     line.key("awaits", s.replacement->condemned ? "a restart of the condemned" : "a replacement");
+  }
+  if (s.admission.waiting > 0) {
+    line.key("waiting", static_cast<std::int64_t>(s.admission.waiting));
   }
   return line.key("next", core.next_deadline()).take();
 }

@@ -106,8 +106,26 @@ Event parse_begin(Words& words, Instant) {
   e.parent = words.text("parent");
   e.endpoint = words.text("endpoint");
   e.model = words.text("model");
+  e.priority = static_cast<std::uint8_t>(words.number("priority").value_or(kUsualPriority));
   e.peer = words.next_number("the peer");
   e.id = words.next("the id");
+  return e;
+}
+
+template <typename T>
+void read_count(Words& words, std::string_view key, std::optional<T>& into) {
+  if (auto const number = words.number(key)) {
+    into = static_cast<T>(*number);
+  }
+}
+
+Event parse_load(Words& words, Instant) {
+  LoadReported e;
+  read_count(words, "peer", e.peer);
+  read_count(words, "blocks", e.active_decode_blocks);
+  read_count(words, "of", e.kv_total_blocks);
+  read_count(words, "prefill", e.active_prefill_tokens);
+  e.rank = static_cast<std::uint32_t>(words.next_number("the rank"));
   return e;
 }
 
@@ -231,6 +249,11 @@ std::map<std::string, Parser, std::less<>> const& parsers() {
        }},
       {"fatal", parse_fatal},
       {"cleaned_up", [](Words& w, Instant) { return PeerCleanedUp{w.next_number("the peer")}; }},
+      {"load", parse_load},
+      {"limits",
+       [](Words& w, Instant) { return AdmissionLimitsChanged{.limits = parse_admission(w)}; }},
+      {"thresholds",
+       [](Words& w, Instant) { return LoadThresholdsChanged{.thresholds = parse_load_limits(w)}; }},
       {"check", parse_check},
       {"health_limits", parse_health_limits},
       {"gauges", parse_gauges},

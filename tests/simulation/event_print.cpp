@@ -127,6 +127,8 @@ struct Printer {
         .text("parent", e.parent)
         .flag("admit", e.admit)
         .flag("resumed", e.resumed)
+        .key("priority",
+             e.priority == kUsualPriority ? std::nullopt : std::optional(std::int64_t{e.priority}))
         .take();
   }
   std::string operator()(RequestEnded const& e) const {
@@ -148,6 +150,24 @@ struct Printer {
   }
   std::string operator()(PeerCleanedUp const& e) const {
     return Line("cleaned_up").number(e.peer).take();
+  }
+  std::string operator()(LoadReported const& e) const {
+    Line line("load");
+    line.key("peer", signed_of(e.peer)).number(e.rank);
+    return line.key("blocks", signed_of(e.active_decode_blocks))
+        .key("of", signed_of(e.kv_total_blocks))
+        .key("prefill", signed_of(e.active_prefill_tokens))
+        .take();
+  }
+  std::string operator()(AdmissionLimitsChanged const& e) const {
+    Line line("limits");
+    put_admission(line, e.limits);
+    return line.take();
+  }
+  std::string operator()(LoadThresholdsChanged const& e) const {
+    Line line("thresholds");
+    put_load(line, e.thresholds);
+    return line.take();
   }
   std::string operator()(CheckFinished const& e) const {
     return Line("check").number(e.check).word(name(e.verdict)).text("detail", e.detail).take();

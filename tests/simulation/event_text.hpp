@@ -28,4 +28,16 @@ std::string status_text(lifecycle::Lifecycle const& core);
 std::string text_of(lifecycle::Settings const& settings);
 lifecycle::Settings parse_settings(std::string_view line);
 
+// Words that settings and events share (admission_text.cpp).
+void put_admission(Line& line, lifecycle::AdmissionLimits const& limits);
+lifecycle::AdmissionLimits parse_admission(Words& words);
+void put_load(Line& line, lifecycle::LoadThresholds const& thresholds);
+lifecycle::LoadThresholds parse_load_limits(Words& words);
+
+/// As lines count.
+template <typename T>
+std::optional<std::int64_t> signed_of(std::optional<T> const& count) {
+  return count ? std::optional(static_cast<std::int64_t>(*count)) : std::nullopt;
+}
+
 }  // namespace lastcall::simulation

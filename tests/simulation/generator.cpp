@@ -140,6 +140,47 @@ std::uint32_t request_bits(Random& random) {
          maybe(50, kRequestConfirms);
 }
 
+/// Limits, and more requests than they let in. Of random numbers of its own: the rest of a seed's
+/// plan is what it was without.
+void crowd(Plan& plan, std::uint32_t span) {
+  Random random(plan.seed * 0x9e3779b97f4a7c15ULL + 7);
+  if (!random.chance(40)) {
+    return;
+  }
+  AdmissionLimits& limits = plan.settings.admission;
+  limits.running = 1 + random.below(3);
+  limits.waiting = random.below(4);
+  if (random.chance(40)) {
+    limits.wait_timeout = Duration{1 + random.below(2'000)};
+  }
+  if (random.chance(20)) {
+    limits.first_byte = 1 + random.below(2);
+  }
+  limits.priorities = random.chance(30);
+  if (random.chance(20)) {
+    plan.settings.load.decode_ppm = 850'000;
+    plan.settings.load.max_age = Duration{500 + random.below(5'000)};
+  }
+  auto const add = [&](What what, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+    plan.stimuli.push_back({kEpoch + Duration{100 + random.below(span)}, what, a, b, c});
+  };
+  for (std::uint32_t i = 0, n = random.below(20); i < n; ++i) {
+    std::uint32_t const asks = random.chance(85) ? kRequestAdmit : 0;
+    std::uint32_t const part = random.chance(15) ? kRequestChild : 0;
+    add(What::request_begins, random.below(kPeers), 1 + random.below(5'000),
+        random.below(3) | asks | part | random.below(8) << kRequestPriorityShift);
+  }
+  for (std::uint32_t i = 0, n = random.below(4); i < n; ++i) {
+    add(What::limits_change, random.below(4), random.below(4), 0);
+  }
+  for (std::uint32_t i = 0, n = plan.settings.load.decode_ppm ? random.below(6) : 0; i < n; ++i) {
+    add(What::load_told, random.below(kPeers), 70 + random.below(30), 0);
+  }
+  for (std::uint32_t i = 0, n = limits.first_byte ? random.below(8) : 0; i < n; ++i) {
+    add(What::progress, random.below(12), 0, 0);
+  }
+}
+
 Entry fill(Random& random, Instant at, What what) {
   Entry e{.at = at, .what = what};
   e.a = random.below(names_a_peer(what) ? kPeers : 6);
@@ -209,6 +250,7 @@ Plan generate(std::uint64_t seed) {
   for (std::uint32_t i = 0, n = random.below(16); i < n; ++i) {
     add(100 + random.below(random.chance(50) ? stop_at : span), pick_beside(random));
   }
+  crowd(plan, span);
   std::stable_sort(plan.stimuli.begin(), plan.stimuli.end(),
                    [](Entry const& x, Entry const& y) { return x.at < y.at; });
   return plan;

@@ -7,6 +7,7 @@
 //           KILL after TERM and not before its time; phases move by kLegalMoves and only rise
 //  time     D is cause + total and only moves closer; the stop has ended at D; phase 3 has its
 //           reserve; the next deadline is never past; an expired timer always makes progress
+//  admission  never more than N granted, Q wait, in their order; each waiter gets one answer
 //  gate     phase 2 ends when nothing graceful is in flight, or at the cancel points
 //  requests each is in flight until it ends once; counted once; a cancel's mode only rises
 //  exit     once for each boot and connection, with the code that the table says
@@ -43,10 +44,17 @@ struct StepView {
 /// The requests that are in flight, from the events alone.
 class RequestOracle {
  public:
+  /// With admission: it has a place, is part of one that has, waits, or was cancelled in the queue.
+  enum class Stands : std::uint8_t { place, part, waiting, withdrawn };
   struct Live {
     std::string endpoint;
     bool counted = true;
     std::optional<lifecycle::CancelMode> delivered;
+    bool asked = false;
+    Stands stands = Stands::place;
+    Instant arrived{};
+    std::uint8_t priority = lifecycle::kUsualPriority;
+    std::uint64_t order = 0;
   };
 
   void new_life() { *this = RequestOracle{}; }
@@ -73,7 +81,16 @@ class RequestOracle {
   void lose(lifecycle::PeerId peer);
   void remove(std::map<Key, Live>::iterator entry);
   std::string check_delivered(StepView const& step);
+  // request_oracle_admission.cpp
+  static bool was_rejected(StepView const& step, lifecycle::PeerId peer, std::string_view id);
+  std::size_t standing(Stands stands) const;
+  Stands stands_of(StepView const& step, lifecycle::RequestBegun const& begun) const;
+  Live const* first_waiter(bool priorities) const;
+  std::string check_arrival(StepView const& step, lifecycle::RequestBegun const& begun) const;
+  std::string check_answers(StepView const& step, lifecycle::Phase before);
+  std::string check_admission(StepView const& step) const;
 
+  std::uint64_t arrivals_ = 0;
   std::map<Key, Live> live_;
   std::map<Key, bool> graceful_;  // what a peer registered
   std::set<lifecycle::PeerId> sources_;

@@ -66,6 +66,8 @@ enum class What : std::uint8_t {
   endpoint_vanishes,  // a: peer, b: endpoint
   gauges_say,         // a: figure, 1000 for unreadable
   progress,           // a: request number
+  limits_change,      // a: may run, b: may wait
+  load_told,          // a: peer, b: percent of its blocks in use
   engine_hook,        // a: 0 a restart of the container, 1 the pod goes, 2 and it is said first
   // Consequences: what the world does because of the above or of an order.
   supervisor_returns,
@@ -90,7 +92,8 @@ inline constexpr std::uint32_t kRequestAdmit = 4;         // asks for admission
 inline constexpr std::uint32_t kRequestChild = 8;         // of the peer's last request
 inline constexpr std::uint32_t kRequestIgnoresStop = 16;  // goes on until it is killed
 inline constexpr std::uint32_t kRequestIgnoresAll = 32;
-inline constexpr std::uint32_t kRequestConfirms = 64;  // cancel.done before the end
+inline constexpr std::uint32_t kRequestConfirms = 64;      // cancel.done before the end
+inline constexpr std::uint32_t kRequestPriorityShift = 8;  // three bits
 
 struct Entry {
   Instant at;

@@ -35,7 +35,9 @@ void RequestOracle::lose(PeerId peer) {
   for (auto it = live_.begin(); it != live_.end();) {
     auto const current = it++;
     if (current->first.first == peer) {
-      lost_ += current->second.counted ? 1 : 0;
+      bool const has_run =
+          current->second.stands == Stands::place || current->second.stands == Stands::part;
+      lost_ += current->second.counted && has_run ? 1 : 0;
       remove(current);
     }
   }
@@ -43,7 +45,7 @@ void RequestOracle::lose(PeerId peer) {
 }
 
 void RequestOracle::apply_begin(StepView const& step, RequestBegun const& begun) {
-  bool const rejected = count_of<Reject>(step.actions) > 0;
+  bool const rejected = was_rejected(step, begun.peer, begun.id);
   settled_now_ += rejected ? 1 : 0;
   if (peers_.contains(begun.peer) && !exited_) {
     sources_.insert(begun.peer);
@@ -51,14 +53,23 @@ void RequestOracle::apply_begin(StepView const& step, RequestBegun const& begun)
   if (rejected || count_of<Refuse>(step.actions) > 0) {
     return;
   }
-  Live live{.endpoint = begun.endpoint, .counted = true, .delivered = {}};
-  if (begun.resumed) {
+  Live live{.endpoint = begun.endpoint,
+            .counted = true,
+            .delivered = {},
+            .asked = begun.admit,
+            .arrived = step.now,
+            .priority = begun.priority,
+            .order = arrivals_++};
+  if (begun.resumed || begun.admit) {
     // Its entry of a connection that went away moves here.
     auto const orphan = std::find_if(live_.begin(), live_.end(), [&](auto const& entry) {
-      return entry.first.second == begun.id && !peers_.contains(entry.first.first);
+      return entry.first.second == begun.id && !peers_.contains(entry.first.first) &&
+             (begun.resumed || entry.second.asked);
     });
     if (orphan != live_.end()) {
       live.counted = orphan->second.counted;
+      live.asked = orphan->second.asked;
+      live.stands = orphan->second.stands;
       live_.erase(orphan);
       live_[{begun.peer, begun.id}] = live;
       return;
@@ -68,6 +79,7 @@ void RequestOracle::apply_begin(StepView const& step, RequestBegun const& begun)
       begun.parent.empty() || std::none_of(live_.begin(), live_.end(), [&](auto const& entry) {
         return entry.first.second == begun.parent;
       });
+  live.stands = stands_of(step, begun);
   live_[{begun.peer, begun.id}] = live;
 }
 
@@ -84,6 +96,14 @@ void RequestOracle::apply(StepView const& step, Phase before) {
   } else if (auto const* gone = std::get_if<PeerDisconnected>(&step.event)) {
     if (peers_.erase(gone->peer) > 0) {
       lost_at_[gone->peer] = step.now + step.core.settings().reconnect_window;
+    }
+    for (auto it = live_.begin(); it != live_.end();) {
+      auto const current = it++;
+      bool const has_run =
+          current->second.stands == Stands::place || current->second.stands == Stands::part;
+      if (current->first.first == gone->peer && !has_run) {
+        remove(current);  // who waits hangs up with its connection
+      }
     }
   } else if (auto const* died = std::get_if<PeerGone>(&step.event)) {
     source_died_ = source_died_ || sources_.contains(died->peer);
@@ -138,7 +158,20 @@ std::string RequestOracle::check_delivered(StepView const& step) {
 
 std::string RequestOracle::check(StepView const& step, Phase before, Duration) {
   settled_now_ = 0;
+  std::string wrong;
+  if (auto const* begun = std::get_if<RequestBegun>(&step.event)) {
+    wrong = check_arrival(step, *begun);
+  }
   apply(step, before);
+  if (wrong.empty() && !exited_) {
+    wrong = check_answers(step, before);
+  }
+  if (wrong.empty()) {
+    wrong = check_admission(step);
+  }
+  if (!wrong.empty()) {
+    return wrong;
+  }
   if (live_.size() != step.core.requests().in_flight()) {
     return "in flight are " + std::to_string(live_.size()) + ", the core says " +
            std::to_string(step.core.requests().in_flight());

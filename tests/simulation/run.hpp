@@ -33,8 +33,11 @@ enum class Tamper : std::uint8_t {
   keep_a_hook,
   release_a_hook_twice,
   serve_what_goes,
+  admit_twice,
+  lose_an_admission,
+  refuse_twice,
 };
-inline constexpr std::uint32_t kTampers = 16;
+inline constexpr std::uint32_t kTampers = 19;
 char const* name(Tamper tamper);
 
 struct RunResult {

@@ -90,6 +90,8 @@ std::string text_of(Settings const& settings) {
   put_word(line, "second_signal", kSecondSignal, settings.second_signal);
   put_word(line, "after_stop", kAfterStop, settings.after_stop);
   put_word(line, "on_exit", kOnExit, settings.on_exit);
+  put_admission(line, settings.admission);
+  put_load(line, settings.load);
   if (settings.stop_signal != standard.stop_signal) {
     line.key("stop_signal", settings.stop_signal);
   }
@@ -113,6 +115,8 @@ Settings parse_settings(std::string_view text) {
   read_word(words, "second_signal", kSecondSignal, s.second_signal);
   read_word(words, "after_stop", kAfterStop, s.after_stop);
   read_word(words, "on_exit", kOnExit, s.on_exit);
+  s.admission = parse_admission(words);
+  s.load = parse_load_limits(words);
   s.stop_signal = words.key("stop_signal").value_or(s.stop_signal);
   words.finish();
   return s;

@@ -46,7 +46,10 @@ char const* name(Tamper tamper) {
                                                      "start_after_exit",
                                                      "keep_a_hook",
                                                      "release_a_hook_twice",
-                                                     "serve_what_goes"};
+                                                     "serve_what_goes",
+                                                     "admit_twice",
+                                                     "lose_an_admission",
+                                                     "refuse_twice"};
   return kNames[static_cast<std::size_t>(tamper)];
 }
 
@@ -121,6 +124,15 @@ void Tampering::change(Instant now, Lifecycle const& core) {
       break;
     case Tamper::serve_what_goes:
       drop<ReplacementEnded>(changed_);
+      break;
+    case Tamper::admit_twice:
+      repeat<Admit>(changed_);
+      break;
+    case Tamper::lose_an_admission:
+      drop<Admit>(changed_);
+      break;
+    case Tamper::refuse_twice:
+      repeat<Reject>(changed_);
       break;
   }
 }

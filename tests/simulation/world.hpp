@@ -59,6 +59,7 @@ class World {
     Instant ends_at;
     lifecycle::CancelMode reached = lifecycle::CancelMode::stop;
     bool cancelled = false;
+    bool waits = false;  // for the answer to its question
   };
   /// A cancel as a peer reads it from its socket.
   struct Delivered {
@@ -127,6 +128,8 @@ class World {
   void tell_begin(Request const& request, bool resumed);
   void end_request(std::uint32_t number, lifecycle::Outcome outcome);
   void take_cancels(lifecycle::Lifecycle& core, lifecycle::PeerId conn);
+  /// The answer to its question; one that its connection does not carry any more is lost.
+  void answer(lifecycle::PeerId conn, std::string_view id, bool admitted);
   void reach(Request& request, lifecycle::CancelMode mode);
 
   // orders (world_obey.cpp)

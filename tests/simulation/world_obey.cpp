@@ -47,11 +47,8 @@ struct World::Obey {
     }
   }
   void operator()(CancelsReady const& a) const { world.take_cancels(core, a.peer); }
-  void operator()(Reject const& a) const {
-    for (World::Request& request : world.requests_) {
-      request.live = request.live && request.id != a.id;
-    }
-  }
+  void operator()(Admit const& a) const { world.answer(a.peer, a.id, true); }
+  void operator()(Reject const& a) const { world.answer(a.peer, a.id, false); }
   void operator()(Deregister const&) const {
     Manners const& m = world.plan_.manners;
     for (std::uint32_t i = 0; i < world.plan_.settings.registries; ++i) {

@@ -32,6 +32,21 @@ bool World::happen_to_peers(Entry const& e) {
     if (peer.connected) {
       tell(PeerFatal{.peer = peer.conn, .reason = "engine_dead", .detail = "traceback"});
     }
+  } else if (e.what == What::load_told) {
+    if (peer.connected) {
+      tell(LoadReported{.peer = peer.conn,
+                        .rank = number,
+                        .active_decode_blocks = e.b,
+                        .kv_total_blocks = 100,
+                        .active_prefill_tokens = {}});
+    }
+  } else if (e.what == What::limits_change) {
+    AdmissionLimits limits = plan_.settings.admission;
+    limits.running = e.a;
+    limits.waiting = e.b;
+    if (supervisor_up_) {
+      tell(AdmissionLimitsChanged{.limits = limits});
+    }
   } else if (e.what == What::endpoint_vanishes) {
     if (peer.connected) {
       tell(EndpointUnregistered{.peer = peer.conn, .endpoint = kEndpoints[e.b % 2]});
@@ -55,7 +70,8 @@ void World::connect_peer(std::uint32_t number) {
   peer.conn = next_conn_++;
   bool const mine = true;
   auto const is_live = [&](Request const& r) { return r.live && (r.peer == number) == mine; };
-  auto const live = std::count_if(requests_.begin(), requests_.end(), is_live);
+  auto const live = std::count_if(requests_.begin(), requests_.end(),
+                                  [&](Request const& r) { return is_live(r) && !r.waits; });
   tell(PeerConnected{.peer = peer.conn,
                      .name = "worker" + std::to_string(number),
                      .critical = plan_.manners.critical_peers,
@@ -64,10 +80,16 @@ void World::connect_peer(std::uint32_t number) {
   tell(EndpointRegistered{.peer = peer.conn, .endpoint = kEndpoints[0], .graceful = true});
   tell(EndpointRegistered{.peer = peer.conn, .endpoint = kEndpoints[1], .graceful = false});
   for (Request& request : requests_) {
-    if (is_live(request)) {
+    if (is_live(request) && !request.waits) {
       tell_begin(request, true);
       request.told = true;
       request.cancelled = false;
+    }
+  }
+  for (Request& request : requests_) {
+    if (is_live(request) && request.waits) {  // asks again
+      tell_begin(request, false);
+      request.told = true;
     }
   }
 }
@@ -171,9 +193,20 @@ void World::begin_request(Entry const& e) {
   auto const number = static_cast<std::uint32_t>(requests_.size());
   at(request.ends_at, What::request_ends, number, static_cast<std::uint32_t>(Outcome::completed));
   requests_.push_back(std::move(request));
+  requests_.back().waits = (e.c & kRequestAdmit) != 0;
   if (peer.connected) {
     requests_.back().told = true;
     tell_begin(requests_.back(), false);
+  }
+}
+
+void World::answer(PeerId conn, std::string_view id, bool admitted) {
+  for (Request& request : requests_) {
+    Peer const& peer = peers_[request.peer];
+    if (request.id == id && request.waits && peer.connected && peer.conn == conn) {
+      request.waits = false;
+      request.live = request.live && admitted;
+    }
   }
 }
 
@@ -188,6 +221,7 @@ void World::tell_begin(Request const& request, bool resumed) {
     begun.root = begun.parent;
   }
   begun.admit = !resumed && (request.bits & kRequestAdmit) != 0;
+  begun.priority = static_cast<std::uint8_t>(request.bits >> kRequestPriorityShift & 7U);
   begun.resumed = resumed;
   tell(std::move(begun));
 }
@@ -228,6 +262,11 @@ void World::take_cancels(Lifecycle& core, PeerId conn) {
 void World::reach(Request& request, CancelMode mode) {
   bool const ignores = (request.bits & kRequestIgnoresAll) != 0 ||
                        ((request.bits & kRequestIgnoresStop) != 0 && mode == CancelMode::stop);
+  if (request.waits) {  // it raises where it waits, at once
+    after(1, What::request_ends, static_cast<std::uint32_t>(&request - requests_.data()),
+          static_cast<std::uint32_t>(Outcome::cancelled));
+    return;
+  }
   if (ignores || (request.cancelled && request.reached >= mode)) {
     return;
   }

@@ -67,7 +67,7 @@ TEST_F(RequestLedgerPeers, a_peer_is_told_once_that_cancels_wait) {
 
 TEST_F(RequestLedgerPeers, requests_stay_in_flight_while_their_peer_is_away) {
   begin(1, "r");
-  ledger.peer_disconnected(1);
+  ledger.peer_disconnected(now, 1);
   EXPECT_EQ(ledger.in_flight(), 1U);
   stop("r");
   EXPECT_TRUE(ledger.ready.empty()) << "nobody is there to be told";
@@ -83,7 +83,7 @@ TEST_F(RequestLedgerPeers, a_resumed_request_of_a_peer_that_is_away_is_adopted) 
   begin(1, "child", "r");
   stop("r");
   sent();
-  ledger.peer_disconnected(1);
+  ledger.peer_disconnected(now, 1);
   ledger.peer_connected(3);
   EXPECT_EQ(begin(3, "r", {}, true), RequestLedger::Begin::adopted);
   EXPECT_EQ(ledger.in_flight(), 2U);

@@ -54,12 +54,22 @@ std::vector<Event> every_event() {
                        .endpoint = "e",
                        .model = "m",
                        .admit = true,
-                       .resumed = true},
+                       .resumed = true,
+                       .priority = 1},
           RequestEnded{9, "i", Outcome::migrated},
           RequestProgressed{9, {"i", "j"}},
           CancelConfirmed{9, "i"},
           PeerFatal{9, "reason", text},
           PeerCleanedUp{9},
+          LoadReported{9, 3, 870, 1'000, 12'000},
+          LoadReported{std::nullopt, 0, std::nullopt, std::nullopt, std::nullopt},
+          AdmissionLimitsChanged{{.running = 4,
+                                  .waiting = 2,
+                                  .wait_timeout = Duration{500},
+                                  .first_byte = 3,
+                                  .priorities = true}},
+          LoadThresholdsChanged{
+              {.decode_ppm = 850'000, .prefill_tokens = 10'000, .max_age = Duration{2'000}}},
           CheckFinished{2, CheckVerdict::timed_out, text},
           HealthLimitsChanged{.failure_thresholds = {1, 3},
                               .unresponsive_after = Duration{5'000},
@@ -148,6 +158,12 @@ TEST(EventLog, Settings_are_read_back_as_they_were_written) {
   settings.registries = 5;
   settings.cleanup_paths = true;
   settings.gauge_refresh = Duration{6};
+  settings.admission = {.running = 7,
+                        .waiting = 8,
+                        .wait_timeout = Duration{9},
+                        .first_byte = 10,
+                        .priorities = true};
+  settings.load = {.decode_ppm = 11, .prefill_tokens = 12, .max_age = Duration{13}};
   std::string const text = event_log::encode(settings);
   event_log::DecodedSettings const decoded = event_log::decode_settings(text);
   ASSERT_TRUE(decoded.settings) << decoded.problem;

@@ -1,0 +1,128 @@
+#include <gtest/gtest.h>
+
+#include "supervisor/lifecycle/load_monitor.hpp"
+
+namespace lastcall::lifecycle {
+namespace {
+
+constexpr Instant kStart = instant_from_ms(1'000'000);
+
+LoadThresholds thresholds() {
+  LoadThresholds t;
+  t.decode_ppm = 850'000;
+  t.prefill_tokens = 10'000;
+  return t;
+}
+
+LoadReported decode(std::uint32_t rank, std::uint64_t blocks, std::uint64_t total = 100) {
+  LoadReported report;
+  report.peer = 1;
+  report.rank = rank;
+  report.active_decode_blocks = blocks;
+  report.kv_total_blocks = total;
+  return report;
+}
+
+LoadReported prefill(std::uint32_t rank, std::uint64_t tokens) {
+  LoadReported report;
+  report.peer = 1;
+  report.rank = rank;
+  report.active_prefill_tokens = tokens;
+  return report;
+}
+
+bool busy_after(LoadReported const& report) {
+  LoadMonitor loads(thresholds());
+  loads.report(kStart, report);
+  return loads.is_busy(kStart);
+}
+
+TEST(LoadMonitor, IsBusyStrictlyAboveEitherThreshold) {
+  EXPECT_FALSE(busy_after(decode(0, 85)));
+  EXPECT_TRUE(busy_after(decode(0, 86)));
+  EXPECT_TRUE(busy_after(decode(0, 87)));  // the seed's example
+  EXPECT_FALSE(busy_after(decode(0, 850'000, 1'000'000)));
+  EXPECT_TRUE(busy_after(decode(0, 850'001, 1'000'000)));
+  EXPECT_FALSE(busy_after(prefill(0, 10'000)));
+  EXPECT_TRUE(busy_after(prefill(0, 10'001)));
+}
+
+TEST(LoadMonitor, AShareOfNoBlocksAndWhatIsNotToldAreNotBusy) {
+  EXPECT_FALSE(busy_after(decode(0, 100, 0)));
+  LoadReported without_total = decode(0, 100);
+  without_total.kv_total_blocks.reset();
+  EXPECT_FALSE(busy_after(without_total));
+  EXPECT_FALSE(busy_after(LoadReported{}));
+  EXPECT_TRUE(busy_after(decode(0, UINT64_MAX, 1)));
+}
+
+TEST(LoadMonitor, WithoutThresholdsNothingIsBusy) {
+  LoadMonitor loads;
+  loads.report(kStart, decode(0, 100));
+  EXPECT_FALSE(loads.is_busy(kStart));
+  loads.set_thresholds(thresholds());  // takes effect at once
+  EXPECT_TRUE(loads.is_busy(kStart));
+  loads.set_thresholds({});
+  EXPECT_FALSE(loads.is_busy(kStart));
+}
+
+TEST(LoadMonitor, IsBusyOnlyIfAllRanksAre) {
+  LoadMonitor loads(thresholds());
+  EXPECT_FALSE(loads.is_busy(kStart));
+  loads.report(kStart, decode(0, 90));
+  loads.report(kStart, decode(1, 10));
+  EXPECT_FALSE(loads.is_busy(kStart));
+  loads.report(kStart, prefill(1, 12'000));
+  EXPECT_TRUE(loads.is_busy(kStart));
+}
+
+TEST(LoadMonitor, ARankWithoutFreshDataIsFree) {
+  LoadMonitor loads(thresholds());
+  loads.report(kStart, decode(0, 90));
+  loads.report(kStart + Duration{4'000}, decode(1, 90));
+  EXPECT_TRUE(loads.is_busy(kStart + Duration{10'000}));
+  EXPECT_FALSE(loads.is_busy(kStart + Duration{10'001}));
+  EXPECT_EQ(loads.busy_until(), kStart + Duration{10'001});
+  loads.report(kStart + Duration{12'000}, decode(1, 90));
+  EXPECT_FALSE(loads.is_busy(kStart + Duration{12'000}));
+  loads.report(kStart + Duration{12'000}, decode(0, 90));
+  EXPECT_TRUE(loads.is_busy(kStart + Duration{12'000}));
+}
+
+TEST(LoadMonitor, ThePeersThatAreGoneHaveNoRanks) {
+  LoadMonitor loads(thresholds());
+  loads.report(kStart, decode(0, 90));
+  LoadReported other = decode(1, 10);
+  other.peer = 2;
+  loads.report(kStart, other);
+  EXPECT_FALSE(loads.is_busy(kStart));
+  loads.peer_forgotten(2);
+  EXPECT_TRUE(loads.is_busy(kStart));
+  loads.peer_forgotten(1);
+  EXPECT_FALSE(loads.is_busy(kStart));
+}
+
+TEST(LoadMonitor, WhatSdksTellOutranksTheGauges) {
+  LoadMonitor loads(thresholds());
+  LoadReported gauge = decode(7, 90);
+  gauge.peer.reset();
+  loads.report(kStart, gauge);
+  EXPECT_TRUE(loads.is_busy(kStart));
+  loads.report(kStart, decode(0, 10));
+  EXPECT_FALSE(loads.is_busy(kStart));
+  loads.report(kStart, gauge);
+  EXPECT_EQ(loads.ranks().size(), 1U);
+}
+
+TEST(LoadMonitor, MoreRanksThanAnyEngineHasAreNotKept) {
+  LoadMonitor loads(thresholds());
+  for (std::uint32_t rank = 0; rank < kMostRanks; ++rank) {
+    EXPECT_TRUE(loads.report(kStart, decode(rank, 90)));
+  }
+  EXPECT_FALSE(loads.report(kStart, decode(9'999, 90)));
+  EXPECT_TRUE(loads.report(kStart, decode(0, 10)));
+  EXPECT_EQ(loads.ranks().size(), kMostRanks);
+}
+
+}  // namespace
+}  // namespace lastcall::lifecycle
