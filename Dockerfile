@@ -16,8 +16,8 @@ RUN if [ -x /out/lastcall ]; then exit 0; fi; \
     apt-get update -q && apt-get install -y -q --no-install-recommends \
     clang-16 lld-16 cmake ninja-build ccache pkg-config \
     libboost1.81-dev libcpp-httplib-dev libyaml-cpp-dev prometheus-cpp-dev libspdlog-dev \
-    libfmt-dev nlohmann-json3-dev libcli11-dev libssl-dev zlib1g-dev libcurl4-openssl-dev \
-    libcivetweb-dev && rm -rf /var/lib/apt/lists/*
+    libfmt-dev nlohmann-json3-dev libcli11-dev libnats-dev libssl-dev zlib1g-dev \
+    libcurl4-openssl-dev libcivetweb-dev && rm -rf /var/lib/apt/lists/*
 COPY . /src
 RUN if [ -x /out/lastcall ]; then exit 0; fi; \
     cmake -S /src --preset release -DLASTCALL_BUILD_TESTS=OFF -DLASTCALL_BUILD_BENCH=OFF && \
@@ -30,7 +30,8 @@ FROM ${BASE} AS collect
 RUN find /lib/ /usr/lib/ -name '*.so*' -printf '%f\n' | sort -u >/in-base
 COPY --from=compile /out /out
 RUN apt-get update -q && apt-get install -y -q --no-install-recommends binutils \
-    libcpp-httplib0.11 libyaml-cpp0.7 prometheus-cpp-dev libspdlog1.10 libfmt9 libssl3
+    libcpp-httplib0.11 libyaml-cpp0.7 prometheus-cpp-dev libspdlog1.10 libfmt9 libnats3.4 \
+    libssl3
 COPY packaging/collect_rootfs.sh /
 RUN sh /collect_rootfs.sh /out /rootfs /in-base
 

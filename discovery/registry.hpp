@@ -45,6 +45,8 @@ class Registry {
 
   virtual void register_instances(TimePoint deadline, RegistryDone done) = 0;
   virtual void deregister(TimePoint deadline, RegistryDone done) = 0;
+  /// Registering is not wanted any more: what is under way should end soon, as failed if need be.
+  virtual void hurry() {}
   /// Last of all, even while another operation hangs: give back leases and connections. False, and
   /// no Done, where there is nothing to give back.
   virtual bool disconnect(TimePoint deadline, RegistryDone done);

@@ -39,6 +39,8 @@ void RegistrySet::State::want(Entry& entry, Operation operation) {
       operation == Operation::enter ? RegistryState::registering : RegistryState::deregistering;
   if (entry.running == Operation::none) {
     attempt(entry);
+  } else if (operation == Operation::remove) {
+    entry.registry->hurry();
   }
 }
 

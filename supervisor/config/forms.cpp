@@ -32,6 +32,33 @@ bool has_scheme(std::string_view text, std::string_view one, std::string_view ot
   return url && (url->scheme == one || url->scheme == other);
 }
 
+/// A token of RFC 9110, a colon, and a value of one line. Framing is the client's own matter.
+bool is_http_header(std::string_view text) {
+  constexpr std::array<std::string_view, 4> kOurs{"host", "content-length", "transfer-encoding",
+                                                  "connection"};
+  std::size_t const colon = std::min(text.find(':'), text.size());
+  std::string name(text.substr(0, colon));
+  std::transform(name.begin(), name.end(), name.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return colon < text.size() && consists_of(name, "!#$%&'*+-.^_`|~") && is_one_line(text) &&
+         std::find(kOurs.begin(), kOurs.end(), name) == kOurs.end();
+}
+
+bool is_http_body(std::string_view text) {
+  constexpr std::array<std::string_view, 9> kNames{"action",    "instance_id", "instance_hex",
+                                                   "namespace", "component",   "endpoint",
+                                                   "advertise", "model",       "pod_uid"};
+  for (std::size_t at = text.find("${"); at != std::string_view::npos; at = text.find("${", at)) {
+    at += 2;
+    std::string_view const name = text.substr(at, text.find('}', at) - at);
+    if (std::find(kNames.begin(), kNames.end(), name) == kNames.end()) {
+      return false;
+    }
+  }
+  return text.find('\0') == std::string_view::npos;
+}
+
 bool is_absolute_path(std::string_view text) {
   return !text.empty() && text.front() == '/' && is_one_line(text);
 }
@@ -80,6 +107,9 @@ Form const kPlainHttpUrl{"a plain HTTP URL such as http://127.0.0.1:8000/health"
 Form const kNatsUrl{"a URL such as nats://127.0.0.1:4222",
                     [](std::string_view t) { return has_scheme(t, "nats", "tls"); },
                     "^(nats|tls)://[^\\s#]+$"};
+Form const kHttpHeader{"a header such as X-Team: inference, but none of the connection itself",
+                       is_http_header, "^[A-Za-z0-9!#$%&'*+.^_`|~-]+:.*$"};
+Form const kHttpBody{"a text whose every ${...} is one of those above", is_http_body, ""};
 Form const kAbsolutePath{"an absolute path", is_absolute_path, "^/.*$"};
 Form const kSocketPath{"an absolute path of at most 107 bytes",
                        [](std::string_view t) {

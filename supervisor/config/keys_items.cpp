@@ -35,15 +35,51 @@ Keys exec_check_keys(ExecCheck& check) {
            .required = true}};
 }
 
+struct Tls {
+  std::optional<std::string>* ca_file;
+  std::optional<std::string>* cert_file;
+  std::optional<std::string>* key_file;
+};
+
+void add_tls_keys(Keys& keys, Tls tls) {
+  keys.insert(keys.end(), {{.path = "ca_file",
+                            .slot = tls.ca_file,
+                            .doc = "File with the certificate authority of the server.",
+                            .form = &kAbsolutePath,
+                            .unset = "the system's authorities"},
+                           {.path = "cert_file",
+                            .slot = tls.cert_file,
+                            .doc = "File with the client's certificate; needs `key_file`.",
+                            .form = &kAbsolutePath,
+                            .unset = "no certificate is shown"},
+                           {.path = "key_file",
+                            .slot = tls.key_file,
+                            .doc = "File with the key of the client's certificate.",
+                            .form = &kAbsolutePath,
+                            .unset = "no certificate is shown"}});
+}
+
 Keys etcd_keys(EtcdRegistry& etcd) {
-  return {{.path = "endpoints",
-           .slot = &etcd.endpoints,
-           .doc = "The servers, tried in turn.",
-           .form = &kHttpUrl},
-          {.path = "lease_ttl",
-           .slot = &etcd.lease_ttl,
-           .doc = "Life of the lease without keep-alive, in whole seconds.",
-           .range = within(2s, 1h)}};
+  Keys keys{{.path = "endpoints",
+             .slot = &etcd.endpoints,
+             .doc = "The servers, tried in turn.",
+             .form = &kHttpUrl},
+            {.path = "lease_ttl",
+             .slot = &etcd.lease_ttl,
+             .doc = "Life of the lease without keep-alive, in whole seconds.",
+             .range = within(2s, 1h)},
+            {.path = "username",
+             .slot = &etcd.username,
+             .doc = "User to authenticate as.",
+             .form = &kAnyText,
+             .unset = "no authentication"},
+            {.path = "password_file",
+             .slot = &etcd.password_file,
+             .doc = "File whose first line is the user's password.",
+             .form = &kAbsolutePath,
+             .unset = "`LASTCALL_ETCD_PASSWORD` of the environment"}};
+  add_tls_keys(keys, {&etcd.ca_file, &etcd.cert_file, &etcd.key_file});
+  return keys;
 }
 
 Keys kubernetes_keys(KubernetesRegistry& kubernetes) {
@@ -62,6 +98,9 @@ Keys kubernetes_keys(KubernetesRegistry& kubernetes) {
            .doc = "Label of the pod that is \"true\" while registered and removed after.",
            .form = &kQualifiedName,
            .unset = "no label is written"},
+          {.path = "event",
+           .slot = &kubernetes.event,
+           .doc = "Whether the outcome of each stop becomes an Event of the pod."},
           {.path = "api_server",
            .slot = &kubernetes.api_server,
            .doc = "URL of the API server.",
@@ -78,15 +117,38 @@ Keys kubernetes_keys(KubernetesRegistry& kubernetes) {
 }
 
 Keys http_registry_keys(HttpRegistry& http) {
-  return {{.path = "url",
-           .slot = &http.url,
-           .doc = "Where registrations and deregistrations are posted.",
-           .form = &kHttpUrl,
-           .required = true},
-          {.path = "timeout",
-           .slot = &http.timeout,
-           .doc = "Longest wait for one answer.",
-           .range = within(10ms, 10min)}};
+  Keys keys{{.path = "url",
+             .slot = &http.url,
+             .doc = "Where registrations and deregistrations are posted.",
+             .form = &kHttpUrl,
+             .required = true},
+            {.path = "deregister_url",
+             .slot = &http.deregister_url,
+             .doc = "Where deregistrations are posted instead.",
+             .form = &kHttpUrl,
+             .unset = "`url`"},
+            {.path = "body",
+             .slot = &http.body,
+             .doc = "What is posted; `${action}`, `${instance_id}`, `${instance_hex}`, "
+                    "`${namespace}`, `${component}`, `${endpoint}`, `${advertise}`, `${model}` and "
+                    "`${pod_uid}` stand for their values, escaped as inside a JSON text.",
+             .form = &kHttpBody,
+             .unset = "a JSON object with all of these"},
+            {.path = "headers",
+             .slot = &http.headers,
+             .doc = "Further headers, each `Name: value`.",
+             .form = &kHttpHeader},
+            {.path = "token_file",
+             .slot = &http.token_file,
+             .doc = "File whose first line is sent as bearer token; read again for each request.",
+             .form = &kAbsolutePath,
+             .unset = "no token is sent"},
+            {.path = "timeout",
+             .slot = &http.timeout,
+             .doc = "Longest wait for one answer.",
+             .range = within(10ms, 10min)}};
+  add_tls_keys(keys, {&http.ca_file, &http.cert_file, &http.key_file});
+  return keys;
 }
 
 Keys file_registry_keys(FileRegistry& file) {
@@ -158,12 +220,12 @@ Keys keys_of(Registry& registry) {
            .unset = "the kind's name"},
           {.path = "",
            .slot = OneOf{{alternative<EtcdRegistry>(kind, "etcd", "etcd v3, in Dynamo's layout.",
-                                                    etcd_keys, kNotYet),
+                                                    etcd_keys),
                           alternative<KubernetesRegistry>(kind, "kubernetes",
                                                           "EndpointSlices of this pod's services.",
                                                           kubernetes_keys, kNotYet),
                           alternative<HttpRegistry>(kind, "http", "Posts to a URL, with retries.",
-                                                    http_registry_keys, kNotYet),
+                                                    http_registry_keys),
                           alternative<FileRegistry>(kind, "file", "Files in a directory.",
                                                     file_registry_keys),
                           alternative<IpcRegistry>(kind, "ipc",

@@ -64,6 +64,8 @@ extern Form const kName;           // a segment of a registry key
 extern Form const kHttpUrl;        // http or https
 extern Form const kPlainHttpUrl;   // http only: the engine is next door
 extern Form const kNatsUrl;        // nats or tls
+extern Form const kHttpHeader;     // "Name: value", none that the client itself writes
+extern Form const kHttpBody;       // with known ${...} only
 extern Form const kAbsolutePath;   // a file or directory
 extern Form const kSocketPath;     // fits into sockaddr_un
 extern Form const kCleanupPath;    // with wildcards: cleanup_rule.hpp

@@ -40,7 +40,8 @@ class Judge {
           std::string const at = "discovery[" + std::to_string(i) + "]." + std::string(held.name);
           findings_.errors.push_back(
               {nearest_place(places_, at), at,
-               "this version does not know that kind of registry yet, expected file or ipc"});
+               "this version does not know that kind of registry yet, expected etcd, http, file or "
+               "ipc"});
         }
       }
     }

@@ -69,18 +69,43 @@ class Validator {
 
   void registries() {
     for (std::size_t i = 0; i < config_.discovery.size(); ++i) {
-      auto const* etcd = std::get_if<EtcdRegistry>(&config_.discovery[i].kind);
-      if (etcd == nullptr) {
-        continue;
+      std::string const key = "discovery[" + std::to_string(i) + "].";
+      Registry const& registry = config_.discovery[i];
+      if (auto const* etcd = std::get_if<EtcdRegistry>(&registry.kind)) {
+        this->etcd(key + "etcd", *etcd);
+      } else if (auto const* http = std::get_if<HttpRegistry>(&registry.kind)) {
+        certificate(key + "http", http->cert_file, http->key_file);
       }
-      std::string const key = "discovery[" + std::to_string(i) + "].etcd";
-      if (etcd->endpoints.empty()) {
-        error(key + ".endpoints", "an empty list, expected at least one server");
-      }
-      if (etcd->lease_ttl.count() % 1'000 != 0) {
-        error(key + ".lease_ttl",
-              to_text(etcd->lease_ttl) + ", expected whole seconds, as etcd counts");
-      }
+    }
+    NatsEvents const& nats = config_.events.nats;
+    certificate("events.nats", nats.cert_file, nats.key_file);
+    password("events.nats", nats.username, nats.password_file);
+  }
+
+  void etcd(std::string const& key, EtcdRegistry const& etcd) {
+    if (etcd.endpoints.empty()) {
+      error(key + ".endpoints", "an empty list, expected at least one server");
+    }
+    if (etcd.lease_ttl.count() % 1'000 != 0) {
+      error(key + ".lease_ttl",
+            to_text(etcd.lease_ttl) + ", expected whole seconds, as etcd counts");
+    }
+    certificate(key, etcd.cert_file, etcd.key_file);
+    password(key, etcd.username, etcd.password_file);
+  }
+
+  void certificate(std::string const& key, std::optional<std::string> const& cert_file,
+                   std::optional<std::string> const& key_file) {
+    if (cert_file.has_value() != key_file.has_value()) {
+      error(key + (cert_file ? ".cert_file" : ".key_file"),
+            "set alone, expected both cert_file and key_file");
+    }
+  }
+
+  void password(std::string const& key, std::optional<std::string> const& username,
+                std::optional<std::string> const& password_file) {
+    if (password_file && !username) {
+      error(key + ".password_file", "set alone, expected username too");
     }
   }
 

@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <utility>
 
-#include "discovery/file_registry.hpp"
 #include "discovery/instance.hpp"
 #include "supervisor/runtime/clock.hpp"
+#include "supervisor/runtime/registry_factory.hpp"
 
 namespace lastcall::runtime {
 namespace {
@@ -57,21 +57,22 @@ Registries::Registries(boost::asio::any_io_executor executor, config::Config con
 void Registries::add(config::Registry const& registry, discovery::Instance const& instance,
                      Callbacks const& callbacks) {
   std::string const& name = registry.name;  // the configuration keeps them apart
-  if (auto const* file = std::get_if<config::FileRegistry>(&registry.kind)) {
-    if (instance.advertise.empty()) {
-      problem_ =
-          "registry '" + name + "' has nothing to tell routers: set identity.advertise, or POD_IP";
-      return;
-    }
-    set_.add(name, discovery::make_file_registry(executor_, file->directory, {instance}));
-  } else if (std::holds_alternative<config::IpcRegistry>(registry.kind)) {
+  if (std::holds_alternative<config::IpcRegistry>(registry.kind)) {
     auto sdk = std::make_unique<discovery::IpcRegistry>(executor_, callbacks.ask_peers,
                                                         callbacks.peers_expected_until);
     sdk_.push_back(sdk.get());
     set_.add(name, std::move(sdk));
-  } else {
-    problem_ = "registry '" + name + "': this build knows the kinds file and ipc only";
+  } else if (instance.advertise.empty()) {
+    problem_ =
+        "registry '" + name + "' has nothing to tell routers: set identity.advertise, or POD_IP";
     return;
+  } else {
+    auto made = make_registry(executor_, registry, instance);
+    if (made == nullptr) {
+      problem_ = "registry '" + name + "': this build does not know its kind";
+      return;
+    }
+    set_.add(name, std::move(made));
   }
   names_.push_back(name);
 }

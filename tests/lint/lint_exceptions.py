@@ -8,6 +8,7 @@ _PLAYS_A_PART = {
     ("sleeps_cxx", "tests/helpers/fork_storm.cpp"): "a worker that forks on, at a pace",
     ("sleeps_cxx", "tests/helpers/orphan_maker.cpp"): "a worker that outlives its parent",
     ("sleeps_python", "tests/helpers/engine_sim.py"): "tokens, health checks and cleanup take time",
+    ("sleeps_python", "tests/integration/registries/tcp_proxy.py"): "a slow network",
     ("sleeps_python", "tests/integration/sdk/asgi_engine.py"): "a token takes time",
 }
 

@@ -127,8 +127,7 @@ TEST(Unsupported, All_of_the_full_example_is_named_once_and_only_registries_are_
   options.path = LASTCALL_EXAMPLES "/full.yaml";
   options.to_run = true;
   Loaded const loaded = load(options, environment_of({}));
-  EXPECT_THAT(keys_of(loaded.errors),
-              ElementsAre("discovery[0].etcd", "discovery[1].kubernetes", "discovery[2].http"));
+  EXPECT_THAT(keys_of(loaded.errors), ElementsAre("discovery[1].kubernetes"));
   EXPECT_THAT(keys_of(loaded.warnings), ElementsAre("engine.metrics.kv_usage", "events", "ingress",
                                                     "admission", "endpoints"));
 }

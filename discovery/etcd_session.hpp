@@ -1,0 +1,91 @@
+// What is done with etcd, one blocking step after the other.
+//
+// Invariants:
+//  1. One lease for all keys; its id is that of the first instance, so a restarted supervisor takes
+//     over the lease and the keys of its earlier life.
+//  2. Every change is conditional on what was read before: a key that names another pod is never
+//     written and never removed.
+//  3. Servers are tried in turn, starting with the one that answered last; each has its share of
+//     the time that is left. Only an answer that another server would repeat is final.
+//  4. What was asked without seeing an answer may still arrive. After such a put remove() revokes
+//     the lease first, so that it is refused; after such a delete enter() writes the key again, so
+//     that it finds another revision.
+//
+// Thread rule: the thread of the registry's jobs. Source: etcd's API; etcd_wire.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "discovery/etcd_wire.hpp"
+#include "discovery/http_client.hpp"
+#include "discovery/instance.hpp"
+
+namespace lastcall::discovery {
+
+struct EtcdSettings {
+  std::vector<HttpServer> servers;
+  std::chrono::seconds lease_ttl{10};
+  std::string user;           // empty: without authentication
+  std::string password_file;  // empty: `password`
+  std::string password;
+  HttpTls tls;
+};
+
+class EtcdSession {
+ public:
+  EtcdSession(EtcdSettings settings, std::vector<Instance> instances);
+
+  // Each returns why it failed, or an empty text.
+  std::string enter(HttpClient& client, TimePoint deadline);
+  std::string remove(HttpClient& client, TimePoint deadline);
+  std::string revoke(HttpClient& client, TimePoint deadline);
+
+  struct Beat {
+    bool lost = false;  // there is no such lease any more
+    std::string error;  // not known whether it was kept alive
+  };
+  Beat keep_alive(HttpClient& client, TimePoint deadline);
+
+  /// As granted, which may differ from what was asked for.
+  std::chrono::seconds lease_ttl() const { return lease_ttl_; }
+
+ private:
+  struct Answer {
+    bool ok = false;
+    std::string body;
+    std::string error;
+  };
+  struct Entry {
+    std::string key;
+    std::string value;
+    std::string pod_uid;
+    std::int64_t revision = 0;    // of our last put; 0: not known
+    bool delete_is_open = false;  // its answer was not seen
+  };
+  struct Call {
+    HttpClient& client;
+    TimePoint deadline;
+  };
+
+  Answer ask(Call const& call, std::string const& path, std::string const& body);
+  Answer ask_server(Call const& call, HttpServer const& server, std::string const& path,
+                    std::string const& body, bool& is_final);
+  std::string authenticate(Call const& call, HttpServer const& server);
+  std::string hold_lease(Call const& call);
+  std::string put(Call const& call, Entry& entry);
+  std::string remove(Call const& call, Entry& entry);
+
+  EtcdSettings const settings_;
+  std::uint64_t const lease_;
+  std::vector<Entry> entries_;
+  std::chrono::seconds lease_ttl_;
+  std::size_t server_ = 0;    // that answered last
+  std::string token_;         // of `user`
+  bool put_is_open_ = false;  // its answer was not seen
+};
+
+}  // namespace lastcall::discovery

@@ -1,0 +1,228 @@
+#include "discovery/etcd_wire.hpp"
+
+#include <array>
+#include <charconv>
+
+#include <nlohmann/json.hpp>
+
+namespace lastcall::discovery::etcd {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view kAlphabet =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+std::string dump(Json const& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Null where there is no such member, or no object to have it.
+Json const& member(Json const& json, char const* name) {
+  static Json const kNothing;
+  if (!json.is_object()) {
+    return kNothing;
+  }
+  auto const found = json.find(name);
+  return found == json.end() ? kNothing : *found;
+}
+
+std::string text(Json const& json) {
+  return json.is_string() ? json.get<std::string>() : std::string{};
+}
+
+/// Left out means 0; what is no number is nothing.
+std::optional<std::int64_t> number(Json const& json) {
+  if (json.is_null()) {
+    return 0;
+  }
+  if (json.is_number_integer()) {
+    return json.get<std::int64_t>();
+  }
+  std::string const digits = text(json);
+  std::int64_t value = 0;
+  auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc{} || end != digits.data() + digits.size()) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+std::optional<KeyState> state_of(Json const& range) {
+  auto const& found = member(range, "kvs");
+  if (found.is_null()) {
+    return KeyState{};
+  }
+  if (!found.is_array() || found.size() != 1) {
+    return std::nullopt;
+  }
+  auto const revision = number(member(found[0], "mod_revision"));
+  auto const lease = number(member(found[0], "lease"));
+  auto value = base64_decode(text(member(found[0], "value")));
+  if (!revision || !lease || !value) {
+    return std::nullopt;
+  }
+  return KeyState{true, *revision, static_cast<std::uint64_t>(*lease), std::move(*value)};
+}
+
+/// An answer of the gateway always has a header.
+std::optional<Json> parse_answer(std::string_view body) {
+  auto json = Json::parse(body, nullptr, false);
+  if (!member(json, "header").is_object()) {
+    return std::nullopt;
+  }
+  return json;
+}
+
+std::string if_unchanged(std::string_view key, std::int64_t revision, Json then) {
+  Json const encoded = base64_encode(key);
+  return dump({{"compare", Json::array({{{"key", encoded},
+                                         {"target", "MOD"},
+                                         {"mod_revision", std::to_string(revision)}}})},
+               {"success", Json::array({std::move(then)})},
+               {"failure", Json::array({{{"request_range", {{"key", encoded}}}}})}});
+}
+
+}  // namespace
+
+std::string base64_encode(std::string_view bytes) {
+  std::string encoded;
+  encoded.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    std::uint32_t group = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+      group = group << 8 | (at + i < bytes.size() ? static_cast<unsigned char>(bytes[at + i]) : 0U);
+    }
+    for (std::size_t i = 0; i < 4; ++i) {
+      bool const is_padding = at + i > bytes.size();
+      encoded += is_padding ? '=' : kAlphabet[group >> (18 - 6 * i) & 63U];
+    }
+  }
+  return encoded;
+}
+
+std::optional<std::string> base64_decode(std::string_view text) {
+  std::string bytes;
+  std::uint32_t group = 0;
+  unsigned bits = 0;
+  std::size_t const end = std::min(text.find('='), text.size());
+  if (text.size() % 4 != 0 || text.size() - end > 2 ||
+      text.find_first_not_of('=', end) != std::string_view::npos) {
+    return std::nullopt;
+  }
+  for (char const c : text.substr(0, end)) {
+    auto const digit = kAlphabet.find(c);
+    if (digit == std::string_view::npos) {
+      return std::nullopt;
+    }
+    group = group << 6 | static_cast<std::uint32_t>(digit);
+    bits += 6;
+    if (bits >= 8) {
+      bits -= 8;
+      bytes += static_cast<char>(group >> bits & 0xffU);
+    }
+  }
+  return bytes;
+}
+
+std::string instance_key(Instance const& instance) {
+  return "v1/instances/" + instance.dynamo_namespace + "/" + instance.component + "/" +
+         instance.endpoint + "/" + instance_hex(instance.id);
+}
+
+std::string instance_value(Instance const& instance) {
+  return dump({{"type", "Endpoint"},
+               {"namespace", instance.dynamo_namespace},
+               {"component", instance.component},
+               {"endpoint", instance.endpoint},
+               {"instance_id", instance.id},
+               {"transport", {{"http", instance.advertise}}},
+               {"model", instance.model},
+               {"pod_uid", instance.pod_uid}});
+}
+
+std::string owner_of(std::string_view value) {
+  return text(member(Json::parse(value, nullptr, false), "pod_uid"));
+}
+
+std::string authenticate_body(std::string_view user, std::string_view password) {
+  return dump({{"name", user}, {"password", password}});
+}
+
+std::string grant_body(std::uint64_t lease, std::int64_t ttl_seconds) {
+  return dump({{"ID", std::to_string(lease)}, {"TTL", std::to_string(ttl_seconds)}});
+}
+
+std::string lease_body(std::uint64_t lease) {
+  return dump({{"ID", std::to_string(lease)}});
+}
+
+std::string range_body(std::string_view key) {
+  return dump({{"key", base64_encode(key)}});
+}
+
+std::string put_body(std::string_view key, std::string_view value, std::uint64_t lease,
+                     std::int64_t revision) {
+  return if_unchanged(key, revision,
+                      {{"request_put",
+                        {{"key", base64_encode(key)},
+                         {"value", base64_encode(value)},
+                         {"lease", std::to_string(lease)}}}});
+}
+
+std::string delete_body(std::string_view key, std::int64_t revision) {
+  return if_unchanged(key, revision, {{"request_delete_range", {{"key", base64_encode(key)}}}});
+}
+
+Failure parse_failure(int http_status, std::string_view body) {
+  auto const json = Json::parse(body, nullptr, false);
+  auto const code = number(member(json, "code"));
+  auto message = text(member(json, "error"));
+  if (message.empty()) {
+    message = "HTTP status " + std::to_string(http_status);
+  }
+  return {static_cast<int>(code.value_or(0)), std::move(message)};
+}
+
+std::optional<std::string> parse_token(std::string_view body) {
+  auto token = text(member(Json::parse(body, nullptr, false), "token"));
+  return token.empty() ? std::nullopt : std::optional(std::move(token));
+}
+
+std::optional<std::int64_t> parse_kept_alive(std::string_view body) {
+  auto const json = Json::parse(body, nullptr, false);
+  auto const& result = member(json, "result");
+  return result.is_object() ? number(member(result, "TTL")) : std::nullopt;
+}
+
+std::optional<KeyState> parse_range(std::string_view body) {
+  auto const json = parse_answer(body);
+  return json ? state_of(*json) : std::nullopt;
+}
+
+std::optional<Transaction> parse_transaction(std::string_view body) {
+  auto const json = parse_answer(body);
+  if (!json) {
+    return std::nullopt;
+  }
+  auto const revision = number(member(member(*json, "header"), "revision"));
+  if (!revision) {
+    return std::nullopt;
+  }
+  Transaction transaction{member(*json, "succeeded") == true, *revision, {}};
+  if (!transaction.succeeded) {
+    auto const& responses = member(*json, "responses");
+    if (!responses.is_array() || responses.size() != 1) {
+      return std::nullopt;
+    }
+    auto found = state_of(member(responses[0], "response_range"));
+    if (!found) {
+      return std::nullopt;
+    }
+    transaction.found = std::move(*found);
+  }
+  return transaction;
+}
+
+}  // namespace lastcall::discovery::etcd

@@ -1,0 +1,18 @@
+// The body that a registration service is posted: its own template, or everything as JSON.
+//
+// Pure, no thread rule. Source: docs/discovery.md, "http".
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "discovery/instance.hpp"
+
+namespace lastcall::discovery {
+
+/// Replaces each ${name} by its value, escaped as inside a JSON text. An unknown one stays.
+/// `action` is "register" or "deregister". Without a template: an object with all names.
+std::string http_message(std::string_view pattern, std::string_view action,
+                         Instance const& instance);
+
+}  // namespace lastcall::discovery

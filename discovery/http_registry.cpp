@@ -1,0 +1,101 @@
+#include "discovery/http_registry.hpp"
+
+#include <algorithm>
+
+#include "discovery/http_message.hpp"
+#include "discovery/http_worker.hpp"
+#include "discovery/secret_file.hpp"
+
+namespace lastcall::discovery {
+
+namespace {
+
+struct Postings {
+  HttpRegistrySettings settings;
+  std::vector<Instance> instances;
+};
+
+bool is_confirmed(int status, bool leaving) {
+  return (status >= 200 && status < 300) || (leaving && (status == 404 || status == 410));
+}
+
+std::string post(Postings const& postings, Instance const& instance, bool leaving,
+                 HttpClient& client, TimePoint deadline) {
+  auto const& settings = postings.settings;
+  auto const& server = leaving ? settings.deregister_at : settings.register_at;
+  HttpRequest request{
+      .path = server.path.empty() ? "/" : "",
+      .headers = settings.headers,
+      .body = http_message(settings.body, leaving ? "deregister" : "register", instance)};
+  if (!settings.token_file.empty()) {
+    auto const token = read_secret(settings.token_file);
+    if (!token) {
+      return "cannot read a token from " + settings.token_file;
+    }
+    request.headers.emplace_back("Authorization", "Bearer " + *token);
+  }
+  auto const until = std::min<TimePoint>(deadline, TimePoint::clock::now() + settings.timeout);
+  auto const reply = client.send(server, request, until);
+  if (reply.status == 0) {
+    return reply.error;
+  }
+  return is_confirmed(reply.status, leaving)
+             ? std::string{}
+             : to_text(server) + ": HTTP status " + std::to_string(reply.status);
+}
+
+class HttpRegistry final : public Registry {
+ public:
+  HttpRegistry(boost::asio::any_io_executor executor, HttpRegistrySettings settings,
+               std::vector<Instance> instances)
+      : worker_(std::move(executor), "http-registry", settings.tls),
+        postings_(
+            std::make_shared<Postings const>(Postings{std::move(settings), std::move(instances)})) {
+  }
+
+  std::string const& kind() const override {
+    static std::string const kKind = "http";
+    return kKind;
+  }
+
+  void register_instances(TimePoint deadline, RegistryDone done) override {
+    post_all(false, deadline, std::move(done));
+  }
+  void deregister(TimePoint deadline, RegistryDone done) override {
+    post_all(true, deadline, std::move(done));
+  }
+  void hurry() override { worker_.interrupt(); }
+
+ private:
+  /// All of them, whatever fails; the first failure is told.
+  void post_all(bool leaving, TimePoint deadline, RegistryDone done) {
+    auto const error = std::make_shared<std::string>();
+    worker_.run(
+        deadline,
+        [postings = postings_, leaving, error](HttpClient& client, TimePoint until) {
+          for (auto const& instance : postings->instances) {
+            auto failed = post(*postings, instance, leaving, client, until);
+            if (error->empty()) {
+              *error = std::move(failed);
+            }
+          }
+        },
+        [error, done = std::move(done)] {
+          done(error->empty() ? RegistryResult::ok() : RegistryResult::failed(*error));
+        });
+  }
+
+  HttpWorker worker_;
+  std::shared_ptr<Postings const> postings_;  // shared with jobs, which may outlive the registry
+};
+
+}  // namespace
+
+std::unique_ptr<Registry> make_http_registry(boost::asio::any_io_executor executor,
+                                             HttpRegistrySettings settings,
+                                             std::vector<Instance> instances) {
+  return std::make_unique<HttpRegistry>(std::move(executor), std::move(settings),
+                                        std::move(instances));
+}
+
+}  // namespace lastcall::discovery

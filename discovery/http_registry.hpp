@@ -1,0 +1,37 @@
+// A registry that is a service with an HTTP API of its own: it is posted what happens.
+//
+// Invariants:
+//  1. A status of 2xx confirms; when deregistering, 404 and 410 too: who is not there has left.
+//  2. A request may come twice, after an answer that was lost: the service must bear that.
+//
+// Thread rule: as for every Registry. Source: the discovery rules of the design.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include "discovery/http_client.hpp"
+#include "discovery/instance.hpp"
+#include "discovery/registry.hpp"
+
+namespace lastcall::discovery {
+
+struct HttpRegistrySettings {
+  HttpServer register_at;  // with the whole path
+  HttpServer deregister_at;
+  std::string body;  // http_message.hpp; empty: everything
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::string token_file;  // empty: no token
+  Duration timeout{2'000};
+  HttpTls tls;
+};
+
+std::unique_ptr<Registry> make_http_registry(boost::asio::any_io_executor executor,
+                                             HttpRegistrySettings settings,
+                                             std::vector<Instance> instances);
+
+}  // namespace lastcall::discovery

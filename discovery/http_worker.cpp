@@ -1,0 +1,82 @@
+#include "discovery/http_worker.hpp"
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include <boost/asio/steady_timer.hpp>
+
+namespace lastcall::discovery {
+
+/// What both threads see.
+struct HttpWorker::Shared {
+  explicit Shared(HttpTls tls) : client(std::move(tls)) {}
+
+  void begin(std::uint64_t job) {
+    std::lock_guard const lock(mutex);
+    running = job;
+    client.resume();
+  }
+  void end() {
+    std::lock_guard const lock(mutex);
+    running = 0;
+  }
+  /// That job or, with 0, whichever runs. Not another: the next may have begun meanwhile.
+  void interrupt(std::uint64_t job) {
+    std::lock_guard const lock(mutex);
+    if (running != 0 && (job == 0 || job == running)) {
+      client.interrupt();
+    }
+  }
+
+  std::mutex mutex;
+  std::uint64_t running = 0;  // 0: none
+  HttpClient client;
+};
+
+/// What a thread that is left behind must not hold: timers belong to the loop.
+struct HttpWorker::OnLoop {
+  std::uint64_t last = 0;
+  std::map<std::uint64_t, boost::asio::steady_timer> deadlines;
+};
+
+HttpWorker::HttpWorker(boost::asio::any_io_executor executor, std::string thread_name, HttpTls tls)
+    : executor_(executor),
+      shared_(std::make_shared<Shared>(std::move(tls))),
+      on_loop_(std::make_shared<OnLoop>()),
+      worker_(std::move(executor), std::move(thread_name)) {}
+
+HttpWorker::~HttpWorker() {
+  interrupt();  // a thread that is left behind should not stay long
+}
+
+void HttpWorker::run(TimePoint deadline, Job job, std::function<void()> then) {
+  auto const number = ++on_loop_->last;
+  auto const timer = on_loop_->deadlines.try_emplace(number, executor_, deadline).first;
+  timer->second.async_wait(
+      [weak = std::weak_ptr(shared_), number](boost::system::error_code error) {
+        auto const shared = weak.lock();
+        if (!error && shared) {
+          shared->interrupt(number);
+        }
+      });
+  worker_.run(
+      [shared = shared_, number, deadline, job = std::move(job)] {
+        shared->begin(number);
+        job(shared->client, deadline);
+        shared->end();
+      },
+      [weak = std::weak_ptr(on_loop_), number, then = std::move(then)] {
+        if (auto const on_loop = weak.lock()) {
+          on_loop->deadlines.erase(number);
+          then();
+        }
+      });
+}
+
+void HttpWorker::interrupt() {
+  shared_->interrupt(0);
+}
+
+}  // namespace lastcall::discovery

@@ -1,0 +1,46 @@
+// The thread on which one registry talks HTTP, with a deadline for everything it does there.
+//
+// Invariants:
+//  1. Jobs run one after the other; `then` runs on the loop after its job.
+//  2. At its deadline a job is interrupted, and a job that is still waiting for its turn finds its
+//     time gone: nothing waits for a server that hangs.
+//  3. Destroying it never waits.
+//
+// Thread rule: everything on the loop thread; a job must own what it touches.
+// Source: worker.hpp, http_client.hpp.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include "discovery/http_client.hpp"
+#include "discovery/worker.hpp"
+
+namespace lastcall::discovery {
+
+class HttpWorker {
+ public:
+  using Job = std::function<void(HttpClient& client, TimePoint deadline)>;
+
+  HttpWorker(boost::asio::any_io_executor executor, std::string thread_name, HttpTls tls);
+  ~HttpWorker();
+  HttpWorker(HttpWorker const&) = delete;
+  HttpWorker& operator=(HttpWorker const&) = delete;
+
+  void run(TimePoint deadline, Job job, std::function<void()> then);
+  /// Ends the job that runs now; what waits behind it begins.
+  void interrupt();
+
+ private:
+  struct Shared;
+  struct OnLoop;
+  boost::asio::any_io_executor executor_;
+  std::shared_ptr<Shared> shared_;
+  std::shared_ptr<OnLoop> on_loop_;
+  Worker worker_;
+};
+
+}  // namespace lastcall::discovery

@@ -1,0 +1,22 @@
+// A password or token in a file, as Kubernetes mounts it: read each time, because it is rotated.
+//
+// No state, no thread rule; blocks as files do. Source: projected service account tokens.
+#pragma once
+
+#include <fstream>
+#include <optional>
+#include <string>
+
+namespace lastcall::discovery {
+
+/// The first line; nothing if there is none.
+inline std::optional<std::string> read_secret(std::string const& path) {
+  std::ifstream file(path);
+  std::string line;
+  if (!std::getline(file, line)) {
+    return std::nullopt;
+  }
+  return line;
+}
+
+}  // namespace lastcall::discovery

@@ -1,0 +1,117 @@
+"""A registration service that is posted to."""
+
+import contextlib
+import json
+import signal
+
+import pytest
+from certificates import Authority
+from http_service import HttpService
+from serve_peer import PATIENCE, wait_until
+from serve_world import SLEEPER
+
+ADVERTISE = "http://10.0.0.7:8000"
+
+
+@pytest.fixture
+def services():
+    with contextlib.ExitStack() as opened:
+        yield lambda **how: opened.enter_context(contextlib.closing(HttpService(**how)))
+
+
+def start(world, registry, **config):
+    one = world(
+        identity={"advertise": ADVERTISE, "model": 'm"1'},
+        discovery=[{"http": registry}],
+        **config,
+    )
+    one.process = one.run(*SLEEPER, LASTCALL_POD_UID="pod-1")
+    return one
+
+
+def stop(one):
+    one.process.send_signal(signal.SIGTERM)
+    assert one.process.wait(timeout=2 * PATIENCE) == 0
+    return one.report()["registries"]
+
+
+def test_registering_and_leaving_post_the_instance(world, services):
+    service = services()
+    one = start(world, {"url": service.url + "/workers?zone=a"})
+    one.wait_for_log('"state":"registered"')
+    assert stop(one) == [{"name": "http", "state": "confirmed"}]
+    (path, headers, first), (other_path, _, last) = service.requests
+    assert path == other_path == "/workers?zone=a"
+    assert headers["Content-Type"] == "application/json"
+    first, last = json.loads(first), json.loads(last)
+    assert (first.pop("action"), last.pop("action")) == ("register", "deregister")
+    assert first == last
+    assert first["advertise"] == ADVERTISE and first["model"] == 'm"1'
+    assert first["pod_uid"] == "pod-1"
+    assert first["instance_hex"] == f"{first['instance_id']:x}"
+
+
+def test_body_headers_token_and_another_url_to_leave_by(world, services, tmp_path):
+    service = services()
+    token = tmp_path / "token"
+    token.write_text("first-token\n")
+    one = start(
+        world,
+        {
+            "url": service.url,
+            "deregister_url": service.url + "/gone",
+            "headers": ["X-Team: inference", "Content-Type: text/x-worker"],
+            "token_file": str(token),
+            "body": '{"do": "${action}", "at": "${advertise}", "models": ["${model}"]}',
+        },
+    )
+    one.wait_for_log('"state":"registered"')
+    token.write_text("second-token\n")
+    stop(one)
+    (path, headers, body), (gone_path, gone_headers, _) = service.requests
+    assert json.loads(body) == {"do": "register", "at": ADVERTISE, "models": ['m"1']}
+    assert (path, gone_path) == ("/", "/gone")
+    assert headers["X-Team"] == "inference" and headers["Content-Type"] == "text/x-worker"
+    assert headers["Authorization"] == "Bearer first-token"
+    assert gone_headers["Authorization"] == "Bearer second-token"
+    assert "-token" not in one.log()
+
+
+def test_what_is_not_2xx_is_tried_again(world, services):
+    service = services()
+    service.statuses = [500, 302]
+    one = start(world, {"url": service.url}, shutdown={"deregister_timeout": "5s"})
+    one.wait_for_log('"state":"registered"')
+    assert len(service.requests) == 3
+    service.statuses = [503, 410]  # who is not there has left
+    assert stop(one) == [{"name": "http", "state": "confirmed"}]
+
+
+def test_a_service_that_hangs_costs_the_budget_only(world, services):
+    service = services()
+    one = start(world, {"url": service.url}, shutdown={"deregister_timeout": "1s"})
+    one.wait_for_log('"state":"registered"')
+    service.hang.clear()
+    [record] = stop(one)
+    assert record["state"] == "failed" and "no answer within" in record["detail"]
+    assert one.report()["phases"]["deregistering"]["ms"] < 3000
+
+
+def test_tls_with_an_authority_of_ones_own(world, services, tmp_path):
+    authority = Authority(tmp_path)
+    service = services(tls=authority.server_context("server"))
+    one = start(world, {"url": service.url, "ca_file": authority.certificate})
+    one.wait_for_log('"state":"registered"')
+    assert stop(one) == [{"name": "http", "state": "confirmed"}]
+
+
+def test_a_stop_while_registering_hangs_leaves_nothing_registered(world, services):
+    service = services()
+    service.hang.clear()
+    one = start(world, {"url": service.url, "timeout": "1m"}, shutdown={"deregister_timeout": "5s"})
+    wait_until(lambda: service.requests, "a registration under way")
+    one.process.send_signal(signal.SIGTERM)
+    wait_until(lambda: "deregister" in service.requests[-1][2], "a deregistration")
+    service.hang.set()
+    assert one.process.wait(timeout=2 * PATIENCE) == 0
+    assert one.report()["registries"] == [{"name": "http", "state": "confirmed"}]
