@@ -16,7 +16,7 @@ ARROWS = {
     "ipc": ("supervisor/lifecycle",),
     "probes": LOWER,
     "discovery": LOWER,
-    "ingress": LOWER,
+    "ingress": LOWER + ("ipc",),
     "supervisor/runtime": LOWER + ("ipc", "probes", "discovery", "ingress"),
     "supervisor/cli": LOWER + ("ipc", "probes", "discovery", "ingress", "supervisor/runtime"),
     "shim": (),

@@ -1,0 +1,116 @@
+#include "ingress/endpoint_name.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace lastcall::ingress {
+namespace {
+
+struct Route {
+  std::string_view path;
+  std::string_view name;
+};
+
+/// A path is found by itself or by one of its parents.
+constexpr std::array kRoutes = std::to_array<Route>({
+    {"/v1/chat/completions", "chat_completions"},
+    {"/v1/completions", "completions"},
+    {"/v1/embeddings", "embeddings"},
+    {"/v1/images", "images"},
+    {"/v1/videos", "videos"},
+    {"/v1/audio", "audios"},
+    {"/v1/responses", "responses"},
+    {"/v1/messages", "anthropic_messages"},
+    {"/v1/rerank", "rerank"},
+    {"/v2/rerank", "rerank"},
+    {"/rerank", "rerank"},
+    {"/v1/score", "score"},
+    {"/score", "score"},
+    {"/pooling", "pooling"},
+    {"/classify", "classify"},
+    {"/embed", "embeddings"},
+    {"/generate", "generate"},
+    {"/generate_stream", "generate"},
+    {"/encode", "embeddings"},
+    {"/tokenize", "tokenize"},
+    {"/detokenize", "tokenize"},
+    {"/invocations", "invocations"},
+    {"/v1/realtime", "realtime"},
+});
+
+/// They tell the server something; a drain neither waits for them nor refuses them.
+constexpr std::array kControls = std::to_array<std::string_view>({"/health",
+                                                                  "/ping",
+                                                                  "/metrics",
+                                                                  "/version",
+                                                                  "/server_info",
+                                                                  "/get_server_info",
+                                                                  "/abort_request",
+                                                                  "/flush_cache",
+                                                                  "/reset_prefix_cache",
+                                                                  "/sleep",
+                                                                  "/wake_up",
+                                                                  "/pause",
+                                                                  "/resume",
+                                                                  "/start_profile",
+                                                                  "/stop_profile",
+                                                                  "/v1/load_lora_adapter",
+                                                                  "/v1/unload_lora_adapter",
+                                                                  "/v2/repository",
+                                                                  "/v2/health",
+                                                                  "/v2/logging",
+                                                                  "/v2/trace"});
+
+constexpr std::string_view kModels = "/v2/models/";
+
+bool is_under(std::string_view path, std::string_view root) {
+  return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');
+}
+
+/// /v2/models/NAME[/versions/N]/infer and its kin.
+bool find_kserve(std::string_view path, EndpointName& found) {
+  if (!path.starts_with(kModels)) {
+    return false;
+  }
+  std::string_view const rest = path.substr(kModels.size());
+  std::size_t const slash = rest.find('/');
+  std::string_view const verb = path.substr(path.rfind('/') + 1);
+  bool const works = verb == "infer" || verb == "generate" || verb == "generate_stream";
+  if (slash == std::string_view::npos || !works) {
+    return false;
+  }
+  found.name = verb == "infer" ? "tensor" : "generate";
+  found.model = rest.substr(0, slash);
+  return true;
+}
+
+}  // namespace
+
+std::string_view path_of(std::string_view target) {
+  std::string_view path = target.substr(0, target.find('?'));
+  if (path.size() > 1 && path.ends_with('/')) {
+    path.remove_suffix(1);
+  }
+  return path;
+}
+
+EndpointName endpoint_of(std::string_view method, std::string_view target, bool upgrade) {
+  std::string_view const path = path_of(target);
+  EndpointName found{.name = "other"};
+  bool const is_control = std::any_of(kControls.begin(), kControls.end(),
+                                      [&](std::string_view root) { return is_under(path, root); });
+  bool const only_looks = method == "GET" || method == "HEAD" || method == "OPTIONS";
+  found.counts = !is_control && (!only_looks || upgrade);
+  if (find_kserve(path, found)) {
+    return found;
+  }
+  auto const route = std::find_if(kRoutes.begin(), kRoutes.end(), [&](Route const& candidate) {
+    return is_under(path, candidate.path);
+  });
+  if (route != kRoutes.end()) {
+    found.name = route->name;
+  }
+  return found;
+}
+
+}  // namespace lastcall::ingress

@@ -1,0 +1,151 @@
+#include "ingress/head_writer.hpp"
+
+#include <array>
+#include <charconv>
+
+#include "ingress/http_text.hpp"
+
+namespace lastcall::ingress {
+namespace {
+
+using http_text::same;
+
+bool is_of_one_connection(std::string_view name) {
+  switch (name.size()) {
+    case 2:
+      return same(name, "te");
+    case 7:
+      return same(name, "trailer") || same(name, "upgrade");
+    case 10:
+      return same(name, "connection") || same(name, "keep-alive");
+    case 16:
+      return same(name, "proxy-connection");
+    case 17:
+      return same(name, "transfer-encoding");
+    case 19:
+      return same(name, "proxy-authorization");
+    default:
+      return false;
+  }
+}
+
+bool is_request_id(std::string_view name) {
+  return name.size() == 12 && same(name, "x-request-id");
+}
+
+/// What a Connection field may not take away: it frames the body, or says who is meant.
+bool is_protected(std::string_view name) {
+  return same(name, "content-length") || same(name, "host") || same(name, "authorization") ||
+         same(name, "content-type");
+}
+
+bool travels_on(Fields const& fields, bool has_connection, std::string_view name) {
+  if (is_of_one_connection(name) || is_request_id(name)) {
+    return false;
+  }
+  return !has_connection || is_protected(name) || !fields.lists("connection", name);
+}
+
+void append_field(std::string& out, std::string_view name, std::string_view value) {
+  out.append(name).append(": ").append(value).append("\r\n");
+}
+
+bool has_connection(Fields const& fields) {
+  std::string_view value;
+  return fields.count("connection", value) > 0;
+}
+
+void append_forwarding(std::string& out, RequestHead const& head, Destination const& destination,
+                       Forwarding const& facts) {
+  std::string_view first;
+  if (!facts.client.empty()) {
+    out.append("X-Forwarded-For: ");
+    for (Field const& field : head.fields) {
+      if (same(field.name, "x-forwarded-for") && !field.value.empty()) {
+        out.append(field.value).append(", ");
+      }
+    }
+    out.append(facts.client).append("\r\n");
+  }
+  if (head.fields.count("x-forwarded-host", first) == 0 && !destination.host.empty()) {
+    append_field(out, "X-Forwarded-Host", destination.host);
+  }
+  if (head.fields.count("x-forwarded-proto", first) == 0) {
+    append_field(out, "X-Forwarded-Proto", facts.scheme);
+  }
+  bool const is_v6 = facts.client.find(':') != std::string_view::npos;
+  out.append("Forwarded: for=");
+  if (facts.client.empty()) {
+    out.append("unknown");
+  } else {
+    out.append(is_v6 ? "\"[" : "").append(facts.client).append(is_v6 ? "]\"" : "");
+  }
+  if (!destination.host.empty()) {
+    out.append(";host=\"").append(destination.host).append("\"");
+  }
+  out.append(";proto=").append(facts.scheme).append("\r\n");
+}
+
+}  // namespace
+
+void write_request_head(std::string& out, RequestHead const& head, Destination const& destination,
+                        Forwarding const& facts) {
+  out.append(head.method).append(" ");
+  if (destination.target.empty() || destination.target.front() == '?') {
+    out.append("/");
+  }
+  out.append(destination.target).append(" HTTP/1.1\r\n");
+  append_field(out, "Host", destination.host);
+  bool const connection = has_connection(head.fields);
+  for (Field const& field : head.fields) {
+    bool const is_ours = same(field.name, "host") || same(field.name, "expect") ||
+                         (same(field.name, "x-forwarded-for") && !facts.client.empty());
+    if (!is_ours && travels_on(head.fields, connection, field.name)) {
+      append_field(out, field.name, field.value);
+    }
+  }
+  if (facts.upgrade) {
+    std::string_view protocol;
+    head.fields.count("upgrade", protocol);
+    append_field(out, "Connection", "upgrade");
+    append_field(out, "Upgrade", protocol);
+  }
+  if (facts.body.kind == Framing::Kind::chunked) {
+    append_field(out, "Transfer-Encoding", "chunked");
+  }
+  append_forwarding(out, head, destination, facts);
+  append_field(out, "X-Request-Id", facts.request_id);
+  out.append("\r\n");
+}
+
+void write_response_head(std::string& out, ResponseHead const& head, Returning const& facts) {
+  std::array<char, 8> digits{};
+  auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), head.status);
+  out.append("HTTP/1.1 ").append(digits.data(), end.ptr).append(" ").append(head.reason);
+  out.append("\r\n");
+  bool const connection = has_connection(head.fields);
+  for (Field const& field : head.fields) {
+    if (travels_on(head.fields, connection, field.name)) {
+      append_field(out, field.name, field.value);
+    }
+  }
+  if (!facts.request_id.empty()) {
+    append_field(out, "X-Request-Id", facts.request_id);
+  }
+  if (facts.upgrade) {
+    std::string_view protocol;
+    head.fields.count("upgrade", protocol);
+    append_field(out, "Connection", "upgrade");
+    append_field(out, "Upgrade", protocol);
+  } else if (facts.close) {
+    append_field(out, "Connection", "close");
+  } else if (facts.keep_alive) {
+    append_field(out, "Connection", "keep-alive");
+  }
+  if (facts.chunked) {
+    append_field(out, "Transfer-Encoding", "chunked");
+  }
+  out.append("\r\n");
+}
+
+}  // namespace lastcall::ingress

@@ -1,0 +1,158 @@
+#include "ingress/refusal.hpp"
+
+#include <algorithm>
+
+#include "ipc/line_writer.hpp"
+
+namespace lastcall::ingress {
+namespace {
+
+using lifecycle::CancelReason;
+using lifecycle::RejectedReason;
+
+std::string_view phrase_of(unsigned status) {
+  switch (status) {
+    case 400:
+      return "Bad Request";
+    case 405:
+      return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
+    case 413:
+      return "Content Too Large";
+    case 414:
+      return "URI Too Long";
+    case 417:
+      return "Expectation Failed";
+    case 429:
+      return "Too Many Requests";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 499:
+      return "Client Closed Request";
+    case 501:
+      return "Not Implemented";
+    case 502:
+      return "Bad Gateway";
+    case 503:
+      return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
+    case 505:
+      return "HTTP Version Not Supported";
+    case 529:
+      return "Site Overloaded";
+    default:
+      return "Error";
+  }
+}
+
+}  // namespace
+
+Refusal cut_by(CancelReason reason) {
+  switch (reason) {
+    case CancelReason::migrate:
+    case CancelReason::grace_timeout:
+      return {503, "migrated",
+              "this replica is shutting down; send the request again to continue elsewhere", true,
+              lifecycle::name(reason)};
+    case CancelReason::engine_dead:
+      return {503, "engine_dead", "the engine failed; send the request again", true,
+              lifecycle::name(reason)};
+    case CancelReason::client_disconnect:
+    case CancelReason::control:
+    case CancelReason::connection_lost:
+    case CancelReason::parent:
+    case CancelReason::operator_:
+      return {499, "cancelled", "the request was cancelled", false, lifecycle::name(reason)};
+  }
+  return {499, "cancelled", "the request was cancelled", false, lifecycle::name(reason)};
+}
+
+Refusal rejected_because(RejectedReason reason, std::chrono::milliseconds retry_after) {
+  if (reason == RejectedReason::draining) {
+    return {503,
+            "draining",
+            "this replica is shutting down and takes no new requests",
+            true,
+            lifecycle::name(reason),
+            retry_after};
+  }
+  return {503,
+          "overloaded",
+          "Server overloaded: worker at capacity",
+          true,
+          lifecycle::name(reason),
+          retry_after};
+}
+
+Refusal engine_unavailable() {
+  return {503, "engine_unavailable", "the engine takes no connections", true, {}};
+}
+
+Refusal engine_failed() {
+  return {502,
+          "engine_error",
+          "the engine ended the connection before its response was complete",
+          false,
+          {}};
+}
+
+Refusal timed_out(std::string_view what) {
+  return {504, "timeout", what, false, {}};
+}
+
+Refusal bad_request(unsigned status, std::string_view what) {
+  return {status, "bad_request", what, false, {}};
+}
+
+Refusal too_many_connections() {
+  return {
+      503, "too_many_connections", "this replica has no place for another connection", true, {}};
+}
+
+void append_error_object(std::string& out, Refusal const& refusal, Sent const& sent) {
+  out.append(R"({"error":{"type":")").append(refusal.type);
+  out.append(R"(","code":)").append(std::to_string(refusal.status));
+  out.append(R"(,"message":)");
+  ipc::append_json_string(out, refusal.message);
+  out.append(R"(,"request_id":)");
+  ipc::append_json_string(out, sent.request_id);
+  out.append(R"(,"events_sent":)").append(std::to_string(sent.events));
+  out.append(R"(,"bytes_sent":)").append(std::to_string(sent.bytes));
+  out.append(R"(,"retryable":)").append(refusal.retryable ? "true" : "false").append("}}");
+}
+
+void append_refusal(std::string& out, Refusal const& refusal, Sent const& sent, bool close,
+                    bool head_only) {
+  std::string body;
+  append_error_object(body, refusal, sent);
+  body += '\n';
+  out.append("HTTP/1.1 ").append(std::to_string(refusal.status)).append(" ");
+  out.append(phrase_of(refusal.status)).append("\r\nContent-Type: application/json\r\n");
+  out.append("Content-Length: ").append(std::to_string(body.size())).append("\r\n");
+  if (!sent.request_id.empty()) {
+    out.append("X-Request-Id: ").append(sent.request_id).append("\r\n");
+  }
+  out.append("X-Lastcall-Reason: ");
+  out.append(refusal.reason.empty() ? refusal.type : refusal.reason).append("\r\n");
+  if (refusal.retryable) {
+    auto const seconds = std::max<std::int64_t>((refusal.retry_after.count() + 999) / 1'000, 1);
+    out.append("Retry-After: ").append(std::to_string(seconds)).append("\r\n");
+  }
+  if (refusal.status == 405) {
+    out.append("Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n");
+  }
+  out.append(close ? "Connection: close\r\n\r\n" : "\r\n");
+  if (!head_only) {
+    out.append(body);
+  }
+}
+
+void append_error_event(std::string& out, Refusal const& refusal, Sent const& sent) {
+  out.append("event: error\ndata: ");
+  append_error_object(out, refusal, sent);
+  out.append("\n\n");
+}
+
+}  // namespace lastcall::ingress

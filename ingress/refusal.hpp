@@ -1,0 +1,54 @@
+// What a client is told when its request is refused, fails, or is cut: one object in all cases.
+//
+// Rules:
+//  1. Before the first byte it is the body of a response with that status; in a stream of events it
+//     is the data of a last `error` event. It is the object that the SDK's middleware sends too.
+//  2. `retryable` promises that sending the request again, elsewhere or later, is right.
+//
+// Pure, no thread rule. Source: docs/ingress.md, 'Refusals'; sdk/python/lastcall/errors.py.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "supervisor/lifecycle/vocabulary.hpp"
+
+namespace lastcall::ingress {
+
+struct Refusal {
+  unsigned status = 503;
+  std::string_view type;     // "migrated", "draining", "bad_request", ...
+  std::string_view message;  // what happened, for people
+  bool retryable = false;
+  std::string_view reason;                       // X-Lastcall-Reason; empty: the type
+  std::chrono::milliseconds retry_after{1'000};  // for those that are retryable
+};
+
+Refusal cut_by(lifecycle::CancelReason reason);
+Refusal rejected_because(lifecycle::RejectedReason reason, std::chrono::milliseconds retry_after);
+/// Nothing of the request has reached the engine.
+Refusal engine_unavailable();
+/// The engine's connection ended, or what came was no HTTP, before the response was complete.
+Refusal engine_failed();
+Refusal timed_out(std::string_view what);
+/// 4xx: `what` is wrong with it.
+Refusal bad_request(unsigned status, std::string_view what);
+Refusal too_many_connections();
+
+struct Sent {
+  std::string_view request_id;
+  std::uint64_t events = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// The object alone, on one line.
+void append_error_object(std::string& out, Refusal const& refusal, Sent const& sent);
+/// A whole response. `head_only`: it answers a HEAD.
+void append_refusal(std::string& out, Refusal const& refusal, Sent const& sent, bool close,
+                    bool head_only);
+/// `event: error` with the object.
+void append_error_event(std::string& out, Refusal const& refusal, Sent const& sent);
+
+}  // namespace lastcall::ingress

@@ -1,0 +1,41 @@
+#include "ingress/request_id.hpp"
+
+#include <algorithm>
+
+#include <sys/random.h>
+
+namespace lastcall::ingress {
+namespace {
+
+constexpr std::size_t kMaxId = 200;
+constexpr std::size_t kRandomBytes = 16;
+
+}  // namespace
+
+bool is_usable_id(std::string_view id) {
+  return !id.empty() && id.size() <= kMaxId && std::all_of(id.begin(), id.end(), [](char c) {
+    return c > ' ' && c < '\x7f' && c != '"' && c != '\\' && c != ',';
+  });
+}
+
+std::string RequestIds::make() {
+  if (used_ + kRandomBytes > random_.size()) {
+    // Up to 256 bytes are never interrupted; more is asked for in parts.
+    for (std::size_t at = 0; at < random_.size();) {
+      ssize_t const got = ::getrandom(random_.data() + at, random_.size() - at, 0);
+      at += got > 0 ? static_cast<std::size_t>(got) : 0;
+    }
+    used_ = 0;
+  }
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string id;
+  id.reserve(2 * kRandomBytes);
+  for (std::size_t i = 0; i < kRandomBytes; ++i) {
+    unsigned const byte = random_[used_++];
+    id += kDigits[byte >> 4U];
+    id += kDigits[byte & 15U];
+  }
+  return id;
+}
+
+}  // namespace lastcall::ingress

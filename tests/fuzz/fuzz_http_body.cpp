@@ -1,0 +1,76 @@
+// What comes after a head: chunks, events, and the look at a JSON body. Checked:
+//  1. each gives the same answer however the bytes arrive;
+//  2. the payload of chunks is not longer than they are, and what follows them is left alone;
+//  3. a boundary of events lies within what was scanned, and bounds hold.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "ingress/body_look.hpp"
+#include "ingress/chunk_decoder.hpp"
+#include "ingress/event_scanner.hpp"
+
+namespace {
+
+using namespace lastcall::ingress;
+
+void require(bool condition) {
+  if (!condition) {
+    std::abort();
+  }
+}
+
+auto decode(std::string_view bytes, std::size_t step) {
+  ChunkDecoder decoder;
+  std::string payload;
+  std::size_t at = 0;
+  auto state = ChunkDecoder::State::more;
+  while (at < bytes.size() && state == ChunkDecoder::State::more) {
+    std::string part(bytes.substr(at, step));
+    auto const result = decoder.decode(part);
+    require(result.payload <= result.consumed && result.consumed <= part.size());
+    payload.append(part, 0, result.payload);
+    at += result.consumed;
+    state = result.state;
+  }
+  return std::tuple(payload, at, state);
+}
+
+auto scan(std::string_view bytes, std::size_t step) {
+  EventScanner scanner;
+  std::size_t boundary = 0;
+  for (std::size_t at = 0; at < bytes.size(); at += step) {
+    std::string_view const part = bytes.substr(at, step);
+    std::size_t const found = scanner.scan(part);
+    require(found <= part.size());
+    boundary = found > 0 ? at + found : boundary;
+  }
+  return std::tuple(boundary, scanner.events());
+}
+
+auto look(std::string_view bytes, std::size_t step) {
+  BodyLook look;
+  for (std::size_t at = 0; at < bytes.size() && !look.is_done(); at += step) {
+    look.feed(bytes.substr(at, step));
+  }
+  require(look.model().size() <= BodyLook::kMaxModel);
+  return std::tuple(look.model(), look.stream());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+  std::string const bytes(data, data + size);
+  std::size_t const whole = bytes.size() + 1;
+  auto const [payload, used, state] = decode(bytes, whole);
+  auto const [payload_1, used_1, state_1] = decode(bytes, 1);
+  require(payload == payload_1 && state == state_1);
+  require(state != ChunkDecoder::State::done || used == used_1);
+  require(scan(bytes, whole) == scan(bytes, 1) && scan(bytes, whole) == scan(bytes, 5));
+  require(look(bytes, whole) == look(bytes, 1) && look(bytes, whole) == look(bytes, 7));
+  return 0;
+}

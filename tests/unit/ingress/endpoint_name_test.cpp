@@ -1,0 +1,40 @@
+#include "ingress/endpoint_name.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lastcall::ingress {
+namespace {
+
+std::string_view name_of(std::string_view target) {
+  return endpoint_of("POST", target, false).name;
+}
+
+TEST(EndpointName, Paths_of_the_known_apis_have_the_metrics_names) {
+  EXPECT_EQ(name_of("/v1/completions"), "completions");
+  EXPECT_EQ(name_of("/v1/chat/completions?x=1"), "chat_completions");
+  EXPECT_EQ(name_of("/v1/embeddings/"), "embeddings");
+  EXPECT_EQ(name_of("/v1/images/generations"), "images");
+  EXPECT_EQ(name_of("/v1/videos"), "videos");
+  EXPECT_EQ(name_of("/v1/audio/speech"), "audios");
+  EXPECT_EQ(name_of("/v1/responses"), "responses");
+  EXPECT_EQ(name_of("/v1/messages"), "anthropic_messages");
+  EXPECT_EQ(name_of("/v2/models/bert/infer"), "tensor");
+  EXPECT_EQ(endpoint_of("POST", "/v2/models/bert/versions/2/infer", false).model, "bert");
+  EXPECT_EQ(name_of("/v1/completionsx"), "other");
+  EXPECT_EQ(name_of("/anything"), "other");
+}
+
+TEST(EndpointName, Looking_and_operating_do_not_count_and_work_does) {
+  for (std::string_view const path :
+       {"/health", "/metrics", "/v1/models", "/", "/v2/models/bert"}) {
+    EXPECT_FALSE(endpoint_of("GET", path, false).counts) << path;
+  }
+  EXPECT_FALSE(endpoint_of("POST", "/abort_request", false).counts);
+  EXPECT_FALSE(endpoint_of("HEAD", "/v1/completions", false).counts);
+  EXPECT_TRUE(endpoint_of("POST", "/v1/completions", false).counts);
+  EXPECT_TRUE(endpoint_of("POST", "/unknown", false).counts);
+  EXPECT_TRUE(endpoint_of("GET", "/v1/realtime", true).counts);
+}
+
+}  // namespace
+}  // namespace lastcall::ingress

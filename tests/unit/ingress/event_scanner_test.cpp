@@ -1,0 +1,46 @@
+#include "ingress/event_scanner.hpp"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace lastcall::ingress {
+namespace {
+
+TEST(EventScanner, Counts_events_and_finds_the_last_boundary) {
+  for (std::string_view const newline : {"\n", "\r\n", "\r"}) {
+    std::string const n(newline);
+    std::string const two = "data: a" + n + n + "event: b" + n + "data: c" + n + n;
+    EventScanner scanner;
+    EXPECT_EQ(scanner.scan(two + "data: half"), two.size()) << n.size();
+    EXPECT_EQ(scanner.events(), 2U);
+    EXPECT_EQ(scanner.scan(" more"), 0U);
+    EXPECT_EQ(scanner.scan(n), 0U);
+  }
+}
+
+TEST(EventScanner, Any_split_gives_the_same_boundaries) {
+  std::string const text = ": hi\r\n\r\ndata: a\r\n\r\ndata: b\n\n:x\ndata: c\r\rdata: d";
+  for (std::size_t step = 1; step < text.size(); ++step) {
+    EventScanner scanner;
+    std::size_t boundary = 0;
+    for (std::size_t at = 0; at < text.size(); at += step) {
+      std::size_t const found = scanner.scan(std::string_view(text).substr(at, step));
+      boundary = found > 0 ? at + found : boundary;
+    }
+    EXPECT_EQ(boundary, text.size() - 7) << step;
+    EXPECT_EQ(scanner.events(), 3U) << step;
+  }
+}
+
+TEST(EventScanner, A_comment_between_events_is_not_held_back_and_is_no_event) {
+  EventScanner scanner;
+  EXPECT_EQ(scanner.scan(": ping\n"), 7U);
+  EXPECT_EQ(scanner.scan("data: x\n: inside\n"), 0U);
+  EXPECT_EQ(scanner.scan("\n"), 1U);
+  EXPECT_EQ(scanner.scan("\n\n"), 2U);
+  EXPECT_EQ(scanner.events(), 1U);
+}
+
+}  // namespace
+}  // namespace lastcall::ingress

@@ -1,0 +1,88 @@
+#include "ingress/head_writer.hpp"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace lastcall::ingress {
+namespace {
+
+std::string forwarded(std::string_view text, Forwarding facts = {}) {
+  RequestHead head;
+  Destination destination;
+  EXPECT_FALSE(parse_request_head(text, head)) << text;
+  EXPECT_FALSE(find_destination(head, destination)) << text;
+  EXPECT_FALSE(request_framing(head, facts.body)) << text;
+  facts.request_id = "r1";
+  std::string out;
+  write_request_head(out, head, destination, facts);
+  return out;
+}
+
+std::string returned(std::string_view text, Returning const& facts) {
+  ResponseHead head;
+  EXPECT_FALSE(parse_response_head(text, head)) << text;
+  std::string out;
+  write_response_head(out, head, facts);
+  return out;
+}
+
+TEST(HeadWriter, A_request_travels_on_with_its_fields_and_what_we_know_of_the_client) {
+  EXPECT_EQ(forwarded("POST /x?%41 HTTP/1.1\r\nAccept: a\r\nHost: h:1\r\nX-B: 1\r\nx-b: 2\r\n"
+                      "Content-Length: 4\r\nX-Request-Id: old\r\n\r\n",
+                      {.client = "10.0.0.9"}),
+            "POST /x?%41 HTTP/1.1\r\nHost: h:1\r\nAccept: a\r\nX-B: 1\r\nx-b: 2\r\n"
+            "Content-Length: 4\r\nX-Forwarded-For: 10.0.0.9\r\nX-Forwarded-Host: h:1\r\n"
+            "X-Forwarded-Proto: http\r\nForwarded: for=10.0.0.9;host=\"h:1\";proto=http\r\n"
+            "X-Request-Id: r1\r\n\r\n");
+}
+
+TEST(HeadWriter, What_belongs_to_one_connection_stays_there) {
+  std::string const out = forwarded(
+      "POST http://a HTTP/1.1\r\nHost: h\r\nConnection: close, X-Mine\r\nX-Mine: 1\r\n"
+      "Keep-Alive: 5\r\nTE: trailers\r\nTrailer: x\r\nUpgrade: h2c\r\nProxy-Connection: x\r\n"
+      "Transfer-Encoding: chunked\r\nExpect: 100-continue\r\nX-Yours: 1\r\n\r\n");
+  EXPECT_EQ(out,
+            "POST / HTTP/1.1\r\nHost: a\r\nX-Yours: 1\r\nTransfer-Encoding: chunked\r\n"
+            "X-Forwarded-Host: a\r\nX-Forwarded-Proto: http\r\n"
+            "Forwarded: for=unknown;host=\"a\";proto=http\r\nX-Request-Id: r1\r\n\r\n");
+}
+
+TEST(HeadWriter, A_connection_field_cannot_take_the_length_or_the_key_away) {
+  std::string const out = forwarded(
+      "POST / HTTP/1.1\r\nHost: h\r\nConnection: content-length, host, authorization\r\n"
+      "Content-Length: 4\r\nAuthorization: k\r\n\r\n");
+  EXPECT_NE(out.find("\r\nContent-Length: 4\r\n"), std::string::npos);
+  EXPECT_NE(out.find("\r\nHost: h\r\n"), std::string::npos);
+  EXPECT_NE(out.find("\r\nAuthorization: k\r\n"), std::string::npos);
+}
+
+TEST(HeadWriter, The_client_is_appended_to_those_before_it) {
+  std::string const out = forwarded(
+      "GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 1.1.1.1\r\nX-Forwarded-For: 2.2.2.2\r\n"
+      "X-Forwarded-Proto: https\r\n\r\n",
+      {.client = "::1"});
+  EXPECT_NE(out.find("\r\nX-Forwarded-For: 1.1.1.1, 2.2.2.2, ::1\r\n"), std::string::npos) << out;
+  EXPECT_NE(out.find("\r\nForwarded: for=\"[::1]\";"), std::string::npos);
+  EXPECT_EQ(out.find("X-Forwarded-Proto: http\r\n"), std::string::npos);
+}
+
+TEST(HeadWriter, An_upgrade_keeps_its_protocol) {
+  std::string const out =
+      forwarded("GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+                {.upgrade = true});
+  EXPECT_NE(out.find("\r\nConnection: upgrade\r\nUpgrade: websocket\r\n"), std::string::npos);
+}
+
+TEST(HeadWriter, A_response_goes_back_with_one_request_id_and_framing_of_this_side) {
+  EXPECT_EQ(returned("HTTP/1.0 200 OK\r\nServer: e\r\nConnection: keep-alive\r\n"
+                     "x-request-id: cmpl-r1\r\nSet-Cookie: a\r\nSet-Cookie: b\r\n\r\n",
+                     {.request_id = "r1", .chunked = true}),
+            "HTTP/1.1 200 OK\r\nServer: e\r\nSet-Cookie: a\r\nSet-Cookie: b\r\n"
+            "X-Request-Id: r1\r\nTransfer-Encoding: chunked\r\n\r\n");
+  EXPECT_EQ(returned("HTTP/1.1 204\r\n\r\n", {.request_id = "r1", .close = true}),
+            "HTTP/1.1 204 \r\nX-Request-Id: r1\r\nConnection: close\r\n\r\n");
+}
+
+}  // namespace
+}  // namespace lastcall::ingress

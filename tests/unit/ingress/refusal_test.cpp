@@ -1,0 +1,71 @@
+#include "ingress/refusal.hpp"
+
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "ingress/request_id.hpp"
+
+namespace lastcall::ingress {
+namespace {
+
+TEST(Refusal, Is_a_whole_response_with_the_object_that_the_sdk_sends_too) {
+  std::string out;
+  append_refusal(out, cut_by(lifecycle::CancelReason::grace_timeout), {"r\"1", 3, 99}, true, false);
+  EXPECT_TRUE(out.starts_with("HTTP/1.1 503 Service Unavailable\r\n"));
+  EXPECT_NE(out.find("\r\nX-Lastcall-Reason: grace_timeout\r\nRetry-After: 1\r\n"),
+            std::string::npos);
+  EXPECT_NE(out.find("\r\nConnection: close\r\n\r\n"), std::string::npos);
+  auto const body = nlohmann::json::parse(out.substr(out.find("\r\n\r\n") + 4));
+  EXPECT_EQ(body, (nlohmann::json{{"error",
+                                   {{"type", "migrated"},
+                                    {"code", 503},
+                                    {"message",
+                                     "this replica is shutting down; send the request again to "
+                                     "continue elsewhere"},
+                                    {"request_id", "r\"1"},
+                                    {"events_sent", 3},
+                                    {"bytes_sent", 99},
+                                    {"retryable", true}}}}));
+  EXPECT_NE(out.find("\r\nContent-Length: " +
+                     std::to_string(out.size() - out.find("\r\n\r\n") - 4) + "\r\n"),
+            std::string::npos);
+}
+
+TEST(Refusal, Only_what_may_be_sent_again_says_so) {
+  using lifecycle::CancelReason;
+  using lifecycle::RejectedReason;
+  EXPECT_TRUE(cut_by(CancelReason::migrate).retryable);
+  EXPECT_TRUE(cut_by(CancelReason::engine_dead).retryable);
+  EXPECT_FALSE(cut_by(CancelReason::operator_).retryable);
+  EXPECT_EQ(cut_by(CancelReason::operator_).status, 499U);
+  EXPECT_EQ(rejected_because(RejectedReason::draining, {}).type, "draining");
+  EXPECT_EQ(rejected_because(RejectedReason::queue_timeout, {}).type, "overloaded");
+  EXPECT_FALSE(engine_failed().retryable);
+  EXPECT_TRUE(engine_unavailable().retryable);
+}
+
+TEST(Refusal, The_last_event_of_a_cut_stream_is_named_error) {
+  std::string out;
+  append_error_event(out, cut_by(lifecycle::CancelReason::engine_dead), {"r1", 2, 10});
+  EXPECT_TRUE(out.starts_with("event: error\ndata: {\"error\":{\"type\":\"engine_dead\""));
+  EXPECT_TRUE(out.ends_with("}}\n\n"));
+}
+
+TEST(RequestId, A_clients_id_is_kept_where_it_is_harmless) {
+  EXPECT_TRUE(is_usable_id("req-1_ABC:9"));
+  EXPECT_FALSE(is_usable_id(""));
+  EXPECT_FALSE(is_usable_id("a b"));
+  EXPECT_FALSE(is_usable_id("a\"b"));
+  EXPECT_FALSE(is_usable_id(std::string(201, 'a')));
+  RequestIds ids;
+  std::string const first = ids.make();
+  EXPECT_EQ(first.size(), 32U);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_NE(ids.make(), first);
+  }
+}
+
+}  // namespace
+}  // namespace lastcall::ingress
