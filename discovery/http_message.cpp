@@ -19,7 +19,7 @@ nlohmann::ordered_json everything(std::string_view action, Instance const& insta
 }
 
 std::string dump(nlohmann::ordered_json const& json) {
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 }  // namespace

@@ -77,6 +77,23 @@ void put_stop(std::ostream& out, Json const& status) {
   }
 }
 
+/// preStop mode: who waits, and whether another engine is waited for.
+void put_hook(std::ostream& out, Json const& status) {
+  if (Json const& hook = child_of(status, "prestop"); !hook.empty()) {
+    std::string line = "called " + duration_text(number_of(hook, "called_ms")) + " ago, ";
+    line += flag_of(hook, "deletion") ? "the pod is deleted" : "a container restart";
+    if (flag_of(hook, "waits")) {
+      line += ", returns within " + duration_text(number_of(hook, "returns_within_ms"));
+    }
+    put_row(out, "preStop", line);
+  }
+  if (Json const& replacement = child_of(status, "replacement"); !replacement.empty()) {
+    put_row(out, "preStop",
+            "another engine is awaited for " + duration_text(number_of(replacement, "for_ms")) +
+                (flag_of(replacement, "condemned") ? ", this one was found dead" : ""));
+  }
+}
+
 void put_requests(std::ostream& out, Json const& status) {
   Json const& flight = child_of(status, "in_flight");
   std::string const source = text_of(flight, "source", "unknown");
@@ -161,6 +178,7 @@ std::string status_text(std::string_view status_json, ViewOptions options) {
   put_row(out, "ready",
           ready ? painted("yes", true, options)
                 : painted("no", false, options) + ": " + text_of(status, "ready_reason"));
+  put_hook(out, status);
   put_requests(out, status);
   put_health(out, status, options);
   put_engine(out, status);

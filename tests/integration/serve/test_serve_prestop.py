@@ -1,11 +1,14 @@
 """preStop mode: the hooks as the kubelet calls them, beside an unmodified engine."""
 
 import http.client
+import re
 import socket
+import subprocess
 
 import pytest
 from prestop_world import ENGINE_HOOK, SUPERVISOR_HOOK, PrestopWorld
 from serve_peer import PATIENCE, PeerError, wait_until
+from serve_world import LASTCALL
 
 
 @pytest.fixture
@@ -19,6 +22,11 @@ def prestop(tmp_path):
     yield make
     for world in worlds:
         world.close()
+
+
+def status_text(world):
+    command = [LASTCALL, "status", "--admin-socket", world.admin_socket]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def busy(world):
@@ -44,6 +52,8 @@ def test_a_deleted_pod_holds_the_engines_stop_signal_until_its_requests_are_done
     assert call.is_alive()
     status = world.status()
     assert status["prestop"]["waits"] and status["prestop"]["deletion"]
+    assert re.search(r"^preStop +called .* ago, the pod is deleted, returns within ",
+                     status_text(world), re.MULTILINE)  # fmt: skip
     end(peer)
     assert call.result()["why"] == "drained"
     world.end_engine()
@@ -114,6 +124,7 @@ def test_the_same_engine_does_not_serve_again(prestop):
     world.wait_for_log('"waits for another engine"')
     status = world.status()
     assert status["phase"] == "starting" and status["replacement"]["condemned"] is False
+    assert "another engine is awaited for" in status_text(world)
     assert world.get("/readyz")[0] == 503
 
 
