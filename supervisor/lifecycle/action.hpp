@@ -170,6 +170,7 @@ struct RequestSettled {
 struct CancelCounted {
   std::string_view endpoint;
   std::string_view model;
+  std::optional<bool> stream;
   CancelReason reason = CancelReason::control;
 };
 /// The engine confirmed a cancel (first of `cancel.done` and `request.end`).

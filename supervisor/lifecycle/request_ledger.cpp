@@ -75,6 +75,7 @@ RequestLedger::Begin RequestLedger::begin(Instant now, RequestBegun const& reque
   entry.began_at = now;
   entry.slot = slot;
   entry.model = intern_model(request.model);
+  entry.stream = request.stream;
   entry.late = late;
   entry.counted = parent == kNone;
   index_.emplace(Key{entry.peer, entry.id}, index);
@@ -195,7 +196,7 @@ bool RequestLedger::rise(Instant now, Entry& entry, CancelMode mode, CancelReaso
     entry.cancelled_at = now;
     ++unconfirmed_;
     if (entry.counted) {
-      cancelled.push_back({entry.slot, entry.model, reason});
+      cancelled.push_back({entry.slot, entry.model, entry.stream, reason});
     }
   }
   return true;

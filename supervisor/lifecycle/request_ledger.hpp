@@ -65,6 +65,7 @@ class RequestLedger {
   struct Cancelled {
     EndpointSlot slot = 0;
     std::uint32_t model = 0;
+    std::optional<bool> stream;
     CancelReason reason = CancelReason::control;
   };
   struct Confirmed {
@@ -150,6 +151,7 @@ class RequestLedger {
     Index newer = kNone;
     RequestState state = RequestState::live;
     CancelReason reason = CancelReason::control;
+    std::optional<bool> stream;
     bool used = false;
     bool late = false;
     bool confirmed = false;

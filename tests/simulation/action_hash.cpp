@@ -58,7 +58,9 @@ struct Hasher {
   void operator()(GracefulEndpoints const& a) { mix(std::uint64_t{a.active}); }
   void operator()(VerdictChanged const& a) { all(a.verdict, a.reason); }
   void operator()(RequestSettled const& a) { all(a.endpoint, a.model, a.outcome, a.elapsed); }
-  void operator()(CancelCounted const& a) { all(a.endpoint, a.model, a.reason); }
+  void operator()(CancelCounted const& a) {
+    all(a.endpoint, a.model, a.stream.has_value(), a.stream.value_or(false), a.reason);
+  }
   void operator()(CancelSettled const& a) { all(a.reason, a.elapsed); }
   // Their kind is all they say.
   void operator()(ForgetStopRecord const&) {}
