@@ -77,6 +77,7 @@ void read(Fields& f, RequestBegin& m) {
   m.parent = f.optional_id("parent");
   m.endpoint = f.text("endpoint", kMaxId);
   m.model = f.text("model", kMaxId);
+  m.stream = f.optional_boolean("stream");
   m.admit = f.boolean("admit", false);
   m.resumed = f.boolean("resumed", false);
 }

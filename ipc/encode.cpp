@@ -55,6 +55,9 @@ void write(LineWriter& w, RequestBegin const& m) {
   w.text("parent", m.parent, kMaxId);
   w.text("endpoint", m.endpoint, kMaxId);
   w.text("model", m.model, kMaxId);
+  if (m.stream) {
+    w.boolean("stream", *m.stream);
+  }
   w.flag("admit", m.admit);
   w.flag("resumed", m.resumed);
 }

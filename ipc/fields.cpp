@@ -149,8 +149,12 @@ std::string Fields::required_text(std::string_view key, std::size_t max) {
 }
 
 bool Fields::boolean(std::string_view key, bool absent) {
+  return optional_boolean(key).value_or(absent);
+}
+
+std::optional<bool> Fields::optional_boolean(std::string_view key) {
   json::Value const* const value = find_kind(key, Kind::boolean, "true or false");
-  return value == nullptr ? absent : json::is_true(*value);
+  return value == nullptr ? std::nullopt : std::optional(json::is_true(*value));
 }
 
 std::optional<std::uint64_t> Fields::number(std::string_view key, std::uint64_t min,

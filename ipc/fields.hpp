@@ -41,6 +41,7 @@ class Fields {
   std::string text(std::string_view key, std::size_t max = kMaxLine);
   std::string required_text(std::string_view key, std::size_t max = kMaxLine);
   bool boolean(std::string_view key, bool absent);
+  std::optional<bool> optional_boolean(std::string_view key);
   std::optional<std::uint64_t> number(std::string_view key, std::uint64_t min, std::uint64_t max);
   std::uint64_t required_number(std::string_view key, std::uint64_t min, std::uint64_t max);
   std::optional<Duration> duration(std::string_view key);

@@ -28,6 +28,17 @@ class Listener::Impl : public std::enable_shared_from_this<Listener::Impl> {
     return std::nullopt;
   }
 
+  /// Errors are left to the turn that the listener has anyway.
+  void accept_now() {
+    while (socket_.is_open()) {
+      Fd peer(accept_one());
+      if (!peer) {
+        return;
+      }
+      handlers_.accepted(std::move(peer));
+    }
+  }
+
   void close() {
     if (!socket_.is_open()) {
       return;
@@ -48,10 +59,14 @@ class Listener::Impl : public std::enable_shared_from_this<Listener::Impl> {
                        });
   }
 
+  int accept_one() {
+    return ::accept4(socket_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  }
+
   void accept_some() {
     constexpr int kAtOnce = 16;  // then others have their turn
     for (int i = 0; i < kAtOnce && socket_.is_open(); ++i) {
-      Fd peer(::accept4(socket_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      Fd peer(accept_one());
       if (peer) {
         has_complained_ = false;
         handlers_.accepted(std::move(peer));
@@ -96,6 +111,10 @@ Listener::~Listener() {
 
 std::optional<std::string> Listener::open(std::string const& path, mode_t mode) {
   return impl_->open(path, mode);
+}
+
+void Listener::accept_now() {
+  impl_->accept_now();
 }
 
 void Listener::close() {

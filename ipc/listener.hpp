@@ -37,6 +37,8 @@ class Listener {
   Listener& operator=(Listener const&) = delete;
 
   [[nodiscard]] std::optional<std::string> open(std::string const& path, mode_t mode);
+  /// Takes what waits already, without waiting for its turn.
+  void accept_now();
   void close();
 
  private:

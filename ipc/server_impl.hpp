@@ -90,6 +90,7 @@ class Server::Impl : public SessionOwner, public std::enable_shared_from_this<Se
   void said_no_hello(PeerId id) override;
   void ended(PeerId id, std::string_view why) override;
   void process_gone(PeerId id) override;
+  void hear_out(pid_t pid, PeerId below);
 
   boost::asio::io_context& io_;
   ServerOptions options_;

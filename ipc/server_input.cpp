@@ -122,6 +122,9 @@ void Server::Impl::greet(Peer& peer, Hello&& hello, Seq seq) {
   peer.info.role = hello.role;
   peer.info.name = hello.name;
   peer.info.sdk = hello.sdk;
+  if (hello.live > 0) {
+    hear_out(peer.info.pid, peer.id);
+  }
   observer_.hello(peer.id, std::move(hello));
   if (peer.stage == Stage::greeting) {
     refuse(peer, seq, ErrorCode::busy, "the supervisor does not take this peer now");
@@ -146,11 +149,10 @@ void Server::Impl::said_no_hello(PeerId id) {
 
 void Server::Impl::ended(PeerId id, std::string_view why) {
   auto const peer = find(id);
-  if (!peer) {
+  if (!peer || !std::exchange(peer->info.connected, false)) {
     return;
   }
   give_place_back(*peer);
-  peer->info.connected = false;
   if (peer->stage == Stage::welcomed) {
     observer_.disconnected(id, why);
   } else {
@@ -168,9 +170,35 @@ void Server::Impl::process_gone(PeerId id) {
   if (!peer) {
     return;
   }
+  // Its last act may have been to connect anew: what it announces there is not lost with it.
+  engines_.accept_now();
+  hear_out(peer->info.pid, last_id_ + 1);
   peer->process_is_gone = true;
   if (peer->stage == Stage::welcomed) {
     observer_.process_gone(id);
+  }
+}
+
+/// Reads what this process has written on its connections before that one, ends included: the order
+/// in which the loop sees them is not the order in which the process made them, and what a new
+/// connection announces as resumed is looked for among what the old ones have left. Of sibling PID
+/// namespaces all processes say 0; then it is a little more work.
+void Server::Impl::hear_out(pid_t pid, PeerId below) {
+  std::vector<PeerId> chosen;
+  for (auto const& [id, peer] : peers_) {
+    if (id < below && !peer->is_admin && peer->info.pid == pid && peer->info.connected) {
+      chosen.push_back(id);
+    }
+  }
+  std::sort(chosen.begin(), chosen.end());
+  for (PeerId const id : chosen) {
+    auto const peer = find(id);
+    if (peer && peer->session->is_open()) {
+      peer->session->hear_out();
+    }
+    if (peer && peer->session->has_peer_closed()) {
+      ended(id, "closed by the peer");  // its answers are still written
+    }
   }
 }
 

@@ -16,7 +16,7 @@ using boost::system::error_code;
 
 /// Bytes of one peer that are read before others have their turn.
 constexpr std::size_t kReadAtOnce = 64 * 1024;
-/// What a dead process can have left in the socket is bounded by its send buffer.
+/// What a process can have left in the socket is bounded by its send buffer.
 constexpr std::size_t kReadOfTheDead = 1024 * 1024;
 constexpr std::chrono::milliseconds kLinger{1'000};
 
@@ -84,7 +84,11 @@ void Session::readable() {
   }
 }
 
-void Session::read_up_to(std::size_t most) {
+void Session::hear_out() {
+  read_up_to(kReadOfTheDead, true);
+}
+
+void Session::read_up_to(std::size_t most, bool until_nothing_is_left) {
   std::size_t total = 0;
   while (state_ == State::open && total < most) {
     std::span<char> const room = lines_.prepare();
@@ -105,7 +109,7 @@ void Session::read_up_to(std::size_t most) {
     total += count;
     lines_.commit(count);
     take_lines();
-    if (count < room.size()) {
+    if (count < room.size() && !until_nothing_is_left) {
       return;  // that was all, and what comes meanwhile wakes us again
     }
   }

@@ -60,6 +60,9 @@ class Session : public std::enable_shared_from_this<Session> {
   void greeted(bool is_patient);
 
   bool is_open() const { return state_ == State::open; }
+  /// Reads all that is there now, the end of the stream included.
+  void hear_out();
+  bool has_peer_closed() const { return peer_has_closed_; }
   bool is_watched() const { return watched_; }
   /// A descriptor that came with the first bytes; empty: none did, or somebody took it.
   Fd take_passed() { return std::move(passed_); }
@@ -84,7 +87,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void wait_readable();
   void readable();
   /// Reads until nothing is there or `most` bytes came.
-  void read_up_to(std::size_t most);
+  void read_up_to(std::size_t most, bool until_nothing_is_left = false);
   ssize_t receive(std::span<char> room);
   void take_lines();
   void discard();

@@ -66,8 +66,9 @@ struct RequestBegin {
   std::string parent;  // empty: none
   std::string endpoint;
   std::string model;
-  bool admit{};    // answer with admitted or rejected
-  bool resumed{};  // ran before this connection began
+  std::optional<bool> stream;  // the answer comes in parts, or whole; absent: nobody said
+  bool admit{};                // answer with admitted or rejected
+  bool resumed{};              // ran before this connection began
   friend bool operator==(RequestBegin const&, RequestBegin const&) = default;
 };
 

@@ -144,6 +144,7 @@ class Engine {
         std::strtol(after(one.input, "\"max_tokens\"").value_or("16").c_str(), nullptr, 10);
     lastcall::RequestOptions what;
     what.endpoint = "completions";
+    what.stream = true;
     what.id = after(one.input, "X-Request-Id").value_or("");
     // (3) A supervisor that drains, or is full, refuses it; without one it may run at once.
     auto const decided = [this, fd](auto const&, lastcall::Admission const& admission) {

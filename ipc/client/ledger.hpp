@@ -46,6 +46,7 @@ struct Entry {
   std::string endpoint;
   std::string model;
   std::string parent;
+  std::optional<bool> stream;
   Decided waiting;       // set while it waits for admission
   bool was_announced{};  // some supervisor was told
 };

@@ -53,7 +53,8 @@ ipc::RequestBegin Ledger::begin_line(Entry const& entry) const {
           .root = root == entry.context->id() ? std::string() : root,
           .parent = entry.parent,
           .endpoint = entry.endpoint,
-          .model = entry.model};
+          .model = entry.model,
+          .stream = entry.stream};
 }
 
 void Ledger::ask(Entry& entry) {

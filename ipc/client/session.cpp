@@ -129,6 +129,7 @@ RequestContext Session::begin(RequestOptions options, Decided decided) {
                               : checked_id(std::move(options.endpoint), "endpoint"),
               .model = clipped(std::move(options.model)),
               .parent = parent.empty() ? std::string() : checked_id(std::move(parent), "parent"),
+              .stream = options.stream,
               .waiting = {}};
   if (is_detached() && decided) {
     decided(Handles::of(context), {.may_run = true});

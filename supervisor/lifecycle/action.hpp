@@ -180,6 +180,7 @@ struct BusyChanged {
 struct CancelCounted {
   std::string_view endpoint;
   std::string_view model;
+  std::optional<bool> stream;
   CancelReason reason = CancelReason::control;
 };
 /// The engine confirmed a cancel (first of `cancel.done` and `request.end`).

@@ -149,6 +149,7 @@ struct RequestBegun {
   std::string parent;
   std::string endpoint;
   std::string model;
+  std::optional<bool> stream;  // the answer comes in parts, or whole
   bool admit = false;
   bool resumed = false;
   std::uint8_t priority = kUsualPriority;

@@ -82,6 +82,7 @@ RequestLedger::Begin RequestLedger::begin(Instant now, RequestBegun const& reque
   entry.began_at = now;
   entry.slot = slot;
   entry.model = intern_model(request.model);
+  entry.stream = request.stream;
   entry.late = late;
   entry.counted = parent == kNone;
   entry.asked = request.admit;
@@ -209,7 +210,7 @@ bool RequestLedger::rise(Instant now, Entry& entry, CancelMode mode, CancelReaso
     entry.cancelled_at = now;
     ++unconfirmed_;
     if (entry.counted) {
-      cancelled.push_back({entry.slot, entry.model, reason});
+      cancelled.push_back({entry.slot, entry.model, entry.stream, reason});
     }
   }
   return true;

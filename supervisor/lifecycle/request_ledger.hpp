@@ -78,6 +78,7 @@ class RequestLedger {
   struct Cancelled {
     EndpointSlot slot = 0;
     std::uint32_t model = 0;
+    std::optional<bool> stream;
     CancelReason reason = CancelReason::control;
   };
   struct Confirmed {
@@ -184,6 +185,7 @@ class RequestLedger {
     RequestState state = RequestState::live;
     CancelReason reason = CancelReason::control;
     Standing standing = Standing::running;
+    std::optional<bool> stream;
     bool asked = false;  // for admission
     bool used = false;
     bool late = false;

@@ -73,7 +73,8 @@ LASTCALL_SHAPE(EndpointUnregistered, "endpoint_unregistered", v("peer", x.peer);
                v("endpoint", x.endpoint);)
 LASTCALL_SHAPE(RequestBegun, "request_begun", v("peer", x.peer); v("id", x.id); v("root", x.root);
                v("parent", x.parent); v("endpoint", x.endpoint); v("model", x.model);
-               v("admit", x.admit); v("resumed", x.resumed); v("priority", x.priority);)
+               v("stream", x.stream); v("admit", x.admit); v("resumed", x.resumed);
+               v("priority", x.priority);)
 LASTCALL_SHAPE(RequestEnded, "request_ended", v("peer", x.peer); v("id", x.id);
                v("outcome", x.outcome);)
 LASTCALL_SHAPE(RequestProgressed, "request_progressed", v("peer", x.peer); v("ids", x.ids);)

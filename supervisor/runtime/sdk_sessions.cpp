@@ -110,6 +110,7 @@ void SdkSessions::begin(ipc::PeerId peer, ipc::RequestBegin&& begin, ipc::Seq se
                                       .parent = std::move(begin.parent),
                                       .endpoint = std::move(begin.endpoint),
                                       .model = std::move(begin.model),
+                                      .stream = begin.stream,
                                       .admit = begin.admit,
                                       .resumed = begin.resumed};
   StepReply const& reply = events_.feed(begun);

@@ -63,7 +63,9 @@ struct Hasher {
   void operator()(RequestSettled const& a) {
     all(a.endpoint, a.model, a.outcome, a.elapsed, a.rejected, std::uint64_t{a.begun});
   }
-  void operator()(CancelCounted const& a) { all(a.endpoint, a.model, a.reason); }
+  void operator()(CancelCounted const& a) {
+    all(a.endpoint, a.model, a.stream.has_value(), a.stream.value_or(false), a.reason);
+  }
   void operator()(CancelSettled const& a) { all(a.reason, a.elapsed); }
   // Their kind is all they say.
   void operator()(ForgetStopRecord const&) {}

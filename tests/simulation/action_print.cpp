@@ -202,6 +202,9 @@ struct Printer {
                       .word(lifecycle::name(a.reason))
                       .text("endpoint", a.endpoint)
                       .text("model", a.model)
+                      .text("stream", !a.stream   ? ""
+                                      : *a.stream ? "true"
+                                                  : "false")
                       .take());
   }
   void operator()(CancelSettled const& a) {

@@ -100,6 +100,9 @@ Event parse_endpoint(Words& words, Instant) {
 
 Event parse_begin(Words& words, Instant) {
   RequestBegun e;
+  if (std::string const stream = words.text("stream"); !stream.empty()) {
+    e.stream = stream == "true";
+  }
   e.admit = words.flag("admit");
   e.resumed = words.flag("resumed");
   e.root = words.text("root");

@@ -125,6 +125,9 @@ struct Printer {
         .text("model", e.model)
         .text("root", e.root)
         .text("parent", e.parent)
+        .text("stream", !e.stream   ? ""
+                        : *e.stream ? "true"
+                                    : "false")
         .flag("admit", e.admit)
         .flag("resumed", e.resumed)
         .key("priority",

@@ -89,7 +89,7 @@ class Middleware:
         inbox = Inbox(receive, limit)
         try:
             model, stream = _read_body(await inbox.peek()) if limit else (None, None)
-            context = await self._begin(client, inbox, headers, endpoint, model)
+            context = await self._begin(client, inbox, headers, endpoint, model, stream)
             if context is not None:
                 scope["headers"] = _with_id(scope, context.id())
                 scope["lastcall"] = {
@@ -113,6 +113,7 @@ class Middleware:
         headers: dict[bytes, bytes],
         endpoint: str,
         model: Optional[str],
+        stream: Optional[bool],
     ) -> Optional[Context]:
         """The context once the request may run; None when its client left while it waited."""
 
@@ -121,6 +122,7 @@ class Middleware:
                 request_id,
                 endpoint=endpoint,
                 model=model,
+                stream=stream,
                 root=_id_of(headers, outgoing.ROOT),
                 parent=_parent_of(headers, request_id),
                 admit=self._options.admit,

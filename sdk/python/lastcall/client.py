@@ -23,7 +23,7 @@ from . import session, uncaught, wire
 from .callbacks import Hooks
 from .context import Context
 from .failures import Failures
-from .handlers import Handler, wrap_handler
+from .handlers import Handler, is_stream, wrap_handler
 from .scope import RequestScope
 from .version import __version__
 
@@ -132,10 +132,17 @@ class Client(Hooks, Failures):
         """
         self.register_endpoint(name, graceful_shutdown)
 
-        def begin(id: Optional[str], parent: Optional[Context]) -> RequestScope:
-            return self.request(id, endpoint=name, model=model, parent=parent, admit=admit)
+        def wrap(handler: Handler) -> Handler:
+            stream = is_stream(handler)
 
-        return lambda handler: wrap_handler(handler, begin)
+            def begin(id: Optional[str], parent: Optional[Context]) -> RequestScope:
+                return self.request(
+                    id, endpoint=name, model=model, stream=stream, parent=parent, admit=admit
+                )
+
+            return wrap_handler(handler, begin)
+
+        return wrap
 
     # --- requests
 
@@ -145,19 +152,21 @@ class Client(Hooks, Failures):
         *,
         endpoint: Optional[str] = None,
         model: Optional[str] = None,
+        stream: Optional[bool] = None,
         root: Optional[str] = None,
         parent: Union[Context, str, None] = None,
         admit: bool = False,
     ) -> Context:
         """A request has begun. Ends with `end()`, or with the `with` block that it heads.
 
+        stream says whether the answer comes in parts or whole, for metrics; None: not said.
         root is the user's request id when this is one of its sub-requests; a `parent` that is a
         Context passes its root on, and its cancels too. With `admit` it waits for the supervisor
         to let it run (blocking: in asyncio use `begin_async` or `request`) and raises `Rejected`
         when refused, `Cancelled` when cancelled while it waited.
         """
         return self.request(
-            id, endpoint=endpoint, model=model, root=root, parent=parent, admit=admit
+            id, endpoint=endpoint, model=model, stream=stream, root=root, parent=parent, admit=admit
         ).__enter__()
 
     async def begin_async(
@@ -166,13 +175,14 @@ class Client(Hooks, Failures):
         *,
         endpoint: Optional[str] = None,
         model: Optional[str] = None,
+        stream: Optional[bool] = None,
         root: Optional[str] = None,
         parent: Union[Context, str, None] = None,
         admit: bool = False,
     ) -> Context:
         """As `begin`, but the wait does not block the loop."""
         return await self.request(
-            id, endpoint=endpoint, model=model, root=root, parent=parent, admit=admit
+            id, endpoint=endpoint, model=model, stream=stream, root=root, parent=parent, admit=admit
         ).__aenter__()
 
     def request(
@@ -181,12 +191,15 @@ class Client(Hooks, Failures):
         *,
         endpoint: Optional[str] = None,
         model: Optional[str] = None,
+        stream: Optional[bool] = None,
         root: Optional[str] = None,
         parent: Union[Context, str, None] = None,
         admit: bool = False,
     ) -> RequestScope:
         """`with` or `async with` this: the request begins with the block and ends with it."""
-        return RequestScope(self._session.ledger, id, endpoint, model, root, parent, admit)
+        return RequestScope(
+            self._session.ledger, id, endpoint, model, stream, root, parent, admit
+        )
 
     def find(self, id: str) -> Optional[Context]:
         """The live request of that id."""

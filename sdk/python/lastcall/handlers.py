@@ -35,6 +35,11 @@ class Begin(Protocol):
     def __call__(self, id: Optional[str], parent: Optional[Context]) -> RequestScope: ...
 
 
+def is_stream(handler: Callable[..., Any]) -> bool:
+    """Whether what it answers comes in parts."""
+    return inspect.isasyncgenfunction(handler) or inspect.isgeneratorfunction(handler)
+
+
 def wrap_handler(handler: Handler, begin: Begin) -> Handler:
     """The handler with three more keyword arguments: `request_id`, and `parent` or `context`.
 

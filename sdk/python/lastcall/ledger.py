@@ -56,14 +56,14 @@ class Outlet:
 class Entry:
     """One live request, as the supervisor is told of it."""
 
-    __slots__ = ("context", "endpoint", "model", "parent", "waiting", "announced")
+    __slots__ = ("context", "endpoint", "model", "stream", "parent", "waiting", "announced")
 
-    def __init__(
-        self, context: Context, endpoint: Optional[str], model: Optional[str], parent: Optional[str]
-    ) -> None:
+    def __init__(self, context: Context, endpoint: Optional[str], model: Optional[str],
+                 stream: Optional[bool], parent: Optional[str]) -> None:  # fmt: skip
         self.context = context
         self.endpoint = endpoint
         self.model = model
+        self.stream = stream
         self.parent = parent
         self.waiting: Optional[Admission[bool]] = None
         self.announced = False  # some supervisor was told
@@ -77,6 +77,7 @@ class Entry:
             parent=self.parent,
             endpoint=self.endpoint,
             model=self.model,
+            stream=self.stream,
             **how,
         )
 

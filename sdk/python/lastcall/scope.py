@@ -26,6 +26,7 @@ class RequestScope:
         id: Optional[str],
         endpoint: Optional[str],
         model: Optional[str],
+        stream: Optional[bool],
         root: Optional[str],
         parent: Union[Context, str, None],
         admit: bool,
@@ -37,6 +38,7 @@ class RequestScope:
         self._id = id
         self._endpoint = None if endpoint is None else wire.check_id(endpoint, "endpoint")
         self._model = None if model is None else wire.clip_name(model)
+        self._stream = stream
         self._root = root
         self._parent_id = None if parent is None else wire.check_id(parent)
         self._admit = admit
@@ -86,7 +88,7 @@ class RequestScope:
 
     def _start(self) -> tuple[Context, Optional[Admission[bool]]]:
         self._context = context = Context(self._id, root=self._root, owner=self._ledger)
-        entry = Entry(context, self._endpoint, self._model, self._parent_id)
+        entry = Entry(context, self._endpoint, self._model, self._stream, self._parent_id)
         admission = self._ledger.begin(entry, self._admit)
         if self._parent is not None:
             self._parent.link_child(context)  # a parent that was cancelled cancels the wait too

@@ -19,8 +19,8 @@ def test_a_request_is_told_with_its_endpoint_and_model(supervisor, client):
     eventually(lambda: client.connected)
     run(main)
     begun = supervisor.wait("request.begin", id="r1")
-    assert (begun["endpoint"], begun["model"], begun["admit"]) == (
-        "chat_completions", "Qwen", True,
+    assert (begun["endpoint"], begun["model"], begun["stream"], begun["admit"]) == (
+        "chat_completions", "Qwen", False, True,
     )  # fmt: skip
     assert supervisor.wait("request.end", id="r1")["outcome"] == "completed"
     assert supervisor.all("cancel.done") == []

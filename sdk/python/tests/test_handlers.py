@@ -39,7 +39,8 @@ def test_a_handler_gets_context_only_when_it_asks_for_it(supervisor, client):
     eventually(lambda: client.connected)
     assert collect(client, plain, "hi") == (["hi"], None)
     assert collect(client, Engine().generate, "hi", request_id="r7") == (["r7"], None)
-    assert supervisor.wait("request.begin", id="r7")["endpoint"] == "decode"
+    begun = supervisor.wait("request.begin", id="r7")
+    assert (begun["endpoint"], begun["stream"]) == ("decode", True)
     assert supervisor.wait("request.end", 2)["outcome"] == "completed"
     flags = {each["endpoint"]: each["graceful_shutdown"]
              for each in supervisor.all("endpoint.register")}  # fmt: skip

@@ -57,13 +57,16 @@ def test_protocol_errors_and_the_drops_that_they_cause_are_counted(served):
     counts(served, 'lastcall_ipc_peers_dropped_total{reason="not_allowed"}', "the refusal")
 
 
-def test_a_client_that_went_away_is_counted_with_its_model(served):
+@pytest.mark.parametrize(
+    ("said", "kind"), [({}, "unknown"), ({"stream": True}, "stream"), ({"stream": False}, "unary")]
+)
+def test_a_client_that_went_away_is_counted_with_its_model_and_type(served, said, kind):
     peer = served.peer()
-    peer.ask("request.begin", id="r", endpoint="generate", model="m")
+    peer.ask("request.begin", id="r", endpoint="generate", model="m", **said)
     peer.ask("cancel", ids=["r"], reason="client_disconnect")
     series = (
         'dynamo_frontend_model_cancellation_total'
-        '{endpoint="generate",model="m",request_type="unknown"}'
+        f'{{endpoint="generate",model="m",request_type="{kind}"}}'
     )
     counts(served, series, "the client")
     peer.ask("cancel", ids=["r"], reason="client_disconnect")

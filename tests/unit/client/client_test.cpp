@@ -63,9 +63,10 @@ TEST_F(WithSupervisor, Says_hello_endpoints_requests_and_their_ends) {
   EXPECT_TRUE(hello.sdk.starts_with("cpp/"));
   EXPECT_EQ(supervisor.next<ipc::EndpointRegister>(),
             (ipc::EndpointRegister{"generate", false, "m"}));
-  RequestContext const first = client.begin({.id = "r", .endpoint = "generate", .model = "m"});
+  RequestContext const first =
+      client.begin({.id = "r", .endpoint = "generate", .model = "m", .stream = true});
   EXPECT_EQ(supervisor.next<ipc::RequestBegin>(),
-            (ipc::RequestBegin{.id = "r", .endpoint = "generate", .model = "m"}));
+            (ipc::RequestBegin{.id = "r", .endpoint = "generate", .model = "m", .stream = true}));
   RequestContext const sub = client.begin({.id = "r/1", .parent = first});
   EXPECT_EQ(supervisor.next<ipc::RequestBegin>(),
             (ipc::RequestBegin{.id = "r/1", .root = "r", .parent = "r"}));

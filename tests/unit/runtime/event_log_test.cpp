@@ -53,6 +53,7 @@ std::vector<Event> every_event() {
                        .parent = "p",
                        .endpoint = "e",
                        .model = "m",
+                       .stream = false,
                        .admit = true,
                        .resumed = true,
                        .priority = 1},

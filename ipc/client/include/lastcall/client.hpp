@@ -57,6 +57,8 @@ struct RequestOptions {
   std::string id;
   std::string endpoint;
   std::string model;
+  /// The answer comes in parts (true) or whole (false), for metrics; absent: not said.
+  std::optional<bool> stream;
   /// The user's request that sub-requests share; the parent's unless given.
   std::string root;
   /// Passes its root on, and its cancels too.
