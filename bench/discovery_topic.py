@@ -125,7 +125,8 @@ def _bare(etcd):
 
 def key_gone(bench):
     with contextlib.closing(_Etcd()) as etcd:
-        taken = bench.alternate({"lastcall": lambda: _ours(bench, etcd), "call": lambda: _bare(etcd)})
+        subjects = {"lastcall": lambda: _ours(bench, etcd), "call": lambda: _bare(etcd)}
+        taken = bench.alternate(subjects)
     calls = sorted(taken["call"])
     middle = calls[len(calls) // 2]
     yield figure("TERM until the key is seen gone", "ms", [gone for gone, _ in taken["lastcall"]],
