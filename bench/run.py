@@ -15,6 +15,7 @@ import time
 import traceback
 
 import core_topic
+import discovery_topic
 import ipc_topic
 import shim_topic
 import stop_topic
@@ -26,6 +27,7 @@ TOPICS = {
     "shim": shim_topic,
     "supervisor": supervisor_topic,
     "stop": stop_topic,
+    "discovery": discovery_topic,
     "ipc": ipc_topic,
     "core": core_topic,
 }

@@ -22,6 +22,7 @@ CONFIG = """\
 shutdown: {{late_accept: 0s, {shutdown}}}
 ipc: {{socket: "{folder}/ipc/lastcall.sock", admin_socket: "{folder}/admin/admin.sock"}}
 probes: {{listen: "127.0.0.1:{port}"}}
+{further}
 """
 
 
@@ -34,13 +35,14 @@ def _free_port():
 class _Supervised:
     """`pid` is the supervisor's, `process` what was started."""
 
-    def __init__(self, bench, words, shutdown="grace_period: 60s", **more):
+    def __init__(self, bench, words, shutdown="grace_period: 60s", further="", **more):
         self.folder = Path(tempfile.mkdtemp(dir=bench.scratch))
         self.port = _free_port()
         self.engine_socket = self.folder / "ipc/lastcall.sock"
         self.admin_socket = self.folder / "admin/admin.sock"
         config = self.folder / "lastcall.yaml"
-        config.write_text(CONFIG.format(folder=self.folder, port=self.port, shutdown=shutdown))
+        config.write_text(CONFIG.format(folder=self.folder, port=self.port, shutdown=shutdown,
+                                        further=further))  # fmt: skip
         with open(self.folder / "log", "wb") as log:
             self.started_ns = time.monotonic_ns()
             self.process = subprocess.Popen(
@@ -122,9 +124,10 @@ class Serve(_Supervised):
 class Run(_Supervised):
     """Its engine is bench_child, which tells the instant of each signal."""
 
-    def __init__(self, bench):
+    def __init__(self, bench, further=""):
         self.bench = bench
-        super().__init__(bench, ["run", "--", bench.child, "signals"], stdout=subprocess.PIPE)
+        super().__init__(bench, ["run", "--", bench.child, "signals"], further=further,
+                         stdout=subprocess.PIPE)  # fmt: skip
 
     def await_serving(self):
         self.next_instant()  # the engine runs

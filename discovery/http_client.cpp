@@ -152,10 +152,11 @@ HttpReply HttpClient::exchange(httplib::ClientImpl& connection, HttpServer const
     reply.status = status;
     return reply;
   }
-  std::string const why = interrupted_ ? "interrupted"
-                          : is_late
+  // The loop interrupts at the deadline too: that is no news.
+  std::string const why = is_late
                               ? "no answer within " + std::to_string(left.count() / 1000) + " ms"
-                              : describe(result.error());
+                          : interrupted_ ? "interrupted"
+                                         : describe(result.error());
   return {0, {}, to_text(server) + ": " + why};
 }
 

@@ -193,6 +193,11 @@ void Metrics::registry_ended(std::string_view registry, RegistryOperation operat
   families_->registry_duration.at({registry, what}, kFast).Observe(took.count());
 }
 
+void Metrics::registry_retried(std::string_view registry, RegistryOperation operation) {
+  families_->registry_operations.at({registry, word(kOperations, operation), "retried"})
+      .Increment();
+}
+
 void Metrics::set_registered(std::string_view registry, bool registered) {
   families_->registered.at({registry}).Set(registered ? 1 : 0);
 }

@@ -100,6 +100,8 @@ class Metrics {
   void protocol_error(std::string_view code);  // the IPC's error.code
   void registry_ended(std::string_view registry, RegistryOperation operation, bool confirmed,
                       Seconds took);
+  /// An attempt failed, or an entry was lost, and it is tried again.
+  void registry_retried(std::string_view registry, RegistryOperation operation);
   void set_registered(std::string_view registry, bool registered);
 
   /// The loop's age at scrape time comes from here; unset, the family is absent.

@@ -60,7 +60,6 @@ struct Alternative {
   std::string_view name;
   std::string_view doc;
   std::function<Keys()> select;  // makes it the held one, keeps its values if it is already
-  bool not_yet = false;          // read, and refused by this version when it is to run
 };
 
 /// Sections of which exactly one must be there.

@@ -9,9 +9,6 @@
 
 namespace lastcall::config {
 
-/// Of an alternative that this version reads and cannot run with.
-constexpr bool kNotYet = true;
-
 constexpr Range within(Duration minimum, Duration maximum) {
   return {minimum.count(), maximum.count()};
 }
@@ -44,16 +41,13 @@ Items items(std::optional<std::vector<Element>>& list) {
 
 /// The alternative of `variant` that holds a T; `rows` binds T's keys.
 template <class T, class Variant, class Rows>
-Alternative alternative(Variant& variant, std::string_view name, std::string_view doc, Rows rows,
-                        bool not_yet = false) {
-  return {name, doc,
-          [&variant, rows] {
+Alternative alternative(Variant& variant, std::string_view name, std::string_view doc, Rows rows) {
+  return {name, doc, [&variant, rows] {
             if (!std::holds_alternative<T>(variant)) {
               variant.template emplace<T>();
             }
             return rows(std::get<T>(variant));
-          },
-          not_yet};
+          }};
 }
 
 }  // namespace lastcall::config

@@ -213,26 +213,27 @@ Keys keys_of(HealthCheck& check) {
 
 Keys keys_of(Registry& registry) {
   auto& kind = registry.kind;
-  return {{.path = "name",
-           .slot = &registry.name,
-           .doc = "Name in logs and in the report.",
-           .form = &kName,
-           .unset = "the kind's name"},
-          {.path = "",
-           .slot = OneOf{{alternative<EtcdRegistry>(kind, "etcd", "etcd v3, in Dynamo's layout.",
-                                                    etcd_keys),
-                          alternative<KubernetesRegistry>(kind, "kubernetes",
-                                                          "EndpointSlices of this pod's services.",
-                                                          kubernetes_keys, kNotYet),
-                          alternative<HttpRegistry>(kind, "http", "Posts to a URL, with retries.",
-                                                    http_registry_keys),
-                          alternative<FileRegistry>(kind, "file", "Files in a directory.",
-                                                    file_registry_keys),
-                          alternative<IpcRegistry>(kind, "ipc",
-                                                   "Asks the SDK's process to deregister itself.",
-                                                   no_keys<IpcRegistry>)},
-                         [&kind] { return kind.index(); }},
-           .doc = "What kind of registry it is."}};
+  return {
+      {.path = "name",
+       .slot = &registry.name,
+       .doc = "Name in logs and in the report.",
+       .form = &kName,
+       .unset = "the kind's name"},
+      {.path = "",
+       .slot =
+           OneOf{
+               {alternative<EtcdRegistry>(kind, "etcd", "etcd v3, in Dynamo's layout.", etcd_keys),
+                alternative<KubernetesRegistry>(
+                    kind, "kubernetes", "EndpointSlices of this pod's services.", kubernetes_keys),
+                alternative<HttpRegistry>(kind, "http", "Posts to a URL, with retries.",
+                                          http_registry_keys),
+                alternative<FileRegistry>(kind, "file", "Files in a directory.",
+                                          file_registry_keys),
+                alternative<IpcRegistry>(kind, "ipc",
+                                         "Asks the SDK's process to deregister itself.",
+                                         no_keys<IpcRegistry>)},
+               [&kind] { return kind.index(); }},
+       .doc = "What kind of registry it is."}};
 }
 
 Keys keys_of(EndpointSettings& endpoint) {

@@ -124,8 +124,8 @@ std::string list_reference(std::string_view path, Items const& items) {
     }
     alternatives += "\nExactly one of:\n\n";
     for (Alternative const& alternative : one_of->alternatives) {
-      alternatives += "- `" + std::string(alternative.name) + "`: " + std::string(alternative.doc);
-      alternatives += std::string(mark(alternative.not_yet)) + "\n";
+      alternatives +=
+          "- `" + std::string(alternative.name) + "`: " + std::string(alternative.doc) + "\n";
     }
     alternatives += "\n" + std::string(kTableHead);
     for (Alternative const& alternative : one_of->alternatives) {

@@ -28,25 +28,6 @@ class Judge {
     }
   }
 
-  void registries(std::vector<Registry>& registries) {
-    for (std::size_t i = 0; i < registries.size(); ++i) {
-      for (Key const& key : keys_of(registries[i])) {
-        auto const* one_of = std::get_if<OneOf>(&key.slot);
-        if (one_of == nullptr) {
-          continue;
-        }
-        Alternative const& held = one_of->alternatives[one_of->held()];
-        if (held.not_yet) {
-          std::string const at = "discovery[" + std::to_string(i) + "]." + std::string(held.name);
-          findings_.errors.push_back(
-              {nearest_place(places_, at), at,
-               "this version does not know that kind of registry yet, expected etcd, http, file or "
-               "ipc"});
-        }
-      }
-    }
-  }
-
  private:
   Places const& places_;
   Findings findings_;
@@ -70,7 +51,6 @@ void unsupported(Config const& config, Places const& places, Findings findings) 
   Config defaults;
   Judge judge(places, findings);
   judge.sections(keys_of(given), keys_of(defaults));
-  judge.registries(given.discovery);
 }
 
 }  // namespace lastcall::config

@@ -1,8 +1,7 @@
 // What the configuration asks for and this version does not do yet.
 //
 // The key table marks such rows (Key::not_yet). All of it is parsed and checked, so that a file can
-// be written ahead of time; running with it would promise what does not happen. A registry is an
-// error, because the routers would never hear of this instance; the rest is a warning.
+// be written ahead of time; running with it would promise what does not happen, so it is a warning.
 //
 // Internal to supervisor/config. Pure values, no thread rule.
 #pragma once

@@ -1,7 +1,6 @@
 #include "supervisor/runtime/registries.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 #include "discovery/instance.hpp"
@@ -16,27 +15,6 @@ using discovery::RegistryStatus;
 
 /// What a disconnect keeps of its time when a removal is waited for first.
 constexpr lifecycle::Duration kFarewell{50};
-
-/// Without a pod's uid two instances of one host differ by their socket, which a restarted
-/// supervisor keeps.
-std::string pod_identity(config::Config const& config) {
-  char const* const uid = std::getenv("LASTCALL_POD_UID");  // NOLINT(concurrency-mt-unsafe)
-  return uid == nullptr || *uid == '\0' ? discovery::host_identity() + " " + config.ipc.socket
-                                        : uid;
-}
-
-discovery::Instance instance_of(config::Config const& config,
-                                std::optional<std::string> const& advertise) {
-  config::Identity const& identity = config.identity;
-  std::string const pod = pod_identity(config);
-  return {.dynamo_namespace = identity.dynamo_namespace,
-          .component = identity.component,
-          .endpoint = identity.endpoint,
-          .id = discovery::instance_id(pod, identity.endpoint),
-          .advertise = advertise.value_or(""),
-          .model = identity.model,
-          .pod_uid = pod};
-}
 
 }  // namespace
 
@@ -62,17 +40,13 @@ void Registries::add(config::Registry const& registry, discovery::Instance const
                                                         callbacks.peers_expected_until);
     sdk_.push_back(sdk.get());
     set_.add(name, std::move(sdk));
-  } else if (instance.advertise.empty()) {
-    problem_ =
-        "registry '" + name + "' has nothing to tell routers: set identity.advertise, or POD_IP";
-    return;
   } else {
-    auto made = make_registry(executor_, registry, instance);
-    if (made == nullptr) {
-      problem_ = "registry '" + name + "': this build does not know its kind";
+    auto made = make_registry(executor_, registry, instance, callbacks.summary);
+    if (made.registry == nullptr) {
+      problem_ = "registry '" + name + "': " + made.problem;
       return;
     }
-    set_.add(name, std::move(made));
+    set_.add(name, std::move(made.registry));
   }
   names_.push_back(name);
 }

@@ -24,6 +24,7 @@
 #include "supervisor/runtime/cleanup_hooks.hpp"
 #include "supervisor/runtime/event_sink.hpp"
 #include "supervisor/runtime/log.hpp"
+#include "supervisor/runtime/registry_factory.hpp"
 
 namespace lastcall::runtime {
 
@@ -33,6 +34,7 @@ class Registries {
     discovery::IpcRegistry::AskAll ask_peers;  // sends `deregister`
     discovery::IpcRegistry::ExpectedUntil peers_expected_until;
     std::function<void(discovery::RegistryStatus const&)> on_change;
+    StopSummary summary;  // of the stop so far
   };
 
   Registries(boost::asio::any_io_executor executor, config::Config const& config,

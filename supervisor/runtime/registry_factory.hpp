@@ -6,20 +6,36 @@
 // Thread rule: the loop's thread. Source: docs/discovery.md.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <boost/asio/any_io_executor.hpp>
 
 #include "discovery/instance.hpp"
+#include "discovery/kubernetes_registry.hpp"
+#include "discovery/nats_events.hpp"
 #include "discovery/registry.hpp"
 #include "supervisor/config/schema.hpp"
 
 namespace lastcall::runtime {
 
-/// Null for a kind that is made elsewhere.
-std::unique_ptr<discovery::Registry> make_registry(boost::asio::any_io_executor const& executor,
-                                                   config::Registry const& registry,
-                                                   discovery::Instance const& instance);
+/// This pod's instance of `identity.endpoint`.
+discovery::Instance instance_of(config::Config const& config,
+                                std::optional<std::string> const& advertise);
+
+using StopSummary = std::function<discovery::KubernetesSummary()>;
+
+struct MadeRegistry {
+  std::unique_ptr<discovery::Registry> registry;
+  std::string problem;  // why there is none
+};
+/// Of every kind but `ipc`, which is the loop's own.
+MadeRegistry make_registry(boost::asio::any_io_executor const& executor,
+                           config::Registry const& registry, discovery::Instance const& instance,
+                           StopSummary const& summary);
+
+discovery::NatsSettings nats_settings(config::NatsEvents const& nats, std::string const& instance);
 
 }  // namespace lastcall::runtime

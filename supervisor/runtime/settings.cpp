@@ -80,6 +80,7 @@ lifecycle::Settings settings_from(config::Config const& config, config::PodGrace
     settings.gauge_refresh = profile.gauges->refresh;
     settings.health.tokens_show_stalls = profile.gauges->tokens_are_live;
   }
+  settings.events = config.events.nats.url.has_value();
   settings.registries = static_cast<std::uint32_t>(config.discovery.size());
   settings.cleanup_hooks = !config.cleanup.hooks.empty();
   settings.cleanup_paths = !config.cleanup.paths.empty();

@@ -138,7 +138,8 @@ Json registries_of(StatusSources const& sources) {
   for (discovery::RegistryStatus const& status : sources.registries.status()) {
     Json row{{"name", status.name},
              {"state", discovery::name(status.state)},
-             {"attempts", status.attempts}};
+             {"attempts", status.attempts},
+             {"took_ms", status.latency.count()}};
     if (!status.last_error.empty()) {
       row["error"] = brief(status.last_error);
     }

@@ -40,6 +40,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
       core_(settings_from(config, options.grace)),
       steps_(log),
       narrator_(core_, log),
+      events_(io.get_executor(), config, instance_of(config, advertise_of(config)), core_, log),
       loop_(io, core_,
             [this](lifecycle::Instant now, lifecycle::Action const& action) { obey(now, action); }),
       probes_(io, config),

@@ -18,6 +18,7 @@
 #include "supervisor/lifecycle/lifecycle.hpp"
 #include "supervisor/runtime/cleanup_hooks.hpp"
 #include "supervisor/runtime/core_loop.hpp"
+#include "supervisor/runtime/event_publisher.hpp"
 #include "supervisor/runtime/gauge_driver.hpp"
 #include "supervisor/runtime/gone_peers.hpp"
 #include "supervisor/runtime/health_driver.hpp"
@@ -112,6 +113,7 @@ class Supervisor final : private ipc::Observer {
   lifecycle::Lifecycle core_;
   StepLog steps_;
   Narrator narrator_;
+  EventPublisher events_;
   CoreLoop loop_;
   ProbePublisher probes_;
   ipc::Server server_;

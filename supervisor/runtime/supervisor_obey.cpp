@@ -5,6 +5,7 @@
 #include "supervisor/runtime/clock.hpp"
 #include "supervisor/runtime/metrics_feed.hpp"
 #include "supervisor/runtime/report.hpp"
+#include "supervisor/runtime/stop_summary.hpp"
 #include "supervisor/runtime/supervisor.hpp"
 
 namespace lastcall::runtime {
@@ -23,6 +24,7 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
   namespace act = lifecycle;
   count(probes_.metrics(), action);
   narrator_.tell(now, action);
+  events_.tell(now, action);
   std::visit(
       Overloaded{[&](act::Remember const& order) { remember(order); },
                  [&](act::ForgetStopRecord const&) { stop_record_.remove(); },
@@ -101,7 +103,8 @@ void Supervisor::start_cleanup(lifecycle::StartCleanup const& order) {
                  [this, item](ItemResult result) { settle(item, std::move(result)); });
       return;
     case lifecycle::CleanupItem::events:
-      settle(item, {lifecycle::ItemOutcome::skipped, {}});
+      events_.disconnect(order.deadline,
+                         [this, item](ItemResult result) { settle(item, std::move(result)); });
       return;
     case lifecycle::CleanupItem::registries:
       registries_.disconnect(order.deadline,
@@ -196,7 +199,8 @@ Registries::Callbacks Supervisor::registry_callbacks() {
             auto const until = core_.peers_expected_until();
             return until ? std::optional(to_steady(*until)) : std::nullopt;
           },
-          .on_change = [this](discovery::RegistryStatus const& s) { registry_changed(s); }};
+          .on_change = [this](discovery::RegistryStatus const& s) { registry_changed(s); },
+          .summary = [this] { return summarize(core_.report(monotonic_now())); }};
 }
 
 void Supervisor::registry_changed(discovery::RegistryStatus const& status) {
@@ -209,6 +213,11 @@ void Supervisor::registry_changed(discovery::RegistryStatus const& status) {
         status.name, has_entered ? RegistryOperation::register_ : RegistryOperation::deregister,
         has_entered || has_left, status.latency);
     probes_.metrics().set_registered(status.name, has_entered);
+  } else if (status.state == RegistryState::registering) {
+    probes_.metrics().registry_retried(status.name, RegistryOperation::register_);
+    probes_.metrics().set_registered(status.name, false);
+  } else if (status.state == RegistryState::deregistering) {
+    probes_.metrics().registry_retried(status.name, RegistryOperation::deregister);
   }
   changed();
 }

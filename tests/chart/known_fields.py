@@ -57,6 +57,7 @@ VOLUME = {
     "configMap": {"name": ANY, "items": ANY, "defaultMode": ANY, "optional": ANY},
     "persistentVolumeClaim": ANY,
     "secret": ANY,
+    "projected": {"defaultMode": ANY, "sources": ANY},
 }
 POD_SPEC = {
     **dict.fromkeys(
@@ -66,6 +67,7 @@ POD_SPEC = {
          "topologySpreadConstraints")
     ),
     "imagePullSecrets": [{"name": ANY}],
+    "readinessGates": [{"conditionType": ANY}],
     "securityContext": dict.fromkeys(
         ("runAsUser", "runAsGroup", "runAsNonRoot", "fsGroup", "fsGroupChangePolicy",
          "seccompProfile", "supplementalGroups", "sysctls", "seLinuxOptions")
@@ -85,6 +87,16 @@ KINDS = {
             "selector": LABEL_SELECTOR,
             "template": {"metadata": OBJECT_META, "spec": POD_SPEC},
         },
+    },
+    ("v1", "ServiceAccount"): {"metadata": OBJECT_META, "automountServiceAccountToken": ANY},
+    ("rbac.authorization.k8s.io/v1", "Role"): {
+        "metadata": OBJECT_META,
+        "rules": [dict.fromkeys(("apiGroups", "resources", "verbs", "resourceNames"))],
+    },
+    ("rbac.authorization.k8s.io/v1", "RoleBinding"): {
+        "metadata": OBJECT_META,
+        "roleRef": dict.fromkeys(("apiGroup", "kind", "name")),
+        "subjects": [dict.fromkeys(("kind", "name", "namespace"))],
     },
     ("v1", "ConfigMap"): {"metadata": OBJECT_META, "data": ANY},
     ("v1", "Service"): {

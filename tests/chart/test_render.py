@@ -163,6 +163,41 @@ def test_no_container_has_a_right_that_it_does_not_need(helm, mode):
         assert context["readOnlyRootFilesystem"] is True
 
 
+KUBERNETES = (
+    "rbac.create=true", "config.discovery[0].kubernetes.readiness_gate=lastcall.dev/serving",
+    "config.discovery[0].kubernetes.event=true",
+)  # fmt: skip
+
+
+def test_nothing_of_the_api_is_allowed_unless_it_is_asked_for(helm):
+    assert not {"ServiceAccount", "Role", "RoleBinding"} & set(helm.objects("-f", DEMO))
+
+
+def test_the_kubernetes_registry_gets_the_rights_it_needs_and_no_others(helm):
+    objects = helm.objects("-f", DEMO, *sets(*KUBERNETES))
+    rights = {(r["resources"][0], *r["verbs"]) for r in objects["Role"]["rules"]}
+    assert rights == {
+        ("endpointslices", "get", "list", "watch"), ("pods/status", "patch"), ("events", "create"),
+    }  # fmt: skip
+    assert objects["RoleBinding"]["roleRef"]["name"] == objects["Role"]["metadata"]["name"]
+    [subject] = objects["RoleBinding"]["subjects"]
+    assert subject["name"] == objects["ServiceAccount"]["metadata"]["name"]
+    pod = objects["Deployment"]["spec"]["template"]["spec"]
+    assert pod["serviceAccountName"] == subject["name"]
+    assert pod["readinessGates"] == [{"conditionType": "lastcall.dev/serving"}]
+
+
+def test_only_the_supervisor_has_the_token(helm):
+    pod = helm.pod("-f", DEMO, *sets(*KUBERNETES))
+    assert pod["automountServiceAccountToken"] is False
+    holders = [
+        each["name"]
+        for each in pod["initContainers"] + pod["containers"]
+        if "lastcall-token" in [mount["name"] for mount in each["volumeMounts"]]
+    ]
+    assert holders == ["lastcall"]
+
+
 def test_the_engine_cannot_reach_the_operators_socket(helm):
     engine = container(helm.pod("-f", DEMO), "engine")
     assert "lastcall-admin" not in [mount["name"] for mount in engine["volumeMounts"]]

@@ -15,6 +15,31 @@
 {{- end -}}
 {{- end -}}
 
+{{/* What `config.discovery` asks of the Kubernetes API, as a JSON list. */}}
+{{- define "lastcall.kubernetesRegistries" -}}
+{{- $found := list -}}
+{{- range (.Values.config | default dict).discovery | default list -}}
+{{- if hasKey . "kubernetes" -}}
+{{- $found = append $found (.kubernetes | default dict) -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $found -}}
+{{- end -}}
+
+{{- define "lastcall.readinessGates" -}}
+{{- $found := list -}}
+{{- range include "lastcall.kubernetesRegistries" . | fromJsonArray -}}
+{{- with .readiness_gate -}}
+{{- $found = append $found . -}}
+{{- end -}}
+{{- end -}}
+{{- uniq $found | toJson -}}
+{{- end -}}
+
+{{- define "lastcall.serviceAccountName" -}}
+{{- default (include "lastcall.fullname" .) .Values.serviceAccountName -}}
+{{- end -}}
+
 {{- define "lastcall.socket" -}}
 {{- ((.Values.config | default dict).ipc | default dict).socket | default "/run/lastcall/lastcall.sock" -}}
 {{- end -}}

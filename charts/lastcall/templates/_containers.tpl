@@ -28,6 +28,10 @@
     - {name: LASTCALL_POD_GRACE_SECONDS, value: {{ include "lastcall.podGraceSeconds" . | quote }}}
     - name: LASTCALL_POD_UID
       valueFrom: {fieldRef: {apiVersion: v1, fieldPath: metadata.uid}}
+    - name: POD_NAME
+      valueFrom: {fieldRef: {apiVersion: v1, fieldPath: metadata.name}}
+    - name: POD_NAMESPACE
+      valueFrom: {fieldRef: {apiVersion: v1, fieldPath: metadata.namespace}}
     - name: POD_IP
       valueFrom: {fieldRef: {apiVersion: v1, fieldPath: status.podIP}}
     {{- with .Values.sidecar.env }}
@@ -67,6 +71,9 @@
     - {name: lastcall-socket, mountPath: /run/lastcall}
     - {name: lastcall-admin, mountPath: /run/lastcall-admin}
     - {name: tmp, mountPath: /tmp}
+    {{- if .Values.rbac.create }}
+    - {name: lastcall-token, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true}
+    {{- end }}
     {{- with .Values.sidecar.volumeMounts }}
     {{- toYaml . | nindent 4 }}
     {{- end }}

@@ -155,3 +155,45 @@ def test_resume_registers_again(world, etcd):
     assert etcd.wait_for_key() == before
     one.wait_for_log('"state":"registered"', count=2)
     assert operator.ask("resume")["changed"] is False
+
+
+def test_a_fatal_stop_removes_the_key_too(world, etcd):
+    one = etcd_world(world, etcd)
+    process = one.run(*SLEEPER)
+    etcd.wait_for_key()
+    one.wait_for_log('"state":"registered"')
+    os.kill(one.status()["engine"]["pid"], signal.SIGKILL)
+    assert process.wait(timeout=PATIENCE) == 1
+    assert one.report()["registries"] == [{"name": "etcd", "state": "confirmed"}]
+    assert etcd.keys() == {}
+    assert etcd.leases() == set()
+
+
+def test_a_supervisor_killed_in_the_stop_still_removes_the_key(world, etcd):
+    one = etcd_world(world, etcd)
+    process = one.run(*SLEEPER)
+    etcd.wait_for_key()
+    one.wait_for_log('"state":"registered"')
+    peer = one.peer()
+    peer.ask("request.begin", id="r1", endpoint="generate")
+    etcd.signal(signal.SIGSTOP)
+    process.send_signal(signal.SIGTERM)
+    peer.expect("phase", phase="deregistering")
+    os.kill(one.supervisor_pid(), signal.SIGKILL)
+    etcd.signal(signal.SIGCONT)
+    assert process.wait(timeout=2 * PATIENCE) == 0
+    assert etcd.keys() == {}
+    assert etcd.leases() == set()
+
+
+def test_a_stop_while_etcd_does_not_answer_the_registration_leaves_no_key(world, etcd):
+    etcd.signal(signal.SIGSTOP)
+    one = etcd_world(world, etcd)
+    process = one.run(*SLEEPER)
+    one.wait_for_log("no answer within")
+    process.send_signal(signal.SIGTERM)
+    etcd.signal(signal.SIGCONT)
+    assert process.wait(timeout=2 * PATIENCE) == 0
+    assert one.report()["registries"] == [{"name": "etcd", "state": "confirmed"}]
+    holds_for(lambda: etcd.keys() == {}, 2, pause=0.2)
+    assert etcd.leases() == set()

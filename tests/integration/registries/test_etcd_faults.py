@@ -104,8 +104,13 @@ def test_an_outage_longer_than_the_lease_is_said_and_then_over(world, etcd):
     one.wait_for_log("the lease could not be kept alive")
     wait_until(lambda: one.status()["registries"][0]["state"] == "registering")
     assert one.status()["phase"] == "serving"
+    assert 'lastcall_registry_registered{registry="etcd"} 0' in one.get("/metrics")[1]
+    assert "[-]registry-etcd" in one.get("/readyz?verbose")[1]
     etcd.signal(signal.SIGCONT)
     one.wait_for_log('"state":"registered"', count=2)
+    metrics = one.get("/metrics")[1]
+    assert 'lastcall_registry_registered{registry="etcd"} 1' in metrics
+    assert 'operations_total{operation="register",registry="etcd",result="retried"}' in metrics
     assert etcd.keys() == keys
 
 

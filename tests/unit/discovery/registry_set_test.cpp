@@ -13,6 +13,7 @@ struct Script {
   int removed = 0;
   int failures_to_come = 0;  // the next attempts fail
   bool by_hand = false;      // answers are given with answer()
+  int hurried = 0;
   RegistryDone pending;
   std::function<void(std::string)> lose;
   bool disconnects = false;
@@ -35,6 +36,7 @@ class FakeRegistry final : public Registry {
     ++script_.removed;
     reply(std::move(done));
   }
+  void hurry() override { ++script_.hurried; }
   bool disconnect(TimePoint, RegistryDone done) override {
     script_.farewell = std::move(done);
     return script_.disconnects;
@@ -175,6 +177,7 @@ TEST_F(RegistrySetTest, a_removal_waits_for_the_registration_under_way) {
   set_.register_all();
   remove_all();
   EXPECT_EQ(a_.removed, 0);
+  EXPECT_EQ(a_.hurried, 1);
   a_.answer(RegistryResult::ok());
   EXPECT_EQ(a_.removed, 1);
   a_.answer(RegistryResult::ok());
@@ -201,6 +204,7 @@ TEST_F(RegistrySetTest, registering_again_ends_a_removal_under_way) {
   EXPECT_EQ(ends_, 1);
   EXPECT_EQ(results_[0].state, RegistryState::failed);
   EXPECT_NE(results_[0].last_error.find("superseded"), std::string::npos);
+  EXPECT_EQ(a_.hurried, 0) << "a removal that is cut off may still arrive";
   a_.by_hand = false;
   a_.answer(RegistryResult::ok());
   EXPECT_TRUE(both(RegistryState::registered));

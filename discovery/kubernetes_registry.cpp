@@ -1,0 +1,78 @@
+#include "discovery/kubernetes_registry.hpp"
+
+#include <utility>
+
+#include "discovery/http_worker.hpp"
+#include "discovery/kubernetes_session.hpp"
+
+namespace lastcall::discovery {
+
+namespace {
+
+class KubernetesRegistry final : public Registry {
+ public:
+  KubernetesRegistry(boost::asio::any_io_executor executor, KubernetesSettings settings)
+      : summary_(std::move(settings.summary)),
+        worker_(std::move(executor), "kube-registry", settings.tls),
+        session_(std::make_shared<KubernetesSession>(std::move(settings))) {}
+
+  std::string const& kind() const override {
+    static std::string const kKind = "kubernetes";
+    return kKind;
+  }
+
+  void register_instances(TimePoint deadline, RegistryDone done) override {
+    run([](KubernetesSession& session, HttpClient& client,
+           TimePoint until) { return session.enter(client, until); },
+        deadline, std::move(done));
+  }
+
+  void deregister(TimePoint deadline, RegistryDone done) override {
+    run([](KubernetesSession& session, HttpClient& client,
+           TimePoint until) { return session.leave(client, until); },
+        deadline, std::move(done));
+  }
+
+  bool disconnect(TimePoint deadline, RegistryDone done) override {
+    worker_.interrupt();  // whatever hangs there has had its time
+    if (!summary_) {
+      return false;
+    }
+    run(
+        [summary = summary_()](KubernetesSession& session, HttpClient& client, TimePoint until) {
+          return session.post_event(client, until, summary);
+        },
+        deadline, std::move(done));
+    return true;
+  }
+
+  void hurry() override { worker_.interrupt(); }
+
+ private:
+  using Step = std::function<std::string(KubernetesSession&, HttpClient&, TimePoint)>;
+
+  void run(Step step, TimePoint deadline, RegistryDone done) {
+    auto const error = std::make_shared<std::string>();
+    worker_.run(
+        deadline,
+        [session = session_, step = std::move(step), error](HttpClient& client, TimePoint until) {
+          *error = step(*session, client, until);
+        },
+        [error, done = std::move(done)] {
+          done(error->empty() ? RegistryResult::ok() : RegistryResult::failed(*error));
+        });
+  }
+
+  std::function<KubernetesSummary()> summary_;
+  HttpWorker worker_;
+  std::shared_ptr<KubernetesSession> session_;  // shared with jobs, which may outlive the registry
+};
+
+}  // namespace
+
+std::unique_ptr<Registry> make_kubernetes_registry(boost::asio::any_io_executor executor,
+                                                   KubernetesSettings settings) {
+  return std::make_unique<KubernetesRegistry>(std::move(executor), std::move(settings));
+}
+
+}  // namespace lastcall::discovery

@@ -1,0 +1,49 @@
+// The EndpointSlices of a Kubernetes cluster as a registry: their controller enters and removes
+// this pod by its readiness, and what is confirmed here is that it has.
+//
+// Invariants:
+//  1. Entering is done by the kubelet; here only the readiness gate and the label are patched,
+//  where
+//     they are asked for.
+//  2. Leaving patches them back, then lists and watches until no slice lists this pod as ready.
+//  3. disconnect() posts an Event of the pod with the outcome so far, where that is asked for.
+//  4. The token is read again for each request, the authority for each connection.
+//
+// Thread rule: as for every Registry; `summary` is called on the loop.
+// Source: the discovery rules of the design; KEP-1672 for terminating endpoints.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include "discovery/http_client.hpp"
+#include "discovery/kubernetes_wire.hpp"
+#include "discovery/registry.hpp"
+
+namespace lastcall::discovery {
+
+struct KubernetesSummary {
+  bool is_warning = false;
+  std::string text;
+};
+
+struct KubernetesSettings {
+  HttpServer api_server;
+  kubernetes::Pod pod;
+  std::vector<std::string> services;  // empty: every slice of the namespace
+  std::string readiness_gate;         // empty: no condition is written
+  std::string serving_label;          // empty: no label is written
+  std::string token_file;
+  HttpTls tls;
+  std::function<KubernetesSummary()> summary;  // empty: no Event
+};
+
+std::unique_ptr<Registry> make_kubernetes_registry(boost::asio::any_io_executor executor,
+                                                   KubernetesSettings settings);
+
+}  // namespace lastcall::discovery

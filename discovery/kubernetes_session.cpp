@@ -1,0 +1,135 @@
+#include "discovery/kubernetes_session.hpp"
+
+#include <array>
+#include <ctime>
+#include <string_view>
+#include <utility>
+
+#include "discovery/secret_file.hpp"
+
+namespace lastcall::discovery {
+
+namespace {
+
+std::string now_as_text() {
+  std::time_t const now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
+}  // namespace
+
+HttpReply KubernetesSession::ask(HttpClient& client, TimePoint deadline,
+                                 HttpRequest request) const {
+  auto const token = read_secret(settings_.token_file);
+  if (!token) {
+    return {0, {}, "cannot read a token from " + settings_.token_file};
+  }
+  request.headers.emplace_back("Authorization", "Bearer " + *token);
+  request.headers.emplace_back("Accept", "application/json");
+  return client.send(settings_.api_server, request, deadline);
+}
+
+std::string KubernetesSession::change(HttpClient& client, TimePoint deadline,
+                                      HttpRequest request) const {
+  std::string const what = request.method + " " + request.path;
+  auto const reply = ask(client, deadline, std::move(request));
+  if (reply.status == 0) {
+    return reply.error;
+  }
+  return reply.status >= 200 && reply.status < 300
+             ? std::string{}
+             : what + ": " + kubernetes::refusal_of(reply.status, reply.body);
+}
+
+std::string KubernetesSession::patch(HttpClient& client, TimePoint deadline, bool serving) const {
+  auto const& pod = settings_.pod;
+  std::string failed;
+  if (!settings_.readiness_gate.empty()) {
+    failed = change(client, deadline,
+                    {.method = "PATCH",
+                     .path = kubernetes::pod_path(pod, "/status"),
+                     .headers = {{"Content-Type", "application/strategic-merge-patch+json"}},
+                     .body = kubernetes::condition_patch(pod, settings_.readiness_gate, serving,
+                                                         now_as_text())});
+  }
+  if (!settings_.serving_label.empty()) {
+    auto other = change(client, deadline,
+                        {.method = "PATCH",
+                         .path = kubernetes::pod_path(pod, ""),
+                         .headers = {{"Content-Type", "application/merge-patch+json"}},
+                         .body = kubernetes::label_patch(pod, settings_.serving_label, serving)});
+    failed = failed.empty() ? std::move(other) : failed;
+  }
+  return failed;
+}
+
+std::string KubernetesSession::slices_path() const {
+  return kubernetes::slices_path(settings_.pod, is_beta_ ? "v1beta1" : "v1", settings_.services);
+}
+
+std::string KubernetesSession::list(HttpClient& client, TimePoint deadline,
+                                    kubernetes::Slices& slices) {
+  auto reply = ask(client, deadline, {.method = "GET", .path = slices_path()});
+  if (reply.status == 404) {
+    is_beta_ = !is_beta_;
+    reply = ask(client, deadline, {.method = "GET", .path = slices_path()});
+  }
+  if (reply.status == 0) {
+    return reply.error;
+  }
+  if (reply.status != 200) {
+    return "GET " + slices_path() + ": " + kubernetes::refusal_of(reply.status, reply.body);
+  }
+  return slices.take_list(reply.body) ? "" : "an answer that is no list of EndpointSlices";
+}
+
+void KubernetesSession::watch(HttpClient& client, TimePoint deadline,
+                              kubernetes::Slices& slices) const {
+  auto const left =
+      std::chrono::ceil<std::chrono::seconds>(deadline - TimePoint::clock::now()).count();
+  std::string lines;
+  HttpRequest request{.method = "GET", .path = slices_path()};
+  request.path += kubernetes::watch_suffix(request.path, slices.resource_version(), left);
+  request.on_data = [&](std::string_view data) {
+    lines += data;
+    bool goes_on = lines.size() <= HttpClient::kLongestAnswer;
+    for (auto end = lines.find('\n'); goes_on && end != std::string::npos; end = lines.find('\n')) {
+      goes_on =
+          slices.take_change(std::string_view(lines).substr(0, end)) && !slices.ready_in().empty();
+      lines.erase(0, end + 1);
+    }
+    return goes_on;
+  };
+  // However it ended, the slices tell how far it came.
+  static_cast<void>(ask(client, deadline, std::move(request)));
+}
+
+std::string KubernetesSession::leave(HttpClient& client, TimePoint deadline) {
+  if (auto failed = patch(client, deadline, false); !failed.empty()) {
+    return failed;
+  }
+  kubernetes::Slices slices(settings_.pod);
+  if (auto failed = list(client, deadline, slices); !failed.empty()) {
+    return failed;
+  }
+  if (!slices.ready_in().empty()) {
+    watch(client, deadline, slices);
+  }
+  auto const names = slices.ready_in();
+  return names.empty() ? "" : "EndpointSlice " + names.front() + " still lists this pod as ready";
+}
+
+std::string KubernetesSession::post_event(HttpClient& client, TimePoint deadline,
+                                          KubernetesSummary const& summary) {
+  return change(client, deadline,
+                {.path = kubernetes::events_path(settings_.pod),
+                 .headers = {},
+                 .body = kubernetes::event_body(settings_.pod, summary.is_warning, summary.text,
+                                                now_as_text())});
+}
+
+}  // namespace lastcall::discovery

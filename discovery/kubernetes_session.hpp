@@ -1,0 +1,37 @@
+// What is done with a Kubernetes API server, one blocking step after the other.
+//
+// Thread rule: the thread of the registry's jobs. Invariants and source: kubernetes_registry.hpp.
+#pragma once
+
+#include <string>
+
+#include "discovery/http_client.hpp"
+#include "discovery/kubernetes_registry.hpp"
+#include "discovery/kubernetes_wire.hpp"
+
+namespace lastcall::discovery {
+
+class KubernetesSession {
+ public:
+  explicit KubernetesSession(KubernetesSettings settings) : settings_(std::move(settings)) {}
+
+  // Each returns why it failed, or an empty text.
+  std::string enter(HttpClient& client, TimePoint deadline) {
+    return patch(client, deadline, true);
+  }
+  std::string leave(HttpClient& client, TimePoint deadline);
+  std::string post_event(HttpClient& client, TimePoint deadline, KubernetesSummary const& summary);
+
+ private:
+  HttpReply ask(HttpClient& client, TimePoint deadline, HttpRequest request) const;
+  std::string change(HttpClient& client, TimePoint deadline, HttpRequest request) const;
+  std::string patch(HttpClient& client, TimePoint deadline, bool serving) const;
+  std::string list(HttpClient& client, TimePoint deadline, kubernetes::Slices& slices);
+  void watch(HttpClient& client, TimePoint deadline, kubernetes::Slices& slices) const;
+  std::string slices_path() const;
+
+  KubernetesSettings const settings_;
+  bool is_beta_ = false;  // the server has discovery.k8s.io/v1beta1 only
+};
+
+}  // namespace lastcall::discovery

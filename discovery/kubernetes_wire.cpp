@@ -1,0 +1,171 @@
+#include "discovery/kubernetes_wire.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace lastcall::discovery::kubernetes {
+
+namespace {
+
+using Json = nlohmann::json;
+
+/// The API's limit of an event's message.
+constexpr std::size_t kLongestMessage = 1024;
+
+std::string dump(Json const& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Null where there is no such member, or no object to have it.
+Json const& member(Json const& json, char const* name) {
+  static Json const kNothing;
+  if (!json.is_object()) {
+    return kNothing;
+  }
+  auto const found = json.find(name);
+  return found == json.end() ? kNothing : *found;
+}
+
+std::string text(Json const& json) {
+  return json.is_string() ? json.get<std::string>() : std::string{};
+}
+
+/// Metadata that makes the API server refuse a patch of another pod of this name.
+Json metadata_of(Pod const& pod) {
+  return pod.uid.empty() ? Json::object() : Json{{"uid", pod.uid}};
+}
+
+bool is_ready_endpoint(Json const& endpoint, Pod const& pod) {
+  auto const& target = member(endpoint, "targetRef");
+  auto const uid = text(member(target, "uid"));
+  bool const is_ours =
+      text(member(target, "kind")) == "Pod" &&
+      (pod.uid.empty() || uid.empty() ? text(member(target, "name")) == pod.name : uid == pod.uid);
+  auto const& ready = member(member(endpoint, "conditions"), "ready");
+  return is_ours && (!ready.is_boolean() || ready.get<bool>());
+}
+
+bool lists_as_ready(Json const& slice, Pod const& pod) {
+  auto const& endpoints = member(slice, "endpoints");
+  return endpoints.is_array() &&
+         std::any_of(endpoints.begin(), endpoints.end(),
+                     [&pod](Json const& endpoint) { return is_ready_endpoint(endpoint, pod); });
+}
+
+}  // namespace
+
+std::string pod_path(Pod const& pod, std::string_view part) {
+  return "/api/v1/namespaces/" + pod.space + "/pods/" + pod.name + std::string(part);
+}
+
+std::string events_path(Pod const& pod) {
+  return "/api/v1/namespaces/" + pod.space + "/events";
+}
+
+std::string slices_path(Pod const& pod, std::string_view version,
+                        std::vector<std::string> const& services) {
+  std::string path = "/apis/discovery.k8s.io/" + std::string(version) + "/namespaces/" + pod.space +
+                     "/endpointslices";
+  if (!services.empty()) {
+    path += "?labelSelector=kubernetes.io%2Fservice-name%20in%20%28";
+    for (auto const& service : services) {
+      path += service + (&service == &services.back() ? "%29" : "%2C");
+    }
+  }
+  return path;
+}
+
+std::string watch_suffix(std::string_view slices, std::string_view resource_version, long seconds) {
+  char const first = slices.find('?') == std::string_view::npos ? '?' : '&';
+  return first + std::string("watch=1&resourceVersion=") + std::string(resource_version) +
+         "&timeoutSeconds=" + std::to_string(seconds);
+}
+
+std::string condition_patch(Pod const& pod, std::string_view type, bool value,
+                            std::string_view now) {
+  return dump(
+      {{"metadata", metadata_of(pod)},
+       {"status",
+        {{"conditions", Json::array({{{"type", type},
+                                      {"status", value ? "True" : "False"},
+                                      {"lastTransitionTime", now},
+                                      {"reason", value ? "Serving" : "Deregistered"}}})}}}});
+}
+
+std::string label_patch(Pod const& pod, std::string_view key, bool value) {
+  auto metadata = metadata_of(pod);
+  metadata["labels"][std::string(key)] = value ? Json("true") : Json();
+  return dump({{"metadata", std::move(metadata)}});
+}
+
+std::string event_body(Pod const& pod, bool is_warning, std::string_view message,
+                       std::string_view now) {
+  Json involved{
+      {"apiVersion", "v1"}, {"kind", "Pod"}, {"namespace", pod.space}, {"name", pod.name}};
+  if (!pod.uid.empty()) {
+    involved["uid"] = pod.uid;
+  }
+  return dump({{"apiVersion", "v1"},
+               {"kind", "Event"},
+               {"metadata", {{"generateName", pod.name + ".lastcall."}, {"namespace", pod.space}}},
+               {"involvedObject", std::move(involved)},
+               {"reason", is_warning ? "DrainIncomplete" : "Drained"},
+               {"message", message.substr(0, kLongestMessage)},
+               {"type", is_warning ? "Warning" : "Normal"},
+               {"firstTimestamp", now},
+               {"lastTimestamp", now},
+               {"count", 1},
+               {"source", {{"component", "lastcall"}}},
+               {"reportingComponent", "lastcall.dev/lastcall"},
+               {"reportingInstance", pod.name}});
+}
+
+std::string refusal_of(int http_status, std::string_view body) {
+  auto const message = text(member(Json::parse(body, nullptr, false), "message"));
+  auto const status = "HTTP status " + std::to_string(http_status);
+  return message.empty() ? status : status + ": " + message;
+}
+
+bool Slices::take_list(std::string_view body) {
+  auto const list = Json::parse(body, nullptr, false);
+  auto const& items = member(list, "items");
+  auto version = text(member(member(list, "metadata"), "resourceVersion"));
+  // A list without slices may leave the array out.
+  if (version.empty() || !(items.is_array() || items.is_null())) {
+    return false;
+  }
+  resource_version_ = std::move(version);
+  ready_.clear();
+  for (auto const& slice : items) {
+    ready_[text(member(member(slice, "metadata"), "name"))] = lists_as_ready(slice, pod_);
+  }
+  return true;
+}
+
+bool Slices::take_change(std::string_view line) {
+  auto const change = Json::parse(line, nullptr, false);
+  auto const type = text(member(change, "type"));
+  auto const& slice = member(change, "object");
+  auto const& metadata = member(slice, "metadata");
+  auto const name = text(member(metadata, "name"));
+  if ((type != "ADDED" && type != "MODIFIED" && type != "DELETED") || name.empty()) {
+    return false;
+  }
+  resource_version_ = text(member(metadata, "resourceVersion"));
+  ready_[name] = type != "DELETED" && lists_as_ready(slice, pod_);
+  return true;
+}
+
+std::vector<std::string> Slices::ready_in() const {
+  std::vector<std::string> names;
+  for (auto const& [name, ready] : ready_) {
+    if (ready) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
+}  // namespace lastcall::discovery::kubernetes

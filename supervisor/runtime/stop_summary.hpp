@@ -1,0 +1,14 @@
+// A stop in one sentence, for people who look at a pod's Events.
+//
+// Pure, no thread rule. Source: the drain report, of which it says the most important part.
+#pragma once
+
+#include "discovery/kubernetes_registry.hpp"
+#include "supervisor/lifecycle/report.hpp"
+
+namespace lastcall::runtime {
+
+/// Of a stop in phase 3: what came before it. A warning if anything was not as it should be.
+discovery::KubernetesSummary summarize(lifecycle::Report const& report);
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,186 @@
+"""A small stand-in for a Kubernetes API server: EndpointSlices, one pod, events; over TLS.
+
+It has what a pod's own lifecycle touches, and no more: list and watch of EndpointSlices in one or
+both versions, patches of the pod and its status, created events, and a token that can be rotated.
+"""
+
+import http.server
+import json
+import threading
+from urllib.parse import parse_qs, unquote, urlsplit
+
+NAMESPACE, POD, UID = "models", "qwen-0", "5c1b1c6e-0000-4000-8000-000000000001"
+
+
+def slice_of(name, ready, service="qwen", uid=UID, pod=POD):
+    """An EndpointSlice with this pod in it; `ready` None leaves the condition out."""
+    conditions = {} if ready is None else {"ready": ready}
+    target = {"kind": "Pod", "namespace": NAMESPACE, "name": pod, "uid": uid}
+    return {
+        "metadata": {"name": name, "labels": {"kubernetes.io/service-name": service}},
+        "endpoints": [
+            {"addresses": ["10.0.0.9"], "conditions": {"ready": True}},
+            {"addresses": ["10.0.0.7"], "conditions": conditions, "targetRef": target},
+        ],
+    }
+
+
+class ApiServer:
+    def __init__(self, tls, token, versions=("v1", "v1beta1"), watch_limit=None):
+        self.token = token
+        self.versions = versions
+        self.watch_limit = watch_limit  # changes after which a watch is ended
+        self.pod = {"metadata": {"labels": {}}, "status": {"conditions": []}}
+        self.events = []
+        self.requests = []  # (method, path)
+        self._slices = {}
+        self._history = []  # (version, type, slice)
+        self._version = 100
+        self._changed = threading.Condition()
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+        self._server.sim = self
+        self._server.daemon_threads = True
+        self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+        self.url = f"https://127.0.0.1:{self._server.server_address[1]}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def put_slice(self, one):
+        with self._changed:
+            self._version += 1
+            name = one["metadata"]["name"]
+            kind = "MODIFIED" if name in self._slices else "ADDED"
+            one["metadata"]["resourceVersion"] = str(self._version)
+            self._slices[name] = one
+            self._history.append((self._version, kind, json.dumps(one)))
+            self._changed.notify_all()
+
+    def condition(self, kind):
+        return next((c for c in self.pod["status"]["conditions"] if c["type"] == kind), None)
+
+    def close(self):
+        with self._changed:
+            self._version += 1
+            self._history.append((self._version, "END", "{}"))
+            self._changed.notify_all()
+        self._server.shutdown()
+        self._server.server_close()
+
+    # --- what a request may see and do ---
+
+    def listed(self, selector):
+        names = selector.partition(" in (")[2].rstrip(")").split(",") if selector else None
+        with self._changed:
+            items = [
+                one
+                for one in self._slices.values()
+                if names is None or one["metadata"]["labels"]["kubernetes.io/service-name"] in names
+            ]
+            return {"metadata": {"resourceVersion": str(self._version)}, "items": list(items)}
+
+    def changes(self, version):
+        """Each change after that version, as it comes."""
+        sent = 0
+        while self.watch_limit is None or sent < self.watch_limit:
+            with self._changed:
+                self._changed.wait_for(lambda: self._version > version, 30)
+                new = [entry for entry in self._history if entry[0] > version]
+            for version, kind, one in new:  # noqa: B007
+                if kind == "END":
+                    return
+                sent += 1
+                yield json.dumps({"type": kind, "object": json.loads(one)})
+            if not new:
+                return
+
+    def patch(self, path, patch):
+        if patch.get("metadata", {}).get("uid", UID) != UID:
+            return 409, {"message": "the uid in the patch does not match"}
+        with self._changed:
+            for key, value in patch.get("metadata", {}).get("labels", {}).items():
+                labels = self.pod["metadata"]["labels"]
+                labels.pop(key, None)
+                if value is not None:
+                    labels[key] = value
+            for condition in patch.get("status", {}).get("conditions", []):
+                conditions = self.pod["status"]["conditions"]
+                conditions[:] = [c for c in conditions if c["type"] != condition["type"]]
+                conditions.append(condition)
+        return 200, self.pod
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    @property
+    def sim(self):
+        return self.server.sim
+
+    def answer(self, status, body):
+        data = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def body(self):
+        return json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+
+    def allowed(self):
+        self.sim.requests.append((self.command, self.path))
+        if self.headers.get("Authorization") == f"Bearer {self.sim.token}":
+            return True
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.answer(401, {"kind": "Status", "message": "Unauthorized"})
+        return False
+
+    def do_GET(self):  # noqa: N802
+        if not self.allowed():
+            return
+        url = urlsplit(self.path)
+        query = {key: value[0] for key, value in parse_qs(url.query).items()}
+        known = [
+            f"/apis/discovery.k8s.io/{version}/namespaces/{NAMESPACE}/endpointslices"
+            for version in self.sim.versions
+        ]
+        if url.path not in known:
+            self.answer(404, {"message": "the server could not find the resource"})
+        elif query.get("watch"):
+            self.watch(int(query["resourceVersion"]))
+        else:
+            self.answer(200, self.sim.listed(unquote(query.get("labelSelector", ""))))
+
+    def watch(self, version):
+        self.send_response(200)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for line in self.sim.changes(version):
+            data = line.encode() + b"\n"
+            half = len(data) // 2  # a line may come in pieces
+            for piece in (data[:half], data[half:]):
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+                self.wfile.flush()
+        self.wfile.write(b"0\r\n\r\n")
+
+    def do_PATCH(self):  # noqa: N802
+        if not self.allowed():
+            return
+        patch = self.body()
+        pod = f"/api/v1/namespaces/{NAMESPACE}/pods/{POD}"
+        kinds = {
+            pod: "application/merge-patch+json",
+            f"{pod}/status": "application/strategic-merge-patch+json",
+        }
+        if kinds.get(self.path) != self.headers["Content-Type"]:
+            self.answer(415, {"message": "an unknown path or kind of patch"})
+        else:
+            self.answer(*self.sim.patch(self.path, patch))
+
+    def do_POST(self):  # noqa: N802
+        if not self.allowed():
+            return
+        self.sim.events.append(self.body())
+        self.answer(201, {})
+
+    def log_message(self, *_):
+        pass

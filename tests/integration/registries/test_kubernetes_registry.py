@@ -1,0 +1,186 @@
+"""EndpointSlices as a registry, over TLS, against a stand-in for the API server."""
+
+import contextlib
+import os
+import signal
+import sys
+
+import pytest
+from certificates import Authority
+from serve_peer import PATIENCE, wait_until
+from serve_world import SLEEPER
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../helpers"))
+from api_server_sim import NAMESPACE, POD, UID, ApiServer, slice_of  # noqa: E402
+
+GATE = "lastcall.dev/serving"
+
+
+class Cluster:
+    def __init__(self, directory, **how):
+        self.authority = Authority(directory)
+        self.token_file = directory / "token"
+        self.token_file.write_text("token-1\n")
+        self.api = ApiServer(self.authority.server_context("api"), "token-1", **how)
+        self.registry = {
+            "api_server": self.api.url,
+            "ca_file": self.authority.certificate,
+            "token_file": str(self.token_file),
+        }
+
+    def start(self, world, registry=None, pod=POD, uid=UID, **shutdown):
+        one = world(
+            shutdown={"grace_period": "20s", "deregister_timeout": "10s", **shutdown},
+            discovery=[{"kubernetes": {**self.registry, **(registry or {})}}],
+        )
+        one.process = one.run(
+            *SLEEPER, POD_NAME=pod, POD_NAMESPACE=NAMESPACE, LASTCALL_POD_UID=uid
+        )
+        return one
+
+    def watched(self):
+        return [path for method, path in self.api.requests if "watch=1" in path]
+
+
+@pytest.fixture
+def clusters(tmp_path):
+    with contextlib.ExitStack() as opened:
+
+        def make(**how):
+            cluster = Cluster(tmp_path, **how)
+            opened.enter_context(contextlib.closing(cluster.api))
+            return cluster
+
+        yield make
+
+
+def stop(one):
+    one.process.send_signal(signal.SIGTERM)
+    assert one.process.wait(timeout=2 * PATIENCE) == 0
+    return one.report()
+
+
+def test_leaving_is_confirmed_when_no_slice_lists_this_pod_as_ready_any_more(world, clusters):
+    cluster = clusters()
+    cluster.api.put_slice(slice_of("a", ready=True))
+    cluster.api.put_slice(slice_of("b", ready=None))  # which means ready
+    cluster.api.put_slice(slice_of("other", ready=True, uid="another", pod="qwen-1"))
+    one = cluster.start(world)
+    one.wait_for_log('"state":"registered"')
+    one.process.send_signal(signal.SIGTERM)
+    wait_until(cluster.watched, "a watch")
+    cluster.api.put_slice(slice_of("a", ready=False))
+    assert one.status()["phase"] == "deregistering"
+    cluster.api.put_slice(slice_of("b", ready=False))
+    assert one.process.wait(timeout=2 * PATIENCE) == 0
+    assert one.report()["registries"] == [{"name": "kubernetes", "state": "confirmed"}]
+    assert one.report()["phases"]["deregistering"]["outcome"] == "completed"
+
+
+def test_only_slices_of_the_named_services_count(world, clusters):
+    cluster = clusters()
+    cluster.api.put_slice(slice_of("a", ready=False))
+    cluster.api.put_slice(slice_of("b", ready=True, service="metrics"))
+    one = cluster.start(world, {"services": ["qwen", "qwen-2"]})
+    one.wait_for_log('"state":"registered"')
+    assert stop(one)["registries"][0]["state"] == "confirmed"
+
+
+def test_a_cluster_with_v1beta1_only(world, clusters):
+    cluster = clusters(versions=("v1beta1",))
+    cluster.api.put_slice(slice_of("a", ready=True))
+    one = cluster.start(world)
+    one.wait_for_log('"state":"registered"')
+    one.process.send_signal(signal.SIGTERM)
+    assert "/v1beta1/" in wait_until(cluster.watched, "a watch")[0]
+    cluster.api.put_slice(slice_of("a", ready=False))
+    assert one.process.wait(timeout=2 * PATIENCE) == 0
+    assert one.report()["registries"][0]["state"] == "confirmed"
+
+
+def test_a_watch_that_the_server_ends_is_begun_again(world, clusters):
+    cluster = clusters(watch_limit=1)
+    cluster.api.put_slice(slice_of("a", ready=True))
+    one = cluster.start(world)
+    one.wait_for_log('"state":"registered"')
+    one.process.send_signal(signal.SIGTERM)
+    wait_until(cluster.watched, "a watch")
+    cluster.api.put_slice(slice_of("a", ready=True))
+    wait_until(lambda: len(cluster.watched()) > 1, "another watch")
+    cluster.api.put_slice(slice_of("a", ready=False))
+    assert one.process.wait(timeout=2 * PATIENCE) == 0
+    assert one.report()["registries"][0]["state"] == "confirmed"
+
+
+def test_a_pod_that_stays_ready_costs_the_budget_and_is_named(world, clusters):
+    cluster = clusters()
+    cluster.api.put_slice(slice_of("a", ready=True))
+    one = cluster.start(world, deregister_timeout="1s")
+    one.wait_for_log('"state":"registered"')
+    report = stop(one)
+    [record] = report["registries"]
+    assert record["state"] == "failed"
+    assert report["phases"]["deregistering"]["ms"] < 4000
+
+
+def test_the_readiness_gate_and_the_label_follow_the_registration(world, clusters):
+    cluster = clusters()
+    one = cluster.start(world, {"readiness_gate": GATE, "serving_label": "lastcall.dev/live"})
+    one.wait_for_log('"state":"registered"')
+    assert cluster.api.condition(GATE)["status"] == "True"
+    assert cluster.api.pod["metadata"]["labels"] == {"lastcall.dev/live": "true"}
+    operator = one.operator()
+    operator.ask("drain")
+    one.wait_for_phase("drained")
+    assert cluster.api.condition(GATE)["status"] == "False"
+    assert cluster.api.pod["metadata"]["labels"] == {}
+    operator.ask("resume")
+    one.wait_for_log('"state":"registered"', count=2)
+    assert cluster.api.condition(GATE)["status"] == "True"
+    assert stop(one)["registries"][0]["state"] == "confirmed"
+    assert cluster.api.condition(GATE)["status"] == "False"
+
+
+def test_another_pod_of_the_same_name_is_not_patched(world, clusters):
+    cluster = clusters()
+    one = cluster.start(world, {"readiness_gate": GATE}, uid="another-uid")
+    one.wait_for_log("the uid in the patch does not match")
+    assert cluster.api.condition(GATE) is None
+
+
+def test_a_rotated_token_is_read_again(world, clusters):
+    cluster = clusters()
+    one = cluster.start(world, {"readiness_gate": GATE})
+    one.wait_for_log('"state":"registered"')
+    cluster.api.token = "token-2"
+    cluster.token_file.write_text("token-2\n")
+    assert stop(one)["registries"][0]["state"] == "confirmed"
+    assert "token-" not in one.log()
+
+
+def test_the_outcome_of_a_stop_becomes_an_event_of_the_pod(world, clusters):
+    cluster = clusters()
+    one = cluster.start(world, {"event": True})
+    one.peer().ask("endpoint.register", endpoint="generate")  # so that in-flight is known
+    one.wait_for_log('"state":"registered"')
+    report = stop(one)
+    assert report["cleanup"]["registries"]["outcome"] == "completed"
+    [event] = cluster.api.events
+    assert event["involvedObject"]["name"] == POD and event["involvedObject"]["uid"] == UID
+    assert event["type"] == "Normal" and event["reason"] == "Drained"
+    assert "deregistering completed" in event["message"] and "requests:" in event["message"]
+
+
+def test_an_api_server_that_is_not_trusted_is_told_nothing(world, clusters, tmp_path):
+    cluster = clusters()
+    (tmp_path / "other").mkdir()
+    cluster.registry["ca_file"] = Authority(tmp_path / "other").certificate
+    one = cluster.start(world, {"readiness_gate": GATE})
+    one.wait_for_log("the server's certificate is not trusted")
+    assert cluster.api.requests == []
+
+
+def test_without_the_pods_name_it_does_not_start(world, clusters):
+    one = world(discovery=[{"kubernetes": clusters().registry}])
+    assert one.serve(POD_NAMESPACE=NAMESPACE, POD_NAME="").wait(timeout=PATIENCE) != 0
+    assert "set POD_NAME and POD_NAMESPACE" in one.log()

@@ -1,0 +1,131 @@
+"""Phases, drain progress and the engine's verdict, as a subscriber of a real NATS sees them."""
+
+import contextlib
+import os
+import signal
+
+import pytest
+from certificates import Authority
+from nats_server import Nats, Subscriber
+from serve_peer import PATIENCE, wait_until
+from serve_world import SLEEPER
+
+PASSWORD = "battery-staple-9"
+
+
+@pytest.fixture
+def natses(tmp_path):
+    with contextlib.ExitStack() as opened:
+
+        def make(**how):
+            return opened.enter_context(contextlib.closing(Nats(str(tmp_path), **how)))
+
+        make.subscribe = lambda *args, **how: opened.enter_context(
+            contextlib.closing(Subscriber(*args, **how))
+        )
+        yield make
+
+
+def start(world, url, nats=None, config=None, **environment):
+    one = world(events={"nats": {"url": url, **(nats or {})}}, **(config or {}))
+    one.process = one.run(*SLEEPER, LASTCALL_POD_UID="pod-1", **environment)
+    return one
+
+
+def stop(one):
+    one.process.send_signal(signal.SIGTERM)
+    assert one.process.wait(timeout=2 * PATIENCE) == 0
+    return one.report()
+
+
+def test_a_stop_is_told_phase_by_phase_and_the_disconnect_is_in_the_report(world, natses):
+    server = natses()
+    subscriber = natses.subscribe(server)
+    identity = {"namespace": "ns", "component": "c", "model": "m"}
+    one = start(world, server.url, config={"identity": identity})
+    serving = subscriber.wait_for("phase", phase="serving")
+    assert (serving["namespace"], serving["component"], serving["endpoint"]) == (
+        "ns", "c", "generate",
+    )  # fmt: skip
+    assert serving["pod_uid"] == "pod-1" and serving["model"] == "m"
+    assert serving["time"].endswith("Z")
+    peer = one.peer()
+    peer.ask("request.begin", id="r1", endpoint="generate")
+    one.process.send_signal(signal.SIGTERM)
+    stopping = subscriber.wait_for("stop")
+    assert stopping["mode"] == "graceful" and stopping["left_ms"] > 0
+    assert subscriber.wait_for("drain", in_flight=1)["active_graceful_endpoints"] == 1
+    peer.ask("request.end", id="r1", outcome="completed")
+    assert one.process.wait(timeout=PATIENCE) == 0
+    phases = [message["phase"] for message in subscriber.of("phase")]
+    assert phases[-3:] == ["deregistering", "draining", "cleaning_up"]
+    ended = [(m["phase"], m["outcome"]) for m in subscriber.of("phase_ended")]
+    assert ended[-2:] == [("deregistering", "completed"), ("draining", "completed")]
+    assert one.report()["cleanup"]["events"]["outcome"] == "completed"
+
+
+def test_a_server_that_comes_later_hears_the_next_event(world, natses):
+    server = natses()
+    server.kill()
+    one = start(world, server.url)
+    one.wait_for_log("events cannot be published")
+    one.wait_for_phase("serving")
+    server.start()
+    subscriber = natses.subscribe(server)
+    operator = one.operator()
+    wait_until(lambda: _drains_and_resumes(one, operator, subscriber), "an event after a while")
+    one.wait_for_log("events are published")
+
+
+def _drains_and_resumes(one, operator, subscriber):
+    operator.ask("drain")
+    one.wait_for_phase("drained")
+    operator.ask("resume")
+    one.wait_for_phase("serving")
+    return subscriber.messages
+
+
+def test_a_server_that_hangs_costs_its_half_second_only(world, natses):
+    server = natses()
+    subscriber = natses.subscribe(server)
+    one = start(world, server.url)
+    subscriber.wait_for("phase", phase="serving")
+    os.kill(server.process.pid, signal.SIGSTOP)
+    report = stop(one)
+    item = report["cleanup"]["events"]
+    assert item["outcome"] in ("timed_out", "failed")
+    assert item["ms"] <= 1500
+    assert report["exit_code"] == 0
+
+
+def test_a_user_with_a_password_over_tls_and_nothing_of_it_is_shown(world, natses, tmp_path):
+    authority = Authority(tmp_path)
+    certificate, key = authority.sign("server")
+    config = (
+        f'tls {{ cert_file: "{certificate}", key_file: "{key}" }}\n'
+        f'authorization {{ user: worker, password: "{PASSWORD}" }}\n'
+    )
+    server = natses(config=config, tls=authority.client_context())
+    subscriber = natses.subscribe(server, **{"user": "worker", "pass": PASSWORD})
+    nats = {"username": "worker", "ca_file": authority.certificate, "subject": "lastcall.events"}
+    one = start(world, server.url, nats, LASTCALL_NATS_PASSWORD=PASSWORD)
+    subscriber.wait_for("phase", phase="serving")
+    assert stop(one)["cleanup"]["events"]["outcome"] == "completed"
+    assert PASSWORD not in one.log()
+
+
+@pytest.mark.parametrize("wrong", ["authority", "host"])
+def test_a_server_that_is_not_trusted_is_told_nothing(world, natses, tmp_path, wrong):
+    authority = Authority(tmp_path)
+    subject = "DNS:elsewhere.example" if wrong == "host" else "IP:127.0.0.1"
+    certificate, key = authority.sign("server", subject)
+    tls = authority.client_context()
+    tls.check_hostname = False
+    server = natses(config=f'tls {{ cert_file: "{certificate}", key_file: "{key}" }}\n', tls=tls)
+    (tmp_path / "other").mkdir()
+    trusted = Authority(tmp_path / "other") if wrong == "authority" else authority
+    subscriber = natses.subscribe(server)
+    one = start(world, server.url, {"ca_file": trusted.certificate})
+    one.wait_for_log("events cannot be published")
+    stop(one)
+    assert subscriber.messages == []

@@ -1,0 +1,187 @@
+// Deadlines and interruptions against servers that answer, are silent, or drip.
+#include "discovery/http_worker.hpp"
+
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/unit/discovery/loop.hpp"
+
+namespace lastcall::discovery::test {
+namespace {
+
+enum class Manner { answers, silent, drips_its_head, drips_its_body };
+
+/// One connection at a time, each request answered in the same manner.
+class Server {
+ public:
+  explicit Server(Manner manner) : manner_(manner), listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    ::bind(listener_, reinterpret_cast<sockaddr*>(&address), size);
+    ::listen(listener_, 8);
+    ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
+    server_ = {.tls = false, .host = "127.0.0.1", .port = ntohs(address.sin_port), .path = "/p"};
+    thread_ = std::thread([this] { serve(); });
+  }
+  ~Server() {
+    ends_ = true;
+    ::shutdown(listener_, SHUT_RDWR);
+    ::shutdown(connection_, SHUT_RDWR);
+    thread_.join();
+    ::close(listener_);
+  }
+  Server(Server const&) = delete;
+  Server& operator=(Server const&) = delete;
+
+  HttpServer const& where() const { return server_; }
+  int connections() const { return connections_; }
+
+ private:
+  void serve() {
+    for (int fd = accept(); fd >= 0; fd = accept()) {
+      char bytes[4096];
+      while (::recv(fd, bytes, sizeof(bytes), 0) > 0) {
+        answer(fd);
+      }
+      connection_ = -1;
+      ::close(fd);
+    }
+  }
+  int accept() {
+    int const fd = ends_ ? -1 : ::accept(listener_, nullptr, nullptr);
+    connection_ = fd;
+    connections_ += fd >= 0 ? 1 : 0;
+    return fd;
+  }
+  void answer(int fd) {
+    std::string const whole = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    std::string const head = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n";
+    switch (manner_) {
+      case Manner::silent:
+        return;
+      case Manner::answers:
+        ::send(fd, whole.data(), whole.size(), MSG_NOSIGNAL);
+        return;
+      case Manner::drips_its_head:
+        return drip(fd, "HTTP/1.1 200 OK\r\nX: ");
+      case Manner::drips_its_body:
+        return drip(fd, head);
+    }
+  }
+  void drip(int fd, std::string const& beginning) {
+    ::send(fd, beginning.data(), beginning.size(), MSG_NOSIGNAL);
+    pollfd peer{.fd = fd, .events = 0, .revents = 0};
+    while (!ends_ && ::poll(&peer, 1, 5) == 0 && ::send(fd, "x", 1, MSG_NOSIGNAL) == 1) {
+    }
+  }
+
+  Manner const manner_;
+  int const listener_;
+  std::atomic<int> connection_ = -1;
+  std::atomic<int> connections_ = 0;
+  std::atomic<bool> ends_ = false;
+  HttpServer server_;
+  std::thread thread_;
+};
+
+class HttpWorkerTest : public LoopTest {
+ protected:
+  /// Asks, and keeps the reply of each.
+  void ask(Server const& server, Duration within) {
+    auto const reply = std::make_shared<HttpReply>();
+    worker_.run(
+        in(within),
+        [reply, where = server.where()](HttpClient& client, TimePoint until) {
+          *reply = client.send(where, {.path = "/x", .headers = {}, .body = "{}"}, until);
+        },
+        [this, reply] { replies_.push_back(*reply); });
+  }
+  bool replied(std::size_t count) {
+    return run_until([&] { return replies_.size() == count; });
+  }
+
+  std::vector<HttpReply> replies_;
+  HttpWorker worker_{io_.get_executor(), "test", {}};
+};
+
+constexpr Duration kLong{20'000};
+
+TEST_F(HttpWorkerTest, keeps_its_connection) {
+  Server const server(Manner::answers);
+  ask(server, kLong);
+  ask(server, kLong);
+  ASSERT_TRUE(replied(2));
+  EXPECT_EQ(replies_[0].status, 200);
+  EXPECT_EQ(replies_[1].body, "ok");
+  EXPECT_EQ(server.connections(), 1);
+}
+
+class Hanging : public HttpWorkerTest, public ::testing::WithParamInterface<Manner> {};
+
+TEST_P(Hanging, ends_at_its_deadline) {
+  Server const server(GetParam());
+  auto const began = TimePoint::clock::now();
+  ask(server, Duration{200});
+  ASSERT_TRUE(replied(1));
+  EXPECT_EQ(replies_[0].status, 0);
+  EXPECT_NE(replies_[0].error.find("no answer within"), std::string::npos) << replies_[0].error;
+  EXPECT_GE(TimePoint::clock::now() - began, Duration{190});
+}
+
+TEST_P(Hanging, can_be_interrupted_and_the_next_job_begins) {
+  Server const hangs(GetParam());
+  Server const answers(Manner::answers);
+  ask(hangs, kLong);
+  ask(answers, kLong);
+  ASSERT_TRUE(run_until([&] { return hangs.connections() == 1; }));
+  run_for(Duration{20});  // into the answer
+  worker_.interrupt();
+  ASSERT_TRUE(replied(2));
+  EXPECT_EQ(replies_[0].status, 0);
+  EXPECT_EQ(replies_[1].status, 200);
+}
+
+INSTANTIATE_TEST_SUITE_P(Servers, Hanging,
+                         testing::Values(Manner::silent, Manner::drips_its_head,
+                                         Manner::drips_its_body));
+
+TEST_F(HttpWorkerTest, a_job_whose_time_is_over_before_its_turn_asks_nobody) {
+  Server const hangs(Manner::silent);
+  Server const answers(Manner::answers);
+  ask(hangs, Duration{200});
+  ask(answers, Duration{50});
+  ASSERT_TRUE(replied(2));
+  EXPECT_EQ(replies_[1].status, 0);
+  EXPECT_EQ(answers.connections(), 0);
+}
+
+TEST(HttpWorkerEnd, does_not_wait_for_a_server_that_hangs) {
+  Server const server(Manner::silent);
+  boost::asio::io_context io;
+  bool then_ran = false;
+  {
+    HttpWorker worker(io.get_executor(), "test", {});
+    worker.run(
+        TimePoint::clock::now() + kLong,
+        [where = server.where()](HttpClient& client, TimePoint until) {
+          client.send(where, {.path = "/", .headers = {}, .body = ""}, until);
+        },
+        [&then_ran] { then_ran = true; });
+    while (server.connections() == 0) {
+      std::this_thread::yield();
+    }
+  }
+  io.poll();
+  EXPECT_FALSE(then_ran);
+}
+
+}  // namespace
+}  // namespace lastcall::discovery::test

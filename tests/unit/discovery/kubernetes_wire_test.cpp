@@ -1,0 +1,112 @@
+#include "discovery/kubernetes_wire.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace lastcall::discovery::kubernetes {
+namespace {
+
+using Json = nlohmann::json;
+
+Pod const kPod{.space = "models", .name = "qwen-0", .uid = "u-1"};
+
+Json slice(char const* name, Json ready, char const* uid = "u-1", char const* pod = "qwen-0") {
+  Json conditions = Json::object();
+  if (!ready.is_null()) {
+    conditions["ready"] = std::move(ready);
+  }
+  return {{"metadata", {{"name", name}, {"resourceVersion", "8"}}},
+          {"endpoints",
+           Json::array({{{"conditions", std::move(conditions)},
+                         {"targetRef", {{"kind", "Pod"}, {"name", pod}, {"uid", uid}}}}})}};
+}
+
+std::string list(std::initializer_list<Json> slices) {
+  auto items = Json::array();
+  for (auto const& one : slices) {
+    items.push_back(one);
+  }
+  return Json{{"metadata", {{"resourceVersion", "7"}}}, {"items", std::move(items)}}.dump();
+}
+std::string change(char const* type, Json object) {
+  return Json{{"type", type}, {"object", std::move(object)}}.dump();
+}
+
+using Names = std::vector<std::string>;
+
+TEST(Slices, are_ready_where_the_pod_is_or_nothing_is_said) {
+  Slices slices(kPod);
+  ASSERT_TRUE(slices.take_list(list({slice("a", true), slice("b", false), slice("c", nullptr),
+                                     slice("d", true, "u-2", "qwen-0")})));
+  EXPECT_EQ(slices.ready_in(), (Names{"a", "c"}));
+  EXPECT_EQ(slices.resource_version(), "7");
+}
+
+TEST(Slices, know_the_pod_by_its_name_where_no_uid_is_known) {
+  Slices slices({.space = "models", .name = "qwen-0", .uid = ""});
+  ASSERT_TRUE(slices.take_list(list({slice("a", true, "u-9"), slice("b", true, "u-9", "qwen-1")})));
+  EXPECT_EQ(slices.ready_in(), Names{"a"});
+}
+
+TEST(Slices, follow_changes) {
+  Slices slices(kPod);
+  ASSERT_TRUE(slices.take_list(list({slice("a", true)})));
+  EXPECT_TRUE(slices.take_change(change("ADDED", slice("b", true))));
+  EXPECT_TRUE(slices.take_change(change("MODIFIED", slice("a", false))));
+  EXPECT_EQ(slices.ready_in(), Names{"b"});
+  EXPECT_TRUE(slices.take_change(change("DELETED", slice("b", true))));
+  EXPECT_EQ(slices.ready_in(), Names{});
+  EXPECT_EQ(slices.resource_version(), "8");
+}
+
+TEST(Slices, are_listed_again_after_an_error_of_the_watch) {
+  Slices slices(kPod);
+  for (char const* line : {"", "{", "null", "[]", R"({"type":"ERROR","object":{"code":410}})",
+                           R"({"type":"BOOKMARK","object":{}})", R"({"type":"ADDED"})"}) {
+    EXPECT_FALSE(slices.take_change(line)) << line;
+  }
+}
+
+TEST(Slices, take_no_list_that_is_none) {
+  Slices slices(kPod);
+  for (char const* body : {"", "<html>", "[]", "{}", R"({"metadata":{"resourceVersion":7}})",
+                           R"({"metadata":{"resourceVersion":"7"},"items":{}})"}) {
+    EXPECT_FALSE(slices.take_list(body)) << body;
+  }
+  EXPECT_TRUE(slices.take_list(R"({"metadata":{"resourceVersion":"7"}})"));
+}
+
+TEST(KubernetesRequests, name_the_services_and_the_version) {
+  EXPECT_EQ(slices_path(kPod, "v1", {}),
+            "/apis/discovery.k8s.io/v1/namespaces/models/endpointslices");
+  auto const path = slices_path(kPod, "v1beta1", {"a", "b"});
+  EXPECT_EQ(path,
+            "/apis/discovery.k8s.io/v1beta1/namespaces/models/endpointslices"
+            "?labelSelector=kubernetes.io%2Fservice-name%20in%20%28a%2Cb%29");
+  EXPECT_EQ(watch_suffix(path, "7", 5), "&watch=1&resourceVersion=7&timeoutSeconds=5");
+  EXPECT_EQ(watch_suffix("/x", "7", 5), "?watch=1&resourceVersion=7&timeoutSeconds=5");
+}
+
+TEST(KubernetesRequests, carry_the_uid) {
+  auto const condition = Json::parse(condition_patch(kPod, "x/y", false, "now"));
+  EXPECT_EQ(condition["metadata"]["uid"], "u-1");
+  EXPECT_EQ(condition["status"]["conditions"][0]["status"], "False");
+  auto const label = Json::parse(label_patch(kPod, "x/y", false));
+  EXPECT_EQ(label["metadata"]["uid"], "u-1");
+  EXPECT_TRUE(label["metadata"]["labels"]["x/y"].is_null());
+}
+
+TEST(KubernetesRequests, keep_an_event_within_the_limit_of_the_api) {
+  auto const event = Json::parse(event_body(kPod, true, std::string(5000, 'x'), "now"));
+  EXPECT_EQ(event["message"].get<std::string>().size(), 1024U);
+  EXPECT_EQ(event["type"], "Warning");
+}
+
+TEST(KubernetesRequests, say_why_they_were_refused) {
+  EXPECT_EQ(refusal_of(403, R"({"message":"pods is forbidden"})"),
+            "HTTP status 403: pods is forbidden");
+  EXPECT_EQ(refusal_of(502, "<html>"), "HTTP status 502");
+}
+
+}  // namespace
+}  // namespace lastcall::discovery::kubernetes
