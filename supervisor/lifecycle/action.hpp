@@ -171,6 +171,7 @@ struct CancelCounted {
   std::string_view endpoint;
   std::string_view model;
   CancelReason reason = CancelReason::control;
+  std::optional<bool> streaming = std::nullopt;
 };
 /// The engine confirmed a cancel (first of `cancel.done` and `request.end`).
 struct CancelSettled {

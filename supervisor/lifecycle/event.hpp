@@ -24,6 +24,9 @@ namespace lastcall::lifecycle {
 /// again.
 using PeerId = std::uint64_t;
 
+/// The ingress of this process: a peer that is always there. Its requests are those that it relays.
+inline constexpr PeerId kIngressPeer = PeerId{1} << 52U;
+
 // --- the supervisor itself -----------------------------------------------------------------------
 
 /// The process is up; nothing is known yet of an earlier life.
@@ -150,6 +153,8 @@ struct RequestBegun {
   std::string model;
   bool admit = false;
   bool resumed = false;
+  /// Whether the answer is a stream; absent: nobody said so.
+  std::optional<bool> streaming = std::nullopt;
 };
 struct RequestEnded {
   PeerId peer = 0;

@@ -187,7 +187,7 @@ void Lifecycle::drain_ledger() {
   }
   for (RequestLedger::Cancelled const& cancelled : ledger_.cancelled) {
     act(CancelCounted{endpoints_.at(cancelled.slot).name, ledger_.model_name(cancelled.model),
-                      cancelled.reason});
+                      cancelled.reason, cancelled.streaming});
   }
   for (RequestLedger::Confirmed const& confirmed : ledger_.confirmed) {
     act(CancelSettled{confirmed.reason, confirmed.elapsed});

@@ -64,7 +64,7 @@ RequestLedger::Begin RequestLedger::begin(Instant now, RequestBegun const& reque
       return Begin::adopted;
     }
   }
-  Index const parent = request.parent.empty() ? kNone : find_parent(request.peer, request.parent);
+  Index const parent = parent_of(request);
   Index const index = allocate();
   Entry& entry = entries_[index];
   entry.peer = request.peer;
@@ -77,6 +77,7 @@ RequestLedger::Begin RequestLedger::begin(Instant now, RequestBegun const& reque
   entry.model = intern_model(request.model);
   entry.late = late;
   entry.counted = parent == kNone;
+  entry.streaming = request.streaming;
   index_.emplace(Key{entry.peer, entry.id}, index);
   ++peers_[entry.peer].requests;
   ++live_;
@@ -195,7 +196,7 @@ bool RequestLedger::rise(Instant now, Entry& entry, CancelMode mode, CancelReaso
     entry.cancelled_at = now;
     ++unconfirmed_;
     if (entry.counted) {
-      cancelled.push_back({entry.slot, entry.model, reason});
+      cancelled.push_back({entry.slot, entry.model, reason, entry.streaming});
     }
   }
   return true;

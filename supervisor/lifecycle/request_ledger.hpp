@@ -66,6 +66,7 @@ class RequestLedger {
     EndpointSlot slot = 0;
     std::uint32_t model = 0;
     CancelReason reason = CancelReason::control;
+    std::optional<bool> streaming;
   };
   struct Confirmed {
     CancelReason reason = CancelReason::control;
@@ -155,6 +156,7 @@ class RequestLedger {
     bool confirmed = false;
     bool queued = false;   // its cancel waits for the peer's socket
     bool counted = false;  // begun as a user's request
+    std::optional<bool> streaming;
   };
   struct Key {
     PeerId peer;
@@ -177,6 +179,7 @@ class RequestLedger {
   Index find(PeerId peer, std::string_view id) const;
   Index find_parent(PeerId peer, std::string_view id) const;
   Index find_orphan(std::string_view id) const;
+  Index parent_of(RequestBegun const& request) const;
   Index allocate();
   void adopt(Index index, PeerId peer, EndpointSlot slot);
   void link(Index parent, Index child);

@@ -147,6 +147,15 @@ RequestLedger::Index RequestLedger::find_parent(PeerId peer, std::string_view id
   return kNone;
 }
 
+/// The parent that it names, else the user's request of the same id or root in the ingress.
+RequestLedger::Index RequestLedger::parent_of(RequestBegun const& request) const {
+  Index const named = request.parent.empty() ? kNone : find_parent(request.peer, request.parent);
+  if (named != kNone || request.peer == kIngressPeer) {
+    return named;
+  }
+  return find(kIngressPeer, request.root.empty() ? request.id : request.root);
+}
+
 RequestLedger::Index RequestLedger::find_orphan(std::string_view id) const {
   for (auto const& [peer, state] : peers_) {
     if (!state.connected) {

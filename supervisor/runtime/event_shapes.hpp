@@ -66,7 +66,7 @@ LASTCALL_SHAPE(EndpointUnregistered, "endpoint_unregistered", v("peer", x.peer);
                v("endpoint", x.endpoint);)
 LASTCALL_SHAPE(RequestBegun, "request_begun", v("peer", x.peer); v("id", x.id); v("root", x.root);
                v("parent", x.parent); v("endpoint", x.endpoint); v("model", x.model);
-               v("admit", x.admit); v("resumed", x.resumed);)
+               v("admit", x.admit); v("resumed", x.resumed); v("streaming", x.streaming);)
 LASTCALL_SHAPE(RequestEnded, "request_ended", v("peer", x.peer); v("id", x.id);
                v("outcome", x.outcome);)
 LASTCALL_SHAPE(RequestProgressed, "request_progressed", v("peer", x.peer); v("ids", x.ids);)
@@ -124,7 +124,7 @@ LASTCALL_SHAPE(VerdictChanged, "verdict_changed", v("verdict", x.verdict); v("re
 LASTCALL_SHAPE(RequestSettled, "request_settled", v("endpoint", x.endpoint); v("model", x.model);
                v("outcome", x.outcome); v("elapsed_ms", x.elapsed);)
 LASTCALL_SHAPE(CancelCounted, "cancel_counted", v("endpoint", x.endpoint); v("model", x.model);
-               v("reason", x.reason);)
+               v("reason", x.reason); v("streaming", x.streaming);)
 LASTCALL_SHAPE(CancelSettled, "cancel_settled", v("reason", x.reason); v("elapsed_ms", x.elapsed);)
 
 #undef LASTCALL_SHAPE

@@ -66,7 +66,7 @@ void count(probes::Metrics& metrics, lifecycle::Action const& action) {
   } else if (auto const* cancelled = std::get_if<lifecycle::CancelCounted>(&action)) {
     metrics.cancel_signalled(cancelled->endpoint, cancelled->reason);
     if (cancelled->reason == lifecycle::CancelReason::client_disconnect) {
-      metrics.client_cancelled(cancelled->model, cancelled->endpoint, std::nullopt);
+      metrics.client_cancelled(cancelled->model, cancelled->endpoint, cancelled->streaming);
     }
   } else if (auto const* confirmed = std::get_if<lifecycle::CancelSettled>(&action)) {
     metrics.cancel_confirmed(confirmed->reason, confirmed->elapsed);
