@@ -7,8 +7,8 @@
 //  3. A response that was cut never looks finished.
 //  4. Reading stops while what was read is not taken: back-pressure in both directions.
 //
-// client.cpp holds the connection, client_request.cpp the way to the engine, client_response.cpp
-// the way back, client_end.cpp how exchanges end.
+// client.cpp holds the connection, client_request.cpp what the client sends, client_engine.cpp its
+// way to the engine, client_response.cpp the way back, client_end.cpp how exchanges end.
 // Thread rule: the loop's thread. Source: docs/ingress.md.
 #pragma once
 
@@ -76,6 +76,8 @@ class Client final : public Watched, public DeadlineOwner {
   void describe(RequestHead const& head, Destination const& destination);
   std::size_t request_body(std::span<char> bytes);
   void take_body(std::string_view payload);
+
+  // client_engine.cpp
   void begin();
   void connect();
   void send_request();
