@@ -126,6 +126,11 @@ struct Metrics::Families {
   Series<Histogram> registry_duration =
       histogram(find_family("lastcall_registry_operation_duration_seconds"));
 
+  Series<Gauge> ingress_connections = gauge(find_family("lastcall_ingress_connections"));
+  Series<Counter> ingress_refusals = counter(find_family("lastcall_ingress_refusals_total"));
+  Series<Histogram> ingress_first_byte =
+      histogram(find_family("lastcall_ingress_time_to_first_byte_seconds"));
+
   Series<Gauge> build_info = gauge(find_family("lastcall_build_info"));
   Series<Gauge> uptime = gauge(find_family("lastcall_uptime_seconds"));
   Series<Gauge> heartbeat_age = gauge(find_family("lastcall_loop_heartbeat_age_seconds"));

@@ -107,6 +107,13 @@ inline constexpr std::array kMetricFamilies = std::to_array<MetricFamily>({
      "Registrations and deregistrations by result"},
     {"lastcall_registry_operation_duration_seconds", MetricType::histogram, "registry operation",
      "How long registrations and deregistrations took"},
+    // The ingress.
+    {"lastcall_ingress_connections", MetricType::gauge, "side",
+     "Connections of clients and to the engine"},
+    {"lastcall_ingress_refusals_total", MetricType::counter, "type",
+     "Requests and connections that the ingress answered itself, by the type of the error"},
+    {"lastcall_ingress_time_to_first_byte_seconds", MetricType::histogram, "endpoint",
+     "Time from a request's head to the head of its response"},
     // The supervisor itself.
     {"lastcall_build_info", MetricType::gauge, "version", "Always 1; what runs"},
     {"lastcall_uptime_seconds", MetricType::gauge, "", "Time since the supervisor started"},

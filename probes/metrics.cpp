@@ -202,6 +202,19 @@ void Metrics::set_registered(std::string_view registry, bool registered) {
   families_->registered.at({registry}).Set(registered ? 1 : 0);
 }
 
+void Metrics::set_ingress_connections(std::size_t clients, std::size_t upstream) {
+  families_->ingress_connections.at({"client"}).Set(static_cast<double>(clients));
+  families_->ingress_connections.at({"upstream"}).Set(static_cast<double>(upstream));
+}
+
+void Metrics::ingress_refused(std::string_view type) {
+  families_->ingress_refusals.at({type}).Increment();
+}
+
+void Metrics::first_byte(std::string_view endpoint, Seconds took) {
+  families_->ingress_first_byte.at({endpoint}, kSlow).Observe(took.count());
+}
+
 void Metrics::watch_heartbeat(PublishedState const& state) {
   families_->heartbeat = &state;
 }

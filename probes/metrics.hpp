@@ -104,6 +104,12 @@ class Metrics {
   void registry_retried(std::string_view registry, RegistryOperation operation);
   void set_registered(std::string_view registry, bool registered);
 
+  // The ingress.
+  void set_ingress_connections(std::size_t clients, std::size_t upstream);
+  /// `type`: of the error object, one of a closed set.
+  void ingress_refused(std::string_view type);
+  void first_byte(std::string_view endpoint, Seconds took);
+
   /// The loop's age at scrape time comes from here; unset, the family is absent.
   void watch_heartbeat(PublishedState const& state);
 

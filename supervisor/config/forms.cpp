@@ -134,6 +134,12 @@ Form const kToken{"visible ASCII characters without spaces",
                   "^[!-~]+$"};
 Form const kQualifiedName{"a Kubernetes name such as lastcall.dev/serving", is_qualified_name,
                           "^([A-Za-z0-9.-]+/)?[A-Za-z0-9._-]{1,63}$"};
+Form const kUpstream{"an address such as 127.0.0.1:8000, or a socket such as unix:/run/engine.sock",
+                     [](std::string_view t) {
+                       std::optional<Address> const address = parse_address(t);
+                       return (address && address->port != 0) || parse_unix(t);
+                     },
+                     "^(unix:/.{1,106}|.*:[0-9]{1,5})$"};
 Form const kEndpoint{"an endpoint name, or a path such as /v1/completions",
                      [](std::string_view t) { return consists_of(t, "._-/:"); },
                      "^[A-Za-z0-9._/:-]+$"};

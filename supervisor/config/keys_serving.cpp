@@ -1,4 +1,4 @@
-// Rows of what is served and where: listeners, sockets, registries, ingress, admission, log.
+// Rows of what is served and where: listeners, sockets, registries, admission, log.
 #include <array>
 
 #include "supervisor/config/keys.hpp"
@@ -15,7 +15,6 @@ constexpr std::array<std::string_view, 6> kLogLevels{"trace",   "debug", "info",
 constexpr std::array<std::string_view, 2> kLogFormats{"json", "text"};
 constexpr std::array<std::uint32_t, 3> kOverloadStatuses{503, 529, 429};
 constexpr Range kListenPort{0, 65'535};
-constexpr Range kDialPort{1, 65'535};
 
 void add_listeners(Keys& keys, Config& c) {
   keys.insert(
@@ -116,24 +115,7 @@ void add_outside(Keys& keys, Config& c) {
         .slot = &c.events.nats.key_file,
         .doc = "File with the key of the client's certificate.",
         .form = &kAbsolutePath,
-        .unset = "no certificate is shown"},
-       {.path = "ingress",
-        .slot = Section{&c.ingress.enabled},
-        .doc = "The HTTP proxy in front of an unmodified engine; on when this section is there.",
-        .not_yet = true},
-       {.path = "ingress.enabled",
-        .slot = &c.ingress.enabled,
-        .doc = "On when this section is there; `false` switches it off all the same."},
-       {.path = "ingress.listen",
-        .slot = &c.ingress.listen,
-        .doc = "Where clients connect; port 0 takes a free one.",
-        .range = kListenPort,
-        .local = true},
-       {.path = "ingress.upstream",
-        .slot = &c.ingress.upstream,
-        .doc = "The engine's address.",
-        .range = kDialPort,
-        .unset = "the preset's (127.0.0.1:8000, sglang 127.0.0.1:30000)"}});
+        .unset = "no certificate is shown"}});
 }
 
 void add_admission(Keys& keys, Admission& admission) {
@@ -194,8 +176,8 @@ void add_log(Keys& keys, Config& config) {
                             .doc = "One JSON object a line, or text for people."},
                            {.path = "endpoints",
                             .slot = items(config.endpoints),
-                            .doc = "What endpoints are, where no SDK says it.",
-                            .not_yet = true}});
+                            .doc = "What the ingress's endpoints are, where the default does not "
+                                   "fit."}});
 }
 
 }  // namespace
@@ -203,6 +185,7 @@ void add_log(Keys& keys, Config& config) {
 void add_serving_keys(Keys& keys, Config& config) {
   add_listeners(keys, config);
   add_outside(keys, config);
+  add_ingress_keys(keys, config.ingress);
   add_admission(keys, config.admission);
   add_log(keys, config);
 }

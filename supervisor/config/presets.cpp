@@ -127,7 +127,7 @@ std::vector<HealthCheck> preset_checks(Config const& config, EnginePreset const&
     check.kind = TcpCheck{url->address};
     return {check};
   }
-  if (config.ingress.enabled) {
+  if (config.ingress.enabled && !parse_unix(config.ingress.upstream.value_or(""))) {
     check.kind = TcpCheck{upstream};
     return {check};
   }
@@ -166,8 +166,10 @@ EngineProfile resolve_engine(Config const& config) {
   EngineProfile profile;
   profile.name = preset.name;
   profile.upstream = preset.address;
-  if (config.ingress.upstream) {
-    profile.upstream = *config.ingress.upstream;
+  std::string const upstream = config.ingress.upstream.value_or("");
+  profile.upstream_socket = parse_unix(upstream).value_or("");
+  if (std::optional<Address> const address = parse_address(upstream)) {
+    profile.upstream = *address;
   } else if (std::optional<Url> const url = parse_url(config.engine.url.value_or(""))) {
     profile.upstream = url->address;
   }

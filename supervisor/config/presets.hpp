@@ -56,7 +56,8 @@ struct EngineGauges {
 /// The preset with everything that the configuration says on top. Nothing is left open.
 struct EngineProfile {
   std::string_view name;
-  Address upstream;                 // what the ingress connects to
+  Address upstream;                 // what the ingress connects to, ...
+  std::string upstream_socket;      // ... or, where this is not empty, this
   std::vector<HealthCheck> checks;  // each with its failure_threshold filled in
   std::vector<std::uint32_t> dead_statuses;
   std::string stop_signal;

@@ -220,10 +220,26 @@ struct Events {
   friend bool operator==(Events const&, Events const&) = default;
 };
 
+/// Separate knobs; unset: no limit.
+struct IngressTimeouts {
+  Duration connect{5'000};
+  std::optional<Duration> first_byte;
+  std::optional<Duration> idle;
+  std::optional<Duration> total;
+  Duration client{60'000};
+  Duration keep_alive{75'000};
+  Duration upstream_keep_alive{4'000};  // below the 5 s after which uvicorn closes
+  friend bool operator==(IngressTimeouts const&, IngressTimeouts const&) = default;
+};
+
 struct Ingress {
   bool enabled = false;  // true as soon as the file has an `ingress:` section
   Address listen{"::", 8080};
-  std::optional<Address> upstream;  // unset: the preset's address of the engine
+  std::optional<std::string> upstream;  // host:port or unix:/path; unset: the preset's address
+  IngressTimeouts timeouts;
+  std::uint32_t max_header_size = 32'768;      // bytes
+  std::optional<std::uint64_t> max_body_size;  // bytes
+  std::uint32_t max_connections = 10'000;
   friend bool operator==(Ingress const&, Ingress const&) = default;
 };
 

@@ -150,6 +150,14 @@ std::optional<Address> parse_address(std::string_view text) {
   return parse_authority(text, std::nullopt);
 }
 
+std::optional<std::string> parse_unix(std::string_view text) {
+  constexpr std::string_view kScheme = "unix:";
+  if (!text.starts_with(kScheme) || !kSocketPath.accepts(text.substr(kScheme.size()))) {
+    return std::nullopt;
+  }
+  return std::string(text.substr(kScheme.size()));
+}
+
 bool is_ip_literal(std::string_view host) {
   return is_address_of_family(AF_INET, host) || is_address_of_family(AF_INET6, host);
 }

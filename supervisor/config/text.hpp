@@ -34,6 +34,8 @@ std::string to_text(Duration duration);
 
 /// "host:port" or "[v6]:port".
 std::optional<Address> parse_address(std::string_view text);
+/// The path of "unix:/path"; nothing when it is no such text.
+std::optional<std::string> parse_unix(std::string_view text);
 /// Whether the host is a literal IPv4 or IPv6 address, as a listener needs it.
 bool is_ip_literal(std::string_view host);
 
@@ -74,6 +76,7 @@ extern Form const kMetricName;     // Prometheus
 extern Form const kSubject;        // NATS, without wildcards
 extern Form const kToken;          // an HTTP header value without spaces
 extern Form const kQualifiedName;  // a Kubernetes label or condition: prefix/name
+extern Form const kUpstream;       // host:port, or unix:/path
 extern Form const kEndpoint;       // an endpoint's name, or a path with a leading slash
 
 inline constexpr std::string_view kDurationPattern = "^[0-9]+(ms|s|m|h)$";

@@ -48,7 +48,8 @@ class Validator {
     Address const upstream = resolve_engine(config_).upstream;
     bool const is_here =
         upstream.host == "localhost" || upstream.host == "::1" || upstream.host.starts_with("127.");
-    if (config_.ingress.enabled && is_here && upstream.port == config_.ingress.listen.port) {
+    if (config_.ingress.enabled && resolve_engine(config_).upstream_socket.empty() && is_here &&
+        upstream.port == config_.ingress.listen.port) {
       error("ingress.upstream", to_text(upstream) +
                                     " is the ingress itself, expected the engine's address, with "
                                     "another port than ingress.listen");

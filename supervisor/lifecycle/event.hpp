@@ -25,6 +25,9 @@ namespace lastcall::lifecycle {
 /// again.
 using PeerId = std::uint64_t;
 
+/// The ingress of this process: a peer that is always there. Its requests are those that it relays.
+inline constexpr PeerId kIngressPeer = PeerId{1} << 52U;
+
 // --- the supervisor itself -----------------------------------------------------------------------
 
 /// The process is up; nothing is known yet of an earlier life.

@@ -156,7 +156,7 @@ std::uint64_t Lifecycle::fingerprint(Instant now) const {
         own_signal_, deletion_seen_, hook_waits_since_.has_value(), hook_is_answered_,
         awaiting_.has_value(), awaiting_ && awaiting_->condemned,
         awaiting_ ? awaiting_->until : std::nullopt, own_restart_at_, leave_by_, peers_until_,
-        peers_until_ ? expected_peers_ : 0);
+        peers_until_ ? expected_peers_ : 0, ingress_has_relayed_);
   for (Event const& event : held_) {
     put(m, event);
   }

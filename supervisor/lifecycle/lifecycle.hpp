@@ -260,6 +260,7 @@ class Lifecycle {
   std::map<PeerId, Peer> peers_;
   std::vector<std::string> left_unclean_;  // names of peers that phase 3 asked and that went away
   bool last_source_gone_ = false;
+  bool ingress_has_relayed_ = false;
   GaugeEvidence gauges_{settings_.gauge_refresh};
 
   std::vector<RegistryRecord> registries_;

@@ -71,6 +71,7 @@ void Lifecycle::finish(Instant now) {
   for (auto const& [id, peer] : peers_) {
     ledger_.lose_requests(now, id);
   }
+  ledger_.lose_requests(now, kIngressPeer);
   drain_ledger(now);
   coordinator_.finish(now);
   note_phase_change();

@@ -123,11 +123,12 @@ void Lifecycle::on(Instant, EndpointUnregistered const& unregistered) {
 
 void Lifecycle::on(Instant now, RequestBegun const& request) {
   auto const found = peers_.find(request.peer);
-  if (found == peers_.end() || coordinator_.phase() == Phase::exited) {
+  bool const is_relayed = request.peer == kIngressPeer;
+  if ((found == peers_.end() && !is_relayed) || coordinator_.phase() == Phase::exited) {
     act(Refuse{Refusal::conflict, "the stop has ended: nothing is accepted any more"});
     return;
   }
-  found->second.source = true;
+  (is_relayed ? ingress_has_relayed_ : found->second.source) = true;
   bool const is_known = ledger_.is_adoptable(request);
   bool const asks = request.admit && !request.resumed && !is_known;
   if (auto const refused = asks ? refusal_of(now, request) : std::nullopt) {
@@ -155,7 +156,9 @@ void Lifecycle::on(Instant now, RequestBegun const& request) {
       endpoints_.enter(slot);
       break;
   }
-  found->second.resumed += request.resumed ? 1 : 0;
+  if (!is_relayed) {
+    found->second.resumed += request.resumed ? 1 : 0;
+  }
   if (request.admit && may_run) {
     act(Admit{request.peer, request.id});
   }

@@ -50,7 +50,7 @@ Facts Lifecycle::facts() const {
 }
 
 bool Lifecycle::in_flight_known() const {
-  return last_source_gone_ || ledger_.in_flight() > 0 ||
+  return last_source_gone_ || ingress_has_relayed_ || ledger_.in_flight() > 0 ||
          std::any_of(peers_.begin(), peers_.end(),
                      [](auto const& entry) { return entry.second.source; });
 }
@@ -61,6 +61,9 @@ bool Lifecycle::is_known_idle() const {
 }
 
 InFlightSource Lifecycle::source() const {
+  if (ingress_has_relayed_) {
+    return InFlightSource::ingress;
+  }
   if (in_flight_known()) {
     return InFlightSource::sdk;
   }
@@ -176,9 +179,11 @@ Instant Lifecycle::cleanup_limit() const {
 
 /// The end of phase 3 waits for peers that are still there to hear of their requests' cancel.
 Instant Lifecycle::cancels_out_by() const {
-  bool const heard = std::none_of(peers_.begin(), peers_.end(), [this](auto const& entry) {
-    return entry.second.connected && ledger_.of_peer(entry.first) > 0;
-  });
+  bool const ingress_heard = ledger_.of_peer(kIngressPeer) == 0;
+  bool const heard =
+      ingress_heard && std::none_of(peers_.begin(), peers_.end(), [this](auto const& entry) {
+        return entry.second.connected && ledger_.of_peer(entry.first) > 0;
+      });
   return heard ? coordinator_.phase_began()
                : std::min(coordinator_.phase_began() + coordinator_.budgets().settle,
                           cleanup_limit());

@@ -13,10 +13,10 @@
 
 namespace lastcall::lifecycle {
 
-enum class InFlightSource : std::uint8_t { unknown, sdk, gauges };
+enum class InFlightSource : std::uint8_t { unknown, sdk, gauges, ingress };
 
 namespace vocabulary {
-inline constexpr std::array<std::string_view, 3> kSources{"unknown", "sdk", "gauges"};
+inline constexpr std::array<std::string_view, 4> kSources{"unknown", "sdk", "gauges", "ingress"};
 inline constexpr std::array<std::string_view, 2> kModes{"graceful", "fatal"};
 inline constexpr std::array<std::string_view, 5> kVerdicts{"starting", "healthy", "busy", "wedged",
                                                            "dead"};

@@ -71,7 +71,7 @@ RequestLedger::Begin RequestLedger::begin(Instant now, RequestBegun const& reque
     adopt(orphan, request.peer, slot);
     return Begin::adopted;
   }
-  Index const parent = request.parent.empty() ? kNone : find_parent(request.peer, request.parent);
+  Index const parent = parent_of(request);
   Index const index = allocate();
   Entry& entry = entries_[index];
   entry.peer = request.peer;

@@ -215,6 +215,7 @@ class RequestLedger {
   Index find_parent(PeerId peer, std::string_view id) const;
   Index find_orphan(std::string_view id) const;
   Index orphan_of(RequestBegun const& request) const;
+  Index parent_of(RequestBegun const& request) const;
   Index allocate();
   void adopt(Index index, PeerId peer, EndpointSlot slot);
   void link(Index parent, Index child);

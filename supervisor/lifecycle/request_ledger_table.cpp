@@ -137,15 +137,11 @@ std::optional<AdmissionTicket> RequestLedger::ticket_of(PeerId peer, std::string
 }
 
 bool RequestLedger::is_part(RequestBegun const& request) const {
-  for (std::string const* const of : {&request.parent, &request.root}) {
-    if (of->empty() || *of == request.id) {
-      continue;
-    }
-    if (Index const whole = find_parent(request.peer, *of); whole != kNone) {
-      return entries_[whole].standing == Standing::running;
-    }
+  Index whole = parent_of(request);
+  if (whole == kNone && !request.root.empty() && request.root != request.id) {
+    whole = find_parent(request.peer, request.root);
   }
-  return false;
+  return whole != kNone && entries_[whole].standing == Standing::running;
 }
 
 // --- the tree ------------------------------------------------------------------------------------
@@ -189,9 +185,18 @@ RequestLedger::Index RequestLedger::find_parent(PeerId peer, std::string_view id
   return kNone;
 }
 
+/// The parent that it names, else the user's request of the same id or root in the ingress.
+RequestLedger::Index RequestLedger::parent_of(RequestBegun const& request) const {
+  Index const named = request.parent.empty() ? kNone : find_parent(request.peer, request.parent);
+  if (named != kNone || request.peer == kIngressPeer) {
+    return named;
+  }
+  return find(kIngressPeer, request.root.empty() ? request.id : request.root);
+}
+
 RequestLedger::Index RequestLedger::find_orphan(std::string_view id) const {
   for (auto const& [peer, state] : peers_) {
-    if (!state.connected) {
+    if (!state.connected && peer != kIngressPeer) {
       if (Index const index = find(peer, id); index != kNone) {
         return index;
       }
@@ -201,7 +206,7 @@ RequestLedger::Index RequestLedger::find_orphan(std::string_view id) const {
 }
 
 RequestLedger::Index RequestLedger::orphan_of(RequestBegun const& request) const {
-  if (!request.resumed && !request.admit) {
+  if (request.peer == kIngressPeer || (!request.resumed && !request.admit)) {
     return kNone;
   }
   Index const orphan = find_orphan(request.id);

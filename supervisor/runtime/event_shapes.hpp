@@ -140,7 +140,7 @@ LASTCALL_SHAPE(RequestSettled, "request_settled", v("endpoint", x.endpoint); v("
                v("begun", x.begun);)
 LASTCALL_SHAPE(BusyChanged, "busy_changed", v("busy", x.busy);)
 LASTCALL_SHAPE(CancelCounted, "cancel_counted", v("endpoint", x.endpoint); v("model", x.model);
-               v("reason", x.reason);)
+               v("stream", x.stream); v("reason", x.reason);)
 LASTCALL_SHAPE(CancelSettled, "cancel_settled", v("reason", x.reason); v("elapsed_ms", x.elapsed);)
 
 #undef LASTCALL_SHAPE

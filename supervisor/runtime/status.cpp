@@ -26,6 +26,9 @@ std::string dump(Json const& json) {
 }
 
 std::string peer_name(StatusSources const& sources, ipc::PeerId peer) {
+  if (peer == lifecycle::kIngressPeer) {
+    return "ingress";
+  }
   ipc::PeerInfo const* const info = sources.server.info(peer);
   return info != nullptr && !info->name.empty() ? info->name : "peer-" + std::to_string(peer);
 }
@@ -189,6 +192,9 @@ std::string status_json(StatusSources const& sources, Instant now) {
   json["probes"] = sources.facts.probes_address;
   if (!sources.facts.hooks_address.empty()) {
     json["hooks"] = sources.facts.hooks_address;
+  }
+  if (!sources.facts.ingress_address.empty()) {
+    json["ingress"] = sources.facts.ingress_address;
   }
   return dump(json);
 }

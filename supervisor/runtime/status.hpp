@@ -29,7 +29,8 @@ struct ServeFacts {
   std::string admin_socket;
   std::string private_directory;
   std::string probes_address;
-  std::string hooks_address;  // empty: off
+  std::string hooks_address;    // empty: off
+  std::string ingress_address;  // empty: none
 };
 
 /// Where the answers come from; all outlive the one who asks.

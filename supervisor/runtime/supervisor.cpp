@@ -5,7 +5,6 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include "supervisor/runtime/clock.hpp"
 #include "supervisor/runtime/settings.hpp"
@@ -35,7 +34,8 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
              .admin_socket = config.ipc.admin_socket,
              .private_directory = options.private_directory,
              .probes_address = {},
-             .hooks_address = {}},
+             .hooks_address = {},
+             .ingress_address = {}},
       stop_record_(config.ipc.socket, StopRecord::identity_of_this_life()),
       core_(settings_from(config, options.grace)),
       steps_(log),
@@ -52,6 +52,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
               *this),
       shim_(server_, core_, loop_, log),
       sdks_(server_, core_, loop_, log),
+      ingress_(io, config_, core_, loop_, probes_.metrics(), log, ingress_listeners()),
       gone_peers_(io, [this](ipc::PeerId peer) { sdk_gone(peer); }),
       orphan_(io, log),
       operators_(io, server_, loop_, log, operator_answers()),
@@ -94,14 +95,22 @@ std::string Supervisor::start() {
     probes_.stop();
     return problem;
   }
+  if (std::string const problem = ingress_.start(); !problem.empty()) {
+    hook_calls_.stop();
+    server_.close_all();
+    probes_.stop();
+    return problem;
+  }
   facts_.probes_address = probes_.address();
+  facts_.ingress_address = ingress_.address();
   facts_.hooks_address = hook_calls_.address();
   log_.info("lastcall serves", {{"version", LASTCALL_VERSION},
                                 {"config", facts_.config_path},
                                 {"socket", facts_.engine_socket},
                                 {"admin_socket", facts_.admin_socket},
                                 {"probes", facts_.probes_address},
-                                {"hooks", facts_.hooks_address}});
+                                {"hooks", facts_.hooks_address},
+                                {"ingress", facts_.ingress_address}});
   for (std::string const& warning : facts_.warnings) {
     log_.warning(warning);
   }
@@ -266,32 +275,6 @@ StatusSources Supervisor::sources() const {
           .registries = registries_,
           .facts = facts_,
           .readiness = [this] { return readiness(); }};
-}
-
-// --- the end -------------------------------------------------------------------------------------
-
-void Supervisor::end(int code) {
-  exit_code_ = code;
-  loop_.halt();
-  health_.run(false);
-  gauges_.need(GaugeDriver::Need::none);
-  hooks_.cancel();
-  // Not at once: a `hello` that ends us is still to be answered with the `welcome` and the `exit`.
-  boost::asio::post(io_, [this] {
-    server_.close_all();
-    wait_for_flush(monotonic_now() + kFlushWait);
-  });
-}
-
-void Supervisor::wait_for_flush(lifecycle::Instant limit) {
-  if (orphan_.is_settled() && (server_.is_flushed() || monotonic_now() >= limit)) {
-    hook_calls_.stop();
-    probes_.stop();
-    io_.stop();
-    return;
-  }
-  auto const timer = std::make_shared<boost::asio::steady_timer>(io_, lifecycle::Duration{1});
-  timer->async_wait([this, timer, limit](boost::system::error_code) { wait_for_flush(limit); });
 }
 
 }  // namespace lastcall::runtime

@@ -23,6 +23,7 @@
 #include "supervisor/runtime/gone_peers.hpp"
 #include "supervisor/runtime/health_driver.hpp"
 #include "supervisor/runtime/hook_calls.hpp"
+#include "supervisor/runtime/ingress_session.hpp"
 #include "supervisor/runtime/log.hpp"
 #include "supervisor/runtime/narrator.hpp"
 #include "supervisor/runtime/operator_sessions.hpp"
@@ -84,6 +85,7 @@ class Supervisor final : private ipc::Observer {
   HealthDriver::Callbacks health_callbacks();
   Registries::Callbacks registry_callbacks();
   SdkSessions::Listeners sdk_listeners();
+  IngressSession::Listeners ingress_listeners();
   OperatorSessions::Answers operator_answers();
   StatusSources sources() const;
   GaugeDriver::Need gauges_needed(lifecycle::Snapshot const& snapshot) const;
@@ -119,6 +121,7 @@ class Supervisor final : private ipc::Observer {
   ipc::Server server_;
   ShimSession shim_;
   SdkSessions sdks_;
+  IngressSession ingress_;
   GonePeers gone_peers_;
   OrphanedEngine orphan_;
   OperatorSessions operators_;

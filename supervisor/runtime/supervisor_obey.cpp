@@ -37,9 +37,27 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
                    shim_.tell(ipc::Exit{order.code, report_});
                  },
                  [&](act::AnnouncePhase const& order) { announce(order); },
-                 [&](act::CancelsReady const& order) { server_.cancels_ready(order.peer); },
-                 [&](act::Admit const& order) { sdks_.admit(order); },
-                 [&](act::Reject const& order) { sdks_.reject(order); },
+                 [&](act::CancelsReady const& order) {
+                   if (order.peer == lifecycle::kIngressPeer) {
+                     ingress_.cancels_ready();
+                   } else {
+                     server_.cancels_ready(order.peer);
+                   }
+                 },
+                 [&](act::Admit const& order) {
+                   if (order.peer == lifecycle::kIngressPeer) {
+                     ingress_.admit(order);
+                   } else {
+                     sdks_.admit(order);
+                   }
+                 },
+                 [&](act::Reject const& order) {
+                   if (order.peer == lifecycle::kIngressPeer) {
+                     ingress_.reject(order);
+                   } else {
+                     sdks_.reject(order);
+                   }
+                 },
                  [&](act::ForgetPeer const& order) {
                    registries_.peer_gone(order.peer);
                    sdks_.forget(order.peer);
@@ -89,6 +107,7 @@ void Supervisor::announce(lifecycle::AnnouncePhase const& order) {
   ipc::PhaseChange const change{order.phase, order.deadline};
   shim_.tell(change);
   sdks_.broadcast(change);
+  ingress_.phase(order.phase);
   changed();
 }
 
@@ -174,7 +193,9 @@ GaugeDriver::Need Supervisor::gauges_needed(lifecycle::Snapshot const& snapshot)
   // What comes late after `drained` holds a stop that joins: it has to be seen.
   bool const drains =
       snapshot.phase == lifecycle::Phase::draining || snapshot.phase == lifecycle::Phase::drained;
-  if (drains && snapshot.source != lifecycle::InFlightSource::sdk) {
+  bool const is_counted = snapshot.source == lifecycle::InFlightSource::sdk ||
+                          snapshot.source == lifecycle::InFlightSource::ingress;
+  if (drains && !is_counted) {
     return Need::drain;
   }
   bool const is_judged = !snapshot.stop && snapshot.phase != lifecycle::Phase::starting;
@@ -240,6 +261,19 @@ SdkSessions::Listeners Supervisor::sdk_listeners() {
                 probes_.metrics().request_began(endpoint);
                 operators_.changed();
               }};
+}
+
+IngressSession::Listeners Supervisor::ingress_listeners() {
+  return {.engine_may_be_gone =
+              [this] {
+                return shim_.is_connected() &&
+                       core_.snapshot().engine == lifecycle::EngineState::running;
+              },
+          .cancels_taken =
+              [this](std::size_t most, std::size_t ids) {
+                steps_.taken(lifecycle::kIngressPeer, most, ids);
+              },
+          .request_began = [this] { operators_.changed(); }};
 }
 
 OperatorSessions::Answers Supervisor::operator_answers() {

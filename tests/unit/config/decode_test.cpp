@@ -152,9 +152,13 @@ std::vector<BadInput> const kBadInputs{
      {"c.yaml:1:18: probes.listen: 'localhost:1' is not an IP address, expected an IP address "
       "and a port such as [::]:7090 or 0.0.0.0:7090"}},
     {"port_0_to_connect_to",
-     "ingress: {upstream: \"a:0\"}\n",
-     {"c.yaml:1:21: ingress.upstream: 'a:0' has port 0, expected a host and a port such as "
-      "127.0.0.1:8000"}},
+     "health: {checks: [{name: a, tcp: {address: \"a:0\"}}]}\n",
+     {"c.yaml:1:44: health.checks[0].tcp.address: 'a:0' has port 0, expected a host and a port "
+      "such as 127.0.0.1:8000"}},
+    {"upstream_of_no_kind",
+     "ingress: {upstream: \"unix:relative\"}\n",
+     {"c.yaml:1:21: ingress.upstream: 'unix:relative', expected an address such as 127.0.0.1:8000, "
+      "or a socket such as unix:/run/engine.sock"}},
     {"missing_required_key",
      "cleanup: {hooks: [{name: a}]}\n",
      {"c.yaml:1:19: cleanup.hooks[0].command: missing, expected a list of values, each a text"}},

@@ -73,6 +73,12 @@ TEST(Presets, custom_tries_the_connection_that_the_ingress_needs) {
               ElementsAre(HealthCheck{"engine", TcpCheck{{"127.0.0.1", 9}}, Duration{1s}, 2U}));
 }
 
+TEST(Presets, The_ingress_upstream_may_be_a_unix_socket) {
+  EngineProfile const profile = profile_of("ingress: {upstream: \"unix:/run/e.sock\"}\n");
+  EXPECT_EQ(profile.upstream_socket, "/run/e.sock");
+  EXPECT_TRUE(profile.checks.empty()) << "no connection to an address that nobody named";
+}
+
 TEST(Presets, The_ingress_upstream_is_where_the_engine_is) {
   EngineProfile const profile =
       profile_of("engine: {kind: vllm}\ningress: {upstream: \"[::1]:9\"}\n");

@@ -56,6 +56,9 @@ void use_everything(Metrics& metrics, PublishedState const& state) {
   metrics.protocol_error("bad_json");
   metrics.registry_ended("etcd", RegistryOperation::register_, true, 12ms);
   metrics.set_registered("etcd", true);
+  metrics.set_ingress_connections(2, 1);
+  metrics.ingress_refused("draining");
+  metrics.first_byte("completions", 20ms);
   metrics.watch_heartbeat(state);
 }
 

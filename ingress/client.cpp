@@ -1,0 +1,239 @@
+#include "ingress/client.hpp"
+
+#include <utility>
+
+#include <sys/epoll.h>
+
+#include "ingress/proxy.hpp"
+#include "ingress/upstream.hpp"
+
+namespace lastcall::ingress {
+namespace {
+
+constexpr int kReadsATurn = 16;
+constexpr std::size_t kMostForEngine = 64 * 1024;
+
+}  // namespace
+
+Client::Client(Proxy& proxy, Socket socket, std::string address)
+    : proxy_(proxy), socket_(std::move(socket)), address_(std::move(address)) {
+  proxy_.deadlines().arm(deadline_, Wait::client);
+}
+
+void Client::ready(std::uint32_t events) {
+  if (dead_) {
+    return;
+  }
+  if ((events & (EPOLLERR | EPOLLHUP)) != 0) {
+    lost();
+    return;
+  }
+  half_closed_ = half_closed_ || (events & EPOLLRDHUP) != 0;
+  readable_ = readable_ || half_closed_ || (events & EPOLLIN) != 0;
+  if ((events & EPOLLOUT) != 0 && !out_.empty()) {
+    flush();
+  }
+  if (!dead_ && !has_left()) {
+    pump();
+  }
+  if (!dead_ && has_left()) {
+    lost();
+  }
+}
+
+/// Whoever ends what it sends before it has its answer has gone, as other proxies see it too; those
+/// that only look are answered all the same.
+bool Client::has_left() const {
+  return half_closed_ && exchange_ && exchange_->counts && exchange_->request_done &&
+         exchange_->response < Exchange::Response::tunnel;
+}
+
+bool Client::wants_input() const {
+  if (lingering_) {
+    return true;
+  }
+  if (!exchange_) {
+    return end_ == End::keep && out_.empty();
+  }
+  return !exchange_->request_done && exchange_->response != Exchange::Response::done &&
+         exchange_->to_engine.size() - exchange_->to_engine_at < kMostForEngine;
+}
+
+void Client::pump() {
+  int reads = 0;
+  while (!dead_ && readable_ && wants_input()) {
+    if (++reads > kReadsATurn) {
+      proxy_.poller().again(*this);
+      return;
+    }
+    std::span<char> const scratch = proxy_.scratch();
+    IoResult const got = read_some(socket_, scratch);
+    switch (got.io) {
+      case Io::some:
+        readable_ = half_closed_ || got.size == scratch.size();
+        if (!lingering_) {
+          input(scratch.first(got.size));
+        }
+        break;
+      case Io::would_block:
+        readable_ = false;
+        break;
+      case Io::ended:
+        readable_ = false;
+        if (exchange_ && exchange_->response == Exchange::Response::tunnel) {
+          end_exchange();
+        } else {
+          lost();
+        }
+        break;
+      case Io::broken:
+        lost();
+        break;
+    }
+  }
+}
+
+void Client::input(std::span<char> bytes) {
+  bool const continues = !in_.empty();
+  if (continues) {
+    in_.append(bytes.data(), bytes.size());
+    in_.erase(0, consume(in_));
+  } else {
+    std::span<char> const rest = bytes.subspan(consume(bytes));
+    if (!dead_ && !lingering_) {
+      in_.append(rest.data(), rest.size());
+    }
+  }
+  if (!continues && !in_.empty() && !exchange_ && !dead_ && end_ == End::keep) {
+    proxy_.deadlines().arm(deadline_, Wait::client);  // for the rest of the head, once
+  }
+}
+
+std::size_t Client::consume(std::span<char> bytes) {
+  consuming_ = true;
+  std::size_t used = 0;
+  while (used < bytes.size() && !dead_) {
+    std::size_t taken = 0;
+    if (!exchange_) {
+      taken = end_ == End::keep ? request_head(bytes.subspan(used)) : 0;
+    } else if (!exchange_->request_done && exchange_->response != Exchange::Response::done) {
+      taken = request_body(bytes.subspan(used));
+    }
+    if (taken == 0) {
+      break;
+    }
+    used += taken;
+  }
+  consuming_ = false;
+  return used;
+}
+
+void Client::next() {
+  if (consuming_ || dead_ || exchange_) {
+    return;  // whoever consumes goes on by itself
+  }
+  if (!in_.empty()) {
+    in_.erase(0, consume(in_));
+  }
+  pump();
+}
+
+// --- output --------------------------------------------------------------------------------------
+
+void Client::write(std::string_view bytes) {
+  if (bytes.empty() || dead_) {
+    return;
+  }
+  if (out_.empty()) {
+    IoResult const put = write_some(socket_, bytes);
+    if (put.io == Io::broken) {
+      lost();
+      return;
+    }
+    bytes.remove_prefix(put.size);
+  }
+  if (!bytes.empty()) {
+    out_.append(bytes);
+    proxy_.deadlines().arm(deadline_, Wait::client);
+  }
+}
+
+void Client::flush() {
+  IoResult const put = write_some(socket_, std::string_view(out_).substr(out_at_));
+  if (put.io == Io::broken) {
+    lost();
+    return;
+  }
+  out_at_ += put.size;
+  if (put.size > 0) {
+    proxy_.deadlines().arm(deadline_, Wait::client);
+  }
+  if (out_at_ == out_.size()) {
+    out_at_ = 0;
+    std::string().swap(out_);  // an idle stream holds nothing
+    written();
+  }
+}
+
+/// The client has taken all that waited for it.
+void Client::written() {
+  if (!exchange_) {
+    if (end_ != End::keep) {
+      end_connection(end_);
+    }
+    return;
+  }
+  if (exchange_->response == Exchange::Response::done) {
+    end_exchange();
+    return;
+  }
+  if (exchange_->is_malformed) {
+    engine_failed();
+    return;
+  }
+  await_response();
+  if (upstream_ != nullptr) {
+    upstream_->pump();
+  }
+}
+
+// --- ends ----------------------------------------------------------------------------------------
+
+void Client::expired(Wait wait) {
+  switch (wait) {
+    case Wait::client:
+      if (!exchange_ && out_.empty() && !in_.empty()) {
+        refuse_early(408, "the request did not come in time");
+      } else {
+        lost();
+      }
+      return;
+    case Wait::keep_alive:
+    case Wait::linger:
+    case Wait::upstream_idle:
+      close();
+      return;
+    case Wait::connect:
+      connect_failed();
+      return;
+    case Wait::first_byte:
+      break_off(timed_out("the engine did not answer in time"), lifecycle::Outcome::error);
+      return;
+    case Wait::idle:
+      break_off(timed_out("the engine's response stood still for too long"),
+                lifecycle::Outcome::error);
+      return;
+    case Wait::total:
+      break_off(timed_out("the request took too long"), lifecycle::Outcome::error);
+      return;
+    case Wait::verdict:
+      break_off(ingress::engine_failed(), lifecycle::Outcome::error);
+      return;
+  }
+}
+
+void Client::refuse_connection() {
+  refuse_as(too_many_connections());
+}
+
+}  // namespace lastcall::ingress

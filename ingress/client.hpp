@@ -1,0 +1,125 @@
+// One connection of a client, and the exchange that it carries.
+//
+// Invariants:
+//  1. One exchange at a time; it ends when its last byte has left or its abort is done.
+//  2. Its end, its reset, or (for a request that counts) the end of what it sends, is seen while
+//     the engine is silent; the engine's connection is closed before anything else happens.
+//  3. A response that was cut never looks finished.
+//  4. Reading stops while what was read is not taken: back-pressure in both directions.
+//
+// client.cpp holds the connection, client_request.cpp what the client sends, client_engine.cpp its
+// way to the engine, client_response.cpp the way back, client_end.cpp how exchanges end.
+// Thread rule: the loop's thread. Source: docs/ingress.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "ingress/deadlines.hpp"
+#include "ingress/exchange.hpp"
+#include "ingress/poller.hpp"
+#include "ingress/refusal.hpp"
+#include "ingress/socket.hpp"
+
+namespace lastcall::ingress {
+
+class Proxy;
+class Upstream;
+
+class Client final : public Watched, public DeadlineOwner {
+ public:
+  Client(Proxy& proxy, Socket socket, std::string address);
+
+  void ready(std::uint32_t events) override;
+  void expired(Wait wait) override;
+
+  // From its connection to the engine.
+  void connected();
+  void connect_failed();
+  void engine_takes_more();
+  bool takes_response() const { return out_.empty(); }
+  void response(std::span<char> bytes);
+  void engine_ended(bool orderly);
+
+  // From the proxy.
+  void admitted();
+  void rejected(Refusal const& refusal);
+  void cut(Refusal const& refusal, bool at_once);
+  void refuse_connection();
+  bool is_idle() const { return !exchange_ && out_.empty(); }
+  bool is_flushed() const { return out_.empty(); }
+  void close();
+
+ private:
+  friend class Proxy;
+  enum class End : std::uint8_t { keep, close, linger };
+
+  // client.cpp
+  bool has_left() const;
+  void pump();
+  bool wants_input() const;
+  void input(std::span<char> bytes);
+  std::size_t consume(std::span<char> bytes);
+  void write(std::string_view bytes);
+  void flush();
+  void written();
+  void lost();
+  void next();
+
+  // client_request.cpp
+  std::size_t request_head(std::span<char> bytes);
+  bool take_head(std::string_view bytes);
+  void describe(RequestHead const& head, Destination const& destination);
+  std::size_t request_body(std::span<char> bytes);
+  void take_body(std::string_view payload);
+
+  // client_engine.cpp
+  void begin();
+  void connect();
+  void send_request();
+  bool may_repeat() const;
+  void repeat();
+  void await_response();
+
+  // client_response.cpp
+  bool response_head(std::span<char>& bytes, std::string& wire);
+  bool start_response(std::string_view head, std::string& wire);
+  void prepare_return(ResponseHead const& head, std::string& wire);
+  void response_body(std::span<char>& bytes, std::string& wire);
+  void deliver(std::string_view payload, std::string& wire);
+  void emit(std::string_view first, std::string_view second, std::string& wire);
+  void finish_response(std::string& wire);
+
+  // client_end.cpp
+  void refuse(Refusal const& refusal);
+  void refuse_early(unsigned status, std::string_view what);
+  void refuse_as(Refusal const& refusal);
+  void break_off(Refusal const& refusal, lifecycle::Outcome outcome);
+  void engine_failed();
+  void drop_upstream();
+  void end_exchange();
+  void end_connection(End end);
+
+  Proxy& proxy_;
+  Socket socket_;
+  std::string address_;
+  std::string in_;   // read and not used yet
+  std::string out_;  // not taken by the socket yet
+  std::size_t out_at_ = 0;
+  HeadScanner scanner_;
+  std::unique_ptr<Exchange> exchange_;
+  Upstream* upstream_ = nullptr;
+  Deadline deadline_{*this};
+  End end_ = End::keep;
+  bool readable_ = false;
+  bool half_closed_ = false;
+  bool lingering_ = false;
+  bool consuming_ = false;
+  bool dead_ = false;
+};
+
+}  // namespace lastcall::ingress

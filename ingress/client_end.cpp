@@ -1,0 +1,217 @@
+// How exchanges and connections end.
+#include <utility>
+
+#include "ingress/client.hpp"
+#include "ingress/proxy.hpp"
+#include "ingress/upstream.hpp"
+
+namespace lastcall::ingress {
+
+using Response = Exchange::Response;
+using lifecycle::Outcome;
+
+/// Instead of a response, of which nothing has been sent.
+void Client::refuse(Refusal const& refusal) {
+  Exchange& x = *exchange_;
+  drop_upstream();
+  proxy_.tracker().refused(refusal);
+  if (!x.request_done) {
+    end_ = End::linger;
+  } else if (!x.keep_alive || proxy_.is_closing()) {
+    end_ = End::close;
+  }
+  x.response = Response::done;
+  x.head_sent = true;
+  std::string response;
+  append_refusal(response, refusal, {x.id, 0, 0}, end_ != End::keep, x.head_only);
+  write(response);
+  if (!dead_ && out_.empty()) {
+    end_exchange();
+  }
+}
+
+/// There is no exchange, and nothing that comes after this can be trusted.
+void Client::refuse_early(unsigned status, std::string_view what) {
+  refuse_as(bad_request(status, what));
+}
+
+void Client::refuse_as(Refusal const& refusal) {
+  proxy_.tracker().refused(refusal);
+  end_ = End::linger;
+  std::string response;
+  append_refusal(response, refusal, {}, true, false);
+  write(response);
+  if (!dead_ && out_.empty()) {
+    end_connection(end_);
+  }
+}
+
+void Client::engine_ended(bool orderly) {
+  if (!exchange_) {
+    drop_upstream();
+    return;
+  }
+  Exchange& x = *exchange_;
+  if (may_repeat()) {
+    repeat();
+    return;
+  }
+  bool const is_whole =
+      x.response == Response::body && orderly && x.framing.kind == Framing::Kind::until_close;
+  if (x.response == Response::tunnel) {
+    x.response = Response::done;
+  } else if (is_whole) {
+    std::string wire;
+    finish_response(wire);
+    drop_upstream();
+    write(wire);
+  } else {
+    engine_failed();
+    return;
+  }
+  drop_upstream();
+  if (!dead_ && out_.empty()) {
+    end_exchange();
+  }
+}
+
+/// Its process may be gone, and then the core's word decides what the client is told.
+void Client::engine_failed() {
+  drop_upstream();
+  if (exchange_->begun && proxy_.tracker().engine_may_be_gone()) {
+    proxy_.deadlines().arm(deadline_, Wait::verdict);
+    return;
+  }
+  break_off(ingress::engine_failed(), Outcome::error);
+}
+
+void Client::cut(Refusal const& refusal, bool at_once) {
+  if (!exchange_) {
+    return;
+  }
+  if (exchange_->response != Response::done) {
+    break_off(refusal, Outcome::cancelled);
+  } else if (at_once) {
+    end_ = End::close;
+    out_.clear();
+    end_exchange();
+  }
+}
+
+/// A stream of events ends with an error event, anything else without its end: no client can take
+/// it for complete.
+void Client::break_off(Refusal const& refusal, Outcome outcome) {
+  Exchange& x = *exchange_;
+  drop_upstream();
+  x.outcome = outcome;
+  x.is_cut = true;
+  if (!x.head_sent) {
+    refuse(refusal);
+    return;
+  }
+  end_ = x.request_done ? End::close : End::linger;
+  bool const can_say_so = x.response == Response::body && x.is_event_stream && !x.is_torn &&
+                          (x.chunked_to_client || x.closes_with_it);
+  x.response = Response::done;
+  if (!can_say_so) {
+    if (x.closes_with_it) {
+      socket_.abort();
+    }
+    out_.clear();
+    end_exchange();
+    return;
+  }
+  std::string event;
+  append_error_event(event, refusal, {x.id, x.events.events(), x.bytes_sent});
+  std::string wire;
+  emit(event, {}, wire);
+  write(wire);
+  if (!dead_ && out_.empty()) {
+    end_exchange();
+  }
+}
+
+/// The client's connection is of no use any more.
+void Client::lost() {
+  if (dead_) {
+    return;
+  }
+  if (!exchange_) {
+    close();
+    return;
+  }
+  Exchange& x = *exchange_;
+  drop_upstream();
+  if (x.begun && !x.is_cut) {
+    proxy_.tracker().client_gone(x.id);
+    x.outcome = Outcome::cancelled;
+  }
+  end_ = End::close;
+  half_closed_ = true;  // nobody is left to linger for
+  out_.clear();
+  end_exchange();
+}
+
+void Client::drop_upstream() {
+  if (upstream_ != nullptr) {
+    std::exchange(upstream_, nullptr)->release(false);
+  }
+}
+
+void Client::end_exchange() {
+  drop_upstream();
+  std::unique_ptr<Exchange> const ended = std::move(exchange_);
+  if (ended->counts) {
+    proxy_.leave(ended->id);
+  }
+  if (ended->begun) {
+    proxy_.tracker().ended(ended->id, ended->outcome);
+  }
+  if (dead_) {
+    return;
+  }
+  if (end_ != End::keep) {
+    end_connection(end_);
+    return;
+  }
+  proxy_.deadlines().arm(deadline_, Wait::keep_alive);
+  next();
+}
+
+void Client::end_connection(End end) {
+  // Closing with unread bytes would reset the connection, and our last words with it.
+  bool const has_unread = !in_.empty() || readable_;
+  if (socket_ && (end == End::linger || has_unread) && !half_closed_) {
+    lingering_ = true;
+    end_output(socket_);
+    in_.clear();
+    proxy_.deadlines().arm(deadline_, Wait::linger);
+    if (!consuming_) {
+      pump();
+    }
+    return;
+  }
+  close();
+}
+
+void Client::close() {
+  if (dead_) {
+    return;
+  }
+  dead_ = true;
+  deadline_.disarm();
+  drop_upstream();
+  socket_.close();
+  if (exchange_) {
+    std::unique_ptr<Exchange> const ended = std::move(exchange_);
+    if (ended->counts) {
+      proxy_.leave(ended->id);
+    }
+    if (ended->begun) {
+      proxy_.tracker().ended(ended->id, Outcome::cancelled);
+    }
+  }
+  proxy_.ended(*this);
+}
+
+}  // namespace lastcall::ingress

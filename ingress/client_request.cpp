@@ -1,0 +1,190 @@
+// What a client sends: heads and bodies.
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "ingress/client.hpp"
+#include "ingress/head_writer.hpp"
+#include "ingress/http_text.hpp"
+#include "ingress/proxy.hpp"
+#include "ingress/upstream.hpp"
+
+namespace lastcall::ingress {
+namespace {
+
+/// A body of which `model` and `stream` are not known by then goes on without.
+constexpr std::size_t kHeldBody = 64 * 1024;
+
+bool keeps_alive(RequestHead const& head) {
+  return head.version == Version::http11 ? !head.fields.lists("connection", "close")
+                                         : head.fields.lists("connection", "keep-alive");
+}
+
+bool is_upgrade(RequestHead const& head) {
+  std::string_view protocol;
+  return head.version == Version::http11 && head.fields.count("upgrade", protocol) == 1 &&
+         head.fields.lists("connection", "upgrade");
+}
+
+bool is_idempotent(std::string_view method) {
+  return method == "GET" || method == "HEAD" || method == "OPTIONS" || method == "PUT" ||
+         method == "DELETE";
+}
+
+}  // namespace
+
+std::size_t Client::request_head(std::span<char> bytes) {
+  std::string_view const text(bytes.data(), bytes.size());
+  std::size_t const most = proxy_.options().max_head;
+  switch (scanner_.scan(text)) {
+    case HeadScanner::Found::bad:
+      refuse_early(400, "a malformed head");
+      return 0;
+    case HeadScanner::Found::incomplete:
+      if (text.size() > most) {
+        bool const is_target = scanner_.length() == 0;
+        refuse_early(is_target ? 414 : 431,
+                     is_target ? "the target is too long" : "the head is too large");
+      }
+      return 0;
+    case HeadScanner::Found::complete:
+      break;
+  }
+  std::size_t const length = scanner_.length();
+  scanner_.reset();
+  if (length > most) {
+    refuse_early(431, "the head is too large");
+    return 0;
+  }
+  return take_head(text.substr(0, length)) ? length : 0;
+}
+
+bool Client::take_head(std::string_view bytes) {
+  RequestHead head;
+  Framing framing;
+  Destination destination;
+  HeadFault fault = parse_request_head(bytes, head);
+  if (!fault) {
+    fault = request_framing(head, framing);
+  }
+  if (!fault) {
+    fault = find_destination(head, destination);
+  }
+  std::string_view expectation;
+  bool const expects = head.fields.count("expect", expectation) > 0;
+  if (!fault && expects && !http_text::same(expectation, "100-continue")) {
+    fault = {417, "an expectation other than 100-continue"};
+  }
+  if (!fault && proxy_.options().max_body && framing.length > *proxy_.options().max_body) {
+    fault = {413, "the body is too large"};
+  }
+  if (fault) {
+    refuse_early(fault.status, fault.what);
+    return false;
+  }
+  exchange_ = std::make_unique<Exchange>(*this);
+  exchange_->request = framing;
+  exchange_->expects_continue = expects && head.version == Version::http11;
+  describe(head, destination);
+  proxy_.deadlines().arm(deadline_, Wait::client);
+  if (framing.kind == Framing::Kind::none) {
+    exchange_->request_done = true;
+    begin();
+  } else if (!exchange_->look) {
+    begin();
+  }
+  if (exchange_ && exchange_->expects_continue && !exchange_->request_done &&
+      exchange_->response == Exchange::Response::head) {
+    write("HTTP/1.1 100 Continue\r\n\r\n");
+  }
+  return true;
+}
+
+void Client::describe(RequestHead const& head, Destination const& destination) {
+  Exchange& x = *exchange_;
+  x.began_at = monotonic_now();
+  x.version = head.version;
+  x.head_only = head.method == "HEAD";
+  x.keep_alive = keeps_alive(head);
+  x.upgrade = x.request.kind == Framing::Kind::none && is_upgrade(head);
+  x.request_left = x.request.length;
+  x.is_repeatable = x.request.kind == Framing::Kind::none && is_idempotent(head.method);
+  EndpointName const endpoint = proxy_.endpoint(head.method, destination.target, x.upgrade);
+  x.counts = endpoint.counts;
+  x.endpoint = endpoint.name;
+  x.model = endpoint.model;
+  x.streaming = destination.target.find("generate_stream") != std::string_view::npos;
+  if (x.counts && x.request.kind != Framing::Kind::none) {
+    x.look.emplace();
+  }
+  std::string_view wanted;
+  bool const is_named = head.fields.count("x-request-id", wanted) == 1;
+  x.id = proxy_.unique_id(is_named ? wanted : std::string_view());
+  if (x.counts) {
+    proxy_.enter(x.id, *this);
+  }
+  write_request_head(
+      x.to_engine, head, destination,
+      {.request_id = x.id, .client = address_, .upgrade = x.upgrade, .body = x.request});
+}
+
+// --- the body ------------------------------------------------------------------------------------
+
+std::size_t Client::request_body(std::span<char> bytes) {
+  Exchange& x = *exchange_;
+  std::size_t used = 0;
+  if (x.response == Exchange::Response::tunnel) {
+    x.to_engine.append(bytes.data(), bytes.size());
+    used = bytes.size();
+  } else if (x.request.kind == Framing::Kind::length) {
+    used = static_cast<std::size_t>(std::min<std::uint64_t>(x.request_left, bytes.size()));
+    x.request_left -= used;
+    x.request_done = x.request_left == 0;
+    take_body({bytes.data(), used});
+  } else {
+    ChunkDecoder::Step const step = x.request_chunks.decode(bytes);
+    used = step.consumed;
+    take_body({bytes.data(), step.payload});
+    x.request_done = step.state == ChunkDecoder::State::done;
+    if (step.state == ChunkDecoder::State::bad) {
+      break_off(bad_request(400, "a malformed chunk"), lifecycle::Outcome::error);
+      return 0;
+    }
+    if (proxy_.options().max_body && x.body_bytes > *proxy_.options().max_body) {
+      break_off(bad_request(413, "the body is too large"), lifecycle::Outcome::error);
+      return 0;
+    }
+    if (x.request_done) {
+      x.to_engine.append("0\r\n\r\n");
+    }
+  }
+  if (!x.begun && x.look) {
+    proxy_.deadlines().arm(deadline_, Wait::client);
+    if (x.look->is_done() || x.request_done || x.to_engine.size() >= kHeldBody) {
+      begin();
+    }
+  } else if (upstream_ != nullptr && upstream_->is_connected()) {
+    send_request();
+  }
+  return used;
+}
+
+void Client::take_body(std::string_view payload) {
+  Exchange& x = *exchange_;
+  if (payload.empty()) {
+    return;
+  }
+  x.body_bytes += payload.size();
+  if (x.look) {
+    x.look->feed(payload);
+  }
+  if (x.request.kind == Framing::Kind::length) {
+    x.to_engine.append(payload);
+    return;
+  }
+  std::array<char, 20> size{};
+  auto const end = std::to_chars(size.data(), size.data() + size.size(), payload.size(), 16);
+  x.to_engine.append(size.data(), end.ptr).append("\r\n").append(payload).append("\r\n");
+}
+
+}  // namespace lastcall::ingress

@@ -1,0 +1,257 @@
+// The way of a response back to the client.
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "ingress/client.hpp"
+#include "ingress/head_writer.hpp"
+#include "ingress/http_text.hpp"
+#include "ingress/proxy.hpp"
+#include "ingress/upstream.hpp"
+
+namespace lastcall::ingress {
+namespace {
+
+using Response = Exchange::Response;
+
+constexpr std::size_t kMaxResponseHead = 64 * 1024;
+/// A part of an event that is longer than this is not held back any more.
+constexpr std::size_t kMaxHeldEvent = 64 * 1024;
+
+bool is_event_stream(ResponseHead const& head) {
+  std::string_view type;
+  std::string_view coding;
+  std::size_t const types = head.fields.count("content-type", type);
+  bool const is_plain =
+      head.fields.count("content-encoding", coding) == 0 || http_text::same(coding, "identity");
+  std::string_view const media = http_text::trimmed(type.substr(0, type.find(';')));
+  return types == 1 && is_plain && http_text::same(media, "text/event-stream");
+}
+
+}  // namespace
+
+void Client::response(std::span<char> bytes) {
+  if (!exchange_ || exchange_->response == Response::done) {
+    drop_upstream();  // more than it was asked for
+    return;
+  }
+  std::string& wire = proxy_.wire();
+  wire.clear();
+  while (!bytes.empty() && exchange_->response != Response::done) {
+    switch (exchange_->response) {
+      case Response::head:
+        if (!response_head(bytes, wire)) {
+          write(wire);
+          if (!dead_) {
+            engine_failed();
+          }
+          return;
+        }
+        break;
+      case Response::body:
+        response_body(bytes, wire);
+        break;
+      case Response::tunnel:
+        wire.append(bytes.data(), bytes.size());
+        exchange_->bytes_sent += bytes.size();
+        bytes = {};
+        break;
+      case Response::done:
+        break;
+    }
+  }
+  Exchange& x = *exchange_;
+  if (x.begun) {
+    proxy_.tracker().moved(x.id);
+  }
+  if (x.response == Response::done && upstream_ != nullptr) {
+    bool const keep = x.engine_keeps_alive && x.request_done && !x.request_is_broken &&
+                      bytes.empty() && !x.is_cut && x.framing.kind != Framing::Kind::until_close;
+    std::exchange(upstream_, nullptr)->release(keep);
+  }
+  write(wire);
+  if (dead_ || !out_.empty()) {
+    return;
+  }
+  if (x.is_malformed) {
+    engine_failed();
+  } else if (x.response == Response::done) {
+    end_exchange();
+  } else {
+    await_response();
+  }
+}
+
+/// False when what came is no response. Takes what it used off `bytes`.
+bool Client::response_head(std::span<char>& bytes, std::string& wire) {
+  Exchange& x = *exchange_;
+  std::string_view text(bytes.data(), bytes.size());
+  std::size_t const before = x.head.size();
+  if (before > 0) {
+    text = x.head.append(text);
+  }
+  HeadScanner::Found const found = x.head_scanner.scan(text);
+  if (found == HeadScanner::Found::incomplete && text.size() <= kMaxResponseHead) {
+    if (before == 0) {
+      x.head.assign(text);
+    }
+    bytes = {};
+    return true;
+  }
+  if (found != HeadScanner::Found::complete) {
+    return false;
+  }
+  std::size_t const length = x.head_scanner.length();
+  bool const is_good = start_response(text.substr(0, length), wire);
+  bytes = bytes.subspan(length - before);
+  std::string().swap(x.head);
+  x.head_scanner.reset();
+  return is_good;
+}
+
+bool Client::start_response(std::string_view bytes, std::string& wire) {
+  Exchange& x = *exchange_;
+  ResponseHead head;
+  if (parse_response_head(bytes, head) ||
+      response_framing(head, x.head_only ? "HEAD" : "", x.framing)) {
+    return false;
+  }
+  if (head.status == 101) {
+    if (!x.upgrade) {
+      return false;
+    }
+    write_response_head(wire, head, {.request_id = x.id, .upgrade = true});
+    x.response = Response::tunnel;
+    x.request_done = false;  // what the client says from now on goes through
+    x.head_sent = true;
+    end_ = End::close;
+    return true;
+  }
+  if (head.status < 200) {
+    if (head.status != 100 && x.version == Version::http11) {
+      write_response_head(wire, head, {});  // 100 was said by us
+    }
+    return true;
+  }
+  prepare_return(head, wire);
+  return true;
+}
+
+void Client::prepare_return(ResponseHead const& head, std::string& wire) {
+  Exchange& x = *exchange_;
+  x.engine_keeps_alive = head.version == Version::http11
+                             ? !head.fields.lists("connection", "close")
+                             : head.fields.lists("connection", "keep-alive");
+  bool const is_open_ended =
+      x.framing.kind == Framing::Kind::chunked || x.framing.kind == Framing::Kind::until_close;
+  x.chunked_to_client = is_open_ended && x.version == Version::http11;
+  x.closes_with_it = is_open_ended && !x.chunked_to_client;
+  x.response_left = x.framing.length;
+  x.is_event_stream = is_event_stream(head);
+  x.outcome = head.status >= 500 ? lifecycle::Outcome::error : lifecycle::Outcome::completed;
+  bool const close = !x.keep_alive || x.closes_with_it || !x.request_done || proxy_.is_closing();
+  if (close) {
+    end_ = x.request_done ? End::close : End::linger;
+  }
+  write_response_head(wire, head,
+                      {.request_id = x.id,
+                       .chunked = x.chunked_to_client,
+                       .close = close,
+                       .keep_alive = x.version == Version::http10});
+  x.head_sent = true;
+  x.response = x.framing.kind == Framing::Kind::none ? Response::done : Response::body;
+  if (x.begun) {
+    proxy_.tracker().first_byte(x.endpoint, monotonic_now() - x.began_at);
+  }
+}
+
+// --- the body ------------------------------------------------------------------------------------
+
+void Client::response_body(std::span<char>& bytes, std::string& wire) {
+  Exchange& x = *exchange_;
+  switch (x.framing.kind) {
+    case Framing::Kind::length: {
+      auto const size =
+          static_cast<std::size_t>(std::min<std::uint64_t>(x.response_left, bytes.size()));
+      x.response_left -= size;
+      deliver({bytes.data(), size}, wire);
+      bytes = bytes.subspan(size);
+      if (x.response_left == 0) {
+        finish_response(wire);
+      }
+      return;
+    }
+    case Framing::Kind::chunked: {
+      ChunkDecoder::Step const step = x.response_chunks.decode(bytes);
+      deliver({bytes.data(), step.payload}, wire);
+      bytes = bytes.subspan(step.consumed);
+      if (step.state == ChunkDecoder::State::done) {
+        finish_response(wire);
+      } else if (step.state == ChunkDecoder::State::bad) {
+        x.is_malformed = true;
+        bytes = {};
+      }
+      return;
+    }
+    case Framing::Kind::until_close:
+      deliver({bytes.data(), bytes.size()}, wire);
+      bytes = {};
+      return;
+    case Framing::Kind::none:
+      bytes = {};
+      return;
+  }
+}
+
+/// Whole events at once, so that the stream can be cut between two of them.
+void Client::deliver(std::string_view payload, std::string& wire) {
+  Exchange& x = *exchange_;
+  if (!x.is_event_stream) {
+    emit(payload, {}, wire);
+    return;
+  }
+  std::size_t const boundary = x.events.scan(payload);
+  std::string_view const whole = payload.substr(0, boundary);
+  std::string_view const part = payload.substr(boundary);
+  if (boundary > 0) {
+    emit(x.part_of_event, whole, wire);
+    std::string().swap(x.part_of_event);
+    x.is_torn = false;
+  }
+  if (x.is_torn || x.part_of_event.size() + part.size() > kMaxHeldEvent) {
+    emit(x.part_of_event, part, wire);
+    std::string().swap(x.part_of_event);
+    x.is_torn = true;
+  } else if (!part.empty()) {
+    x.part_of_event.append(part);
+  }
+}
+
+void Client::emit(std::string_view first, std::string_view second, std::string& wire) {
+  Exchange& x = *exchange_;
+  std::size_t const size = first.size() + second.size();
+  if (size == 0) {
+    return;  // an empty chunk would be the end of the stream
+  }
+  x.bytes_sent += size;
+  if (!x.chunked_to_client) {
+    wire.append(first).append(second);
+    return;
+  }
+  std::array<char, 20> digits{};
+  auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), size, 16);
+  wire.append(digits.data(), end.ptr).append("\r\n");
+  wire.append(first).append(second).append("\r\n");
+}
+
+void Client::finish_response(std::string& wire) {
+  Exchange& x = *exchange_;
+  emit(x.part_of_event, {}, wire);
+  std::string().swap(x.part_of_event);
+  if (x.chunked_to_client) {
+    wire.append("0\r\n\r\n");
+  }
+  x.response = Response::done;
+}
+
+}  // namespace lastcall::ingress

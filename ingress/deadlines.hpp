@@ -1,0 +1,85 @@
+// Deadlines of many connections with few lengths: one list a length, one timer for all.
+//
+// Invariants:
+//  1. Deadlines of a list are armed with the same length, so that the list is in their order:
+//     arming and disarming cost a few pointers.
+//  2. The timer is moved only when a deadline comes nearer; one that moved away costs a wake-up.
+//  3. A deadline that is destroyed is disarmed.
+//
+// Thread rule: the loop's thread.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace lastcall::ingress {
+
+enum class Wait : std::uint8_t {
+  client,         // for the next part of a request, or until the client takes a response
+  keep_alive,     // for the next request
+  connect,        // to the engine
+  first_byte,     // of its response
+  idle,           // between two reads of its response
+  total,          // from begin to end
+  verdict,        // on an engine whose connection broke
+  linger,         // until a client has read our last words
+  upstream_idle,  // of a connection in the pool
+};
+inline constexpr std::size_t kWaits = 9;
+
+class DeadlineOwner {
+ public:
+  virtual ~DeadlineOwner() = default;
+  virtual void expired(Wait wait) = 0;
+};
+
+class Deadline {
+ public:
+  Deadline() = default;  // the head of a ring
+  explicit Deadline(DeadlineOwner& owner) : owner_(&owner) {}
+  Deadline(Deadline const&) = delete;
+  Deadline& operator=(Deadline const&) = delete;
+  ~Deadline() { disarm(); }
+  void disarm();
+  bool is_armed() const { return previous_ != nullptr; }
+
+ private:
+  friend class Deadlines;
+
+  DeadlineOwner* owner_ = nullptr;
+  Deadline* previous_ = nullptr;
+  Deadline* next_ = nullptr;
+  std::chrono::milliseconds at_{};
+};
+
+class Deadlines {
+ public:
+  using Lengths = std::array<std::optional<std::chrono::milliseconds>, kWaits>;
+
+  Deadlines(boost::asio::io_context& io, Lengths lengths);
+  ~Deadlines();
+
+  /// Replaces what it was armed for; a wait without a length only disarms.
+  void arm(Deadline& deadline, Wait wait);
+
+ private:
+  struct Timer;
+
+  void expire();
+  void aim(std::chrono::milliseconds at);
+
+  std::unique_ptr<Timer> timer_;
+  Lengths lengths_;
+  std::array<Deadline, kWaits> heads_;  // of rings
+  std::optional<std::chrono::milliseconds> aimed_at_;
+};
+
+}  // namespace lastcall::ingress

@@ -1,0 +1,78 @@
+// One request and its response, while it is under way.
+//
+// Plain state of the connection that carries it; client_*.cpp hold what it means. No thread rule.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ingress/body_look.hpp"
+#include "ingress/chunk_decoder.hpp"
+#include "ingress/deadlines.hpp"
+#include "ingress/event_scanner.hpp"
+#include "ingress/http_head.hpp"
+#include "supervisor/lifecycle/vocabulary.hpp"
+
+namespace lastcall::ingress {
+
+struct Exchange {
+  enum class Response : std::uint8_t { head, body, tunnel, done };
+
+  explicit Exchange(DeadlineOwner& owner) : total(owner) {}
+
+  // --- who ---
+  std::string id;
+  std::string endpoint;
+  std::string model;
+  std::chrono::milliseconds began_at{};
+  bool counts = false;
+  bool begun = false;  // the tracker knows it
+  bool admitted = false;
+  bool ended = false;
+  lifecycle::Outcome outcome = lifecycle::Outcome::completed;
+
+  // --- the request ---
+  Version version = Version::http11;
+  bool head_only = false;
+  bool keep_alive = true;
+  bool upgrade = false;
+  bool expects_continue = false;
+  bool is_repeatable = false;  // to be sent again when a pooled connection turns out closed
+  bool was_repeated = false;
+  bool request_done = false;
+  bool request_is_broken = false;  // the engine takes no more of it
+  bool engine_has_some = false;    // of it
+  Framing request;
+  std::uint64_t request_left = 0;
+  std::uint64_t body_bytes = 0;
+  ChunkDecoder request_chunks;
+  std::optional<BodyLook> look;  // while `model` and `stream` are looked for
+  std::optional<bool> streaming;
+  std::string to_engine;  // not written yet, and before it what may have to be written again
+  std::size_t to_engine_at = 0;
+
+  // --- the response ---
+  Response response = Response::head;
+  HeadScanner head_scanner;
+  std::string head;  // of which only a part has come
+  Framing framing;
+  std::uint64_t response_left = 0;
+  ChunkDecoder response_chunks;
+  bool head_sent = false;
+  bool chunked_to_client = false;
+  bool engine_keeps_alive = false;
+  bool closes_with_it = false;  // the end of the connection is the end of the response
+  bool is_event_stream = false;
+  bool is_torn = false;  // the client has a part of an event
+  bool is_cut = false;
+  bool is_malformed = false;
+  EventScanner events;
+  std::string part_of_event;  // held back
+  std::uint64_t bytes_sent = 0;
+  Deadline total;
+};
+
+}  // namespace lastcall::ingress

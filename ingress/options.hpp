@@ -1,0 +1,31 @@
+// What the proxy is told at its start. Values only.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ingress/deadlines.hpp"
+#include "ingress/socket.hpp"
+
+namespace lastcall::ingress {
+
+/// An endpoint that the configuration names, by name or (with a leading slash) by path.
+struct NamedEndpoint {
+  std::string name;
+};
+
+struct Options {
+  Endpoint upstream;
+  Deadlines::Lengths waits{};
+  std::size_t max_head = 32 * 1024;       // bytes
+  std::optional<std::uint64_t> max_body;  // bytes
+  std::size_t max_connections = 10'000;   // of clients
+  std::string default_model;              // where a request names none
+  std::vector<NamedEndpoint> endpoints;   // paths among them are endpoints of their own
+};
+
+}  // namespace lastcall::ingress

@@ -1,0 +1,66 @@
+// Readiness of many sockets for one thread: an epoll set of our own inside the loop's.
+//
+// Invariants:
+//  1. Sockets are added once, edge-triggered, for all that can happen; nothing is armed again, and
+//     no buffer waits with a socket: an idle stream costs its small state and nothing else.
+//  2. What was closed in a turn is freed after it: an event of the same turn finds it still there.
+//  3. One turn hands out at most kBatch events, so that the loop's other work is never starved.
+//
+// Thread rule: the loop's thread. Source: epoll(7), 'Edge-triggered', and epoll sets in epoll sets.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace lastcall::ingress {
+
+class Watched {
+ public:
+  Watched() = default;
+  Watched(Watched const&) = delete;
+  Watched& operator=(Watched const&) = delete;
+  virtual ~Watched() = default;
+
+  /// EPOLL* bits; 0: it had asked for another turn.
+  virtual void ready(std::uint32_t events) = 0;
+};
+
+class Poller {
+ public:
+  explicit Poller(boost::asio::io_context& io);
+  ~Poller();
+  Poller(Poller const&) = delete;
+  Poller& operator=(Poller const&) = delete;
+
+  /// False when there is no room (errno says why).
+  bool add(int fd, Watched& watched);
+  /// Before its descriptor is closed; `watched` is freed after this turn.
+  void bury(std::unique_ptr<Watched> watched);
+  /// It hears ready(0) in the next turn.
+  void again(Watched& watched);
+
+ private:
+  struct Loop;
+  static constexpr int kBatch = 256;
+
+  void wait();
+  void turn();
+  void run_again();
+
+  std::unique_ptr<Loop> loop_;
+  std::vector<Watched*> again_;
+  std::vector<std::unique_ptr<Watched>> buried_;
+  bool again_is_due_ = false;
+  bool burial_is_due_ = false;
+};
+
+/// CLOCK_MONOTONIC.
+std::chrono::milliseconds monotonic_now();
+
+}  // namespace lastcall::ingress

@@ -1,0 +1,217 @@
+#include "ingress/proxy.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <fcntl.h>
+
+#include "ingress/client.hpp"
+#include "ingress/upstream.hpp"
+
+namespace lastcall::ingress {
+namespace {
+
+constexpr std::size_t kScratch = 64 * 1024;
+constexpr std::size_t kMaxPool = 1024;
+constexpr int kAcceptsATurn = 64;
+/// Clients above the limit that are told so at a time; those above that are only closed.
+constexpr std::size_t kMostRefused = 64;
+
+}  // namespace
+
+class Proxy::Acceptor final : public Watched {
+ public:
+  Acceptor(Proxy& proxy, int descriptor) : listener(descriptor), proxy_(proxy) {}
+  void ready(std::uint32_t) override {
+    if (listener) {
+      proxy_.accept();
+    }
+  }
+  Socket listener;
+  Socket spare{::open("/dev/null", O_RDONLY | O_CLOEXEC)};  // to refuse with when none is left
+
+ private:
+  Proxy& proxy_;
+};
+
+Proxy::Proxy(boost::asio::io_context& io, Options options, Tracker& tracker)
+    : options_(std::move(options)),
+      tracker_(tracker),
+      poller_(io),
+      deadlines_(io, options_.waits),
+      scratch_(kScratch) {}
+
+Proxy::~Proxy() = default;
+
+void Proxy::listen(int descriptor) {
+  acceptor_ = std::make_unique<Acceptor>(*this, descriptor);
+  poller_.add(descriptor, *acceptor_);
+}
+
+void Proxy::stop_listening() {
+  if (acceptor_) {
+    acceptor_->listener.close();
+    poller_.bury(std::move(acceptor_));
+  }
+}
+
+void Proxy::set_closing(bool closing) {
+  closing_ = closing;
+}
+
+void Proxy::close_idle() {
+  std::vector<Client*> idle;
+  for (auto const& [client, owner] : clients_) {
+    if (client->is_idle()) {
+      idle.push_back(client);
+    }
+  }
+  for (Client* const client : idle) {
+    client->close();
+  }
+}
+
+// --- clients -------------------------------------------------------------------------------------
+
+void Proxy::accept() {
+  for (int i = 0; i < kAcceptsATurn; ++i) {
+    Socket socket;
+    std::string address;
+    switch (accept_one(acceptor_->listener, socket, address)) {
+      case Accept::none:
+        tell_connections();
+        return;
+      case Accept::no_room:
+        acceptor_->spare.close();
+        accept_one(acceptor_->listener, socket, address);
+        socket.close();
+        acceptor_->spare = Socket(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+        tracker_.refused(too_many_connections());
+        continue;
+      case Accept::accepted:
+        break;
+    }
+    std::size_t const most = options_.max_connections;
+    if (clients_.size() >= most + kMostRefused) {
+      tracker_.refused(too_many_connections());
+      continue;
+    }
+    int const descriptor = socket.get();
+    auto owner = std::make_unique<Client>(*this, std::move(socket), std::move(address));
+    Client& client = *owner;
+    bool const is_watched = poller_.add(descriptor, client);
+    clients_.emplace(&client, std::move(owner));
+    if (!is_watched) {
+      client.close();
+    } else if (clients_.size() > most) {
+      client.refuse_connection();
+    }
+  }
+  tell_connections();
+  poller_.again(*acceptor_);
+}
+
+void Proxy::ended(Client& client) {
+  auto const found = clients_.find(&client);
+  poller_.bury(std::move(found->second));
+  clients_.erase(found);
+  tell_connections();
+}
+
+std::string Proxy::unique_id(std::string_view wanted) {
+  if (!is_usable_id(wanted)) {
+    return ids_.make();
+  }
+  std::string id(wanted);
+  for (unsigned n = 2; by_id_.contains(id); ++n) {
+    id = std::string(wanted) + "-" + std::to_string(n);
+  }
+  return id;
+}
+
+EndpointName Proxy::endpoint(std::string_view method, std::string_view target, bool upgrade) const {
+  EndpointName found = endpoint_of(method, target, upgrade);
+  std::string_view const path = path_of(target);
+  for (NamedEndpoint const& named : options_.endpoints) {
+    if (named.name == path) {
+      found.name = named.name;
+      found.counts = true;
+      return found;
+    }
+  }
+  return found;
+}
+
+void Proxy::admitted(std::string_view id) {
+  if (auto const found = by_id_.find(id); found != by_id_.end()) {
+    found->second->admitted();
+  }
+}
+
+void Proxy::rejected(std::string_view id, Refusal const& refusal) {
+  if (auto const found = by_id_.find(id); found != by_id_.end()) {
+    found->second->rejected(refusal);
+  }
+}
+
+void Proxy::cut(std::string_view id, Refusal const& refusal, bool at_once) {
+  if (auto const found = by_id_.find(id); found != by_id_.end()) {
+    found->second->cut(refusal, at_once);
+  }
+}
+
+bool Proxy::is_flushed() const {
+  return std::all_of(clients_.begin(), clients_.end(),
+                     [](auto const& entry) { return entry.first->is_flushed(); });
+}
+
+// --- the engine ----------------------------------------------------------------------------------
+
+Upstream* Proxy::acquire(bool fresh) {
+  while (!fresh && !pool_.empty()) {
+    Upstream* const warm = pool_.back();  // the one used last: the others may age and go
+    pool_.pop_back();
+    if (is_quiet(warm->socket_)) {
+      warm->deadline_.disarm();
+      return warm;
+    }
+    warm->close();
+  }
+  bool connected = false;
+  Socket socket = begin_connect(options_.upstream, connected);
+  if (!socket) {
+    return nullptr;
+  }
+  int const descriptor = socket.get();
+  auto owner = std::make_unique<Upstream>(*this, std::move(socket), connected);
+  if (!poller_.add(descriptor, *owner)) {
+    return nullptr;
+  }
+  Upstream* const made = owner.get();
+  upstreams_.emplace(made, std::move(owner));
+  tell_connections();
+  return made;
+}
+
+void Proxy::pool(Upstream& upstream) {
+  if (pool_.size() >= kMaxPool) {
+    upstream.close();
+  } else {
+    pool_.push_back(&upstream);
+  }
+}
+
+void Proxy::closed(Upstream& upstream) {
+  std::erase(pool_, &upstream);
+  auto const found = upstreams_.find(&upstream);
+  poller_.bury(std::move(found->second));
+  upstreams_.erase(found);
+  tell_connections();
+}
+
+void Proxy::tell_connections() {
+  tracker_.connections(clients_.size(), upstreams_.size());
+}
+
+}  // namespace lastcall::ingress

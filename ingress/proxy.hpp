@@ -1,0 +1,103 @@
+// The ingress: the listener, its clients, and the pool of connections to the engine.
+//
+// Invariants:
+//  1. Clients are served in the order of their requests, one at a time a connection.
+//  2. At most Options::max_connections clients; one more is told so and closed.
+//  3. An id is that of one live request: a second one gets a suffix.
+//  4. Nothing of a stream waits here but what the client's socket did not take yet.
+//
+// Thread rule: the loop's thread. Source: docs/ingress.md.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "ingress/deadlines.hpp"
+#include "ingress/endpoint_name.hpp"
+#include "ingress/options.hpp"
+#include "ingress/poller.hpp"
+#include "ingress/refusal.hpp"
+#include "ingress/request_id.hpp"
+#include "ingress/tracker.hpp"
+
+namespace lastcall::ingress {
+
+class Client;
+class Upstream;
+
+class Proxy {
+ public:
+  Proxy(boost::asio::io_context& io, Options options, Tracker& tracker);
+  ~Proxy();
+  Proxy(Proxy const&) = delete;
+  Proxy& operator=(Proxy const&) = delete;
+
+  /// Takes over a listening, non-blocking descriptor.
+  void listen(int descriptor);
+  void stop_listening();
+  /// Every response says `Connection: close` from now on.
+  void set_closing(bool closing);
+  /// Of connections without a request; those with one close after it.
+  void close_idle();
+
+  // What the core decides about a request that counts; an unknown id does nothing.
+  void admitted(std::string_view id);
+  void rejected(std::string_view id, Refusal const& refusal);
+  /// Ends it as `refusal` says; `at_once` does not wait for a client that is slow to read.
+  void cut(std::string_view id, Refusal const& refusal, bool at_once);
+
+  /// Nothing waits to be written to a client.
+  bool is_flushed() const;
+  std::size_t clients() const { return clients_.size(); }
+
+ private:
+  friend class Client;
+  friend class Upstream;
+  class Acceptor;
+
+  // Of clients.
+  void accept();
+  void ended(Client& client);
+  /// From the pool, unless it has to be a fresh one; nothing when there is none to be had.
+  Upstream* acquire(bool fresh);
+  std::string unique_id(std::string_view wanted);
+  void enter(std::string_view id, Client& client) { by_id_.emplace(id, &client); }
+  void leave(std::string_view id) { by_id_.erase(id); }
+  bool is_closing() const { return closing_; }
+  /// Its name by the configuration's paths, else by the known ones.
+  EndpointName endpoint(std::string_view method, std::string_view target, bool upgrade) const;
+
+  // Of upstream connections.
+  void pool(Upstream& upstream);
+  void closed(Upstream& upstream);
+
+  Poller& poller() { return poller_; }
+  Deadlines& deadlines() { return deadlines_; }
+  Tracker& tracker() { return tracker_; }
+  Options const& options() const { return options_; }
+  std::span<char> scratch() { return scratch_; }
+  std::string& wire() { return wire_; }
+  void tell_connections();
+
+  Options const options_;
+  Tracker& tracker_;
+  Poller poller_;
+  Deadlines deadlines_;
+  RequestIds ids_;
+  std::vector<char> scratch_;  // what was read last; nothing in it outlives its handling
+  std::string wire_;           // what is written next; the same
+  std::unique_ptr<Acceptor> acceptor_;
+  std::unordered_map<Client*, std::unique_ptr<Client>> clients_;
+  std::unordered_map<Upstream*, std::unique_ptr<Upstream>> upstreams_;
+  std::vector<Upstream*> pool_;
+  std::unordered_map<std::string_view, Client*> by_id_;
+  bool closing_ = false;
+};
+
+}  // namespace lastcall::ingress

@@ -1,0 +1,170 @@
+#include "ingress/socket.hpp"
+
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace lastcall::ingress {
+namespace {
+
+sockaddr* address_of(sockaddr_storage& storage) {
+  return std::bit_cast<sockaddr*>(&storage);
+}
+
+void no_delay(int fd) {
+  int const on = 1;
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // fails on Unix sockets: fine
+}
+
+/// IPv4 clients of a dual-stack listener are IPv4 clients.
+std::string text_of(sockaddr_storage const& storage) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (storage.ss_family == AF_INET) {
+    sockaddr_in v4;
+    std::memcpy(&v4, &storage, sizeof v4);
+    return ::inet_ntop(AF_INET, &v4.sin_addr, text.data(), text.size());
+  }
+  if (storage.ss_family == AF_INET6) {
+    sockaddr_in6 v6;
+    std::memcpy(&v6, &storage, sizeof v6);
+    if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
+      return ::inet_ntop(AF_INET, &v6.sin6_addr.s6_addr[12], text.data(), text.size());
+    }
+    return ::inet_ntop(AF_INET6, &v6.sin6_addr, text.data(), text.size());
+  }
+  return {};
+}
+
+bool is_temporary(int error) {
+  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
+
+}  // namespace
+
+Socket& Socket::operator=(Socket&& other) noexcept {
+  if (this != &other) {
+    close();
+    fd_ = other.release();
+  }
+  return *this;
+}
+
+int Socket::release() {
+  return std::exchange(fd_, -1);
+}
+
+void Socket::close() {
+  if (fd_ >= 0) {
+    ::close(std::exchange(fd_, -1));
+  }
+}
+
+void Socket::abort() {
+  linger const at_once{1, 0};
+  ::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  close();
+}
+
+std::string resolve(std::string const& host, std::uint16_t port, Endpoint& endpoint) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (int const error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found)) {
+    return "cannot resolve " + host + ": " + ::gai_strerror(error);
+  }
+  std::memcpy(&endpoint.address, found->ai_addr, found->ai_addrlen);
+  endpoint.size = found->ai_addrlen;
+  ::freeaddrinfo(found);
+  return {};
+}
+
+std::string resolve_unix(std::string const& path, Endpoint& endpoint) {
+  sockaddr_un address{};
+  if (path.size() >= sizeof address.sun_path) {
+    return "cannot connect to " + path + ": the path is too long for a socket";
+  }
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  std::memcpy(&endpoint.address, &address, sizeof address);
+  endpoint.size = sizeof address;
+  return {};
+}
+
+IoResult read_some(Socket const& socket, std::span<char> into) {
+  ssize_t const got = ::recv(socket.get(), into.data(), into.size(), 0);
+  if (got > 0) {
+    return {Io::some, static_cast<std::size_t>(got)};
+  }
+  if (got == 0) {
+    return {Io::ended, 0};
+  }
+  return {is_temporary(errno) ? Io::would_block : Io::broken, 0};
+}
+
+IoResult write_some(Socket const& socket, std::string_view bytes) {
+  ssize_t const put = ::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  if (put >= 0) {
+    return {Io::some, static_cast<std::size_t>(put)};
+  }
+  return {is_temporary(errno) ? Io::would_block : Io::broken, 0};
+}
+
+Socket begin_connect(Endpoint const& endpoint, bool& connected) {
+  sockaddr_storage address = endpoint.address;
+  Socket socket(::socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) {
+    return {};
+  }
+  no_delay(socket.get());
+  connected = ::connect(socket.get(), address_of(address), endpoint.size) == 0;
+  if (!connected && errno != EINPROGRESS) {
+    return {};
+  }
+  return socket;
+}
+
+bool has_connected(Socket const& socket) {
+  int error = 0;
+  socklen_t size = sizeof error;
+  return ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
+}
+
+bool is_quiet(Socket const& socket) {
+  char byte = 0;
+  return ::recv(socket.get(), &byte, 1, MSG_PEEK) < 0 && is_temporary(errno);
+}
+
+void end_output(Socket const& socket) {
+  ::shutdown(socket.get(), SHUT_WR);
+}
+
+Accept accept_one(Socket const& listener, Socket& accepted, std::string& address) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof storage;
+  int const fd =
+      ::accept4(listener.get(), address_of(storage), &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (fd >= 0) {
+    accepted = Socket(fd);
+    no_delay(fd);
+    address = text_of(storage);
+    return Accept::accepted;
+  }
+  bool const is_crowded = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+  if (is_crowded) {
+    return Accept::no_room;
+  }
+  // A client that left the queue again is no reason to stop looking at the rest of it.
+  return errno == ECONNABORTED ? accept_one(listener, accepted, address) : Accept::none;
+}
+
+}  // namespace lastcall::ingress

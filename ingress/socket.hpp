@@ -1,0 +1,67 @@
+// The few socket calls of the proxy, non-blocking, with their traps handled in one place.
+//
+// Thread rule: none. Source: tcp(7), unix(7), connect(2).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <sys/socket.h>
+
+namespace lastcall::ingress {
+
+/// A descriptor that is closed when it goes.
+class Socket {
+ public:
+  Socket() = default;
+  explicit Socket(int fd) : fd_(fd) {}
+  Socket(Socket&& other) noexcept : fd_(other.release()) {}
+  Socket& operator=(Socket&& other) noexcept;
+  ~Socket() { close(); }
+
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  int release();
+  void close();
+  /// With a reset instead of an orderly end: the other side must not take it for one.
+  void abort();
+
+ private:
+  int fd_ = -1;
+};
+
+struct Endpoint {
+  sockaddr_storage address{};
+  socklen_t size = 0;
+};
+
+/// Where the engine is: a host and port (a name is looked up now), or a Unix socket. The text of an
+/// error, or empty.
+std::string resolve(std::string const& host, std::uint16_t port, Endpoint& endpoint);
+std::string resolve_unix(std::string const& path, Endpoint& endpoint);
+
+enum class Io : std::uint8_t { some, would_block, ended, broken };
+struct IoResult {
+  Io io = Io::would_block;
+  std::size_t size = 0;
+};
+
+IoResult read_some(Socket const& socket, std::span<char> into);
+IoResult write_some(Socket const& socket, std::string_view bytes);
+
+/// Nothing when it cannot even begin; `connected` when there is nothing to wait for.
+Socket begin_connect(Endpoint const& endpoint, bool& connected);
+/// After it became writable.
+bool has_connected(Socket const& socket);
+/// Neither bytes nor an end wait to be read: the other side has not closed it meanwhile.
+bool is_quiet(Socket const& socket);
+/// Nothing more is sent; what comes is still read.
+void end_output(Socket const& socket);
+
+enum class Accept : std::uint8_t { accepted, none, no_room };
+Accept accept_one(Socket const& listener, Socket& accepted, std::string& address);
+
+}  // namespace lastcall::ingress

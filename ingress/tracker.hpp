@@ -1,0 +1,58 @@
+// Who counts the requests that the proxy relays, and decides about them: the core, through the
+// runtime.
+//
+// Rules:
+//  1. For each request that counts: begin(), then, unless it was refused, end() exactly once.
+//  2. begin() may answer at once or later, through Proxy::admitted() and Proxy::rejected().
+//  3. No exception leaves these calls; none of them calls back into the proxy.
+//
+// Thread rule: the loop's thread. Source: docs/ingress.md, 'What counts'.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "ingress/refusal.hpp"
+#include "supervisor/lifecycle/vocabulary.hpp"
+
+namespace lastcall::ingress {
+
+struct Begun {
+  std::string_view id;
+  std::string_view endpoint;
+  std::string_view model;
+  std::optional<bool> streaming;
+};
+
+struct Admission {
+  enum class Kind : std::uint8_t { admitted, waits, refused };
+  Kind kind = Kind::admitted;
+  Refusal refusal;  // of Kind::refused
+};
+
+class Tracker {
+ public:
+  Tracker() = default;
+  Tracker(Tracker const&) = delete;
+  Tracker& operator=(Tracker const&) = delete;
+  virtual ~Tracker() = default;
+
+  virtual Admission begin(Begun const& begun) = 0;
+  /// A byte of its response has moved.
+  virtual void moved(std::string_view id) = 0;
+  /// Its client went away before the response was complete; end() follows.
+  virtual void client_gone(std::string_view id) = 0;
+  virtual void ended(std::string_view id, lifecycle::Outcome outcome) = 0;
+  /// The engine's connection broke: true when its process may have ended and the word of that is
+  /// still on its way.
+  virtual bool engine_may_be_gone() const = 0;
+
+  // To be counted, nothing else.
+  virtual void first_byte(std::string_view endpoint, std::chrono::milliseconds took) = 0;
+  virtual void refused(Refusal const& refusal) = 0;
+  virtual void connections(std::size_t clients, std::size_t upstream) = 0;
+};
+
+}  // namespace lastcall::ingress

@@ -1,0 +1,108 @@
+#include "ingress/upstream.hpp"
+
+#include <sys/epoll.h>
+
+#include "ingress/client.hpp"
+#include "ingress/proxy.hpp"
+
+namespace lastcall::ingress {
+namespace {
+
+constexpr int kReadsATurn = 16;
+
+}  // namespace
+
+Upstream::Upstream(Proxy& proxy, Socket socket, bool connected)
+    : proxy_(proxy), socket_(std::move(socket)), connected_(connected) {}
+
+void Upstream::ready(std::uint32_t events) {
+  if (dead_) {
+    return;
+  }
+  if (!connected_ && (events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0) {
+    if (!has_connected(socket_)) {
+      client_->connect_failed();
+      return;
+    }
+    connected_ = true;
+    client_->connected();
+    if (dead_) {
+      return;
+    }
+  }
+  closing_ = closing_ || (events & (EPOLLRDHUP | EPOLLERR | EPOLLHUP)) != 0;
+  readable_ = readable_ || closing_ || (events & EPOLLIN) != 0;
+  if (client_ == nullptr) {
+    if (readable_) {  // a pooled connection has nothing to say but its end
+      close();
+    }
+    return;
+  }
+  if ((events & EPOLLOUT) != 0) {
+    client_->engine_takes_more();
+  }
+  pump();
+}
+
+void Upstream::pump() {
+  if (pumping_) {
+    return;
+  }
+  pumping_ = true;
+  int reads = 0;
+  while (!dead_ && client_ != nullptr && readable_ && client_->takes_response()) {
+    if (++reads > kReadsATurn) {
+      proxy_.poller().again(*this);
+      break;
+    }
+    std::span<char> const scratch = proxy_.scratch();
+    IoResult const got = read_some(socket_, scratch);
+    switch (got.io) {
+      case Io::some:
+        readable_ = closing_ || got.size == scratch.size();
+        client_->response(scratch.first(got.size));
+        break;
+      case Io::would_block:
+        readable_ = false;
+        break;
+      case Io::ended:
+      case Io::broken:
+        readable_ = false;
+        client_->engine_ended(got.io == Io::ended);
+        break;
+    }
+  }
+  pumping_ = false;
+}
+
+std::size_t Upstream::write(std::string_view bytes, bool& broken) {
+  IoResult const put = write_some(socket_, bytes);
+  broken = put.io == Io::broken;
+  return put.size;
+}
+
+void Upstream::release(bool keep) {
+  client_ = nullptr;
+  if (keep && !closing_ && connected_) {
+    was_used_ = true;
+    proxy_.deadlines().arm(deadline_, Wait::upstream_idle);
+    proxy_.pool(*this);
+  } else {
+    close();
+  }
+}
+
+void Upstream::expired(Wait) {
+  close();
+}
+
+void Upstream::close() {
+  if (!dead_) {
+    dead_ = true;
+    deadline_.disarm();
+    socket_.close();
+    proxy_.closed(*this);
+  }
+}
+
+}  // namespace lastcall::ingress

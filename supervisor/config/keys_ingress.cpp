@@ -1,0 +1,89 @@
+// Rows of the ingress.
+#include "supervisor/config/keys.hpp"
+#include "supervisor/config/keys_bind.hpp"
+
+namespace lastcall::config {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Range kListenPort{0, 65'535};
+constexpr Range kWait = within(1ms, 24h);
+
+void add_timeouts(Keys& keys, IngressTimeouts& timeouts) {
+  keys.insert(
+      keys.end(),
+      {{.path = "ingress.timeouts", .slot = Section{}, .doc = "How long it waits for what."},
+       {.path = "ingress.timeouts.connect",
+        .slot = &timeouts.connect,
+        .doc = "For a connection to the engine.",
+        .range = kWait},
+       {.path = "ingress.timeouts.first_byte",
+        .slot = &timeouts.first_byte,
+        .doc = "For the first byte of the engine's response, once it has the request.",
+        .range = kWait,
+        .unset = "no limit"},
+       {.path = "ingress.timeouts.idle",
+        .slot = &timeouts.idle,
+        .doc = "For the next bytes of a response that has begun.",
+        .range = kWait,
+        .unset = "no limit"},
+       {.path = "ingress.timeouts.total",
+        .slot = &timeouts.total,
+        .doc = "From the connection to the engine to the last byte of its response.",
+        .range = kWait,
+        .unset = "no limit"},
+       {.path = "ingress.timeouts.client",
+        .slot = &timeouts.client,
+        .doc = "For a client's whole head, for the next part of its body, and until it "
+               "takes what waits for it.",
+        .range = kWait},
+       {.path = "ingress.timeouts.keep_alive",
+        .slot = &timeouts.keep_alive,
+        .doc = "For the next request of a client's connection.",
+        .range = kWait},
+       {.path = "ingress.timeouts.upstream_keep_alive",
+        .slot = &timeouts.upstream_keep_alive,
+        .doc = "How long an unused connection to the engine is kept; keep it below the "
+               "engine's own limit (5 s in uvicorn).",
+        .range = kWait}});
+}
+
+}  // namespace
+
+void add_ingress_keys(Keys& keys, Ingress& ingress) {
+  keys.insert(
+      keys.end(),
+      {{.path = "ingress",
+        .slot = Section{&ingress.enabled},
+        .doc = "The HTTP proxy in front of an unmodified engine; on when this section is there."},
+       {.path = "ingress.enabled",
+        .slot = &ingress.enabled,
+        .doc = "On when this section is there; `false` switches it off all the same."},
+       {.path = "ingress.listen",
+        .slot = &ingress.listen,
+        .doc = "Where clients connect; port 0 takes a free one.",
+        .range = kListenPort,
+        .local = true},
+       {.path = "ingress.upstream",
+        .slot = &ingress.upstream,
+        .doc = "The engine's address, or its Unix socket.",
+        .form = &kUpstream,
+        .unset = "the preset's (127.0.0.1:8000, sglang 127.0.0.1:30000)"},
+       {.path = "ingress.max_header_size",
+        .slot = &ingress.max_header_size,
+        .doc = "Bytes of a request's head; a larger one is refused with 431.",
+        .range = Range{1'024, 1'048'576}},
+       {.path = "ingress.max_body_size",
+        .slot = &ingress.max_body_size,
+        .doc = "Bytes of a request's body; a larger one is refused with 413.",
+        .range = Range{1, 1'000'000'000'000},
+        .unset = "no limit"},
+       {.path = "ingress.max_connections",
+        .slot = &ingress.max_connections,
+        .doc = "Clients at a time, as far as the limit of open files allows; one more is refused.",
+        .range = Range{1, 1'000'000}}});
+  add_timeouts(keys, ingress.timeouts);
+}
+
+}  // namespace lastcall::config

@@ -1,0 +1,257 @@
+#include "supervisor/runtime/ingress_session.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include "ipc/server.hpp"
+#include "probes/listening_socket.hpp"
+#include "supervisor/config/presets.hpp"
+#include "supervisor/runtime/clock.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+constexpr int kBacklog = 4096;
+/// Of the descriptors, those that are not for clients and their connections to the engine.
+constexpr std::size_t kKeptDescriptors = 512;
+/// Progress is told to the core at most this often.
+constexpr lifecycle::Duration kProgressPeriod{100};
+
+ingress::Options options_of(config::Config const& config) {
+  using ingress::Wait;
+  config::IngressTimeouts const& timeouts = config.ingress.timeouts;
+  ingress::Options options;
+  auto const set = [&](Wait wait, std::optional<config::Duration> length) {
+    options.waits[static_cast<std::size_t>(wait)] = length;
+  };
+  set(Wait::client, timeouts.client);
+  set(Wait::keep_alive, timeouts.keep_alive);
+  set(Wait::connect, timeouts.connect);
+  set(Wait::first_byte, timeouts.first_byte);
+  set(Wait::idle, timeouts.idle);
+  set(Wait::total, timeouts.total);
+  set(Wait::verdict, config::Duration{1'000});
+  set(Wait::linger, config::Duration{2'000});
+  set(Wait::upstream_idle, timeouts.upstream_keep_alive);
+  options.max_head = config.ingress.max_header_size;
+  options.max_body = config.ingress.max_body_size;
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  std::size_t const room =
+      limit.rlim_cur > 2 * kKeptDescriptors ? limit.rlim_cur - kKeptDescriptors : kKeptDescriptors;
+  options.max_connections = std::min<std::size_t>(config.ingress.max_connections, room / 2);
+  options.default_model = config.identity.model;
+  for (config::EndpointSettings const& endpoint : config.endpoints) {
+    options.endpoints.push_back({endpoint.name});
+  }
+  return options;
+}
+
+}  // namespace
+
+IngressSession::IngressSession(boost::asio::io_context& io, config::Config const& config,
+                               lifecycle::Lifecycle& core, EventSink& events,
+                               probes::Metrics& metrics, Log& log, Listeners listeners)
+    : io_(io),
+      config_(config),
+      core_(core),
+      events_(events),
+      metrics_(metrics),
+      log_(log),
+      listeners_(std::move(listeners)),
+      port_(config.ingress.listen.port) {}
+
+IngressSession::~IngressSession() {
+  *alive_ = false;
+}
+
+std::string IngressSession::start() {
+  if (!config_.ingress.enabled) {
+    return {};
+  }
+  ingress::Options options = options_of(config_);
+  config::EngineProfile const engine = config::resolve_engine(config_);
+  std::string const problem =
+      engine.upstream_socket.empty()
+          ? ingress::resolve(engine.upstream.host, engine.upstream.port, options.upstream)
+          : ingress::resolve_unix(engine.upstream_socket, options.upstream);
+  if (!problem.empty()) {
+    return problem;
+  }
+  if (options.max_connections < config_.ingress.max_connections) {
+    log_.warning(
+        "the limit of open files is too low for ingress.max_connections",
+        {{"wanted", config_.ingress.max_connections}, {"connections", options.max_connections}});
+  }
+  for (config::EndpointSettings const& endpoint : config_.endpoints) {
+    events_.feed(lifecycle::EndpointRegistered{lifecycle::kIngressPeer, endpoint.name,
+                                               endpoint.graceful_shutdown});
+  }
+  ingress::Tracker& tracker = *this;
+  proxy_ = std::make_unique<ingress::Proxy>(io_, std::move(options), tracker);
+  return listen();
+}
+
+std::string IngressSession::listen() {
+  probes::ListeningSocket socket =
+      probes::open_listening_socket(config_.ingress.listen.host, port_);
+  if (!socket.error.empty()) {
+    return "ingress: " + socket.error;
+  }
+  ::listen(socket.descriptor.get(), kBacklog);
+  port_ = socket.port;  // what was free once is what routers know
+  address_ = probes::address_text(socket.host, socket.port);
+  proxy_->listen(socket.descriptor.release());
+  is_listening_ = true;
+  return {};
+}
+
+// --- orders --------------------------------------------------------------------------------------
+
+void IngressSession::phase(lifecycle::Phase phase) {
+  if (!proxy_) {
+    return;
+  }
+  using lifecycle::Phase;
+  proxy_->set_closing(phase >= Phase::deregistering);
+  if (phase >= Phase::cleaning_up) {
+    is_listening_ = false;
+    proxy_->stop_listening();
+    proxy_->close_idle();
+  } else if (!is_listening_) {
+    if (std::string const problem = listen(); !problem.empty()) {
+      log_.error("the ingress does not serve again", {{"detail", problem}});
+    }
+  }
+}
+
+void IngressSession::admit(lifecycle::Admit const& order) {
+  decided(order.id, {ingress::Admission::Kind::admitted, {}});
+}
+
+void IngressSession::reject(lifecycle::Reject const& order) {
+  decided(order.id, {ingress::Admission::Kind::refused,
+                     ingress::rejected_because(order.reason, order.retry_after)});
+}
+
+void IngressSession::decided(std::string_view id, ingress::Admission admission) {
+  if (id == beginning_) {
+    answer_ = admission;
+    return;
+  }
+  decisions_.push_back({std::string(id), admission});
+  carry_out();
+}
+
+void IngressSession::cancels_ready() {
+  cancels_are_due_ = true;
+  carry_out();
+}
+
+/// In the next turn: this one may be in the middle of a step.
+void IngressSession::carry_out() {
+  if (!proxy_ || std::exchange(turn_is_due_, true)) {
+    return;
+  }
+  boost::asio::post(io_, [this, alive = alive_] {
+    if (!*alive) {
+      return;
+    }
+    turn_is_due_ = false;
+    for (Decision const& decision : std::exchange(decisions_, {})) {
+      if (decision.admission.kind == ingress::Admission::Kind::admitted) {
+        proxy_->admitted(decision.id);
+      } else {
+        proxy_->rejected(decision.id, decision.admission.refusal);
+      }
+    }
+    if (std::exchange(cancels_are_due_, false)) {
+      cut_cancelled();
+    }
+  });
+}
+
+void IngressSession::cut_cancelled() {
+  while (true) {
+    lifecycle::CancelBatch const batch =
+        core_.take_cancels(lifecycle::kIngressPeer, ipc::kMaxBatch);
+    // The views end with the next event, and cutting feeds some.
+    std::vector<std::string> const ids(batch.ids.begin(), batch.ids.end());
+    lifecycle::CancelMode const mode = batch.mode;
+    ingress::Refusal const refusal = ingress::cut_by(batch.reason);
+    listeners_.cancels_taken(ipc::kMaxBatch, ids.size());
+    if (ids.empty()) {
+      return;
+    }
+    for (std::string const& id : ids) {
+      proxy_->cut(id, refusal, mode == lifecycle::CancelMode::kill);
+    }
+  }
+}
+
+// --- what the proxy tells ------------------------------------------------------------------------
+
+ingress::Admission IngressSession::begin(ingress::Begun const& begun) {
+  lifecycle::RequestBegun const event{.peer = lifecycle::kIngressPeer,
+                                      .id = std::string(begun.id),
+                                      .root = {},
+                                      .parent = {},
+                                      .endpoint = std::string(begun.endpoint),
+                                      .model = std::string(begun.model),
+                                      .stream = begun.streaming,
+                                      .admit = true,
+                                      .resumed = false};
+  beginning_ = event.id;
+  answer_ = {ingress::Admission::Kind::waits, {}};
+  StepReply const& reply = events_.feed(event);
+  beginning_ = {};
+  if (reply.refusal) {
+    answer_ = {
+        ingress::Admission::Kind::refused,
+        ingress::rejected_because(lifecycle::RejectedReason::draining, std::chrono::seconds(1))};
+  }
+  if (answer_.kind != ingress::Admission::Kind::refused) {
+    metrics_.request_began(begun.endpoint);
+    listeners_.request_began();
+  }
+  return answer_;
+}
+
+void IngressSession::moved(std::string_view id) {
+  lifecycle::Instant const now = monotonic_now();
+  if (now - told_progress_ >= kProgressPeriod) {
+    told_progress_ = now;
+    events_.feed(lifecycle::RequestProgressed{lifecycle::kIngressPeer, {std::string(id)}});
+  }
+}
+
+void IngressSession::client_gone(std::string_view id) {
+  events_.feed(lifecycle::CancelRequested{.by = lifecycle::kIngressPeer,
+                                          .ids = {std::string(id)},
+                                          .root = {},
+                                          .mode = lifecycle::CancelMode::kill,
+                                          .reason = lifecycle::CancelReason::client_disconnect});
+}
+
+void IngressSession::ended(std::string_view id, lifecycle::Outcome outcome) {
+  events_.feed(lifecycle::RequestEnded{lifecycle::kIngressPeer, std::string(id), outcome});
+}
+
+void IngressSession::first_byte(std::string_view endpoint, std::chrono::milliseconds took) {
+  metrics_.first_byte(endpoint, took);
+}
+
+void IngressSession::refused(ingress::Refusal const& refusal) {
+  metrics_.ingress_refused(refusal.type);
+}
+
+void IngressSession::connections(std::size_t clients, std::size_t upstream) {
+  metrics_.set_ingress_connections(clients, upstream);
+}
+
+}  // namespace lastcall::runtime

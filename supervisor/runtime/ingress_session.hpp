@@ -1,0 +1,99 @@
+// The ingress as the core's peer: what it relays becomes requests of the ledger, what the core
+// decides about them is carried out on their connections.
+//
+// Invariants:
+//  1. A request that counts begins, ends and is cancelled by the same events as one of an SDK.
+//  2. Nothing of the proxy runs inside a step of the core: decisions that come in one are carried
+//     out in the loop's next turn.
+//  3. The listener is there from `starting` to the end of phase 2; a rearm opens it again.
+//
+// Thread rule: the loop's thread. Source: docs/ingress.md.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ingress/proxy.hpp"
+#include "ingress/tracker.hpp"
+#include "probes/metrics.hpp"
+#include "supervisor/config/schema.hpp"
+#include "supervisor/lifecycle/lifecycle.hpp"
+#include "supervisor/runtime/event_sink.hpp"
+#include "supervisor/runtime/log.hpp"
+
+namespace lastcall::runtime {
+
+class IngressSession final : private ingress::Tracker {
+ public:
+  struct Listeners {
+    /// The engine's process may have ended, and the shim's word of it is still on its way.
+    std::function<bool()> engine_may_be_gone;
+    /// Cancels were taken off the core's list: `ids` of at most `most`.
+    std::function<void(std::size_t most, std::size_t ids)> cancels_taken;
+    std::function<void()> request_began;
+  };
+
+  IngressSession(boost::asio::io_context& io, config::Config const& config,
+                 lifecycle::Lifecycle& core, EventSink& events, probes::Metrics& metrics, Log& log,
+                 Listeners listeners);
+  ~IngressSession() override;
+
+  /// Empty: it listens, or the configuration wants no ingress; else why it cannot.
+  std::string start();
+  /// Where it listens; empty when it does not.
+  std::string const& address() const { return address_; }
+
+  // What the core orders.
+  void admit(lifecycle::Admit const& order);
+  void reject(lifecycle::Reject const& order);
+  void cancels_ready();
+  void phase(lifecycle::Phase phase);
+
+  bool is_flushed() const { return !proxy_ || proxy_->is_flushed(); }
+
+ private:
+  struct Decision {
+    std::string id;
+    ingress::Admission admission;
+  };
+
+  ingress::Admission begin(ingress::Begun const& begun) override;
+  void moved(std::string_view id) override;
+  void client_gone(std::string_view id) override;
+  void ended(std::string_view id, lifecycle::Outcome outcome) override;
+  bool engine_may_be_gone() const override { return listeners_.engine_may_be_gone(); }
+  void first_byte(std::string_view endpoint, std::chrono::milliseconds took) override;
+  void refused(ingress::Refusal const& refusal) override;
+  void connections(std::size_t clients, std::size_t upstream) override;
+
+  std::string listen();
+  void decided(std::string_view id, ingress::Admission admission);
+  void carry_out();
+  void cut_cancelled();
+
+  boost::asio::io_context& io_;
+  config::Config const& config_;
+  lifecycle::Lifecycle& core_;
+  EventSink& events_;
+  probes::Metrics& metrics_;
+  Log& log_;
+  Listeners listeners_;
+  std::unique_ptr<ingress::Proxy> proxy_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::string address_;
+  std::uint16_t port_ = 0;
+  bool is_listening_ = false;
+
+  std::string_view beginning_;  // the request whose begin() is under way
+  ingress::Admission answer_;
+  std::vector<Decision> decisions_;
+  bool turn_is_due_ = false;
+  bool cancels_are_due_ = false;
+  lifecycle::Instant told_progress_;
+};
+
+}  // namespace lastcall::runtime

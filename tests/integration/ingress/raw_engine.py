@@ -1,0 +1,126 @@
+"""Both ends of a proxy as plain sockets: an engine and a client that say what a test wants."""
+
+import queue
+import socket
+import threading
+
+from serve_peer import PATIENCE
+
+
+class Wire:
+    """One connection, read with a deadline."""
+
+    def __init__(self, connection):
+        self.socket = connection
+        self.socket.settimeout(PATIENCE)
+        self.buffer = b""
+
+    def send(self, data):
+        self.socket.sendall(data)
+
+    def until(self, mark):
+        """Everything up to and with `mark`."""
+        while mark not in self.buffer:
+            data = self.socket.recv(65536)
+            assert data, f"ended before {mark!r}: {self.buffer!r}"
+            self.buffer += data
+        found, _, self.buffer = self.buffer.partition(mark)
+        return found + mark
+
+    def exactly(self, size):
+        while len(self.buffer) < size:
+            data = self.socket.recv(65536)
+            assert data, f"ended after {len(self.buffer)} of {size} bytes: {self.buffer!r}"
+            self.buffer += data
+        found, self.buffer = self.buffer[:size], self.buffer[size:]
+        return found
+
+    def rest(self):
+        """Everything until the other side ends, orderly or not."""
+        try:
+            while data := self.socket.recv(65536):
+                self.buffer += data
+        except ConnectionResetError:
+            self.buffer += b"<reset>"
+        found, self.buffer = self.buffer, b""
+        return found
+
+    def ended(self):
+        """The other side has closed and said nothing more."""
+        return self.rest() in (b"", b"<reset>")
+
+    def close(self):
+        self.socket.close()
+
+
+class RawEngine:
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+        self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
+        self._arrived = queue.Queue()
+        self._made = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            self._made.append(connection)
+            self._arrived.put(connection)
+
+    def connection(self):
+        """The next connection that the proxy makes."""
+        return Wire(self._arrived.get(timeout=PATIENCE))
+
+    def request(self):
+        """The next connection and the head that came on it."""
+        wire = self.connection()
+        return wire, wire.until(b"\r\n\r\n")
+
+    def connections(self):
+        return len(self._made)
+
+    def close(self):
+        self.listener.close()
+        for connection in self._made:
+            connection.close()
+
+
+def client(one):
+    return Wire(socket.create_connection(("127.0.0.1", one.ingress_port)))
+
+
+def post(path="/v1/chat/completions", body=b'{"model":"m","stream":true}', *lines):
+    head = [f"POST {path} HTTP/1.1", "Host: h", f"Content-Length: {len(body)}", *lines]
+    return "\r\n".join(head).encode() + b"\r\n\r\n" + body
+
+
+def get(path="/v1/models", *lines):
+    return "\r\n".join([f"GET {path} HTTP/1.1", "Host: h", *lines]).encode() + b"\r\n\r\n"
+
+
+def ok(body=b"hello", *lines):
+    head = ["HTTP/1.1 200 OK", f"Content-Length: {len(body)}", *lines]
+    return "\r\n".join(head).encode() + b"\r\n\r\n" + body
+
+
+SSE_HEAD = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+)
+
+
+def chunk(data):
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+def metric(one, name, **labels):
+    """The value of a series, 0 where it is absent."""
+    wanted = {f'{key}="{value}"' for key, value in labels.items()}
+    for line in one.get("/metrics")[1].splitlines():
+        series, _, value = line.rpartition(" ")
+        family, _, rest = series.partition("{")
+        if family == name and wanted <= set(rest.rstrip("}").split(",")):
+            return float(value)
+    return 0.0

@@ -1,0 +1,172 @@
+"""Clients that go away, and requests that the core cancels."""
+
+import json
+import socket
+import struct
+
+import pytest
+from raw_engine import SSE_HEAD, chunk, client, get, metric, ok, post
+from serve_peer import wait_until
+
+BODY = b'{"messages":[],"model":"m/x","stream":true}'
+UNARY = b'{"messages":[],"model":"m/x"}'
+
+
+def reset(wire):
+    """Goes away with a reset, as a killed process does."""
+    wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    wire.close()
+
+
+def counted(one, kind):
+    return metric(one, "dynamo_frontend_model_cancellation_total", model="m/x",
+                  endpoint="chat_completions", request_type=kind)  # fmt: skip
+
+
+@pytest.mark.parametrize("leave", [lambda wire: wire.close(), reset], ids=["close", "reset"])
+@pytest.mark.parametrize("body", [BODY, UNARY], ids=["stream", "unary"])
+def test_a_client_that_leaves_before_the_answer_is_seen_while_the_engine_is_silent(
+    proxy, engine, leave, body
+):
+    one = proxy()
+    user = client(one)
+    user.send(post(body=body))
+    wire, _ = engine.request()
+    wire.exactly(len(body))
+    in_flight = one.status()["in_flight"]
+    assert (in_flight["requests"], in_flight["source"]) == (1, "ingress")
+    leave(user)
+    assert wire.ended()
+    kind = "stream" if body == BODY else "unary"
+    wait_until(lambda: counted(one, kind) == 1, "counted once")
+    assert metric(one, "lastcall_cancels_total", reason="client_disconnect") == 1
+    assert metric(one, "lastcall_requests_total", endpoint="chat_completions",
+                  outcome="cancelled") == 1  # fmt: skip
+    assert one.status()["in_flight"]["requests"] == 0
+
+
+def test_a_client_that_leaves_in_the_stream_is_counted_as_a_stream(proxy, engine):
+    one = proxy()
+    user = client(one)
+    user.send(post(body=BODY))
+    wire, _ = engine.request()
+    wire.exactly(len(BODY))
+    wire.send(SSE_HEAD + chunk(b"data: 1\n\n"))
+    user.until(b"data: 1\n\n")
+    user.close()
+    assert wire.ended()
+    wait_until(lambda: counted(one, "stream") == 1, "counted")
+
+
+def test_a_client_that_ends_its_output_has_left_unless_it_only_looks(proxy, engine):
+    one = proxy()
+    looks = client(one)
+    looks.send(get("/v1/models"))
+    looks.socket.shutdown(socket.SHUT_WR)
+    wire, _ = engine.request()
+    wire.send(ok())
+    assert looks.rest().endswith(b"hello")
+    works = client(one)
+    works.send(post(body=UNARY))
+    works.socket.shutdown(socket.SHUT_WR)
+    wait_until(lambda: counted(one, "unary") == 1, "counted")
+    assert works.ended()
+
+
+def test_probes_and_scrapes_never_count(proxy, engine):
+    one = proxy()
+    users = []
+    for path in ("/health", "/metrics", "/v1/models"):
+        users.append(client(one))
+        users[-1].send(get(path))
+        engine.request()
+    assert one.status()["in_flight"]["requests"] == 0
+    assert one.status()["in_flight"]["source"] != "ingress"
+
+
+def test_an_operators_cancel_ends_a_stream_between_two_events(proxy, engine):
+    one = proxy()
+    user = client(one)
+    user.send(post("/v1/completions", BODY, "X-Request-Id: r1"))
+    wire, _ = engine.request()
+    wire.exactly(len(BODY))
+    wire.send(SSE_HEAD + chunk(b"data: 1\n\n") + chunk(b"data: 2\n\ndata: part"))
+    user.until(b"data: 2\n\n\r\n")
+    operator = one.operator()
+    [row] = operator.ask("requests")["requests"]
+    assert (row["id"], row["peer"], row["endpoint"], row["model"]) == (
+        "r1", "ingress", "completions", "m/x",
+    )  # fmt: skip
+    operator.ask("cancel", ids=["r1"], mode="stop", reason="operator")
+    assert wire.ended()
+    last = user.rest()
+    event = last.partition(b"\r\n")[2].removesuffix(b"\r\n")
+    assert event.startswith(b"event: error\ndata: ") and event.endswith(b"\n\n")
+    assert b"part" not in last and b"[DONE]" not in last and not last.endswith(b"0\r\n\r\n")
+    error = json.loads(event.split(b"data: ")[1])["error"]
+    assert error == {**error, "type": "cancelled", "request_id": "r1", "events_sent": 2,
+                     "bytes_sent": 18, "retryable": False}  # fmt: skip
+
+
+def test_an_operators_cancel_before_the_first_byte_is_an_answer(proxy, engine):
+    one = proxy()
+    user = client(one)
+    user.send(post("/v1/completions", BODY, "X-Request-Id: r1"))
+    wire, _ = engine.request()
+    wire.exactly(len(BODY))
+    one.operator().ask("cancel", ids=["r1"], mode="kill", reason="operator")
+    assert wire.ended()
+    answer = user.until(b"}}\n")
+    assert answer.startswith(b"HTTP/1.1 499 ")
+    assert b"\r\nX-Lastcall-Reason: operator\r\n" in answer
+    user.send(get())  # the connection itself is as good as before
+    engine.request()
+
+
+def test_an_sdk_request_of_the_same_id_is_a_child_and_hears_that_the_client_left(proxy, engine):
+    one = proxy()
+    user = client(one)
+    user.send(post("/v1/completions", BODY, "X-Request-Id: r1"))
+    wire, _ = engine.request()
+    wire.exactly(len(BODY))
+    sdk = one.peer()
+    sdk.ask("request.begin", id="r1", endpoint="generate")
+    sdk.ask("request.begin", id="sub", root="r1", endpoint="generate")
+    assert one.status()["in_flight"]["requests"] == 1
+    user.close()
+    heard = set()
+    while heard != {"r1", "sub"}:
+        line = sdk.expect("cancel", mode="kill")
+        assert line["reason"] == "parent"
+        heard |= set(line["ids"])
+    sdk.ask("request.end", id="r1", outcome="cancelled")
+    sdk.ask("request.end", id="sub", outcome="cancelled")
+    wait_until(lambda: one.status()["in_flight"]["requests"] == 0, "all have ended")
+    assert metric(one, "lastcall_cancels_total", reason="client_disconnect") == 1
+    assert metric(one, "lastcall_cancels_total", reason="parent") == 0
+
+
+def test_an_engine_that_breaks_off_never_looks_finished(proxy, engine):
+    one = proxy()
+    user = client(one)
+    user.send(post(body=BODY))
+    wire, _ = engine.request()
+    wire.exactly(len(BODY))
+    wire.send(SSE_HEAD + chunk(b"data: 1\n\n"))
+    user.until(b"data: 1\n\n\r\n")
+    wire.close()
+    last = user.rest()
+    assert b'event: error\ndata: {"error":{"type":"engine_error","code":502,' in last
+    assert not last.endswith(b"0\r\n\r\n")
+    unary = client(one)
+    unary.send(post(body=UNARY))
+    wire, _ = engine.request()
+    wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
+    unary.until(b"half")
+    wire.close()
+    assert unary.rest() == b""
+    early = client(one)
+    early.send(post(body=UNARY))
+    wire, _ = engine.request()
+    wire.close()
+    assert early.until(b"\r\n\r\n").startswith(b"HTTP/1.1 502 Bad Gateway\r\n")

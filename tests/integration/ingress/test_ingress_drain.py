@@ -1,0 +1,166 @@
+"""Drains and stops, as clients of the ingress see them."""
+
+import json
+import os
+import signal
+
+from raw_engine import SSE_HEAD, chunk, client, get, metric, ok, post
+from serve_peer import PATIENCE, wait_until
+
+LONG = {"shutdown": {"grace_period": "60s"}}
+
+
+def stream(one, engine, path="/v1/chat/completions"):
+    user = client(one)
+    user.send(post(path))
+    wire, _ = engine.request()
+    wire.until(b"}")
+    wire.send(SSE_HEAD + chunk(b"data: 1\n\n"))
+    user.until(b"data: 1\n\n\r\n")
+    return user, wire
+
+
+def finish(user, wire):
+    wire.send(chunk(b"data: [DONE]\n\n") + b"0\r\n\r\n")
+    wire.close()  # the next request comes on a connection of its own
+    return user.until(b"0\r\n\r\n")
+
+
+def test_a_stop_waits_for_streams_and_refuses_newcomers_with_a_reason(proxy, engine):
+    one = proxy(**LONG)
+    user, wire = stream(one, engine)
+    idle = client(one)
+    idle.send(get())
+    other, _ = engine.request()
+    other.send(ok())
+    idle.until(b"hello")
+    other.close()
+    one.process.send_signal(signal.SIGTERM)
+    one.wait_for_phase("draining")
+    idle.send(post(body=b"{}"))
+    refusal = idle.rest()
+    assert refusal.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
+    for line in (b"X-Lastcall-Reason: draining", b"Retry-After: 1", b"Connection: close"):
+        assert b"\r\n" + line + b"\r\n" in refusal
+    error = json.loads(refusal.partition(b"\r\n\r\n")[2])["error"]
+    assert error["type"] == "draining" and error["retryable"] is True
+    looks = client(one)
+    looks.send(get("/health"))  # what only looks is answered until the listener closes
+    probe, _ = engine.request()
+    probe.send(ok())
+    assert b"\r\nConnection: close\r\n" in looks.until(b"hello")
+    assert b"[DONE]" in finish(user, wire)
+    assert one.process.wait(timeout=PATIENCE) == 0
+    report = one.report()
+    assert report["in_flight"] == "ingress"
+    assert report["requests"]["completed"] == 1 and report["requests"]["rejected"] == 1
+    assert report["phases"]["draining"]["outcome"] == "completed"
+
+
+def test_a_request_that_comes_before_the_drain_is_served_and_closes_its_connection(proxy, engine):
+    one = proxy(shutdown={"grace_period": "60s", "late_accept": "2s"})
+    user = client(one)
+    one.process.send_signal(signal.SIGTERM)
+    one.wait_for_phase("deregistering")
+    user.send(post())
+    wire, _ = engine.request()
+    wire.until(b"}")
+    wire.send(ok())
+    assert b"\r\nConnection: close\r\n" in user.until(b"hello")
+    assert user.ended()
+    assert one.process.wait(timeout=PATIENCE) == 0
+
+
+def test_what_does_not_fit_into_the_grace_is_cut_and_told_where_to_go_on(proxy, engine):
+    one = proxy(shutdown={"grace_period": "2s", "cleanup_reserve": "1s"})
+    user, wire = stream(one, engine)
+    early = client(one)
+    early.send(post())
+    silent, _ = engine.request()
+    silent.until(b"}")
+    one.process.send_signal(signal.SIGTERM)
+    last = user.rest()
+    assert b"event: error\n" in last and b"[DONE]" not in last and not last.endswith(b"0\r\n\r\n")
+    error = json.loads(last.split(b"data: ")[1].partition(b"\n")[0])["error"]
+    assert error == {**error, "type": "migrated", "events_sent": 1, "retryable": True}
+    answer = early.until(b"}}\n")
+    assert answer.startswith(b"HTTP/1.1 503 ")
+    assert b"\r\nX-Lastcall-Reason: grace_timeout\r\nRetry-After: " in answer
+    assert wire.ended() and silent.ended()
+    assert one.process.wait(timeout=PATIENCE) == 0
+    assert one.report()["requests"]["migrated"] == 2
+
+
+def test_endpoints_that_are_not_graceful_are_handed_off_and_hold_nothing(proxy, engine):
+    one = proxy(endpoints=[{"name": "/v1/embeddings", "graceful_shutdown": False},
+                           {"name": "audios", "graceful_shutdown": False}], **LONG)  # fmt: skip
+    by_path, wire = stream(one, engine, "/v1/embeddings")
+    by_name, other = stream(one, engine, "/v1/audio/speech")
+    one.process.send_signal(signal.SIGTERM)
+    for user in (by_path, by_name):
+        assert b'"type":"migrated"' in user.rest()
+    assert wire.ended() and other.ended()
+    assert one.process.wait(timeout=PATIENCE) == 0
+    assert one.report()["phases"]["draining"]["outcome"] == "completed"
+
+
+def test_a_drain_that_is_undone_serves_again(proxy, engine):
+    one = proxy()
+    user, wire = stream(one, engine)
+    operator = one.operator()
+    operator.ask("drain", exit=False)
+    one.wait_for_phase("draining")
+    late = client(one)
+    late.send(post())
+    assert late.rest().startswith(b"HTTP/1.1 503 ")
+    finish(user, wire)
+    one.wait_for_phase("drained")
+    operator.ask("resume")
+    one.wait_for_phase("serving")
+    again, wire = stream(one, engine)
+    assert b"[DONE]" in finish(again, wire)
+    again.send(get())  # and connections are kept again
+    engine.request()
+
+
+def test_an_idle_ingress_that_has_relayed_before_ends_a_drain_at_once(proxy, engine):
+    one = proxy(shutdown={"drain_unknown": "60s", "grace_period": "90s"})
+    user, wire = stream(one, engine)
+    finish(user, wire)
+    one.process.send_signal(signal.SIGTERM)
+    assert one.process.wait(timeout=PATIENCE) == 0
+    assert one.report()["phases"]["draining"]["ms"] < 5_000
+
+
+def test_a_dead_engine_is_told_to_its_streams(proxy, engine):
+    one = proxy()
+    user, wire = stream(one, engine)
+    early = client(one)
+    early.send(post())
+    engine.request()
+    os.kill(one.status()["engine"]["pid"], signal.SIGKILL)
+    assert b'"type":"engine_dead"' in user.rest()
+    answer = early.until(b"}}\n")
+    assert answer.startswith(b"HTTP/1.1 503 ") and b'"type":"engine_dead"' in answer
+    assert one.process.wait(timeout=PATIENCE) == 1
+    assert wire.ended()
+
+
+def test_an_engine_that_dies_in_a_drain_with_work_in_flight_is_a_failure(proxy, engine):
+    one = proxy(**LONG)
+    user, wire = stream(one, engine)
+    pid = one.status()["engine"]["pid"]
+    one.process.send_signal(signal.SIGTERM)
+    one.wait_for_phase("draining")
+    wire.close()  # its connections break a moment before its end is known
+    os.kill(pid, signal.SIGKILL)
+    assert b'"type":"engine_dead"' in user.rest()
+    assert one.process.wait(timeout=PATIENCE) == 1
+
+
+def test_progress_of_streams_is_told_to_the_core(proxy, engine):
+    one = proxy(log={"level": "debug"})
+    user, _ = stream(one, engine)
+    wait_until(lambda: '"type":"request_progressed"' in one.log(), "progress")
+    assert metric(one, "lastcall_ingress_connections", side="client") == 1
+    user.close()
