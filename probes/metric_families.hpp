@@ -95,6 +95,7 @@ struct Metrics::Families {
   Series<Counter> cancels = counter(find_family("lastcall_cancels_total"));
   Series<Histogram> cancel_confirm = histogram(find_family("lastcall_cancel_confirm_seconds"));
   Series<Gauge> cancels_unconfirmed = gauge(find_family("lastcall_cancels_unconfirmed"));
+  Series<Gauge> cancels_overdue = gauge(find_family("lastcall_cancels_overdue"));
 
   Series<Gauge> phase = gauge(find_family("lastcall_phase"));
   Series<Histogram> phase_duration = histogram(find_family("lastcall_phase_duration_seconds"));

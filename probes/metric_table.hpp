@@ -62,6 +62,8 @@ inline constexpr std::array kMetricFamilies = std::to_array<MetricFamily>({
      "Time from telling a request to stop to the engine's confirmation"},
     {"lastcall_cancels_unconfirmed", MetricType::gauge, "",
      "Requests that were told to stop and have not confirmed it"},
+    {"lastcall_cancels_overdue", MetricType::gauge, "",
+     "Requests that were told to stop 5 s ago or earlier and have not confirmed it"},
     // Lifecycle.
     {"lastcall_phase", MetricType::gauge, "phase", "1 for the current phase, 0 for the others"},
     {"lastcall_phase_duration_seconds", MetricType::histogram, "phase outcome",

@@ -84,6 +84,10 @@ void Metrics::cancel_confirmed(lifecycle::CancelReason reason, Seconds took) {
   families_->cancel_confirm.at({lifecycle::name(reason)}, kFast).Observe(took.count());
 }
 
+void Metrics::set_cancels_overdue(std::size_t count) {
+  families_->cancels_overdue.at({}).Set(static_cast<double>(count));
+}
+
 void Metrics::set_cancels_unconfirmed(std::size_t count) {
   families_->cancels_unconfirmed.at({}).Set(static_cast<double>(count));
 }

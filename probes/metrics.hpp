@@ -67,6 +67,7 @@ class Metrics {
   void cancel_signalled(std::string_view endpoint, lifecycle::CancelReason reason);
   void cancel_confirmed(lifecycle::CancelReason reason, Seconds took);
   void set_cancels_unconfirmed(std::size_t count);
+  void set_cancels_overdue(std::size_t count);
 
   // Lifecycle.
   void set_phase(lifecycle::Phase phase);

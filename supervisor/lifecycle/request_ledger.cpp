@@ -91,6 +91,7 @@ RequestLedger::Begin RequestLedger::begin(Instant now, RequestBegun const& reque
   ++live_;
   if (parent == kNone) {
     ++roots_;
+    ++roots_begun_;
   } else {
     link(parent, index);
     RequestState const above = entries_[parent].state;

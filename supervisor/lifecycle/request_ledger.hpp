@@ -143,9 +143,13 @@ class RequestLedger {
   std::size_t waiting() const { return waiting_; }
   /// Users' requests: sub-requests of a live parent do not count again.
   std::size_t roots_in_flight() const { return roots_; }
+  /// Users' requests that ever began; never falls.
+  std::uint64_t roots_begun() const { return roots_begun_; }
   std::size_t of_peer(PeerId peer) const;
   /// Cancels that no end or cancel.done has confirmed yet.
   std::size_t unconfirmed() const { return unconfirmed_; }
+  /// Of them, those that were told then or earlier. Walks over all requests.
+  std::size_t unconfirmed_since(Instant then) const;
   std::optional<Instant> oldest() const;
   void for_each(std::function<void(RequestView const&)> const& visit,
                 EndpointTracker const& endpoints) const;
@@ -243,6 +247,7 @@ class RequestLedger {
   std::size_t live_ = 0;
   std::size_t waiting_ = 0;
   std::size_t roots_ = 0;
+  std::uint64_t roots_begun_ = 0;
   std::size_t unconfirmed_ = 0;
 };
 

@@ -33,6 +33,7 @@ RequestLedger::RequestLedger(RequestLedger const& other)
       live_(other.live_),
       waiting_(other.waiting_),
       roots_(other.roots_),
+      roots_begun_(other.roots_begun_),
       unconfirmed_(other.unconfirmed_) {
   for (Index i = oldest_; i != kNone; i = entries_[i].newer) {
     index_.emplace(Key{entries_[i].peer, entries_[i].id}, i);
@@ -164,6 +165,15 @@ void RequestLedger::unlink(Index child) {
   (below.next_sibling == kNone ? above.last_child : entries_[below.next_sibling].previous_sibling) =
       below.previous_sibling;
   below.parent = kNone;
+}
+
+std::size_t RequestLedger::unconfirmed_since(Instant then) const {
+  std::size_t count = 0;
+  for (Index i = unconfirmed_ == 0 ? kNone : oldest_; i != kNone; i = entries_[i].newer) {
+    Entry const& entry = entries_[i];
+    count += entry.state != RequestState::live && !entry.confirmed && entry.cancelled_at <= then;
+  }
+  return count;
 }
 
 // --- look-ups ------------------------------------------------------------------------------------

@@ -5,6 +5,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "supervisor/runtime/clock.hpp"
+
 namespace lastcall::runtime {
 namespace {
 
@@ -101,6 +103,16 @@ void ProbePublisher::publish(StatusSources const& sources) {
   metrics_.set_ready(state.ready);
   metrics_.set_cancels_unconfirmed(sources.core.requests().unconfirmed());
   state_.publish(std::move(state));
+  core_ = &sources.core;
+}
+
+void ProbePublisher::beat() {
+  constexpr lifecycle::Duration kOverdueAfter{5'000};
+  state_.beat();
+  if (core_ != nullptr) {
+    auto const then = monotonic_now() - kOverdueAfter;
+    metrics_.set_cancels_overdue(core_->requests().unconfirmed_since(then));
+  }
 }
 
 void ProbePublisher::beat_by_itself(bool wanted) {

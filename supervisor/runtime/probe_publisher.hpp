@@ -37,7 +37,8 @@ class ProbePublisher {
   probes::Metrics& metrics() { return metrics_; }
 
   void publish(StatusSources const& sources);
-  void beat() { state_.beat(); }
+  /// The loop lives; what grows with time alone is counted anew.
+  void beat();
   /// While no checks run.
   void beat_by_itself(bool wanted);
 
@@ -52,6 +53,7 @@ class ProbePublisher {
   probes::HttpListener listener_;
   std::unique_ptr<Timer> timer_;
   bool beats_by_itself_ = false;
+  lifecycle::Lifecycle const* core_ = nullptr;  // once it was published
 };
 
 }  // namespace lastcall::runtime

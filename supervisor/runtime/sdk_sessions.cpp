@@ -103,7 +103,7 @@ void SdkSessions::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Se
 }
 
 void SdkSessions::begin(ipc::PeerId peer, ipc::RequestBegin&& begin, ipc::Seq seq) {
-  std::size_t const before = core_.requests().roots_in_flight();
+  std::uint64_t const before = core_.requests().roots_begun();
   lifecycle::RequestBegun const begun{.peer = peer,
                                       .id = std::move(begin.id),
                                       .root = std::move(begin.root),
@@ -114,7 +114,7 @@ void SdkSessions::begin(ipc::PeerId peer, ipc::RequestBegin&& begin, ipc::Seq se
                                       .admit = begin.admit,
                                       .resumed = begin.resumed};
   StepReply const& reply = events_.feed(begun);
-  if (core_.requests().roots_in_flight() > before) {
+  if (core_.requests().roots_begun() > before) {
     listeners_.request_began(begun.endpoint);
   }
   answer(peer, seq, reply);

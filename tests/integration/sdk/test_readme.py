@@ -1,4 +1,4 @@
-"""The ten minutes of sdk/python/README.md, done as they are written there."""
+"""The ten minutes of the SDKs' READMEs, done as they are written there."""
 
 import os
 import re
@@ -10,30 +10,29 @@ import sys
 import pytest
 from asgi_world import ROOT, metric
 from serve_peer import PATIENCE, wait_until
-from serve_world import LASTCALL, free_port
-
-pytest.importorskip("uvicorn")
-pytest.importorskip("fastapi")
+from serve_world import BUILD, LASTCALL, free_port
+from test_cpp_engine import BUILD_TIME, settings
 
 
-def chapter():
-    with open(os.path.join(ROOT, "sdk/python/README.md"), encoding="utf-8") as file:
+def chapter(readme):
+    with open(os.path.join(ROOT, readme), encoding="utf-8") as file:
         return file.read().split("## In ten minutes", 1)[1].split("\n## ", 1)[0]
 
 
 class Reader:
     """Follows the chapter, with ports and paths of its own."""
 
-    def __init__(self, one):
+    def __init__(self, one, readme, **places):
         self.one = one
         one.engine_port = free_port()
-        self.blocks = re.findall(r"^```(\w+)\n(.*?)^```", chapter(), re.MULTILINE | re.DOTALL)
-        self.write("engine.py", "python")
+        self.places = {"8000": str(one.engine_port), "7090": str(one.port),
+                       "/tmp/lastcall-quick": one.path("quick"), **places}  # fmt: skip
+        text = chapter(readme)
+        self.blocks = re.findall(r"^```(\w+)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
         self.write("lastcall.yaml", "yaml")
 
     def own(self, text):
-        for theirs, mine in (("8000", str(self.one.engine_port)), ("7090", str(self.one.port)),
-                             ("/tmp/lastcall-quick", self.one.path("quick"))):  # fmt: skip
+        for theirs, mine in self.places.items():
             text = text.replace(theirs, mine)
         return text
 
@@ -60,9 +59,9 @@ class Reader:
         self.one.processes.append(process)
         return process
 
-    def call(self, begin):
-        done = subprocess.run(self.command(begin), cwd=self.one.directory, timeout=PATIENCE,
-                              capture_output=True, text=True)  # fmt: skip
+    def call(self, begin, folder=None, timeout=PATIENCE):
+        done = subprocess.run(self.command(begin), cwd=folder or self.one.directory,
+                              timeout=timeout, capture_output=True, text=True)  # fmt: skip
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -70,19 +69,19 @@ class Reader:
 def streaming(reader):
     """curl's process, once its first word came."""
     curl = reader.start("curl -N", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    assert curl.stdout.readline() == b"data: word0\n"
+    assert re.match(rb"data: (word0|token)\n", curl.stdout.readline())
     return curl
 
 
-def test_who_only_reads_the_readme_gets_an_engine_supervised(world):
-    one = world()
-    reader = Reader(one)
+def try_all_of_it(reader, words):
+    """Starts, cancels, leaves and stops; `words` are what `lastcall requests` shows."""
+    one = reader.one
     run = reader.start("lastcall run", stdout=one._log, stderr=one._log)
     one.wait_for_log('"phase begun","phase":"serving"')
 
     first = streaming(reader)
     listed = wait_until(lambda: reader.call("lastcall requests"), "a request")
-    assert "first" in listed and "chat_completions" in listed
+    assert all(word in listed for word in words)
     reader.call("lastcall cancel")
     rest = first.communicate(timeout=PATIENCE)[0]
     assert b"event: error" in rest and b"[DONE]" not in rest and first.returncode != 0
@@ -97,6 +96,31 @@ def test_who_only_reads_the_readme_gets_an_engine_supervised(world):
     wait_until(lambda: "first" in reader.call("lastcall requests"), "the request")
     run.send_signal(signal.SIGINT)
     rest = last.communicate(timeout=PATIENCE)[0]
-    assert b'"retryable":true' in rest and b"[DONE]" not in rest
+    assert b"event: error" in rest and b"[DONE]" not in rest
     assert run.wait(PATIENCE) == 0
     assert one.report()["requests"]["migrated"] == 1
+    return rest
+
+
+def test_who_only_reads_the_readme_gets_an_engine_supervised(world):
+    pytest.importorskip("uvicorn")
+    pytest.importorskip("fastapi")
+    reader = Reader(world(), "sdk/python/README.md")
+    reader.write("engine.py", "python")
+    rest = try_all_of_it(reader, ["first", "chat_completions"])
+    assert b'"retryable":true' in rest
+
+
+def test_who_only_reads_the_readme_gets_an_engine_in_cpp_supervised(world, tmp_path, monkeypatch):
+    """The commands that build are the reader's too; only the first, which builds all, is done."""
+    prefix, built = str(tmp_path / "prefix"), str(tmp_path / "built")
+    call = [["cmake", "--install", os.path.join(BUILD, "ipc/client"), "--prefix", prefix]]
+    assert subprocess.run(*call, capture_output=True).returncode == 0
+    places = {"$HOME/lastcall": prefix, "build/cpp_engine": built}
+    reader = Reader(world(), "sdk/cpp/README.md", **places)
+    compiler, flags = settings()
+    monkeypatch.setenv("CXX", compiler)
+    monkeypatch.setenv("CXXFLAGS", flags)
+    reader.call("cmake -S", folder=ROOT, timeout=BUILD_TIME)
+    reader.call("cmake --build", folder=ROOT, timeout=BUILD_TIME)
+    try_all_of_it(reader, ["first", "completions"])

@@ -63,6 +63,8 @@ def test_peers_that_are_killed_at_random_points_leave_the_right_sums(world, seed
         return not one.status()["in_flight"]["requests"]
 
     wait_until(is_over, f"nothing in flight after seed {seed}", patience=PATIENCE)
-    wait_until(lambda: counted(one, expected["outcomes"]) == expected, Told(one, seed, expected))
+    wait_until(lambda: counted(one, expected["outcomes"]) == expected,
+               Told(one, seed, expected), patience=PATIENCE)  # fmt: skip
+    assert sum_of(figures(one), "lastcall_ipc_errors_total") == 0
     assert one.operator().ask("requests")["requests"] == []
     assert sum_of(figures(one), "lastcall_cancels_unconfirmed") == 0

@@ -73,6 +73,16 @@ def test_a_client_that_went_away_is_counted_with_its_model_and_type(served, said
     assert value(served, series) == 1
 
 
+def test_a_cancel_that_nobody_confirms_is_overdue_after_a_while(served):
+    peer = served.peer()
+    peer.ask("request.begin", id="r", endpoint="generate")
+    peer.ask("cancel", ids=["r"])
+    assert value(served, "lastcall_cancels_overdue") == 0
+    counts(served, "lastcall_cancels_overdue", "the cancel that hangs")
+    peer.ask("cancel.done", id="r")
+    wait_until(lambda: value(served, "lastcall_cancels_overdue") == 0, "it is confirmed")
+
+
 def test_log_lines_do_not_take_unknown_for_none(served):
     served.process.terminate()
     assert served.process.wait(timeout=20) == 0

@@ -25,6 +25,8 @@ TEST_F(RequestLedgerTree, a_cancel_is_counted_once_whatever_arrives_twice) {
   ASSERT_EQ(ledger.cancelled.size(), 1U);
   EXPECT_EQ(ledger.cancelled[0].reason, CancelReason::client_disconnect);
   EXPECT_EQ(ledger.unconfirmed(), 1U);
+  EXPECT_EQ(ledger.unconfirmed_since(now), 1U);
+  EXPECT_EQ(ledger.unconfirmed_since(now - Duration{1}), 0U);
   EXPECT_TRUE(ledger.confirm(now + Duration{40}, 1, "r"));
   EXPECT_TRUE(ledger.confirm(now + Duration{50}, 1, "r"));
   EXPECT_TRUE(ledger.end(now + Duration{60}, 1, "r", Outcome::cancelled));

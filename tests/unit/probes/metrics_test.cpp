@@ -32,6 +32,7 @@ void use_everything(Metrics& metrics, PublishedState const& state) {
   metrics.cancel_signalled("generate", CancelReason::migrate);
   metrics.cancel_confirmed(CancelReason::migrate, 2ms);
   metrics.set_cancels_unconfirmed(3);
+  metrics.set_cancels_overdue(1);
   metrics.set_phase(Phase::serving);
   metrics.phase_ended(Phase::draining, PhaseOutcome::completed, 4s);
   metrics.set_ready(true);
