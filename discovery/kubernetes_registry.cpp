@@ -1,5 +1,6 @@
 #include "discovery/kubernetes_registry.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "discovery/http_worker.hpp"
@@ -9,10 +10,13 @@ namespace lastcall::discovery {
 
 namespace {
 
+constexpr Duration kLook{500};  // at the pod, of the time that leaving has
+
 class KubernetesRegistry final : public Registry {
  public:
   KubernetesRegistry(boost::asio::any_io_executor executor, KubernetesSettings settings)
       : summary_(std::move(settings.summary)),
+        on_deletion_(std::move(settings.on_deletion)),
         worker_(std::move(executor), "kube-registry", settings.tls),
         session_(std::make_shared<KubernetesSession>(std::move(settings))) {}
 
@@ -28,6 +32,7 @@ class KubernetesRegistry final : public Registry {
   }
 
   void deregister(TimePoint deadline, RegistryDone done) override {
+    look_for_deletion(deadline);
     run([](KubernetesSession& session, HttpClient& client,
            TimePoint until) { return session.leave(client, until); },
         deadline, std::move(done));
@@ -49,6 +54,23 @@ class KubernetesRegistry final : public Registry {
   void hurry() override { worker_.interrupt(); }
 
  private:
+  void look_for_deletion(TimePoint deadline) {
+    if (!on_deletion_ || deletion_is_known_) {
+      return;
+    }
+    auto const found = std::make_shared<bool>(false);
+    worker_.run(
+        std::min<TimePoint>(deadline, TimePoint::clock::now() + kLook),
+        [session = session_, found](HttpClient& client, TimePoint until) {
+          *found = session->is_deleted(client, until);
+        },
+        [this, found] {
+          if (*found && !std::exchange(deletion_is_known_, true)) {
+            on_deletion_();
+          }
+        });
+  }
+
   using Step = std::function<std::string(KubernetesSession&, HttpClient&, TimePoint)>;
 
   void run(Step step, TimePoint deadline, RegistryDone done) {
@@ -64,6 +86,8 @@ class KubernetesRegistry final : public Registry {
   }
 
   std::function<KubernetesSummary()> summary_;
+  std::function<void()> on_deletion_;
+  bool deletion_is_known_ = false;
   HttpWorker worker_;
   std::shared_ptr<KubernetesSession> session_;  // shared with jobs, which may outlive the registry
 };

@@ -6,10 +6,13 @@
 //  where
 //     they are asked for.
 //  2. Leaving patches them back, then lists and watches until no slice lists this pod as ready.
-//  3. disconnect() posts an Event of the pod with the outcome so far, where that is asked for.
-//  4. The token is read again for each request, the authority for each connection.
+//  3. Before leaving the pod is read, once: `deletionTimestamp` is evidence that it goes for good.
+//  An
+//     answer that does not come soon, or is refused, tells nothing.
+//  4. disconnect() posts an Event of the pod with the outcome so far, where that is asked for.
+//  5. The token is read again for each request, the authority for each connection.
 //
-// Thread rule: as for every Registry; `summary` is called on the loop.
+// Thread rule: as for every Registry; the callbacks are called on the loop.
 // Source: the discovery rules of the design; KEP-1672 for terminating endpoints.
 #pragma once
 
@@ -41,6 +44,7 @@ struct KubernetesSettings {
   std::string token_file;
   HttpTls tls;
   std::function<KubernetesSummary()> summary;  // empty: no Event
+  std::function<void()> on_deletion;           // the pod is being deleted
 };
 
 std::unique_ptr<Registry> make_kubernetes_registry(boost::asio::any_io_executor executor,

@@ -123,6 +123,12 @@ std::string KubernetesSession::leave(HttpClient& client, TimePoint deadline) {
   return names.empty() ? "" : "EndpointSlice " + names.front() + " still lists this pod as ready";
 }
 
+bool KubernetesSession::is_deleted(HttpClient& client, TimePoint deadline) const {
+  auto const reply =
+      ask(client, deadline, {.method = "GET", .path = kubernetes::pod_path(settings_.pod, "")});
+  return reply.status == 200 && kubernetes::is_deleted(settings_.pod, reply.body);
+}
+
 std::string KubernetesSession::post_event(HttpClient& client, TimePoint deadline,
                                           KubernetesSummary const& summary) {
   return change(client, deadline,

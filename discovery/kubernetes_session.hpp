@@ -20,6 +20,8 @@ class KubernetesSession {
     return patch(client, deadline, true);
   }
   std::string leave(HttpClient& client, TimePoint deadline);
+  /// False, too, where that cannot be read.
+  bool is_deleted(HttpClient& client, TimePoint deadline) const;
   std::string post_event(HttpClient& client, TimePoint deadline, KubernetesSummary const& summary);
 
  private:

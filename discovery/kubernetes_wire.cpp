@@ -122,6 +122,13 @@ std::string event_body(Pod const& pod, bool is_warning, std::string_view message
                {"reportingInstance", pod.name}});
 }
 
+bool is_deleted(Pod const& pod, std::string_view body) {
+  auto const json = Json::parse(body, nullptr, false);
+  auto const& metadata = member(json, "metadata");
+  return !text(member(metadata, "deletionTimestamp")).empty() &&
+         (pod.uid.empty() || text(member(metadata, "uid")) == pod.uid);
+}
+
 std::string refusal_of(int http_status, std::string_view body) {
   auto const message = text(member(Json::parse(body, nullptr, false), "message"));
   auto const status = "HTTP status " + std::to_string(http_status);

@@ -41,7 +41,7 @@ void Registries::add(config::Registry const& registry, discovery::Instance const
     sdk_.push_back(sdk.get());
     set_.add(name, std::move(sdk));
   } else {
-    auto made = make_registry(executor_, registry, instance, callbacks.summary);
+    auto made = make_registry(executor_, registry, instance, callbacks.hooks);
     if (made.registry == nullptr) {
       problem_ = "registry '" + name + "': " + made.problem;
       return;

@@ -34,7 +34,7 @@ class Registries {
     discovery::IpcRegistry::AskAll ask_peers;  // sends `deregister`
     discovery::IpcRegistry::ExpectedUntil peers_expected_until;
     std::function<void(discovery::RegistryStatus const&)> on_change;
-    StopSummary summary;  // of the stop so far
+    RegistryHooks hooks;
   };
 
   Registries(boost::asio::any_io_executor executor, config::Config const& config,

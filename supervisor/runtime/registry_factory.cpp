@@ -91,7 +91,7 @@ std::string pod_namespace(std::string const& token_file) {
 
 MadeRegistry make_kubernetes(boost::asio::any_io_executor const& executor,
                              config::KubernetesRegistry const& kubernetes,
-                             StopSummary const& summary) {
+                             RegistryHooks const& hooks) {
   std::string const url = kubernetes.api_server.value_or(api_server_url());
   if (url.empty()) {
     return {nullptr, "no API server is known: set api_server, or KUBERNETES_SERVICE_HOST"};
@@ -109,7 +109,8 @@ MadeRegistry make_kubernetes(boost::asio::any_io_executor const& executor,
   settings.serving_label = kubernetes.serving_label.value_or("");
   settings.token_file = kubernetes.token_file;
   settings.tls.ca_file = kubernetes.ca_file;
-  settings.summary = kubernetes.event ? summary : nullptr;
+  settings.summary = kubernetes.event ? hooks.summary : nullptr;
+  settings.on_deletion = hooks.on_deletion;
   return {discovery::make_kubernetes_registry(executor, std::move(settings)), ""};
 }
 
@@ -130,9 +131,9 @@ discovery::Instance instance_of(config::Config const& config,
 
 MadeRegistry make_registry(boost::asio::any_io_executor const& executor,
                            config::Registry const& registry, discovery::Instance const& instance,
-                           StopSummary const& summary) {
+                           RegistryHooks const& hooks) {
   if (auto const* kubernetes = std::get_if<config::KubernetesRegistry>(&registry.kind)) {
-    return make_kubernetes(executor, *kubernetes, summary);
+    return make_kubernetes(executor, *kubernetes, hooks);
   }
   if (instance.advertise.empty()) {
     return {nullptr, "nothing to tell routers: set identity.advertise, or POD_IP"};

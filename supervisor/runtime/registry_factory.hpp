@@ -25,7 +25,11 @@ namespace lastcall::runtime {
 discovery::Instance instance_of(config::Config const& config,
                                 std::optional<std::string> const& advertise);
 
-using StopSummary = std::function<discovery::KubernetesSummary()>;
+/// What a registry wants of the rest, and tells it.
+struct RegistryHooks {
+  std::function<discovery::KubernetesSummary()> summary;  // of the stop so far
+  std::function<void()> on_deletion;                      // the pod is being deleted
+};
 
 struct MadeRegistry {
   std::unique_ptr<discovery::Registry> registry;
@@ -34,7 +38,7 @@ struct MadeRegistry {
 /// Of every kind but `ipc`, which is the loop's own.
 MadeRegistry make_registry(boost::asio::any_io_executor const& executor,
                            config::Registry const& registry, discovery::Instance const& instance,
-                           StopSummary const& summary);
+                           RegistryHooks const& hooks);
 
 discovery::NatsSettings nats_settings(config::NatsEvents const& nats, std::string const& instance);
 

@@ -221,7 +221,12 @@ Registries::Callbacks Supervisor::registry_callbacks() {
             return until ? std::optional(to_steady(*until)) : std::nullopt;
           },
           .on_change = [this](discovery::RegistryStatus const& s) { registry_changed(s); },
-          .summary = [this] { return summarize(core_.report(monotonic_now())); }};
+          .hooks = {.summary = [this] { return summarize(core_.report(monotonic_now())); },
+                    .on_deletion =
+                        [this] {
+                          loop_.feed(lifecycle::DeletionSeen{});
+                          changed();
+                        }}};
 }
 
 void Supervisor::registry_changed(discovery::RegistryStatus const& status) {

@@ -177,7 +177,8 @@ def test_the_kubernetes_registry_gets_the_rights_it_needs_and_no_others(helm):
     objects = helm.objects("-f", DEMO, *sets(*KUBERNETES))
     rights = {(r["resources"][0], *r["verbs"]) for r in objects["Role"]["rules"]}
     assert rights == {
-        ("endpointslices", "get", "list", "watch"), ("pods/status", "patch"), ("events", "create"),
+        ("endpointslices", "get", "list", "watch"), ("pods", "get"), ("pods/status", "patch"),
+        ("events", "create"),
     }  # fmt: skip
     assert objects["RoleBinding"]["roleRef"]["name"] == objects["Role"]["metadata"]["name"]
     [subject] = objects["RoleBinding"]["subjects"]

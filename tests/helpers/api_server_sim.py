@@ -30,7 +30,7 @@ class ApiServer:
         self.token = token
         self.versions = versions
         self.watch_limit = watch_limit  # changes after which a watch is ended
-        self.pod = {"metadata": {"labels": {}}, "status": {"conditions": []}}
+        self.pod = {"metadata": {"uid": UID, "labels": {}}, "status": {"conditions": []}}
         self.events = []
         self.requests = []  # (method, path)
         self._slices = {}
@@ -143,7 +143,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             f"/apis/discovery.k8s.io/{version}/namespaces/{NAMESPACE}/endpointslices"
             for version in self.sim.versions
         ]
-        if url.path not in known:
+        if url.path == f"/api/v1/namespaces/{NAMESPACE}/pods/{POD}":
+            self.answer(200, self.sim.pod)
+        elif url.path not in known:
             self.answer(404, {"message": "the server could not find the resource"})
         elif query.get("watch"):
             self.watch(int(query["resourceVersion"]))

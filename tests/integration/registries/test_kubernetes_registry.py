@@ -171,6 +171,22 @@ def test_the_outcome_of_a_stop_becomes_an_event_of_the_pod(world, clusters):
     assert "deregistering completed" in event["message"] and "requests:" in event["message"]
 
 
+@pytest.mark.parametrize("deleted", [True, False])
+def test_a_pod_that_is_being_deleted_stays_ready_for_those_who_come_late(world, clusters, deleted):
+    cluster = clusters()
+    cluster.api.put_slice(slice_of("a", ready=True))
+    one = cluster.start(world)
+    one.wait_for_log('"state":"registered"')
+    if deleted:
+        cluster.api.pod["metadata"]["deletionTimestamp"] = "2026-01-05T09:30:00Z"
+    one.process.send_signal(signal.SIGTERM)
+    wait_until(cluster.watched, "a watch")
+    assert one.status()["phase"] == "deregistering"
+    wait_until(lambda: one.get("/readyz")[0] == (200 if deleted else 503), "readiness")
+    cluster.api.put_slice(slice_of("a", ready=False))
+    assert one.process.wait(timeout=2 * PATIENCE) == 0
+
+
 def test_an_api_server_that_is_not_trusted_is_told_nothing(world, clusters, tmp_path):
     cluster = clusters()
     (tmp_path / "other").mkdir()

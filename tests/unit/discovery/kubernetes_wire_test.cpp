@@ -102,6 +102,13 @@ TEST(KubernetesRequests, keep_an_event_within_the_limit_of_the_api) {
   EXPECT_EQ(event["type"], "Warning");
 }
 
+TEST(KubernetesPod, is_deleted_when_the_api_says_so_of_this_very_pod) {
+  EXPECT_TRUE(is_deleted(kPod, R"({"metadata":{"uid":"u-1","deletionTimestamp":"t"}})"));
+  EXPECT_FALSE(is_deleted(kPod, R"({"metadata":{"uid":"u-2","deletionTimestamp":"t"}})"));
+  EXPECT_FALSE(is_deleted(kPod, R"({"metadata":{"uid":"u-1"}})"));
+  EXPECT_FALSE(is_deleted(kPod, "<html>"));
+}
+
 TEST(KubernetesRequests, say_why_they_were_refused) {
   EXPECT_EQ(refusal_of(403, R"({"message":"pods is forbidden"})"),
             "HTTP status 403: pods is forbidden");
