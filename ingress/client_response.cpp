@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "ingress/client.hpp"
 #include "ingress/head_writer.hpp"

@@ -115,7 +115,8 @@ TEST_P(Examples, Load_without_errors_and_warnings) {
   EXPECT_THAT(texts(loaded.warnings), IsEmpty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, Examples, testing::Values("full.yaml", "minimal.yaml", "ingress.yaml"),
+INSTANTIATE_TEST_SUITE_P(Files, Examples,
+                         testing::Values("full.yaml", "minimal.yaml", "ingress.yaml"),
                          [](auto const& tested) {
                            std::string name = tested.param;
                            return name.substr(0, name.find('.'));
