@@ -46,6 +46,8 @@ void read(Fields& f, Rejected& m) {
   m.id = f.id("id");
   m.reason = f.word("reason", lifecycle::parse_rejected_reason, vocabulary::kRejectedReasons);
   m.retry_after = f.duration("retry_after_ms");
+  m.limit = f.number("limit", 0, kMaxMs);
+  m.count = f.number("count", 0, kMaxMs);
 }
 
 void read(Fields& f, CancelBatch& m) {

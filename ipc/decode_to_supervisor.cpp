@@ -15,6 +15,7 @@ namespace vocabulary = lifecycle::vocabulary;
 
 constexpr std::uint64_t kMaxPid = std::numeric_limits<std::int32_t>::max();
 constexpr std::uint64_t kMaxCount = 1'000'000'000'000'000;  // of anything: a double holds it
+constexpr std::uint64_t kMostLimit = 1'000'000;             // as in the configuration
 constexpr std::uint64_t kMaxExitCode = 255;
 constexpr std::uint64_t kMaxSignal = 64;
 
@@ -80,6 +81,8 @@ void read(Fields& f, RequestBegin& m) {
   m.stream = f.optional_boolean("stream");
   m.admit = f.boolean("admit", false);
   m.resumed = f.boolean("resumed", false);
+  m.priority = static_cast<std::uint8_t>(
+      f.number("priority", 0, lifecycle::kPriorities - 1).value_or(m.priority));
 }
 
 void read(Fields& f, RequestEnd& m) {
@@ -158,8 +161,10 @@ void read(Fields& f, Drain& m) {
 }
 
 void read(Fields& f, AdmissionSet& m) {
-  m.engine_request_limit = f.change("engine_request_limit", 1, kMaxCount);
-  m.queue_limit = f.change("queue_limit", 0, kMaxCount);
+  m.engine_request_limit = f.change("engine_request_limit", 1, kMostLimit);
+  m.queue_limit = f.change("queue_limit", 0, kMostLimit);
+  m.queue_timeout_ms = f.change("queue_timeout_ms", 1, kMaxMs);
+  m.engine_wait_limit = f.change("engine_wait_limit", 1, kMostLimit);
 }
 
 void read(Fields& f, ThresholdsSet& m) {

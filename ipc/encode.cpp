@@ -60,6 +60,9 @@ void write(LineWriter& w, RequestBegin const& m) {
   }
   w.flag("admit", m.admit);
   w.flag("resumed", m.resumed);
+  if (m.priority != lifecycle::kUsualPriority) {
+    w.number("priority", std::uint64_t{m.priority});
+  }
 }
 
 void write(LineWriter& w, RequestEnd const& m) {
@@ -137,6 +140,8 @@ void write(LineWriter& w, Drain const& m) {
 void write(LineWriter& w, AdmissionSet const& m) {
   w.change("engine_request_limit", m.engine_request_limit);
   w.change("queue_limit", m.queue_limit);
+  w.change("queue_timeout_ms", m.queue_timeout_ms);
+  w.change("engine_wait_limit", m.engine_wait_limit);
 }
 
 void write(LineWriter& w, ThresholdsSet const& m) {
@@ -170,6 +175,8 @@ void write(LineWriter& w, Rejected const& m) {
   w.id("id", m.id);
   w.required_text("reason", name(m.reason));
   w.ms("retry_after_ms", m.retry_after);
+  w.number("limit", m.limit);
+  w.number("count", m.count);
 }
 
 void write(LineWriter& w, CancelBatch const& m) {

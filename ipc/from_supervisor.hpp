@@ -47,6 +47,8 @@ struct Rejected {
   std::string id;
   RejectedReason reason{};
   std::optional<Duration> retry_after;
+  std::optional<std::uint64_t> limit;  // may run and wait together
+  std::optional<std::uint64_t> count;  // did
   friend bool operator==(Rejected const&, Rejected const&) = default;
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ipc/limits.hpp"
+#include "supervisor/lifecycle/admission_limits.hpp"
 #include "supervisor/lifecycle/instant.hpp"
 
 namespace lastcall::ipc {
@@ -69,6 +70,7 @@ struct RequestBegin {
   std::optional<bool> stream;  // the answer comes in parts, or whole; absent: nobody said
   bool admit{};                // answer with admitted or rejected
   bool resumed{};              // ran before this connection began
+  std::uint8_t priority{lifecycle::kUsualPriority};  // 0 is the most urgent, 7 the least
   friend bool operator==(RequestBegin const&, RequestBegin const&) = default;
 };
 
@@ -186,7 +188,9 @@ struct Change {
 
 struct AdmissionSet {
   Change<std::uint64_t> engine_request_limit;
-  Change<std::uint64_t> queue_limit;
+  Change<std::uint64_t> queue_limit;  // cleared: the default
+  Change<std::uint64_t> queue_timeout_ms;
+  Change<std::uint64_t> engine_wait_limit;
   friend bool operator==(AdmissionSet const&, AdmissionSet const&) = default;
 };
 

@@ -33,14 +33,41 @@ bool HttpListener::Server::read_head(Id id, Connection& connection) {
     }
     connection.input.append(chunk.data(), static_cast<std::size_t>(count));
     connection.head_size = find_head_end(connection.input);
-    if (std::max(connection.head_size, connection.input.size()) > kMaxHead) {
+    bool const has_body = connection.head_size != 0 && settings_.max_body != 0;
+    std::size_t const head =
+        has_body ? connection.head_size : std::max(connection.head_size, connection.input.size());
+    if (head > kMaxHead) {
       connection.head_size = connection.input.size();
       connection.output = kHeadTooLarge;
       return write_some(id, connection);
     }
   }
+  if (settings_.max_body != 0) {
+    if (auto const open = read_body(id, connection)) {
+      return *open;
+    }
+  }
   ask_handler(id, connection);
   return connection.state == State::deferred || write_some(id, connection);
+}
+
+/// Whether to keep the connection; nothing: the body is there.
+std::optional<bool> HttpListener::Server::read_body(Id id, Connection& connection) {
+  std::size_t const length = body_length({connection.input.data(), connection.head_size});
+  if (length > settings_.max_body) {
+    connection.output = kBodyTooLarge;
+    return write_some(id, connection);
+  }
+  std::array<char, 4096> chunk;
+  while (connection.input.size() < connection.head_size + length) {
+    auto const count = ::recv(connection.descriptor.get(), chunk.data(), chunk.size(), 0);
+    if (count <= 0) {
+      return count < 0 && (would_block(errno) || errno == EINTR);
+    }
+    connection.input.append(chunk.data(), static_cast<std::size_t>(count));
+  }
+  connection.body_size = length;
+  return std::nullopt;
 }
 
 void HttpListener::Server::ask_handler(Id id, Connection& connection) {
@@ -48,7 +75,13 @@ void HttpListener::Server::ask_handler(Id id, Connection& connection) {
   auto const ticket = std::make_shared<Responder::Ticket>(mailbox_, id);
   bool deferred = false;
   connection.output = exchange_.run(head, [&](Request const& request) {
-    handler_(request, Responder{ticket});
+    if (connection.body_size == 0) {
+      handler_(request, Responder{ticket});
+    } else {
+      Request whole = request;
+      whole.body = connection.input.substr(connection.head_size, connection.body_size);
+      handler_(whole, Responder{ticket});
+    }
     auto reply = ticket->take_immediate();
     deferred = !reply;
     return reply;

@@ -3,7 +3,10 @@
 // Pure functions, no thread rule. Source: RFC 9112, 2.1 and 2.2.
 #pragma once
 
+#include <algorithm>
+#include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace lastcall::probes {
@@ -26,6 +29,49 @@ constexpr std::size_t find_head_end(std::string_view input) {
     return 0;  // neither
   }
   return strict < loose ? strict + 4 : loose + 2;
+}
+
+/// The answer to a body that is too long, or that comes in chunks.
+inline constexpr std::string_view kBodyTooLarge =
+    "HTTP/1.1 413 Content Too Large\r\n"
+    "Connection: close\r\nContent-Length: 37\r\nContent-Type: application/json\r\n\r\n"
+    "{\"error\":\"the request is too large\"}\n";
+
+constexpr bool is_header(std::string_view line, std::string_view lower_name) {
+  if (line.size() <= lower_name.size() || line[lower_name.size()] != ':') {
+    return false;
+  }
+  for (std::size_t i = 0; i < lower_name.size(); ++i) {
+    char const c = line[i];
+    if ((c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c) != lower_name[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// How long the body is that the head tells of; SIZE_MAX for one whose length it does not tell.
+inline std::size_t body_length(std::string_view head) {
+  constexpr std::string_view kLength = "content-length";
+  std::size_t length = 0;
+  while (!head.empty()) {
+    std::size_t const end = head.find('\n');
+    std::string_view line = head.substr(0, end);
+    head.remove_prefix(end == std::string_view::npos ? head.size() : end + 1);
+    if (is_header(line, "transfer-encoding")) {
+      return SIZE_MAX;
+    }
+    if (is_header(line, kLength)) {
+      line.remove_prefix(kLength.size() + 1);
+      line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+      line = line.substr(0, line.find_last_not_of(" \t\r") + 1);
+      auto const read = std::from_chars(line.data(), line.data() + line.size(), length);
+      if (line.empty() || read.ec != std::errc{} || read.ptr != line.data() + line.size()) {
+        return SIZE_MAX;
+      }
+    }
+  }
+  return length;
 }
 
 /// Whether the client may still be sending: then a close would reset what was answered.

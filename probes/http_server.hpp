@@ -2,7 +2,7 @@
 // long.
 //
 // Invariants are the listener's (listener.hpp). A connection is in one state:
-//   reading    the head; bounded by head_timeout in total
+//   reading    the head, and a body where one is taken; bounded by head_timeout in total
 //   deferred   the handler will answer later; only the handler bounds it
 //   writing    the answer; bounded by write_timeout
 //   lingering  sent, but the client's unread body would turn our close into a reset that destroys
@@ -48,6 +48,7 @@ class HttpListener::Server {
     std::optional<Clock::time_point> deadline;
     std::string input;  // the head, and what came with it
     std::size_t head_size = 0;
+    std::size_t body_size = 0;
     std::string output;
     std::size_t written = 0;
   };
@@ -60,6 +61,7 @@ class HttpListener::Server {
   void pause_accepting();
   void on_ready(Id id);
   bool read_head(Id id, Connection& connection);
+  std::optional<bool> read_body(Id id, Connection& connection);
   void ask_handler(Id id, Connection& connection);
   bool write_some(Id id, Connection& connection);
   bool forget_input(Connection& connection);

@@ -10,7 +10,7 @@
 //     costs one descriptor for that long and delays nobody.
 //  3. At most `max_connections` are open; the oldest that still sends its head makes room.
 //  4. One request a connection (the kubelet does not keep probe connections either); a request
-//     body is never read.
+//     body is read only where `max_body` lets it be, whole and within `head_timeout`.
 //  5. A handler never blocks the thread: it answers at once, or keeps the Responder and answers
 //     later from any thread. A caller that dies changes nothing for the handler.
 //
@@ -36,6 +36,7 @@ struct Request {
   std::string path;  // decoded, without the query
   std::vector<std::pair<std::string, std::string>> query;
   std::vector<std::pair<std::string, std::string>> headers;
+  std::string body;  // empty where bodies are not read
 
   bool has_query(std::string_view name) const;
   /// The first header of that name, whatever its case; empty if there is none.
@@ -69,6 +70,7 @@ struct ListenerSettings {
   std::chrono::milliseconds head_timeout{1'000};
   std::chrono::milliseconds write_timeout{1'000};
   std::size_t max_connections = 256;
+  std::size_t max_body = 0;  // 0: bodies are not read
 };
 
 class HttpListener {

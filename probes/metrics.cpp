@@ -60,7 +60,11 @@ void Metrics::request_ended(std::string_view endpoint, lifecycle::Outcome outcom
 }
 
 void Metrics::request_rejected(std::string_view model, std::string_view endpoint,
-                               lifecycle::RejectedReason reason) {
+                               lifecycle::RejectedReason reason, bool begun) {
+  if (begun) {
+    families_->component_inflight.at({endpoint}).Decrement();
+    families_->in_flight.at({endpoint}).Decrement();
+  }
   families_->rejections.at({lifecycle::name(reason)}).Increment();
   families_->requests.at({endpoint, lifecycle::name(lifecycle::Outcome::rejected)}).Increment();
   if (reason != lifecycle::RejectedReason::draining) {

@@ -55,10 +55,10 @@ class Metrics {
   void request_began(std::string_view endpoint);
   /// After a request_began of the same endpoint.
   void request_ended(std::string_view endpoint, lifecycle::Outcome outcome);
-  /// Refused before it began: counts its outcome too. Dynamo's counters are for lack of capacity,
-  /// so a refusal because of a drain is not among them.
+  /// Refused: counts its outcome too; `begun`: after a request_began, from the queue. Dynamo's
+  /// counters are for lack of capacity, so a refusal because of a drain is not among them.
   void request_rejected(std::string_view model, std::string_view endpoint,
-                        lifecycle::RejectedReason reason);
+                        lifecycle::RejectedReason reason, bool begun = false);
 
   // Cancellation: each request once, whatever arrives twice; the ledger sees to that.
   /// `streaming` absent: nobody said how the answer travels.

@@ -86,7 +86,12 @@ std::vector<Line> engine_startupz(Facts const& facts) {
 }
 
 std::vector<Line> readyz(Facts const& facts) {
-  return {loop_line(facts), {"ready", facts.state.ready, facts.state.ready_reason}};
+  std::vector<Line> lines{loop_line(facts), {"ready", facts.state.ready, facts.state.ready_reason}};
+  if (facts.state.busy) {
+    lines.push_back(
+        {"load", true, "busy: all ranks are above a threshold, new requests are refused"});
+  }
+  return lines;
 }
 
 struct Route {

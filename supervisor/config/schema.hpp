@@ -247,6 +247,8 @@ struct Admission {
   std::optional<std::uint32_t> engine_request_limit;  // unset: no limit, nothing queues
   std::uint32_t queue_limit = 16;
   std::optional<Duration> queue_timeout;
+  std::optional<std::uint32_t> engine_wait_limit;  // unset: first bytes are not looked at
+  bool priorities = false;
   std::uint32_t overload_status = 503;
   std::optional<double> active_decode_blocks_threshold;
   std::optional<std::uint64_t> active_prefill_tokens_threshold;

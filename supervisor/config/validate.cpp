@@ -146,15 +146,12 @@ class Validator {
 
   void without_effect() {
     Admission const& admission = config_.admission;
-    if (!admission.engine_request_limit) {
+    if (!admission.engine_request_limit && !admission.engine_wait_limit) {
       for (std::string_view const key : {"admission.queue_limit", "admission.queue_timeout"}) {
         if (given(key)) {
           warn(key, "without admission.engine_request_limit it has no effect");
         }
       }
-    }
-    if (admission.http_api && !config_.ingress.enabled) {
-      warn("admission.http_api", "without ingress it has no effect");
     }
     if (!config_.lifecycle.enabled) {
       for (std::string_view const key : {"lifecycle.listen", "lifecycle.token"}) {

@@ -2,7 +2,7 @@
 // It composes the machines of this folder (phases, cleanup list, endpoints, requests, health) and
 // applies the joint rules between them in one place, apply_joint_rules(). No machine calls another.
 //
-// Invariants, each held by the simulation and the exploration in tests/simulation:
+// Invariants, each held by simulation and exploration in tests/simulation:
 //  1. Exit is ordered exactly once per shim boot, and by the deadline.
 //  2. Phases only rise within a stop; the reserve is untouched by earlier phases.
 //  3. Cause and outcome give the exit code by the table in exit_code.hpp.
@@ -60,6 +60,7 @@ class Lifecycle {
   RequestLedger const& requests() const { return ledger_; }
   EngineHealth const& health() const { return health_; }
   LoadMonitor const& loads() const { return loads_; }
+  Admission const& admission() const { return admission_; }
   Settings const& settings() const { return settings_; }
   std::vector<RegistryRecord> const& registries() const { return registries_; }
   std::optional<Instant> deregister_limit() const { return coordinator_.deregister_limit(); }
@@ -164,7 +165,6 @@ class Lifecycle {
   void tell_endpoints();
   void remember_if_changed();
 
-  // Admission (lifecycle_admission.cpp).
   std::optional<RejectedReason> refusal_of(Instant now, RequestBegun const& request) const;
   void refuse_new(Instant now, RequestBegun const& request, RejectedReason why);
   Reject rejection(Instant now, PeerId peer, std::string_view id, RejectedReason why) const;

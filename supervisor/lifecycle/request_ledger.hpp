@@ -153,6 +153,8 @@ class RequestLedger {
   std::optional<Instant> oldest() const;
   void for_each(std::function<void(RequestView const&)> const& visit,
                 EndpointTracker const& endpoints) const;
+  /// A request named it.
+  bool knows_model(std::string_view model) const;
   std::string const& model_name(std::uint32_t model) const { return models_[model]; }
 
   // --- what happened in the last calls, drained by the owner ---

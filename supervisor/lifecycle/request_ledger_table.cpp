@@ -1,4 +1,6 @@
 // The ledger's slab, its tree links and its look-ups; request_ledger.cpp holds what they mean.
+#include <algorithm>
+
 #include "supervisor/lifecycle/request_ledger.hpp"
 
 namespace lastcall::lifecycle {
@@ -251,6 +253,10 @@ std::uint32_t RequestLedger::intern_model(std::string_view model) {
     models_.emplace_back(models_.size() + 1 == kMost ? std::string_view("other") : model);
   }
   return static_cast<std::uint32_t>(models_.size() - 1);
+}
+
+bool RequestLedger::knows_model(std::string_view model) const {
+  return std::find(models_.begin(), models_.end(), model) != models_.end();
 }
 
 std::string_view RequestLedger::root_of(Entry const& entry) {

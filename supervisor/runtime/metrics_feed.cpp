@@ -38,7 +38,9 @@ probes::PhaseOutcome outcome_of(lifecycle::PhaseOutcome outcome) {
 
 void count_settled(probes::Metrics& metrics, lifecycle::RequestSettled const& settled) {
   if (settled.outcome == lifecycle::Outcome::rejected) {
-    metrics.request_rejected(settled.model, settled.endpoint, lifecycle::RejectedReason::draining);
+    metrics.request_rejected(settled.model, settled.endpoint,
+                             settled.rejected.value_or(lifecycle::RejectedReason::draining),
+                             settled.begun);
   } else {
     metrics.request_ended(settled.endpoint, settled.outcome);
   }
@@ -70,6 +72,8 @@ void count(probes::Metrics& metrics, lifecycle::Action const& action) {
     }
   } else if (auto const* confirmed = std::get_if<lifecycle::CancelSettled>(&action)) {
     metrics.cancel_confirmed(confirmed->reason, confirmed->elapsed);
+  } else if (auto const* admit = std::get_if<lifecycle::Admit>(&action)) {
+    metrics.admission_waited(admit->waited);
   } else if (auto const* begun = std::get_if<lifecycle::PhaseBegun>(&action)) {
     metrics.set_phase(begun->phase);
   } else if (auto const* ended = std::get_if<lifecycle::PhaseEnded>(&action)) {

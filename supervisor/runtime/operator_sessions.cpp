@@ -63,9 +63,12 @@ void OperatorSessions::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ip
     cancel(peer, std::move(*order), seq);
   } else if (std::holds_alternative<ipc::Reload>(message)) {
     reload(peer, seq);
-  } else if (std::holds_alternative<ipc::AdmissionSet>(message) ||
-             std::holds_alternative<ipc::ThresholdsSet>(message)) {
-    refuse(peer, seq, "admission is not enabled");
+  } else if (auto const* limits = std::get_if<ipc::AdmissionSet>(&message)) {
+    log_.info("operator sets the limits of admission", {{"peer", peer}});
+    server_.ack(peer, seq, answers_.set_admission(*limits));
+  } else if (auto const* thresholds = std::get_if<ipc::ThresholdsSet>(&message)) {
+    log_.info("operator sets thresholds of load", {{"peer", peer}});
+    server_.ack(peer, seq, answers_.set_thresholds(*thresholds));
   }
 }
 
@@ -109,10 +112,6 @@ void OperatorSessions::answer(ipc::PeerId peer, ipc::Seq seq, StepReply const& r
   server_.ack(peer, seq,
               std::string(R"({"changed":)") + (has_changed ? "true" : "false") + R"(,"phase":")" +
                   phase + "\"}");
-}
-
-void OperatorSessions::refuse(ipc::PeerId peer, ipc::Seq seq, std::string_view why) {
-  server_.error(peer, seq, ipc::ErrorCode::not_allowed, why);
 }
 
 void OperatorSessions::say_status(ipc::PeerId peer) {

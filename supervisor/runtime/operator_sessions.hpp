@@ -41,6 +41,9 @@ class OperatorSessions {
     std::function<std::string()> status;
     std::function<std::string(std::string const& after, std::size_t limit)> requests;
     std::function<ReloadAnswer()> reload;
+    /// Each answers with what holds now.
+    std::function<std::string(ipc::AdmissionSet const&)> set_admission;
+    std::function<std::string(ipc::ThresholdsSet const&)> set_thresholds;
   };
 
   OperatorSessions(boost::asio::io_context& io, ipc::Server& server, EventSink& events, Log& log,
@@ -69,7 +72,6 @@ class OperatorSessions {
   void cancel(ipc::PeerId peer, ipc::Cancel&& cancel, ipc::Seq seq);
   void reload(ipc::PeerId peer, ipc::Seq seq);
   void answer(ipc::PeerId peer, ipc::Seq seq, StepReply const& reply);
-  void refuse(ipc::PeerId peer, ipc::Seq seq, std::string_view why);
   void say_status(ipc::PeerId peer);
   static std::optional<lifecycle::Instant> due(Watch const& watch);
   void serve_watches();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include "supervisor/runtime/clock.hpp"
@@ -42,6 +43,7 @@ probes::ProbeState state_of(StatusSources const& sources) {
   state.phase = name(snapshot.phase);
   state.ready = readiness.is_ready;
   state.ready_reason = std::move(readiness.reason);
+  state.busy = snapshot.admission.busy;
   state.socket = probes::SocketState::bound;
   state.engine_started = sources.core.health().started();
   state.engine_alive = snapshot.verdict != lifecycle::Verdict::dead &&
@@ -71,16 +73,26 @@ struct ProbePublisher::Timer {
   boost::asio::steady_timer timer;
 };
 
-ProbePublisher::ProbePublisher(boost::asio::io_context& io, config::Config const& config)
-    : metrics_({.dynamo_namespace = config.identity.dynamo_namespace,
+ProbePublisher::ProbePublisher(boost::asio::io_context& io, config::Config const& config,
+                               ThresholdHandler on_threshold)
+    : io_(io),
+      on_threshold_(std::move(on_threshold)),
+      serves_thresholds_(config.admission.http_api),
+      metrics_({.dynamo_namespace = config.identity.dynamo_namespace,
                 .component = config.identity.component,
                 .version = LASTCALL_VERSION}),
       stall_after_(probes::stall_limit(config.health.interval)),
       routes_(
           state_, [this] { return metrics_.serialize(); }, stall_after_),
-      listener_({.host = config.probes.listen.host, .port = config.probes.listen.port},
+      listener_({.host = config.probes.listen.host,
+                 .port = config.probes.listen.port,
+                 .max_body = serves_thresholds_ ? kMostBusyThresholdBody : 0},
                 [this](probes::Request const& request, probes::Responder const& responder) {
-                  responder.send(routes_.answer(request));
+                  if (serves_thresholds_ && request.path == kBusyThresholdPath) {
+                    ask_threshold(request, responder);
+                  } else {
+                    responder.send(routes_.answer(request));
+                  }
                 }),
       timer_(std::make_unique<Timer>(io)) {
   metrics_.watch_heartbeat(state_);
@@ -98,9 +110,24 @@ void ProbePublisher::stop() {
   listener_.stop();
 }
 
+/// Only the loop knows and changes them.
+void ProbePublisher::ask_threshold(probes::Request const& request, probes::Responder responder) {
+  ThresholdCall call = read_threshold_call(request);
+  if (auto* refusal = std::get_if<probes::Reply>(&call)) {
+    responder.send(std::move(*refusal));
+    return;
+  }
+  boost::asio::post(io_, [this, call = std::move(call), responder = std::move(responder)] {
+    responder.send(on_threshold_(call));
+  });
+}
+
 void ProbePublisher::publish(StatusSources const& sources) {
   probes::ProbeState state = state_of(sources);
   metrics_.set_ready(state.ready);
+  lifecycle::AdmissionState const admission = sources.core.snapshot().admission;
+  metrics_.set_admission_limits(admission.limits.running, admission.limits.waiting);
+  metrics_.set_busy(admission.busy);
   metrics_.set_cancels_unconfirmed(sources.core.requests().unconfirmed());
   state_.publish(std::move(state));
   core_ = &sources.core;

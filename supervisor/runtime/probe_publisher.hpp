@@ -17,6 +17,7 @@
 #include "probes/probe_routes.hpp"
 #include "probes/probe_state.hpp"
 #include "supervisor/config/schema.hpp"
+#include "supervisor/runtime/busy_threshold.hpp"
 #include "supervisor/runtime/status.hpp"
 
 namespace boost::asio {
@@ -27,7 +28,11 @@ namespace lastcall::runtime {
 
 class ProbePublisher {
  public:
-  ProbePublisher(boost::asio::io_context& io, config::Config const& config);
+  /// A call of `/busy_threshold`, on the loop.
+  using ThresholdHandler = std::function<probes::Reply(ThresholdCall const&)>;
+
+  ProbePublisher(boost::asio::io_context& io, config::Config const& config,
+                 ThresholdHandler on_threshold);
   ~ProbePublisher();
 
   /// Empty: it answers. Otherwise why it cannot listen.
@@ -46,6 +51,11 @@ class ProbePublisher {
   struct Timer;
   void arm();
 
+  void ask_threshold(probes::Request const& request, probes::Responder responder);
+
+  boost::asio::io_context& io_;
+  ThresholdHandler const on_threshold_;
+  bool const serves_thresholds_;
   probes::PublishedState state_;
   probes::Metrics metrics_;
   probes::Duration stall_after_;

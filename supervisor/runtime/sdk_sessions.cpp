@@ -84,7 +84,13 @@ void SdkSessions::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Se
             listeners_.health(peer, m);
             server_.ack(peer, seq);
           },
-          [&](ipc::Load&) { server_.ack(peer, seq); },  // admission is not there to hear it
+          [&](ipc::Load& m) {
+            auto const rank = std::min<std::uint64_t>(m.dp_rank, UINT32_MAX);
+            handle(peer, seq,
+                   lifecycle::LoadReported{peer, static_cast<std::uint32_t>(rank),
+                                           m.active_decode_blocks, m.kv_total_blocks,
+                                           m.active_prefill_tokens});
+          },
           [&](ipc::Fatal& m) { fatal(peer, std::move(m), seq); },
           [&](ipc::Deregistered&) {
             listeners_.deregistered(peer);
@@ -112,7 +118,8 @@ void SdkSessions::begin(ipc::PeerId peer, ipc::RequestBegin&& begin, ipc::Seq se
                                       .model = std::move(begin.model),
                                       .stream = begin.stream,
                                       .admit = begin.admit,
-                                      .resumed = begin.resumed};
+                                      .resumed = begin.resumed,
+                                      .priority = begin.priority};
   StepReply const& reply = events_.feed(begun);
   if (core_.requests().roots_begun() > before) {
     listeners_.request_began(begun.endpoint);
@@ -187,7 +194,8 @@ void SdkSessions::reject(lifecycle::Reject const& order) {
   if (order.retry_after > lifecycle::Duration{0}) {
     retry_after = order.retry_after;
   }
-  server_.send(order.peer, ipc::Rejected{order.id, order.reason, retry_after});
+  server_.send(order.peer,
+               ipc::Rejected{order.id, order.reason, retry_after, order.limit, order.count});
 }
 
 void SdkSessions::clean_up(lifecycle::Instant deadline) {

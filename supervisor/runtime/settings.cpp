@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "supervisor/runtime/admission_control.hpp"
+
 namespace lastcall::runtime {
 namespace {
 
@@ -40,6 +42,24 @@ lifecycle::HealthSettings health_of(config::Config const& config) {
 }
 
 }  // namespace
+
+lifecycle::AdmissionLimits admission_limits_from(config::Admission const& admission) {
+  return {.running = admission.engine_request_limit,
+          .waiting = admission.queue_limit,
+          .wait_timeout = admission.queue_timeout,
+          .first_byte = admission.engine_wait_limit,
+          .priorities = admission.priorities};
+}
+
+lifecycle::LoadThresholds load_thresholds_from(config::Admission const& admission) {
+  lifecycle::LoadThresholds thresholds{.decode_ppm = std::nullopt,
+                                       .prefill_tokens = admission.active_prefill_tokens_threshold,
+                                       .max_age = admission.load_max_age};
+  if (admission.active_decode_blocks_threshold) {
+    thresholds.decode_ppm = millionths(*admission.active_decode_blocks_threshold);
+  }
+  return thresholds;
+}
 
 lifecycle::HealthLimitsChanged health_limits_from(config::Config const& config) {
   lifecycle::HealthSettings const health = health_of(config);
@@ -84,6 +104,8 @@ lifecycle::Settings settings_from(config::Config const& config, config::PodGrace
   settings.registries = static_cast<std::uint32_t>(config.discovery.size());
   settings.cleanup_hooks = !config.cleanup.hooks.empty();
   settings.cleanup_paths = !config.cleanup.paths.empty();
+  settings.admission = admission_limits_from(config.admission);
+  settings.load = load_thresholds_from(config.admission);
   settings.reconnect_window = config.ipc.reconnect_window;
   return settings;
 }

@@ -23,6 +23,9 @@ lifecycle::Settings settings_from(config::Config const& config, config::PodGrace
 /// The limits of the same checks, as the configuration says them now.
 lifecycle::HealthLimitsChanged health_limits_from(config::Config const& config);
 
+lifecycle::AdmissionLimits admission_limits_from(config::Admission const& admission);
+lifecycle::LoadThresholds load_thresholds_from(config::Admission const& admission);
+
 /// "SIGTERM" and "TERM" are both TERM.
 std::string_view without_sig(std::string_view signal_name);
 

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "supervisor/runtime/admission_control.hpp"
+
 namespace lastcall::runtime {
 namespace {
 
@@ -179,6 +181,7 @@ std::string status_json(StatusSources const& sources, Instant now) {
   json["ready"] = readiness.is_ready;
   json["ready_reason"] = readiness.reason;
   json["in_flight"] = in_flight_of(sources, snapshot, now);
+  json["admission"] = admission_json(snapshot.admission);
   json["endpoints"] = endpoints_of(sources);
   json["health"] = health_of(sources, snapshot);
   json["engine"] = engine_of(sources, snapshot);
@@ -233,6 +236,7 @@ std::string requests_json(StatusSources const& sources, Instant now, std::string
       row["reason"] = name(*view.reason);
     }
     row["age_ms"] = to_ms(now - view.began_at);
+    row["waiting"] = view.standing == lifecycle::Standing::waiting;
     row["late"] = view.late;
     row["child"] = view.child;
     size += dump(row).size() + 1;

@@ -43,7 +43,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
       events_(io.get_executor(), config, instance_of(config, advertise_of(config)), core_, log),
       loop_(io, core_,
             [this](lifecycle::Instant now, lifecycle::Action const& action) { obey(now, action); }),
-      probes_(io, config),
+      probes_(io, config, [this](ThresholdCall const& call) { return thresholds_over_http(call); }),
       server_(io,
               {.engine_socket = config.ipc.socket,
                .admin_socket = config.ipc.admin_socket,
@@ -66,9 +66,11 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
       signals_(io, [this](std::string const& name) { own_signal(name); }) {
   sdks_.listen(sdk_listeners());
   steps_.starts(core_.settings());
-  loop_.set_observer(
-      [this](lifecycle::Instant now, lifecycle::Event const& event,
-             std::span<lifecycle::Action const> actions) { steps_.step(now, event, actions); });
+  loop_.set_observer([this](lifecycle::Instant now, lifecycle::Event const& event,
+                            std::span<lifecycle::Action const> actions) {
+    probes_.metrics().set_admission(core_.admission().running(), core_.admission().waiting());
+    steps_.step(now, event, actions);
+  });
 }
 
 Supervisor::~Supervisor() = default;

@@ -288,7 +288,9 @@ OperatorSessions::Answers Supervisor::operator_answers() {
               [this](std::string const& after, std::size_t limit) {
                 return requests_json(sources(), monotonic_now(), after, limit);
               },
-          .reload = [this] { return reload(); }};
+          .reload = [this] { return reload(); },
+          .set_admission = [this](ipc::AdmissionSet const& set) { return set_admission(set); },
+          .set_thresholds = [this](ipc::ThresholdsSet const& set) { return set_thresholds(set); }};
 }
 
 }  // namespace lastcall::runtime

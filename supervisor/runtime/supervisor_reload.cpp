@@ -1,4 +1,7 @@
 // The configuration that changes while we run, and the signals that only we get.
+#include <nlohmann/json.hpp>
+
+#include "supervisor/runtime/admission_control.hpp"
 #include "supervisor/runtime/clock.hpp"
 #include "supervisor/runtime/settings.hpp"
 #include "supervisor/runtime/supervisor.hpp"
@@ -23,19 +26,57 @@ OperatorSessions::ReloadAnswer Supervisor::reload() {
     log_.warning(refusal);
     return {.refusal = refusal, .result = {}};
   }
+  config::Admission const before = config_.admission;
   Reload const reload = read_again(reload_, config::process_environment(), config_);
   tell(reload, log_);
   if (reload.errors.empty()) {
     facts_.warnings = reload.warnings;
-    apply_live_settings();
+    apply_live_settings(before);
   }
   changed();
   return {.refusal = std::nullopt, .result = reload_json(reload)};
 }
 
-void Supervisor::apply_live_settings() {
+void Supervisor::apply_live_settings(config::Admission const& before) {
   log_.set_level(config_.log.level);
   loop_.feed(health_limits_from(config_));
+  if (config_.admission != before) {  // else what an operator has set stays
+    loop_.feed(lifecycle::AdmissionLimitsChanged{admission_limits_from(config_.admission)});
+    loop_.feed(lifecycle::LoadThresholdsChanged{load_thresholds_from(config_.admission)});
+  }
+}
+
+std::string Supervisor::set_admission(ipc::AdmissionSet const& set) {
+  loop_.feed(
+      lifecycle::AdmissionLimitsChanged{runtime::changed(core_.snapshot().admission.limits, set)});
+  changed();
+  return admission_json(core_.snapshot().admission).dump();
+}
+
+probes::Reply Supervisor::thresholds_over_http(ThresholdCall const& call) {
+  std::string const& own = config_.identity.model;
+  auto const thresholds = [this] { return core_.snapshot().admission.thresholds; };
+  auto const* set = std::get_if<ipc::ThresholdsSet>(&call);
+  if (set == nullptr) {
+    return threshold_list(own, thresholds());
+  }
+  bool const is_served = set->model == own || core_.requests().knows_model(set->model);
+  if (is_read(*set)) {
+    return threshold_reply(set->model, is_served ? thresholds() : lifecycle::LoadThresholds{});
+  }
+  if (!is_served) {
+    return threshold_error(404, "model: '" + set->model + "' is not served here");
+  }
+  log_.info("thresholds of load set", {{"by", "http"}, {"model", set->model}});
+  set_thresholds(*set);
+  return threshold_reply(set->model, thresholds());
+}
+
+std::string Supervisor::set_thresholds(ipc::ThresholdsSet const& set) {
+  loop_.feed(lifecycle::LoadThresholdsChanged{
+      runtime::changed(core_.snapshot().admission.thresholds, set)});
+  changed();
+  return admission_json(core_.snapshot().admission).dump();
 }
 
 }  // namespace lastcall::runtime

@@ -132,6 +132,7 @@ void RequestOracle::apply(StepView const& step, Phase before) {
       while (!live_.empty()) {
         remove(live_.begin());
       }
+      exited_ = true;
     }
   }
 }

@@ -126,14 +126,20 @@ void Tampering::change(Instant now, Lifecycle const& core) {
       drop<ReplacementEnded>(changed_);
       break;
     case Tamper::admit_twice:
-      repeat<Admit>(changed_);
-      break;
     case Tamper::lose_an_admission:
-      drop<Admit>(changed_);
-      break;
     case Tamper::refuse_twice:
-      repeat<Reject>(changed_);
+      change_admission();
       break;
+  }
+}
+
+void Tampering::change_admission() {
+  if (how_ == Tamper::admit_twice) {
+    repeat<Admit>(changed_);
+  } else if (how_ == Tamper::lose_an_admission) {
+    drop<Admit>(changed_);
+  } else {
+    repeat<Reject>(changed_);
   }
 }
 

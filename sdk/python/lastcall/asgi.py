@@ -101,8 +101,7 @@ class Middleware:
                 raise
             if inbox.gone:
                 return
-            wait = refusal.retry_after if isinstance(refusal, Rejected) else None
-            await refuse(send, refusal.kind, refusal.reason, refusal.request_id, wait)
+            await refuse(send, refusal, self._options.overload_status)
         finally:
             inbox.close()
 

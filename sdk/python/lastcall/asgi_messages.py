@@ -18,9 +18,9 @@ import logging
 import math
 import re
 from collections import deque
-from typing import Any, Awaitable, Callable, MutableMapping, Optional
+from typing import Any, Awaitable, Callable, MutableMapping, Union
 
-from .errors import error_body, sse_error
+from .errors import Cancelled, Rejected, error_body, sse_error
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -145,7 +145,7 @@ class Outbox:
             if self.complete or self._is_done:
                 self._is_cut = False
             elif not self.status:
-                await refuse(self._send, kind, reason, self._id)
+                await refuse(self._send, Cancelled(self._id, reason))
                 self.complete = True
             elif self._is_sse:
                 event = sse_error(
@@ -207,20 +207,29 @@ class Outbox:
         await self._send({"type": "http.response.body", "body": data, "more_body": more})
 
 
-async def refuse(
-    send: Send, kind: str, reason: str, request_id: str, retry_after: Optional[float] = None
-) -> None:
-    """The whole answer of a request that does not run, or was cut before its first byte."""
-    error = error_body(kind, request_id)
+async def refuse(send: Send, refusal: Union[Rejected, Cancelled], status: int = 503) -> None:
+    """The whole answer of a request that does not run, or was cut before its first byte.
+
+    `status` is the one of a refusal for lack of capacity; a drain's stays 503.
+    """
+    is_overload = refusal.kind == "overloaded"
+    error = error_body(refusal.kind, refusal.request_id, status=status if is_overload else 503)
+    error["error"]["reason"] = refusal.reason
+    figures = {"limit": getattr(refusal, "limit", None), "count": getattr(refusal, "count", None)}
+    error["error"].update({name: n for name, n in figures.items() if n is not None})
     body = json.dumps(error, separators=(",", ":")).encode()
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", b"%d" % len(body)),
-        (b"x-lastcall-reason", reason.encode()),
+        (b"x-lastcall-reason", refusal.reason.encode()),
     ]
+    for name, figure in figures.items():
+        if figure is not None:
+            headers.append((f"x-lastcall-{name}".encode(), b"%d" % figure))
     if error["error"]["retryable"]:
+        retry_after = getattr(refusal, "retry_after", None)
         # Elsewhere it may be sent again at once; a client that knows one server only waits a bit.
         headers.append((b"retry-after", b"%d" % max(1, math.ceil(retry_after or 1))))
-    status = error["error"]["code"]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
+    code = error["error"]["code"]
+    await send({"type": "http.response.start", "status": code, "headers": headers})
     await send({"type": "http.response.body", "body": body, "more_body": False})

@@ -24,6 +24,7 @@ KNOWN_PATHS = {
     "/v1/messages": "anthropic_messages",
     "/generate": "generate",
 }
+OVERLOAD_STATUSES = (503, 529, 429)
 OTHER = "other"  # a name of every path that somebody may ask for would be a label without bounds
 
 
@@ -35,6 +36,7 @@ class Options:
     ignore      paths that are never tracked; one that ends in "*" is a prefix
     hand_off    endpoints that a drain does not wait for: what runs is handed off (`migrate`)
     admit       ask the supervisor before a request runs
+    overload_status  HTTP status of a refusal for lack of capacity: 503, 529 or 429
     peek_bytes  how long a JSON body may be for its model to be read; 0 reads none
     """
 
@@ -43,12 +45,15 @@ class Options:
     hand_off: tuple[str, ...] = ()
     admit: bool = True
     peek_bytes: int = 1024 * 1024
+    overload_status: int = 503
 
     def __post_init__(self) -> None:
         for path, name in self.endpoints.items():
             wire.check_id(name, "endpoint")
             if not path.startswith("/"):
                 raise ValueError(f"cannot track {path!r}: expected a path that begins with '/'")
+        if self.overload_status not in OVERLOAD_STATUSES:
+            raise ValueError(f"overload_status: {self.overload_status}: expected 503, 529 or 429")
         unknown = sorted(set(self.hand_off) - set(self.names()))
         if unknown:
             known = ", ".join(self.names())
@@ -65,6 +70,9 @@ class Options:
                 hand_off=_words(given, "LASTCALL_ASGI_HAND_OFF"),
                 admit=_flag(given, "LASTCALL_ASGI_ADMIT", cls.admit),
                 peek_bytes=_number(given, "LASTCALL_ASGI_PEEK_BYTES", cls.peek_bytes),
+                overload_status=_number(
+                    given, "LASTCALL_ASGI_OVERLOAD_STATUS", cls.overload_status, "a status"
+                ),
             )
         except ValueError as error:
             raise ValueError(f"lastcall.asgi: {error}") from None
@@ -107,8 +115,10 @@ def _flag(given: Mapping[str, str], name: str, default: bool) -> bool:
     raise ValueError(f"{name}: {text!r}: expected true or false")
 
 
-def _number(given: Mapping[str, str], name: str, default: int) -> int:
+def _number(
+    given: Mapping[str, str], name: str, default: int, what: str = "a number of bytes"
+) -> int:
     text = given.get(name, "").strip()
     if text and not (text.isascii() and text.isdigit()):
-        raise ValueError(f"{name}: {text!r}: expected a number of bytes")
+        raise ValueError(f"{name}: {text!r}: expected {what}")
     return int(text) if text else default

@@ -30,11 +30,20 @@ class LastcallError(Exception):
 class Rejected(LastcallError):
     """Admission said no. `reason` is draining, overloaded or queue_timeout."""
 
-    def __init__(self, request_id: str, reason: str, retry_after: Optional[float] = None) -> None:
+    def __init__(
+        self,
+        request_id: str,
+        reason: str,
+        retry_after: Optional[float] = None,
+        limit: Optional[int] = None,
+        count: Optional[int] = None,
+    ) -> None:
         super().__init__(f"request {request_id!r} was rejected: {reason}")
         self.request_id = request_id
         self.reason = reason
         self.retry_after = retry_after  # seconds, None when the supervisor gave no estimate
+        self.limit = limit  # requests that may run and wait together, None where that was not why
+        self.count = count  # how many did
 
     @property
     def kind(self) -> str:
@@ -63,6 +72,7 @@ def error_body(
     events_sent: int = 0,
     bytes_sent: int = 0,
     message: Optional[str] = None,
+    status: int = 503,
 ) -> dict[str, Any]:
     """The error object that lastcall's own proxy sends too.
 
@@ -72,7 +82,7 @@ def error_body(
     return {
         "error": {
             "type": kind,
-            "code": 503 if kind in RETRYABLE else 499,
+            "code": status if kind in RETRYABLE else 499,
             "message": message or _MESSAGES.get(kind, kind),
             "request_id": request_id,
             "events_sent": events_sent,

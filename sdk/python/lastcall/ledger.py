@@ -234,11 +234,12 @@ class Ledger(Owner):
         if entry is not None:
             entry.settle(admitted=True)
 
-    def rejected(self, request_id: str, reason: str, retry_after: Optional[float]) -> None:
+    def rejected(self, rejected: Rejected) -> None:
+        request_id = rejected.request_id
         entry = self._waiting.pop(request_id, None)
         if entry is not None:
             del self._entries[request_id]
-            entry.settle(error=Rejected(request_id, reason, retry_after))
+            entry.settle(error=rejected)
             return
         # It started without us while the answer was on its way: make it count.
         running = self._entries.get(request_id)

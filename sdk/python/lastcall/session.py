@@ -20,6 +20,7 @@ from typing import Any, Callable, Optional
 
 from . import wire
 from .callbacks import Callbacks, ask_health
+from .errors import Rejected
 from .ledger import Ledger, Outlet, React
 from .link import Line, Link, Peer
 from .tree import KILLED, STOPPED
@@ -181,11 +182,16 @@ class Session(Peer, Outlet):
             self.ledger.admitted(wire.field(message, "id", str))
 
     def _on_rejected(self, message: wire.Message) -> None:
-        request_id, reason = wire.field(message, "id", str), wire.field(message, "reason", str)
         wait_ms = wire.optional_field(message, "retry_after_ms", int)
+        rejected = Rejected(
+            wire.field(message, "id", str),
+            wire.field(message, "reason", str),
+            None if wait_ms is None else wait_ms / 1000,
+            wire.optional_field(message, "limit", int),
+            wire.optional_field(message, "count", int),
+        )
         with self._lock:
-            wait = None if wait_ms is None else wait_ms / 1000
-            self.ledger.rejected(request_id, reason, wait)
+            self.ledger.rejected(rejected)
 
     def _on_cancel(self, message: wire.Message) -> None:
         ids = wire.field(message, "ids", list)

@@ -52,6 +52,7 @@ def test_the_defaults_are_the_same_with_and_without_an_environment():
     [
         ("ADMIT", "maybe", "'maybe': expected true or false"),
         ("PEEK_BYTES", "1M", "'1M': expected a number of bytes"),
+        ("OVERLOAD_STATUS", "500", "expected 503, 529 or 429"),
         ("PEEK_BYTES", "-1", "expected a number of bytes"),
         ("ENDPOINTS", "/mine", "'/mine': expected /path=endpoint"),
         ("ENDPOINTS", "mine=own", "'mine': expected a path that begins with '/'"),

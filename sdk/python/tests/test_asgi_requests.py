@@ -39,6 +39,26 @@ def test_a_client_that_leaves_while_it_waits_gives_its_place_back(supervisor, cl
     assert supervisor.wait("request.end", id="r")["outcome"] == "cancelled"
 
 
+def test_a_refusal_for_lack_of_capacity_tells_limit_and_count(supervisor, client):
+    async def main():
+        server = Server(wrap(echo, client, overload_status=529), x_request_id="r").start()
+        await asyncio.to_thread(supervisor.wait, "request.begin")
+        supervisor.send("rejected", id="r", reason="overloaded", limit=3, count=4)
+        assert await server.ends() is None
+        assert server.status == 529
+        assert server.header("x-lastcall-limit") == b"3"
+        assert server.header("x-lastcall-count") == b"4"
+        error = json.loads(server.body)["error"]
+        assert error["message"] == "Server overloaded: worker at capacity"
+        assert (error["code"], error["reason"], error["limit"], error["count"]) == (
+            529, "overloaded", 3, 4,
+        )  # fmt: skip
+
+    eventually(lambda: client.connected)
+    supervisor.admit = False
+    run(main)
+
+
 @pytest.mark.parametrize(
     "reason, wait_ms, kind, seconds",
     [("draining", None, "draining", b"1"), ("overloaded", 1500, "overloaded", b"2"),

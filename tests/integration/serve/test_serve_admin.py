@@ -98,8 +98,6 @@ def test_an_operator_cancels_a_request_by_its_root(served):
 
 def test_what_is_not_there_is_refused_with_a_reason(served):
     operator = served.operator()
-    with pytest.raises(PeerError, match="not_allowed"):
-        operator.ask("admission.set", queue_limit=1)
     with pytest.raises(PeerError, match="unknown_op"):
         operator.ask("nonsense")
 

@@ -84,11 +84,12 @@ def test_what_needs_a_restart_is_refused_by_name_and_the_rest_is_applied(served)
 
 
 def test_what_this_version_does_not_do_is_not_called_changed(served):
-    served.config["admission"] = {"engine_request_limit": 7}
+    served.config["endpoints"] = [{"name": "generate", "graceful_shutdown": False}]
     served.write_config()
     done = reload(served)
     assert done.returncode == 1
-    assert "not changed: admission.engine_request_limit: (unset) -> 7: this version" in done.stderr
+    assert "not changed: endpoints: " in done.stderr
+    assert ": this version does not do that yet" in done.stderr
 
 
 def test_a_bad_file_changes_nothing_and_every_error_is_printed_and_logged(served):

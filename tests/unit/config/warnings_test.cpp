@@ -57,13 +57,12 @@ TEST(Warnings, Checks_that_outlast_the_rules_around_them_are_named) {
 }
 
 TEST(Warnings, Keys_without_effect_are_named) {
-  EXPECT_THAT(warnings_of("admission: {queue_limit: 4, queue_timeout: 1s, http_api: true}\n"
+  EXPECT_THAT(warnings_of("admission: {queue_limit: 4, queue_timeout: 1s}\n"
                           "lifecycle: {token: x}\n"
                           "events: {nats: {subject: a}}\n"
                           "engine: {metrics: {url: \"http://a/\"}}\n"),
               ElementsAre(HasSubstr("1:26: admission.queue_limit: without"),
                           HasSubstr("1:44: admission.queue_timeout: without"),
-                          HasSubstr("1:58: admission.http_api: without ingress"),
                           HasSubstr("2:20: lifecycle.token: without lifecycle.enabled"),
                           HasSubstr("3:26: events.nats.subject: without events.nats.url"),
                           HasSubstr("4:25: engine.metrics.url: without engine.metrics.running")));
@@ -128,12 +127,11 @@ TEST(Unsupported, What_the_full_example_asks_for_and_is_not_there_is_named_once)
   options.to_run = true;
   Loaded const loaded = load(options, environment_of({}));
   EXPECT_THAT(keys_of(loaded.errors), IsEmpty());
-  EXPECT_THAT(keys_of(loaded.warnings),
-              ElementsAre("engine.metrics.kv_usage", "admission", "endpoints"));
+  EXPECT_THAT(keys_of(loaded.warnings), ElementsAre("engine.metrics.kv_usage"));
 }
 
 TEST(Unsupported, Each_has_the_place_where_it_was_asked_for) {
-  Loaded const loaded = load_to_run("log: {}\nadmission:\n  engine_request_limit: 3\n");
+  Loaded const loaded = load_to_run("log: {}\nevents:\n  nats: {url: \"nats://a:1\"}\n");
   ASSERT_EQ(loaded.warnings.size(), 1U);
   EXPECT_EQ(loaded.warnings[0].place.line, 3);
 }

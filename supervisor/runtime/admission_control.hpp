@@ -1,0 +1,32 @@
+// Limits and thresholds as they are set while requests run: by operators and over HTTP; and as they
+// are shown.
+//
+// Rules:
+//  1. A change names only what it changes; null clears. It takes effect with the next event.
+//  2. What is set so lasts until the next change, a reload that changes the same section, or our
+//     end: the configuration file is not written.
+//
+// Pure, no thread rule. Source: docs/ipc.md 'admission.set' and 'thresholds.set'.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "ipc/message.hpp"
+#include "supervisor/lifecycle/report.hpp"
+
+namespace lastcall::runtime {
+
+lifecycle::AdmissionLimits changed(lifecycle::AdmissionLimits limits,
+                                   ipc::AdmissionSet const& change);
+lifecycle::LoadThresholds changed(lifecycle::LoadThresholds thresholds,
+                                  ipc::ThresholdsSet const& change);
+
+/// A share as the core compares it.
+std::uint32_t millionths(double share);
+/// null where it is unset.
+nlohmann::ordered_json share_json(std::optional<std::uint32_t> const& ppm);
+
+/// The part of the status that tells of admission.
+nlohmann::ordered_json admission_json(lifecycle::AdmissionState const& state);
+
+}  // namespace lastcall::runtime

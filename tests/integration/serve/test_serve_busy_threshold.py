@@ -1,0 +1,123 @@
+"""`/busy_threshold` on the probes listener: Dynamo's JSON and errors."""
+
+import http.client
+import json
+
+import pytest
+from serve_peer import PATIENCE
+from serve_world import SLEEPER
+
+MODEL = "Qwen/Qwen3-0.6B"
+UNSET = {
+    "active_decode_blocks_threshold": None,
+    "active_prefill_tokens_threshold": None,
+    "active_prefill_tokens_threshold_frac": None,
+}
+
+
+@pytest.fixture
+def served(world):
+    one = world(admission={"http_api": True}, identity={"model": MODEL})
+    one.run(*SLEEPER)
+    one.wait_for_log('"phase begun","phase":"serving"')
+    return one
+
+
+def call(world, method="POST", body=None, kind="application/json"):
+    connection = http.client.HTTPConnection("127.0.0.1", world.port, timeout=PATIENCE)
+    try:
+        text = body if isinstance(body, (bytes, str)) else json.dumps(body)
+        headers = {"Content-Type": kind} if kind else {}
+        connection.request(
+            method, "/busy_threshold", None if method == "GET" else text, headers
+        )
+        response = connection.getresponse()
+        assert response.headers["Content-Type"] == "application/json"
+        return response.status, json.loads(response.read())
+    finally:
+        connection.close()
+
+
+def test_thresholds_are_set_listed_merged_and_cleared(served):
+    assert call(served, "GET") == (200, {"thresholds": []})
+    given = {"model": MODEL, "active_decode_blocks_threshold": 0.85}
+    assert call(served, body=given) == (200, {**UNSET, **given})
+    more = {"model": MODEL, "active_prefill_tokens_threshold": 10000}
+    assert call(served, body=more) == (200, {**UNSET, **given, **more})
+    assert call(served, "GET") == (200, {"thresholds": [{**UNSET, **given, **more}]})
+    assert call(served, body={"model": MODEL}) == (200, {**UNSET, **given, **more})
+    cleared = {"model": MODEL, "active_decode_blocks_threshold": None}
+    assert call(served, body=cleared) == (200, {**UNSET, **more})
+    assert served.status()["admission"]["active_prefill_tokens_threshold"] == 10000
+
+
+def test_a_set_takes_effect_at_once(served):
+    peer = served.peer()
+    peer.ask("load", active_decode_blocks=87, kv_total_blocks=100)
+    call(served, body={"model": MODEL, "active_decode_blocks_threshold": 0.85})
+    peer.ask("request.begin", id="a", admit=True)
+    peer.expect("rejected", id="a", reason="overloaded")
+    status, body = served.get("/readyz?verbose")
+    assert status == 200
+    assert "busy" in body
+    call(served, body={"model": MODEL, "active_decode_blocks_threshold": None})
+    peer.ask("request.begin", id="a", admit=True)
+    peer.expect("admitted", id="a")
+
+
+def test_an_unknown_model_may_be_read_and_not_set(served):
+    assert call(served, body={"model": "other"}) == (200, {"model": "other", **UNSET})
+    status, body = call(
+        served, body={"model": "other", "active_decode_blocks_threshold": 0.5}
+    )
+    assert status == 404
+    assert "'other'" in body["error"]
+    served.peer().ask("request.begin", id="r", model="other")
+    status, _ = call(served, body={"model": "other", "active_decode_blocks_threshold": 0.5})
+    assert status == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "status"),
+    [
+        ({"model": MODEL}, "text/plain", 415),
+        ({"model": MODEL}, None, 415),
+        (b"{", "application/json", 400),
+        ([], "application/json", 422),
+        ({}, "application/json", 422),
+        ({"model": 3}, "application/json", 422),
+        ({"model": MODEL, "active_decode_blocks_threshold": "0.5"}, "application/json", 422),
+        ({"model": MODEL, "active_decode_blocks_threshold": 1.01}, "application/json", 400),
+        ({"model": MODEL, "active_decode_blocks_threshold": -0.1}, "application/json", 400),
+        ({"model": MODEL, "active_prefill_tokens_threshold": -1}, "application/json", 422),
+        ({"model": MODEL, "active_prefill_tokens_threshold": 1.5}, "application/json", 422),
+        ({"model": MODEL, "active_prefill_tokens_threshold_frac": 0.5}, "application/json", 400),
+        ({"model": "m" * 20000}, "application/json", 413),
+    ],
+)
+def test_errors_have_the_status_and_a_text(served, body, kind, status):
+    got, answer = call(served, body=body, kind=kind)
+    assert got == status
+    assert list(answer) == ["error"]
+    assert served.status()["admission"]["active_decode_blocks_threshold"] is None
+
+
+def test_other_methods_and_a_body_that_comes_in_pieces(served):
+    assert call(served, "DELETE", body={})[0] == 405
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=PATIENCE)
+    body = json.dumps({"model": MODEL, "active_prefill_tokens_threshold": 7}).encode()
+    connection.putrequest("POST", "/busy_threshold")
+    connection.putheader("Content-Type", "application/json")
+    connection.putheader("Content-Length", str(len(body)))
+    connection.endheaders()
+    for byte in body:
+        connection.send(bytes([byte]))
+    assert json.loads(connection.getresponse().read())["active_prefill_tokens_threshold"] == 7
+    connection.close()
+
+
+def test_without_http_api_it_is_not_there(world):
+    one = world()
+    one.run(*SLEEPER)
+    one.wait_for_log('"phase begun","phase":"serving"')
+    assert one.get("/busy_threshold")[0] == 404
