@@ -9,7 +9,7 @@ namespace lastcall::discovery::kubernetes {
 
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 /// The API's limit of an event's message.
 constexpr std::size_t kLongestMessage = 1024;

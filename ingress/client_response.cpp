@@ -162,7 +162,7 @@ void Client::prepare_return(ResponseHead const& head, std::string& wire) {
   x.head_sent = true;
   x.response = x.framing.kind == Framing::Kind::none ? Response::done : Response::body;
   if (x.begun) {
-    proxy_.tracker().first_byte(x.endpoint, monotonic_now() - x.began_at);
+    proxy_.tracker().first_byte(x.id, x.endpoint, monotonic_now() - x.began_at);
   }
 }
 

@@ -69,7 +69,8 @@ Refusal cut_by(CancelReason reason) {
   return {499, "cancelled", "the request was cancelled", false, lifecycle::name(reason)};
 }
 
-Refusal rejected_because(RejectedReason reason, std::chrono::milliseconds retry_after) {
+Refusal rejected_because(RejectedReason reason, std::chrono::milliseconds retry_after,
+                         unsigned overload_status) {
   if (reason == RejectedReason::draining) {
     return {503,
             "draining",
@@ -78,12 +79,8 @@ Refusal rejected_because(RejectedReason reason, std::chrono::milliseconds retry_
             lifecycle::name(reason),
             retry_after};
   }
-  return {503,
-          "overloaded",
-          "Server overloaded: worker at capacity",
-          true,
-          lifecycle::name(reason),
-          retry_after};
+  return {overload_status,         "overloaded", "Server overloaded: worker at capacity", true,
+          lifecycle::name(reason), retry_after};
 }
 
 Refusal engine_unavailable() {
@@ -111,7 +108,10 @@ Refusal too_many_connections() {
       503, "too_many_connections", "this replica has no place for another connection", true, {}};
 }
 
-void append_error_object(std::string& out, Refusal const& refusal, Sent const& sent) {
+namespace {
+
+void append_object(std::string& out, Refusal const& refusal, Sent const& sent,
+                   std::string_view more) {
   out.append(R"({"error":{"type":")").append(refusal.type);
   out.append(R"(","code":)").append(std::to_string(refusal.status));
   out.append(R"(,"message":)");
@@ -120,13 +120,33 @@ void append_error_object(std::string& out, Refusal const& refusal, Sent const& s
   ipc::append_json_string(out, sent.request_id);
   out.append(R"(,"events_sent":)").append(std::to_string(sent.events));
   out.append(R"(,"bytes_sent":)").append(std::to_string(sent.bytes));
-  out.append(R"(,"retryable":)").append(refusal.retryable ? "true" : "false").append("}}");
+  out.append(R"(,"retryable":)").append(refusal.retryable ? "true" : "false").append(more);
+  out.append("}}");
+}
+
+/// Why a request may not run, for clients that look into the body only.
+std::string admission_fields(Refusal const& refusal) {
+  std::string fields;
+  if (!refusal.reason.empty()) {
+    fields.append(R"(,"reason":")").append(refusal.reason).append("\"");
+  }
+  if (refusal.limit && refusal.count) {
+    fields.append(R"(,"limit":)").append(std::to_string(*refusal.limit));
+    fields.append(R"(,"count":)").append(std::to_string(*refusal.count));
+  }
+  return fields;
+}
+
+}  // namespace
+
+void append_error_object(std::string& out, Refusal const& refusal, Sent const& sent) {
+  append_object(out, refusal, sent, {});
 }
 
 void append_refusal(std::string& out, Refusal const& refusal, Sent const& sent, bool close,
                     bool head_only) {
   std::string body;
-  append_error_object(body, refusal, sent);
+  append_object(body, refusal, sent, admission_fields(refusal));
   body += '\n';
   out.append("HTTP/1.1 ").append(std::to_string(refusal.status)).append(" ");
   out.append(phrase_of(refusal.status)).append("\r\nContent-Type: application/json\r\n");
@@ -136,6 +156,10 @@ void append_refusal(std::string& out, Refusal const& refusal, Sent const& sent, 
   }
   out.append("X-Lastcall-Reason: ");
   out.append(refusal.reason.empty() ? refusal.type : refusal.reason).append("\r\n");
+  if (refusal.limit && refusal.count) {
+    out.append("X-Lastcall-Limit: ").append(std::to_string(*refusal.limit)).append("\r\n");
+    out.append("X-Lastcall-Count: ").append(std::to_string(*refusal.count)).append("\r\n");
+  }
   if (refusal.retryable) {
     auto const seconds = std::max<std::int64_t>((refusal.retry_after.count() + 999) / 1'000, 1);
     out.append("Retry-After: ").append(std::to_string(seconds)).append("\r\n");

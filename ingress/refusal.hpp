@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,10 +25,15 @@ struct Refusal {
   bool retryable = false;
   std::string_view reason;                       // X-Lastcall-Reason; empty: the type
   std::chrono::milliseconds retry_after{1'000};  // for those that are retryable
+  /// For lack of a place: how many there are, and how many requests run and wait.
+  std::optional<std::uint64_t> limit = std::nullopt;
+  std::optional<std::uint64_t> count = std::nullopt;
 };
 
 Refusal cut_by(lifecycle::CancelReason reason);
-Refusal rejected_because(lifecycle::RejectedReason reason, std::chrono::milliseconds retry_after);
+/// `overload_status`: of those for lack of a place or because the engine is busy.
+Refusal rejected_because(lifecycle::RejectedReason reason, std::chrono::milliseconds retry_after,
+                         unsigned overload_status = 503);
 /// Nothing of the request has reached the engine.
 Refusal engine_unavailable();
 /// The engine's connection ended, or what came was no HTTP, before the response was complete.

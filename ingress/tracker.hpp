@@ -40,6 +40,9 @@ class Tracker {
   virtual ~Tracker() = default;
 
   virtual Admission begin(Begun const& begun) = 0;
+  /// The head of its response has come.
+  virtual void first_byte(std::string_view id, std::string_view endpoint,
+                          std::chrono::milliseconds took) = 0;
   /// A byte of its response has moved.
   virtual void moved(std::string_view id) = 0;
   /// Its client went away before the response was complete; end() follows.
@@ -50,7 +53,6 @@ class Tracker {
   virtual bool engine_may_be_gone() const = 0;
 
   // To be counted, nothing else.
-  virtual void first_byte(std::string_view endpoint, std::chrono::milliseconds took) = 0;
   virtual void refused(Refusal const& refusal) = 0;
   virtual void connections(std::size_t clients, std::size_t upstream) = 0;
 };

@@ -135,8 +135,11 @@ void IngressSession::admit(lifecycle::Admit const& order) {
 }
 
 void IngressSession::reject(lifecycle::Reject const& order) {
-  decided(order.id, {ingress::Admission::Kind::refused,
-                     ingress::rejected_because(order.reason, order.retry_after)});
+  ingress::Refusal refusal =
+      ingress::rejected_because(order.reason, order.retry_after, config_.admission.overload_status);
+  refusal.limit = order.limit;
+  refusal.count = order.count;
+  decided(order.id, {ingress::Admission::Kind::refused, refusal});
 }
 
 void IngressSession::decided(std::string_view id, ingress::Admission admission) {
@@ -242,7 +245,11 @@ void IngressSession::ended(std::string_view id, lifecycle::Outcome outcome) {
   events_.feed(lifecycle::RequestEnded{lifecycle::kIngressPeer, std::string(id), outcome});
 }
 
-void IngressSession::first_byte(std::string_view endpoint, std::chrono::milliseconds took) {
+/// Admission bounds those that wait for theirs, so the core hears of each.
+void IngressSession::first_byte(std::string_view id, std::string_view endpoint,
+                                std::chrono::milliseconds took) {
+  told_progress_ = monotonic_now();
+  events_.feed(lifecycle::RequestProgressed{lifecycle::kIngressPeer, {std::string(id)}});
   metrics_.first_byte(endpoint, took);
 }
 

@@ -27,10 +27,30 @@ TEST(Refusal, Is_a_whole_response_with_the_object_that_the_sdk_sends_too) {
                                     {"request_id", "r\"1"},
                                     {"events_sent", 3},
                                     {"bytes_sent", 99},
-                                    {"retryable", true}}}}));
+                                    {"retryable", true},
+                                    {"reason", "grace_timeout"}}}}));
   EXPECT_NE(out.find("\r\nContent-Length: " +
                      std::to_string(out.size() - out.find("\r\n\r\n") - 4) + "\r\n"),
             std::string::npos);
+}
+
+TEST(Refusal, Lack_of_a_place_tells_how_many_there_are) {
+  using lifecycle::RejectedReason;
+  Refusal refusal =
+      rejected_because(RejectedReason::overloaded, std::chrono::milliseconds(1'500), 529);
+  refusal.limit = 3;
+  refusal.count = 4;
+  std::string out;
+  append_refusal(out, refusal, {"r1", 0, 0}, false, false);
+  EXPECT_TRUE(out.starts_with("HTTP/1.1 529 Site Overloaded\r\n"));
+  EXPECT_NE(out.find("\r\nX-Lastcall-Reason: overloaded\r\nX-Lastcall-Limit: 3\r\n"
+                     "X-Lastcall-Count: 4\r\nRetry-After: 2\r\n"),
+            std::string::npos);
+  auto const error = nlohmann::json::parse(out.substr(out.find("\r\n\r\n") + 4))["error"];
+  EXPECT_EQ(error["reason"], "overloaded");
+  EXPECT_EQ(error["limit"], 3);
+  EXPECT_EQ(error["count"], 4);
+  EXPECT_EQ(rejected_because(RejectedReason::draining, {}, 529).status, 503U);
 }
 
 TEST(Refusal, Only_what_may_be_sent_again_says_so) {
