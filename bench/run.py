@@ -14,6 +14,7 @@ import sys
 import time
 import traceback
 
+import cancel_topic
 import core_topic
 import ipc_topic
 import shim_topic
@@ -27,6 +28,7 @@ TOPICS = {
     "supervisor": supervisor_topic,
     "stop": stop_topic,
     "ipc": ipc_topic,
+    "cancel": cancel_topic,
     "core": core_topic,
 }
 LONGEST = {False: 270, True: 55}  # seconds after which nothing new is begun, by --quick
