@@ -22,6 +22,7 @@ PROGRAMS = {
     "child": "bench/bench_child",
     "parent": "bench/bench_parent",
     "core": "bench/bench_core",
+    "cancel": "bench/bench_cancel",
 }
 
 
@@ -36,6 +37,7 @@ class Bench:
         place = {name: str(Path(build).resolve() / path) for name, path in PROGRAMS.items()}
         self.lastcall, self.shim = place["lastcall"], place["shim"]
         self.child, self.parent, self.core = place["child"], place["parent"], place["core"]
+        self.cancel = place["cancel"]
         # Short, whatever TMPDIR says: the path of a Unix socket has at most 107 bytes.
         self.scratch = Path(tempfile.mkdtemp(prefix="lastcall-bench-", dir="/tmp"))
 

@@ -14,6 +14,7 @@ import sys
 import time
 import traceback
 
+import cancel_topic
 import core_topic
 import discovery_topic
 import ipc_topic
@@ -29,6 +30,7 @@ TOPICS = {
     "stop": stop_topic,
     "discovery": discovery_topic,
     "ipc": ipc_topic,
+    "cancel": cancel_topic,
     "core": core_topic,
 }
 LONGEST = {False: 270, True: 55}  # seconds after which nothing new is begun, by --quick

@@ -24,8 +24,8 @@ ENGINE_OPS = {
     "endpoint.unregister": ({"endpoint": TEXT}, {}),
     "request.begin": (
         {"id": TEXT},
-        {"root": TEXT, "parent": TEXT, "endpoint": TEXT, "model": TEXT, "stream": FLAG, "admit": FLAG,
-         "resumed": FLAG},
+        {"root": TEXT, "parent": TEXT, "endpoint": TEXT, "model": TEXT, "stream": FLAG,
+         "admit": FLAG, "resumed": FLAG},
     ),
     "request.end": ({"id": TEXT, "outcome": TEXT}, {}),
     "request.progress": ({"ids": TEXTS}, {}),

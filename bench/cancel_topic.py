@@ -1,0 +1,160 @@
+"""From a cancel at the supervisor to the callback in the engine, beside raw Unix sockets.
+
+An operator's line goes to the supervisor, which tells each engine that has a request of that root.
+Raw is the same way without any protocol: a line to a relay, which writes one as long as a cancel
+to each receiver. Sender and clock are the same; rounds of both take turns.
+"""
+
+import os
+import socket
+import statistics
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from bench import await_that
+from figures import Figure, NotMeasured, spread
+from supervised import Serve
+from wire import encode
+
+TITLE = "a cancel, from the operator's line to the engine's callback"
+HERE = Path(__file__).parent
+SDK = HERE.parent / "sdk/python"
+CHUNKS = 8
+
+
+def _cancel_line(number):
+    return encode([{"op": "cancel", "root": f"round-{number}", "reason": "operator"}])
+
+
+class _Ends:
+    """Processes that tell instants on their standard output."""
+
+    def __init__(self):
+        self.processes = []
+
+    def start(self, *words):
+        environment = {**os.environ, "PYTHONPATH": str(SDK)}
+        self.processes.append(subprocess.Popen(words, stdout=subprocess.PIPE, env=environment))
+
+    def instants(self):
+        found = [process.stdout.read(8) for process in self.processes]
+        if any(len(each) < 8 for each in found):
+            raise NotMeasured("a far end has ended")
+        return [struct.unpack("q", each)[0] for each in found]
+
+    def close(self):
+        for process in self.processes:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
+
+class Raw(_Ends):
+    def __init__(self, bench, count):
+        super().__init__()
+        path = str(Path(bench.scratch) / f"relay-{count}-{time.monotonic_ns()}")
+        self.relay = subprocess.Popen([bench.cancel, "relay", path, str(count)])
+        await_that(lambda: os.path.exists(path), "the relay")
+        for _ in range(count):
+            self.start(bench.cancel, "receiver", path)
+        # The relay takes the sender last: wait until the others are through.
+        await_that(lambda: _is_in_read(self.processes), "the receivers")
+        self.sender = socket.socket(socket.AF_UNIX)
+        self.sender.connect(path)
+
+    def round(self, number):
+        line = _cancel_line(number)
+        at = time.monotonic_ns()
+        self.sender.sendall(line)
+        return [(instant - at) / 1e3 for instant in self.instants()]
+
+    def close(self):
+        self.sender.close()
+        super().close()
+        self.relay.kill()
+        self.relay.wait()
+
+
+def _is_in_read(processes):
+    for process in processes:
+        with open(f"/proc/{process.pid}/stat", encoding="latin-1") as file:
+            if file.read().rpartition(")")[2].split()[0] != "S":
+                return False
+    return True
+
+
+class Supervised(_Ends):
+    def __init__(self, bench, serve, count, command):
+        super().__init__()
+        self.operator = serve.operator()
+        self.count = count
+        for number in range(count):
+            self.start(*command, str(serve.engine_socket), f"peer-{number}")
+
+    def round(self, number):
+        await_that(lambda: self._live(f"round-{number}") == self.count, "requests of that round")
+        line = _cancel_line(number)
+        at = time.monotonic_ns()
+        self.operator.send_bytes(line)
+        return [(instant - at) / 1e3 for instant in self.instants()]
+
+    def _live(self, root):
+        requests = self.operator.ask({"op": "requests", "limit": 1000})["requests"]
+        return sum(each["root"] == root for each in requests)
+
+    def close(self):
+        super().close()
+        self.operator.close()
+
+
+def _compare(bench, count, command, rounds):
+    """Microseconds, ours and raw, of rounds that took turns."""
+    ours, raw = [], []
+    with Serve(bench) as serve:
+        serve.await_serving()
+        supervised, relayed = Supervised(bench, serve, count, command), Raw(bench, count)
+        try:
+            number = 0
+            for _ in range(CHUNKS):
+                for _ in range(rounds):
+                    ours += supervised.round(number)
+                    number += 1
+                for each in range(rounds):
+                    raw += relayed.round(each)
+        finally:
+            supervised.close()
+            relayed.close()
+    warm = count * rounds // 4
+    return ours[warm:], raw[warm:]
+
+
+def _figure(name, ours, raw, share, factor):
+    value = statistics.quantiles(ours, n=100)[share - 1]
+    peer = statistics.quantiles(raw, n=100)[share - 1]
+    return Figure(name, "us", value, spread(ours), {"raw": peer}, bound=factor * peer)
+
+
+def one_engine(bench):
+    rounds = 20 if bench.quick else 60
+    ours, raw = _compare(bench, 1, [bench.cancel, "engine"], rounds)
+    yield _figure("C++, one engine: median", ours, raw, 50, 1.5)
+
+
+def many_engines(bench):
+    rounds = 5 if bench.quick else 20
+    ours, raw = _compare(bench, 64, [bench.cancel, "engine"], rounds)
+    yield _figure("C++, 64 engines: median", ours, raw, 50, 1.5)
+    yield _figure("C++, 64 engines: p99", ours, raw, 99, 2)
+
+
+def python_engine(bench):
+    rounds = 20 if bench.quick else 60
+    command = [sys.executable, str(HERE / "programs/cancel_engine.py")]
+    ours, raw = _compare(bench, 1, command, rounds)
+    yield _figure("Python asyncio, one engine: median", ours, raw, 50, 5)
+
+
+MEASUREMENTS = [one_engine, many_engines, python_engine]
