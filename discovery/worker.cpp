@@ -11,18 +11,14 @@
 
 namespace lastcall::discovery {
 
-namespace {
-constexpr std::size_t kStackSize = 512 * 1024;
-}  // namespace
-
 struct Worker::State : std::enable_shared_from_this<Worker::State> {
   struct Job {
     std::function<void()> work;
     std::function<void()> then;
   };
 
-  State(boost::asio::any_io_executor on, std::string name)
-      : executor(std::move(on)), thread_name(std::move(name)) {}
+  State(boost::asio::any_io_executor on, std::string name, std::size_t stack)
+      : executor(std::move(on)), thread_name(std::move(name)), stack_size(stack) {}
 
   /// False if no thread can be had; then the caller's thread must do.
   bool start_thread();
@@ -31,6 +27,7 @@ struct Worker::State : std::enable_shared_from_this<Worker::State> {
 
   boost::asio::any_io_executor executor;
   std::string const thread_name;
+  std::size_t const stack_size;
   std::mutex mutex;
   std::deque<Job> jobs;
   bool thread_runs = false;
@@ -47,7 +44,7 @@ bool Worker::State::start_thread() {
   };
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, kStackSize);
+  pthread_attr_setstacksize(&attributes, stack_size);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   sigset_t all;
   sigset_t before;
@@ -91,8 +88,9 @@ void Worker::State::finish(std::function<void()> then) {
   });
 }
 
-Worker::Worker(boost::asio::any_io_executor executor, std::string thread_name)
-    : state_(std::make_shared<State>(std::move(executor), std::move(thread_name))) {}
+Worker::Worker(boost::asio::any_io_executor executor, std::string thread_name,
+               std::size_t stack_size)
+    : state_(std::make_shared<State>(std::move(executor), std::move(thread_name), stack_size)) {}
 
 Worker::~Worker() {
   std::lock_guard const lock(state_->mutex);

@@ -11,6 +11,7 @@
 // Source: pthread_attr_setstacksize(3); a small stack also escapes transparent huge pages.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,7 +22,10 @@ namespace lastcall::discovery {
 
 class Worker {
  public:
-  Worker(boost::asio::any_io_executor executor, std::string thread_name);
+  static constexpr std::size_t kSmallStack = std::size_t{512} * 1024;
+
+  Worker(boost::asio::any_io_executor executor, std::string thread_name,
+         std::size_t stack_size = kSmallStack);
   ~Worker();
   Worker(Worker const&) = delete;
   Worker& operator=(Worker const&) = delete;

@@ -15,7 +15,7 @@
 namespace lastcall::discovery::test {
 namespace {
 
-enum class Manner { answers, silent, drips_its_head, drips_its_body };
+enum class Manner { answers, rambles, silent, drips_its_head, drips_its_body };
 
 /// One connection at a time, each request answered in the same manner.
 class Server {
@@ -70,6 +70,12 @@ class Server {
       case Manner::answers:
         ::send(fd, whole.data(), whole.size(), MSG_NOSIGNAL);
         return;
+      case Manner::rambles: {
+        std::string const reason(8'000, 'x');
+        auto const status = "HTTP/1.1 200 " + reason + "\r\nContent-Length: 2\r\n\r\nok";
+        ::send(fd, status.data(), status.size(), MSG_NOSIGNAL);
+        return;
+      }
       case Manner::drips_its_head:
         return drip(fd, "HTTP/1.1 200 OK\r\nX: ");
       case Manner::drips_its_body:
@@ -122,6 +128,13 @@ TEST_F(HttpWorkerTest, keeps_its_connection) {
   EXPECT_EQ(replies_[0].status, 200);
   EXPECT_EQ(replies_[1].body, "ok");
   EXPECT_EQ(server.connections(), 1);
+}
+
+TEST_F(HttpWorkerTest, bears_a_status_line_of_8000_characters) {
+  Server const server(Manner::rambles);
+  ask(server, kLong);
+  ASSERT_TRUE(replied(1));
+  EXPECT_EQ(replies_[0].body, "ok");
 }
 
 class Hanging : public HttpWorkerTest, public ::testing::WithParamInterface<Manner> {};
