@@ -51,6 +51,8 @@ class Tracker {
 
   // To be counted, nothing else.
   virtual void first_byte(std::string_view endpoint, std::chrono::milliseconds took) = 0;
+  /// Between two reads that ended events of one stream.
+  virtual void event_gap(std::string_view endpoint, std::chrono::milliseconds took) = 0;
   virtual void refused(Refusal const& refusal) = 0;
   virtual void connections(std::size_t clients, std::size_t upstream) = 0;
 };

@@ -246,6 +246,10 @@ void IngressSession::first_byte(std::string_view endpoint, std::chrono::millisec
   metrics_.first_byte(endpoint, took);
 }
 
+void IngressSession::event_gap(std::string_view endpoint, std::chrono::milliseconds took) {
+  metrics_.event_gap(endpoint, took);
+}
+
 void IngressSession::refused(ingress::Refusal const& refusal) {
   metrics_.ingress_refused(refusal.type);
 }
