@@ -91,6 +91,7 @@ class Client final : public Watched, public DeadlineOwner {
   void prepare_return(ResponseHead const& head, std::string& wire);
   void response_body(std::span<char>& bytes, std::string& wire);
   void deliver(std::string_view payload, std::string& wire);
+  void note_event();
   void emit(std::string_view first, std::string_view second, std::string& wire);
   void finish_response(std::string& wire);
 

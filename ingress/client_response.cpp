@@ -218,6 +218,7 @@ void Client::deliver(std::string_view payload, std::string& wire) {
     emit(x.part_of_event, whole, wire);
     std::string().swap(x.part_of_event);
     x.is_torn = false;
+    note_event();
   }
   if (x.is_torn || x.part_of_event.size() + part.size() > kMaxHeldEvent) {
     emit(x.part_of_event, part, wire);
@@ -225,6 +226,15 @@ void Client::deliver(std::string_view payload, std::string& wire) {
     x.is_torn = true;
   } else if (!part.empty()) {
     x.part_of_event.append(part);
+  }
+}
+
+void Client::note_event() {
+  Exchange& x = *exchange_;
+  std::chrono::milliseconds const now = monotonic_now();
+  std::chrono::milliseconds const last = std::exchange(x.last_event_at, now);
+  if (x.begun && last.count() > 0) {
+    proxy_.tracker().event_gap(x.endpoint, now - last);
   }
 }
 

@@ -71,6 +71,7 @@ struct Exchange {
   bool is_malformed = false;
   EventScanner events;
   std::string part_of_event;  // held back
+  std::chrono::milliseconds last_event_at{};
   std::uint64_t bytes_sent = 0;
   Deadline total;
 };

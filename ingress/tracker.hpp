@@ -53,6 +53,8 @@ class Tracker {
   virtual bool engine_may_be_gone() const = 0;
 
   // To be counted, nothing else.
+  /// Between two reads that ended events of one stream.
+  virtual void event_gap(std::string_view endpoint, std::chrono::milliseconds took) = 0;
   virtual void refused(Refusal const& refusal) = 0;
   virtual void connections(std::size_t clients, std::size_t upstream) = 0;
 };

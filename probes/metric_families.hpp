@@ -129,6 +129,8 @@ struct Metrics::Families {
 
   Series<Gauge> ingress_connections = gauge(find_family("lastcall_ingress_connections"));
   Series<Counter> ingress_refusals = counter(find_family("lastcall_ingress_refusals_total"));
+  Series<Histogram> ingress_event_gap =
+      histogram(find_family("lastcall_ingress_event_gap_seconds"));
   Series<Histogram> ingress_first_byte =
       histogram(find_family("lastcall_ingress_time_to_first_byte_seconds"));
 

@@ -112,6 +112,8 @@ inline constexpr std::array kMetricFamilies = std::to_array<MetricFamily>({
     // The ingress.
     {"lastcall_ingress_connections", MetricType::gauge, "side",
      "Connections of clients and to the engine"},
+    {"lastcall_ingress_event_gap_seconds", MetricType::histogram, "endpoint",
+     "Time between events of a stream, as they were read from the engine"},
     {"lastcall_ingress_refusals_total", MetricType::counter, "type",
      "Requests and connections that the ingress answered itself, by the type of the error"},
     {"lastcall_ingress_time_to_first_byte_seconds", MetricType::histogram, "endpoint",

@@ -16,6 +16,8 @@ namespace {
 using Buckets = prometheus::Histogram::BucketBoundaries;
 
 Buckets const kFast{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
+Buckets const kToFirstByte{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1,  2.5,
+                           5,     10,   20,    30,   60,  120,  300, 600};
 Buckets const kSlow{0.1, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120, 300, 600};
 
 constexpr std::array<std::string_view, 5> kVerdicts{"starting", "healthy", "busy", "wedged",
@@ -220,7 +222,11 @@ void Metrics::ingress_refused(std::string_view type) {
 }
 
 void Metrics::first_byte(std::string_view endpoint, Seconds took) {
-  families_->ingress_first_byte.at({endpoint}, kSlow).Observe(took.count());
+  families_->ingress_first_byte.at({endpoint}, kToFirstByte).Observe(took.count());
+}
+
+void Metrics::event_gap(std::string_view endpoint, Seconds took) {
+  families_->ingress_event_gap.at({endpoint}, kFast).Observe(took.count());
 }
 
 void Metrics::watch_heartbeat(PublishedState const& state) {

@@ -110,6 +110,7 @@ class Metrics {
   /// `type`: of the error object, one of a closed set.
   void ingress_refused(std::string_view type);
   void first_byte(std::string_view endpoint, Seconds took);
+  void event_gap(std::string_view endpoint, Seconds took);
 
   /// The loop's age at scrape time comes from here; unset, the family is absent.
   void watch_heartbeat(PublishedState const& state);

@@ -253,6 +253,10 @@ void IngressSession::first_byte(std::string_view id, std::string_view endpoint,
   metrics_.first_byte(endpoint, took);
 }
 
+void IngressSession::event_gap(std::string_view endpoint, std::chrono::milliseconds took) {
+  metrics_.event_gap(endpoint, took);
+}
+
 void IngressSession::refused(ingress::Refusal const& refusal) {
   metrics_.ingress_refused(refusal.type);
 }

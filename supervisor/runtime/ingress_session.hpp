@@ -68,6 +68,7 @@ class IngressSession final : private ingress::Tracker {
   bool engine_may_be_gone() const override { return listeners_.engine_may_be_gone(); }
   void first_byte(std::string_view id, std::string_view endpoint,
                   std::chrono::milliseconds took) override;
+  void event_gap(std::string_view endpoint, std::chrono::milliseconds took) override;
   void refused(ingress::Refusal const& refusal) override;
   void connections(std::size_t clients, std::size_t upstream) override;
 

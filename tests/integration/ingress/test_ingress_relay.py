@@ -3,7 +3,7 @@
 import socket
 
 import pytest
-from raw_engine import SSE_HEAD, chunk, client, get, ok, post
+from raw_engine import SSE_HEAD, chunk, client, get, metric, ok, post
 from serve_peer import wait_until
 
 
@@ -93,6 +93,9 @@ def test_events_pass_at_once_and_whole(proxy, engine):
     assert user.until(b"half\n\n\r\n") == chunk(b"data: half\n\n")
     wire.send(b"0\r\n\r\n")
     assert user.until(b"0\r\n\r\n") == b"0\r\n\r\n"
+    for family in ("event_gap", "time_to_first_byte"):
+        name = f"lastcall_ingress_{family}_seconds_count"
+        assert metric(one, name, endpoint="chat_completions") == 1
 
 
 def test_a_response_without_a_length_lasts_until_the_engine_closes(proxy, engine):

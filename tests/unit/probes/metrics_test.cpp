@@ -60,6 +60,7 @@ void use_everything(Metrics& metrics, PublishedState const& state) {
   metrics.set_ingress_connections(2, 1);
   metrics.ingress_refused("draining");
   metrics.first_byte("completions", 20ms);
+  metrics.event_gap("completions", 20ms);
   metrics.watch_heartbeat(state);
 }
 
