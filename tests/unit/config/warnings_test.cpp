@@ -128,8 +128,7 @@ TEST(Unsupported, All_of_the_full_example_is_named_once_and_only_registries_are_
   Loaded const loaded = load(options, environment_of({}));
   EXPECT_THAT(keys_of(loaded.errors),
               ElementsAre("discovery[0].etcd", "discovery[1].kubernetes", "discovery[2].http"));
-  EXPECT_THAT(keys_of(loaded.warnings), ElementsAre("engine.metrics.kv_usage", "events", "ingress",
-                                                    "endpoints"));
+  EXPECT_THAT(keys_of(loaded.warnings), ElementsAre("events", "ingress", "endpoints"));
 }
 
 TEST(Unsupported, Each_has_the_place_where_it_was_asked_for) {
