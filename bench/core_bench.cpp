@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <benchmark/benchmark.h>
 
@@ -104,6 +105,44 @@ void cancel_root(benchmark::State& state) {
   }
 }
 
+/// One decision of admission, of each kind, with so many waiters: a wait that begins, one that
+/// hangs up, and a refusal; then an end with the grant that follows it, and a new waiter.
+void decide_admission(benchmark::State& state) {
+  auto const waiting = static_cast<std::uint32_t>(state.range(0));
+  AdmissionLimits limits;
+  limits.running = 256;
+  limits.waiting = waiting + 1;
+  Admission admission(limits);
+  Instant now = instant_from_ms(1'000'000);
+  std::vector<Admission::Ticket> running;
+  for (std::uint32_t i = 0; i < 256; ++i) {
+    running.push_back(admission.arrive(now, i));
+  }
+  for (std::uint32_t i = 0; i < waiting; ++i) {
+    admission.arrive(now, i);
+  }
+  std::size_t turn = 0;
+  for (auto _ : state) {
+    now += Duration{1};
+    Admission::Ticket const waiter = admission.arrive(now, 1);
+    benchmark::DoNotOptimize(admission.judge());
+    admission.leave(now, waiter);
+    Admission::Ticket& place = running[turn++ % running.size()];
+    admission.leave(now, place);
+    auto const granted = admission.grant(now);
+    place = granted ? granted->ticket : admission.arrive(now, 2);
+    if (granted) {
+      admission.arrive(now, 3);
+    }
+    benchmark::DoNotOptimize(place);
+  }
+  if (admission.running() != 256 || admission.waiting() != waiting) {
+    state.SkipWithError("limit and queue are not exact");
+  }
+  state.SetItemsProcessed(state.iterations() * 6);  // decisions: items a second tell their cost
+}
+
+BENCHMARK(decide_admission)->Arg(0)->Arg(64)->Arg(100'000);
 BENCHMARK(begin_and_end)->Arg(0)->Arg(1'000)->Arg(10'000)->Arg(100'000);
 BENCHMARK(cancel_root)->Arg(1'000)->Arg(10'000)->Arg(100'000)->Unit(benchmark::kMicrosecond);
 

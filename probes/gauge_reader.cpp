@@ -22,7 +22,8 @@ constexpr std::size_t kPiece = 8 * 1024;
 
 std::vector<std::string> names_of(GaugeSettings const& settings) {
   std::vector<std::string> names;
-  for (std::string const* name : {&settings.running, &settings.waiting, &settings.tokens}) {
+  for (std::string const* name :
+       {&settings.running, &settings.waiting, &settings.tokens, &settings.kv_usage}) {
     if (!name->empty()) {
       names.push_back(*name);
     }
@@ -55,6 +56,7 @@ struct GaugeReader::State {
     if (auto const tokens = text->sum(settings.tokens)) {
       reading.tokens = whole(*tokens);
     }
+    reading.kv_usage = text->least(settings.kv_usage);
     return reading;
   }
 };

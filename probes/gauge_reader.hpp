@@ -26,14 +26,16 @@ namespace lastcall::probes {
 struct GaugeSettings {
   std::string url;
   std::string running;
-  std::string waiting;  // empty: the engine has no such gauge
-  std::string tokens;   // empty: it has no such counter
+  std::string waiting;        // empty: the engine has no such gauge
+  std::string tokens;         // empty: it has no such counter
+  std::string kv_usage = {};  // empty: it has no such gauge
 };
 
 struct GaugeReading {
   std::optional<std::uint64_t> in_flight;  // running + waiting
   std::optional<std::uint64_t> tokens;
-  std::string problem;  // why there is no in_flight; empty when there is
+  std::optional<double> kv_usage;  // of the rank that has most room, 0 to 1
+  std::string problem;             // why there is no in_flight; empty when there is
 };
 
 class GaugeReader {

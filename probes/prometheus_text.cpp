@@ -105,6 +105,7 @@ void PrometheusText::take_line(std::string_view line) {
   metric->is_seen = true;
   metric->is_spoilt = metric->is_spoilt || !count;
   metric->sum += count.value_or(0);
+  metric->least = std::min(metric->least, count.value_or(0));
 }
 
 std::optional<double> PrometheusText::sum(std::string_view name) const {
@@ -112,6 +113,12 @@ std::optional<double> PrometheusText::sum(std::string_view name) const {
                                    [name](Metric const& m) { return m.name == name; });
   bool const is_known = metric != metrics_.end() && metric->is_seen && !metric->is_spoilt;
   return is_known ? std::optional(metric->sum) : std::nullopt;
+}
+
+std::optional<double> PrometheusText::least(std::string_view name) const {
+  auto const metric = std::find_if(metrics_.begin(), metrics_.end(),
+                                   [name](Metric const& m) { return m.name == name; });
+  return sum(name) ? std::optional(metric->least) : std::nullopt;
 }
 
 }  // namespace lastcall::probes

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,11 +33,14 @@ class PrometheusText {
 
   /// Nothing: no series, or one that was no count.
   std::optional<double> sum(std::string_view name) const;
+  /// The least of its series; nothing as above.
+  std::optional<double> least(std::string_view name) const;
 
  private:
   struct Metric {
     std::string name;
     double sum = 0;
+    double least = std::numeric_limits<double>::infinity();
     bool is_seen = false;
     bool is_spoilt = false;
   };

@@ -1,6 +1,7 @@
 #include "supervisor/runtime/gauge_driver.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "supervisor/config/presets.hpp"
@@ -36,7 +37,8 @@ GaugeDriver::GaugeDriver(boost::asio::any_io_executor executor, config::Config c
         std::move(executor), probes::GaugeSettings{.url = gauges->url,
                                                    .running = gauges->running,
                                                    .waiting = gauges->waiting,
-                                                   .tokens = gauges->tokens});
+                                                   .tokens = gauges->tokens,
+                                                   .kv_usage = gauges->kv_usage});
   }
 }
 
@@ -50,7 +52,8 @@ void GaugeDriver::need(Need need) {
   told_.reset();
   if (need != Need::none) {
     ask();
-  } else if (before == Need::progress) {
+  }
+  if (before == Need::progress && need < Need::progress) {
     events_.feed(lifecycle::GaugesRead{});
   }
 }
@@ -67,8 +70,23 @@ void GaugeDriver::take(probes::GaugeReading const& reading) {
       ask();
     }
   });
-  events_.feed(lifecycle::GaugesRead{reading.in_flight, reading.tokens});
+  tell_load(reading);
+  if (need_ != Need::load) {
+    events_.feed(lifecycle::GaugesRead{reading.in_flight, reading.tokens});
+  }
   on_reading_();
+}
+
+/// All ranks are above a threshold where the one with most room is.
+void GaugeDriver::tell_load(probes::GaugeReading const& reading) {
+  constexpr double kWhole = 1'000'000;
+  if (reading.kv_usage) {
+    lifecycle::LoadReported load;
+    load.active_decode_blocks =
+        static_cast<std::uint64_t>(std::lround(std::clamp(*reading.kv_usage, 0.0, 1.0) * kWhole));
+    load.kv_total_blocks = static_cast<std::uint64_t>(kWhole);
+    events_.feed(load);
+  }
 }
 
 void GaugeDriver::note(probes::GaugeReading const& reading) {

@@ -28,7 +28,8 @@ namespace lastcall::runtime {
 
 class GaugeDriver {
  public:
-  enum class Need : std::uint8_t { none, progress, drain };
+  /// load: only the use of the KV cache, for the thresholds of load.
+  enum class Need : std::uint8_t { none, load, progress, drain };
 
   GaugeDriver(boost::asio::any_io_executor executor, config::Config const& config,
               EventSink& events, Log& log, std::function<void()> on_reading);
@@ -41,6 +42,7 @@ class GaugeDriver {
   void ask();
   void take(probes::GaugeReading const& reading);
   void note(probes::GaugeReading const& reading);
+  void tell_load(probes::GaugeReading const& reading);
 
   std::unique_ptr<probes::GaugeReader> reader_;  // empty: this engine has no gauges
   probes::Duration drain_period_;

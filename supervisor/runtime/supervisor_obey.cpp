@@ -200,7 +200,10 @@ GaugeDriver::Need Supervisor::gauges_needed(lifecycle::Snapshot const& snapshot)
   }
   bool const is_judged = !snapshot.stop && snapshot.phase != lifecycle::Phase::starting;
   bool const may_stall = config_.health.stalled_after || health_.is_slow();
-  return is_judged && may_stall ? Need::progress : Need::none;
+  if (is_judged && may_stall) {
+    return Need::progress;
+  }
+  return snapshot.admission.thresholds.decode_ppm && !snapshot.stop ? Need::load : Need::none;
 }
 
 HealthDriver::Callbacks Supervisor::health_callbacks() {

@@ -6,6 +6,7 @@ import signal
 import pytest
 from serve_admission import admission, limited, serving
 from serve_peer import PATIENCE, PeerError, wait_until
+from serve_stream import Stream
 from serve_world import merged
 
 
@@ -224,3 +225,19 @@ def test_new_requests_are_refused_while_all_ranks_are_busy(world):
     wait_until(lambda: not admission(one)["busy"], "reports that are too old")
     peer.ask("request.begin", id="c", admit=True)
     peer.expect("admitted", id="c")
+
+
+@pytest.mark.parametrize("kind", ["vllm", "sglang", "trtllm"])
+def test_the_engines_own_gauges_tell_its_load_where_no_sdk_does(world, kind):
+    one = world(admission={"active_decode_blocks_threshold": 0.001})
+    one.run_engine("--rate", "5", kind=kind)
+    assert not admission(one)["busy"]
+    stream = Stream(one.engine_port, 40)
+    wait_until(lambda: admission(one)["busy"], "load by the gauges")
+    peer = one.peer()
+    peer.ask("request.begin", id="a", admit=True)
+    assert peer.expect("rejected", id="a")["reason"] == "overloaded"
+    stream.finished()
+    wait_until(lambda: not admission(one)["busy"], "an idle engine")
+    peer.ask("request.begin", id="b", admit=True)
+    peer.expect("admitted", id="b")

@@ -127,7 +127,7 @@ TEST(Unsupported, What_the_full_example_asks_for_and_is_not_there_is_named_once)
   options.to_run = true;
   Loaded const loaded = load(options, environment_of({}));
   EXPECT_THAT(keys_of(loaded.errors), IsEmpty());
-  EXPECT_THAT(keys_of(loaded.warnings), ElementsAre("engine.metrics.kv_usage"));
+  EXPECT_THAT(keys_of(loaded.warnings), IsEmpty());
 }
 
 TEST(Unsupported, Each_has_the_place_where_it_was_asked_for) {

@@ -18,6 +18,15 @@ TEST(PrometheusText, Series_of_a_metric_are_summed_over_models_and_ranks) {
   EXPECT_EQ(sum_of("vllm:num{a=\"b\"}\t1e2 \r\n", "vllm:num"), 100);
 }
 
+TEST(PrometheusText, The_least_series_of_a_metric_is_known_too) {
+  PrometheusText parsed({"m", "bad", "none"});
+  parsed.take("m{rank=\"0\"} 0.9\nm{rank=\"1\"} 0.25\nm 0.5\nbad 1\nbad NaN\n");
+  parsed.finish();
+  EXPECT_EQ(parsed.least("m"), 0.25);
+  EXPECT_EQ(parsed.least("bad"), std::nullopt);
+  EXPECT_EQ(parsed.least("none"), std::nullopt);
+}
+
 TEST(PrometheusText, Labels_may_hold_whatever_text_does) {
   EXPECT_EQ(sum_of(R"(m{name="a } 9 \" 8 {",x="\\"} 1)"), 1);
   EXPECT_EQ(sum_of("m{} 1\nm {a=\"b\"} 2\n"), 3);
