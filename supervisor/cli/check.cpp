@@ -33,7 +33,6 @@ int run_check(CheckOptions const& options, config::Environment const& environmen
               std::ostream& out, std::ostream& err) {
   config::LoadOptions load = options.load;
   load.look_around = true;
-  load.to_run = true;
   config::Loaded const loaded = config::load(load, environment);
   bool const is_good = loaded.errors.empty() && (!options.strict || loaded.warnings.empty());
   switch (options.output) {

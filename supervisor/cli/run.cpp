@@ -168,7 +168,6 @@ int run_run(RunCommand const& command, config::Environment const& environment, s
     return kExitUsage;
   }
   config::LoadOptions load = command.load;
-  load.to_run = true;
   config::Loaded loaded = config::load(load, environment);
   if (!loaded.errors.empty()) {
     print_problems(loaded, err);

@@ -13,7 +13,6 @@ namespace lastcall::cli {
 int run_serve(ServeCommand const& command, config::Environment const& environment,
               std::ostream& err) {
   config::LoadOptions load = command.load;
-  load.to_run = true;
   config::Loaded loaded = config::load(load, environment);
   if (!loaded.errors.empty()) {
     print_problems(loaded, err);

@@ -91,7 +91,6 @@ struct Key {
   std::string_view env = "";                 // a variable that overrides the file
   bool required = false;                     // a list must also not be empty
   bool live = false;                         // may change by reload
-  bool not_yet = false;                      // read, and without effect in this version
   bool secret = false;                       // its value is never shown
   bool local = false;                        // of an address: something to listen on
   std::span<std::uint32_t const> allowed{};  // of a number: the only values

@@ -15,7 +15,6 @@
 #include "supervisor/config/decode_values.hpp"
 #include "supervisor/config/keys.hpp"
 #include "supervisor/config/surroundings.hpp"
-#include "supervisor/config/unsupported.hpp"
 #include "supervisor/config/utf8.hpp"
 #include "supervisor/config/validate.hpp"
 
@@ -79,9 +78,6 @@ class Loader {
     // Joint rules would only repeat what single keys have said.
     if (loaded_.errors.empty()) {
       validate(loaded_.config, places_, loaded_.grace, {loaded_.errors, loaded_.warnings});
-      if (options_.to_run) {
-        unsupported(loaded_.config, places_, {loaded_.errors, loaded_.warnings});
-      }
       if (options_.look_around) {
         look_around(loaded_.config, places_, environment_, loaded_.notes);
       }
@@ -226,10 +222,6 @@ Loaded load(LoadOptions const& options, Environment const& environment) {
 
 namespace {
 
-bool is_live(Keys const& keys, Key const& key) {
-  return key.live && marked_part(keys, key.path).empty();
-}
-
 std::string shown(Key const& key, std::string value) {
   return key.secret && !value.empty() ? "(secret)" : std::move(value);
 }
@@ -249,8 +241,7 @@ std::vector<Difference> differences(Config const& before, Config const& after) {
       found.push_back({.key = std::string(old_keys[i].path),
                        .before = shown(old_keys[i], std::move(old_value)),
                        .after = shown(new_keys[i], std::move(new_value)),
-                       .live = is_live(old_keys, old_keys[i]),
-                       .not_yet = !marked_part(old_keys, old_keys[i].path).empty()});
+                       .live = old_keys[i].live});
     }
   }
   return found;
@@ -261,7 +252,7 @@ void apply_live(Config& config, Config const& after) {
   Keys const old_keys = keys_of(config);
   Keys const new_keys = keys_of(new_config);
   for (std::size_t i = 0; i < old_keys.size(); ++i) {
-    if (!is_live(old_keys, old_keys[i])) {
+    if (!old_keys[i].live) {
       continue;
     }
     std::visit(

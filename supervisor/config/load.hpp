@@ -34,7 +34,6 @@ struct LoadOptions {
   std::vector<std::string> overrides;  // --set, each "a.b=c"
   std::string default_path = kDefaultPath;
   bool look_around = false;  // collect notes
-  bool to_run = false;       // also judge what this version does not do yet
 };
 
 struct Loaded {
@@ -53,8 +52,7 @@ struct Difference {
   std::string key;
   std::string before;  // as YAML; empty: unset; of secrets only that there is one
   std::string after;
-  bool live = false;     // may change without a restart
-  bool not_yet = false;  // belongs to what this version does not do; never live
+  bool live = false;  // may change without a restart
 };
 
 /// What a reload would change.

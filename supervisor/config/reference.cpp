@@ -32,9 +32,7 @@ numbers or booleans, anchors, aliases, tags, a second document, and values out o
 each with its place. Durations are whole numbers with a unit: `500ms`, `60s`, `2m`, `1h`. Addresses
 are `host:port`, with IPv6 in brackets.
 
-A default in *italics* is decided elsewhere. What is marked **not yet** is read and checked, but
-this version does not do it: `check`, `run` and `serve` warn of it, and refuse the registries among
-it.
+A default in *italics* is decided elsewhere.
 
 ## Changing it while it runs
 
@@ -85,10 +83,6 @@ std::string default_cell(Key const& key) {
   return "*" + std::string(key.unset) + "*";
 }
 
-std::string_view mark(bool not_yet) {
-  return not_yet ? " **not yet**" : "";
-}
-
 std::string meaning_cell(Key const& key) {
   std::string text(key.doc);
   if (key.form != nullptr && key.form != &kAnyText && key.form != &kArgument) {
@@ -100,7 +94,6 @@ std::string meaning_cell(Key const& key) {
   if (key.live) {
     text += " **live**";
   }
-  text += mark(key.not_yet);
   return text;
 }
 
@@ -147,13 +140,11 @@ std::string reference_markdown() {
     bool const is_top_level = key.path.find('.') == std::string_view::npos;
     bool const is_section = std::holds_alternative<Section>(key.slot);
     if (is_top_level) {
-      text += lists + "\n## " + std::string(key.path) + "\n\n" + std::string(key.doc);
-      text += std::string(mark(key.not_yet)) + "\n";
+      text += lists + "\n## " + std::string(key.path) + "\n\n" + std::string(key.doc) + "\n";
       text += is_section ? "\n" + std::string(kTableHead) : "";
       lists.clear();
     } else if (is_section) {
-      text += "| `" + std::string(key.path) + "` | section | | " + cell(key.doc);
-      text += std::string(mark(key.not_yet)) + " |\n";
+      text += "| `" + std::string(key.path) + "` | section | | " + cell(key.doc) + " |\n";
     } else {
       text += row(std::string(key.path), key);
     }

@@ -37,7 +37,7 @@ Json entry_of(config::Difference const& difference) {
              {"before", shortened(difference.before)},
              {"after", shortened(difference.after)}};
   if (!difference.live) {
-    entry["reason"] = refusal_of(difference);
+    entry["reason"] = kNotLive;
   }
   return entry;
 }
@@ -67,7 +67,7 @@ void tell(config::Difference const& difference, Log& log) {
     log.warning("configuration key not changed", {{"key", difference.key},
                                                   {"before", shortened(difference.before)},
                                                   {"after", shortened(difference.after)},
-                                                  {"reason", refusal_of(difference)}});
+                                                  {"reason", kNotLive}});
   }
 }
 
@@ -82,7 +82,6 @@ void tell_first(std::vector<Element> const& elements, Tell tell_one) {
 Reload read_again(config::LoadOptions const& options, config::Environment const& environment,
                   config::Config& config) {
   config::LoadOptions load = options;
-  load.to_run = true;
   config::Loaded const loaded = config::load(load, environment);
   Reload reload;
   reload.warnings = texts(loaded.warnings);
@@ -95,11 +94,6 @@ Reload read_again(config::LoadOptions const& options, config::Environment const&
   }
   config::apply_live(config, loaded.config);
   return reload;
-}
-
-std::string_view refusal_of(config::Difference const& difference) {
-  return difference.not_yet ? "this version does not do that yet"
-                            : "needs a restart of the supervisor, which the engine does not notice";
 }
 
 std::string reload_json(Reload const& reload) {

@@ -30,7 +30,8 @@ Reload read_again(config::LoadOptions const& options, config::Environment const&
                   config::Config& config);
 
 /// Why a key that is not live did not change.
-std::string_view refusal_of(config::Difference const& difference);
+inline constexpr std::string_view kNotLive =
+    "needs a restart of the supervisor, which the engine does not notice";
 
 /// The result of the message `reload`; shortened to fit into one line of the protocol.
 std::string reload_json(Reload const& reload);

@@ -213,18 +213,6 @@ TEST(Load, A_reload_sees_which_keys_differ_and_applies_only_the_live_ones) {
   EXPECT_EQ(before.probes.listen.port, 1);
 }
 
-TEST(Load, What_this_version_does_not_do_is_never_live) {
-  Config before;
-  Config after;
-  after.events.nats.subject = "a";
-  std::vector<Difference> const found = differences(before, after);
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_TRUE(found.front().not_yet);
-  EXPECT_FALSE(found.front().live);
-  apply_live(before, after);
-  EXPECT_EQ(before.events.nats.subject, Config().events.nats.subject);
-}
-
 TEST(Load, A_difference_of_a_secret_does_not_tell_it) {
   Config before;
   Config after;

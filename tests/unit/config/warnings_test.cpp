@@ -105,48 +105,12 @@ TEST(Notes, What_is_not_in_this_container_is_noted_on_request) {
                                            "'no-such-command' is no executable here")));
 }
 
-std::vector<std::string> keys_of(Problems const& problems) {
-  std::vector<std::string> keys;
-  for (Problem const& problem : problems) {
-    keys.push_back(problem.key);
-  }
-  return keys;
-}
-
-Loaded load_to_run(std::string const& yaml) {
-  TemporaryDirectory const directory;
-  LoadOptions options;
-  options.path = directory.write("c.yaml", yaml);
-  options.to_run = true;
-  return load(options, environment_of({}));
-}
-
-TEST(Unsupported, What_the_full_example_asks_for_and_is_not_there_is_named_once) {
+TEST(Warnings, The_full_example_has_none) {
   LoadOptions options;
   options.path = LASTCALL_EXAMPLES "/full.yaml";
-  options.to_run = true;
   Loaded const loaded = load(options, environment_of({}));
-  EXPECT_THAT(keys_of(loaded.errors), IsEmpty());
-  EXPECT_THAT(keys_of(loaded.warnings), IsEmpty());
-}
-
-TEST(Unsupported, Each_has_the_place_where_it_was_asked_for) {
-  Loaded const loaded = load_to_run("log: {}\nevents:\n  nats: {url: \"nats://a:1\"}\n");
-  ASSERT_EQ(loaded.warnings.size(), 1U);
-  EXPECT_EQ(loaded.warnings[0].place.line, 3);
-}
-
-TEST(Unsupported, What_is_off_or_left_at_its_default_is_not_named) {
-  Loaded const loaded = load_to_run(
-      "lifecycle: {enabled: false}\ningress: {enabled: false}\nadmission: {overload_status: 503}\n"
-      "discovery: [{ipc: {}}, {file: {directory: /run/x}}]\n");
   EXPECT_THAT(texts(loaded.errors), IsEmpty());
   EXPECT_THAT(texts(loaded.warnings), IsEmpty());
-}
-
-TEST(Unsupported, The_gauges_of_an_engine_are_read) {
-  EXPECT_THAT(keys_of(load_to_run("engine: {kind: vllm, metrics: {running: r}}\n").warnings),
-              IsEmpty());
 }
 
 }  // namespace
