@@ -16,7 +16,7 @@ static_assert(std::is_trivially_destructible_v<std::mutex>);
 std::mutex& tree_mutex() {
   static std::mutex mutex;
   // A forked child must not inherit it from a thread that does not exist there.
-  [[maybe_unused]] static int const fork_rule =
+  [[maybe_unused]] static int const kForkRule =
       ::pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
   return mutex;
 }

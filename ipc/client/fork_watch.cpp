@@ -41,7 +41,7 @@ std::uint64_t fork_generation() {
 }
 
 void watch_forks(Session& session) {
-  [[maybe_unused]] static int const rule = ::pthread_atfork(
+  [[maybe_unused]] static int const kForkRule = ::pthread_atfork(
       [] { watched().mutex.lock(); }, [] { watched().mutex.unlock(); }, enter_child);
   std::lock_guard const lock(watched().mutex);
   watched().sessions.push_back(&session);

@@ -118,7 +118,9 @@ RequestContext Session::begin(RequestOptions options, Decided decided) {
   std::string parent = std::move(options.parent_id);
   if (options.parent) {
     parent = options.parent->id();
-    options.root = options.root.empty() ? options.parent->root() : std::move(options.root);
+    if (options.root.empty()) {
+      options.root = options.parent->root();
+    }
   }
   std::string root = options.root.empty() ? id : checked_id(std::move(options.root), "root");
   auto const context =
