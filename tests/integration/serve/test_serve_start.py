@@ -207,8 +207,8 @@ def test_a_warning_of_the_configuration_is_said_once_at_a_start(world):
     assert run.wait(timeout=PATIENCE) == 0
 
 
-def test_registries_that_this_version_does_not_know_end_run_with_2(world):
-    one = world(discovery=[{"http": {"url": "http://127.0.0.1:1/"}}])
+def test_kinds_of_registries_that_there_are_not_end_run_with_2(world):
+    one = world(discovery=[{"consul": {"url": "http://127.0.0.1:1/"}}])
     assert one.run("/bin/touch", one.path("ran")).wait(timeout=PATIENCE) == 2
-    assert "discovery[0].http" in one.log()
+    assert "discovery[0]" in one.log()
     assert not os.path.exists(one.path("ran"))

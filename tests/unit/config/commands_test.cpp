@@ -156,19 +156,19 @@ TEST(Cli, plan_refuses_a_bad_configuration) {
   EXPECT_THAT(err.str(), HasSubstr("'60' has no unit"));
 }
 
-TEST(Cli, check_refuses_registries_that_this_version_does_not_know) {
-  Outcome const outcome = run(
-      {"check", "-c", "/dev/null", "--set", "discovery=[{http: {url: \"http://x/\"}}, {ipc: {}}]"});
+TEST(Cli, check_refuses_kinds_of_registries_that_there_are_not) {
+  Outcome const outcome =
+      run({"check", "-c", "/dev/null", "--set", "discovery=[{consul: {}}, {ipc: {}}]"});
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("discovery[0].http: this version does not know"));
-  EXPECT_THAT(outcome.err, HasSubstr(": 1 error\n"));
+  EXPECT_THAT(outcome.err, HasSubstr("discovery[0].consul: unknown key"));
+  EXPECT_THAT(outcome.err, HasSubstr("expected one of etcd, kubernetes, http, file, ipc"));
 }
 
 TEST(Cli, run_refuses_what_it_could_not_do_before_anything_is_started) {
-  Outcome const outcome =
-      run({"run", "-c", "/dev/null", "--set", "discovery=[{etcd: {}}]", "--", "/bin/false"});
+  Outcome const outcome = run({"run", "-c", "/dev/null", "--set",
+                               "discovery=[{etcd: {endpoints: []}}]", "--", "/bin/false"});
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("discovery[0].etcd: this version does not know"));
+  EXPECT_THAT(outcome.err, HasSubstr("discovery[0].etcd.endpoints: an empty list"));
 }
 
 TEST(Cli, run_asks_for_dashes_before_a_command_whose_options_it_would_take) {
