@@ -13,12 +13,11 @@ namespace lastcall::ingress {
 
 namespace http_text {
 
-enum Class : std::uint8_t {
-  kToken = 1,   // a method or a field name
-  kValue = 2,   // a field value: visible, space, tab, obs-text
-  kTarget = 4,  // a request target
-  kHost = 8,    // a host with its port
-};
+using Class = std::uint8_t;
+inline constexpr Class kToken = 1;   // a method or a field name
+inline constexpr Class kValue = 2;   // a field value: visible, space, tab, obs-text
+inline constexpr Class kTarget = 4;  // a request target
+inline constexpr Class kHost = 8;    // a host with its port
 
 constexpr std::array<std::uint8_t, 256> make_classes() {
   std::array<std::uint8_t, 256> classes{};

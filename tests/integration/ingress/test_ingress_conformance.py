@@ -1,4 +1,4 @@
-"""The same requests through nginx and through the ingress: their answers agree, or it says why not."""
+"""The same requests through nginx and the ingress: they answer alike, or it says where not."""
 
 import http.client
 import os
