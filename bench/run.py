@@ -15,6 +15,7 @@ import time
 import traceback
 
 import core_topic
+import ingress_topic
 import ipc_topic
 import shim_topic
 import stop_topic
@@ -28,6 +29,7 @@ TOPICS = {
     "stop": stop_topic,
     "ipc": ipc_topic,
     "core": core_topic,
+    "ingress": ingress_topic,
 }
 LONGEST = {False: 270, True: 55}  # seconds after which nothing new is begun, by --quick
 
