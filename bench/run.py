@@ -17,6 +17,7 @@ import traceback
 import cancel_topic
 import core_topic
 import discovery_topic
+import ingress_topic
 import ipc_topic
 import shim_topic
 import stop_topic
@@ -32,6 +33,7 @@ TOPICS = {
     "ipc": ipc_topic,
     "cancel": cancel_topic,
     "core": core_topic,
+    "ingress": ingress_topic,
 }
 LONGEST = {False: 270, True: 55}  # seconds after which nothing new is begun, by --quick
 

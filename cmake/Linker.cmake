@@ -1,5 +1,5 @@
 # lld links the tests of a sanitizer's build in a fraction of the time, and folds functions that
-# compile to the same bytes, of which templates make many. The shim, included before this file, keeps
+# compile to the same bytes, of which templates make many. The shim, added before this file, keeps
 # the default linker, which lays a small static program out in fewer pages.
 include(CheckLinkerFlag)
 check_linker_flag(CXX "-fuse-ld=lld" LASTCALL_HAS_LLD)

@@ -164,7 +164,7 @@ class Lifecycle {
   void drain_ledger(Instant now);
   void tell_endpoints();
   void remember_if_changed();
-
+  // Admission (lifecycle_admission.cpp).
   std::optional<RejectedReason> refusal_of(Instant now, RequestBegun const& request) const;
   void refuse_new(Instant now, RequestBegun const& request, RejectedReason why);
   Reject rejection(Instant now, PeerId peer, std::string_view id, RejectedReason why) const;
@@ -176,7 +176,6 @@ class Lifecycle {
   void cancel_all(Instant now, CancelMode mode, CancelReason reason);
   std::optional<Instant> admission_deadline() const;
   AdmissionState admission_state() const;
-
   // Verbs.
   void stop(Instant now, Cause cause, StopMode mode, Instant cause_at,
             std::optional<Duration> timeout = std::nullopt);

@@ -166,9 +166,8 @@ void Lifecycle::stop(Instant now, Cause cause, StopMode mode, Instant cause_at,
     deregister_everywhere(now);
   }
   if (coordinator_.phase() == Phase::cleaning_up) {
-    cancel_all(
-        now, CancelMode::kill,
-        mode == StopMode::fatal ? CancelReason::engine_dead : CancelReason::grace_timeout);
+    cancel_all(now, CancelMode::kill,
+               mode == StopMode::fatal ? CancelReason::engine_dead : CancelReason::grace_timeout);
     note_phase_change();
     begin_cleanup(now, 0);
   } else if (joins) {

@@ -18,6 +18,10 @@ struct Overloaded : Handlers... {
 template <typename... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
+bool is_relayed(lifecycle::PeerId peer) {
+  return peer == lifecycle::kIngressPeer;
+}
+
 }  // namespace
 
 void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
@@ -26,70 +30,58 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
   narrator_.tell(now, action);
   events_.tell(now, action);
   std::visit(
-      Overloaded{[&](act::Remember const& order) { remember(order); },
-                 [&](act::ForgetStopRecord const&) { stop_record_.remove(); },
-                 [&](act::StartEngine const&) { shim_.tell(ipc::EngineStart{}); },
-                 [&](act::SignalEngine const& order) {
-                   shim_.tell(ipc::EngineSignal{
-                       order.name, order.all ? ipc::SignalScope::all : ipc::SignalScope::main});
-                 },
-                 [&](act::ExitShim const& order) {
-                   shim_.tell(ipc::Exit{order.code, report_});
-                 },
-                 [&](act::AnnouncePhase const& order) { announce(order); },
-                 [&](act::CancelsReady const& order) {
-                   if (order.peer == lifecycle::kIngressPeer) {
-                     ingress_.cancels_ready();
-                   } else {
-                     server_.cancels_ready(order.peer);
-                   }
-                 },
-                 [&](act::Admit const& order) {
-                   if (order.peer == lifecycle::kIngressPeer) {
-                     ingress_.admit(order);
-                   } else {
-                     sdks_.admit(order);
-                   }
-                 },
-                 [&](act::Reject const& order) {
-                   if (order.peer == lifecycle::kIngressPeer) {
-                     ingress_.reject(order);
-                   } else {
-                     sdks_.reject(order);
-                   }
-                 },
-                 [&](act::ForgetPeer const& order) {
-                   registries_.peer_gone(order.peer);
-                   sdks_.forget(order.peer);
-                 },
-                 [&](act::ReleaseHook const& order) {
-                   hook_calls_.release(order);
-                   changed();
-                 },
-                 [&](act::AwaitReplacement const& order) {
-                   hook_calls_.await(order);
-                   changed();
-                 },
-                 [&](act::ReplacementEnded const&) {
-                   hook_calls_.replacement_ended();
-                   changed();
-                 },
-                 [&](act::Register const&) { registries_.register_all(); },
-                 [&](act::Deregister const& order) { registries_.deregister(order.deadline); },
-                 [&](act::StartCleanup const& order) { start_cleanup(order); },
-                 [&](act::PublishReport const&) { publish_report(now); },
-                 [&](act::Rearm const&) { rearm(); },
-                 [&](act::ExitSupervisor const& order) { end(order.code); },
-                 // Answers are the loop's matter; notes have been counted and told above.
-                 [](act::Refuse const&) {}, [](act::Answer const&) {},
-                 [&](act::StopBegun const&) { changed(); }, [](act::SignalIgnored const&) {},
-                 [](act::DrainAborted const&) {}, [&](act::PhaseBegun const&) { changed(); },
-                 [](act::PhaseEnded const&) {}, [&](act::GracefulEndpoints const&) { changed(); },
-                 [](act::LastEndpointCompleted const&) {},
-                 [&](act::VerdictChanged const&) { changed(); },
-                 [&](act::RequestSettled const&) { operators_.changed(); },
-                 [&](act::BusyChanged const&) { changed(); }, [](act::CancelCounted const&) {},
-                 [](act::CancelSettled const&) {}},
+      Overloaded{
+          [&](act::Remember const& order) { remember(order); },
+          [&](act::ForgetStopRecord const&) { stop_record_.remove(); },
+          [&](act::StartEngine const&) { shim_.tell(ipc::EngineStart{}); },
+          [&](act::SignalEngine const& order) {
+            shim_.tell(ipc::EngineSignal{
+                order.name, order.all ? ipc::SignalScope::all : ipc::SignalScope::main});
+          },
+          [&](act::ExitShim const& order) {
+            shim_.tell(ipc::Exit{order.code, report_});
+          },
+          [&](act::AnnouncePhase const& order) { announce(order); },
+          [&](act::CancelsReady const& order) {
+            is_relayed(order.peer) ? ingress_.cancels_ready() : server_.cancels_ready(order.peer);
+          },
+          [&](act::Admit const& order) {
+            is_relayed(order.peer) ? ingress_.admit(order) : sdks_.admit(order);
+          },
+          [&](act::Reject const& order) {
+            is_relayed(order.peer) ? ingress_.reject(order) : sdks_.reject(order);
+          },
+          [&](act::ForgetPeer const& order) {
+            registries_.peer_gone(order.peer);
+            sdks_.forget(order.peer);
+          },
+          [&](act::ReleaseHook const& order) {
+            hook_calls_.release(order);
+            changed();
+          },
+          [&](act::AwaitReplacement const& order) {
+            hook_calls_.await(order);
+            changed();
+          },
+          [&](act::ReplacementEnded const&) {
+            hook_calls_.replacement_ended();
+            changed();
+          },
+          [&](act::Register const&) { registries_.register_all(); },
+          [&](act::Deregister const& order) { registries_.deregister(order.deadline); },
+          [&](act::StartCleanup const& order) { start_cleanup(order); },
+          [&](act::PublishReport const&) { publish_report(now); },
+          [&](act::Rearm const&) { rearm(); },
+          [&](act::ExitSupervisor const& order) { end(order.code); },
+          // Answers are the loop's matter; notes have been counted and told above.
+          [](act::Refuse const&) {}, [](act::Answer const&) {},
+          [&](act::StopBegun const&) { changed(); }, [](act::SignalIgnored const&) {},
+          [](act::DrainAborted const&) {}, [&](act::PhaseBegun const&) { changed(); },
+          [](act::PhaseEnded const&) {}, [&](act::GracefulEndpoints const&) { changed(); },
+          [](act::LastEndpointCompleted const&) {}, [&](act::VerdictChanged const&) { changed(); },
+          [&](act::RequestSettled const&) { operators_.changed(); },
+          [&](act::BusyChanged const&) { changed(); }, [](act::CancelCounted const&) {},
+          [](act::CancelSettled const&) {}},
       action);
 }
 

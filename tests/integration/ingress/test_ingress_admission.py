@@ -1,4 +1,4 @@
-"""N requests at the engine, Q in the queue, the next is refused: for clients that know nothing of it."""
+"""N requests at the engine, Q in the queue, the next is refused: for any client of HTTP."""
 
 import json
 import random

@@ -1,0 +1,117 @@
+"""The proxies that are compared, each with one worker before the same small engine.
+
+nginx is the engine too: it answers faster than any of them relays.
+"""
+
+import contextlib
+import shutil
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+
+from bench import PATIENCE, await_that
+from figures import NotMeasured
+
+HEAD = """\
+daemon off; master_process off; pid {folder}/pid; error_log {folder}/error.log;
+events {{ worker_connections 8192; }}
+http {{
+  access_log off; keepalive_requests 100000000;
+  client_body_temp_path {folder}/b; proxy_temp_path {folder}/p; fastcgi_temp_path {folder}/f;
+  uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
+"""
+ENGINE = HEAD + """\
+  server {{ listen 127.0.0.1:{port};
+    location / {{ return 200 '{{"object":"chat.completion","choices":[]}}'; }} }}
+}}
+"""
+NGINX = HEAD + """\
+  upstream engine {{
+    server 127.0.0.1:{engine}; keepalive 1024; keepalive_requests 100000000; }}
+  server {{ listen 127.0.0.1:{port};
+    location / {{
+      proxy_pass http://engine; proxy_http_version 1.1; proxy_buffering off;
+      proxy_set_header Connection ""; proxy_set_header Host $http_host;
+      proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+      proxy_set_header X-Request-Id $request_id; }} }}
+}}
+"""
+HAPROXY = """\
+global
+  nbthread 1
+  maxconn 4000
+defaults
+  mode http
+  timeout connect 5s
+  timeout client 600s
+  timeout server 600s
+  option forwardfor
+  option abortonclose
+frontend clients
+  bind 127.0.0.1:{port}
+  default_backend engine
+backend engine
+  http-reuse always
+  server engine 127.0.0.1:{engine}
+"""
+LASTCALL = """\
+probes: {{listen: "127.0.0.1:0"}}
+health: {{checks: []}}
+ipc: {{socket: "{folder}/i/l.sock", admin_socket: "{folder}/a/a.sock"}}
+ingress: {{listen: "127.0.0.1:{port}", upstream: "127.0.0.1:{engine}"}}
+"""
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _listens(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _start(bench, program, text, words, **values):
+    """A process on a port of its own, once it listens: (process, port)."""
+    path = shutil.which(program, path="/usr/sbin:/usr/bin:/bin") or program
+    if not Path(path).exists():
+        raise NotMeasured(f"{program} is not installed")
+    folder, port = tempfile.mkdtemp(dir=bench.scratch), free_port()
+    config = Path(folder, "config.yaml")
+    config.write_text(text.format(folder=folder, port=port, **values))
+    words = [word.format(folder=folder, config=config) for word in words]
+    process = subprocess.Popen([path, *words], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+    await_that(lambda: _listens(port), f"{program} listens")
+    return process, port
+
+
+NGINX_WORDS = ("-p", "{folder}", "-c", "{config}", "-e", "{folder}/early.log")
+
+
+@contextlib.contextmanager
+def engine(bench):
+    process, port = _start(bench, "nginx", ENGINE, NGINX_WORDS)
+    yield port
+    process.kill()
+    process.wait(PATIENCE)
+
+
+@contextlib.contextmanager
+def proxies(bench, engine_port):
+    """{name: (pid, port)}"""
+    started = {}
+    with contextlib.ExitStack() as stack:
+        for name, program, text, words in (
+            ("lastcall", bench.lastcall, LASTCALL, ("serve", "--config", "{config}")),
+            ("nginx", "nginx", NGINX, NGINX_WORDS),
+            ("haproxy", "haproxy", HAPROXY, ("-db", "-f", "{config}")),
+        ):
+            process, port = _start(bench, program, text, words, engine=engine_port)
+            stack.callback(process.wait, PATIENCE)
+            stack.callback(process.kill)
+            started[name] = (process.pid, port)
+        yield started
