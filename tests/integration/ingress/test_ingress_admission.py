@@ -62,7 +62,7 @@ def test_what_is_above_n_waits_and_what_is_above_q_is_told_so(proxy, engine):
 
 def test_a_waiter_that_hangs_up_frees_its_place_and_never_reaches_the_engine(proxy, engine):
     one = proxy(admission=limits(1, 1))
-    ask(one)
+    first = ask(one)
     running = at_engine(engine)
     second = ask(one)
     wait_until(lambda: waiting(one) == 1, "one waits")
@@ -71,7 +71,8 @@ def test_a_waiter_that_hangs_up_frees_its_place_and_never_reaches_the_engine(pro
     third = ask(one)
     wait_until(lambda: waiting(one) == 1, "another one waits")
     assert engine.connections() == 1
-    running.send(ok())
+    running.send(ok(b"first"))
+    assert first.until(b"first")
     running.until(b"}")
     running.send(ok(b"third"))
     assert third.until(b"third")
@@ -80,19 +81,22 @@ def test_a_waiter_that_hangs_up_frees_its_place_and_never_reaches_the_engine(pro
 
 def test_a_wait_that_is_too_long_has_a_reason_of_its_own(proxy, engine):
     one = proxy(admission=limits(1, 4, queue_timeout="200ms"))
-    ask(one)
-    at_engine(engine)
+    first = ask(one)
+    running = at_engine(engine)
     head, error = error_of(ask(one).until(b"}}\n"))
     assert head.startswith(b"HTTP/1.1 503 ") and error["reason"] == "queue_timeout"
+    running.send(ok(b"first"))
+    assert first.until(b"first")
 
 
 def test_requests_without_a_first_byte_have_a_bound_of_their_own(proxy, engine):
     one = proxy(admission=limits(4, 4, engine_wait_limit=1))
-    ask(one)
+    users = [ask(one)]
     running = at_engine(engine)
-    ask(one)
+    users.append(ask(one))
     wait_until(lambda: waiting(one) == 1, "one waits")
     running.send(SSE_HEAD + chunk(b"data: 1\n\n"))
+    assert users[0].until(b"data: 1\n\n")
     at_engine(engine)  # the second, while the first still runs
     assert metric(one, "dynamo_engine_request") == 2
 

@@ -93,7 +93,9 @@ def test_a_service_that_hangs_costs_the_budget_only(world, services):
     one.wait_for_log('"state":"registered"')
     service.hang.clear()
     [record] = stop(one)
-    assert record["state"] == "failed" and "no answer within" in record["detail"]
+    assert record["state"] == "failed"
+    # The call and the budget end in the same moment; either may say so.
+    assert "no answer within" in record["detail"] or record["detail"] == "not confirmed in time"
     assert one.report()["phases"]["deregistering"]["ms"] < 3000
 
 
