@@ -34,7 +34,9 @@ void Lifecycle::apply_joint_rules(Instant now) {
               apply_move(now, coordinator_.next(now, facts())) || apply_cleanup(now);
   }
   drain_ledger(now);
-  grant_waiters(now);
+  if (!supervisor_ended_) {  // nothing is ordered after its exit: who waits asks the next one
+    grant_waiters(now);
+  }
 }
 
 /// Time alone decides these.
