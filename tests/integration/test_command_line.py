@@ -191,9 +191,18 @@ def test_install_puts_everything_in_its_place(tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     installed = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
-    assert installed == {
+    targets = {path for path in installed if path.startswith("lib/cmake/lastcall/lastcall_targets")}
+    assert "lib/cmake/lastcall/lastcall_targets.cmake" in targets
+    assert installed - targets == {
         "bin/lastcall",
         "bin/lastcall-shim",
+        "include/lastcall/client.hpp",
+        "include/lastcall/request_context.hpp",
+        "include/lastcall/words.hpp",
+        "lib/cmake/lastcall/lastcallConfig.cmake",
+        "lib/cmake/lastcall/lastcallConfigVersion.cmake",
+        "lib/liblastcall.a",
+        "lib/pkgconfig/lastcall.pc",
         "share/bash-completion/completions/lastcall",
         "share/fish/vendor_completions.d/lastcall.fish",
         "share/lastcall/config.schema.json",

@@ -83,15 +83,6 @@ def test_what_needs_a_restart_is_refused_by_name_and_the_rest_is_applied(served)
     assert served.log().count('"configuration key not changed","key":"shutdown.late_accept"') == 2
 
 
-def test_what_this_version_does_not_do_is_not_called_changed(served):
-    served.config["endpoints"] = [{"name": "generate", "graceful_shutdown": False}]
-    served.write_config()
-    done = reload(served)
-    assert done.returncode == 1
-    assert "not changed: endpoints: " in done.stderr
-    assert ": this version does not do that yet" in done.stderr
-
-
 def test_a_bad_file_changes_nothing_and_every_error_is_printed_and_logged(served):
     set_level(served, "debug")
     with open(served.path("lastcall.yaml"), "w") as file:

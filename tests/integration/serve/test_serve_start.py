@@ -199,10 +199,10 @@ def test_run_refuses_a_socket_on_which_somebody_listens(world, name):
 
 
 def test_a_warning_of_the_configuration_is_said_once_at_a_start(world):
-    one = world(events={"nats": {"url": "nats://127.0.0.1:4222"}})
+    one = world(shutdown={"cleanup_reserve": "1s"})
     run = one.run(*SLEEPER)
     serving(one)
-    assert one.log().count("events: this version does not do that yet") == 1
+    assert one.log().count("shutdown.cleanup_reserve: 1s is less than") == 1
     run.send_signal(signal.SIGTERM)
     assert run.wait(timeout=PATIENCE) == 0
 
