@@ -111,8 +111,8 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
                              self->ended();
                            }
                          });
-    } else {
-      poll_end();
+    } else {  // not now: who starts a child hears of its end later
+      boost::asio::post(timer.get_executor(), [self = shared_from_this()] { self->poll_end(); });
     }
     timer.expires_after(plan.timeout);
     timer.async_wait([self = shared_from_this()](error_code error) {
@@ -171,14 +171,23 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
     ::kill(-pid, SIGKILL);
   }
 
+  /// Waits, then reads: bytes that were read ahead of their handler would be lost to take_rest().
   void read() {
-    output.async_read_some(boost::asio::buffer(buffer),
-                           [self = shared_from_this()](error_code error, std::size_t size) {
-                             self->take({self->buffer.data(), size});
-                             if (!error) {
-                               self->read();
-                             }
-                           });
+    output.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                      [self = shared_from_this()](error_code error) {
+                        if (!error && self->output.is_open()) {
+                          self->read_what_came();
+                        }
+                      });
+  }
+
+  void read_what_came() {
+    error_code error;
+    std::size_t const size = output.read_some(boost::asio::buffer(buffer), error);
+    take({buffer.data(), size});
+    if (!error || error == boost::asio::error::would_block) {
+      read();
+    }
   }
 
   void take(std::string_view bytes) {
