@@ -74,7 +74,8 @@ tsan_stages() {
   fi
   stage 'tsan: integration' sanitized tsan python_tests tsan integration \
     tests/integration/serve/test_serve_{start,stop,recovery,registry}.py \
-    tests/integration/serve/test_serve_{metrics,reload,probe,prestop}.py
+    tests/integration/serve/test_serve_{metrics,reload,probe,prestop}.py \
+    tests/integration/registries
 }
 
 chart_tests() {

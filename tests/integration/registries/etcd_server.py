@@ -20,6 +20,14 @@ ETCD = shutil.which("etcd") or "/usr/bin/etcd"
 INSTANCES = "v1/instances/"
 
 
+def _is_stopped(pid):
+    states = set()
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/stat", encoding="latin-1") as file:
+            states.add(file.read().rpartition(")")[2].split()[0])
+    return states == {"T"}
+
+
 def encode(text):
     return base64.b64encode(text.encode()).decode()
 
@@ -198,6 +206,8 @@ class Etcd:
     def signal(self, number, member=None):
         for one in [member] if member else self.members:
             one.process.send_signal(number)
+            if number == signal.SIGSTOP:  # it takes a moment, in which requests are answered
+                wait_until(lambda one=one: _is_stopped(one.process.pid), "every thread is stopped")
 
     def kill(self, member=None):
         for one in [member] if member else self.members:
