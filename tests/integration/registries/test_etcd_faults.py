@@ -195,7 +195,7 @@ def test_one_registry_that_hangs_does_not_delay_another(world, etcds, tmp_path):
     began = time.monotonic()
     one.process.send_signal(signal.SIGTERM)
     _, _, gone_at = watcher.wait_for("DELETE")
-    assert not os.listdir(tmp_path / "i")
+    wait_until(lambda: not os.listdir(tmp_path / "i"), "the file is gone too")
     assert one.process.wait(timeout=2 * PATIENCE) == 0
     states = {record["name"]: record["state"] for record in one.report()["registries"]}
     assert states == {"hung": "failed", "good": "confirmed", "file": "confirmed"}
