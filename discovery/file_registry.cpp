@@ -1,25 +1,14 @@
 #include "discovery/file_registry.hpp"
 
-#include <array>
-#include <ctime>
 #include <utility>
 
+#include "discovery/calendar.hpp"
 #include "discovery/instance_file.hpp"
 #include "discovery/worker.hpp"
 
 namespace lastcall::discovery {
 
 namespace {
-
-/// For people who look at the files: the one place where the calendar's clock is right.
-std::string now_as_text() {
-  std::time_t const now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text.data();
-}
 
 class FileRegistry final : public Registry {
  public:

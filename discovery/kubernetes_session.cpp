@@ -1,26 +1,12 @@
 #include "discovery/kubernetes_session.hpp"
 
-#include <array>
-#include <ctime>
 #include <string_view>
 #include <utility>
 
+#include "discovery/calendar.hpp"
 #include "discovery/secret_file.hpp"
 
 namespace lastcall::discovery {
-
-namespace {
-
-std::string now_as_text() {
-  std::time_t const now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text.data();
-}
-
-}  // namespace
 
 HttpReply KubernetesSession::ask(HttpClient& client, TimePoint deadline,
                                  HttpRequest request) const {

@@ -3,34 +3,19 @@
 #include <algorithm>
 #include <utility>
 
-#include <nlohmann/json.hpp>
+#include "discovery/json_member.hpp"
 
 namespace lastcall::discovery::kubernetes {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using json::dump;
+using json::Json;
+using json::member;
+using json::text;
 
 /// The API's limit of an event's message.
 constexpr std::size_t kLongestMessage = 1024;
-
-std::string dump(Json const& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-/// Null where there is no such member, or no object to have it.
-Json const& member(Json const& json, char const* name) {
-  static Json const kNothing;
-  if (!json.is_object()) {
-    return kNothing;
-  }
-  auto const found = json.find(name);
-  return found == json.end() ? kNothing : *found;
-}
-
-std::string text(Json const& json) {
-  return json.is_string() ? json.get<std::string>() : std::string{};
-}
 
 /// Metadata that makes the API server refuse a patch of another pod of this name.
 Json metadata_of(Pod const& pod) {
