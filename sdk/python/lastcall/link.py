@@ -126,7 +126,12 @@ class Link:
             self._thread.join(timeout + 1)
 
     def abandon(self) -> None:
-        """For a forked child: lets go of the descriptors, of which the parent keeps its own."""
+        """For a forked child: lets go of the descriptors, of which the parent keeps its own.
+
+        Those of a closed link are gone already: their numbers may be somebody else's by now.
+        """
+        if self._abandoned:
+            return
         self._abandoned = True
         self._connected = False
         self._queue.clear()

@@ -47,6 +47,7 @@ class ChildWatcher:
         self._finds = False
         self._found: weakref.WeakSet[Any] = weakref.WeakSet()
         self._closed = False
+        self._released = False
         self._wake_read, self._wake_write = os.pipe()
         self._thread: Optional[threading.Thread] = None
         _watchers.add(self)
@@ -71,6 +72,9 @@ class ChildWatcher:
             self._died(pid, process, name, any_end)
             return lambda: None
         with self._lock:
+            if self._closed:
+                os.close(fd)
+                return lambda: None
             self._children[fd] = pid, process, name, any_end
             self._start()
             self._wake()
@@ -87,9 +91,8 @@ class ChildWatcher:
     def abandon(self) -> None:
         """For a forked child: the thread is not here, and the children are somebody else's."""
         self._lock = threading.Lock()
-        if not self._closed or self._thread is not None:
-            self._closed, self._thread = True, None
-            self._release()
+        self._closed, self._thread = True, None
+        self._release()
 
     # --- inside
 
@@ -102,6 +105,10 @@ class ChildWatcher:
         os.write(self._wake_write, b"w")
 
     def _release(self) -> None:
+        """Once: afterwards the numbers may be somebody else's."""
+        if self._released:
+            return
+        self._released = True
         for fd in (self._wake_read, self._wake_write, *self._children):
             os.close(fd)
         self._children.clear()

@@ -145,3 +145,27 @@ def test_an_executed_program_inherits_no_descriptor(supervisor, path):
     )
     # 0 to 2, and the one with which ls reads the directory.
     assert len(done.stdout.split()) == 4, done.stdout
+
+
+FORK_AFTER_CLOSE = """
+import lastcall, os, subprocess, sys
+client = lastcall.connect("engine")
+while not client.connected: pass
+child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+client.watch(child, "core")
+client.close()
+child.communicate(b"\\n")
+mine = [os.open("/dev/null", os.O_RDONLY) for _ in range(32)]  # these take the numbers that are free
+pid = os.fork()
+if pid == 0:
+    for fd in mine: os.fstat(fd)
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+for fd in mine: os.fstat(fd)
+client.watch(os.getpid(), "self")  # of a closed client: nothing is written anywhere
+"""
+
+
+def test_a_fork_after_the_close_leaves_other_descriptors_alone(supervisor, path):
+    done = run_python(FORK_AFTER_CLOSE, path)
+    assert done.returncode == 0, done.stderr
