@@ -22,6 +22,7 @@ std::string error_line(Seq seq, ErrorCode code, std::string_view message) {
 
 Server::Impl::Impl(boost::asio::io_context& io, ServerOptions options, Observer& observer)
     : io_(io),
+      outbox_(std::make_shared<Outbox>(io)),
       options_(std::move(options)),
       observer_(observer),
       engines_(io, handlers(false)),
@@ -222,6 +223,7 @@ Server::Server(boost::asio::io_context& io, ServerOptions options, Observer& obs
     : impl_(std::make_shared<Impl>(io, std::move(options), observer)) {}
 Server::~Server() {
   impl_->abort_all();
+  impl_->forget_output();
 }
 
 std::optional<std::string> Server::listen() {
@@ -247,6 +249,9 @@ void Server::error(PeerId peer, Seq seq, ErrorCode code, std::string_view messag
 }
 void Server::cancels_ready(PeerId peer) {
   impl_->cancels_ready(peer);
+}
+void Server::flush() {
+  impl_->flush();
 }
 void Server::close(PeerId peer) {
   impl_->close(peer);

@@ -6,7 +6,8 @@
 //  2. For each peer the observer hears hello(), then message()s, then disconnected() exactly once
 //     (if it welcomed the peer), and process_gone() at most once, before or after that; what a
 //     process wrote before it died is heard before its process_gone().
-//  3. No callback runs inside a call of this class: what a call causes is heard in a later turn.
+//  3. No callback runs inside a call of this class, but for next_cancels() in flush(): what a call
+//     causes is heard in a later turn.
 //  4. Memory is bounded: a line by kMaxLine, what waits for a peer by `max_waiting`. Cancels are
 //     not queued: next_cancels() is asked when the peer's socket can take more.
 //  5. What is sent within one turn of the loop leaves in one write.
@@ -125,6 +126,9 @@ class Server {
   void error(PeerId peer, Seq seq, ErrorCode code, std::string_view message);
   /// next_cancels() has something for this peer.
   void cancels_ready(PeerId peer);
+  /// Writes what waits, to all peers, now rather than at the end of this turn: before work that a
+  /// cancel should not wait for.
+  void flush();
 
   /// Writes what waits, then closes; disconnected() follows.
   void close(PeerId peer);

@@ -57,6 +57,8 @@ class Server::Impl : public SessionOwner, public std::enable_shared_from_this<Se
   void ack(PeerId id, Seq seq, std::string_view result);
   void error(PeerId id, Seq seq, ErrorCode code, std::string_view message);
   void cancels_ready(PeerId id);
+  void flush() { outbox_->flush(); }
+  void forget_output() { outbox_->clear(); }
   void close(PeerId id);
   void close_all();
   void abort_all();
@@ -93,6 +95,7 @@ class Server::Impl : public SessionOwner, public std::enable_shared_from_this<Se
   void hear_out(pid_t pid, PeerId below);
 
   boost::asio::io_context& io_;
+  std::shared_ptr<Outbox> outbox_;
   ServerOptions options_;
   Observer& observer_;
   Listener engines_;

@@ -45,7 +45,7 @@ void Server::Impl::accepted(Fd fd, bool is_admin) {
   peer->session = std::make_shared<Session>(
       io_, peer->id, std::move(fd), std::move(process),
       Session::Limits{options_.max_waiting, options_.stall_timeout, options_.hello_timeout},
-      weak_from_this());
+      weak_from_this(), outbox_);
   peers_.emplace(peer->id, peer);
   take_place(*peer);
   peer->session->start();

@@ -23,7 +23,7 @@ constexpr std::chrono::milliseconds kLinger{1'000};
 }  // namespace
 
 Session::Session(boost::asio::io_context& io, PeerId id, Fd socket, PeerProcess process,
-                 Limits limits, std::weak_ptr<SessionOwner> owner)
+                 Limits limits, std::weak_ptr<SessionOwner> owner, std::shared_ptr<Outbox> outbox)
     : io_(io),
       id_(id),
       socket_(io, socket.release()),
@@ -31,6 +31,7 @@ Session::Session(boost::asio::io_context& io, PeerId id, Fd socket, PeerProcess 
       timer_(io),
       limits_(limits),
       owner_(std::move(owner)),
+      outbox_(std::move(outbox)),
       watched_(process.is_watched()) {
   if (process.pidfd) {
     pidfd_.assign(process.pidfd.release());
@@ -75,6 +76,7 @@ void Session::wait_readable() {
 
 void Session::readable() {
   if (state_ == State::open) {
+    Outbox::Turn const turn(*outbox_);
     read_up_to(kReadAtOnce);
   } else {
     discard();

@@ -5,7 +5,8 @@
 //     once, in a turn of its own, and no line after it.
 //  2. The owner's process_gone() is called once, after every line that the process had written; the
 //     watch outlives the connection and ends with unwatch().
-//  3. What is sent within a turn leaves in one write. While the socket takes no more, messages wait
+//  3. What is sent within a turn leaves in one write, by the outbox. While the socket takes no
+//  more, messages wait
 //     up to a limit, and cancels are not even made.
 //  4. After a close of ours the other side's bytes are read and thrown away for a moment, so that
 //     the last line reaches a peer that is still writing.
@@ -25,6 +26,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "ipc/line_buffer.hpp"
+#include "ipc/outbox.hpp"
 #include "ipc/server.hpp"
 #include "ipc/unix_socket.hpp"
 
@@ -53,7 +55,7 @@ class Session : public std::enable_shared_from_this<Session> {
   };
 
   Session(boost::asio::io_context& io, PeerId id, Fd socket, PeerProcess process, Limits limits,
-          std::weak_ptr<SessionOwner> owner);
+          std::weak_ptr<SessionOwner> owner, std::shared_ptr<Outbox> outbox);
 
   void start();
   /// The hello came: its timer ends. A patient session is never dropped for reading slowly.
@@ -72,6 +74,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::string& waiting() { return waiting_; }
   void queued();
   void cancels_ready();
+  /// For the outbox.
+  void flush_now();
 
   /// Writes what waits, then ends.
   void close(std::string_view why);
@@ -111,6 +115,7 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::asio::steady_timer timer_;  // hello, then stall, then the moment after a close
   Limits limits_;
   std::weak_ptr<SessionOwner> owner_;
+  std::shared_ptr<Outbox> outbox_;
 
   LineBuffer lines_;
   Fd passed_;

@@ -2,7 +2,6 @@
 #include <cerrno>
 #include <utility>
 
-#include <boost/asio/post.hpp>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -52,10 +51,12 @@ void Session::schedule_flush() {
     return;
   }
   flush_is_scheduled_ = true;
-  boost::asio::post(io_, [self = shared_from_this()] {
-    self->flush_is_scheduled_ = false;
-    self->flush();
-  });
+  outbox_->add(shared_from_this());
+}
+
+void Session::flush_now() {
+  flush_is_scheduled_ = false;
+  flush();
 }
 
 /// Takes what waits, and what cancels there are room for; false: nothing to write.

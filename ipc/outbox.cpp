@@ -1,0 +1,48 @@
+#include "ipc/outbox.hpp"
+
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+
+#include "ipc/session.hpp"
+
+namespace lastcall::ipc {
+
+Outbox::Turn::~Turn() {
+  if (--outbox_.turns_ == 0) {
+    outbox_.flush();
+  }
+}
+
+void Outbox::add(std::shared_ptr<Session> session) {
+  due_.push_back(std::move(session));
+  if (turns_ == 0) {
+    post();
+  }
+}
+
+void Outbox::post() {
+  if (!std::exchange(is_posted_, true)) {
+    boost::asio::post(io_, [self = shared_from_this()] {
+      self->is_posted_ = false;
+      self->flush();
+    });
+  }
+}
+
+void Outbox::flush() {
+  if (!flushing_.empty()) {
+    return;  // asked for by what a flush calls: the outer one sees to it
+  }
+  std::swap(flushing_, due_);
+  for (auto const& session : flushing_) {
+    session->flush_now();
+  }
+  flushing_.clear();
+  if (!due_.empty()) {
+    post();
+  }
+}
+
+}  // namespace lastcall::ipc
