@@ -44,7 +44,8 @@ void read(Fields& f, Admitted& m) {
 
 void read(Fields& f, Rejected& m) {
   m.id = f.id("id");
-  m.reason = f.word("reason", lifecycle::parse_rejected_reason, vocabulary::kRejectedReasons);
+  m.reason = f.growing_word("reason", lifecycle::parse_rejected_reason,
+                            vocabulary::kRejectedReasons, RejectedReason::overloaded);
   m.retry_after = f.duration("retry_after_ms");
   m.limit = f.number("limit", 0, kMaxMs);
   m.count = f.number("count", 0, kMaxMs);
@@ -52,8 +53,10 @@ void read(Fields& f, Rejected& m) {
 
 void read(Fields& f, CancelBatch& m) {
   m.ids = f.ids("ids");
-  m.mode = f.word("mode", lifecycle::parse_cancel_mode, vocabulary::kCancelModes);
-  m.reason = f.word("reason", lifecycle::parse_cancel_reason, vocabulary::kCancelReasons);
+  m.mode = f.growing_word("mode", lifecycle::parse_cancel_mode, vocabulary::kCancelModes,
+                          CancelMode::stop);
+  m.reason = f.growing_word("reason", lifecycle::parse_cancel_reason, vocabulary::kCancelReasons,
+                            CancelReason::control);
 }
 
 void read(Fields& f, Cleanup& m) {

@@ -69,6 +69,18 @@ class Fields {
     }
     return found.value_or(Enum{});
   }
+  /// As word(), of a set that grows within a version: what this side has not learnt is `unknown`.
+  template <typename Parse, typename Words, typename Enum>
+  Enum growing_word(std::string_view key, Parse parse, Words const& words, Enum unknown) {
+    json::Value const* const value = find_kind(key, json::Kind::string, "a string");
+    if (value == nullptr) {
+      if (!error_) {
+        missing(key, one_of(words.data(), words.size()));
+      }
+      return unknown;
+    }
+    return parse(json::to_string(*value)).value_or(unknown);
+  }
   template <typename Parse, typename Words>
   auto optional_word(std::string_view key, Parse parse, Words const& words)
       -> decltype(parse(std::string_view{})) {

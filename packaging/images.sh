@@ -36,7 +36,16 @@ bootstrap() {
     die 'cannot get debian:12-slim, and mmdebstrap to make a base with is missing'
   fi
   echo "bootstrapping $bootstrapped"
-  mmdebstrap --quiet --variant=minbase bookworm - |
+  # From where this machine has its own packages, if that is told and is the same Debian.
+  local sources=()
+  # The format's fields are apt's to fill in.
+  # shellcheck disable=SC2016
+  if command -v apt-get >/dev/null; then
+    mapfile -t sources < <(apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) main' \
+      'Created-By: Packages' 'Origin: Debian' 'Component: main' 2>/dev/null |
+      grep -E ' bookworm[a-z-]* main$' || true)
+  fi
+  mmdebstrap --quiet --variant=minbase --dpkgopt=force-unsafe-io bookworm - "${sources[@]}" |
     "$engine" import --change 'ENV PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin' \
       - "$bootstrapped" >/dev/null
 }
@@ -55,7 +64,8 @@ if [[ -n $binaries ]]; then
   trap 'rm -rf build/image' EXIT
   cp "$binaries/supervisor/cli/lastcall" "$binaries/shim/lastcall-shim" build/image/
 fi
-if [[ $engine == *podman ]]; then arguments+=(--format oci); fi
+# Without a network of their own its containers need no packet filter of the machine's.
+if [[ $engine == *podman ]]; then arguments+=(--format oci --network host); fi
 for target in shim supervisor; do
   name=lastcall; if [[ $target == shim ]]; then name=lastcall-shim; fi
   "$engine" build "${arguments[@]}" --target "$target" -t "$name:$tag" .

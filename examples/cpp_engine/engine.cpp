@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <lastcall/client.hpp>
+#include <lastcall/errors.hpp>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -56,6 +57,8 @@ struct Connection {
   bool may_run = false;
   bool is_last = false;  // close when all is written
   long tokens_left = 0;
+  std::uint64_t events_sent = 0;
+  std::uint64_t bytes_sent = 0;
 };
 
 class Engine {
@@ -147,14 +150,15 @@ class Engine {
     what.stream = true;
     what.id = after(one.input, "X-Request-Id").value_or("");
     // (3) A supervisor that drains, or is full, refuses it; without one it may run at once.
-    auto const decided = [this, fd](auto const&, lastcall::Admission const& admission) {
+    auto const decided = [this, fd](lastcall::RequestContext const& request,
+                                    lastcall::Admission const& admission) {
       auto const found = connections_.find(fd);
       if (found == connections_.end()) {
         return;  // its client left while it waited
       }
       Connection& mine = found->second;
       mine.may_run = admission.may_run;
-      mine.output = admission.may_run ? kStreamHead : refusal(admission);
+      mine.output = admission.may_run ? kStreamHead : refusal(request.id(), admission);
       mine.is_last = !admission.may_run;
     };
     try {
@@ -166,10 +170,15 @@ class Engine {
     }
   }
 
-  static std::string refusal(lastcall::Admission const& admission) {
-    std::string const reason(admission.refusal ? name(*admission.refusal) : "cancelled");
-    std::string const body = "{\"error\":{\"type\":\"" + reason + "\",\"retryable\":true}}";
-    return answer("503 Service Unavailable", body, "X-Lastcall-Reason: " + reason + "\r\n");
+  static std::string refusal(std::string const& id, lastcall::Admission const& admission) {
+    if (!admission.refusal) {  // cancelled while it waited
+      return answer("499 Client Closed Request",
+                    lastcall::error_body(lastcall::ErrorKind::cancelled, {id}), "");
+    }
+    return answer(
+        "503 Service Unavailable",
+        lastcall::error_body(lastcall::kind_of(*admission.refusal), {id}),
+        "Retry-After: 1\r\nX-Lastcall-Reason: " + std::string(name(*admission.refusal)) + "\r\n");
   }
 
   void generate() {
@@ -179,11 +188,15 @@ class Engine {
       }
       // (4) Cancelled: free what the request holds, and end its stream so that it looks cut.
       if (one.request->is_stopped()) {
-        one.output += chunk("event: error\ndata: {\"error\":{\"type\":\"" +
-                            std::string(name(*one.request->cause())) + "\"}}\n\n");
+        one.output +=
+            chunk(lastcall::sse_error(lastcall::kind_of(*one.request->cause()),
+                                      {one.request->id(), one.events_sent, one.bytes_sent}));
         one.is_last = true;
       } else if (one.tokens_left-- > 0) {
-        one.output += chunk("data: token\n\n");
+        std::string const event = "data: token\n\n";
+        one.output += chunk(event);
+        ++one.events_sent;
+        one.bytes_sent += event.size();
         one.request->progress();  // it moves, so it is not stuck
       } else {
         one.output += chunk("data: [DONE]\n\n") + "0\r\n\r\n";

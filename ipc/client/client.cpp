@@ -48,6 +48,7 @@ std::optional<std::chrono::milliseconds> Client::time_left() const {
 }
 
 void Client::close(std::chrono::milliseconds at_most) {
+  session_->stop_reporting();
   session_->close(at_most);
 }
 
@@ -124,6 +125,18 @@ void Client::report_health(Health status, std::string detail) {
 
 std::shared_future<bool> Client::report_fatal(std::string reason, std::string detail) {
   return session_->report_fatal(std::move(reason), std::move(detail));
+}
+
+void Client::watch_child(int pid, std::string name, bool any_end) {
+  session_->watch_child(pid, std::move(name), any_end);
+}
+
+bool Client::forget_child(int pid) {
+  return session_->forget_child(pid);
+}
+
+void Client::failed_with_exception(std::string const& name) {
+  session_->failed_with_exception(name);
 }
 
 void Client::on_health(std::function<HealthAnswer()> callback) {

@@ -33,6 +33,7 @@ class Connection {
   explicit Connection(std::string path);
 
   int handle() const { return set_.get(); }
+  std::string const& path() const { return path_; }
 
   /// True: connected; it never blocks.
   bool open();

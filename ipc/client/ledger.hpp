@@ -47,6 +47,7 @@ struct Entry {
   std::string model;
   std::string parent;
   std::optional<bool> stream;
+  std::uint8_t priority{};
   Decided waiting;       // set while it waits for admission
   bool was_announced{};  // some supervisor was told
 };

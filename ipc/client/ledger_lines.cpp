@@ -54,7 +54,8 @@ ipc::RequestBegin Ledger::begin_line(Entry const& entry) const {
           .parent = entry.parent,
           .endpoint = entry.endpoint,
           .model = entry.model,
-          .stream = entry.stream};
+          .stream = entry.stream,
+          .priority = entry.priority};
 }
 
 void Ledger::ask(Entry& entry) {

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <stdexcept>
 #include <utility>
 
 #include <errno.h>
 
 #include "ipc/client/fork_watch.hpp"
+#include "ipc/client/uncaught.hpp"
 #include "ipc/codec.hpp"
 #include "ipc/utf8.hpp"
 
@@ -29,6 +31,14 @@ std::string clipped(std::string name) {
     }
   }
   return name;
+}
+
+std::uint8_t checked_priority(std::uint8_t priority) {
+  if (priority >= lifecycle::kPriorities) {
+    throw std::invalid_argument("cannot use the priority " + std::to_string(priority) +
+                                ": expected 0 to " + std::to_string(lifecycle::kPriorities - 1));
+  }
+  return priority;
 }
 
 /// The detail loses its start until the line fits: what speaks in a traceback is its end.
@@ -58,6 +68,7 @@ Session::Session(ClientOptions options)
 }
 
 Session::~Session() {
+  forget_uncaught(this);
   unwatch_forks(*this);
 }
 
@@ -132,6 +143,7 @@ RequestContext Session::begin(RequestOptions options, Decided decided) {
               .model = clipped(std::move(options.model)),
               .parent = parent.empty() ? std::string() : checked_id(std::move(parent), "parent"),
               .stream = options.stream,
+              .priority = checked_priority(options.priority),
               .waiting = {}};
   if (is_detached() && decided) {
     decided(Handles::of(context), {.may_run = true});

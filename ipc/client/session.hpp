@@ -27,6 +27,7 @@
 #include <lastcall/client.hpp>
 #include <pthread.h>
 
+#include "ipc/client/child_watch.hpp"
 #include "ipc/client/connection.hpp"
 #include "ipc/client/ledger.hpp"
 #include "ipc/line_buffer.hpp"
@@ -78,6 +79,11 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   void say(ipc::ToSupervisor const& message);
   void report_health(Health status, std::string detail);
   std::shared_future<bool> report_fatal(std::string reason, std::string detail);
+  void watch_child(int pid, std::string name, bool any_end);
+  bool forget_child(int pid);
+  void failed_with_exception(std::string const& name);
+  /// What comes from now on is the end of a program that is done.
+  void stop_reporting();
   void set(std::function<void(Callbacks&)> const& change);
   int native_handle() const { return is_enabled() ? connection_->handle() : -1; }
   void process() { run_once(0); }
@@ -135,6 +141,7 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   void on_answer(std::uint64_t seq, bool is_error);
   void enter(Phase phase, Later& later);
   void send_fatal();
+  void failed(std::string reason, std::string detail);
   void log(std::string const& text) const;
 
   std::uint64_t const generation_;
@@ -150,6 +157,8 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   Callbacks callbacks_;
   std::map<std::string, ipc::EndpointRegister> endpoints_;
   std::optional<FatalReport> fatal_;
+  std::shared_ptr<ChildWatch> children_;
+  bool has_stopped_reporting_{};
   std::optional<Phase> phase_;
   std::optional<Clock::time_point> deadline_;
   bool is_welcomed_{};

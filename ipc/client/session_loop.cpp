@@ -6,6 +6,7 @@
 #include <poll.h>
 
 #include "ipc/client/session.hpp"
+#include "ipc/client/uncaught.hpp"
 
 namespace lastcall::sdk {
 namespace {
@@ -20,6 +21,9 @@ constexpr int kReadsAtOnce = 16;  // then others get their turn
 void Session::start() {
   if (!is_enabled()) {
     return;
+  }
+  if (options_.report_uncaught) {
+    report_uncaught(this, connection_->path(), hello_);
   }
   {
     std::lock_guard const lock(mutex_);

@@ -122,6 +122,7 @@ class Client(Hooks, Failures):
         graceful_shutdown: bool = True,
         model: Optional[str] = None,
         admit: bool = False,
+        priority: Optional[int] = None,
     ) -> Callable[[Handler], Handler]:
         """Registers the endpoint and makes each call of the decorated handler a request of it.
 
@@ -137,7 +138,8 @@ class Client(Hooks, Failures):
 
             def begin(id: Optional[str], parent: Optional[Context]) -> RequestScope:
                 return self.request(
-                    id, endpoint=name, model=model, stream=stream, parent=parent, admit=admit
+                    id, endpoint=name, model=model, stream=stream, parent=parent, admit=admit,
+                    priority=priority,
                 )
 
             return wrap_handler(handler, begin)
@@ -156,6 +158,7 @@ class Client(Hooks, Failures):
         root: Optional[str] = None,
         parent: Union[Context, str, None] = None,
         admit: bool = False,
+        priority: Optional[int] = None,
     ) -> Context:
         """A request has begun. Ends with `end()`, or with the `with` block that it heads.
 
@@ -163,10 +166,12 @@ class Client(Hooks, Failures):
         root is the user's request id when this is one of its sub-requests; a `parent` that is a
         Context passes its root on, and its cancels too. With `admit` it waits for the supervisor
         to let it run (blocking: in asyncio use `begin_async` or `request`) and raises `Rejected`
-        when refused, `Cancelled` when cancelled while it waited.
+        when refused, `Cancelled` when cancelled while it waited. `priority` is 0 (the most urgent)
+        to 7, 3 unless given: its place among those that wait, where `admission.priorities` is on.
         """
         return self.request(
-            id, endpoint=endpoint, model=model, stream=stream, root=root, parent=parent, admit=admit
+            id, endpoint=endpoint, model=model, stream=stream, root=root, parent=parent,
+            admit=admit, priority=priority,
         ).__enter__()
 
     async def begin_async(
@@ -179,10 +184,12 @@ class Client(Hooks, Failures):
         root: Optional[str] = None,
         parent: Union[Context, str, None] = None,
         admit: bool = False,
+        priority: Optional[int] = None,
     ) -> Context:
         """As `begin`, but the wait does not block the loop."""
         return await self.request(
-            id, endpoint=endpoint, model=model, stream=stream, root=root, parent=parent, admit=admit
+            id, endpoint=endpoint, model=model, stream=stream, root=root, parent=parent,
+            admit=admit, priority=priority,
         ).__aenter__()
 
     def request(
@@ -195,10 +202,11 @@ class Client(Hooks, Failures):
         root: Optional[str] = None,
         parent: Union[Context, str, None] = None,
         admit: bool = False,
+        priority: Optional[int] = None,
     ) -> RequestScope:
         """`with` or `async with` this: the request begins with the block and ends with it."""
         return RequestScope(
-            self._session.ledger, id, endpoint, model, stream, root, parent, admit
+            self._session.ledger, id, endpoint, model, stream, root, parent, admit, priority
         )
 
     def find(self, id: str) -> Optional[Context]:

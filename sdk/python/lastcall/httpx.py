@@ -6,6 +6,14 @@
         async for line in response.aiter_lines():
             ...
 
+In threads, with an `httpx.Client`:
+
+    from lastcall.httpx import stream_sync
+
+    with stream_sync(client, "POST", url, json=body, context=context) as response:
+        for line in response.iter_lines():
+            ...
+
 `context` is the current request's unless given. A call that was cut raises `lastcall.Cancelled`
 and its connection is closed, by which the other side learns of it. Headers of your own win.
 """
@@ -15,7 +23,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from typing import Any, AsyncIterator, Awaitable, Optional, TypeVar
+import sys
+from typing import Any, AsyncIterator, Awaitable, Iterator, Optional, TypeVar
 
 try:
     import httpx
@@ -66,6 +75,91 @@ async def request(
         return await _apart(client.request(method, url, **options))
 
 
+@contextlib.contextmanager
+def stream_sync(
+    client: httpx.Client,
+    method: str,
+    url: Any,
+    *,
+    context: Optional[Context] = None,
+    **options: Any,
+) -> Iterator[httpx.Response]:
+    """As `client.stream`, with its options; a stop, from whatever thread, ends it at once.
+
+    What cannot be ended at once is to look a name up and to connect: the call then ends when that
+    has ended. A stream of HTTP/2 ends at its next bytes, as its connection is others' too.
+    """
+    wire = _Wire(options.pop("extensions", None))
+    options["headers"] = _with_ids(options.get("headers"), context)
+    with outgoing.aborting(wire.break_, context):
+        with client.stream(method, url, extensions=wire.extensions, **options) as response:
+            wire.found(response.extensions.get("network_stream"), response.http_version)
+            yield response
+
+
+def request_sync(
+    client: httpx.Client,
+    method: str,
+    url: Any,
+    *,
+    context: Optional[Context] = None,
+    **options: Any,
+) -> httpx.Response:
+    """As `client.request`, with its options; otherwise as `stream_sync`."""
+    wire = _Wire(options.pop("extensions", None))
+    options["headers"] = _with_ids(options.get("headers"), context)
+    with outgoing.aborting(wire.break_, context):
+        return client.request(method, url, extensions=wire.extensions, **options)
+
+
+class _Wire:
+    """The connection that a blocking call uses at the moment, as httpcore's trace tells.
+
+    The trace hands out each connection that is made, but not one that is used again: that one is
+    read from the frame of httpcore which traces. Where it is not found there, the call ends with
+    the first bytes of its answer.
+    """
+
+    def __init__(self, given: Any) -> None:
+        self._also = (given or {}).get("trace")
+        self._stream: Any = None
+        self._is_broken = False
+        self.extensions = {**(given or {}), "trace": self._trace}
+
+    def break_(self) -> None:
+        """From another thread."""
+        self._is_broken = True
+        _shut(self._stream)
+
+    def found(self, stream: Any, http_version: str = "HTTP/1.1") -> None:
+        self._stream = None if http_version == "HTTP/2" else stream
+        if self._is_broken:  # a stop that came before there was a connection to break
+            _shut(self._stream)
+
+    def _trace(self, event: str, info: Any) -> None:
+        kind, _, step = event.partition(".")
+        if self._is_broken and not step.endswith(".failed") and "closed" not in step:
+            raise httpx.RequestError("the request was cancelled")
+        if kind == "connection" and step.endswith(".complete"):
+            self.found(info.get("return_value"))
+        elif event == "http11.send_request_headers.started":
+            self.found(_stream_in_frames() or self._stream)
+        elif kind == "http2":
+            self._stream = None
+        if self._also is not None:
+            self._also(event, info)
+
+
+def _stream_in_frames() -> Any:
+    frame = sys._getframe(2)
+    for _ in range(4):
+        stream = getattr(frame.f_locals.get("self"), "_network_stream", None)
+        if stream is not None or frame.f_back is None:
+            return stream
+        frame = frame.f_back
+    return None
+
+
 async def _apart(step: Awaitable[T], *, to_its_end: bool = False) -> T:
     """Runs the step in a task of its own, cancelled once, or left to end, if this one is.
 
@@ -87,8 +181,15 @@ def _break(response: httpx.Response) -> None:
     stream = response.extensions.get("network_stream")
     if stream is None or response.http_version == "HTTP/2":  # which others share
         return
+    _shut(stream)
+
+
+def _shut(stream: Any) -> None:
     with contextlib.suppress(OSError, AttributeError):
-        stream.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
+        connection = stream.get_extra_info("socket")
+        # Not SSLSocket's own shutdown, which takes its state away from a thread that reads.
+        kind: Any = socket.socket if isinstance(connection, socket.socket) else type(connection)
+        kind.shutdown(connection, socket.SHUT_RDWR)
 
 
 def _with_ids(given: Any, context: Optional[Context]) -> httpx.Headers:

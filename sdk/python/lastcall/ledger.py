@@ -14,7 +14,6 @@ Threads: all methods from any; the lock is the link's, so that the table and the
 
 from __future__ import annotations
 
-import concurrent.futures
 import math
 import time
 from collections import deque
@@ -22,7 +21,8 @@ from typing import AbstractSet, Any, Callable, Iterator, Optional, Sequence
 
 from . import wire
 from .context import Context
-from .errors import Cancelled, LastcallError, Rejected
+from .entry import Admission, Entry
+from .errors import Cancelled, Rejected
 from .link import Line
 from .owner import Owner
 
@@ -30,7 +30,6 @@ UNADMITTED_AFTER = 1.0
 PROGRESS_EVERY = 0.5
 MAX_UNHEARD = 1024
 
-Admission = concurrent.futures.Future  # of True when admitted, False when started without
 React = Callable[[Optional[str]], None]  # told None for an ack, else the error
 
 
@@ -51,49 +50,6 @@ class Outlet:
 
     def wake(self) -> None:
         raise NotImplementedError
-
-
-class Entry:
-    """One live request, as the supervisor is told of it."""
-
-    __slots__ = ("context", "endpoint", "model", "stream", "parent", "waiting", "announced")
-
-    def __init__(self, context: Context, endpoint: Optional[str], model: Optional[str],
-                 stream: Optional[bool], parent: Optional[str]) -> None:  # fmt: skip
-        self.context = context
-        self.endpoint = endpoint
-        self.model = model
-        self.stream = stream
-        self.parent = parent
-        self.waiting: Optional[Admission[bool]] = None
-        self.announced = False  # some supervisor was told
-
-    def line(self, **how: Any) -> bytes:
-        own = self.context.id()
-        return wire.encode(
-            "request.begin",
-            id=own,
-            root=self.context.root if self.context.root != own else None,
-            parent=self.parent,
-            endpoint=self.endpoint,
-            model=self.model,
-            stream=self.stream,
-            **how,
-        )
-
-    def settle(self, *, admitted: bool = False, error: Optional[LastcallError] = None) -> None:
-        """Ends the wait for admission; without an error the request is a running one from here."""
-        waiting = self.waiting
-        if waiting is None or waiting.done():
-            return
-        try:
-            if error is None:
-                self.waiting = None
-                waiting.set_result(admitted)
-            else:
-                waiting.set_exception(error)
-        except concurrent.futures.InvalidStateError:
-            pass  # whoever waited was cancelled at this very moment, and withdraws the request
 
 
 class Ledger(Owner):

@@ -9,8 +9,8 @@ Rules
   1. The call has an id of its own, `CALLER/N`: the caller's may be live on the other side too.
   2. A cut ends in `Cancelled`; a cancellation of the task from outside stays one.
 
-Threads: `headers` from any; `abort_on_stop` belongs to the task that enters it, and a stop from
-another thread is carried over to its loop.
+Threads: `headers` from any; `abort_on_stop` belongs to the task that enters it, `aborting` to the
+thread; a stop from another thread is carried over to the task's loop, or calls what aborts.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+import threading
 import urllib.parse
 from types import TracebackType
 from typing import Callable, MutableMapping, Optional
@@ -105,3 +106,46 @@ class abort_on_stop:
         self._cut.disarm()
         if is_ours and self._context is not None:
             raise Cancelled(self._context.id(), self._context.cause or "control") from None
+
+
+class aborting:
+    """`with` this, in a thread: a stop of the context calls `abort`, which ends the block's call.
+
+    The block then ends in `Cancelled`, also when it got to its end meanwhile: a stream that was cut
+    must not look finished. `abort` is called at most once, on the thread that cancels, and never
+    after the block; it must not block: shut a socket down, for example. Of the current request
+    unless a context is given; without either it is never called.
+    """
+
+    def __init__(self, abort: Callable[[], object], context: Optional[Context] = None) -> None:
+        self._context = context or current()
+        self._abort = abort
+        self._lock = threading.Lock()
+        self._is_over = False
+        self._forget: Callable[[], None] = lambda: None
+        self.fired = False
+
+    def __enter__(self) -> Optional[Context]:
+        if self._context is not None:
+            self._context.raise_if_stopped()
+            self._forget = self._context.on_stop(self._on_stop)
+        return self._context
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self._forget()
+        with self._lock:
+            self._is_over = True
+        if self.fired and self._context is not None:
+            if error is None or isinstance(error, Exception):
+                raise Cancelled(self._context.id(), self._context.cause or "control") from error
+
+    def _on_stop(self, _: Context) -> None:
+        with self._lock:
+            if not self._is_over:
+                self.fired = True
+                self._abort()

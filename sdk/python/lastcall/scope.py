@@ -13,8 +13,9 @@ from typing import Optional, Union
 
 from . import wire
 from .context import Context
+from .entry import Admission, Entry
 from .errors import Rejected
-from .ledger import Admission, Entry, Ledger
+from .ledger import Ledger
 
 
 class RequestScope:
@@ -30,6 +31,7 @@ class RequestScope:
         root: Optional[str],
         parent: Union[Context, str, None],
         admit: bool,
+        priority: Optional[int],
     ) -> None:
         self._ledger = ledger
         self._parent = parent if isinstance(parent, Context) else None
@@ -42,6 +44,7 @@ class RequestScope:
         self._root = root
         self._parent_id = None if parent is None else wire.check_id(parent)
         self._admit = admit
+        self._priority = None if priority is None else wire.check_priority(priority)
         self._context: Optional[Context] = None
 
     def __enter__(self) -> Context:
@@ -88,7 +91,8 @@ class RequestScope:
 
     def _start(self) -> tuple[Context, Optional[Admission[bool]]]:
         self._context = context = Context(self._id, root=self._root, owner=self._ledger)
-        entry = Entry(context, self._endpoint, self._model, self._stream, self._parent_id)
+        entry = Entry(context, self._endpoint, self._model, self._stream, self._parent_id,
+                      self._priority)  # fmt: skip
         admission = self._ledger.begin(entry, self._admit)
         if self._parent is not None:
             self._parent.link_child(context)  # a parent that was cancelled cancels the wait too

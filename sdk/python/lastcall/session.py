@@ -185,7 +185,7 @@ class Session(Peer, Outlet):
         wait_ms = wire.optional_field(message, "retry_after_ms", int)
         rejected = Rejected(
             wire.field(message, "id", str),
-            wire.field(message, "reason", str),
+            wire.known_word(wire.field(message, "reason", str), wire.REFUSALS, "overloaded"),
             None if wait_ms is None else wait_ms / 1000,
             wire.optional_field(message, "limit", int),
             wire.optional_field(message, "count", int),
@@ -198,9 +198,8 @@ class Session(Peer, Outlet):
         mode, reason = wire.field(message, "mode", str), wire.field(message, "reason", str)
         if not all(isinstance(each, str) for each in ids):
             raise wire.WireError("bad_field", "cancel.ids: expected strings")
-        if mode not in wire.MODES:
-            raise wire.WireError("bad_field", f"cancel.mode: {mode!r} is neither stop nor kill")
-        # A reason that this version does not know is no reason to go on generating.
+        # A word that this version does not know is no reason to go on generating.
+        reason = wire.known_word(reason, wire.REASONS, "control")
         told = frozenset(ids)
         for request_id in ids:
             context = self.ledger.find(request_id)

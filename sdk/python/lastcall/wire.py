@@ -14,6 +14,7 @@ from typing import Any, Iterable, Iterator
 VERSION = 1
 MAX_LINE = 64 * 1024  # without the newline
 MAX_ID = 256  # bytes of an id or a name
+MAX_PRIORITY = 7  # the least urgent
 
 PHASES = frozenset(
     ("starting", "serving", "deregistering", "draining", "drained", "cleaning_up", "exited")
@@ -32,6 +33,7 @@ REASONS = frozenset(
     )
 )
 OUTCOMES = frozenset(("completed", "cancelled", "migrated", "error", "rejected", "lost"))
+REFUSALS = frozenset(("draining", "overloaded", "queue_timeout"))
 HEALTH = frozenset(("healthy", "busy", "dead"))
 
 Message = dict[str, Any]
@@ -110,6 +112,12 @@ def check_id(text: object, what: str = "request id") -> str:
     return text
 
 
+def check_priority(priority: object) -> int:
+    if type(priority) is not int or not 0 <= priority <= MAX_PRIORITY:
+        raise ValueError(f"cannot use the priority {priority!r}: expected 0 to {MAX_PRIORITY}")
+    return priority
+
+
 def clip_name(text: str) -> str:
     """A name is for people and labels: one that is too long (a model's path) loses its start."""
     if len(text) * 4 <= MAX_ID:
@@ -122,6 +130,11 @@ def check_word(word: str, allowed: frozenset[str], what: str) -> str:
         known = ", ".join(sorted(allowed))
         raise ValueError(f"cannot use the {what} {word!r}: expected one of {known}")
     return word
+
+
+def known_word(word: str, known: frozenset[str], unknown: str) -> str:
+    """The word, or what a newer supervisor's word is taken for (docs/ipc.md, 'Closed sets')."""
+    return word if word in known else unknown
 
 
 def field(message: Message, key: str, kind: type) -> Any:

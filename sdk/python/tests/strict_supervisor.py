@@ -25,7 +25,7 @@ ENGINE_OPS = {
     "request.begin": (
         {"id": TEXT},
         {"root": TEXT, "parent": TEXT, "endpoint": TEXT, "model": TEXT, "stream": FLAG,
-         "admit": FLAG, "resumed": FLAG},
+         "admit": FLAG, "resumed": FLAG, "priority": NUMBER},
     ),
     "request.end": ({"id": TEXT, "outcome": TEXT}, {}),
     "request.progress": ({"ids": TEXTS}, {}),
@@ -66,6 +66,7 @@ class FakeSupervisor:
         self.path = path
         self.welcome = welcome
         self.admit = admit
+        self.acks = True
         self.lines = []  # (connection number, message), in order of arrival
         self.violations = []
         self.connections = 0
@@ -191,7 +192,7 @@ class FakeSupervisor:
 
         if message["op"] == "hello" and self.welcome:
             peer.sendall(json.dumps(WELCOME).encode() + b"\n")
-        if "seq" in message and message["op"] not in ("ack", "error"):
+        if self.acks and "seq" in message and message["op"] not in ("ack", "error"):
             say("ack", seq=message["seq"])
         if message["op"] == "request.begin" and message.get("admit") and self.admit:
             say("admitted", id=message["id"])

@@ -24,6 +24,31 @@ def test_admission_waits_for_admitted(supervisor, client):
     assert supervisor.wait("request.end", id="q")["outcome"] == "completed"
 
 
+def test_the_priority_is_told_and_told_again(supervisor, client):
+    eventually(lambda: client.connected)
+    urgent = client.begin("urgent", admit=True, priority=0)
+    assert supervisor.wait("request.begin", id="urgent")["priority"] == 0
+    client.begin("usual").end()
+    assert "priority" not in supervisor.wait("request.begin", id="usual")
+
+    @client.endpoint("background", priority=7)
+    def background(request):
+        return request
+
+    background(None, request_id="idle")
+    assert supervisor.wait("request.begin", id="idle")["priority"] == 7
+    supervisor.hang_up()
+    assert supervisor.wait("request.begin", id="urgent", connection=2)["priority"] == 0
+    urgent.end()
+
+
+@pytest.mark.parametrize("priority", [-1, 8, "3", True, 1.0])
+def test_a_priority_that_is_none_is_refused_before_it_is_sent(client, priority):
+    with pytest.raises(ValueError, match="expected 0 to 7"):
+        client.begin("r", priority=priority)
+    assert client.in_flight == 0
+
+
 def test_a_rejected_request_raises_with_its_reason(supervisor, client):
     eventually(lambda: client.connected)
     supervisor.admit = False

@@ -14,8 +14,8 @@ MODULES = sorted(name for name in os.listdir(os.path.join(SDK, "lastcall")) if n
 OPTIONAL = {"httpx.py", "aiohttp.py"}  # need what they are for
 
 
-def run(*command, **options):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=170, **options)
+def run(*command, timeout=170, **options):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, **options)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -61,7 +61,8 @@ def test_an_extra_that_is_missing_is_named(tmp_path, name):
 
 def test_mypy_finds_nothing_in_strict_mode(tmp_path):
     mypy = shutil.which("mypy") or pytest.skip("mypy is not installed (Debian: mypy)")
-    said = run(mypy, "--cache-dir", str(tmp_path), cwd=SDK)
+    # It reads the types of all that is imported anew, which takes minutes on a busy machine.
+    said = run(mypy, "--cache-dir", str(tmp_path), cwd=SDK, timeout=900)
     assert "no issues found" in said
 
 
@@ -101,6 +102,26 @@ client.close()
 """
 
 
+# Nothing may be said before the client is connected: wait for it as an engine would not.
+CONNECT = "client = lastcall.connect()\n"
+USE_CONNECTED = USE.replace(
+    CONNECT, CONNECT + "import time\nwhile not client.connected: time.sleep(0.01)\n"
+)
+
+
+@pytest.mark.parametrize("minor", range(9, 15))
+def test_it_works_on_every_python_that_is_here(supervisor, path, tmp_path, minor):
+    python = shutil.which(f"python3.{minor}")
+    # A version manager has commands of versions that are switched off.
+    if python is None or subprocess.run([python, "-c", ""], capture_output=True).returncode:
+        pytest.skip(f"there is no python3.{minor} here")
+    code = "\n".join(line for line in USE_CONNECTED.splitlines() if "sys.prefix" not in line)
+    environment = {**os.environ, "LASTCALL_SOCKET": path, "PYTHONPATH": SDK}
+    said = run(python, "-W", "error", "-c", code, cwd=tmp_path, env=environment)
+    assert said.strip() == "r"
+    assert supervisor.wait("request.end", id="r")["outcome"] == "completed"
+
+
 @pytest.mark.parametrize("kind", ["wheel", "sdist"])
 def test_what_is_built_installs_in_a_fresh_environment_and_works(
     supervisor, path, sources, tmp_path, kind
@@ -118,10 +139,7 @@ def test_what_is_built_installs_in_a_fresh_environment_and_works(
     run(*pip, "install", "--no-index", "--no-deps", str(built))
     environment = {**os.environ, "LASTCALL_SOCKET": path}
     environment.pop("PYTHONPATH", None)
-    # Nothing may be said before the client is connected: wait for it as an engine would not.
-    code = USE.replace('client = lastcall.connect()\n', 'client = lastcall.connect()\n'
-                       'import time\nwhile not client.connected: time.sleep(0.01)\n')  # fmt: skip
-    assert run(python, "-c", code, cwd=tmp_path, env=environment).strip() == "r"
+    assert run(python, "-c", USE_CONNECTED, cwd=tmp_path, env=environment).strip() == "r"
     assert supervisor.wait("request.end", id="r")["outcome"] == "completed"
 
 

@@ -1,5 +1,6 @@
 """Lines that cannot be used, and agreement with docs/ipc.md."""
 
+import concurrent.futures
 import json
 import os
 import re
@@ -7,6 +8,7 @@ import re
 import pytest
 from strict_supervisor import eventually
 
+import lastcall
 from lastcall import wire
 
 SDK = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -16,7 +18,8 @@ SDK = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     "line, code",
     [
         (b'{"op":"dance","seq":1}\n', "unknown_op"),
-        (b'{"op":"cancel","ids":["r"],"mode":"hug","reason":"control"}\n', "bad_field"),
+        (b'{"op":"cancel","ids":["r"],"mode":5,"reason":"control"}\n', "bad_field"),
+        (b'{"op":"cancel","ids":["r"],"mode":"stop"}\n', "bad_field"),
         (b'{"op":"cancel","ids":[1],"mode":"stop","reason":"control"}\n', "bad_field"),
         (b'{"op":"cancel","ids":"r","mode":"stop","reason":"control"}\n', "bad_field"),
         (b'{"op":"phase","phase":"lunch"}\n', "bad_field"),
@@ -47,10 +50,48 @@ def test_an_unreadable_line_ends_the_connection(supervisor, client, data, code):
 def test_lines_may_arrive_in_any_pieces(supervisor, client):
     context = client.begin("r")
     eventually(lambda: client.connected)
-    for byte in b'\n{"op":"cancel","ids":["r"],"mode":"kill","reason":"newer"}\n':
+    for byte in b'\n{"op":"cancel","ids":["r"],"mode":"kill","reason":"migrate"}\n':
         supervisor.send_raw(bytes([byte]))
     assert context.wait_stopped(10)
-    assert context.reason == "newer"
+    assert context.reason == "migrate"
+
+
+with open(os.path.join(SDK, "..", "..", "tests", "contract", "newer_words.jsonl")) as table:
+    NEWER_WORDS = [json.loads(line) for line in table]
+
+
+@pytest.mark.parametrize("case", NEWER_WORDS, ids=lambda case: case["case"])
+def test_a_word_of_a_newer_supervisor(supervisor, client, case):
+    """As tests/contract/README.md has it."""
+    eventually(lambda: client.connected)
+    becomes, asks = case["becomes"], case.get("asks", False)
+    supervisor.admit, supervisor.acks = False, not asks
+    with concurrent.futures.ThreadPoolExecutor(1) as elsewhere:
+        begun = elsewhere.submit(client.begin, "r", admit=asks)
+        question = supervisor.wait("request.begin")
+        line = {"seq": question.get("seq"), **case["line"]}
+        supervisor.send(**line)
+        if "refused" in becomes:
+            with pytest.raises(lastcall.Rejected) as caught:
+                begun.result(10)
+            assert caught.value.reason == becomes["refused"]
+        else:
+            context = begun.result(10)
+    if line["op"] != "error":
+        supervisor.wait("ack", seq=line["seq"])
+    if "refused" not in becomes:
+        check_state(supervisor, context, becomes)
+    assert supervisor.all("error") == []
+
+
+def check_state(supervisor, context, becomes):
+    assert supervisor.connections == 1
+    state = "killed" if context.is_killed() else "stopped" if context.is_stopped() else "live"
+    assert (state, context.reason) == (becomes["state"], becomes.get("reason"))
+    if "told" in becomes:
+        supervisor.hang_up()
+        assert supervisor.wait("cancel", connection=2)["reason"] == becomes["told"]
+    context.end()
 
 
 def documented(heading):
@@ -77,10 +118,11 @@ def test_every_documented_line_for_an_engine_is_understood(supervisor, client):
 def test_the_closed_sets_are_those_of_the_documentation():
     with open(os.path.join(SDK, "..", "..", "docs", "ipc.md")) as page:
         table = page.read().split("\n## Closed sets\n")[1].split("\n## ")[0]
-    rows = [line.strip("|").split("|") for line in table.splitlines() if line.count("`")]
+    rows = [line.strip("|").split("|") for line in table.splitlines() if line.startswith("|")]
     sets = {row[0].strip(): set(re.findall(r"`([^`]+)`", row[1])) for row in rows}
     for name, words in (
         ("phase", wire.PHASES), ("mode", wire.MODES), ("reason", wire.REASONS),
         ("outcome", wire.OUTCOMES), ("health.status", wire.HEALTH),
+        ("rejected.reason", wire.REFUSALS),
     ):  # fmt: skip
         assert sets[name] == words, name

@@ -6,8 +6,8 @@ import os
 import re
 import sys
 
+from ports import free_port
 from serve_peer import PATIENCE, wait_until
-from serve_world import free_port
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.abspath(os.path.join(HERE, "../../.."))

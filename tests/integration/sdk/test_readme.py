@@ -3,15 +3,17 @@
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
 
 import pytest
 from asgi_world import ROOT, metric
+from ports import free_port
 from serve_peer import PATIENCE, wait_until
-from serve_world import BUILD, LASTCALL, free_port
-from test_cpp_engine import BUILD_TIME, settings
+from serve_world import BUILD, LASTCALL
+from cpp_build import BUILD_TIME, settings
 
 
 def chapter(readme):
@@ -48,7 +50,7 @@ class Reader:
         [line] = [line for line in lines if line.startswith(begin)]
         words = shlex.split(self.own(line), comments=True)
         programs = {"lastcall": LASTCALL, "python3": sys.executable}
-        return [programs.get(word, word) for word in words]
+        return ["env", *(programs.get(word, word) for word in words)]  # some set variables first
 
     def start(self, begin, **options):
         process = subprocess.Popen(
@@ -116,11 +118,15 @@ def test_who_only_reads_the_readme_gets_an_engine_in_cpp_supervised(world, tmp_p
     prefix, built = str(tmp_path / "prefix"), str(tmp_path / "built")
     call = [["cmake", "--install", os.path.join(BUILD, "ipc/client"), "--prefix", prefix]]
     assert subprocess.run(*call, capture_output=True).returncode == 0
-    places = {"$HOME/lastcall": prefix, "build/cpp_engine": built}
+    example = str(tmp_path / "example")  # `make` builds beside the source
+    shutil.copytree(os.path.join(ROOT, "examples/cpp_engine"), example)
+    places = {"$HOME/lastcall": prefix, "build/cpp_engine": built, "examples/cpp_engine": example}
     reader = Reader(world(), "sdk/cpp/README.md", **places)
     compiler, flags = settings()
     monkeypatch.setenv("CXX", compiler)
     monkeypatch.setenv("CXXFLAGS", flags)
     reader.call("cmake -S", folder=ROOT, timeout=BUILD_TIME)
     reader.call("cmake --build", folder=ROOT, timeout=BUILD_TIME)
-    try_all_of_it(reader, ["first", "completions"])
+    reader.call("PKG_CONFIG_PATH=", folder=ROOT, timeout=BUILD_TIME)
+    assert os.access(os.path.join(example, "cpp_engine"), os.X_OK)
+    assert b'"retryable":true' in try_all_of_it(reader, ["first", "completions"])

@@ -12,27 +12,11 @@
 namespace lastcall {
 namespace {
 
+using test::await;
 using test::FakeSupervisor;
 using test::kPatience;
+using test::options_for;
 using test::run_until;
-
-ClientOptions options_for(FakeSupervisor const& supervisor, bool own_thread = true) {
-  ClientOptions options;
-  options.socket = supervisor.path();
-  options.own_thread = own_thread;
-  options.log = [](std::string const&) {};
-  return options;
-}
-
-/// The client has a thread of its own, which nothing but itself can tell of.
-template <typename Condition>
-void await(Condition holds) {
-  auto const deadline = std::chrono::steady_clock::now() + kPatience;
-  while (!holds()) {
-    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "it does not come to that";
-    std::this_thread::yield();
-  }
-}
 
 TEST(ClientConnection, Tries_until_a_supervisor_is_there_and_then_tells_all_of_it) {
   FakeSupervisor supervisor;

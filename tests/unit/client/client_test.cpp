@@ -11,14 +11,7 @@ namespace {
 
 using test::FakeSupervisor;
 using test::kPatience;
-
-ClientOptions options_for(FakeSupervisor const& supervisor) {
-  ClientOptions options;
-  options.name = "engine";
-  options.socket = supervisor.path();
-  options.log = [](std::string const&) {};
-  return options;
-}
+using test::options_for;
 
 TEST(Client, Without_a_socket_everything_works_and_nothing_is_sent) {
   ClientOptions options;
@@ -74,6 +67,19 @@ TEST_F(WithSupervisor, Says_hello_endpoints_requests_and_their_ends) {
   EXPECT_EQ(supervisor.next<ipc::RequestEnd>(), (ipc::RequestEnd{"r/1", ipc::Outcome::completed}));
   first.end(Outcome::error);
   EXPECT_EQ(supervisor.next<ipc::RequestEnd>(), (ipc::RequestEnd{"r", ipc::Outcome::error}));
+}
+
+TEST_F(WithSupervisor, Tells_how_urgent_a_request_is) {
+  Client client(options_for(supervisor));
+  supervisor.welcome();
+  RequestContext const urgent = client.begin({.id = "u", .priority = 0});
+  EXPECT_EQ(supervisor.next<ipc::RequestBegin>(), (ipc::RequestBegin{.id = "u", .priority = 0}));
+  EXPECT_THROW(client.begin({.id = "x", .priority = 8}), std::invalid_argument);
+  EXPECT_FALSE(client.find("x"));
+  supervisor.hang_up();
+  supervisor.welcome();
+  EXPECT_EQ(supervisor.next<ipc::RequestBegin>(),
+            (ipc::RequestBegin{.id = "u", .resumed = true, .priority = 0}));
 }
 
 TEST_F(WithSupervisor, A_cancel_calls_back_and_its_end_confirms_it) {

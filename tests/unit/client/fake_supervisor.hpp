@@ -117,6 +117,26 @@ class FakeSupervisor {
   std::string input_;
 };
 
+/// A client of this supervisor that keeps its words to itself.
+inline ClientOptions options_for(FakeSupervisor const& supervisor, bool own_thread = true) {
+  ClientOptions options;
+  options.name = "engine";
+  options.socket = supervisor.path();
+  options.own_thread = own_thread;
+  options.log = [](std::string const&) {};
+  return options;
+}
+
+/// Asks again until it holds: a client has a thread of its own, which nothing but itself tells of.
+template <typename Condition>
+void await(Condition holds) {
+  auto const deadline = std::chrono::steady_clock::now() + kPatience;
+  while (!holds()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "it does not come to that";
+    ::poll(nullptr, 0, 1);
+  }
+}
+
 /// Runs the client's loop until `holds`, as a program with an event loop of its own does.
 template <typename Condition>
 void run_until(Client& client, Condition holds) {

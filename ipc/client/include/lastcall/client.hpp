@@ -28,6 +28,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <lastcall/request_context.hpp>
@@ -46,6 +47,10 @@ struct ClientOptions {
   std::optional<std::string> socket;
   /// The engine is dead when this process is: its end while serving is fatal.
   bool critical = false;
+  /// An exception that nobody catches, and std::terminate() without one, are reported as fatal
+  /// before the process ends, with what() and the stack; the terminate handler that was there
+  /// when the client was made runs afterwards. false: they are not.
+  bool report_uncaught = true;
   /// false: no thread is made, and the program's event loop calls process() (see there).
   bool own_thread = true;
   /// What went wrong, in one line each; standard error unless given.
@@ -65,6 +70,9 @@ struct RequestOptions {
   std::optional<RequestContext> parent;
   /// A parent that is another process's.
   std::string parent_id;
+  /// 0, the most urgent, to 7: its place among those that wait for admission, where the supervisor
+  /// heeds priorities.
+  std::uint8_t priority = 3;
 };
 
 /// What became of a request that asked to be admitted.
@@ -126,8 +134,8 @@ class Client {
   void register_endpoint(std::string name, bool graceful_shutdown = true, std::string model = {});
   void unregister_endpoint(std::string const& name);
 
-  /// A request has begun; context.end() ends it. std::invalid_argument: an id or name that is no
-  /// such, or an id that is live already.
+  /// A request has begun; context.end() ends it. std::invalid_argument: an id, a name or a priority
+  /// that is no such, or an id that is live already.
   RequestContext begin(RequestOptions options = {});
   /// As begin(), but the supervisor is asked first: `decided` is called once, at once or later.
   RequestContext begin_admitted(
@@ -150,6 +158,29 @@ class Client {
   /// acknowledged, with false when it cannot: no socket, or closed before. The first report counts.
   std::shared_future<bool> report_fatal(std::string reason, std::string detail = {});
 
+  /// The engine does not outlive this child process: an end of any kind but with 0 or by TERM is
+  /// fatal, and with `any_end` every end. It is not reaped; an end that the program itself reaps
+  /// before it could be read counts with `any_end` only. Ends are not reported once the supervisor
+  /// cleans up. One thread is made at the first call, whatever `own_thread` says.
+  /// std::invalid_argument: not the id of a process. std::system_error: it cannot be watched.
+  void watch_child(int pid, std::string name = {}, bool any_end = false);
+  /// False: it is not watched (any more).
+  bool forget_child(int pid);
+  /// Calls the function and returns its result. An exception that leaves it is reported as fatal,
+  /// and goes on: for loops that keep the engine alive, where somebody catches it (a future, say).
+  /// NotAdmitted is no failure.
+  template <typename Function>
+  decltype(auto) guard(std::string const& name, Function&& function) {
+    try {
+      return std::forward<Function>(function)();
+    } catch (NotAdmitted const&) {
+      throw;
+    } catch (...) {
+      failed_with_exception(name);
+      throw;
+    }
+  }
+
   using Done = std::function<void()>;
   /// Each sets the one callback of its kind. `done` may be called later and from any thread.
   /// Answers the supervisor's `ipc` health check; without one the process answers that it is there.
@@ -167,6 +198,8 @@ class Client {
   void process();
 
  private:
+  void failed_with_exception(std::string const& name);
+
   std::shared_ptr<sdk::Session> session_;
 };
 

@@ -1,0 +1,46 @@
+// What a client of the engine is told of a request that was refused or cut: an error object, as
+// the body of an answer or as the last server-sent event of a stream.
+//
+// Rules:
+//  1. A cut stream never looks finished: write sse_error() at an event boundary, then close without
+//     `[DONE]` and without the final chunk. Before the first byte answer 503 with error_body().
+//  2. The object has the same keys whoever writes it: lastcall's own proxy, its SDK for Python, and
+//     this.
+//
+// Pure, no thread rule; C++17. Source: docs/ingress.md; tests/contract/error_events.jsonl.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <lastcall/words.hpp>
+
+namespace lastcall {
+
+/// The `type` of the error object.
+enum class ErrorKind : std::uint8_t { migrated, engine_dead, draining, overloaded, cancelled };
+
+/// Why a request was cancelled: give it RequestContext::cause().
+ErrorKind kind_of(Reason cause);
+ErrorKind kind_of(Refusal refusal);
+/// The same request is worth another try, elsewhere: all kinds but `cancelled`.
+bool is_retryable(ErrorKind kind);
+std::string_view name(ErrorKind kind);
+
+struct ErrorDetails {
+  std::string request_id;
+  /// What the client has got before the error.
+  std::uint64_t events_sent = 0;
+  std::uint64_t bytes_sent = 0;
+  /// The status that the refusal has, or would have had before the first byte; 499 is written for
+  /// what cannot be retried.
+  int status = 503;
+};
+
+/// {"error": {"type", "code", "message", "request_id", "events_sent", "bytes_sent", "retryable"}}
+std::string error_body(ErrorKind kind, ErrorDetails const& details);
+/// The same as a whole server-sent event, with the empty line that ends it.
+std::string sse_error(ErrorKind kind, ErrorDetails const& details);
+
+}  // namespace lastcall

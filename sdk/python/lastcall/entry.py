@@ -1,0 +1,60 @@
+"""Entry: one live request, as the supervisor is told of it, and its wait for admission.
+
+Threads: under the ledger's lock.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+from typing import Any, Optional
+
+from . import wire
+from .context import Context
+from .errors import LastcallError
+
+Admission = concurrent.futures.Future  # of True when admitted, False when started without
+
+
+class Entry:
+    __slots__ = ("context", "endpoint", "model", "stream", "parent", "priority", "waiting",
+                 "announced")  # fmt: skip
+
+    def __init__(self, context: Context, endpoint: Optional[str], model: Optional[str],
+                 stream: Optional[bool], parent: Optional[str],
+                 priority: Optional[int]) -> None:  # fmt: skip
+        self.context = context
+        self.endpoint = endpoint
+        self.model = model
+        self.stream = stream
+        self.parent = parent
+        self.priority = priority
+        self.waiting: Optional[Admission[bool]] = None
+        self.announced = False  # some supervisor was told
+
+    def line(self, **how: Any) -> bytes:
+        own = self.context.id()
+        return wire.encode(
+            "request.begin",
+            id=own,
+            root=self.context.root if self.context.root != own else None,
+            parent=self.parent,
+            endpoint=self.endpoint,
+            model=self.model,
+            stream=self.stream,
+            priority=self.priority,
+            **how,
+        )
+
+    def settle(self, *, admitted: bool = False, error: Optional[LastcallError] = None) -> None:
+        """Ends the wait for admission; without an error the request is a running one from here."""
+        waiting = self.waiting
+        if waiting is None or waiting.done():
+            return
+        try:
+            if error is None:
+                self.waiting = None
+                waiting.set_result(admitted)
+            else:
+                waiting.set_exception(error)
+        except concurrent.futures.InvalidStateError:
+            pass  # whoever waited was cancelled at this very moment, and withdraws the request
