@@ -12,11 +12,18 @@ namespace {
 
 constexpr int kReadsATurn = 16;
 constexpr std::size_t kMostForEngine = 64 * 1024;
+/// Who still sends then does not read our last words.
+constexpr std::chrono::seconds kMostLinger{30};
 
 }  // namespace
 
-Client::Client(Proxy& proxy, Socket socket, std::string address)
-    : proxy_(proxy), socket_(std::move(socket)), address_(std::move(address)) {
+Client::Client(Proxy& proxy, Socket socket, std::unique_ptr<TlsSession> tls, std::string address,
+               std::uint32_t place)
+    : proxy_(proxy),
+      socket_(std::move(socket)),
+      tls_(std::move(tls)),
+      address_(std::move(address)),
+      place_(place) {
   proxy_.deadlines().arm(deadline_, Wait::client);
 }
 
@@ -30,15 +37,29 @@ void Client::ready(std::uint32_t events) {
   }
   half_closed_ = half_closed_ || (events & EPOLLRDHUP) != 0;
   readable_ = readable_ || half_closed_ || (events & EPOLLIN) != 0;
-  if ((events & EPOLLOUT) != 0 && !out_.empty()) {
+  // The begin of a TLS session waits for either direction in both.
+  bool const is_greeting = tls_ && !tls_->is_established();
+  readable_ = readable_ || is_greeting;
+  if (((events & EPOLLOUT) != 0 || is_greeting) && !out_.empty()) {
     flush();
   }
   if (!dead_ && !has_left()) {
     pump();
   }
+  if (!dead_ && tls_ && readable_ && !half_closed_ && !wants_input()) {
+    half_closed_ = tls_->has_ended();
+  }
   if (!dead_ && has_left()) {
     lost();
   }
+}
+
+IoResult Client::receive(std::span<char> into) {
+  return tls_ ? tls_->read(into) : read_some(socket_, into);
+}
+
+IoResult Client::send(std::string_view bytes) {
+  return tls_ ? tls_->write(bytes) : write_some(socket_, bytes);
 }
 
 /// Whoever ends what it sends before it has its answer has gone, as other proxies see it too; those
@@ -67,12 +88,14 @@ void Client::pump() {
       return;
     }
     std::span<char> const scratch = proxy_.scratch();
-    IoResult const got = read_some(socket_, scratch);
+    IoResult const got = receive(scratch);
     switch (got.io) {
       case Io::some:
-        readable_ = half_closed_ || got.size == scratch.size();
+        readable_ = half_closed_ || tls_ || got.size == scratch.size();
         if (!lingering_) {
           input(scratch.first(got.size));
+        } else if (monotonic_now() - lingers_since_ < kMostLinger) {
+          proxy_.deadlines().arm(deadline_, Wait::linger);  // it sends on before it reads
         }
         break;
       case Io::would_block:
@@ -87,9 +110,18 @@ void Client::pump() {
         }
         break;
       case Io::broken:
-        lost();
+        broke();
         break;
     }
+  }
+}
+
+void Client::broke() {
+  if (tls_ && tls_->is_plain_http()) {
+    tls_.reset();
+    refuse_early(400, "plain HTTP where TLS is expected");
+  } else {
+    lost();
   }
 }
 
@@ -145,7 +177,7 @@ void Client::write(std::string_view bytes) {
     return;
   }
   if (out_.empty()) {
-    IoResult const put = write_some(socket_, bytes);
+    IoResult const put = send(bytes);
     if (put.io == Io::broken) {
       lost();
       return;
@@ -159,7 +191,7 @@ void Client::write(std::string_view bytes) {
 }
 
 void Client::flush() {
-  IoResult const put = write_some(socket_, std::string_view(out_).substr(out_at_));
+  IoResult const put = send(std::string_view(out_).substr(out_at_));
   if (put.io == Io::broken) {
     lost();
     return;

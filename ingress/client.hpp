@@ -12,6 +12,7 @@
 // Thread rule: the loop's thread. Source: docs/ingress.md.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,6 +25,7 @@
 #include "ingress/poller.hpp"
 #include "ingress/refusal.hpp"
 #include "ingress/socket.hpp"
+#include "ingress/tls.hpp"
 
 namespace lastcall::ingress {
 
@@ -32,7 +34,9 @@ class Upstream;
 
 class Client final : public Watched, public DeadlineOwner {
  public:
-  Client(Proxy& proxy, Socket socket, std::string address);
+  /// `place`: when it is its turn to be closed in a drain; see Proxy::close_over().
+  Client(Proxy& proxy, Socket socket, std::unique_ptr<TlsSession> tls, std::string address,
+         std::uint32_t place);
 
   void ready(std::uint32_t events) override;
   void expired(Wait wait) override;
@@ -59,7 +63,10 @@ class Client final : public Watched, public DeadlineOwner {
   enum class End : std::uint8_t { keep, close, linger };
 
   // client.cpp
+  IoResult receive(std::span<char> into);
+  IoResult send(std::string_view bytes);
   bool has_left() const;
+  void broke();
   void pump();
   bool wants_input() const;
   void input(std::span<char> bytes);
@@ -99,15 +106,20 @@ class Client final : public Watched, public DeadlineOwner {
   void refuse(Refusal const& refusal);
   void refuse_early(unsigned status, std::string_view what);
   void refuse_as(Refusal const& refusal);
+  void hand_off(Refusal const& refusal);
   void break_off(Refusal const& refusal, lifecycle::Outcome outcome);
   void engine_failed();
+  bool must_stay() const;
+  void leave_to_engine();
   void drop_upstream();
   void end_exchange();
   void end_connection(End end);
 
   Proxy& proxy_;
   Socket socket_;
+  std::unique_ptr<TlsSession> tls_;  // nothing: it speaks plain HTTP
   std::string address_;
+  std::uint32_t const place_;
   std::string in_;   // read and not used yet
   std::string out_;  // not taken by the socket yet
   std::size_t out_at_ = 0;
@@ -115,6 +127,7 @@ class Client final : public Watched, public DeadlineOwner {
   std::unique_ptr<Exchange> exchange_;
   Upstream* upstream_ = nullptr;
   Deadline deadline_{*this};
+  std::chrono::milliseconds lingers_since_{};
   End end_ = End::keep;
   bool readable_ = false;
   bool half_closed_ = false;

@@ -17,7 +17,7 @@ void Client::refuse(Refusal const& refusal) {
   proxy_.tracker().refused(refusal);
   if (!x.request_done) {
     end_ = End::linger;
-  } else if (!x.keep_alive || proxy_.is_closing()) {
+  } else if (!x.keep_alive || proxy_.is_closing(place_)) {
     end_ = End::close;
   }
   x.response = Response::done;
@@ -90,11 +90,25 @@ void Client::cut(Refusal const& refusal, bool at_once) {
     return;
   }
   if (exchange_->response != Response::done) {
+    hand_off(refusal);
     break_off(refusal, Outcome::cancelled);
   } else if (at_once) {
     end_ = End::close;
     out_.clear();
     end_exchange();
+  }
+}
+
+void Client::hand_off(Refusal const& refusal) {
+  Exchange const& x = *exchange_;
+  if (x.begun && refusal.retryable) {
+    proxy_.tracker().handed_off(
+        {.id = x.id,
+         .endpoint = x.endpoint,
+         .model = x.model.empty() ? proxy_.options().default_model : x.model,
+         .reason = refusal.reason,
+         .events = x.events.events(),
+         .bytes = x.bytes_sent});
   }
 }
 
@@ -140,6 +154,10 @@ void Client::lost() {
     close();
     return;
   }
+  if (must_stay()) {
+    leave_to_engine();
+    return;
+  }
   Exchange& x = *exchange_;
   drop_upstream();
   if (x.begun && !x.is_cut) {
@@ -150,6 +168,26 @@ void Client::lost() {
   half_closed_ = true;  // nobody is left to linger for
   out_.clear();
   end_exchange();
+}
+
+/// The engine has the whole request or will have it, and may not lose it before its first byte.
+bool Client::must_stay() const {
+  Exchange const& x = *exchange_;
+  return x.defers_cancel && x.begun && x.request_done && !x.request_is_broken && !x.is_cut &&
+         x.response == Response::head && x.head.empty() && upstream_ != nullptr &&
+         upstream_->is_connected();
+}
+
+/// The client has gone, and is counted so; the request is in flight until the engine has let go.
+void Client::leave_to_engine() {
+  Exchange& x = *exchange_;
+  x.outcome = Outcome::cancelled;
+  x.total.disarm();
+  proxy_.tracker().client_gone(x.id);
+  proxy_.leave(x.id);
+  half_closed_ = true;
+  std::exchange(upstream_, nullptr)->outlive(std::move(exchange_));
+  close();
 }
 
 void Client::drop_upstream() {
@@ -183,6 +221,10 @@ void Client::end_connection(End end) {
   bool const has_unread = !in_.empty() || readable_;
   if (socket_ && (end == End::linger || has_unread) && !half_closed_) {
     lingering_ = true;
+    lingers_since_ = monotonic_now();
+    if (tls_) {
+      tls_->say_goodbye();
+    }
     end_output(socket_);
     in_.clear();
     proxy_.deadlines().arm(deadline_, Wait::linger);
@@ -201,6 +243,9 @@ void Client::close() {
   dead_ = true;
   deadline_.disarm();
   drop_upstream();
+  if (tls_ && socket_ && !lingering_ && !half_closed_) {
+    tls_->say_goodbye();
+  }
   socket_.close();
   if (exchange_) {
     std::unique_ptr<Exchange> const ended = std::move(exchange_);

@@ -113,6 +113,7 @@ void Client::describe(RequestHead const& head, Destination const& destination) {
   x.counts = endpoint.counts;
   x.endpoint = endpoint.name;
   x.model = endpoint.model;
+  x.defers_cancel = proxy_.defers_cancel(x.endpoint);
   x.streaming = destination.target.find("generate_stream") != std::string_view::npos;
   if (x.counts && x.request.kind != Framing::Kind::none) {
     x.look.emplace();
@@ -123,9 +124,12 @@ void Client::describe(RequestHead const& head, Destination const& destination) {
   if (x.counts) {
     proxy_.enter(x.id, *this);
   }
-  write_request_head(
-      x.to_engine, head, destination,
-      {.request_id = x.id, .client = address_, .upgrade = x.upgrade, .body = x.request});
+  write_request_head(x.to_engine, head, destination,
+                     {.request_id = x.id,
+                      .client = address_,
+                      .scheme = tls_ ? "https" : "http",
+                      .upgrade = x.upgrade,
+                      .body = x.request});
 }
 
 // --- the body ------------------------------------------------------------------------------------

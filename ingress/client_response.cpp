@@ -150,7 +150,8 @@ void Client::prepare_return(ResponseHead const& head, std::string& wire) {
   x.response_left = x.framing.length;
   x.is_event_stream = is_event_stream(head);
   x.outcome = head.status >= 500 ? lifecycle::Outcome::error : lifecycle::Outcome::completed;
-  bool const close = !x.keep_alive || x.closes_with_it || !x.request_done || proxy_.is_closing();
+  bool const close =
+      !x.keep_alive || x.closes_with_it || !x.request_done || proxy_.is_closing(place_);
   if (close) {
     end_ = x.request_done ? End::close : End::linger;
   }

@@ -31,6 +31,7 @@ struct Exchange {
   bool counts = false;
   bool begun = false;  // the tracker knows it
   bool admitted = false;
+  bool defers_cancel = false;  // the engine keeps it until its first byte, whoever leaves
   bool ended = false;
   lifecycle::Outcome outcome = lifecycle::Outcome::completed;
 

@@ -16,6 +16,8 @@ namespace lastcall::ingress {
 /// An endpoint that the configuration names, by name or (with a leading slash) by path.
 struct NamedEndpoint {
   std::string name;
+  /// The engine keeps a request whose client has left until its first byte.
+  bool defers_cancel = false;
 };
 
 struct Options {

@@ -15,21 +15,25 @@ namespace {
 constexpr std::size_t kScratch = 64 * 1024;
 constexpr std::size_t kMaxPool = 1024;
 constexpr int kAcceptsATurn = 64;
-/// Clients above the limit that are told so at a time; those above that are only closed.
+/// Of 2^32: its multiples are spread evenly, however many of them there are.
+constexpr std::uint32_t kGoldenRatio = 2'654'435'769;
+/// Clients above the limit that are waited for at a time, until they have read that they are.
 constexpr std::size_t kMostRefused = 64;
 
 }  // namespace
 
 class Proxy::Acceptor final : public Watched {
  public:
-  Acceptor(Proxy& proxy, int descriptor) : listener(descriptor), proxy_(proxy) {}
+  Acceptor(Proxy& proxy, int descriptor) : listener(descriptor), proxy_(proxy) { open_spare(); }
   void ready(std::uint32_t) override {
     if (listener) {
       proxy_.accept();
     }
   }
+  void open_spare() { spare = Socket(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
+
   Socket listener;
-  Socket spare{::open("/dev/null", O_RDONLY | O_CLOEXEC)};  // to refuse with when none is left
+  Socket spare;  // to refuse with when no descriptor is left
 
  private:
   Proxy& proxy_;
@@ -56,8 +60,27 @@ void Proxy::stop_listening() {
   }
 }
 
-void Proxy::set_closing(bool closing) {
-  closing_ = closing;
+void Proxy::close_over(std::chrono::milliseconds over) {
+  std::chrono::milliseconds const now = monotonic_now();
+  if (!closing_) {
+    closing_ = Closing{now, over};
+  } else {
+    closing_->over = std::min(closing_->over, now - closing_->since + over);
+  }
+}
+
+void Proxy::keep_alive_again() {
+  closing_.reset();
+}
+
+bool Proxy::is_closing(std::uint32_t place) const {
+  constexpr unsigned kPlaceBits = 32;
+  if (!closing_) {
+    return false;
+  }
+  auto const over = static_cast<std::uint64_t>(closing_->over.count());
+  std::chrono::milliseconds const turn((over * place) >> kPlaceBits);
+  return monotonic_now() - closing_->since >= turn;
 }
 
 void Proxy::close_idle() {
@@ -75,6 +98,9 @@ void Proxy::close_idle() {
 // --- clients -------------------------------------------------------------------------------------
 
 void Proxy::accept() {
+  if (!acceptor_->spare) {
+    acceptor_->open_spare();
+  }
   for (int i = 0; i < kAcceptsATurn; ++i) {
     Socket socket;
     std::string address;
@@ -83,22 +109,29 @@ void Proxy::accept() {
         tell_connections();
         return;
       case Accept::no_room:
-        acceptor_->spare.close();
-        accept_one(acceptor_->listener, socket, address);
-        socket.close();
-        acceptor_->spare = Socket(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-        tracker_.refused(too_many_connections());
+        if (!refuse_with_spare()) {
+          is_crowded_ = true;
+          tell_connections();
+          return;
+        }
         continue;
       case Accept::accepted:
         break;
     }
     std::size_t const most = options_.max_connections;
     if (clients_.size() >= most + kMostRefused) {
-      tracker_.refused(too_many_connections());
+      refuse_at_once(std::move(socket));
       continue;
     }
     int const descriptor = socket.get();
-    auto owner = std::make_unique<Client>(*this, std::move(socket), std::move(address));
+    std::unique_ptr<TlsSession> session = tls_ ? tls_->accept(socket) : nullptr;
+    if (tls_ && !session) {
+      tracker_.refused(too_many_connections());
+      continue;
+    }
+    next_place_ += kGoldenRatio;
+    auto owner = std::make_unique<Client>(*this, std::move(socket), std::move(session),
+                                          std::move(address), next_place_);
     Client& client = *owner;
     bool const is_watched = poller_.add(descriptor, client);
     clients_.emplace(&client, std::move(owner));
@@ -112,7 +145,36 @@ void Proxy::accept() {
   poller_.again(*acceptor_);
 }
 
+/// False when not even the spare descriptor is to be had.
+bool Proxy::refuse_with_spare() {
+  Socket socket;
+  std::string address;
+  acceptor_->spare.close();
+  bool const is_accepted = accept_one(acceptor_->listener, socket, address) == Accept::accepted;
+  if (is_accepted) {
+    refuse_at_once(std::move(socket));
+  }
+  acceptor_->open_spare();
+  return is_accepted;
+}
+
+/// Without waiting until the client has read: what it has sent is taken, so that the close resets
+/// nothing. Under TLS there is only the close, because words would take a handshake.
+void Proxy::refuse_at_once(Socket socket) {
+  if (!tls_) {
+    std::string response;
+    append_refusal(response, too_many_connections(), {}, true, false);
+    write_some(socket, response);
+    end_output(socket);
+    read_some(socket, scratch());
+  }
+  tracker_.refused(too_many_connections());
+}
+
 void Proxy::ended(Client& client) {
+  if (std::exchange(is_crowded_, false) && acceptor_) {
+    poller_.again(*acceptor_);
+  }
   auto const found = clients_.find(&client);
   poller_.bury(std::move(found->second));
   clients_.erase(found);
@@ -124,7 +186,7 @@ std::string Proxy::unique_id(std::string_view wanted) {
     return ids_.make();
   }
   std::string id(wanted);
-  for (unsigned n = 2; by_id_.contains(id); ++n) {
+  for (unsigned n = 2; by_id_.contains(id) || left_.contains(id); ++n) {
     id = std::string(wanted) + "-" + std::to_string(n);
   }
   return id;
@@ -141,6 +203,12 @@ EndpointName Proxy::endpoint(std::string_view method, std::string_view target, b
     }
   }
   return found;
+}
+
+bool Proxy::defers_cancel(std::string_view endpoint) const {
+  return std::any_of(
+      options_.endpoints.begin(), options_.endpoints.end(),
+      [&](NamedEndpoint const& named) { return named.defers_cancel && named.name == endpoint; });
 }
 
 void Proxy::admitted(std::string_view id) {

@@ -9,13 +9,17 @@
 // Thread rule: the loop's thread. Source: docs/ingress.md.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "ingress/deadlines.hpp"
@@ -24,6 +28,7 @@
 #include "ingress/poller.hpp"
 #include "ingress/refusal.hpp"
 #include "ingress/request_id.hpp"
+#include "ingress/tls.hpp"
 #include "ingress/tracker.hpp"
 
 namespace lastcall::ingress {
@@ -38,11 +43,16 @@ class Proxy {
   Proxy(Proxy const&) = delete;
   Proxy& operator=(Proxy const&) = delete;
 
+  /// Its clients speak TLS. Before listen(), once.
+  void secure(std::unique_ptr<TlsContext> tls) { tls_ = std::move(tls); }
   /// Takes over a listening, non-blocking descriptor.
   void listen(int descriptor);
   void stop_listening();
-  /// Every response says `Connection: close` from now on.
-  void set_closing(bool closing);
+  /// Responses say `Connection: close`: after `over` those of every connection, until then of a
+  /// part that grows evenly, so that their clients do not all connect anew at once. Called again,
+  /// the end may come nearer.
+  void close_over(std::chrono::milliseconds over);
+  void keep_alive_again();
   /// Of connections without a request; those with one close after it.
   void close_idle();
 
@@ -63,13 +73,20 @@ class Proxy {
 
   // Of clients.
   void accept();
+  bool refuse_with_spare();
+  void refuse_at_once(Socket socket);
   void ended(Client& client);
   /// From the pool, unless it has to be a fresh one; nothing when there is none to be had.
   Upstream* acquire(bool fresh);
   std::string unique_id(std::string_view wanted);
   void enter(std::string_view id, Client& client) { by_id_.emplace(id, &client); }
   void leave(std::string_view id) { by_id_.erase(id); }
-  bool is_closing() const { return closing_; }
+  /// Its id is taken until the engine has let go of it, though nobody can be told of it.
+  void left_to_engine(std::string_view id) { left_.insert(id); }
+  void let_go(std::string_view id) { left_.erase(id); }
+  bool defers_cancel(std::string_view endpoint) const;
+  /// `place`: of a connection among all, in parts of 2^32.
+  bool is_closing(std::uint32_t place) const;
   /// Its name by the configuration's paths, else by the known ones.
   EndpointName endpoint(std::string_view method, std::string_view target, bool upgrade) const;
 
@@ -93,11 +110,19 @@ class Proxy {
   std::vector<char> scratch_;  // what was read last; nothing in it outlives its handling
   std::string wire_;           // what is written next; the same
   std::unique_ptr<Acceptor> acceptor_;
+  std::unique_ptr<TlsContext> tls_;
   std::unordered_map<Client*, std::unique_ptr<Client>> clients_;
   std::unordered_map<Upstream*, std::unique_ptr<Upstream>> upstreams_;
   std::vector<Upstream*> pool_;
   std::unordered_map<std::string_view, Client*> by_id_;
-  bool closing_ = false;
+  bool is_crowded_ = false;  // somebody waits to be accepted for whom no descriptor was left
+  std::unordered_set<std::string_view> left_;  // those without a client
+  struct Closing {
+    std::chrono::milliseconds since{};
+    std::chrono::milliseconds over{};
+  };
+  std::optional<Closing> closing_;
+  std::uint32_t next_place_ = 0;
 };
 
 }  // namespace lastcall::ingress

@@ -26,6 +26,16 @@ struct Begun {
   std::optional<bool> streaming;
 };
 
+/// What whoever continues a cut request elsewhere has to know.
+struct HandedOff {
+  std::string_view id;
+  std::string_view endpoint;
+  std::string_view model;
+  std::string_view reason;   // of the cancellation
+  std::uint64_t events = 0;  // that the client has, and ...
+  std::uint64_t bytes = 0;   // ... bytes of the body
+};
+
 struct Admission {
   enum class Kind : std::uint8_t { admitted, waits, refused };
   Kind kind = Kind::admitted;
@@ -48,6 +58,8 @@ class Tracker {
   /// Its client went away before the response was complete; end() follows.
   virtual void client_gone(std::string_view id) = 0;
   virtual void ended(std::string_view id, lifecycle::Outcome outcome) = 0;
+  /// It is cut, and its client told to send it again; end() follows.
+  virtual void handed_off(HandedOff const& handed) = 0;
   /// The engine's connection broke: true when its process may have ended and the word of that is
   /// still on its way.
   virtual bool engine_may_be_gone() const = 0;

@@ -1,8 +1,11 @@
 #include "ingress/upstream.hpp"
 
+#include <utility>
+
 #include <sys/epoll.h>
 
 #include "ingress/client.hpp"
+#include "ingress/exchange.hpp"
 #include "ingress/proxy.hpp"
 
 namespace lastcall::ingress {
@@ -14,6 +17,8 @@ constexpr int kReadsATurn = 16;
 
 Upstream::Upstream(Proxy& proxy, Socket socket, bool connected)
     : proxy_(proxy), socket_(std::move(socket)), connected_(connected) {}
+
+Upstream::~Upstream() = default;
 
 void Upstream::ready(std::uint32_t events) {
   if (dead_) {
@@ -32,6 +37,10 @@ void Upstream::ready(std::uint32_t events) {
   }
   closing_ = closing_ || (events & (EPOLLRDHUP | EPOLLERR | EPOLLHUP)) != 0;
   readable_ = readable_ || closing_ || (events & EPOLLIN) != 0;
+  if (left_) {
+    readable_ ? end_left() : send_left();
+    return;
+  }
   if (client_ == nullptr) {
     if (readable_) {  // a pooled connection has nothing to say but its end
       close();
@@ -81,6 +90,29 @@ std::size_t Upstream::write(std::string_view bytes, bool& broken) {
   return put.size;
 }
 
+void Upstream::outlive(std::unique_ptr<Exchange> exchange) {
+  client_ = nullptr;
+  left_ = std::move(exchange);
+  proxy_.left_to_engine(left_->id);
+  proxy_.deadlines().arm(deadline_, Wait::first_byte);
+}
+
+void Upstream::send_left() {
+  Exchange& x = *left_;
+  bool broken = false;
+  x.to_engine_at += write(std::string_view(x.to_engine).substr(x.to_engine_at), broken);
+  if (broken) {
+    end_left();
+  }
+}
+
+void Upstream::end_left() {
+  std::unique_ptr<Exchange> const ended = std::move(left_);
+  proxy_.let_go(ended->id);
+  close();
+  proxy_.tracker().ended(ended->id, ended->outcome);
+}
+
 void Upstream::release(bool keep) {
   client_ = nullptr;
   if (keep && !closing_ && connected_) {
@@ -93,7 +125,7 @@ void Upstream::release(bool keep) {
 }
 
 void Upstream::expired(Wait) {
-  close();
+  left_ ? end_left() : close();
 }
 
 void Upstream::close() {

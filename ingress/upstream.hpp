@@ -3,12 +3,16 @@
 // Invariants:
 //  1. A pooled connection that the engine closes leaves the pool at once.
 //  2. Nothing is read while its client has not taken what came before.
+//  3. An exchange that its client has left is here until the engine's first byte, end or silence
+//  for
+//     too long; then the connection is closed and the exchange has ended.
 //
 // Thread rule: the loop's thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "ingress/deadlines.hpp"
@@ -19,15 +23,19 @@ namespace lastcall::ingress {
 
 class Client;
 class Proxy;
+struct Exchange;
 
 class Upstream final : public Watched, public DeadlineOwner {
  public:
   Upstream(Proxy& proxy, Socket socket, bool connected);
+  ~Upstream() override;
 
   void ready(std::uint32_t events) override;
   void expired(Wait wait) override;
 
   void carry(Client& client) { client_ = &client; }
+  /// Its client has gone; the engine is to have the rest of the request all the same.
+  void outlive(std::unique_ptr<Exchange> exchange);
   /// Back to the pool, or closed.
   void release(bool keep);
   bool is_connected() const { return connected_; }
@@ -39,11 +47,14 @@ class Upstream final : public Watched, public DeadlineOwner {
 
  private:
   friend class Proxy;
+  void send_left();
+  void end_left();
   void close();
 
   Proxy& proxy_;
   Socket socket_;
   Client* client_ = nullptr;
+  std::unique_ptr<Exchange> left_;
   Deadline deadline_{*this};
   bool connected_;
   bool was_used_ = false;  // for an exchange before this one
