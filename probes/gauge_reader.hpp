@@ -5,7 +5,8 @@
 //     comes first: then never.
 //  2. A reading has figures or says why not; a part of the figures is no reading. An answer other
 //     than 200 proves nothing.
-//  3. The text is read in pieces and at most kMostText of it: memory does not grow with what an
+//  3. The text is read in pieces and at most TextAttempt::kMostText of it: memory does not grow
+//  with what an
 //     engine says.
 //
 // Thread rule: everything on the loop's thread. Source: the model server protocol's gauges.
@@ -41,7 +42,6 @@ struct GaugeReading {
 class GaugeReader {
  public:
   using Done = std::function<void(GaugeReading const&)>;
-  static constexpr std::uint64_t kMostText = 16 * 1024 * 1024;
 
   GaugeReader(boost::asio::any_io_executor executor, GaugeSettings settings);
   ~GaugeReader();

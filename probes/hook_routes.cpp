@@ -22,6 +22,11 @@ Reply refusal(int status, std::string_view code, std::string const& message) {
   return json_reply(status, {{"error", {{"code", code}, {"message", message}}}});
 }
 
+/// Older kubelets (seen: 1.20) put a slash before a path that has its own.
+std::string_view without_doubled_slash(std::string_view path) {
+  return path.starts_with("//") ? path.substr(1) : path;
+}
+
 /// Looks at every byte of the expected one, whatever was given.
 bool same_token(std::string_view given, std::string_view expected) {
   unsigned difference = given.size() == expected.size() ? 0 : 1;
@@ -46,8 +51,9 @@ std::variant<Hook, Reply> route_hook(Request const& request,
                      "the header " + std::string(kTokenHeader) + " holds another token");
     }
   }
-  bool const is_engine = request.path == kEnginePath;
-  if (!is_engine && request.path != kSupervisorPath) {
+  std::string_view const path = without_doubled_slash(request.path);
+  bool const is_engine = path == kEnginePath;
+  if (!is_engine && path != kSupervisorPath) {
     return refusal(404, "unknown_path",
                    "no such path: " + request.path + "; there are " + std::string(kEnginePath) +
                        " and " + std::string(kSupervisorPath));

@@ -112,6 +112,7 @@ struct Metrics::Families {
 
   Series<Gauge> engine_health = gauge(find_family("lastcall_engine_health"));
   Series<Counter> checks = counter(find_family("lastcall_engine_checks_total"));
+  Series<Gauge> engine_metrics_up = gauge(find_family("lastcall_engine_metrics_up"));
   Series<Histogram> check_duration =
       histogram(find_family("lastcall_engine_check_duration_seconds"));
 

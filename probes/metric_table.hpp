@@ -92,6 +92,8 @@ inline constexpr std::array kMetricFamilies = std::to_array<MetricFamily>({
      "Engine checks by result"},
     {"lastcall_engine_check_duration_seconds", MetricType::histogram, "check",
      "How long engine checks took"},
+    {"lastcall_engine_metrics_up", MetricType::gauge, "",
+     "1 while the engine's own metrics are part of this text; absent unless they should be"},
     // Admission.
     {"lastcall_admission_limit", MetricType::gauge, "kind",
      "Most requests that may run or wait; +Inf while unlimited"},

@@ -229,6 +229,10 @@ void Metrics::event_gap(std::string_view endpoint, Seconds took) {
   families_->ingress_event_gap.at({endpoint}, kFast).Observe(took.count());
 }
 
+void Metrics::set_engine_metrics_up(bool up) {
+  families_->engine_metrics_up.at({}).Set(up ? 1 : 0);
+}
+
 void Metrics::watch_heartbeat(PublishedState const& state) {
   families_->heartbeat = &state;
 }

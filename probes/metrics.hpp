@@ -112,6 +112,9 @@ class Metrics {
   void first_byte(std::string_view endpoint, Seconds took);
   void event_gap(std::string_view endpoint, Seconds took);
 
+  /// Of a scrape that carries the engine's own metrics too, on the thread that serializes.
+  void set_engine_metrics_up(bool up);
+
   /// The loop's age at scrape time comes from here; unset, the family is absent.
   void watch_heartbeat(PublishedState const& state);
 

@@ -190,7 +190,7 @@ Reply not_found(std::string const& path) {
   for (auto const& route : kRoutes) {
     body += " " + std::string(route.path);
   }
-  return Reply{.status = 404, .body = body + " /health /live /metrics\n"};
+  return Reply{.status = 404, .body = body + " /health /live /metrics /metrics/engine\n"};
 }
 
 }  // namespace

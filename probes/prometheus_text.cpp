@@ -34,8 +34,8 @@ bool skip_labels(std::string_view& text) {
   return false;
 }
 
-/// The value of a series from behind its name; nothing where that is not one, or no count.
-std::optional<double> read_count(std::string_view rest) {
+/// The value of a series from behind its name; nothing where that is none.
+std::optional<double> read_value(std::string_view rest) {
   skip_blanks(rest);
   if (rest.starts_with('{') && !skip_labels(rest)) {
     return std::nullopt;
@@ -49,7 +49,7 @@ std::optional<double> read_count(std::string_view rest) {
   double value = 0;
   auto const* const end = number.data() + number.size();
   auto const [stop, error] = std::from_chars(number.data(), end, value);
-  if (number.empty() || error != std::errc{} || stop != end || !std::isfinite(value) || value < 0) {
+  if (number.empty() || error != std::errc{} || stop != end) {
     return std::nullopt;
   }
   // Behind it a timestamp and an exemplar may stand, and nothing else.
@@ -59,7 +59,27 @@ std::optional<double> read_count(std::string_view rest) {
   return rest.empty() || rest.front() == '#' ? std::optional(value) : std::nullopt;
 }
 
+std::optional<double> read_count(std::string_view rest) {
+  std::optional<double> const value = read_value(rest);
+  return value && std::isfinite(*value) && *value >= 0 ? value : std::nullopt;
+}
+
+bool is_name(std::string_view text) {
+  auto const fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':' ||
+           (c >= '0' && c <= '9');
+  };
+  return !text.empty() && !(text.front() >= '0' && text.front() <= '9') &&
+         std::all_of(text.begin(), text.end(), fits);
+}
+
 }  // namespace
+
+std::optional<std::string_view> series_name(std::string_view line) {
+  auto const name_end = std::find_if(line.begin(), line.end(), is_name_end);
+  std::string_view const name = line.substr(0, static_cast<std::size_t>(name_end - line.begin()));
+  return is_name(name) && read_value(line.substr(name.size())) ? std::optional(name) : std::nullopt;
+}
 
 PrometheusText::PrometheusText(std::vector<std::string> const& wanted) {
   for (std::string const& name : wanted) {

@@ -20,6 +20,9 @@
 
 namespace lastcall::probes {
 
+/// The name of the series that a line holds; nothing where it is none that a scraper could read.
+std::optional<std::string_view> series_name(std::string_view line);
+
 class PrometheusText {
  public:
   static constexpr std::size_t kLongestLine = 16 * 1024;

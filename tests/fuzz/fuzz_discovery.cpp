@@ -46,7 +46,7 @@ void as_kubernetes(std::string_view bytes) {
   }
   static_cast<void>(slices.take_change(bytes));
   static_cast<void>(slices.ready_in());
-  static_cast<void>(kubernetes::is_deleted(pod, bytes));
+  static_cast<void>(kubernetes::deletion_grace(pod, bytes));
   require(!kubernetes::refusal_of(500, bytes).empty());
 }
 

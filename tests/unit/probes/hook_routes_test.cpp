@@ -29,6 +29,11 @@ TEST(HookRoutes, Each_path_is_its_hook) {
             Hook::supervisor);
 }
 
+TEST(HookRoutes, A_path_with_the_older_kubelets_slash_is_the_same) {
+  EXPECT_EQ(std::get<Hook>(route_hook(request("//lifecycle/prestop/engine"), {})), Hook::engine);
+  EXPECT_EQ(status_of(route_hook(request("///lifecycle/prestop/engine"), {})), 404);
+}
+
 TEST(HookRoutes, Without_the_token_nothing_is_told_of_the_paths) {
   for (char const* path : {"/lifecycle/prestop/engine", "/elsewhere"}) {
     EXPECT_EQ(status_of(route_hook(request(path), "secret")), 401) << path;

@@ -48,6 +48,7 @@ void use_everything(Metrics& metrics, PublishedState const& state) {
   metrics.set_engine_awaited(true);
   metrics.set_verdict(Verdict::healthy);
   metrics.check_ended("engine", {.result = CheckResult::passed, .latency = 5ms});
+  metrics.set_engine_metrics_up(true);
   metrics.set_admission(2, 1);
   metrics.set_admission_limits(256, 64);
   metrics.admission_waited(10ms);
