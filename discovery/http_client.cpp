@@ -145,7 +145,9 @@ HttpReply HttpClient::exchange(httplib::ClientImpl& connection, HttpServer const
     reply.status = result->status;
     return reply;
   }
-  bool const is_late = TimePoint::clock::now() >= deadline;
+  // The library counts its waits in whole milliseconds: one may end just before the deadline.
+  constexpr std::chrono::milliseconds kRounding{2};
+  bool const is_late = TimePoint::clock::now() + kRounding >= deadline;
   if (!interrupted_ && !is_late && status >= 400) {
     // The library gives up at trailers, with which etcd ends its refusals. What it says is there.
     disconnect();

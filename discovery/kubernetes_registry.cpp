@@ -58,15 +58,15 @@ class KubernetesRegistry final : public Registry {
     if (!on_deletion_ || deletion_is_known_) {
       return;
     }
-    auto const found = std::make_shared<bool>(false);
+    auto const grace = std::make_shared<std::optional<std::chrono::seconds>>();
     worker_.run(
         std::min<TimePoint>(deadline, TimePoint::clock::now() + kLook),
-        [session = session_, found](HttpClient& client, TimePoint until) {
-          *found = session->is_deleted(client, until);
+        [session = session_, grace](HttpClient& client, TimePoint until) {
+          *grace = session->deletion_grace(client, until);
         },
-        [this, found] {
-          if (*found && !std::exchange(deletion_is_known_, true)) {
-            on_deletion_();
+        [this, grace] {
+          if (*grace && !std::exchange(deletion_is_known_, true)) {
+            on_deletion_(**grace);
           }
         });
   }
@@ -86,7 +86,7 @@ class KubernetesRegistry final : public Registry {
   }
 
   std::function<KubernetesSummary()> summary_;
-  std::function<void()> on_deletion_;
+  std::function<void(std::chrono::seconds)> on_deletion_;
   bool deletion_is_known_ = false;
   HttpWorker worker_;
   std::shared_ptr<KubernetesSession> session_;  // shared with jobs, which may outlive the registry

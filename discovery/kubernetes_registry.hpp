@@ -6,9 +6,9 @@
 //  where
 //     they are asked for.
 //  2. Leaving patches them back, then lists and watches until no slice lists this pod as ready.
-//  3. Before leaving the pod is read, once: `deletionTimestamp` is evidence that it goes for good.
-//  An
-//     answer that does not come soon, or is refused, tells nothing.
+//  3. Before leaving the pod is read, once: `deletionTimestamp` is evidence that it goes for good,
+//     and its grace bounds the stop. An answer that does not come soon, or is refused, tells
+//     nothing.
 //  4. disconnect() posts an Event of the pod with the outcome so far, where that is asked for.
 //  5. The token is read again for each request, the authority for each connection.
 //
@@ -16,6 +16,7 @@
 // Source: the discovery rules of the design; KEP-1672 for terminating endpoints.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -44,7 +45,8 @@ struct KubernetesSettings {
   std::string token_file;
   HttpTls tls;
   std::function<KubernetesSummary()> summary;  // empty: no Event
-  std::function<void()> on_deletion;           // the pod is being deleted
+  /// The pod is being deleted, with its deletionGracePeriodSeconds.
+  std::function<void(std::chrono::seconds)> on_deletion;
 };
 
 std::unique_ptr<Registry> make_kubernetes_registry(boost::asio::any_io_executor executor,

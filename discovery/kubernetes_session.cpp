@@ -109,10 +109,11 @@ std::string KubernetesSession::leave(HttpClient& client, TimePoint deadline) {
   return names.empty() ? "" : "EndpointSlice " + names.front() + " still lists this pod as ready";
 }
 
-bool KubernetesSession::is_deleted(HttpClient& client, TimePoint deadline) const {
+std::optional<std::chrono::seconds> KubernetesSession::deletion_grace(HttpClient& client,
+                                                                      TimePoint deadline) const {
   auto const reply =
       ask(client, deadline, {.method = "GET", .path = kubernetes::pod_path(settings_.pod, "")});
-  return reply.status == 200 && kubernetes::is_deleted(settings_.pod, reply.body);
+  return reply.status == 200 ? kubernetes::deletion_grace(settings_.pod, reply.body) : std::nullopt;
 }
 
 std::string KubernetesSession::post_event(HttpClient& client, TimePoint deadline,

@@ -3,6 +3,8 @@
 // Thread rule: the thread of the registry's jobs. Invariants and source: kubernetes_registry.hpp.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 
 #include "discovery/http_client.hpp"
@@ -20,8 +22,8 @@ class KubernetesSession {
     return patch(client, deadline, true);
   }
   std::string leave(HttpClient& client, TimePoint deadline);
-  /// False, too, where that cannot be read.
-  bool is_deleted(HttpClient& client, TimePoint deadline) const;
+  /// Nothing, too, where that cannot be read.
+  std::optional<std::chrono::seconds> deletion_grace(HttpClient& client, TimePoint deadline) const;
   std::string post_event(HttpClient& client, TimePoint deadline, KubernetesSummary const& summary);
 
  private:

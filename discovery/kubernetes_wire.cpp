@@ -107,11 +107,18 @@ std::string event_body(Pod const& pod, bool is_warning, std::string_view message
                {"reportingInstance", pod.name}});
 }
 
-bool is_deleted(Pod const& pod, std::string_view body) {
+std::optional<std::chrono::seconds> deletion_grace(Pod const& pod, std::string_view body) {
+  // A month is more than any pod is given; it keeps milliseconds of what is read in their range.
+  constexpr std::uint64_t kLongest = 31ULL * 24 * 3600;
   auto const json = Json::parse(body, nullptr, false);
   auto const& metadata = member(json, "metadata");
-  return !text(member(metadata, "deletionTimestamp")).empty() &&
-         (pod.uid.empty() || text(member(metadata, "uid")) == pod.uid);
+  bool const is_deleted = !text(member(metadata, "deletionTimestamp")).empty() &&
+                          (pod.uid.empty() || text(member(metadata, "uid")) == pod.uid);
+  auto const& grace = member(metadata, "deletionGracePeriodSeconds");
+  if (!is_deleted || !grace.is_number_unsigned()) {
+    return std::nullopt;
+  }
+  return std::chrono::seconds{std::min(grace.get<std::uint64_t>(), kLongest)};
 }
 
 std::string refusal_of(int http_status, std::string_view body) {

@@ -8,7 +8,9 @@
 // Pure, no thread rule. Source: discovery.k8s.io/v1 and v1beta1, core/v1.
 #pragma once
 
+#include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,8 +40,8 @@ std::string label_patch(Pod const& pod, std::string_view key, bool value);
 /// `now` as RFC 3339 in UTC.
 std::string event_body(Pod const& pod, bool is_warning, std::string_view message,
                        std::string_view now);
-/// Of a pod as the API has it: it is being deleted.
-bool is_deleted(Pod const& pod, std::string_view body);
+/// Of a pod as the API has it: how long its containers may take to end, where it is being deleted.
+std::optional<std::chrono::seconds> deletion_grace(Pod const& pod, std::string_view body);
 /// "pods \"a\" is forbidden: ..." of an answer that refuses.
 std::string refusal_of(int http_status, std::string_view body);
 

@@ -12,8 +12,9 @@ namespace lastcall::discovery {
 
 namespace {
 
-constexpr int kKeptBytes = 256 * 1024;       // while there is no server
-constexpr std::size_t kMostWaiting = 1'000;  // messages that the worker has not come to
+constexpr int kKeptBytes = 256 * 1024;  // while there is no server
+// Messages that the worker has not come to: a stop hands all streams off at once.
+constexpr std::size_t kMostWaiting = 20'000;
 constexpr std::int64_t kConnectMs = 2'000;
 constexpr std::int64_t kBetweenConnectsMs = 1'000;
 constexpr std::int64_t kConnectJitterMs = 250;

@@ -54,6 +54,11 @@ class ApiServer:
             self._history.append((self._version, kind, json.dumps(one)))
             self._changed.notify_all()
 
+    def delete_pod(self, grace):
+        self.pod["metadata"] |= {
+            "deletionTimestamp": "2026-01-05T09:30:00Z", "deletionGracePeriodSeconds": grace
+        }  # fmt: skip
+
     def condition(self, kind):
         return next((c for c in self.pod["status"]["conditions"] if c["type"] == kind), None)
 

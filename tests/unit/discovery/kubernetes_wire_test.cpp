@@ -103,10 +103,18 @@ TEST(KubernetesRequests, keep_an_event_within_the_limit_of_the_api) {
 }
 
 TEST(KubernetesPod, is_deleted_when_the_api_says_so_of_this_very_pod) {
-  EXPECT_TRUE(is_deleted(kPod, R"({"metadata":{"uid":"u-1","deletionTimestamp":"t"}})"));
-  EXPECT_FALSE(is_deleted(kPod, R"({"metadata":{"uid":"u-2","deletionTimestamp":"t"}})"));
-  EXPECT_FALSE(is_deleted(kPod, R"({"metadata":{"uid":"u-1"}})"));
-  EXPECT_FALSE(is_deleted(kPod, "<html>"));
+  auto const grace_of = [](std::string const& metadata) {
+    return deletion_grace(kPod, R"({"metadata":{)" + metadata + "}}");
+  };
+  std::string const deleted = R"("deletionTimestamp":"t","deletionGracePeriodSeconds":)";
+  EXPECT_EQ(grace_of(R"("uid":"u-1",)" + deleted + "10"), std::chrono::seconds{10});
+  EXPECT_EQ(grace_of(R"("uid":"u-2",)" + deleted + "10"), std::nullopt);
+  EXPECT_EQ(grace_of(R"("uid":"u-1")"), std::nullopt);
+  EXPECT_EQ(grace_of(R"("uid":"u-1",)" + deleted + "-1"), std::nullopt);
+  EXPECT_EQ(grace_of(R"("uid":"u-1",)" + deleted + "1e30"), std::nullopt);
+  EXPECT_LT(grace_of(R"("uid":"u-1",)" + deleted + "18446744073709551615"),
+            std::chrono::hours{10'000});
+  EXPECT_EQ(deletion_grace(kPod, "<html>"), std::nullopt);
 }
 
 TEST(KubernetesRequests, say_why_they_were_refused) {
