@@ -3,10 +3,12 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
+#include "supervisor/cli/admission.hpp"
 #include "supervisor/cli/cancel.hpp"
 #include "supervisor/cli/check.hpp"
 #include "supervisor/cli/completion.hpp"
@@ -143,6 +145,29 @@ Run setup_cancel(CLI::App& app) {
   };
 }
 
+Run setup_admission(CLI::App& app) {
+  auto const options = std::make_shared<AdmissionOptions>();
+  add_operator(app, options->common);
+  auto const add = [&app, options](char const* name, std::optional<std::string>& to,
+                                   char const* what, char const* type) {
+    app.add_option_function<std::string>(
+           name, [options, &to](std::string const& text) { to = text; },
+           what + std::string("; null takes it away"))
+        ->type_name(type);
+  };
+  add("--engine-request-limit", options->engine_request_limit, "Requests that run at once", "N");
+  add("--queue-limit", options->queue_limit, "Requests that wait for a place", "N");
+  add("--queue-timeout", options->queue_timeout, "Longest wait for a place", "DURATION");
+  add("--engine-wait-limit", options->engine_wait_limit, "Requests without a byte yet", "N");
+  add("--active-decode-blocks-threshold", options->active_decode_blocks_threshold,
+      "Share of KV cache blocks above which a rank is busy", "SHARE");
+  add("--active-prefill-tokens-threshold", options->active_prefill_tokens_threshold,
+      "Tokens in prefill above which a rank is busy", "N");
+  return [options](Streams const& streams) {
+    return run_admission(*options, config::process_environment(), streams.out, streams.err);
+  };
+}
+
 Run setup_wait_ready(CLI::App& app) {
   auto const options = std::make_shared<WaitReadyOptions>();
   add_operator(app, options->common);
@@ -227,6 +252,7 @@ constexpr Command kCommands[] = {
     {"drain", "Take this instance out of service, or stop it with --exit", setup_drain},
     {"resume", "Undo a drain", setup_resume},
     {"cancel", "Cancel requests in flight", setup_cancel},
+    {"admission", "Show or change the limits of admission", setup_admission},
     {"reload", "Have the supervisor read its configuration again", setup_reload},
     {"wait-ready", "Block until requests should come", setup_wait_ready},
     {"plan", "Print the shutdown timeline that a configuration gives", setup_plan},

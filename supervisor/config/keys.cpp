@@ -39,7 +39,7 @@ void add_identity(Keys& keys, Identity& identity) {
         .slot = &identity.advertise,
         .doc = "URL that routers are told to reach this pod at.",
         .form = &kHttpUrl,
-        .unset = "`http://$POD_IP:<port of ingress.listen>`"}});
+        .unset = "`http://$POD_IP:<port of ingress.listen>`, `https` with `ingress.tls`"}});
 }
 
 void add_engine(Keys& keys, Engine& engine) {

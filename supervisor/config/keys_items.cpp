@@ -244,7 +244,15 @@ Keys keys_of(EndpointSettings& endpoint) {
            .required = true},
           {.path = "graceful_shutdown",
            .slot = &endpoint.graceful_shutdown,
-           .doc = "Whether a drain waits for its requests; without it they are handed off."}};
+           .doc = "Whether a drain waits for its requests; without it they are handed off."},
+          {.path = "cancel",
+           .slot = Section{},
+           .doc = "What the ingress does when a client of this endpoint leaves."},
+          {.path = "cancel.defer_until_first_byte",
+           .slot = &endpoint.defer_cancel,
+           .doc = "Whether the engine keeps a request whose client has left until its first byte, "
+                  "for engines that must not be broken off earlier; it is counted as cancelled at "
+                  "once."}};
 }
 
 }  // namespace lastcall::config

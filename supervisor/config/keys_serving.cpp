@@ -29,6 +29,14 @@ void add_listeners(Keys& keys, Config& c) {
         .slot = choice(c.probes.readiness_on_stop, kReadinessOnStop),
         .doc = "When `/readyz` turns 503 in a stop; `auto` is late where the pod is being "
                "deleted."},
+       {.path = "probes.merge_engine_metrics",
+        .slot = &c.probes.merge_engine_metrics,
+        .doc = "Whether `/metrics` has the engine's own behind ours; `/metrics/engine` always has "
+               "them."},
+       {.path = "probes.engine_metrics_timeout",
+        .slot = &c.probes.engine_metrics_timeout,
+        .doc = "Longest wait of a scrape for the engine's own metrics.",
+        .range = within(50ms, 1min)},
        {.path = "lifecycle",
         .slot = Section{},
         .doc = "The listener for preStop hooks, for engine images without the shim."},

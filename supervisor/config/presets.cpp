@@ -134,15 +134,21 @@ std::vector<HealthCheck> preset_checks(Config const& config, EnginePreset const&
   return {};
 }
 
+std::string resolve_metrics_url(Config const& config, EnginePreset const& preset,
+                                Address const& upstream) {
+  if (config.engine.metrics.url) {
+    return *config.engine.metrics.url;
+  }
+  return preset.metrics_path.empty()
+             ? std::string()
+             : base_url(config, upstream) + std::string(preset.metrics_path);
+}
+
 std::optional<EngineGauges> resolve_gauges(Config const& config, EnginePreset const& preset,
-                                           Address const& upstream) {
+                                           std::string const& url) {
   EngineMetrics const& set = config.engine.metrics;
   EngineGauges gauges;
-  if (set.url) {
-    gauges.url = *set.url;
-  } else if (!preset.metrics_path.empty()) {
-    gauges.url = base_url(config, upstream) + std::string(preset.metrics_path);
-  }
+  gauges.url = url;
   gauges.running = set.running.value_or(std::string(preset.running_gauge));
   gauges.waiting = set.waiting.value_or(std::string(preset.waiting_gauge));
   gauges.tokens = set.tokens.value_or(std::string(preset.tokens_counter));
@@ -181,7 +187,8 @@ EngineProfile resolve_engine(Config const& config) {
   }
   profile.dead_statuses = config.health.dead_statuses.value_or(preset.dead_statuses);
   profile.stop_signal = config.engine.stop_signal.value_or(std::string(preset.stop_signal));
-  profile.gauges = resolve_gauges(config, preset, profile.upstream);
+  profile.metrics_url = resolve_metrics_url(config, preset, profile.upstream);
+  profile.gauges = resolve_gauges(config, preset, profile.metrics_url);
   return profile;
 }
 
@@ -195,7 +202,8 @@ std::optional<std::string> resolve_advertise(Config const& config,
   }
   std::uint16_t const port =
       config.ingress.enabled ? config.ingress.listen.port : resolve_engine(config).upstream.port;
-  return "http://" + to_text(Address{*pod_ip, port});
+  bool const is_tls = config.ingress.enabled && config.ingress.tls.cert_file;
+  return (is_tls ? "https://" : "http://") + to_text(Address{*pod_ip, port});
 }
 
 }  // namespace lastcall::config

@@ -61,6 +61,7 @@ struct EngineProfile {
   std::vector<HealthCheck> checks;  // each with its failure_threshold filled in
   std::vector<std::uint32_t> dead_statuses;
   std::string stop_signal;
+  std::string metrics_url;             // of its Prometheus text; empty: none is known
   std::optional<EngineGauges> gauges;  // nothing: in-flight cannot be asked of the engine
 };
 

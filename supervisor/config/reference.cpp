@@ -80,7 +80,7 @@ std::string default_cell(Key const& key) {
   if (std::string const value = value_text(key); !value.empty()) {
     return "`" + value + "`";
   }
-  return "*" + std::string(key.unset) + "*";
+  return key.unset.empty() ? "" : "*" + std::string(key.unset) + "*";
 }
 
 std::string meaning_cell(Key const& key) {

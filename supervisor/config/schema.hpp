@@ -19,6 +19,7 @@
 #include <variant>
 #include <vector>
 
+#include "supervisor/config/schema_discovery.hpp"
 #include "supervisor/lifecycle/budgets.hpp"
 
 namespace lastcall::config {
@@ -137,6 +138,8 @@ enum class ReadinessOnStop { automatic, immediate, late };  // key value of the 
 struct Probes {
   Address listen{"::", 7090};
   ReadinessOnStop readiness_on_stop = ReadinessOnStop::automatic;
+  bool merge_engine_metrics = false;  // into /metrics
+  Duration engine_metrics_timeout{5'000};
   friend bool operator==(Probes const&, Probes const&) = default;
 };
 
@@ -157,69 +160,6 @@ struct Ipc {
   friend bool operator==(Ipc const&, Ipc const&) = default;
 };
 
-struct EtcdRegistry {
-  std::vector<std::string> endpoints{"http://127.0.0.1:2379"};
-  Duration lease_ttl{10'000};  // whole seconds, as etcd counts
-  std::optional<std::string> username;
-  std::optional<std::string> password_file;  // unset: LASTCALL_ETCD_PASSWORD
-  std::optional<std::string> ca_file;
-  std::optional<std::string> cert_file;
-  std::optional<std::string> key_file;
-  friend bool operator==(EtcdRegistry const&, EtcdRegistry const&) = default;
-};
-struct KubernetesRegistry {
-  std::vector<std::string> services;          // empty: every EndpointSlice that lists this pod
-  std::optional<std::string> readiness_gate;  // condition type to set on the pod
-  std::optional<std::string> serving_label;   // label key, "true" while registered
-  bool event = false;                         // an Event with the outcome of each stop
-  std::optional<std::string> api_server;      // unset: the in-cluster address
-  std::string token_file = "/var/run/secrets/kubernetes.io/serviceaccount/token";
-  std::string ca_file = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";
-  friend bool operator==(KubernetesRegistry const&, KubernetesRegistry const&) = default;
-};
-struct HttpRegistry {
-  std::string url;
-  std::optional<std::string> deregister_url;  // unset: `url` too
-  std::optional<std::string> body;            // with ${...}; unset: the instance as JSON
-  std::vector<std::string> headers;           // "Name: value"
-  std::optional<std::string> token_file;      // unset: no Authorization of ours
-  Duration timeout{2'000};
-  std::optional<std::string> ca_file;
-  std::optional<std::string> cert_file;
-  std::optional<std::string> key_file;
-  friend bool operator==(HttpRegistry const&, HttpRegistry const&) = default;
-};
-struct FileRegistry {
-  std::string directory;
-  friend bool operator==(FileRegistry const&, FileRegistry const&) = default;
-};
-/// Asks the SDK's process to register and deregister itself.
-struct IpcRegistry {
-  friend bool operator==(IpcRegistry const&, IpcRegistry const&) = default;
-};
-
-struct Registry {
-  std::string name;  // for logs and reports; load() fills in the kind's name where it is unset
-  std::variant<EtcdRegistry, KubernetesRegistry, HttpRegistry, FileRegistry, IpcRegistry> kind;
-  friend bool operator==(Registry const&, Registry const&) = default;
-};
-
-struct NatsEvents {
-  std::optional<std::string> url;  // unset: no events
-  std::string subject = "lastcall.events";
-  std::optional<std::string> username;
-  std::optional<std::string> password_file;  // unset: LASTCALL_NATS_PASSWORD
-  std::optional<std::string> credentials_file;
-  std::optional<std::string> ca_file;
-  std::optional<std::string> cert_file;
-  std::optional<std::string> key_file;
-  friend bool operator==(NatsEvents const&, NatsEvents const&) = default;
-};
-struct Events {
-  NatsEvents nats;
-  friend bool operator==(Events const&, Events const&) = default;
-};
-
 /// Separate knobs; unset: no limit.
 struct IngressTimeouts {
   Duration connect{5'000};
@@ -232,10 +172,18 @@ struct IngressTimeouts {
   friend bool operator==(IngressTimeouts const&, IngressTimeouts const&) = default;
 };
 
+/// Where clients speak TLS; both set, or none.
+struct IngressTls {
+  std::optional<std::string> cert_file;
+  std::optional<std::string> key_file;
+  friend bool operator==(IngressTls const&, IngressTls const&) = default;
+};
+
 struct Ingress {
   bool enabled = false;  // true as soon as the file has an `ingress:` section
   Address listen{"::", 8080};
   std::optional<std::string> upstream;  // host:port or unix:/path; unset: the preset's address
+  IngressTls tls;
   IngressTimeouts timeouts;
   std::uint32_t max_header_size = 32'768;      // bytes
   std::optional<std::uint64_t> max_body_size;  // bytes
@@ -270,6 +218,7 @@ struct Log {
 struct EndpointSettings {
   std::string name;
   bool graceful_shutdown = true;
+  bool defer_cancel = false;  // key: cancel.defer_until_first_byte
   friend bool operator==(EndpointSettings const&, EndpointSettings const&) = default;
 };
 

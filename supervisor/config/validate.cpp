@@ -46,13 +46,26 @@ class Validator {
       }
     }
     Address const upstream = resolve_engine(config_).upstream;
-    bool const is_here =
-        upstream.host == "localhost" || upstream.host == "::1" || upstream.host.starts_with("127.");
-    if (config_.ingress.enabled && resolve_engine(config_).upstream_socket.empty() && is_here &&
-        upstream.port == config_.ingress.listen.port) {
+    if (config_.ingress.enabled && resolve_engine(config_).upstream_socket.empty() &&
+        is_this_host(upstream.host) && upstream.port == config_.ingress.listen.port) {
       error("ingress.upstream", to_text(upstream) +
                                     " is the ingress itself, expected the engine's address, with "
                                     "another port than ingress.listen");
+    }
+  }
+
+  void metrics() {
+    std::string const url = resolve_engine(config_).metrics_url;
+    std::optional<Url> const parsed = parse_url(url);
+    Address const& own = config_.probes.listen;
+    if (parsed && parsed->address.port == own.port &&
+        (is_this_host(parsed->address.host) || parsed->address.host == own.host)) {
+      error(config_.engine.metrics.url ? "engine.metrics.url" : "engine.url",
+            url + " is lastcall's own listener (probes.listen), expected the engine's");
+    }
+    if (config_.probes.merge_engine_metrics && url.empty()) {
+      warn("probes.merge_engine_metrics",
+           "without engine.metrics.url or an engine.kind that has metrics it has no effect");
     }
   }
 
@@ -78,6 +91,7 @@ class Validator {
         certificate(key + "http", http->cert_file, http->key_file);
       }
     }
+    certificate("ingress.tls", config_.ingress.tls.cert_file, config_.ingress.tls.key_file);
     NatsEvents const& nats = config_.events.nats;
     certificate("events.nats", nats.cert_file, nats.key_file);
     password("events.nats", nats.username, nats.password_file);
@@ -200,6 +214,10 @@ class Validator {
            (a.host == b.host || is_any(a.host) || is_any(b.host));
   }
 
+  static bool is_this_host(std::string_view host) {
+    return host == "localhost" || host == "::1" || host.starts_with("127.");
+  }
+
   template <class Element>
   void unique(std::string const& list, std::vector<Element> const& elements) {
     std::unordered_set<std::string_view> names;
@@ -233,6 +251,7 @@ void validate(Config const& config, Places const& places, PodGrace const& grace,
   Validator validator(config, places, findings);
   validator.names();
   validator.listeners();
+  validator.metrics();
   validator.sockets();
   validator.registries();
   validator.checks();

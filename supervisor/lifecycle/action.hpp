@@ -122,6 +122,8 @@ struct StartCleanup {
 struct PublishReport {};
 /// Ready for the next shim: everything of the last stop is forgotten.
 struct Rearm {};
+/// Our own restart: the connections of the ingress are to end as the requests on them do.
+struct LeaveIngress {};
 struct ExitSupervisor {
   int code = 0;
 };
@@ -193,8 +195,8 @@ using Action =
     std::variant<Remember, ForgetStopRecord, StartEngine, SignalEngine, ExitShim, AnnouncePhase,
                  CancelsReady, Admit, Reject, ForgetPeer, Refuse, Answer, ReleaseHook,
                  AwaitReplacement, ReplacementEnded, Register, Deregister, StartCleanup,
-                 PublishReport, Rearm, ExitSupervisor, StopBegun, SignalIgnored, DrainAborted,
-                 PhaseBegun, PhaseEnded, GracefulEndpoints, LastEndpointCompleted, VerdictChanged,
-                 RequestSettled, BusyChanged, CancelCounted, CancelSettled>;
+                 PublishReport, Rearm, LeaveIngress, ExitSupervisor, StopBegun, SignalIgnored,
+                 DrainAborted, PhaseBegun, PhaseEnded, GracefulEndpoints, LastEndpointCompleted,
+                 VerdictChanged, RequestSettled, BusyChanged, CancelCounted, CancelSettled>;
 
 }  // namespace lastcall::lifecycle

@@ -13,7 +13,7 @@ namespace lastcall::lifecycle {
 
 enum class CauseKind : std::uint8_t {
   signal,         // TERM, INT or QUIT at the shim
-  own_signal,     // the same at the supervisor, with no shim beside it
+  own_signal,     // the same at the supervisor: no shim beside it, or its pod is being deleted
   operator_stop,  // drain --exit
   engine_exited,
   dead,        // health verdict
@@ -41,5 +41,9 @@ struct Cause {
   /// The signal's name, the check's failure, the SDK's reason and traceback.
   std::string detail;
 };
+
+/// What is known of the pod's deletion. Told by the supervisor's own hook or signal it may still be
+/// a restart of its container alone; read in the pod's `deletionTimestamp` it is certain.
+enum class Deletion : std::uint8_t { unknown, told, read };
 
 }  // namespace lastcall::lifecycle

@@ -40,8 +40,12 @@ struct StopRecordRead {
 struct OwnSignal {
   std::string name;
 };
-/// The pod is being deleted (own preStop hook, or `deletionTimestamp` was read). Never expires.
-struct DeletionSeen {};
+/// The pod is being deleted. Never expires.
+struct DeletionSeen {
+  /// Its `deletionGracePeriodSeconds`, where `deletionTimestamp` was read. Absent: our own preStop
+  /// hook was called, as for a restart of our container alone.
+  std::optional<Duration> grace;
+};
 /// A preStop call of the engine's container: it gets its stop signal when the call returns.
 struct EngineStopHook {};
 /// The engine that was to end is gone: what answers from now on is another one.

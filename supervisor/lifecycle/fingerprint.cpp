@@ -152,10 +152,18 @@ std::uint64_t Lifecycle::fingerprint(Instant now) const {
   for (RegistryRecord const& record : registries_) {
     m.put(record.state);
   }
+  // Where nothing was relayed, what comes later in an own restart does not depend on its deadline.
+  std::optional<Instant> const restart_deadline =
+      own_restart_ && ingress_has_relayed_
+          ? std::optional(coordinator_.budgets_of(own_restart_->signalled_at)
+                              .deadline(own_restart_->signalled_at))
+          : std::nullopt;
   m.all(registered_, recovered_, recovered_ ? std::nullopt : recovery_until_, record_kept_,
-        own_signal_, deletion_seen_, hook_waits_since_.has_value(), hook_is_answered_,
+        own_signal_, deletion_, hook_waits_since_.has_value(), hook_is_answered_,
         awaiting_.has_value(), awaiting_ && awaiting_->condemned,
-        awaiting_ ? awaiting_->until : std::nullopt, own_restart_at_, leave_by_, peers_until_,
+        awaiting_ ? awaiting_->until : std::nullopt, own_restart_.has_value(),
+        own_restart_ ? std::optional(own_restart_->next) : std::nullopt, restart_deadline,
+        own_restart_ ? own_restart_->stage : OwnRestart::Stage::announced, peers_until_,
         peers_until_ ? expected_peers_ : 0, ingress_has_relayed_);
   for (Event const& event : held_) {
     put(m, event);

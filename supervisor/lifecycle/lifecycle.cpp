@@ -25,8 +25,10 @@ std::span<Action const> Lifecycle::step(Instant now, Event const& event) {
 
 /// Runs to a fixed point: each rule looks at the sum of the machines, and any may enable another.
 void Lifecycle::apply_joint_rules(Instant now) {
+  drain_ledger(now);  // who left in this step is not refused by what time decides in it
   apply_timers(now);
   apply_admission_time(now);
+  apply_own_restart(now);  // after those whose wait is over: the last of them may let us go
   bool changed = true;
   while (changed && !supervisor_ended_) {
     drain_ledger(now);
@@ -55,7 +57,6 @@ void Lifecycle::apply_timers(Instant now) {
   }
   apply_held(now);
   expire_peers(now);
-  apply_own_restart(now);
 }
 
 bool Lifecycle::apply_verdict(Instant now) {
@@ -86,7 +87,7 @@ bool Lifecycle::apply_verdict(Instant now) {
 
 bool Lifecycle::apply_readiness(Instant now) {
   bool const ready = coordinator_.phase() == Phase::starting && !coordinator_.is_stopping() &&
-                     recovered_ && !own_restart_at_ && !awaiting_ && !coordinator_.hook() &&
+                     recovered_ && !own_restart_ && !awaiting_ && !coordinator_.hook() &&
                      health_.started();
   if (!ready) {
     return false;

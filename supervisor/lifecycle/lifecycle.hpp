@@ -29,6 +29,7 @@
 #include "supervisor/lifecycle/event.hpp"
 #include "supervisor/lifecycle/gauge_evidence.hpp"
 #include "supervisor/lifecycle/load_monitor.hpp"
+#include "supervisor/lifecycle/own_restart.hpp"
 #include "supervisor/lifecycle/report.hpp"
 #include "supervisor/lifecycle/request_ledger.hpp"
 #include "supervisor/lifecycle/settings.hpp"
@@ -277,12 +278,11 @@ class Lifecycle {
   bool record_kept_ = false;  // a stop.json may exist
 
   bool own_signal_ = false;
-  bool deletion_seen_ = false;
+  Deletion deletion_ = Deletion::unknown;
   std::optional<Instant> hook_waits_since_;  // the first preStop call that has not returned
   bool hook_is_answered_ = false;            // this container's stop: its calls have returned
   std::optional<Awaiting> awaiting_;
-  std::optional<Instant> own_restart_at_;
-  std::optional<Instant> leave_by_;
+  std::optional<OwnRestart> own_restart_;
   bool supervisor_ended_ = false;
 
   Verdict told_verdict_ = Verdict::starting;

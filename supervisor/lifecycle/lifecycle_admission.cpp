@@ -28,7 +28,8 @@ void Lifecycle::on(Instant now, LoadReported const& report) {
 /// Why a request that asks may not begin; absent: it may, at once or after a wait.
 std::optional<RejectedReason> Lifecycle::refusal_of(Instant now,
                                                     RequestBegun const& request) const {
-  if (coordinator_.refuses()) {
+  bool const leaves = request.peer == kIngressPeer && own_restart_ && own_restart_->refuses();
+  if (coordinator_.refuses() || leaves) {
     return RejectedReason::draining;
   }
   if (ledger_.owns(request.peer, request.id) || ledger_.is_part(request)) {

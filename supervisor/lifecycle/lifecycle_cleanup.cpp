@@ -5,6 +5,15 @@
 #include "supervisor/lifecycle/lifecycle.hpp"
 
 namespace lastcall::lifecycle {
+namespace {
+
+void cancel_relayed(RequestLedger& ledger, Instant now, CancelMode mode) {
+  ledger.cancel_where(
+      now, [](RequestView const& request) { return request.peer == kIngressPeer; }, mode,
+      CancelReason::grace_timeout);
+}
+
+}  // namespace
 
 void Lifecycle::begin_cleanup(Instant now, std::uint32_t first_step) {
   left_unclean_.clear();
@@ -137,16 +146,40 @@ void Lifecycle::rearm(Instant now) {
 
 // --- our own restart -----------------------------------------------------------------------------
 
-/// A signal that only we saw, beside a shim that goes on: deregister, leave the engine alone.
+/// A signal that only we saw, beside a shim that goes on: deregister, let the requests of our own
+/// ingress end as in a stop, leave the engine alone.
 void Lifecycle::apply_own_restart(Instant now) {
-  if (!own_restart_at_ || coordinator_.is_stopping() || now < *own_restart_at_) {
+  using Stage = OwnRestart::Stage;
+  if (!own_restart_ || coordinator_.is_stopping()) {
     return;
   }
-  if (!leave_by_) {
-    leave_by_ = now + coordinator_.budgets().deregister_timeout;
+  OwnRestart& restart = *own_restart_;
+  Budgets const budgets = coordinator_.budgets_of(restart.signalled_at);
+  Instant const deadline = budgets.deadline(restart.signalled_at);
+  if (restart.stage == Stage::announced && now >= restart.next) {
+    restart.enter(Stage::deregistering, now + budgets.deregister_timeout);
     deregister_everywhere(now);
+    if (ingress_has_relayed_) {
+      act(LeaveIngress{});
+    }
   }
-  if (facts().registries_settled || now >= *leave_by_) {
+  if (restart.stage == Stage::deregistering &&
+      (facts().registries_settled || now >= restart.next)) {
+    restart.enter(Stage::accepting, ingress_has_relayed_ ? now + budgets.late_accept : now);
+  }
+  if (restart.stage == Stage::accepting && now >= restart.next) {
+    restart.enter(Stage::refusing, budgets.stop_cancel_at(deadline));
+  }
+  bool const has_left = restart.refuses() && ledger_.of_peer(kIngressPeer) == 0;
+  if (restart.stage == Stage::refusing && !has_left && now >= restart.next) {
+    cancel_relayed(ledger_, now, CancelMode::stop);
+    restart.enter(Stage::stopping, budgets.kill_cancel_at(deadline));
+  }
+  if (restart.stage == Stage::stopping && !has_left && now >= restart.next) {
+    cancel_relayed(ledger_, now, CancelMode::kill);
+    restart.enter(Stage::killing, now + budgets.settle);
+  }
+  if (has_left || (restart.stage == Stage::killing && now >= restart.next)) {
     supervisor_ended_ = true;
     release_hook(now);
     drain_ledger(now);  // what is still to be said comes before the exit

@@ -1,18 +1,30 @@
 // preStop mode: the engine's container has no shim. Its preStop call holds the stop signal until
 // phase 2 has ended, and another engine in its place is told by watching it.
+#include <algorithm>
 #include <utility>
 
 #include "supervisor/lifecycle/lifecycle.hpp"
 
 namespace lastcall::lifecycle {
 
-void Lifecycle::on(Instant, DeletionSeen const&) {
+void Lifecycle::on(Instant now, DeletionSeen const& seen) {
   note_deletion();
+  if (!seen.grace) {
+    return;
+  }
+  deletion_ = Deletion::read;
+  if (coordinator_.limit_grace(*seen.grace)) {
+    announce();
+  }
+  if (own_restart_) {  // it was no restart of ours
+    Instant const signal_at = own_restart_->signalled_at;
+    stop(now, {CauseKind::own_signal, "the pod is being deleted"}, StopMode::graceful, signal_at);
+  }
 }
 
 /// Whatever the hook was taken for, from here on it is the pod's end.
 void Lifecycle::note_deletion() {
-  deletion_seen_ = true;
+  deletion_ = std::max(deletion_, Deletion::told);
   coordinator_.hook_explained();
   if (awaiting_ && !awaiting_->condemned) {
     awaiting_.reset();  // nothing replaces it
@@ -40,7 +52,7 @@ void Lifecycle::on(Instant now, EngineStopHook const&) {
     note_phase_change();
   }
   coordinator_.begin_hook(now);
-  if (deletion_seen_) {
+  if (deletion_ != Deletion::unknown) {
     coordinator_.hook_explained();
   }
 }

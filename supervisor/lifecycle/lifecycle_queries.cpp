@@ -12,7 +12,7 @@ std::optional<Instant> Lifecycle::next_deadline() const {
   }
   std::optional<Instant> at = recovered_ ? std::nullopt : recovery_until_;
   at = earlier_of(at, peers_until_);
-  at = earlier_of(at, leave_by_ ? leave_by_ : own_restart_at_);
+  at = earlier_of(at, own_restart_ ? std::optional(own_restart_->next) : std::nullopt);
   at = earlier_of(at, awaiting_ ? awaiting_->until : std::nullopt);
   if (shim_) {
     at = earlier_of(at, shim_->lost_at);
@@ -118,7 +118,7 @@ Snapshot Lifecycle::snapshot() const {
   s.shim_known = shim_.has_value();
   s.shim_connected = shim_ && shim_->connected;
   s.engine = engine_;
-  s.deletion_seen = deletion_seen_;
+  s.deletion_seen = deletion_ != Deletion::unknown;
   if (auto const& hook = coordinator_.hook()) {
     s.hook = {.called_at = hook->called_at,
               .limit = *coordinator_.hook_limit(),

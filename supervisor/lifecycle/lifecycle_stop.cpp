@@ -26,10 +26,11 @@ void Lifecycle::on(Instant now, OwnSignal const& signal) {
     end_supervisor_or_rearm(now);
   } else if (coordinator_.is_stopping()) {
     signal_ignored(signal.name);
-  } else if (shim_) {
-    // Side by side this is our own restart, unless the shim reports a signal too.
-    if (!own_restart_at_) {
-      own_restart_at_ = now + kOwnRestartDelay;
+  } else if (shim_ && deletion_ != Deletion::read) {
+    // Side by side this is our own restart, unless the shim reports a signal too or the pod is
+    // read.
+    if (!own_restart_) {
+      own_restart_ = OwnRestart{.next = now + kOwnRestartDelay, .signalled_at = now};
     }
   } else {
     stop(now, {CauseKind::own_signal, signal.name}, StopMode::graceful, now);
@@ -145,8 +146,7 @@ void Lifecycle::stop(Instant now, Cause cause, StopMode mode, Instant cause_at,
   if (coordinator_.is_stopping() || coordinator_.phase() == Phase::exited) {
     return;  // the first cause wins
   }
-  own_restart_at_.reset();
-  leave_by_.reset();
+  own_restart_.reset();
   if (awaiting_) {
     awaiting_.reset();
     act(ReplacementEnded{"a stop begins"});

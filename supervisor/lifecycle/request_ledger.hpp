@@ -219,6 +219,8 @@ class RequestLedger {
 
   Index find(PeerId peer, std::string_view id) const;
   Index find_parent(PeerId peer, std::string_view id) const;
+  template <typename Chosen>
+  Index newest_of(std::string_view id, Chosen const& chosen) const;
   Index find_orphan(std::string_view id) const;
   Index orphan_of(RequestBegun const& request) const;
   Index parent_of(RequestBegun const& request) const;

@@ -185,16 +185,28 @@ RequestLedger::Index RequestLedger::find(PeerId peer, std::string_view id) const
   return found == index_.end() ? kNone : found->second;
 }
 
+/// An id may be live at several connections, for one user's request: the last one knows best.
+template <typename Chosen>
+RequestLedger::Index RequestLedger::newest_of(std::string_view id, Chosen const& chosen) const {
+  Index newest = kNone;
+  for (auto const& [peer, state] : peers_) {
+    if (peer == kIngressPeer || !chosen(state)) {
+      continue;
+    }
+    Index const index = find(peer, id);
+    if (index != kNone && (newest == kNone || entries_[newest].peer < peer)) {
+      newest = index;
+    }
+  }
+  return newest;
+}
+
 RequestLedger::Index RequestLedger::find_parent(PeerId peer, std::string_view id) const {
   if (Index const own = find(peer, id); own != kNone) {
     return own;
   }
-  for (auto const& [other, state] : peers_) {
-    if (Index const index = find(other, id); index != kNone) {
-      return index;
-    }
-  }
-  return kNone;
+  Index const engines = newest_of(id, [](Peer const&) { return true; });
+  return engines == kNone ? find(kIngressPeer, id) : engines;
 }
 
 /// The parent that it names, else the user's request of the same id or root in the ingress.
@@ -207,14 +219,7 @@ RequestLedger::Index RequestLedger::parent_of(RequestBegun const& request) const
 }
 
 RequestLedger::Index RequestLedger::find_orphan(std::string_view id) const {
-  for (auto const& [peer, state] : peers_) {
-    if (!state.connected && peer != kIngressPeer) {
-      if (Index const index = find(peer, id); index != kNone) {
-        return index;
-      }
-    }
-  }
-  return kNone;
+  return newest_of(id, [](Peer const& peer) { return !peer.connected; });
 }
 
 RequestLedger::Index RequestLedger::orphan_of(RequestBegun const& request) const {

@@ -29,6 +29,7 @@ Budgets restart_budgets(ShutdownSettings settings) {
 
 ShutdownCoordinator::ShutdownCoordinator(Settings const& settings)
     : settings_(settings),
+      pod_grace_(settings.pod_grace),
       drain_budgets_(derive_budgets(settings.shutdown, settings.pod_grace).budgets),
       restart_budgets_(restart_budgets(settings.shutdown)) {}
 
@@ -128,6 +129,25 @@ bool ShutdownCoordinator::limit_deadline(Instant deadline) {
     return false;
   }
   stop_->deadline = deadline;
+  keep_reserve();
+  return true;
+}
+
+bool ShutdownCoordinator::limit_grace(Duration grace) {
+  if (pod_grace_ && *pod_grace_ <= grace) {
+    return false;
+  }
+  pod_grace_ = grace;
+  drain_budgets_ = derive_budgets(settings_.shutdown, pod_grace_).budgets;
+  if (!stop_ || phase_ == Phase::exited) {
+    keep_reserve();
+    return false;
+  }
+  Budgets const shorter = budgets_of(stop_->cause_at);
+  if (!limit_deadline(shorter.deadline(stop_->cause_at))) {
+    return false;
+  }
+  stop_budgets_ = shorter;
   keep_reserve();
   return true;
 }
@@ -249,7 +269,7 @@ Budgets ShutdownCoordinator::budgets() const {
 
 Budgets ShutdownCoordinator::budgets_of(Instant cause_at) const {
   Duration const spent = hook_ ? std::max(cause_at - hook_->called_at, Duration{0}) : Duration{0};
-  return derive_budgets(settings_.shutdown, settings_.pod_grace, spent).budgets;
+  return derive_budgets(settings_.shutdown, pod_grace_, spent).budgets;
 }
 
 std::optional<Instant> ShutdownCoordinator::hook_limit() const {
@@ -267,27 +287,6 @@ bool ShutdownCoordinator::hook_is_done() const {
 std::optional<Instant> ShutdownCoordinator::deregister_limit() const {
   return phase_ == Phase::deregistering ? std::optional(phase_began_ + budgets().deregister_timeout)
                                         : std::nullopt;
-}
-
-std::optional<Instant> ShutdownCoordinator::stop_cancel_point() const {
-  auto at = earlier_of(
-      stop_ ? std::optional(stop_budgets_.stop_cancel_at(stop_->deadline)) : std::nullopt,
-      drain_limit_);
-  if (hook_ && !hook_done_) {
-    Budgets const& budgets = hook_->deletion ? drain_budgets_ : restart_budgets_;
-    at = earlier_of(at, *hook_limit() - budgets.settle);
-  }
-  return at;
-}
-
-std::optional<Instant> ShutdownCoordinator::kill_cancel_point() const {
-  return earlier_of(
-      stop_ ? std::optional(stop_budgets_.kill_cancel_at(stop_->deadline)) : std::nullopt,
-      hook_done_ ? std::nullopt : hook_limit());
-}
-
-Instant ShutdownCoordinator::draining_from() const {
-  return *gate_.deregistered_at + budgets().late_accept;
 }
 
 }  // namespace lastcall::lifecycle

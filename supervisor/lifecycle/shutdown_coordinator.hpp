@@ -155,6 +155,8 @@ class ShutdownCoordinator {
   void abort_drain(Instant now, Duration within);
   /// The stop has to end by `deadline` too; false: it does anyway.
   bool limit_deadline(Instant deadline);
+  /// The pod's grace is no more than this. True: the deadline of the stop under way moved closer.
+  bool limit_grace(Duration grace);
   void resume(Instant now, bool ready);
   void finish(Instant now);
   void restore(Instant now, Progress const& progress);
@@ -219,7 +221,8 @@ class ShutdownCoordinator {
   Instant phase_began_{};
   std::optional<Stop> stop_;
   Budgets stop_budgets_;
-  Budgets const drain_budgets_;    // of a drain without a deadline
+  std::optional<Duration> pod_grace_;
+  Budgets drain_budgets_;          // of a drain without a deadline
   Budgets const restart_budgets_;  // of a hook that no deletion explains
   std::optional<Hook> hook_;
   bool hook_done_ = false;  // its drain has ended

@@ -167,4 +167,25 @@ std::optional<Instant> ShutdownCoordinator::next_deadline(Facts const& facts) co
   return at;
 }
 
+std::optional<Instant> ShutdownCoordinator::stop_cancel_point() const {
+  auto at = earlier_of(
+      stop_ ? std::optional(stop_budgets_.stop_cancel_at(stop_->deadline)) : std::nullopt,
+      drain_limit_);
+  if (hook_ && !hook_done_) {
+    Budgets const& budgets = hook_->deletion ? drain_budgets_ : restart_budgets_;
+    at = earlier_of(at, *hook_limit() - budgets.settle);
+  }
+  return at;
+}
+
+std::optional<Instant> ShutdownCoordinator::kill_cancel_point() const {
+  return earlier_of(
+      stop_ ? std::optional(stop_budgets_.kill_cancel_at(stop_->deadline)) : std::nullopt,
+      hook_done_ ? std::nullopt : hook_limit());
+}
+
+Instant ShutdownCoordinator::draining_from() const {
+  return *gate_.deregistered_at + budgets().late_accept;
+}
+
 }  // namespace lastcall::lifecycle

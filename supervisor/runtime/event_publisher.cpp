@@ -11,6 +11,7 @@
 
 #include "discovery/instance.hpp"
 #include "discovery/nats_events.hpp"
+#include "ingress/tracker.hpp"
 #include "supervisor/runtime/clock.hpp"
 #include "supervisor/runtime/registry_factory.hpp"
 
@@ -123,6 +124,8 @@ void EventPublisher::tell(lifecycle::Instant now, lifecycle::Action const& actio
     state.publish("health", {{"verdict", name(changed->verdict)},
                              {"busy", changed->verdict == lifecycle::Verdict::busy},
                              {"reason", changed->reason}});
+  } else if (auto const* load = std::get_if<lifecycle::BusyChanged>(&action)) {
+    state.publish("busy", {{"busy", load->busy}});
   } else if (std::holds_alternative<lifecycle::GracefulEndpoints>(action)) {
     state.progress(now);
   } else if (std::holds_alternative<lifecycle::RequestSettled>(action)) {
@@ -131,6 +134,18 @@ void EventPublisher::tell(lifecycle::Instant now, lifecycle::Action const& actio
     }
   } else if (std::holds_alternative<lifecycle::Rearm>(action)) {
     state.has_ended = false;
+  }
+}
+
+void EventPublisher::migrated(ingress::HandedOff const& handed) {
+  if (state_) {
+    state_->publish("migrated", {{"reason", handed.reason},
+                                 {"request",
+                                  {{"id", handed.id},
+                                   {"endpoint", handed.endpoint},
+                                   {"model", handed.model},
+                                   {"events_sent", handed.events},
+                                   {"bytes_sent", handed.bytes}}}});
   }
 }
 

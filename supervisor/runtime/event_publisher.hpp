@@ -24,6 +24,9 @@
 namespace lastcall::discovery {
 struct Instance;
 }
+namespace lastcall::ingress {
+struct HandedOff;
+}
 
 namespace lastcall::runtime {
 
@@ -38,6 +41,7 @@ class EventPublisher {
   EventPublisher& operator=(EventPublisher const&) = delete;
 
   void tell(lifecycle::Instant now, lifecycle::Action const& action);
+  void migrated(ingress::HandedOff const& handed);
   /// Of the registries: `done` comes when all is sent, or by the deadline.
   void disconnect(lifecycle::Instant deadline, CleanupHooks::Done done);
 

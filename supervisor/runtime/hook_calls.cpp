@@ -88,7 +88,7 @@ void HookCalls::called(probes::Hook hook, probes::Responder responder) {
   metrics_.hook_called(is_engine);
   log_.info("preStop called", {{"container", is_engine ? "engine" : "supervisor"}});
   if (!is_engine) {
-    events_.feed(lifecycle::DeletionSeen{});
+    events_.feed(lifecycle::DeletionSeen{.grace = {}});
     responder.send(probes::hook_reply("recorded", std::chrono::milliseconds{0}));
     return;
   }

@@ -1,56 +1,23 @@
 #include "supervisor/runtime/ingress_session.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "ipc/server.hpp"
 #include "probes/listening_socket.hpp"
 #include "supervisor/config/presets.hpp"
 #include "supervisor/runtime/clock.hpp"
+#include "supervisor/runtime/ingress_options.hpp"
 
 namespace lastcall::runtime {
 namespace {
 
 constexpr int kBacklog = 4096;
-/// Of the descriptors, those that are not for clients and their connections to the engine.
-constexpr std::size_t kKeptDescriptors = 512;
 /// Progress is told to the core at most this often.
 constexpr lifecycle::Duration kProgressPeriod{100};
-
-ingress::Options options_of(config::Config const& config) {
-  using ingress::Wait;
-  config::IngressTimeouts const& timeouts = config.ingress.timeouts;
-  ingress::Options options;
-  auto const set = [&](Wait wait, std::optional<config::Duration> length) {
-    options.waits[static_cast<std::size_t>(wait)] = length;
-  };
-  set(Wait::client, timeouts.client);
-  set(Wait::keep_alive, timeouts.keep_alive);
-  set(Wait::connect, timeouts.connect);
-  set(Wait::first_byte, timeouts.first_byte);
-  set(Wait::idle, timeouts.idle);
-  set(Wait::total, timeouts.total);
-  set(Wait::verdict, config::Duration{1'000});
-  set(Wait::linger, config::Duration{2'000});
-  set(Wait::upstream_idle, timeouts.upstream_keep_alive);
-  options.max_head = config.ingress.max_header_size;
-  options.max_body = config.ingress.max_body_size;
-  rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  std::size_t const room =
-      limit.rlim_cur > 2 * kKeptDescriptors ? limit.rlim_cur - kKeptDescriptors : kKeptDescriptors;
-  options.max_connections = std::min<std::size_t>(config.ingress.max_connections, room / 2);
-  options.default_model = config.identity.model;
-  for (config::EndpointSettings const& endpoint : config.endpoints) {
-    options.endpoints.push_back({endpoint.name});
-  }
-  return options;
-}
 
 }  // namespace
 
@@ -74,7 +41,7 @@ std::string IngressSession::start() {
   if (!config_.ingress.enabled) {
     return {};
   }
-  ingress::Options options = options_of(config_);
+  ingress::Options options = ingress_options(config_);
   config::EngineProfile const engine = config::resolve_engine(config_);
   std::string const problem =
       engine.upstream_socket.empty()
@@ -94,7 +61,26 @@ std::string IngressSession::start() {
   }
   ingress::Tracker& tracker = *this;
   proxy_ = std::make_unique<ingress::Proxy>(io_, std::move(options), tracker);
-  return listen();
+  std::string const insecure = secure();
+  return insecure.empty() ? listen() : insecure;
+}
+
+std::string IngressSession::secure() {
+  config::IngressTls const& tls = config_.ingress.tls;
+  if (!tls.cert_file || !tls.key_file) {
+    return {};
+  }
+  auto context = std::make_unique<ingress::TlsContext>(
+      ingress::TlsFiles{*tls.cert_file, *tls.key_file}, [this](std::string const& problem) {
+        if (problem.empty()) {
+          log_.info("the ingress has read its certificate anew");
+        } else {
+          log_.error("the ingress keeps the certificate that it has", {{"detail", problem}});
+        }
+      });
+  std::string const problem = context->load();
+  proxy_->secure(std::move(context));
+  return problem.empty() ? "" : "ingress.tls: " + problem;
 }
 
 std::string IngressSession::listen() {
@@ -118,7 +104,16 @@ void IngressSession::phase(lifecycle::Phase phase) {
     return;
   }
   using lifecycle::Phase;
-  proxy_->set_closing(phase >= Phase::deregistering);
+  if (phase < Phase::deregistering) {
+    proxy_->keep_alive_again();
+  } else {
+    // The shortest that phase 1 can be: by its end every connection has had its turn.
+    proxy_->close_over(phase == Phase::deregistering ? config_.shutdown.budgets.late_accept
+                                                     : lifecycle::Duration{0});
+  }
+  if (phase == Phase::drained) {
+    proxy_->close_idle();
+  }
   if (phase >= Phase::cleaning_up) {
     is_listening_ = false;
     proxy_->stop_listening();
@@ -127,6 +122,12 @@ void IngressSession::phase(lifecycle::Phase phase) {
     if (std::string const problem = listen(); !problem.empty()) {
       log_.error("the ingress does not serve again", {{"detail", problem}});
     }
+  }
+}
+
+void IngressSession::leave() {
+  if (proxy_) {
+    proxy_->close_over(config_.shutdown.budgets.late_accept);
   }
 }
 
@@ -243,6 +244,16 @@ void IngressSession::client_gone(std::string_view id) {
 
 void IngressSession::ended(std::string_view id, lifecycle::Outcome outcome) {
   events_.feed(lifecycle::RequestEnded{lifecycle::kIngressPeer, std::string(id), outcome});
+}
+
+void IngressSession::handed_off(ingress::HandedOff const& handed) {
+  log_.info("request handed off", {{"id", handed.id},
+                                   {"endpoint", handed.endpoint},
+                                   {"model", handed.model},
+                                   {"reason", handed.reason},
+                                   {"events_sent", handed.events},
+                                   {"bytes_sent", handed.bytes}});
+  listeners_.handed_off(handed);
 }
 
 /// Admission bounds those that wait for theirs, so the core hears of each.

@@ -35,6 +35,7 @@ class IngressSession final : private ingress::Tracker {
     /// Cancels were taken off the core's list: `ids` of at most `most`.
     std::function<void(std::size_t most, std::size_t ids)> cancels_taken;
     std::function<void()> request_began;
+    std::function<void(ingress::HandedOff const&)> handed_off;
   };
 
   IngressSession(boost::asio::io_context& io, config::Config const& config,
@@ -52,6 +53,8 @@ class IngressSession final : private ingress::Tracker {
   void reject(lifecycle::Reject const& order);
   void cancels_ready();
   void phase(lifecycle::Phase phase);
+  /// Our own restart: connections close as in the first phase of a drain.
+  void leave();
 
   bool is_flushed() const { return !proxy_ || proxy_->is_flushed(); }
 
@@ -65,6 +68,7 @@ class IngressSession final : private ingress::Tracker {
   void moved(std::string_view id) override;
   void client_gone(std::string_view id) override;
   void ended(std::string_view id, lifecycle::Outcome outcome) override;
+  void handed_off(ingress::HandedOff const& handed) override;
   bool engine_may_be_gone() const override { return listeners_.engine_may_be_gone(); }
   void first_byte(std::string_view id, std::string_view endpoint,
                   std::chrono::milliseconds took) override;
@@ -72,6 +76,7 @@ class IngressSession final : private ingress::Tracker {
   void refused(ingress::Refusal const& refusal) override;
   void connections(std::size_t clients, std::size_t upstream) override;
 
+  std::string secure();
   std::string listen();
   void decided(std::string_view id, ingress::Admission admission);
   void carry_out();

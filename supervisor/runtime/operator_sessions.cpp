@@ -82,14 +82,15 @@ void OperatorSessions::drain(ipc::PeerId peer, ipc::Drain const& drain, ipc::Seq
 }
 
 void OperatorSessions::cancel(ipc::PeerId peer, ipc::Cancel&& cancel, ipc::Seq seq) {
+  lifecycle::CancelRequested const order{.by = std::nullopt,
+                                         .ids = std::move(cancel.ids),
+                                         .root = std::move(cancel.root),
+                                         .mode = cancel.mode,
+                                         .reason = ipc::CancelReason::operator_};
+  answer(peer, seq, events_.feed(order));
+  server_.flush();  // an engine does not wait for the log
   log_.info("operator cancels requests",
-            {{"peer", peer}, {"ids", cancel.ids.size()}, {"root", cancel.root}});
-  answer(peer, seq,
-         events_.feed(lifecycle::CancelRequested{.by = std::nullopt,
-                                                 .ids = std::move(cancel.ids),
-                                                 .root = std::move(cancel.root),
-                                                 .mode = cancel.mode,
-                                                 .reason = ipc::CancelReason::operator_}));
+            {{"peer", peer}, {"ids", order.ids.size()}, {"root", order.root}});
 }
 
 void OperatorSessions::reload(ipc::PeerId peer, ipc::Seq seq) {

@@ -6,6 +6,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "supervisor/config/presets.hpp"
 #include "supervisor/runtime/clock.hpp"
 
 namespace lastcall::runtime {
@@ -84,13 +85,19 @@ ProbePublisher::ProbePublisher(boost::asio::io_context& io, config::Config const
       stall_after_(probes::stall_limit(config.health.interval)),
       routes_(
           state_, [this] { return metrics_.serialize(); }, stall_after_),
+      engine_metrics_(
+          {.engine_url = config::resolve_engine(config).metrics_url,
+           .merge = config.probes.merge_engine_metrics,
+           .timeout = config.probes.engine_metrics_timeout},
+          [this] { return metrics_.serialize(); },
+          [this](bool up) { metrics_.set_engine_metrics_up(up); }),
       listener_({.host = config.probes.listen.host,
                  .port = config.probes.listen.port,
                  .max_body = serves_thresholds_ ? kMostBusyThresholdBody : 0},
                 [this](probes::Request const& request, probes::Responder const& responder) {
                   if (serves_thresholds_ && request.path == kBusyThresholdPath) {
                     ask_threshold(request, responder);
-                  } else {
+                  } else if (!engine_metrics_.answer(request, responder)) {
                     responder.send(routes_.answer(request));
                   }
                 }),

@@ -14,6 +14,7 @@
 
 #include "probes/listener.hpp"
 #include "probes/metrics.hpp"
+#include "probes/metrics_relay.hpp"
 #include "probes/probe_routes.hpp"
 #include "probes/probe_state.hpp"
 #include "supervisor/config/schema.hpp"
@@ -60,6 +61,7 @@ class ProbePublisher {
   probes::Metrics metrics_;
   probes::Duration stall_after_;
   probes::ProbeRoutes routes_;
+  probes::MetricsRelay engine_metrics_;
   probes::HttpListener listener_;
   std::unique_ptr<Timer> timer_;
   bool beats_by_itself_ = false;

@@ -6,6 +6,7 @@
 // Thread rule: the loop's thread. Source: docs/discovery.md.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -28,7 +29,8 @@ discovery::Instance instance_of(config::Config const& config,
 /// What a registry wants of the rest, and tells it.
 struct RegistryHooks {
   std::function<discovery::KubernetesSummary()> summary;  // of the stop so far
-  std::function<void()> on_deletion;                      // the pod is being deleted
+  /// The pod is being deleted and has this long.
+  std::function<void(std::chrono::seconds)> on_deletion;
 };
 
 struct MadeRegistry {

@@ -20,7 +20,7 @@ std::string phase_text(char const* phase, lifecycle::PhaseRecord const& record) 
 
 }  // namespace
 
-discovery::KubernetesSummary summarize(lifecycle::Report const& report) {
+discovery::KubernetesSummary summarize(lifecycle::Report const& report, bool engine_has_ended) {
   std::string text = std::string(name(report.mode)) + " stop: " + report.cause;
   text += phase_text("deregistering", report.deregistering);
   text += phase_text("draining", report.draining);
@@ -31,6 +31,9 @@ discovery::KubernetesSummary summarize(lifecycle::Report const& report) {
   }
   if (report.source == lifecycle::InFlightSource::unknown) {
     text += "; in flight unknown";
+  }
+  if (engine_has_ended || report.mode == lifecycle::StopMode::fatal) {
+    text += "; exit code " + std::to_string(report.exit_code);
   }
   bool const is_warning = report.mode == lifecycle::StopMode::fatal ||
                           !is_good(report.deregistering.outcome) ||

@@ -8,7 +8,9 @@
 
 namespace lastcall::runtime {
 
-/// Of a stop in phase 3: what came before it. A warning if anything was not as it should be.
-discovery::KubernetesSummary summarize(lifecycle::Report const& report);
+/// Of a stop in phase 3: what came before it. A warning if anything was not as it should be. The
+/// exit code is said where nothing can change it any more: an engine that runs may have to be
+/// killed.
+discovery::KubernetesSummary summarize(lifecycle::Report const& report, bool engine_has_ended);
 
 }  // namespace lastcall::runtime

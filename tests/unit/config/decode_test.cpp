@@ -217,6 +217,13 @@ std::vector<BadInput> const kBadInputs{
      "ingress: {listen: \"[::]:8000\"}\n",
      {"c.yaml:1:10: ingress.upstream: 127.0.0.1:8000 is the ingress itself, expected the "
       "engine's address, with another port than ingress.listen"}},
+    {"metrics_of_our_own",
+     "engine: {kind: custom, metrics: {url: \"http://127.0.0.1:7090/metrics\"}}\n",
+     {"c.yaml:1:39: engine.metrics.url: http://127.0.0.1:7090/metrics is lastcall's own listener "
+      "(probes.listen), expected the engine's"}},
+    {"a_certificate_without_its_key",
+     "ingress: {upstream: \"127.0.0.1:8000\", tls: {cert_file: /a/b}}\n",
+     {"c.yaml:1:56: ingress.tls.cert_file: set alone, expected both cert_file and key_file"}},
     {"one_path_for_two_sockets",
      "ipc: {socket: /a/s, admin_socket: /a/s}\n",
      {"c.yaml:1:35: ipc.admin_socket: the same path as ipc.socket, expected another"}},

@@ -68,6 +68,14 @@ TEST(Warnings, Keys_without_effect_are_named) {
                           HasSubstr("4:25: engine.metrics.url: without engine.metrics.running")));
 }
 
+TEST(Warnings, Metrics_that_are_not_there_cannot_be_merged) {
+  EXPECT_THAT(
+      warnings_of("probes: {merge_engine_metrics: true}\n"),
+      ElementsAre(HasSubstr("1:32: probes.merge_engine_metrics: without engine.metrics.url")));
+  EXPECT_THAT(warnings_of("probes: {merge_engine_metrics: true}\nengine: {kind: sglang}\n"),
+              IsEmpty());
+}
+
 TEST(Warnings, A_guessed_upstream_is_named) {
   EXPECT_THAT(warnings_of("ingress: {}\n"),
               ElementsAre("c.yaml:1:10: ingress.upstream: not set: 127.0.0.1:8000 is taken for the "

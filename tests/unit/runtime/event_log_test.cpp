@@ -18,7 +18,7 @@ std::vector<Event> every_event() {
   return {SupervisorStarted{},
           StopRecordRead{text},
           OwnSignal{"TERM"},
-          DeletionSeen{},
+          DeletionSeen{.grace = Duration{10'000}},
           EngineStopHook{},
           EngineReplaced{text},
           TimerExpired{Duration{1'500}},

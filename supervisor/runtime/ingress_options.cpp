@@ -1,0 +1,46 @@
+#include "supervisor/runtime/ingress_options.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include <sys/resource.h>
+
+namespace lastcall::runtime {
+namespace {
+
+/// Of the descriptors, those that are not for clients and their connections to the engine.
+constexpr std::size_t kKeptDescriptors = 512;
+
+}  // namespace
+
+ingress::Options ingress_options(config::Config const& config) {
+  using ingress::Wait;
+  config::IngressTimeouts const& timeouts = config.ingress.timeouts;
+  ingress::Options options;
+  auto const set = [&](Wait wait, std::optional<config::Duration> length) {
+    options.waits[static_cast<std::size_t>(wait)] = length;
+  };
+  set(Wait::client, timeouts.client);
+  set(Wait::keep_alive, timeouts.keep_alive);
+  set(Wait::connect, timeouts.connect);
+  set(Wait::first_byte, timeouts.first_byte);
+  set(Wait::idle, timeouts.idle);
+  set(Wait::total, timeouts.total);
+  set(Wait::verdict, config::Duration{1'000});
+  set(Wait::linger, config::Duration{2'000});
+  set(Wait::upstream_idle, timeouts.upstream_keep_alive);
+  options.max_head = config.ingress.max_header_size;
+  options.max_body = config.ingress.max_body_size;
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  std::size_t const room =
+      limit.rlim_cur > 2 * kKeptDescriptors ? limit.rlim_cur - kKeptDescriptors : kKeptDescriptors;
+  options.max_connections = std::min<std::size_t>(config.ingress.max_connections, room / 2);
+  options.default_model = config.identity.model;
+  for (config::EndpointSettings const& endpoint : config.endpoints) {
+    options.endpoints.push_back({endpoint.name, endpoint.defer_cancel});
+  }
+  return options;
+}
+
+}  // namespace lastcall::runtime
