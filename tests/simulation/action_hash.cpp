@@ -73,6 +73,7 @@ struct Hasher {
   void operator()(Register const&) {}
   void operator()(PublishReport const&) {}
   void operator()(Rearm const&) {}
+  void operator()(LeaveIngress const&) {}
   void operator()(LastEndpointCompleted const&) {}
 };
 

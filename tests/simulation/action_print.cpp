@@ -86,6 +86,7 @@ struct Printer {
 
   void operator()(Remember const& a) { out.push_back(remembered_text(a.blob)); }
   void operator()(ForgetStopRecord const&) { out.push_back("forget_stop_record"); }
+  void operator()(LeaveIngress const&) { out.push_back("leave_ingress"); }
   void operator()(StartEngine const&) { out.push_back("start_engine"); }
   void operator()(SignalEngine const& a) {
     out.push_back(Line("signal_engine").word(a.name).flag("all", a.all).take());
@@ -104,7 +105,7 @@ struct Printer {
         return;
       }
       Line line("cancel");
-      line.number(a.peer).word(lifecycle::name(batch.mode)).word(lifecycle::name(batch.reason));
+      line.peer(a.peer).word(lifecycle::name(batch.mode)).word(lifecycle::name(batch.reason));
       for (std::string_view const id : batch.ids) {
         line.word(id);
       }
@@ -113,20 +114,20 @@ struct Printer {
   }
   void operator()(Admit const& a) {
     out.push_back(Line("admit")
-                      .number(a.peer)
+                      .peer(a.peer)
                       .word(a.id)
                       .key("after", a.waited > Duration{0} ? std::optional(a.waited) : std::nullopt)
                       .take());
   }
   void operator()(Reject const& a) {
     Line line("reject");
-    line.number(a.peer).word(a.id).word(lifecycle::name(a.reason));
+    line.peer(a.peer).word(a.id).word(lifecycle::name(a.reason));
     if (a.reason != RejectedReason::draining) {
       line.key("retry", a.retry_after);
     }
     out.push_back(line.key("limit", signed_of(a.limit)).key("count", signed_of(a.count)).take());
   }
-  void operator()(ForgetPeer const& a) { out.push_back(Line("forget_peer").number(a.peer).take()); }
+  void operator()(ForgetPeer const& a) { out.push_back(Line("forget_peer").peer(a.peer).take()); }
   void operator()(Refuse const& a) {
     out.push_back(Line("refuse").word(name(a.code)).word(a.message).take());
   }

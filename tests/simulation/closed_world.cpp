@@ -66,15 +66,9 @@ void ClosedWorld::obey(std::span<Action const> actions) {
       registries_closing_ = registries_closing_ || item->item == CleanupItem::registries;
       ack_asked_ = ack_asked_ || item->item == CleanupItem::sdk;
     } else if (auto const* ready = std::get_if<CancelsReady>(&action)) {
-      while (peer_connected_ && ready->peer == conn_) {
-        CancelBatch const batch = core_->take_cancels(conn_, 8);
-        if (batch.ids.empty()) {
-          break;
-        }
-        for (auto const id : batch.ids) {
-          delivered_.push_back({conn_, std::string(id), batch.mode, batch.reason});
-        }
-      }
+      take_cancels(ready->peer);
+    } else if (auto const* reject = std::get_if<Reject>(&action)) {
+      requests_[1].live = requests_[1].live && reject->peer != kIngressPeer;
     } else if (std::holds_alternative<ExitShim>(action)) {
       shim_alive_ = shim_alive_ && !shim_connected_;
       over_ = over_ || !shim_alive_;
@@ -89,12 +83,27 @@ void ClosedWorld::obey(std::span<Action const> actions) {
   }
 }
 
+void ClosedWorld::take_cancels(PeerId peer) {
+  bool const can_hear = peer == kIngressPeer || (peer_connected_ && peer == conn_);
+  while (can_hear) {
+    CancelBatch const batch = core_->take_cancels(peer, 8);
+    if (batch.ids.empty()) {
+      return;
+    }
+    for (auto const id : batch.ids) {
+      delivered_.push_back({peer, std::string(id), batch.mode, batch.reason});
+      is_cut_ = is_cut_ || peer == kIngressPeer;
+    }
+  }
+}
+
 /// The supervisor is killed and a new one comes up: it knows what `stop.json` holds.
 std::string ClosedWorld::start_again() {
   ++kills_;
   deletion_ = false;  // it never expires in the process that saw it, but there
   shim_connected_ = peer_connected_ = registry_asked_ = hook_runs_ = false;
   registries_closing_ = ack_asked_ = false;
+  requests_[1].live = requests_[1].live && !is_relayed(1);  // its connection died with us
   core_.emplace(settings_);
   checker_.new_life();
   if (recording_) {
@@ -107,7 +116,7 @@ std::string ClosedWorld::start_again() {
 std::string ClosedWorld::shim_says_hello() {
   ShimHello hello;
   hello.boot = "a";
-  hello.run = true;
+  hello.run = !is_sidecar();
   hello.engine = engine_;
   hello.exit = exit_;
   hello.exited_at = engine_ == EngineState::exited ? std::optional(exited_at_) : std::nullopt;
@@ -126,32 +135,40 @@ std::string ClosedWorld::shim_says_hello() {
 std::string ClosedWorld::peer_says_hello() {
   peer_connected_ = true;
   ++conn_;
-  std::uint32_t const live = (requests_[0].live ? 1 : 0) + (requests_[1].live ? 1 : 0);
+  bool const has_other = requests_[1].live && !is_relayed(1);
+  std::uint32_t const live = (requests_[0].live ? 1 : 0) + (has_other ? 1 : 0);
   std::string wrong = tell(PeerConnected{.peer = conn_, .name = "w", .live = live});
   for (std::size_t i = 0; i < 2 && wrong.empty(); ++i) {
     wrong = tell(EndpointRegistered{.peer = conn_, .endpoint = kEndpoints[i], .graceful = i == 0});
   }
   for (std::size_t i = 0; i < 2 && wrong.empty(); ++i) {
-    wrong = requests_[i].live ? begin(i, true) : "";
+    wrong = requests_[i].live && !is_relayed(i) ? begin(i, true) : "";
   }
   return wrong;
 }
 
+PeerId ClosedWorld::owner(std::size_t which) const {
+  return is_relayed(which) ? kIngressPeer : conn_;
+}
+
 std::string ClosedWorld::begin(std::size_t which, bool resumed) {
   requests_[which] = {.live = true, .ever = true};
-  return tell(RequestBegun{.peer = conn_,
-                           .id = kIds[which],
+  return tell(RequestBegun{.peer = owner(which),
+                           .id = kIds[is_relayed(which) ? 0 : which],
                            .root = {},
                            .parent = {},
                            .endpoint = kEndpoints[which],
                            .model = {},
-                           .admit = false,
+                           .admit = is_relayed(which),
                            .resumed = resumed});
 }
 
 std::string ClosedWorld::end(std::size_t which) {
   requests_[which].live = false;
-  return tell(RequestEnded{.peer = conn_, .id = kIds[which], .outcome = Outcome::completed});
+  return tell(RequestEnded{
+      .peer = owner(which),
+      .id = kIds[is_relayed(which) ? 0 : which],
+      .outcome = is_relayed(which) && is_cut_ ? Outcome::cancelled : Outcome::completed});
 }
 
 std::string ClosedWorld::end_engine(int signal) {
@@ -181,10 +198,10 @@ std::uint64_t ClosedWorld::fingerprint() const {
     put(to_ms(std::max(at - now_, -matters_for)));
   };
   auto const put_all = [&put](auto const&... x) { (put(static_cast<std::int64_t>(x)), ...); };
-  put_all(kills_, signals_, drains_, shim_drops_, peer_drops_, faults_, hooks_, deletion_,
-          shim_connected_, ordered_, peer_connected_, requests_[0].live, requests_[0].ever,
-          requests_[1].live, requests_[1].ever, registry_asked_, hook_runs_, registries_closing_,
-          ack_asked_, engine_, exit_.signal);
+  put_all(kills_, signals_, drains_, shim_drops_, peer_drops_, faults_, hooks_, restarts_,
+          deletion_, shim_connected_, ordered_, peer_connected_, requests_[0].live,
+          requests_[0].ever, requests_[1].live, requests_[1].ever, registry_asked_, hook_runs_,
+          registries_closing_, ack_asked_, engine_, exit_.signal, is_cut_);
   bool const another_life = kills_ < limits_.kills;
   bool const another_hello = another_life || !shim_connected_ || shim_drops_ < limits_.shim_drops;
   bool const stop_is_known = core_->snapshot().stop.has_value() && !another_life;

@@ -1,5 +1,6 @@
 // A world so small that everything that can happen in it can be tried: one shim, one engine, one
-// peer with a request on a graceful and one on another endpoint, one registry, one cleanup hook.
+// peer with a request on a graceful and one on another endpoint, one registry, one cleanup hook; or
+// an ingress with a request of which the peer's is a part.
 // Time moves only by the core's own timer, so states merge.
 //
 // Rules:
@@ -48,8 +49,9 @@ enum class Choice : std::uint8_t {
   check_passes,
   check_fails,
   engine_replaced,
+  deletion_read,  // with a grace that is shorter than the settings'
 };
-inline constexpr std::uint32_t kChoices = 28;
+inline constexpr std::uint32_t kChoices = 29;
 
 /// How often each kind of thing may happen: small limits make a world that can be exhausted.
 struct Limits {
@@ -61,7 +63,9 @@ struct Limits {
   std::uint32_t peer_drops = 0;
   std::uint32_t faults = 0;    // SDK fatal, a kill from outside, a registry that fails
   std::uint32_t requests = 0;  // 1: graceful, 2: the other one too
+  bool relays = false;         // the other request is the ingress's, of the same id
   std::uint32_t hooks = 0;     // preStop calls; then there is no shim, and signals are our own
+  std::uint32_t restarts = 0;  // signals of our own beside a shim, whose pod may be read as deleted
 };
 
 class ClosedWorld {
@@ -90,12 +94,17 @@ class ClosedWorld {
   std::string shim_says_hello();
   std::string peer_says_hello();
   std::string begin(std::size_t which, bool resumed);
+  lifecycle::PeerId owner(std::size_t which) const;
+  bool can_speak(std::size_t which) const { return is_relayed(which) || peer_connected_; }
+  bool is_relayed(std::size_t which) const { return which == 1 && limits_.relays; }
+  void take_cancels(lifecycle::PeerId peer);
   std::string take_signal();
   std::string end(std::size_t which);
   std::string end_engine(int signal);
   std::string take_alone(Choice choice);
   void add_alone(std::vector<Choice>& choices) const;
   bool is_alone() const { return limits_.hooks > 0; }
+  bool is_sidecar() const { return limits_.restarts > 0; }
 
   lifecycle::Settings const& settings_;
   Limits const& limits_;
@@ -114,6 +123,7 @@ class ClosedWorld {
   std::uint32_t peer_drops_ = 0;
   std::uint32_t faults_ = 0;
   std::uint32_t hooks_ = 0;
+  std::uint32_t restarts_ = 0;
   bool deletion_ = false;
   bool shim_connected_ = false;
   bool shim_alive_ = true;
@@ -127,6 +137,7 @@ class ClosedWorld {
   bool peer_connected_ = false;
   lifecycle::PeerId conn_ = 0;
   std::array<Request, 2> requests_;
+  bool is_cut_ = false;  // what the ingress relays
   bool registry_asked_ = false;
   bool hook_runs_ = false;
   bool registries_closing_ = false;

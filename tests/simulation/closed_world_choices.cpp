@@ -25,9 +25,9 @@ std::vector<Choice> ClosedWorld::enabled() const {
   add(running, Choice::engine_ends);
   add(running && may_fail, Choice::engine_is_killed);
   add(peer_connected_ && !requests_[0].ever && limits_.requests > 0, Choice::begin_graceful);
-  add(peer_connected_ && !requests_[1].ever && limits_.requests > 1, Choice::begin_other);
+  add(can_speak(1) && !requests_[1].ever && limits_.requests > 1, Choice::begin_other);
   add(peer_connected_ && requests_[0].live, Choice::end_graceful);
-  add(peer_connected_ && requests_[1].live, Choice::end_other);
+  add(can_speak(1) && requests_[1].live, Choice::end_other);
   add(registry_asked_, Choice::registry_confirms);
   add(registry_asked_ && may_fail, Choice::registry_fails);
   add(hook_runs_, Choice::hook_ends);
@@ -39,6 +39,8 @@ std::vector<Choice> ClosedWorld::enabled() const {
   add(peer_connected_ && peer_drops_ < limits_.peer_drops, Choice::peer_drops);
   add(!peer_connected_, Choice::peer_returns);
   add(kills_ < limits_.kills, Choice::supervisor_dies);
+  add(restarts_ < limits_.restarts, Choice::own_signal);
+  add(is_sidecar() && !deletion_, Choice::deletion_read);
   if (is_alone()) {
     add_alone(choices);
   }
@@ -65,7 +67,7 @@ void ClosedWorld::add_alone(std::vector<Choice>& choices) const {
 
 std::string ClosedWorld::take_alone(Choice choice) {
   if (choice == Choice::own_signal) {
-    ++signals_;
+    ++(is_sidecar() ? restarts_ : signals_);
     return tell(OwnSignal{"TERM"});
   }
   if (choice == Choice::hook_called) {
@@ -74,7 +76,11 @@ std::string ClosedWorld::take_alone(Choice choice) {
   }
   if (choice == Choice::deletion_seen) {
     deletion_ = true;
-    return tell(DeletionSeen{});
+    return tell(DeletionSeen{.grace = {}});
+  }
+  if (choice == Choice::deletion_read) {
+    deletion_ = true;
+    return tell(DeletionSeen{.grace = Duration{10'000}});
   }
   if (choice == Choice::engine_replaced) {
     return tell(EngineReplaced{"refused"});
@@ -160,6 +166,7 @@ std::string ClosedWorld::take(Choice choice) {
     case Choice::check_passes:
     case Choice::check_fails:
     case Choice::engine_replaced:
+    case Choice::deletion_read:
       return take_alone(choice);
   }
   return {};

@@ -68,9 +68,7 @@ Event parse_cancel(Words& words, Instant) {
   std::string const reason = words.next("the reason");
   e.mode = known(parse_cancel_mode(mode), mode);
   e.reason = known(parse_cancel_reason(reason), reason);
-  if (auto const peer = words.number("peer")) {
-    e.by = static_cast<PeerId>(*peer);
-  }
+  e.by = words.peer("peer");
   e.root = words.text("root");
   e.ids = rest_of(words);
   return e;
@@ -82,13 +80,13 @@ Event parse_peer(Words& words, Instant) {
   e.watched = words.flag("watched");
   e.name = words.text("name");
   e.live = static_cast<std::uint32_t>(words.number("live").value_or(0));
-  e.peer = words.next_number("the peer");
+  e.peer = words.next_peer();
   return e;
 }
 
 Event parse_endpoint(Words& words, Instant) {
   EndpointRegistered e;
-  e.peer = words.next_number("the peer");
+  e.peer = words.next_peer();
   e.endpoint = words.next("the endpoint");
   std::string const flag = words.next("graceful or not_graceful");
   if (flag != "graceful" && flag != "not_graceful") {
@@ -110,7 +108,7 @@ Event parse_begin(Words& words, Instant) {
   e.endpoint = words.text("endpoint");
   e.model = words.text("model");
   e.priority = static_cast<std::uint8_t>(words.number("priority").value_or(kUsualPriority));
-  e.peer = words.next_number("the peer");
+  e.peer = words.next_peer();
   e.id = words.next("the id");
   return e;
 }
@@ -124,7 +122,7 @@ void read_count(Words& words, std::string_view key, std::optional<T>& into) {
 
 Event parse_load(Words& words, Instant) {
   LoadReported e;
-  read_count(words, "peer", e.peer);
+  e.peer = words.peer("peer");
   read_count(words, "blocks", e.active_decode_blocks);
   read_count(words, "of", e.kv_total_blocks);
   read_count(words, "prefill", e.active_prefill_tokens);
@@ -134,7 +132,7 @@ Event parse_load(Words& words, Instant) {
 
 Event parse_end(Words& words, Instant) {
   RequestEnded e;
-  e.peer = words.next_number("the peer");
+  e.peer = words.next_peer();
   e.id = words.next("the id");
   std::string const outcome = words.next("the outcome");
   e.outcome = known(parse_outcome(outcome), outcome);
@@ -195,7 +193,7 @@ Event parse_cleanup(Words& words, Instant) {
 Event parse_fatal(Words& words, Instant) {
   PeerFatal e;
   e.detail = words.text("detail");
-  e.peer = words.next_number("the peer");
+  e.peer = words.next_peer();
   e.reason = words.next("the reason");
   return e;
 }
@@ -207,7 +205,7 @@ std::map<std::string, Parser, std::less<>> const& parsers() {
       {"started", [](Words&, Instant) { return SupervisorStarted{}; }},
       {"stop_record", [](Words& w, Instant) { return StopRecordRead{w.text("blob")}; }},
       {"own_signal", [](Words& w, Instant) { return OwnSignal{w.next("the signal's name")}; }},
-      {"deletion_seen", [](Words&, Instant) { return DeletionSeen{}; }},
+      {"deletion_seen", [](Words& w, Instant) { return DeletionSeen{w.duration("grace")}; }},
       {"engine_stop_hook", [](Words&, Instant) { return EngineStopHook{}; }},
       {"engine_replaced", [](Words& w, Instant) { return EngineReplaced{w.text("how")}; }},
       {"timer", [](Words& words,
@@ -229,29 +227,28 @@ std::map<std::string, Parser, std::less<>> const& parsers() {
       {"resume", [](Words&, Instant) { return ResumeRequested{}; }},
       {"cancel", parse_cancel},
       {"peer", parse_peer},
-      {"peer_disconnected",
-       [](Words& w, Instant) { return PeerDisconnected{w.next_number("the peer")}; }},
-      {"peer_gone", [](Words& w, Instant) { return PeerGone{w.next_number("the peer")}; }},
+      {"peer_disconnected", [](Words& w, Instant) { return PeerDisconnected{w.next_peer()}; }},
+      {"peer_gone", [](Words& w, Instant) { return PeerGone{w.next_peer()}; }},
       {"endpoint", parse_endpoint},
       {"endpoint_gone",
        [](Words& w, Instant) {
-         auto const peer = w.next_number("the peer");
+         auto const peer = w.next_peer();
          return EndpointUnregistered{.peer = peer, .endpoint = w.next("the endpoint")};
        }},
       {"begin", parse_begin},
       {"end", parse_end},
       {"progress",
        [](Words& w, Instant) {
-         auto const peer = w.next_number("the peer");
+         auto const peer = w.next_peer();
          return RequestProgressed{.peer = peer, .ids = rest_of(w)};
        }},
       {"confirm",
        [](Words& w, Instant) {
-         auto const peer = w.next_number("the peer");
+         auto const peer = w.next_peer();
          return CancelConfirmed{.peer = peer, .id = w.next("the id")};
        }},
       {"fatal", parse_fatal},
-      {"cleaned_up", [](Words& w, Instant) { return PeerCleanedUp{w.next_number("the peer")}; }},
+      {"cleaned_up", [](Words& w, Instant) { return PeerCleanedUp{w.next_peer()}; }},
       {"load", parse_load},
       {"limits",
        [](Words& w, Instant) { return AdmissionLimitsChanged{.limits = parse_admission(w)}; }},

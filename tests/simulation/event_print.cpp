@@ -40,7 +40,9 @@ struct Printer {
   std::string operator()(OwnSignal const& e) const {
     return Line("own_signal").word(e.name).take();
   }
-  std::string operator()(DeletionSeen const&) const { return "deletion_seen"; }
+  std::string operator()(DeletionSeen const& e) const {
+    return Line("deletion_seen").key("grace", e.grace).take();
+  }
   std::string operator()(EngineStopHook const&) const { return "engine_stop_hook"; }
   std::string operator()(EngineReplaced const& e) const {
     return Line("engine_replaced").text("how", e.how).take();
@@ -84,7 +86,7 @@ struct Printer {
     Line line("cancel");
     line.word(lifecycle::name(e.mode)).word(lifecycle::name(e.reason));
     if (e.by) {
-      line.key("peer", static_cast<std::int64_t>(*e.by));
+      line.key("peer", name_of(*e.by));
     }
     line.text("root", e.root);
     for (std::string const& id : e.ids) {
@@ -94,7 +96,7 @@ struct Printer {
   }
   std::string operator()(PeerConnected const& e) const {
     return Line("peer")
-        .number(e.peer)
+        .peer(e.peer)
         .text("name", e.name)
         .flag("critical", e.critical)
         .flag("watched", e.watched)
@@ -102,24 +104,22 @@ struct Printer {
         .take();
   }
   std::string operator()(PeerDisconnected const& e) const {
-    return Line("peer_disconnected").number(e.peer).take();
+    return Line("peer_disconnected").peer(e.peer).take();
   }
-  std::string operator()(PeerGone const& e) const {
-    return Line("peer_gone").number(e.peer).take();
-  }
+  std::string operator()(PeerGone const& e) const { return Line("peer_gone").peer(e.peer).take(); }
   std::string operator()(EndpointRegistered const& e) const {
     return Line("endpoint")
-        .number(e.peer)
+        .peer(e.peer)
         .word(e.endpoint)
         .word(e.graceful ? "graceful" : "not_graceful")
         .take();
   }
   std::string operator()(EndpointUnregistered const& e) const {
-    return Line("endpoint_gone").number(e.peer).word(e.endpoint).take();
+    return Line("endpoint_gone").peer(e.peer).word(e.endpoint).take();
   }
   std::string operator()(RequestBegun const& e) const {
     return Line("begin")
-        .number(e.peer)
+        .peer(e.peer)
         .word(e.id)
         .text("endpoint", e.endpoint)
         .text("model", e.model)
@@ -135,28 +135,28 @@ struct Printer {
         .take();
   }
   std::string operator()(RequestEnded const& e) const {
-    return Line("end").number(e.peer).word(e.id).word(lifecycle::name(e.outcome)).take();
+    return Line("end").peer(e.peer).word(e.id).word(lifecycle::name(e.outcome)).take();
   }
   std::string operator()(RequestProgressed const& e) const {
     Line line("progress");
-    line.number(e.peer);
+    line.peer(e.peer);
     for (std::string const& id : e.ids) {
       line.word(id);
     }
     return line.take();
   }
   std::string operator()(CancelConfirmed const& e) const {
-    return Line("confirm").number(e.peer).word(e.id).take();
+    return Line("confirm").peer(e.peer).word(e.id).take();
   }
   std::string operator()(PeerFatal const& e) const {
-    return Line("fatal").number(e.peer).word(e.reason).text("detail", e.detail).take();
+    return Line("fatal").peer(e.peer).word(e.reason).text("detail", e.detail).take();
   }
   std::string operator()(PeerCleanedUp const& e) const {
-    return Line("cleaned_up").number(e.peer).take();
+    return Line("cleaned_up").peer(e.peer).take();
   }
   std::string operator()(LoadReported const& e) const {
     Line line("load");
-    line.key("peer", signed_of(e.peer)).number(e.rank);
+    line.key("peer", e.peer ? std::optional(name_of(*e.peer)) : std::nullopt).number(e.rank);
     return line.key("blocks", signed_of(e.active_decode_blocks))
         .key("of", signed_of(e.kv_total_blocks))
         .key("prefill", signed_of(e.active_prefill_tokens))

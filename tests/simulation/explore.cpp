@@ -3,6 +3,7 @@
 //
 //   explore [--states N]   how many states of each world are visited at most; a run is bounded by
 //                          nothing else, so that each machine sees the same ones
+//   explore --world WORDS  only the worlds whose name has these words
 //   explore --self-test    a checker that must fail: any end counts as a violation
 //
 // A world has to be explored to its fixed point, or else to kStatedDepth at the least.
@@ -26,6 +27,7 @@ constexpr std::uint64_t kStatedDepth = 12;
 struct Options {
   std::uint64_t states = std::getenv("LASTCALL_TEST_LONG") != nullptr ? 50'000'000 : 1'000'000;
   bool self_test = false;
+  std::string_view world;
 };
 
 lifecycle::Settings settings_of(Limits const& limits) {
@@ -40,7 +42,7 @@ lifecycle::Settings settings_of(Limits const& limits) {
   return settings;
 }
 
-constexpr std::array<Limits, 8> kWorlds{{
+constexpr std::array<Limits, 11> kWorlds{{
     {.name = "a stop and its requests", .signals = 2, .faults = 1, .requests = 2},
     {.name = "drain, resume and stop", .signals = 1, .drains = 3, .requests = 1},
     {.name = "the supervisor dies in a stop", .signals = 1, .kills = 2, .requests = 1},
@@ -55,6 +57,11 @@ constexpr std::array<Limits, 8> kWorlds{{
      .kills = 1,
      .shim_drops = 1,
      .faults = 2},
+    {.name = "the ingress relays, and the supervisor dies",
+     .signals = 1,
+     .kills = 1,
+     .requests = 2,
+     .relays = true},
     {.name = "preStop calls", .signals = 1, .drains = 1, .faults = 1, .requests = 1, .hooks = 2},
     {.name = "the supervisor dies in preStop",
      .signals = 1,
@@ -62,6 +69,11 @@ constexpr std::array<Limits, 8> kWorlds{{
      .faults = 1,
      .requests = 1,
      .hooks = 1},
+    {.name = "our own signal beside a shim", .signals = 1, .requests = 1, .restarts = 1},
+    {.name = "our own signal while the ingress relays",
+     .requests = 2,
+     .relays = true,
+     .restarts = 1},
 }};
 
 class Exploration {
@@ -196,6 +208,8 @@ bool parse(int argc, char** argv, Options& options) {
       options.self_test = true;
     } else if (word == "--states" && i + 1 < argc) {
       options.states = std::strtoull(argv[++i], nullptr, 10);
+    } else if (word == "--world" && i + 1 < argc) {
+      options.world = argv[++i];
     } else {
       return false;
     }
@@ -209,7 +223,7 @@ bool parse(int argc, char** argv, Options& options) {
 int main(int argc, char** argv) {
   lastcall::simulation::Options options;
   if (!lastcall::simulation::parse(argc, argv, options)) {
-    std::fprintf(stderr, "usage: explore [--states N] [--self-test]\n");
+    std::fprintf(stderr, "usage: explore [--states N] [--world WORDS] [--self-test]\n");
     return 2;
   }
   std::atomic<std::size_t> next{0};
@@ -217,7 +231,9 @@ int main(int argc, char** argv) {
   auto const work = [&] {
     using lastcall::simulation::kWorlds;
     for (std::size_t i = next++; i < kWorlds.size(); i = next++) {
-      failed |= lastcall::simulation::Exploration(options, kWorlds[i]).run();
+      if (std::string_view(kWorlds[i].name).find(options.world) != std::string_view::npos) {
+        failed |= lastcall::simulation::Exploration(options, kWorlds[i]).run();
+      }
     }
   };
   std::vector<std::thread> threads;

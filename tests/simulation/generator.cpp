@@ -181,6 +181,38 @@ void crowd(Plan& plan, std::uint32_t span) {
   }
 }
 
+/// An ingress, what it relays, and the engine's side of it. Of random numbers of its own, too.
+void relay(Plan& plan, std::uint32_t span) {
+  Random random(plan.seed * 0xd1342543de82ef95ULL + 11);
+  if (!random.chance(35)) {
+    return;
+  }
+  plan.manners.relays = true;
+  auto const add = [&](std::uint32_t at_ms, std::uint32_t peer, std::uint32_t bits) {
+    std::uint32_t const lasts =
+        random.chance(70) ? 1 + random.below(4'000) : 1 + random.below(90'000);
+    plan.stimuli.push_back(
+        {kEpoch + Duration{at_ms}, What::request_begins, peer, lasts, random.below(3) | bits});
+  };
+  for (std::uint32_t i = 0, n = 1 + random.below(8); i < n; ++i) {
+    std::uint32_t const at = 100 + random.below(span);
+    std::uint32_t const priority = random.below(8) << kRequestPriorityShift;
+    add(at, kRelay, kRequestAdmit | priority);
+    for (std::uint32_t parts = random.below(3); parts > 0; --parts) {
+      std::uint32_t const serves = random.chance(70) ? kRequestServes : kRequestServesByRoot;
+      std::uint32_t const asks = random.chance(30) ? kRequestAdmit : 0;
+      std::uint32_t const ignores = random.chance(10) ? kRequestIgnoresStop : 0;
+      std::uint32_t const confirms = random.chance(50) ? kRequestConfirms : 0;
+      add(at + random.below(100), random.below(kPeers), serves | asks | ignores | confirms);
+    }
+  }
+  for (std::uint32_t i = 0, n = random.below(4); i < n; ++i) {
+    What const what = random.chance(70) ? What::peer_cancels : What::operator_cancels;
+    plan.stimuli.push_back(
+        {kEpoch + Duration{100 + random.below(span)}, what, random.below(10), random.below(2), 0});
+  }
+}
+
 Entry fill(Random& random, Instant at, What what) {
   Entry e{.at = at, .what = what};
   e.a = random.below(names_a_peer(what) ? kPeers : 6);
@@ -251,6 +283,7 @@ Plan generate(std::uint64_t seed) {
     add(100 + random.below(random.chance(50) ? stop_at : span), pick_beside(random));
   }
   crowd(plan, span);
+  relay(plan, span);
   std::stable_sort(plan.stimuli.begin(), plan.stimuli.end(),
                    [](Entry const& x, Entry const& y) { return x.at < y.at; });
   return plan;

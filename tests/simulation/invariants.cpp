@@ -41,6 +41,8 @@ void Checker::new_life() {
   hook_waits_ = hook_answered_ = hook_restored_ = hook_pressed_ = condemned_ = false;
   hook_called_.reset();
   hook_told_.reset();
+  own_signal_at_.reset();
+  pod_grace_ = settings_.pod_grace;
   awaiting_since_.reset();
   engine_ = EngineState::waiting;  // until this life hears of it
   term_asked_ = false;             // an order that was lost with the connection is not known

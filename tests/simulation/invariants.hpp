@@ -78,6 +78,8 @@ class RequestOracle {
 
   void apply(StepView const& step, lifecycle::Phase before);
   void apply_begin(StepView const& step, lifecycle::RequestBegun const& begun);
+  Live const* named(lifecycle::PeerId peer, std::string const& id) const;
+  Live const* whole_of(lifecycle::RequestBegun const& begun) const;
   void lose(lifecycle::PeerId peer);
   void remove(std::map<Key, Live>::iterator entry);
   std::string check_delivered(StepView const& step);
@@ -94,7 +96,7 @@ class RequestOracle {
   std::map<Key, Live> live_;
   std::map<Key, bool> graceful_;  // what a peer registered
   std::set<lifecycle::PeerId> sources_;
-  std::set<lifecycle::PeerId> peers_;
+  std::set<lifecycle::PeerId> peers_{lifecycle::kIngressPeer};  // that one is always there
   std::set<lifecycle::PeerId> keeps_watching_;  // critical and watched: not forgotten
   std::map<lifecycle::PeerId, Instant> lost_at_;
   std::size_t settled_now_ = 0;
@@ -138,6 +140,7 @@ class Checker {
   std::string check_restored(StepView const& step);
   void note_blob(StepView const& step, std::string const& blob);
   void note_earlier_signal(StepView const& step);
+  void note_grace(StepView const& step);
   std::string check_gate(StepView const& step);
   void note_limit(StepView const& step);
   lifecycle::Budgets budgets_of(Instant cause_at) const;
@@ -170,6 +173,8 @@ class Checker {
   bool run_mode_ = false;
   bool stop_seen_ = false;
   bool deletion_seen_ = false;
+  std::optional<Instant> own_signal_at_;  // the first one
+  std::optional<Duration> pod_grace_;     // as far as this life knows
   bool hook_waits_ = false;
   std::optional<Instant> hook_called_;  // the first call of this container's stop
   std::optional<Instant> hook_told_;    // by an earlier life, that may be outranked

@@ -70,12 +70,13 @@ void Checker::note_fatal() {
 }
 
 void Checker::note_engine(StepView const& step) {
+  // A shim that was given up may come back with its engine, to a later life of ours too: no code is
+  // wrong then.
+  shim_given_up_ = shim_given_up_ || (shim_lost_at_ && step.now >= *shim_lost_at_);
   if (auto const* hello = std::get_if<ShimHello>(&step.event)) {
     if (!shim_known_) {
       note_blob(step, hello->blob);
     }
-    // A shim that was given up may come back with its engine: no code is wrong then.
-    shim_given_up_ = shim_given_up_ || (shim_lost_at_ && step.now >= *shim_lost_at_);
     shim_lost_at_.reset();
     shim_known_ = shim_connected_ = true;
     exit_ordered_ = false;

@@ -11,7 +11,7 @@ using namespace lifecycle;
 
 /// Where a call returns at the latest, by what is known of the pod's deletion.
 Instant Checker::hook_bound() const {
-  auto const budgets = derive_budgets(settings_.shutdown, settings_.pod_grace).budgets;
+  auto const budgets = derive_budgets(settings_.shutdown, pod_grace_).budgets;
   return deletion_seen_ ? budgets.kill_cancel_at(budgets.deadline(*hook_called_))
                         : *hook_called_ + Duration{5'000};
 }
@@ -19,6 +19,7 @@ Instant Checker::hook_bound() const {
 void Checker::note_hook(StepView const& step) {
   if (auto const* own = std::get_if<OwnSignal>(&step.event)) {
     own_signal_ = exit_asked_ = true;
+    own_signal_at_ = own_signal_at_.value_or(step.now);
     deletion_seen_ = deletion_seen_ || !run_mode_;
   }
   if (auto const* drain = std::get_if<DrainRequested>(&step.event)) {
@@ -27,7 +28,12 @@ void Checker::note_hook(StepView const& step) {
   if (auto const* hello = std::get_if<ShimHello>(&step.event)) {
     run_mode_ = hello->run;
   }
-  deletion_seen_ = deletion_seen_ || std::holds_alternative<DeletionSeen>(step.event);
+  if (auto const* seen = std::get_if<DeletionSeen>(&step.event)) {
+    deletion_seen_ = true;
+    if (seen->grace) {
+      pod_grace_ = std::min(pod_grace_.value_or(*seen->grace), *seen->grace);
+    }
+  }
   if (std::holds_alternative<EngineStopHook>(step.event)) {
     hook_waits_ = commanded_ = true;
     bool const over = before_ == Phase::cleaning_up || before_ == Phase::exited;
@@ -38,7 +44,7 @@ void Checker::note_hook(StepView const& step) {
   }
   Duration const settle = std::min(settings_.shutdown.cancel_settle,
                                    deletion_seen_ ? Duration{60'000} : kRestartHook / 8);
-  auto const budgets = derive_budgets(settings_.shutdown, settings_.pod_grace).budgets;
+  auto const budgets = derive_budgets(settings_.shutdown, pod_grace_).budgets;
   Duration const lead = deletion_seen_ ? budgets.settle : settle;
   hook_pressed_ = hook_pressed_ || step.now >= hook_bound() - lead;
 }

@@ -58,7 +58,7 @@ void Checker::note_limit(StepView const& step) {
 Budgets Checker::budgets_of(Instant cause_at) const {
   Duration const spent =
       hook_called_ ? std::max(cause_at - *hook_called_, Duration{0}) : Duration{0};
-  return derive_budgets(settings_.shutdown, settings_.pod_grace, spent).budgets;
+  return derive_budgets(settings_.shutdown, pod_grace_, spent).budgets;
 }
 
 std::string Checker::check_stop_begins(StepView const& step) {
@@ -80,6 +80,11 @@ std::string Checker::check_stop_begins(StepView const& step) {
   } else if (auto const* hello = std::get_if<ShimHello>(&step.event);
              hello != nullptr && hello->stop_at && stop.cause == CauseKind::signal) {
     stop.cause_at = *hello->stop_at;
+  } else if (std::holds_alternative<DeletionSeen>(step.event) && own_signal_at_ && core_stop) {
+    stop.cause_at = core_stop->cause_at;  // our own signal, or when it had waited for the shim
+    if (stop.cause_at < *own_signal_at_ || stop.cause_at > step.now) {
+      return "a stop begins that our own signal is not the cause of";
+    }
   }
   if (hook_told_ && begun->deadline != budgets_of(stop.cause_at).deadline(stop.cause_at)) {
     hook_called_ = hook_told_;
@@ -174,6 +179,20 @@ void Checker::note_earlier_signal(StepView const& step) {
   }
 }
 
+/// The pod's own word on its grace: D is counted again from the cause.
+void Checker::note_grace(StepView const& step) {
+  auto const* seen = std::get_if<DeletionSeen>(&step.event);
+  if (seen == nullptr || !seen->grace || !stop_ || before_ == Phase::exited) {
+    return;
+  }
+  auto const budgets = budgets_of(stop_->cause_at);
+  if (budgets.deadline(stop_->cause_at) < stop_->deadline) {
+    stop_->deadline = budgets.deadline(stop_->cause_at);
+    stop_->budgets = budgets;
+    stop_->known_at = step.now;
+  }
+}
+
 std::string Checker::check_restored(StepView const& step) {
   auto const& core_stop = step.after.stop;
   if (restored_phase_ && !rearmed_ && !commanded_ && !awaiting_since_ &&
@@ -198,6 +217,7 @@ std::string Checker::check_stop(StepView const& step) {
     wrong = check_restored(step);
   }
   note_earlier_signal(step);
+  note_grace(step);
   auto const& core_stop = step.after.stop;
   if (!wrong.empty() || !stop_ || !core_stop) {
     return !wrong.empty() || !core_stop || stop_ ? wrong : "a stop is under way that never began";

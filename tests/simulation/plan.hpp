@@ -46,7 +46,7 @@ enum class What : std::uint8_t {
   // Stimuli: what the outside does. `a`, `b`, `c` mean what the comment says.
   stop_signal,        // a: which of TERM, INT, QUIT
   own_signal,         //
-  deletion_seen,      //
+  deletion_seen,      // a: from 3 on the pod was read, with a grace of that many times 4 s
   drain,              // a: timeout in ms, 0 for none
   drain_exit,         // a: timeout in ms, 0 for none
   resume,             //
@@ -94,6 +94,10 @@ inline constexpr std::uint32_t kRequestIgnoresStop = 16;  // goes on until it is
 inline constexpr std::uint32_t kRequestIgnoresAll = 32;
 inline constexpr std::uint32_t kRequestConfirms = 64;      // cancel.done before the end
 inline constexpr std::uint32_t kRequestPriorityShift = 8;  // three bits
+// An engine's request that answers the newest one which the ingress relays: by the same id, or by
+// an id of its own and that one as its root.
+inline constexpr std::uint32_t kRequestServes = 1U << 11U;
+inline constexpr std::uint32_t kRequestServesByRoot = 1U << 12U;
 
 struct Entry {
   Instant at;
@@ -105,6 +109,7 @@ struct Entry {
 
 inline constexpr std::uint32_t kNever = 0xffffffffU;
 inline constexpr std::uint32_t kPeers = 2;
+inline constexpr std::uint32_t kRelay = kPeers;  // stands for the ingress where a peer is named
 
 /// How the world answers; milliseconds, kNever where it never does.
 struct Manners {
@@ -126,6 +131,7 @@ struct Manners {
   bool alone = false;                            // no shim: preStop mode
   std::uint32_t replaced_ms = 300;               // from the wait for it to another engine
   bool timer_first = true;                       // of a timer and an event at the same instant
+  bool relays = false;                           // there is an ingress
   bool critical_peers = false;
   bool watched_peers = true;
 };

@@ -44,6 +44,30 @@ void RequestOracle::lose(PeerId peer) {
   lost_at_.erase(peer);
 }
 
+/// The live request of that id: its own peer's, or of the last peer that has one, or the relayed.
+RequestOracle::Live const* RequestOracle::named(PeerId peer, std::string const& id) const {
+  Live const* found = nullptr;
+  for (auto const& [key, live] : live_) {
+    if (key.second == id && key.first == peer) {
+      return &live;
+    }
+    if (key.second == id && (key.first != kIngressPeer || found == nullptr)) {
+      found = &live;
+    }
+  }
+  return found;
+}
+
+/// What it is a part of: the parent that it names, else the relayed request of its id or root.
+RequestOracle::Live const* RequestOracle::whole_of(RequestBegun const& begun) const {
+  Live const* const parent = named(begun.peer, begun.parent);
+  if (parent != nullptr || begun.peer == kIngressPeer) {
+    return parent;
+  }
+  auto const relayed = live_.find({kIngressPeer, begun.root.empty() ? begun.id : begun.root});
+  return relayed == live_.end() ? nullptr : &relayed->second;
+}
+
 void RequestOracle::apply_begin(StepView const& step, RequestBegun const& begun) {
   bool const rejected = was_rejected(step, begun.peer, begun.id);
   settled_now_ += rejected ? 1 : 0;
@@ -61,12 +85,14 @@ void RequestOracle::apply_begin(StepView const& step, RequestBegun const& begun)
             .priority = begun.priority,
             .order = arrivals_++};
   if (begun.resumed || begun.admit) {
-    // Its entry of a connection that went away moves here.
-    auto const orphan = std::find_if(live_.begin(), live_.end(), [&](auto const& entry) {
-      return entry.first.second == begun.id && !peers_.contains(entry.first.first) &&
-             (begun.resumed || entry.second.asked);
-    });
-    if (orphan != live_.end()) {
+    // Its entry of a connection that went away, the last one, moves here.
+    auto orphan = live_.end();
+    for (auto it = live_.begin(); it != live_.end(); ++it) {
+      if (it->first.second == begun.id && !peers_.contains(it->first.first)) {
+        orphan = it;
+      }
+    }
+    if (orphan != live_.end() && (begun.resumed || orphan->second.asked)) {
       live.counted = orphan->second.counted;
       live.asked = orphan->second.asked;
       live.stands = orphan->second.stands;
@@ -75,10 +101,7 @@ void RequestOracle::apply_begin(StepView const& step, RequestBegun const& begun)
       return;
     }
   }
-  live.counted =
-      begun.parent.empty() || std::none_of(live_.begin(), live_.end(), [&](auto const& entry) {
-        return entry.first.second == begun.parent;
-      });
+  live.counted = whole_of(begun) == nullptr;
   live.stands = stands_of(step, begun);
   live_[{begun.peer, begun.id}] = live;
 }
@@ -92,7 +115,9 @@ void RequestOracle::apply(StepView const& step, Phase before) {
     }
   } else if (auto const* endpoint = std::get_if<EndpointRegistered>(&step.event)) {
     graceful_[{endpoint->peer, endpoint->endpoint}] = endpoint->graceful;
-    sources_.insert(endpoint->peer);
+    if (endpoint->peer != kIngressPeer) {  // which is a source once it relayed something
+      sources_.insert(endpoint->peer);
+    }
   } else if (auto const* gone = std::get_if<PeerDisconnected>(&step.event)) {
     if (peers_.erase(gone->peer) > 0) {
       lost_at_[gone->peer] = step.now + step.core.settings().reconnect_window;

@@ -39,12 +39,12 @@ std::size_t RequestOracle::standing(Stands stands) const {
 /// What became of a request that has just begun.
 RequestOracle::Stands RequestOracle::stands_of(StepView const& step,
                                                RequestBegun const& begun) const {
-  auto const parent = std::find_if(live_.begin(), live_.end(), [&](auto const& entry) {
-    return !begun.parent.empty() && entry.first.second == begun.parent;
-  });
-  bool const has_parent = parent != live_.end();
-  bool const runs = has_parent && (parent->second.stands == Stands::place ||
-                                   parent->second.stands == Stands::part);
+  Live const* whole = whole_of(begun);
+  if (whole == nullptr && begun.root != begun.id) {
+    whole = named(begun.peer, begun.root);  // counted apart, but its place is the user's
+  }
+  bool const runs =
+      whole != nullptr && (whole->stands == Stands::place || whole->stands == Stands::part);
   if (runs) {
     return Stands::part;
   }
@@ -168,6 +168,12 @@ std::string RequestOracle::check_admission(StepView const& step) const {
     return std::to_string(standing(Stands::place)) + " have a place and " +
            std::to_string(standing(Stands::waiting)) + " wait, the core says " +
            std::to_string(told.running) + " and " + std::to_string(told.waiting);
+  }
+  bool const has_ended = std::any_of(
+      step.actions.begin(), step.actions.end(),
+      [](Action const& action) { return std::holds_alternative<ExitSupervisor>(action); });
+  if (has_ended) {
+    return {};  // who waits asks the next one
   }
   bool const has_place = !told.limits.running || told.running < *told.limits.running;
   bool const may_begin = !told.limits.first_byte;

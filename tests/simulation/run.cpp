@@ -129,12 +129,9 @@ class Run {
         result_.trace.push_back("-> " + line);
       }
       for (World::Delivered const& d : world_.delivered()) {
-        result_.trace.push_back("-> " + Line("cancel")
-                                            .number(d.peer)
-                                            .word(name(d.mode))
-                                            .word(name(d.reason))
-                                            .word(d.id)
-                                            .take());
+        result_.trace.push_back(
+            "-> " +
+            Line("cancel").peer(d.peer).word(name(d.mode)).word(name(d.reason)).word(d.id).take());
       }
     }
     for (Action const& action : actions) {

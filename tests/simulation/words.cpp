@@ -49,6 +49,15 @@ std::string text_of(Instant at) {
   return text_of(at - kEpoch);
 }
 
+std::string name_of(lifecycle::PeerId peer) {
+  return peer == lifecycle::kIngressPeer ? "ingress" : std::to_string(peer);
+}
+
+lifecycle::PeerId parse_peer_id(std::string_view word) {
+  return word == "ingress" ? lifecycle::kIngressPeer
+                           : static_cast<lifecycle::PeerId>(parse_integer(word, word));
+}
+
 Duration parse_duration(std::string_view word) {
   auto const unit = word.find_first_not_of("-0123456789");
   std::string_view const name = unit == std::string_view::npos ? "" : word.substr(unit);
@@ -169,6 +178,11 @@ std::optional<Instant> Words::instant(std::string_view name) {
 std::optional<std::int64_t> Words::number(std::string_view name) {
   auto const word = key(name);
   return word ? std::optional(parse_integer(*word, *word)) : std::nullopt;
+}
+
+std::optional<lifecycle::PeerId> Words::peer(std::string_view name) {
+  auto const word = key(name);
+  return word ? std::optional(parse_peer_id(*word)) : std::nullopt;
 }
 
 void Words::finish() const {

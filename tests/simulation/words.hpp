@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "supervisor/lifecycle/event.hpp"
 #include "supervisor/lifecycle/instant.hpp"
 
 namespace lastcall::simulation {
@@ -31,6 +32,9 @@ struct ScenarioError : std::runtime_error {
 
 std::string text_of(Duration d);
 std::string text_of(Instant at);
+/// A number, or `ingress`.
+std::string name_of(lifecycle::PeerId peer);
+lifecycle::PeerId parse_peer_id(std::string_view word);
 Duration parse_duration(std::string_view word);
 Instant parse_instant(std::string_view word);
 
@@ -40,6 +44,7 @@ class Line {
   explicit Line(std::string_view verb) : text_(verb) {}
   Line& word(std::string_view word);
   Line& number(std::uint64_t value) { return word(std::to_string(value)); }
+  Line& peer(lifecycle::PeerId id) { return word(name_of(id)); }
   Line& key(std::string_view key, std::string_view value);
   Line& key(std::string_view key, std::int64_t value) {
     return this->key(key, std::to_string(value));
@@ -71,6 +76,8 @@ class Words {
   std::string next(char const* what);
   std::optional<std::string> next_if_any();
   std::uint64_t next_number(char const* what);
+  lifecycle::PeerId next_peer() { return parse_peer_id(next("the peer")); }
+  std::optional<lifecycle::PeerId> peer(std::string_view key);
   bool flag(std::string_view name);
   std::optional<std::string> key(std::string_view name);
   std::string text(std::string_view name) { return key(name).value_or(""); }

@@ -67,7 +67,8 @@ void World::happen_elsewhere(Entry const& e) {
   if (e.what == What::own_signal) {
     tell(OwnSignal{"TERM"});
   } else if (e.what == What::deletion_seen) {
-    tell(DeletionSeen{});
+    bool const is_read = e.a >= 3;
+    tell(DeletionSeen{is_read ? std::optional(Duration{4'000 * e.a}) : std::nullopt});
   } else if (e.what == What::engine_hook) {
     call_hook(e);
   } else if (e.what == What::container_ends) {
@@ -101,7 +102,7 @@ void World::happen_elsewhere(Entry const& e) {
 void World::call_hook(Entry const& e) {
   pod_goes_ = pod_goes_ || e.a != 0;
   if (e.a == 2) {
-    tell(DeletionSeen{});
+    tell(DeletionSeen{.grace = {}});
   }
   tell(EngineStopHook{});
   if (e.a == 1) {

@@ -1,6 +1,6 @@
 // The world around the core, on virtual time: a shim with its engine, SDK peers with their
-// requests, registries, hooks, operators. It tells facts and obeys orders, as the real shell and
-// shim would.
+// requests, the ingress with those that it relays, registries, hooks, operators. It tells facts and
+// obeys orders, as the real shell and shim would.
 //
 // Invariants:
 //  1. Deterministic: a plan decides everything, the clock is the agenda.
@@ -53,6 +53,7 @@ class World {
     std::uint32_t bits = 0;
     std::string id;
     std::uint32_t parent = kNever;
+    std::string root;  // the relayed one that it answers
     bool live = false;
     bool told = false;  // begun at some supervisor
     bool ending = false;
@@ -125,6 +126,8 @@ class World {
   void drop_peer(std::uint32_t peer, std::uint32_t away_ms);
   void kill_peer(std::uint32_t peer);
   void begin_request(Entry const& entry);
+  void name_request(Request& request);
+  void start_ingress();
   void tell_begin(Request const& request, bool resumed);
   void end_request(std::uint32_t number, lifecycle::Outcome outcome);
   void take_cancels(lifecycle::Lifecycle& core, lifecycle::PeerId conn);
@@ -150,7 +153,7 @@ class World {
   std::string stop_record_;
   Shim shim_;
   std::uint32_t boots_ = 0;
-  std::array<Peer, kPeers> peers_;
+  std::array<Peer, kPeers + 1> peers_;  // the last is the ingress
   lifecycle::PeerId next_conn_ = 1;
   std::vector<Request> requests_;
   std::array<lifecycle::CheckVerdict, 2> health_{};

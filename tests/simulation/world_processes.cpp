@@ -61,6 +61,7 @@ void World::start_supervisor() {
   } else if (!stop_record_.empty()) {
     tell(StopRecordRead{stop_record_});
   }
+  start_ingress();
   auto const jitter = static_cast<std::uint32_t>((plan_.seed + life_ * 37) % 120);
   after(jitter, What::shim_returns);
   for (std::uint32_t peer = 0; peer < kPeers; ++peer) {
@@ -79,6 +80,10 @@ void World::kill_supervisor(std::uint32_t away_ms) {
   shim_.hello_told = false;
   for (Peer& peer : peers_) {
     peer.connected = false;
+  }
+  peers_[kRelay].alive = false;  // its connections die with the process
+  for (Request& request : requests_) {
+    request.live = request.live && request.peer != kRelay;
   }
   after(away_ms, What::supervisor_returns);
 }
@@ -163,6 +168,12 @@ void World::end_engine(EngineExit exit) {
   engine_answers_ = false;
   if (hears_shim()) {
     tell(EngineExited{.exit = exit, .ordered = shim_.ordered});
+  }
+  for (std::uint32_t i = 0; i < requests_.size(); ++i) {
+    if (requests_[i].live && requests_[i].peer == kRelay && !requests_[i].waits) {
+      auto const seen = static_cast<std::uint32_t>(plan_.seed % 900);  // if no cancel comes first
+      after(seen, What::request_ends, i, static_cast<std::uint32_t>(Outcome::error));
+    }
   }
   arm_failsafe();
 }
