@@ -28,11 +28,11 @@ RUN if [ -x /out/lastcall ]; then exit 0; fi; \
 # base lacks.
 FROM ${BASE} AS collect
 RUN find /lib/ /usr/lib/ -name '*.so*' -printf '%f\n' | sort -u >/in-base
-COPY --from=compile /out /out
 RUN apt-get update -q && apt-get install -y -q --no-install-recommends binutils \
     libcpp-httplib0.11 libyaml-cpp0.7 prometheus-cpp-dev libspdlog1.10 libfmt9 libnats3.4 \
     libssl3
 COPY packaging/collect_rootfs.sh /
+COPY --from=compile /out /out
 RUN sh /collect_rootfs.sh /out /rootfs /in-base
 
 FROM scratch AS shim

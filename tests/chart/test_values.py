@@ -43,6 +43,11 @@ def test_what_does_not_fit_together_is_refused_with_the_numbers(helm, settings, 
     assert all(word in refusal for word in words), refusal
 
 
+def test_a_token_that_an_old_kubelet_would_not_send_is_refused(helm):
+    arguments = ("-f", DEMO, *sets("mode=prestop", "config.lifecycle.token=s3cret"))
+    assert "config.lifecycle.token needs Kubernetes 1.26" in helm.refusal(*arguments, kube="1.25.3")
+
+
 def test_native_mode_on_an_old_cluster_is_refused(helm):
     assert "1.28.3" in helm.refusal("-f", DEMO, *sets("mode=native"), kube="1.28.3")
 

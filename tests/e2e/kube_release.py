@@ -94,6 +94,7 @@ class Release:
         }
         self.values = merged(merged(VALUES, {"engine": engine}), values)
         self.watches = []
+        self._slices = None
         self.client = None
         self.kubectl("create", "namespace", self.namespace, scoped=False)
 
@@ -149,11 +150,15 @@ class Release:
         return f"http://{(pod or self.pod())['status']['podIP']}:{port}{path}"
 
     def targets(self):
-        """Base URLs of the endpoints that a kube-proxy would send new connections to."""
-        slices = json.loads(self.kubectl("get", "endpointslices", "-o", "json"))["items"]
+        """Base URLs of the endpoints that a kube-proxy would send new connections to, watched."""
+        if self._slices is None:
+            self._slices = Watch([KUBECTL, "-n", self.namespace, "get", "endpointslices", "-w",
+                                  "-o", "json"])  # fmt: skip
+            self.watches.append(self._slices)
+        slices = {each["metadata"]["name"]: each for each in self._slices.states()}
         return [
             f"http://{address}:8000"
-            for each in slices
+            for each in slices.values()
             for endpoint in each["endpoints"] or []
             if endpoint["conditions"].get("ready") is True
             for address in endpoint["addresses"]

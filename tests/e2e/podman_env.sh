@@ -8,11 +8,19 @@ folder=$1
 shift
 mkdir -p "$folder/networks"
 folder=$(cd "$folder" && pwd)
+
+limit_of() {  # ULIMIT-OPTION
+  local hard
+  hard=$(ulimit -H "$1")
+  if [[ $hard == unlimited ]] || ((hard > 20000)); then hard=20000; fi
+  echo "$hard:$hard"
+}
+
 printf '[storage]\ndriver = "overlay"\ngraphroot = "%s/root"\nrunroot = "%s/run"\n' \
   "$folder" "$folder" >"$folder/storage.conf"
 cat >"$folder/containers.conf" <<TOML
 [containers]
-default_ulimits = ["nofile=20000:20000", "nproc=20000:20000"]
+default_ulimits = ["nofile=$(limit_of -n)", "nproc=$(limit_of -u)"]
 log_driver = "k8s-file"
 [engine]
 cgroup_manager = "cgroupfs"

@@ -1,6 +1,8 @@
 """The chart on a real cluster: what a kubelet, its probes and controllers make of a stop."""
 
+import contextlib
 import json
+import threading
 
 import pytest
 from client import wait_until
@@ -92,13 +94,22 @@ def test_a_supervisor_killed_while_the_pod_is_deleted_leaves_the_shim_in_charge(
     assert last_exit(states, "engine") in (0, 1, None)
 
 
-def follow(release, number, until):
-    """Keeps the load on the endpoints that the cluster tells, until `until` holds."""
-    def step():
-        release.client.send(op="targets", id=number, targets=release.targets())
-        return until()
+@contextlib.contextmanager
+def followed(release, number):
+    """Keeps a load on the endpoints that the cluster tells, as soon as it tells them."""
+    over = threading.Event()
 
-    wait_until(step, "the end of the change", patience=170, pause=0.2)
+    def push():
+        while not over.wait(0.1):
+            release.client.send(op="targets", id=number, targets=release.targets())
+
+    pushing = threading.Thread(target=push)
+    pushing.start()
+    try:
+        yield
+    finally:
+        over.set()
+        pushing.join()
 
 
 def loaded(release, change, done):
@@ -106,15 +117,17 @@ def loaded(release, change, done):
     number, answers = release.client.send(
         op="load", path="/v1/chat/completions", body={"max_tokens": 10}, pause=0.05
     )
-    follow(release, number, lambda: True)
-    change()
-    follow(release, number, done)
+    with followed(release, number):
+        wait_until(release.targets, "endpoints")
+        change()
+        wait_until(done, "the end of the change", patience=170, pause=0.5)
     release.client.send(op="finish", id=number)
     return answers.next()
 
 
-def test_a_rollout_under_load_fails_no_request(make_release):
-    release = make_release(engine_options=["--rate", "100"], replicaCount=2).install()
+@pytest.mark.parametrize("mode", [{}, {"mode": "prestop"}], ids=["shim", "prestop"])
+def test_a_rollout_under_load_fails_no_request(make_release, mode):
+    release = make_release(engine_options=["--rate", "100"], replicaCount=2, **mode).install()
     old = {pod["metadata"]["name"] for pod in release.pods()}
     changed = {"spec": {"template": {"metadata": {"annotations": {"turn": "2"}}}}}
 
@@ -127,7 +140,7 @@ def test_a_rollout_under_load_fails_no_request(make_release):
         return len(names) == 2 and not {f"pod/{name}" for name in old} & names
 
     sums = loaded(release, change, done)
-    assert sums["problems"] == []
+    assert sums["problems"] == [], sums
     assert sums["outcomes"]["completed"] > 20
 
 

@@ -2,6 +2,9 @@
 
 import pytest
 from client import wait_until
+from podman_pod import CONFIG
+
+SHORT = {**CONFIG["shutdown"], "grace_period": "12s"}
 
 
 @pytest.mark.parametrize("first", ["engine", "both", "supervisor"])
@@ -31,7 +34,7 @@ def test_the_kubelets_order_ends_the_sidecar_with_0_after_the_engine(make_pod):
 
 
 def test_a_drain_that_times_out_hands_off_and_ends_with_0(make_pod):
-    pod = make_pod(engine_options=("--rate", "10")).start()
+    pod = make_pod(engine_options=("--rate", "10"), shutdown=SHORT).start()
     streams = [pod.stream(max_tokens=100_000), pod.stream("/v1/completions", max_tokens=100_000)]
     pod.signal("TERM", "engine", "supervisor")
     ends = [s.next() for s in streams]
@@ -42,6 +45,6 @@ def test_a_drain_that_times_out_hands_off_and_ends_with_0(make_pod):
 
 
 def test_an_engine_that_ignores_its_signal_is_killed_at_the_deadline(make_pod):
-    pod = make_pod(engine_options=("--ignore-term",)).start()
+    pod = make_pod(engine_options=("--ignore-term",), shutdown=SHORT).start()
     pod.signal("TERM", "engine")
     assert pod.exit_code("engine") == 137

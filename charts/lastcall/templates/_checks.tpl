@@ -8,6 +8,9 @@
 {{- if and (eq $mode "native") (semverCompare "<1.29.0-0" .Capabilities.KubeVersion.Version) -}}
 {{- $problems = append $problems (printf "mode native needs Kubernetes 1.29, this cluster is %s; use mode auto or plain" .Capabilities.KubeVersion.Version) -}}
 {{- end -}}
+{{- if and (eq $mode "prestop") (($config.lifecycle | default dict).token) (semverCompare "<1.26.0-0" .Capabilities.KubeVersion.Version) -}}
+{{- $problems = append $problems (printf "config.lifecycle.token needs Kubernetes 1.26, this cluster is %s: its kubelet leaves the headers of a preStop call out" .Capabilities.KubeVersion.Version) -}}
+{{- end -}}
 {{- if not .Values.engine.image.repository -}}
 {{- $problems = append $problems "engine.image.repository is empty, expected the engine's image" -}}
 {{- end -}}
