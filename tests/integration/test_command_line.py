@@ -31,6 +31,7 @@ def subcommands():
 
 OPERATOR = {
     "status": [], "requests": [], "drain": [], "resume": [], "cancel": ["r"], "reload": [],
+    "admission": [],
 }  # fmt: skip
 
 
@@ -197,6 +198,9 @@ def test_install_puts_everything_in_its_place(tmp_path):
         "bin/lastcall",
         "bin/lastcall-shim",
         "include/lastcall/client.hpp",
+        "include/lastcall/curl.hpp",
+        "include/lastcall/errors.hpp",
+        "include/lastcall/outgoing.hpp",
         "include/lastcall/request_context.hpp",
         "include/lastcall/words.hpp",
         "lib/cmake/lastcall/lastcallConfig.cmake",

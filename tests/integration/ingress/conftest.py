@@ -7,8 +7,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [HERE, os.path.join(HERE, "../serve")]
 
 import pytest  # noqa: E402
+from ports import free_port  # noqa: E402
 from raw_engine import RawEngine  # noqa: E402
-from serve_world import SLEEPER, free_port, worlds  # noqa: E402
+from serve_world import SLEEPER, worlds  # noqa: E402
 
 
 @pytest.fixture
@@ -28,10 +29,11 @@ def engine():
 
 @pytest.fixture
 def proxy(world, engine):
-    """Makes a supervisor whose ingress stands before `engine`."""
+    """Makes a supervisor whose ingress stands before `engine`; `wrapped` is what starts it."""
 
-    def make(**config):
+    def make(wrapped=(), **config):
         one = world(**config)
+        one.wrapped = wrapped
         section = {"listen": f"127.0.0.1:{free_port()}", "upstream": engine.address}
         section.update(config.get("ingress", {}))
         one.config["ingress"] = {k: v for k, v in section.items() if v is not None}

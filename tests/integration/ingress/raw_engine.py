@@ -124,3 +124,14 @@ def metric(one, name, **labels):
         if family == name and wanted <= set(rest.rstrip("}").split(",")):
             return float(value)
     return 0.0
+
+
+def stream(one, engine, path="/v1/chat/completions"):
+    """A client with the first event of a stream, and the engine's end of it."""
+    user = client(one)
+    user.send(post(path))
+    wire, _ = engine.request()
+    wire.until(b"}")
+    wire.send(SSE_HEAD + chunk(b"data: 1\n\n"))
+    user.until(b"data: 1\n\n\r\n")
+    return user, wire

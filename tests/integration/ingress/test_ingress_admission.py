@@ -1,11 +1,8 @@
 """N requests at the engine, Q in the queue, the next is refused: for any client of HTTP."""
 
 import json
-import random
 import signal
-import threading
 
-import pytest
 from raw_engine import SSE_HEAD, chunk, client, metric, ok, post
 from serve_peer import PATIENCE, wait_until
 
@@ -117,72 +114,3 @@ def test_waiters_of_a_drain_are_still_granted_in_their_order(proxy, engine):
     assert users[1].until(LAST_CHUNK)
     assert one.process.wait(timeout=PATIENCE) == 0
     assert one.report()["requests"]["completed"] == 2
-
-
-class Tally:
-    """An engine that counts how many requests it has at once."""
-
-    def __init__(self, engine, seed):
-        self.engine, self.random = engine, random.Random(seed)
-        self.now = self.most = self.served = 0
-        self.lock = threading.Lock()
-        threading.Thread(target=self._serve, daemon=True).start()
-
-    def _serve(self):
-        while True:
-            try:
-                wire = self.engine.connection()
-            except Exception:  # noqa: BLE001  no more of them
-                return
-            threading.Thread(target=self._connection, args=(wire,), daemon=True).start()
-
-    def _connection(self, wire):
-        while True:
-            try:
-                wire.until(b"\r\n\r\n")
-                wire.until(b"}")
-            except (AssertionError, OSError):
-                return
-            with self.lock:
-                self.now += 1
-                self.most = max(self.most, self.now)
-            for _ in range(self.random.randrange(200)):
-                pass
-            with self.lock:
-                self.now -= 1
-                self.served += 1
-            wire.send(ok(b"done"))
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_a_storm_of_clients_never_gets_more_than_n_to_the_engine(proxy, engine, seed):
-    one = proxy(admission=limits(3, 5))
-    tally = Tally(engine, seed)
-    counts = {"answered": 0, "refused": 0, "left": 0}
-    lock = threading.Lock()
-
-    def storm(number):
-        chance = random.Random(seed * 100 + number)
-        for _ in range(30):
-            user = ask(one)
-            if chance.random() < 0.2:
-                user.close()
-                kind = "left"
-            else:
-                answer = user.until(b"\r\n\r\n")
-                kind = "answered" if answer.startswith(b"HTTP/1.1 200") else "refused"
-                assert kind == "answered" or b"X-Lastcall-Limit: 8" in answer
-                user.close()
-            with lock:
-                counts[kind] += 1
-
-    clients = [threading.Thread(target=storm, args=(n,)) for n in range(16)]
-    for thread in clients:
-        thread.start()
-    for thread in clients:
-        thread.join(4 * PATIENCE)
-    assert sum(counts.values()) == 16 * 30 and counts["answered"] > 0
-    assert tally.most <= 3
-    assert tally.served >= counts["answered"]
-    wait_until(lambda: one.status()["in_flight"]["requests"] == 0, "nothing is left")
-    assert waiting(one) == 0 and metric(one, "dynamo_engine_request") == 0

@@ -170,3 +170,63 @@ def test_an_engine_that_breaks_off_never_looks_finished(proxy, engine):
     wire, _ = engine.request()
     wire.close()
     assert early.until(b"\r\n\r\n").startswith(b"HTTP/1.1 502 Bad Gateway\r\n")
+
+
+def deferring(proxy, **timeouts):
+    endpoint = {"name": "chat_completions", "cancel": {"defer_until_first_byte": True}}
+    return proxy(endpoints=[endpoint], ingress={"timeouts": timeouts} if timeouts else {})
+
+
+def left_early(one, engine):
+    """A request whose client has gone before the first byte, as the engine sees it."""
+    user = client(one)
+    user.send(post("/v1/chat/completions", BODY, "X-Request-Id: r1"))
+    wire, _ = engine.request()
+    wire.exactly(len(BODY))
+    user.close()
+    wait_until(lambda: counted(one, "stream") == 1, "counted at once")
+    return wire
+
+
+def test_an_engine_that_may_not_be_broken_off_keeps_its_request_until_its_first_byte(proxy, engine):
+    one = deferring(proxy)
+    wire = left_early(one, engine)
+    assert one.status()["in_flight"]["requests"] == 1
+    wire.socket.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        wire.socket.recv(1)
+    wire.socket.settimeout(20)
+    again = client(one)
+    again.send(post("/v1/chat/completions", BODY, "X-Request-Id: r1"))
+    other, head = engine.request()
+    assert b"X-Request-Id: r1-2" in head, "the id is taken while the engine has the request"
+    other.exactly(len(BODY))
+    wire.send(b"H")
+    assert wire.ended()
+    wait_until(lambda: one.status()["in_flight"]["requests"] == 1, "it has ended")
+    assert counted(one, "stream") == 1
+    again.close()
+
+
+def test_an_engine_that_stays_silent_is_broken_off_by_the_limit_of_the_first_byte(proxy, engine):
+    one = deferring(proxy, first_byte="1s")
+    assert left_early(one, engine).ended()
+    wait_until(lambda: one.status()["in_flight"]["requests"] == 0, "it has ended")
+
+
+def test_what_the_engine_has_begun_to_answer_or_not_wholly_received_is_broken_off(proxy, engine):
+    one = deferring(proxy)
+    begun = client(one)
+    begun.send(post(body=BODY))
+    wire, _ = engine.request()
+    wire.exactly(len(BODY))
+    wire.send(SSE_HEAD)
+    begun.until(b"\r\n\r\n")
+    begun.close()
+    assert wire.ended()
+    part = client(one)
+    part.send(post(body=BODY + b" " * 70_000)[:-10])
+    wire, _ = engine.request()
+    wire.until(b"}")
+    part.close()
+    assert wire.rest().strip() in (b"", b"<reset>")

@@ -1,38 +1,16 @@
 """The same requests through nginx and the ingress: they answer alike, or it says where not."""
 
 import http.client
-import os
-import shutil
 import socket
-import subprocess
 
 import pytest
+from nginx import NGINX, Nginx
 from raw_engine import Wire, get, post
-from serve_peer import PATIENCE, wait_until
-from serve_world import free_port
+from serve_peer import PATIENCE
 
-NGINX = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
 pytestmark = pytest.mark.skipif(NGINX is None, reason="nginx-light is not installed")
 
 HOST = b"Host: h\r\n"
-CONFIG = """
-daemon off; master_process off; pid {folder}/pid; error_log {folder}/error.log;
-events {{}}
-http {{
-  access_log off; client_max_body_size 100k; large_client_header_buffers 4 2k;
-  client_body_temp_path {folder}/b; proxy_temp_path {folder}/p; fastcgi_temp_path {folder}/f;
-  uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
-  upstream engine {{ server {engine}; keepalive 8; }}
-  server {{
-    listen 127.0.0.1:{port};
-    location / {{
-      proxy_pass http://engine; proxy_http_version 1.1; proxy_set_header Connection "";
-      proxy_set_header Host $http_host; proxy_buffering off; proxy_request_buffering off;
-    }}
-  }}
-}}
-"""
-
 # Each answer of the engine closes its connection: every case begins alike.
 CLOSED = b"Connection: close\r\n"
 LENGTH = b"HTTP/1.1 200 OK\r\n" + CLOSED + b"Content-Length: 5\r\n\r\nhello"
@@ -80,23 +58,10 @@ REFUSED = {
 @pytest.fixture
 def both(proxy, engine, tmp_path):
     """{name: port} of nginx and of the ingress, before the same engine."""
-    port = free_port()
-    config = CONFIG.format(folder=tmp_path, engine=engine.address, port=port)
-    (tmp_path / "nginx.conf").write_text(config)
-    process = subprocess.Popen(
-        [NGINX, "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf"), "-e",
-         str(tmp_path / "early.log")], stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    nginx = Nginx(tmp_path, engine.address, max_body=100 * 1024)
     one = proxy(ingress={"max_body_size": 100 * 1024})
-
-    def listens():
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", port)) == 0
-
-    wait_until(listens, "nginx listens")
-    yield {"nginx": port, "ingress": one.ingress_port}
-    process.kill()
-    process.wait()
+    yield {"nginx": nginx.port, "ingress": one.ingress_port}
+    nginx.close()
 
 
 def answer(port, sent, engine, said):
@@ -131,9 +96,9 @@ def test_what_nginx_refuses_is_refused_alike(both, engine, case):
     assert engine.connections() == 0
 
 
-# docs/ingress.md, 'Strict reading': what nginx forgives or words otherwise.
+# docs/ingress.md, 'Where it differs from nginx'.
 DIFFERENT = {
-    "connect": (b"CONNECT a:1 HTTP/1.1\r\n" + HOST + b"\r\n", 405, 400),
+    "CONNECT": (b"CONNECT a:1 HTTP/1.1\r\n" + HOST + b"\r\n", 405, 400),
     "bare line feeds": (b"HEAD / HTTP/1.1\nHost: h\n\n", 400, 200),
 }
 

@@ -4,20 +4,10 @@ import json
 import os
 import signal
 
-from raw_engine import SSE_HEAD, chunk, client, get, metric, ok, post
+from raw_engine import chunk, client, get, metric, ok, post, stream
 from serve_peer import PATIENCE, wait_until
 
 LONG = {"shutdown": {"grace_period": "60s"}}
-
-
-def stream(one, engine, path="/v1/chat/completions"):
-    user = client(one)
-    user.send(post(path))
-    wire, _ = engine.request()
-    wire.until(b"}")
-    wire.send(SSE_HEAD + chunk(b"data: 1\n\n"))
-    user.until(b"data: 1\n\n\r\n")
-    return user, wire
 
 
 def finish(user, wire):
@@ -57,18 +47,42 @@ def test_a_stop_waits_for_streams_and_refuses_newcomers_with_a_reason(proxy, eng
     assert report["phases"]["draining"]["outcome"] == "completed"
 
 
-def test_a_request_that_comes_before_the_drain_is_served_and_closes_its_connection(proxy, engine):
-    one = proxy(shutdown={"grace_period": "60s", "late_accept": "2s"})
-    user = client(one)
+def test_connections_are_closed_one_after_the_other_before_requests_are_refused(proxy, engine):
+    one = proxy(shutdown={"grace_period": "90s", "late_accept": "10s"})
+    open_ones = [client(one) for _ in range(8)]
     one.process.send_signal(signal.SIGTERM)
     one.wait_for_phase("deregistering")
-    user.send(post())
+    closed_in_round = []
+    while open_ones:
+        said_close = []
+        for user in open_ones:
+            user.send(post())
+            wire, _ = engine.request()
+            wire.until(b"}")
+            wire.send(ok(b"hello", "Connection: close"))
+            head = user.until(b"hello")
+            assert head.startswith(b"HTTP/1.1 200 ")
+            if b"\r\nConnection: close\r\n" in head:
+                said_close.append(user)
+        for user in said_close:
+            assert user.ended()
+            open_ones.remove(user)
+        closed_in_round.append(len(said_close))
+    assert max(closed_in_round) < 8, closed_in_round
+    assert one.process.wait(timeout=PATIENCE + 10) == 0
+    assert one.report()["requests"]["rejected"] == 0
+
+
+def test_a_drained_ingress_has_no_idle_connections(proxy, engine):
+    one = proxy()
+    idle = client(one)
+    idle.send(get())
     wire, _ = engine.request()
-    wire.until(b"}")
     wire.send(ok())
-    assert b"\r\nConnection: close\r\n" in user.until(b"hello")
-    assert user.ended()
-    assert one.process.wait(timeout=PATIENCE) == 0
+    idle.until(b"hello")
+    one.operator().ask("drain", exit=False)
+    one.wait_for_phase("drained")
+    assert idle.ended()
 
 
 def test_what_does_not_fit_into_the_grace_is_cut_and_told_where_to_go_on(proxy, engine):
@@ -89,6 +103,12 @@ def test_what_does_not_fit_into_the_grace_is_cut_and_told_where_to_go_on(proxy, 
     assert wire.ended() and silent.ended()
     assert one.process.wait(timeout=PATIENCE) == 0
     assert one.report()["requests"]["migrated"] == 2
+    told = [record for record in one.records() if record["msg"] == "request handed off"]
+    assert [(r["endpoint"], r["model"], r["reason"]) for r in told] == [
+        ("chat_completions", "m", "grace_timeout")
+    ] * 2
+    assert sorted((r["events_sent"], r["bytes_sent"]) for r in told) == [(0, 0), (1, 9)]
+    assert error["request_id"] in {r["id"] for r in told}
 
 
 def test_endpoints_that_are_not_graceful_are_handed_off_and_hold_nothing(proxy, engine):

@@ -5,9 +5,9 @@ import select
 import threading
 
 import pytest
+from ports import free_port
 from raw_engine import SSE_HEAD, chunk, client, get, metric, ok, post
 from serve_peer import PATIENCE, wait_until
-from serve_world import free_port
 
 HOST = b"Host: h\r\n"
 
@@ -62,6 +62,17 @@ def test_nothing_after_a_bad_request_is_served(proxy, engine):
     user.until(b"}}\n")
     user.socket.shutdown(1)
     assert user.ended()
+    assert engine.connections() == 0
+
+
+def test_who_is_refused_in_a_slow_upload_hears_of_it_after_its_last_byte(proxy, engine):
+    one = proxy(ingress={"max_body_size": 1000})
+    user, pace = client(one), threading.Event()
+    user.send(b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 5000\r\n\r\n")
+    for _ in range(10):
+        pace.wait(0.35)
+        user.send(b"x" * 500)
+    assert user.until(b"}}\n").startswith(b"HTTP/1.1 413 ")
     assert engine.connections() == 0
 
 

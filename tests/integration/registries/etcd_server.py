@@ -12,8 +12,8 @@ import subprocess
 import threading
 import time
 
+from ports import free_port
 from serve_peer import wait_until
-from serve_world import free_port
 
 ETCD = shutil.which("etcd") or "/usr/bin/etcd"
 # Of keys: everything that a supervisor may write.

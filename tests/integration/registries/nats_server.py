@@ -11,8 +11,8 @@ import subprocess
 import threading
 import time
 
+from ports import free_port
 from serve_peer import wait_until
-from serve_world import free_port
 
 NATS = shutil.which("nats-server") or "/usr/sbin/nats-server"
 

@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import sys
+import time
 
 import pytest
 from certificates import Authority
@@ -169,6 +170,17 @@ def test_the_outcome_of_a_stop_becomes_an_event_of_the_pod(world, clusters):
     assert event["involvedObject"]["name"] == POD and event["involvedObject"]["uid"] == UID
     assert event["type"] == "Normal" and event["reason"] == "Drained"
     assert "deregistering completed" in event["message"] and "requests:" in event["message"]
+    assert "exit code" not in event["message"], "the engine might still have had to be killed"
+
+
+def test_the_event_of_a_fatal_stop_has_its_exit_code(world, clusters):
+    cluster = clusters()
+    one = cluster.start(world, {"event": True})
+    one.wait_for_log('"state":"registered"')
+    os.kill(one.status()["engine"]["pid"], signal.SIGKILL)
+    assert one.process.wait(timeout=PATIENCE) == 1
+    [event] = cluster.api.events
+    assert event["type"] == "Warning" and event["message"].endswith("; exit code 1")
 
 
 @pytest.mark.parametrize("deleted", [True, False])
@@ -178,11 +190,27 @@ def test_a_pod_that_is_being_deleted_stays_ready_for_those_who_come_late(world, 
     one = cluster.start(world)
     one.wait_for_log('"state":"registered"')
     if deleted:
-        cluster.api.pod["metadata"]["deletionTimestamp"] = "2026-01-05T09:30:00Z"
+        cluster.api.delete_pod(grace=60)
     one.process.send_signal(signal.SIGTERM)
     wait_until(cluster.watched, "a watch")
     assert one.status()["phase"] == "deregistering"
     wait_until(lambda: one.get("/readyz")[0] == (200 if deleted else 503), "readiness")
+    cluster.api.put_slice(slice_of("a", ready=False))
+    assert one.process.wait(timeout=2 * PATIENCE) == 0
+
+
+def test_a_grace_that_is_shorter_than_the_configured_one_bounds_the_stop(world, clusters):
+    cluster = clusters()
+    cluster.api.put_slice(slice_of("a", ready=True))
+    one = cluster.start(world)
+    one.wait_for_log('"state":"registered"')
+    cluster.api.delete_pod(grace=10)
+    began = time.monotonic() * 1000
+    one.process.send_signal(signal.SIGTERM)
+    one.wait_for_log("the pod is being deleted")
+    status = one.status()
+    # 2 s are the kubelet's; with the 20 s that are configured it would be twelve later.
+    assert int(began) + 8_000 <= status["deadline_at_ms"] < began + 20_000
     cluster.api.put_slice(slice_of("a", ready=False))
     assert one.process.wait(timeout=2 * PATIENCE) == 0
 

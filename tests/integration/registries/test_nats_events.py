@@ -3,12 +3,18 @@
 import contextlib
 import os
 import signal
+import sys
 
 import pytest
 from certificates import Authority
 from nats_server import Nats, Subscriber
+from ports import free_port
 from serve_peer import PATIENCE, wait_until
 from serve_world import SLEEPER
+
+sys.path.append(os.path.join(os.path.dirname(__file__), "../ingress"))
+
+from raw_engine import SSE_HEAD, RawEngine, chunk, client, post  # noqa: E402
 
 PASSWORD = "battery-staple-9"
 
@@ -134,3 +140,54 @@ def test_a_server_that_is_not_trusted_is_told_nothing(world, natses, tmp_path, w
     one.wait_for_log("events cannot be published")
     stop(one)
     assert subscriber.messages == []
+
+
+@pytest.fixture
+def engine():
+    with contextlib.closing(RawEngine()) as made:
+        yield made
+
+
+@pytest.mark.parametrize("end", ["grace", "engine"])
+def test_requests_that_are_cut_are_told_with_what_it_takes_to_go_on(world, natses, engine, end):
+    server = natses()
+    subscriber = natses.subscribe(server)
+    config = {
+        "ingress": {"listen": f"127.0.0.1:{free_port()}", "upstream": engine.address},
+        "shutdown": {"grace_period": "2s", "cleanup_reserve": "1s"},
+        "health": {"checks": []},
+    }
+    one = start(world, server.url, config=config)
+    one.ingress_port = int(config["ingress"]["listen"].rpartition(":")[2])
+    subscriber.wait_for("phase", phase="serving")
+    user = client(one)
+    user.send(post("/v1/chat/completions", b'{"model":"x","stream":true}', "X-Request-Id: r1"))
+    wire, _ = engine.request()
+    wire.until(b"}")
+    wire.send(SSE_HEAD + chunk(b"data: 1\n\n"))
+    user.until(b"data: 1\n\n\r\n")
+    if end == "grace":
+        one.process.send_signal(signal.SIGTERM)
+    else:
+        os.kill(one.status()["engine"]["pid"], signal.SIGKILL)
+    told = subscriber.wait_for("migrated")
+    assert told["reason"] == ("grace_timeout" if end == "grace" else "engine_dead")
+    assert told["request"] == {
+        "id": "r1", "endpoint": "chat_completions", "model": "x",
+        "events_sent": 1, "bytes_sent": 9,
+    }  # fmt: skip
+    assert told["endpoint"] == "generate", "of the instance"
+    assert one.process.wait(timeout=PATIENCE) == (0 if end == "grace" else 1)
+
+
+def test_being_busy_is_told_when_admission_begins_to_refuse(world, natses):
+    server = natses()
+    subscriber = natses.subscribe(server)
+    one = start(world, server.url,
+                config={"admission": {"active_decode_blocks_threshold": 0.5}})  # fmt: skip
+    subscriber.wait_for("phase", phase="serving")
+    peer = one.peer()
+    peer.ask("load", dp_rank=0, active_decode_blocks=60, kv_total_blocks=100)
+    subscriber.wait_for("busy", busy=True)
+    peer.ask("load", dp_rank=0, active_decode_blocks=40, kv_total_blocks=100)
+    subscriber.wait_for("busy", busy=False)

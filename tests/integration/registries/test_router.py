@@ -4,15 +4,14 @@ import contextlib
 import http.client
 import json
 import os
-import random
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
 
 import pytest
+from ports import free_port
 from registry_world import etcd_world
 from serve_peer import PATIENCE, wait_until
 from serve_world import ENGINE_SIM
@@ -34,24 +33,15 @@ def router(etcd):
     process.stderr.close()
 
 
-def quiet_port():
-    """Not of those that the kernel gives to the load's own connections meanwhile."""
-    while True:
-        port = random.randrange(20_000, 32_000)
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
-
-
 def worker(world, etcd):
-    port = quiet_port()
+    port = free_port()
     url = f"http://127.0.0.1:{port}"
     one = etcd_world(
         world,
         etcd,
         identity={"advertise": url},
         engine={"kind": "vllm", "url": url},
-        probes={"listen": f"127.0.0.1:{quiet_port()}"},
+        probes={"listen": f"127.0.0.1:{free_port()}"},
         shutdown={"late_accept": "300ms", "drain_unknown": "15s"},
     )
     flags = ("--port", str(port), "--rate", "100", "--drain-on-term")

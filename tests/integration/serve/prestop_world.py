@@ -7,8 +7,9 @@ import subprocess
 import sys
 import threading
 
+from ports import free_port
 from serve_peer import PATIENCE, wait_until
-from serve_world import ENGINE_SIM, World, free_port
+from serve_world import ENGINE_SIM, World
 
 ENGINE_HOOK = "/lifecycle/prestop/engine"
 SUPERVISOR_HOOK = "/lifecycle/prestop/supervisor"

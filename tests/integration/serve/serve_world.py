@@ -6,10 +6,10 @@ import http.client
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 
+from ports import free_port
 from serve_peer import PATIENCE, Peer, wait_until
 
 BUILD = os.environ.get(
@@ -37,12 +37,6 @@ SLEEPER = ("/bin/sleep", "3600")
 # A main process that ignores TERM, and nothing else.
 STUBBORN = (sys.executable, "-c", "import signal,time\nsignal.signal(15, signal.SIG_IGN)\n"
             "open({ready!r}, 'w').close()\nwhile True: signal.pause()")  # fmt: skip
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def is_stopped(pid):
@@ -144,7 +138,10 @@ class World:
         return [json.loads(line) for line in self.log().splitlines() if line.startswith("{")]
 
     def wait_for_log(self, text, count=1):
-        wait_until(lambda: self.log().count(text) >= count, f"log says {text!r} {count}x")
+        try:
+            wait_until(lambda: self.log().count(text) >= count, f"log says {text!r} {count}x")
+        except AssertionError as error:
+            raise AssertionError(f"{error}; it ends with\n{self.log()[-4000:]}") from None
 
     def reports(self):
         return [record["report"] for record in self.records() if "report" in record]

@@ -9,8 +9,9 @@ import sys
 import time
 
 import pytest
+from ports import free_port
 from serve_peer import PATIENCE, Peer, holds_for, wait_until
-from serve_world import LASTCALL, SLEEPER, free_port
+from serve_world import LASTCALL, SLEEPER
 
 # An engine's SDK in a process of its own: announces one request, then waits to be killed.
 SDK = """

@@ -5,9 +5,10 @@ import signal
 import sys
 
 import pytest
+from ports import free_port
 from serve_peer import PATIENCE, wait_until
 from serve_stream import Stream
-from serve_world import ENGINE_SIM, free_port
+from serve_world import ENGINE_SIM
 
 
 @pytest.fixture

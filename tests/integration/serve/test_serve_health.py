@@ -5,9 +5,10 @@ import signal
 import sys
 
 import pytest
+from ports import free_port
 from serve_peer import PATIENCE, holds_for, wait_until
 from serve_stream import Stream, call
-from serve_world import SLEEPER, free_port, is_stopped
+from serve_world import SLEEPER, is_stopped
 
 # Slow by its own clock only where a test makes it so: a busy machine is no slow engine.
 QUICK = {"unresponsive_after": "2s", "checks": [{"name": "engine", "timeout": "200ms"}]}

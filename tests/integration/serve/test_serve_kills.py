@@ -12,9 +12,10 @@ import signal
 import sys
 
 import pytest
+from ports import free_port
 from serve_peer import PATIENCE, wait_until
 from serve_stream import Stream
-from serve_world import ENGINE_SIM, free_port
+from serve_world import ENGINE_SIM
 
 WORKERS = 4  # each takes every fourth record, so that the runs of one mode are spread
 TOKENS = (10, 25, 40)

@@ -46,6 +46,7 @@ def has_not_grown(one, serve, warm):
         assert after[2] <= warm[2] + 1024, f"{warm} before, {after} after"
 
 
+@pytest.mark.plain_build
 @pytest.mark.timeout(3600 if LONG else 180)
 def test_engines_that_restart_for_ever_leave_nothing_in_the_supervisor(world):
     """Each engine ends by itself, and now and then its shim is killed in the middle."""
@@ -110,6 +111,7 @@ def passes_what_nobody_asked_for(one):
     os.close(write_end)
 
 
+@pytest.mark.plain_build
 @pytest.mark.timeout(3600 if LONG else 180)
 def test_conversations_that_fail_at_any_point_leave_nothing_in_the_supervisor(world):
     one = world(**QUIET)

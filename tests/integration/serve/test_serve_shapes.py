@@ -78,5 +78,8 @@ def test_drain_resume_and_cancel_tell_whether_anything_changed(served):
 
 def test_wait_ready_and_reload_have_their_keys(served):
     assert ask(served, "wait-ready") == [{"ready": True}]
+    [answer] = ask(served, "admission", "--queue-limit", "3")
+    keys = documented("admission") - {"admission", "status"}
+    assert set(answer) == keys and answer == ask(served, "status")[0]["admission"]
     [answer] = ask(served, "reload")
     assert set(answer) == documented("reload")

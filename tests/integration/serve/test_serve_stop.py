@@ -5,8 +5,9 @@ import signal
 import sys
 
 import pytest
+from ports import free_port
 from serve_peer import PATIENCE, wait_until
-from serve_world import ENGINE_SIM, SLEEPER, STUBBORN, free_port
+from serve_world import ENGINE_SIM, SLEEPER, STUBBORN
 
 
 def ends_with(process, code):

@@ -99,6 +99,7 @@ def test_install_into_nowhere_is_one_clear_line(tmp_path):
     assert result.stderr.endswith("absent: No such file or directory\n")
 
 
+@pytest.mark.plain_build
 def test_program_is_static_and_needs_no_library():
     if is_sanitized():
         pytest.skip("sanitizers are libraries")
@@ -112,6 +113,7 @@ def memory_of(pid):
         return {line.split(":")[0]: int(line.split()[1]) for line in file if line.count("kB")}
 
 
+@pytest.mark.plain_build
 def test_memory_at_rest_is_small(supervised, supervisor, tmp_path):
     if is_sanitized():
         pytest.skip("sanitizers have their own memory")
