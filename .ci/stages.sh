@@ -2,16 +2,26 @@
 # The stages of a test run. Sourced by ./dev, which sets root, results, python, cores and jobs.
 # shellcheck shell=bash disable=SC2154
 
+# The processor's seconds that this script and what it waited for had taken when it wrote `times`.
+taken() {
+  awk '{ for (i = 1; i <= 2; ++i) { split($i, t, "m"); sum += 60 * t[1] + t[2] } }
+    END { printf "%d", sum }' "$results/times"
+}
+
 # Runs a command as one stage of a test run: its time is printed, its result goes into the summary.
 stage() {  # NAME COMMAND...
-  local name=$1 started=$SECONDS status
+  local name=$1 started=$SECONDS status used
+  times >"$results/times"
+  used=$(taken)
   say "== $name"
   set +e
   (set -e; "${@:2}")
   status=$?
   set -e
   printf '%s\t%s\n' "$status" "$name" >>"$results/stages"
-  say "== $name: $( ((status == 0)) && echo ok || echo FAILED) ($((SECONDS - started)) s)"
+  times >"$results/times"
+  used="$((SECONDS - started)) s, processor $(($(taken) - used)) s"
+  say "== $name: $( ((status == 0)) && echo ok || echo FAILED) ($used)"
 }
 
 # Nothing that needs a build runs when that build failed; the summary counts the failure.
@@ -63,7 +73,8 @@ python_tests() {  # PRESET NAME PYTEST-ARGUMENT...
 asan_stages() {
   built asan || return 0
   stage 'asan: unit, sim' sanitized asan compiled_tests asan 'unit|sim'
-  stage 'asan: integration' sanitized asan python_tests asan integration tests/integration
+  stage 'asan: integration' sanitized asan python_tests asan integration -m 'not plain_build' \
+    tests/integration
 }
 
 # What has more than one thread: the supervisor, and of it what talks to a listener or a worker.
@@ -83,12 +94,22 @@ chart_tests() {
   python_tests dev chart tests/chart
 }
 
+# Ends by itself where a container engine hangs; its tests have deadlines of their own.
+e2e_tests() {
+  if [[ -z $(tests/e2e/why_not.sh) ]]; then setup "${container_packages[@]}"; fi
+  LASTCALL_BUILD_DIR=$root/build/dev timeout --kill-after=10 600 tests/e2e/run.sh podman
+}
+
 run_stage() {  # one word of `./dev test`
   case $1 in
     unit | sim) stage "$1" compiled_tests dev "$1" ;;
     integration) stage integration python_tests dev integration tests/integration ;;
+    plain)
+      stage 'integration: plain build' python_tests dev plain -m plain_build tests/integration
+      ;;
     sdk) stage sdk python_tests dev sdk sdk/python/tests ;;
     chart) stage chart chart_tests ;;
+    e2e) stage e2e e2e_tests ;;
     lint) stage lint form ;;
     asan) asan_stages ;;
     tsan) tsan_stages ;;
@@ -98,7 +119,7 @@ run_stage() {  # one word of `./dev test`
 }
 
 tests() {
-  local whats=() word started=$SECONDS
+  local whats=() word started=$SECONDS is_whole=''
   fuzz_seconds=10 pytest_arguments=()
   fuzz_targets=(fuzz_ipc_codec fuzz_shim_lines)  # the others need half of the tree built once more
   tsan_targets=(supervisor/cli/lastcall shim/lastcall-shim)
@@ -110,23 +131,24 @@ tests() {
         mapfile -t fuzz_targets < <(all_fuzz_targets)
         tsan_targets+=(test_{ipc,probes,discovery,runtime})
         ;;
-      unit | sim | integration | sdk | chart | lint | asan | tsan | fuzz) whats+=("$word") ;;
+      unit | sim | integration | sdk | chart | e2e | lint | asan | tsan | fuzz) whats+=("$word") ;;
       *) pytest_arguments+=("$word") ;;
     esac
   done
   if ((${#pytest_arguments[@]} > 0)); then whats+=(pytest); fi
   if ((${#whats[@]} == 0)); then
-    whats=(unit sim)
-    if has_tests tests/integration; then whats+=(integration); fi
-    if has_tests sdk/python/tests; then whats+=(sdk); fi
-    whats+=(chart lint asan tsan)
-    whats+=(fuzz)
+    # Black boxes run with sanitizers alone, where those can show what they are about. First come
+    # the stages that wait for processes, so that there is time left over for the builds ahead.
+    local boxes=plain
+    if [[ -n ${LASTCALL_TEST_LONG:-} ]]; then boxes=integration; fi
+    whats=(sdk chart e2e lint "$boxes" unit sim asan tsan fuzz)
+    is_whole=1
   fi
   rm -rf "$results"
   mkdir -p "$results"
   ulimit -c 0
   if [[ ${whats[*]} =~ ^(asan|tsan|fuzz| )+$ ]] || built dev; then
-    if [[ ${whats[*]} == *integration*asan*tsan*fuzz ]]; then build_ahead; fi
+    if [[ -n $is_whole ]]; then build_ahead; fi
     for word in "${whats[@]}"; do run_stage "$word"; done
   fi
   say "== total: $((SECONDS - started)) s"

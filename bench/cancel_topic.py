@@ -37,7 +37,8 @@ class _Ends:
 
     def start(self, *words):
         environment = {**os.environ, "PYTHONPATH": str(SDK)}
-        self.processes.append(subprocess.Popen(words, stdout=subprocess.PIPE, env=environment))
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self.processes.append(subprocess.Popen(words, env=environment, **pipes))
 
     def instants(self):
         found = [process.stdout.read(8) for process in self.processes]
@@ -49,6 +50,7 @@ class _Ends:
         for process in self.processes:
             process.kill()
             process.wait()
+            process.stdin.close()
             process.stdout.close()
 
 
@@ -95,6 +97,8 @@ class Supervised(_Ends):
             self.start(*command, str(serve.engine_socket), f"peer-{number}")
 
     def round(self, number):
+        for process in self.processes:  # what it begins is no part of the cancel before it
+            os.write(process.stdin.fileno(), b".")
         await_that(lambda: self._live(f"round-{number}") == self.count, "requests of that round")
         line = _cancel_line(number)
         at = time.monotonic_ns()

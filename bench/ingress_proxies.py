@@ -7,10 +7,11 @@ import contextlib
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
-from bench import PATIENCE, await_that
+from bench import PATIENCE, await_that, need
 from figures import NotMeasured
 
 HEAD = """\
@@ -74,15 +75,17 @@ def _listens(port):
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def _start(bench, program, text, words, **values):
-    """A process on a port of its own, once it listens: (process, port)."""
+def _start(bench, program, text, words, core=None, **values):
+    """A process on a port of its own, and on this core, once it listens: (process, port)."""
     path = shutil.which(program, path="/usr/sbin:/usr/bin:/bin") or program
     if not Path(path).exists():
         raise NotMeasured(f"{program} is not installed")
     folder, port = tempfile.mkdtemp(dir=bench.scratch), free_port()
     config = Path(folder, "config.yaml")
     config.write_text(text.format(folder=folder, port=port, **values))
-    words = [word.format(folder=folder, config=config) for word in words]
+    words = [word.format(folder=folder, config=config, port=port) for word in words]
+    if core is not None:
+        words, path = ["-c", str(core), path, *words], need("taskset")
     process = subprocess.Popen([path, *words], stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
     await_that(lambda: _listens(port), f"{program} listens")
@@ -93,16 +96,27 @@ NGINX_WORDS = ("-p", "{folder}", "-c", "{config}", "-e", "{folder}/early.log")
 
 
 @contextlib.contextmanager
+def _serving(bench, program, text, words):
+    process, port = _start(bench, program, text, words)
+    try:
+        yield port
+    finally:
+        process.kill()
+        process.wait(PATIENCE)
+
+
 def engine(bench):
-    process, port = _start(bench, "nginx", ENGINE, NGINX_WORDS)
-    yield port
-    process.kill()
-    process.wait(PATIENCE)
+    return _serving(bench, "nginx", ENGINE, NGINX_WORDS)
+
+
+def streaming_engine(bench):
+    program = str(Path(__file__).parent / "programs/ingress_engine.py")
+    return _serving(bench, sys.executable, "", (program, "{port}"))
 
 
 @contextlib.contextmanager
-def proxies(bench, engine_port):
-    """{name: (pid, port)}"""
+def proxies(bench, engine_port, core=None):
+    """{name: (pid, port)}, all of them on this core."""
     started = {}
     with contextlib.ExitStack() as stack:
         for name, program, text, words in (
@@ -110,7 +124,7 @@ def proxies(bench, engine_port):
             ("nginx", "nginx", NGINX, NGINX_WORDS),
             ("haproxy", "haproxy", HAPROXY, ("-db", "-f", "{config}")),
         ):
-            process, port = _start(bench, program, text, words, engine=engine_port)
+            process, port = _start(bench, program, text, words, core, engine=engine_port)
             stack.callback(process.wait, PATIENCE)
             stack.callback(process.kill)
             started[name] = (process.pid, port)

@@ -35,7 +35,7 @@ TOPICS = {
     "core": core_topic,
     "ingress": ingress_topic,
 }
-LONGEST = {False: 270, True: 55}  # seconds after which nothing new is begun, by --quick
+LONGEST = {False: 420, True: 55}  # seconds after which nothing new is begun, by --quick
 
 
 def parse(arguments):

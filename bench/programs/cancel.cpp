@@ -1,9 +1,10 @@
 // The far ends of a cancel, for cancel_topic.py: each writes the instant (8 bytes, nanoseconds of
 // CLOCK_MONOTONIC) at which it heard of one to standard output.
 //
-//   engine SOCKET NAME     an engine with the C++ SDK, one request after the other: NAME-K of
-//   round-K relay PATH COUNT       passes each line of the last who connects on to the first COUNT
-//   receiver PATH          what a relay writes to
+//   engine SOCKET NAME   an engine with the C++ SDK; for each byte of standard input it begins the
+//                        next request, NAME-K of root round-K
+//   relay PATH COUNT     passes each line of the last who connects on to the first COUNT
+//   receiver PATH        what a relay writes to
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -32,7 +33,8 @@ void tell_instant() {
   options.name = name;
   options.socket = socket;
   lastcall::Client client(options);
-  for (int round = 0;; ++round) {
+  char begins = 0;
+  for (int round = 0; ::read(STDIN_FILENO, &begins, 1) == 1; ++round) {
     lastcall::RequestOptions what;
     what.id = name + "-" + std::to_string(round);
     what.root = "round-" + std::to_string(round);
@@ -46,6 +48,7 @@ void tell_instant() {
     heard.get_future().get();
     context.end();
   }
+  std::_Exit(0);
 }
 
 int unix_socket(char const* path, bool is_listening) {

@@ -11,8 +11,10 @@ import lastcall
 
 async def main(path, name):
     client = lastcall.Client(name, socket=path)
+    begins = asyncio.Queue()
+    asyncio.get_running_loop().add_reader(0, lambda: begins.put_nowait(os.read(0, 1)))
     number = 0
-    while True:
+    while await begins.get():
         async with client.request(f"{name}-{number}", endpoint="generate",
                                   root=f"round-{number}") as context:  # fmt: skip
             await context.stopped()
