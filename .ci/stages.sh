@@ -119,7 +119,7 @@ run_stage() {  # one word of `./dev test`
 }
 
 tests() {
-  local whats=() word started=$SECONDS is_whole=''
+  local whats=() word started=$SECONDS is_whole='' dev_targets=()
   fuzz_seconds=10 pytest_arguments=()
   fuzz_targets=(fuzz_ipc_codec fuzz_shim_lines)  # the others need half of the tree built once more
   tsan_targets=(supervisor/cli/lastcall shim/lastcall-shim)
@@ -139,15 +139,19 @@ tests() {
   if ((${#whats[@]} == 0)); then
     # Black boxes run with sanitizers alone, where those can show what they are about. First come
     # the stages that wait for processes, so that there is time left over for the builds ahead.
-    local boxes=plain
-    if [[ -n ${LASTCALL_TEST_LONG:-} ]]; then boxes=integration; fi
-    whats=(sdk chart e2e lint "$boxes" unit sim asan tsan fuzz)
+    # So do unit tests; only a long run builds and runs both a second time without.
     is_whole=1
+    if [[ -n ${LASTCALL_TEST_LONG:-} ]]; then
+      whats=(sdk chart e2e lint integration unit sim asan tsan fuzz)
+    else
+      whats=(sdk chart e2e lint plain sim asan tsan fuzz)
+      dev_targets=({shim,ipc,supervisor/cli,supervisor/config,tests/helpers,tests/simulation}/all)
+    fi
   fi
   rm -rf "$results"
   mkdir -p "$results"
   ulimit -c 0
-  if [[ ${whats[*]} =~ ^(asan|tsan|fuzz| )+$ ]] || built dev; then
+  if [[ ${whats[*]} =~ ^(asan|tsan|fuzz| )+$ ]] || built dev "${dev_targets[@]}"; then
     if [[ -n $is_whole ]]; then build_ahead; fi
     for word in "${whats[@]}"; do run_stage "$word"; done
   fi

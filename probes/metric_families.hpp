@@ -7,7 +7,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,6 +27,20 @@ namespace lastcall::probes {
 
 /// In place of a stop's deadline.
 inline constexpr std::int64_t kNoDeadline = -1;
+
+/// A gauge that is set at every step of the loop and changes at few of them.
+class Level {
+ public:
+  void set(Series<prometheus::Gauge>& gauge, std::size_t value) {
+    if (last_ != value) {
+      last_ = value;
+      gauge.at({}).Set(static_cast<double>(value));
+    }
+  }
+
+ private:
+  std::optional<std::size_t> last_;
+};
 
 struct Metrics::Families {
   using Counter = prometheus::Counter;
@@ -61,6 +77,8 @@ struct Metrics::Families {
   Series<Histogram> histogram(MetricFamily const& entry) {
     return {entry, build<Histogram>(prometheus::BuildHistogram(), entry), guard};
   }
+
+  Level running, waiting, unconfirmed;
 
   MetricIdentity const identity;
   prometheus::Registry registry;

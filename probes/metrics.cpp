@@ -95,7 +95,7 @@ void Metrics::set_cancels_overdue(std::size_t count) {
 }
 
 void Metrics::set_cancels_unconfirmed(std::size_t count) {
-  families_->cancels_unconfirmed.at({}).Set(static_cast<double>(count));
+  families_->unconfirmed.set(families_->cancels_unconfirmed, count);
 }
 
 void Metrics::set_phase(lifecycle::Phase phase) {
@@ -165,8 +165,8 @@ void Metrics::check_ended(std::string_view check, CheckOutcome const& outcome) {
 }
 
 void Metrics::set_admission(std::size_t running, std::size_t waiting) {
-  families_->engine_request.at({}).Set(static_cast<double>(running));
-  families_->request_queue.at({}).Set(static_cast<double>(waiting));
+  families_->running.set(families_->engine_request, running);
+  families_->waiting.set(families_->request_queue, waiting);
 }
 
 void Metrics::set_admission_limits(std::optional<std::uint32_t> running, std::uint32_t waiting) {

@@ -135,7 +135,6 @@ void ProbePublisher::publish(StatusSources const& sources) {
   lifecycle::AdmissionState const admission = sources.core.snapshot().admission;
   metrics_.set_admission_limits(admission.limits.running, admission.limits.waiting);
   metrics_.set_busy(admission.busy);
-  metrics_.set_cancels_unconfirmed(sources.core.requests().unconfirmed());
   state_.publish(std::move(state));
   core_ = &sources.core;
 }

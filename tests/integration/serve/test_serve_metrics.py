@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 
 import pytest
 from serve_peer import Peer, connect, wait_until
@@ -81,6 +82,30 @@ def test_a_cancel_that_nobody_confirms_is_overdue_after_a_while(served):
     counts(served, "lastcall_cancels_overdue", "the cancel that hangs")
     peer.ask("cancel.done", id="r")
     wait_until(lambda: value(served, "lastcall_cancels_overdue") == 0, "it is confirmed")
+
+
+def test_cancel_to_confirmation_is_measured_by_reason(served):
+    def unconfirmed(count):
+        wait_until(lambda: value(served, "lastcall_cancels_unconfirmed") == count, f"{count}")
+
+    peer, operator = served.peer(), served.operator()
+    for name in ("a", "b"):
+        peer.ask("request.begin", id=name, endpoint="generate")
+    before = time.monotonic()
+    peer.ask("cancel", ids=["a"], reason="client_disconnect")
+    operator.ask("cancel", ids=["b"])
+    unconfirmed(2)
+    time.sleep(0.3)  # what is measured
+    peer.ask("cancel.done", id="a")
+    name, label = "lastcall_cancel_confirm_seconds", '{reason="client_disconnect"}'
+    counts(served, f"{name}_count{label}", "the confirmed one")
+    assert 0.3 <= value(served, f"{name}_sum{label}") <= time.monotonic() - before
+    unconfirmed(1)
+    assert value(served, name + '_count{reason="operator"}') == 0
+    peer.ask("cancel.done", id="b")
+    counts(served, name + '_count{reason="operator"}', "the operator's")
+    unconfirmed(0)
+    assert value(served, f"{name}_count{label}") == 1
 
 
 def test_log_lines_do_not_take_unknown_for_none(served):
