@@ -79,7 +79,7 @@ std::string report_text(Report const& report) {
   return line.take();
 }
 
-struct Printer {
+struct ActionPrinter {
   Lifecycle& core;
   Instant now;
   std::vector<std::string>& out;
@@ -219,7 +219,7 @@ struct Printer {
 std::vector<std::string> text_of(Lifecycle& core, std::span<Action const> actions, Instant now) {
   std::vector<std::string> lines;
   for (Action const& action : actions) {
-    std::visit(Printer{core, now, lines}, action);
+    std::visit(ActionPrinter{core, now, lines}, action);
   }
   return lines;
 }

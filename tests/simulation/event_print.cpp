@@ -30,7 +30,7 @@ void put_exit(Line& line, EngineExit const& exit) {
 }
 
 /// One overload an event; each line is the mirror of parse_*() in event_parse.cpp.
-struct Printer {
+struct EventPrinter {
   Instant now;
 
   std::string operator()(SupervisorStarted const&) const { return "started"; }
@@ -215,7 +215,7 @@ struct Printer {
 }  // namespace
 
 std::string text_of(Event const& event, Instant now) {
-  return std::visit(Printer{now}, event);
+  return std::visit(EventPrinter{now}, event);
 }
 
 }  // namespace lastcall::simulation

@@ -21,7 +21,7 @@ T const* find(std::span<Action const> actions) {
   return nullptr;
 }
 
-bool is_drain(Phase phase) {
+bool is_part_of_a_drain(Phase phase) {
   return phase == Phase::deregistering || phase == Phase::draining || phase == Phase::drained;
 }
 
@@ -244,7 +244,7 @@ std::string Checker::check_stop(StepView const& step) {
 /// Phase 3 begins in time, and not before phase 2 was done.
 std::string Checker::check_gate(StepView const& step) {
   bool const restored = restored_phase_ && *restored_phase_ >= Phase::cleaning_up;
-  bool const enters = is_drain(before_) && phase_ >= Phase::cleaning_up && !restored;
+  bool const enters = is_part_of_a_drain(before_) && phase_ >= Phase::cleaning_up && !restored;
   if (!enters || stop_->mode == StopMode::fatal || stop_->aborted || stop_->in_starting) {
     return {};
   }

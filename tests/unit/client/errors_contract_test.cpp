@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-std::vector<json> cases() {
+std::vector<json> error_cases() {
   std::ifstream in(LASTCALL_SOURCE_DIR "/tests/contract/error_events.jsonl");
   std::vector<json> all;
   for (std::string line; std::getline(in, line);) {
@@ -32,7 +32,7 @@ ErrorKind kind_called(std::string const& word) {
 }
 
 TEST(ErrorObject, Is_the_one_of_every_sdk_as_a_body_and_as_an_event) {
-  auto const all = cases();
+  auto const all = error_cases();
   EXPECT_EQ(all.size(), 5U);
   for (json const& each : all) {
     ErrorKind const kind = kind_called(each.at("kind"));

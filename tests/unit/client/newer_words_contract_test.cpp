@@ -15,7 +15,7 @@ using nlohmann::json;
 using test::FakeSupervisor;
 using test::kPatience;
 
-std::vector<json> cases() {
+std::vector<json> newer_words() {
   std::ifstream in(LASTCALL_SOURCE_DIR "/tests/contract/newer_words.jsonl");
   std::vector<json> all;
   for (std::string line; std::getline(in, line);) {
@@ -92,7 +92,7 @@ TEST_P(NewerWords, Mean_the_same_to_every_sdk) {
   EXPECT_TRUE(client.is_connected() || becomes.contains("told"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, NewerWords, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Table, NewerWords, testing::ValuesIn(newer_words()),
                          [](auto const& each) { return std::to_string(each.index + 1); });
 
 }  // namespace

@@ -226,7 +226,7 @@ class Runner {
   Json heard_ = Json::array();
 };
 
-std::vector<Json> cases() {
+std::vector<Json> context_cases() {
   std::ifstream in(LASTCALL_SOURCE_DIR "/tests/contract/request_context.jsonl");
   std::vector<Json> found;
   for (std::string line; std::getline(in, line);) {
@@ -236,7 +236,7 @@ std::vector<Json> cases() {
 }
 
 TEST(RequestContextContract, Every_case_of_the_table_holds) {
-  auto const table = cases();
+  auto const table = context_cases();
   EXPECT_GE(table.size(), 80U);
   for (Json const& each : table) {
     Runner runner;

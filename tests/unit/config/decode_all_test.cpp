@@ -13,7 +13,7 @@ using testing::IsEmpty;
 std::string const kCleanupPattern =
     "an absolute path without '.' and '..' such as /tmp/lora-*: below /tmp, /var/tmp, /run or "
     "/dev/shm, or with at least two fixed directories before what is removed";
-std::string const kDuration = "expected a duration such as 60s, 500ms or 2m, ";
+std::string const kNoDuration = "expected a duration such as 60s, 500ms or 2m, ";
 
 TEST(DecodeAll, All_errors_are_reported_at_once_in_the_order_of_the_file) {
   Loaded const loaded = load_text(
@@ -34,7 +34,7 @@ TEST(DecodeAll, All_errors_are_reported_at_once_in_the_order_of_the_file) {
           "c.yaml:3:10: identity.model: an anchor, expected none: aliases are not supported",
           "c.yaml:4:3: identity.colour: unknown key, expected one of namespace, component, "
           "endpoint, model, advertise",
-          "c.yaml:6:17: shutdown.grace_period: 'soon' is not a duration, " + kDuration +
+          "c.yaml:6:17: shutdown.grace_period: 'soon' is not a duration, " + kNoDuration +
               "1s to 24h",
           "c.yaml:7:3: shutdown.grace_period: duplicate key, first in line 6",
           "c.yaml:9:22: cleanup.paths[1]: 'relative', expected " + kCleanupPattern,

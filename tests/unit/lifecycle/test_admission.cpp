@@ -5,7 +5,7 @@
 namespace lastcall::lifecycle {
 namespace {
 
-constexpr Instant kStart = instant_from_ms(1'000'000);
+constexpr Instant kAdmissionStart = instant_from_ms(1'000'000);
 
 AdmissionLimits limits_of(std::uint32_t running, std::uint32_t waiting) {
   AdmissionLimits limits;
@@ -26,7 +26,7 @@ void serve(Admission& admission, Instant& now, Duration service, int times) {
 TEST(Admission, WithoutLimitsEverybodyRuns) {
   Admission admission;
   for (Admission::Owner owner = 0; owner < 1'000; ++owner) {
-    EXPECT_FALSE(admission.is_waiting(admission.arrive(kStart, owner)));
+    EXPECT_FALSE(admission.is_waiting(admission.arrive(kAdmissionStart, owner)));
   }
   EXPECT_EQ(admission.running(), 1'000U);
   EXPECT_EQ(admission.capacity(), std::nullopt);
@@ -34,58 +34,58 @@ TEST(Admission, WithoutLimitsEverybodyRuns) {
 
 TEST(Admission, AWaiterThatHangsUpFreesItsPlaceAtOnce) {
   Admission admission(limits_of(1, 1));
-  admission.arrive(kStart, 1);
-  auto const waiter = admission.arrive(kStart, 2);
+  admission.arrive(kAdmissionStart, 1);
+  auto const waiter = admission.arrive(kAdmissionStart, 2);
   ASSERT_EQ(admission.judge(), Admission::Answer::refused);
-  admission.leave(kStart, waiter);
+  admission.leave(kAdmissionStart, waiter);
   EXPECT_EQ(admission.judge(), Admission::Answer::queued);
 }
 
 TEST(Admission, WhoLeftBeforeTheGrantIsNotGranted) {
   Admission admission(limits_of(1, 2));
-  auto const first = admission.arrive(kStart, 1);
-  auto const second = admission.arrive(kStart, 2);
-  admission.arrive(kStart, 3);
-  admission.leave(kStart, first);
-  admission.leave(kStart, second);
-  auto const granted = admission.grant(kStart);
+  auto const first = admission.arrive(kAdmissionStart, 1);
+  auto const second = admission.arrive(kAdmissionStart, 2);
+  admission.arrive(kAdmissionStart, 3);
+  admission.leave(kAdmissionStart, first);
+  admission.leave(kAdmissionStart, second);
+  auto const granted = admission.grant(kAdmissionStart);
   ASSERT_TRUE(granted);
   EXPECT_EQ(granted->owner, 3U);
-  EXPECT_FALSE(admission.grant(kStart));
+  EXPECT_FALSE(admission.grant(kAdmissionStart));
 }
 
 TEST(Admission, WorkThatRunsAlreadyTakesItsPlaceAboveTheLimit) {
   Admission admission(limits_of(1, 1));
-  admission.take(kStart, 1, false);
-  auto const second = admission.take(kStart, 2, false);
+  admission.take(kAdmissionStart, 1, false);
+  auto const second = admission.take(kAdmissionStart, 2, false);
   EXPECT_EQ(admission.running(), 2U);
-  EXPECT_TRUE(admission.is_waiting(admission.arrive(kStart, 3)));
-  admission.leave(kStart, second);
-  EXPECT_FALSE(admission.grant(kStart));  // still one at a limit of one
+  EXPECT_TRUE(admission.is_waiting(admission.arrive(kAdmissionStart, 3)));
+  admission.leave(kAdmissionStart, second);
+  EXPECT_FALSE(admission.grant(kAdmissionStart));  // still one at a limit of one
 }
 
 TEST(Admission, AQueueThatShrinksKeepsItsWaitersAndTakesNoMore) {
   Admission admission(limits_of(1, 3));
-  auto const running = admission.arrive(kStart, 0);
+  auto const running = admission.arrive(kAdmissionStart, 0);
   for (Admission::Owner owner = 1; owner <= 3; ++owner) {
-    admission.arrive(kStart, owner);
+    admission.arrive(kAdmissionStart, owner);
   }
   admission.set_limits(limits_of(1, 1));
   EXPECT_EQ(admission.waiting(), 3U);
   EXPECT_EQ(admission.judge(), Admission::Answer::refused);
-  admission.leave(kStart, running);
-  EXPECT_EQ(admission.grant(kStart)->owner, 1U);
+  admission.leave(kAdmissionStart, running);
+  EXPECT_EQ(admission.grant(kAdmissionStart)->owner, 1U);
   EXPECT_EQ(admission.judge(), Admission::Answer::refused);
 }
 
 TEST(Admission, WithoutALimitAnyMoreAllWaitersRun) {
   Admission admission(limits_of(1, 3));
   for (Admission::Owner owner = 0; owner < 4; ++owner) {
-    admission.arrive(kStart, owner);
+    admission.arrive(kAdmissionStart, owner);
   }
   admission.set_limits({});
   for (Admission::Owner owner = 1; owner < 4; ++owner) {
-    EXPECT_EQ(admission.grant(kStart)->owner, owner);
+    EXPECT_EQ(admission.grant(kAdmissionStart)->owner, owner);
   }
 }
 
@@ -94,11 +94,11 @@ TEST(Admission, UrgentWaitersGoFirstOnlyWherePrioritiesAreOn) {
     AdmissionLimits limits = limits_of(1, 3);
     limits.priorities = on;
     Admission admission(limits);
-    auto const running = admission.arrive(kStart, 0);
-    admission.arrive(kStart, 1);
-    admission.arrive(kStart, 2, 0);
-    admission.leave(kStart, running);
-    EXPECT_EQ(admission.grant(kStart)->owner, on ? 2U : 1U);
+    auto const running = admission.arrive(kAdmissionStart, 0);
+    admission.arrive(kAdmissionStart, 1);
+    admission.arrive(kAdmissionStart, 2, 0);
+    admission.leave(kAdmissionStart, running);
+    EXPECT_EQ(admission.grant(kAdmissionStart)->owner, on ? 2U : 1U);
   }
 }
 
@@ -106,24 +106,24 @@ TEST(Admission, AnUnlikelyPriorityCountsAsTheLeastUrgent) {
   AdmissionLimits limits = limits_of(1, 3);
   limits.priorities = true;
   Admission admission(limits);
-  auto const running = admission.arrive(kStart, 0);
-  admission.arrive(kStart, 1, 255);
-  admission.arrive(kStart, 2);
-  admission.leave(kStart, running);
-  EXPECT_EQ(admission.grant(kStart)->owner, 2U);
+  auto const running = admission.arrive(kAdmissionStart, 0);
+  admission.arrive(kAdmissionStart, 1, 255);
+  admission.arrive(kAdmissionStart, 2);
+  admission.leave(kAdmissionStart, running);
+  EXPECT_EQ(admission.grant(kAdmissionStart)->owner, 2U);
 }
 
 TEST(Admission, TheTimeLimitOfAWaitHoldsFromItsArrival) {
   AdmissionLimits limits = limits_of(1, 3);
   limits.wait_timeout = Duration{100};
   Admission admission(limits);
-  admission.arrive(kStart, 0);
+  admission.arrive(kAdmissionStart, 0);
   EXPECT_FALSE(admission.next_deadline());
-  admission.arrive(kStart + Duration{10}, 1);
-  EXPECT_EQ(admission.next_deadline(), kStart + Duration{110});
-  EXPECT_FALSE(admission.expired(kStart + Duration{109}));
-  EXPECT_EQ(admission.expired(kStart + Duration{110}), 1U);
-  EXPECT_FALSE(admission.expired(kStart + Duration{110}));
+  admission.arrive(kAdmissionStart + Duration{10}, 1);
+  EXPECT_EQ(admission.next_deadline(), kAdmissionStart + Duration{110});
+  EXPECT_FALSE(admission.expired(kAdmissionStart + Duration{109}));
+  EXPECT_EQ(admission.expired(kAdmissionStart + Duration{110}), 1U);
+  EXPECT_FALSE(admission.expired(kAdmissionStart + Duration{110}));
   EXPECT_EQ(admission.waiting(), 0U);
 }
 
@@ -131,13 +131,13 @@ TEST(Admission, ALimitOnFirstBytesHoldsThoughPlacesAreFree) {
   AdmissionLimits limits = limits_of(4, 4);
   limits.first_byte = 1;
   Admission admission(limits);
-  auto const first = admission.arrive(kStart, 0);
-  EXPECT_TRUE(admission.is_waiting(admission.arrive(kStart, 1)));
+  auto const first = admission.arrive(kAdmissionStart, 0);
+  EXPECT_TRUE(admission.is_waiting(admission.arrive(kAdmissionStart, 1)));
   admission.first_byte(first);
   admission.first_byte(first);
   EXPECT_EQ(admission.without_first_byte(), 0U);
-  EXPECT_EQ(admission.grant(kStart)->owner, 1U);
-  EXPECT_FALSE(admission.grant(kStart));
+  EXPECT_EQ(admission.grant(kAdmissionStart)->owner, 1U);
+  EXPECT_FALSE(admission.grant(kAdmissionStart));
 }
 
 // --- retry after ---------------------------------------------------------------------------------
@@ -146,21 +146,21 @@ TEST(AdmissionRetry, WithoutSamplesItIsTheDefault) {
   Admission admission(limits_of(1, 0));
   EXPECT_EQ(admission.retry_after(), kRetryDefault);
   EXPECT_FALSE(admission.mean_service());
-  auto const resumed = admission.take(kStart, 0, false);
-  admission.leave(kStart + Duration{9'000}, resumed);  // nobody knows since when it ran
+  auto const resumed = admission.take(kAdmissionStart, 0, false);
+  admission.leave(kAdmissionStart + Duration{9'000}, resumed);  // nobody knows since when it ran
   EXPECT_EQ(admission.retry_after(), kRetryDefault);
 }
 
 TEST(AdmissionRetry, IsTheMeanServiceByTheNumberOfPlaces) {
   Admission admission(limits_of(4, 0));
-  Instant now = kStart;
+  Instant now = kAdmissionStart;
   serve(admission, now, Duration{2'000}, 1);
   EXPECT_EQ(admission.retry_after(), Duration{500});
 }
 
 TEST(AdmissionRetry, RisesWithTheQueueAndFallsWithThePlaces) {
   Admission admission(limits_of(2, 100));
-  Instant now = kStart;
+  Instant now = kAdmissionStart;
   serve(admission, now, Duration{1'000}, 3);
   Duration last = admission.retry_after();
   for (Admission::Owner owner = 0; owner < 20; ++owner) {
@@ -178,7 +178,7 @@ TEST(AdmissionRetry, RisesWithTheQueueAndFallsWithThePlaces) {
 
 TEST(AdmissionRetry, RisesAndFallsWithTheServiceAndStaysWithinItsBounds) {
   Admission admission(limits_of(1, 0));
-  Instant now = kStart;
+  Instant now = kAdmissionStart;
   serve(admission, now, Duration{0}, 5);
   EXPECT_EQ(admission.retry_after(), kRetryLeast);
   serve(admission, now, Duration{800}, 100);

@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct Row {
+struct BudgetRow {
   char const* name;
   Duration grace;
   std::optional<Duration> pod;
@@ -18,10 +18,10 @@ struct Row {
   std::size_t warnings;
 };
 
-class BudgetTable : public testing::TestWithParam<Row> {};
+class BudgetTable : public testing::TestWithParam<BudgetRow> {};
 
 TEST_P(BudgetTable, gives_the_documented_numbers) {
-  Row const& row = GetParam();
+  BudgetRow const& row = GetParam();
   ShutdownSettings settings;
   settings.grace_period = row.grace;
   BudgetPlan const plan = derive_budgets(settings, row.pod, row.spent);
@@ -37,15 +37,17 @@ TEST_P(BudgetTable, gives_the_documented_numbers) {
 INSTANTIATE_TEST_SUITE_P(
     Budgets, BudgetTable,
     testing::Values(
-        Row{"no_pod", 60s, {}, 0s, {60s, 5s, 1s, 5s, 1s, 1s}, 0},
-        Row{"kubernetes_default_of_30", 60s, 30s, 0s, {28s, 5s, 1s, 5s, 1s, 1s}, 1},
-        Row{"pod_that_fits", 60s, 62s, 0s, {60s, 5s, 1s, 5s, 1s, 1s}, 0},
-        Row{"pre_stop_took_ten", 60s, 60s, 10s, {48s, 5s, 1s, 5s, 1s, 1s}, 1},
+        BudgetRow{"no_pod", 60s, {}, 0s, {60s, 5s, 1s, 5s, 1s, 1s}, 0},
+        BudgetRow{"kubernetes_default_of_30", 60s, 30s, 0s, {28s, 5s, 1s, 5s, 1s, 1s}, 1},
+        BudgetRow{"pod_that_fits", 60s, 62s, 0s, {60s, 5s, 1s, 5s, 1s, 1s}, 0},
+        BudgetRow{"pre_stop_took_ten", 60s, 60s, 10s, {48s, 5s, 1s, 5s, 1s, 1s}, 1},
         // docker: 8 s; half of 8 - 4 - 1 is 1.5 s: late_accept gives way first.
-        Row{"docker", 60s, 10s, 0s, {8s, 1500ms, 0s, 4s, 1s, 1s}, 4},
-        Row{"smallest", 60s, 1s, 0s, {1s, 187ms, 0s, 500ms, 125ms, 125ms}, 5},
-        Row{"nothing_left_after_pre_stop", 60s, 30s, 60s, {1s, 187ms, 0s, 500ms, 125ms, 125ms}, 5},
-        Row{"grace_below_the_minimum", 200ms, {}, 0s, {1s, 187ms, 0s, 500ms, 125ms, 125ms}, 4}),
+        BudgetRow{"docker", 60s, 10s, 0s, {8s, 1500ms, 0s, 4s, 1s, 1s}, 4},
+        BudgetRow{"smallest", 60s, 1s, 0s, {1s, 187ms, 0s, 500ms, 125ms, 125ms}, 5},
+        BudgetRow{
+            "nothing_left_after_pre_stop", 60s, 30s, 60s, {1s, 187ms, 0s, 500ms, 125ms, 125ms}, 5},
+        BudgetRow{
+            "grace_below_the_minimum", 200ms, {}, 0s, {1s, 187ms, 0s, 500ms, 125ms, 125ms}, 4}),
     [](auto const& row) { return row.param.name; });
 
 TEST(Budgets, fixed_points_count_back_from_the_deadline) {

@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Instant kStart = instant_from_ms(0);
+constexpr Instant kHealthStart = instant_from_ms(0);
 
 HealthSettings settings(std::size_t checks = 1, std::uint32_t threshold = 2) {
   HealthSettings s;
@@ -20,14 +20,14 @@ HealthSettings settings(std::size_t checks = 1, std::uint32_t threshold = 2) {
 struct Engine {
   explicit Engine(HealthSettings s) : health(std::move(s)) {
     health.process_known(true);
-    health.engine_started(kStart);
+    health.engine_started(kHealthStart);
   }
   Verdict check(Duration at, CheckVerdict verdict, std::uint32_t which = 0) {
-    health.check_finished(kStart + at, {.check = which, .verdict = verdict, .detail = "why"});
+    health.check_finished(kHealthStart + at, {.check = which, .verdict = verdict, .detail = "why"});
     return pass_time(at);
   }
   Verdict pass_time(Duration at) {
-    health.update(kStart + at);
+    health.update(kHealthStart + at);
     return health.verdict();
   }
   EngineHealth health;
@@ -51,7 +51,7 @@ TEST(EngineHealth, needs_the_process_where_a_shim_is_known) {
 
 TEST(EngineHealth, cannot_start_when_there_is_nothing_to_judge_by) {
   EngineHealth health(settings(0));
-  health.update(kStart);
+  health.update(kHealthStart);
   EXPECT_EQ(health.verdict(), Verdict::starting);
 }
 
@@ -90,7 +90,7 @@ TEST(EngineHealth, takes_a_timeout_for_slowness_until_unresponsive_after) {
   Engine e(settings());
   e.check(0s, CheckVerdict::passed);
   EXPECT_EQ(e.check(2s, CheckVerdict::timed_out), Verdict::busy);
-  EXPECT_EQ(e.health.next_deadline(), kStart + 32s);
+  EXPECT_EQ(e.health.next_deadline(), kHealthStart + 32s);
   EXPECT_EQ(e.pass_time(31'999ms), Verdict::busy);
   EXPECT_EQ(e.pass_time(32s), Verdict::dead);
 }
@@ -99,8 +99,8 @@ TEST(EngineHealth, a_byte_of_any_request_postpones_the_end_of_a_slow_engine) {
   Engine e(settings());
   e.check(0s, CheckVerdict::passed);
   e.check(2s, CheckVerdict::timed_out);
-  e.health.progressed(kStart + 20s);
-  EXPECT_EQ(e.health.next_deadline(), kStart + 50s);
+  e.health.progressed(kHealthStart + 20s);
+  EXPECT_EQ(e.health.next_deadline(), kHealthStart + 50s);
   EXPECT_EQ(e.pass_time(49s), Verdict::busy);
   EXPECT_EQ(e.check(49'500ms, CheckVerdict::passed), Verdict::healthy);
   EXPECT_FALSE(e.health.next_deadline());
@@ -120,12 +120,12 @@ TEST(EngineHealth, is_wedged_only_where_asked_and_with_work_in_flight) {
   Engine e(s);
   e.check(0s, CheckVerdict::passed);
   EXPECT_EQ(e.pass_time(100s), Verdict::healthy);
-  e.health.in_flight(kStart + 100s, 1);
-  e.health.progressed(kStart + 105s);
-  EXPECT_EQ(e.health.next_deadline(), kStart + 115s);
-  e.health.in_flight(kStart + 114s, 0);
+  e.health.in_flight(kHealthStart + 100s, 1);
+  e.health.progressed(kHealthStart + 105s);
+  EXPECT_EQ(e.health.next_deadline(), kHealthStart + 115s);
+  e.health.in_flight(kHealthStart + 114s, 0);
   EXPECT_EQ(e.pass_time(115s), Verdict::healthy);
-  e.health.in_flight(kStart + 120s, 3);
+  e.health.in_flight(kHealthStart + 120s, 3);
   EXPECT_EQ(e.pass_time(130s), Verdict::wedged);
 }
 
@@ -133,7 +133,7 @@ TEST(EngineHealth, startup_timeout_ends_an_engine_that_never_gets_ready) {
   HealthSettings s = settings();
   s.startup_timeout = Duration{60s};
   Engine e(s);
-  EXPECT_EQ(e.health.next_deadline(), kStart + 60s);
+  EXPECT_EQ(e.health.next_deadline(), kHealthStart + 60s);
   EXPECT_EQ(e.pass_time(60s), Verdict::dead);
 }
 
@@ -143,7 +143,7 @@ TEST(EngineHealth, a_dead_verdict_is_final_until_reset) {
   ASSERT_EQ(e.check(1s, CheckVerdict::failed), Verdict::dead);
   EXPECT_EQ(e.check(2s, CheckVerdict::passed), Verdict::dead);
   e.health.reset();
-  e.health.engine_started(kStart + 3s);
+  e.health.engine_started(kHealthStart + 3s);
   EXPECT_EQ(e.check(4s, CheckVerdict::passed), Verdict::healthy);
 }
 

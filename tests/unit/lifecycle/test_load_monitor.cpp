@@ -5,7 +5,7 @@
 namespace lastcall::lifecycle {
 namespace {
 
-constexpr Instant kStart = instant_from_ms(1'000'000);
+constexpr Instant kLoadStart = instant_from_ms(1'000'000);
 
 LoadThresholds thresholds() {
   LoadThresholds t;
@@ -33,8 +33,8 @@ LoadReported prefill(std::uint32_t rank, std::uint64_t tokens) {
 
 bool busy_after(LoadReported const& report) {
   LoadMonitor loads(thresholds());
-  loads.report(kStart, report);
-  return loads.is_busy(kStart);
+  loads.report(kLoadStart, report);
+  return loads.is_busy(kLoadStart);
 }
 
 TEST(LoadMonitor, IsBusyStrictlyAboveEitherThreshold) {
@@ -58,69 +58,69 @@ TEST(LoadMonitor, AShareOfNoBlocksAndWhatIsNotToldAreNotBusy) {
 
 TEST(LoadMonitor, WithoutThresholdsNothingIsBusy) {
   LoadMonitor loads;
-  loads.report(kStart, decode(0, 100));
-  EXPECT_FALSE(loads.is_busy(kStart));
+  loads.report(kLoadStart, decode(0, 100));
+  EXPECT_FALSE(loads.is_busy(kLoadStart));
   loads.set_thresholds(thresholds());  // takes effect at once
-  EXPECT_TRUE(loads.is_busy(kStart));
+  EXPECT_TRUE(loads.is_busy(kLoadStart));
   loads.set_thresholds({});
-  EXPECT_FALSE(loads.is_busy(kStart));
+  EXPECT_FALSE(loads.is_busy(kLoadStart));
 }
 
 TEST(LoadMonitor, IsBusyOnlyIfAllRanksAre) {
   LoadMonitor loads(thresholds());
-  EXPECT_FALSE(loads.is_busy(kStart));
-  loads.report(kStart, decode(0, 90));
-  loads.report(kStart, decode(1, 10));
-  EXPECT_FALSE(loads.is_busy(kStart));
-  loads.report(kStart, prefill(1, 12'000));
-  EXPECT_TRUE(loads.is_busy(kStart));
+  EXPECT_FALSE(loads.is_busy(kLoadStart));
+  loads.report(kLoadStart, decode(0, 90));
+  loads.report(kLoadStart, decode(1, 10));
+  EXPECT_FALSE(loads.is_busy(kLoadStart));
+  loads.report(kLoadStart, prefill(1, 12'000));
+  EXPECT_TRUE(loads.is_busy(kLoadStart));
 }
 
 TEST(LoadMonitor, ARankWithoutFreshDataIsFree) {
   LoadMonitor loads(thresholds());
-  loads.report(kStart, decode(0, 90));
-  loads.report(kStart + Duration{4'000}, decode(1, 90));
-  EXPECT_TRUE(loads.is_busy(kStart + Duration{10'000}));
-  EXPECT_FALSE(loads.is_busy(kStart + Duration{10'001}));
-  EXPECT_EQ(loads.busy_until(), kStart + Duration{10'001});
-  loads.report(kStart + Duration{12'000}, decode(1, 90));
-  EXPECT_FALSE(loads.is_busy(kStart + Duration{12'000}));
-  loads.report(kStart + Duration{12'000}, decode(0, 90));
-  EXPECT_TRUE(loads.is_busy(kStart + Duration{12'000}));
+  loads.report(kLoadStart, decode(0, 90));
+  loads.report(kLoadStart + Duration{4'000}, decode(1, 90));
+  EXPECT_TRUE(loads.is_busy(kLoadStart + Duration{10'000}));
+  EXPECT_FALSE(loads.is_busy(kLoadStart + Duration{10'001}));
+  EXPECT_EQ(loads.busy_until(), kLoadStart + Duration{10'001});
+  loads.report(kLoadStart + Duration{12'000}, decode(1, 90));
+  EXPECT_FALSE(loads.is_busy(kLoadStart + Duration{12'000}));
+  loads.report(kLoadStart + Duration{12'000}, decode(0, 90));
+  EXPECT_TRUE(loads.is_busy(kLoadStart + Duration{12'000}));
 }
 
 TEST(LoadMonitor, ThePeersThatAreGoneHaveNoRanks) {
   LoadMonitor loads(thresholds());
-  loads.report(kStart, decode(0, 90));
+  loads.report(kLoadStart, decode(0, 90));
   LoadReported other = decode(1, 10);
   other.peer = 2;
-  loads.report(kStart, other);
-  EXPECT_FALSE(loads.is_busy(kStart));
+  loads.report(kLoadStart, other);
+  EXPECT_FALSE(loads.is_busy(kLoadStart));
   loads.peer_forgotten(2);
-  EXPECT_TRUE(loads.is_busy(kStart));
+  EXPECT_TRUE(loads.is_busy(kLoadStart));
   loads.peer_forgotten(1);
-  EXPECT_FALSE(loads.is_busy(kStart));
+  EXPECT_FALSE(loads.is_busy(kLoadStart));
 }
 
 TEST(LoadMonitor, WhatSdksTellOutranksTheGauges) {
   LoadMonitor loads(thresholds());
   LoadReported gauge = decode(7, 90);
   gauge.peer.reset();
-  loads.report(kStart, gauge);
-  EXPECT_TRUE(loads.is_busy(kStart));
-  loads.report(kStart, decode(0, 10));
-  EXPECT_FALSE(loads.is_busy(kStart));
-  loads.report(kStart, gauge);
+  loads.report(kLoadStart, gauge);
+  EXPECT_TRUE(loads.is_busy(kLoadStart));
+  loads.report(kLoadStart, decode(0, 10));
+  EXPECT_FALSE(loads.is_busy(kLoadStart));
+  loads.report(kLoadStart, gauge);
   EXPECT_EQ(loads.ranks().size(), 1U);
 }
 
 TEST(LoadMonitor, MoreRanksThanAnyEngineHasAreNotKept) {
   LoadMonitor loads(thresholds());
   for (std::uint32_t rank = 0; rank < kMostRanks; ++rank) {
-    EXPECT_TRUE(loads.report(kStart, decode(rank, 90)));
+    EXPECT_TRUE(loads.report(kLoadStart, decode(rank, 90)));
   }
-  EXPECT_FALSE(loads.report(kStart, decode(9'999, 90)));
-  EXPECT_TRUE(loads.report(kStart, decode(0, 10)));
+  EXPECT_FALSE(loads.report(kLoadStart, decode(9'999, 90)));
+  EXPECT_TRUE(loads.report(kLoadStart, decode(0, 10)));
   EXPECT_EQ(loads.ranks().size(), kMostRanks);
 }
 
