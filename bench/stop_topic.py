@@ -1,4 +1,6 @@
-"""How fast a stop goes where nothing has to be waited for: `lastcall run` with a tiny engine."""
+"""How fast a stop goes where nothing has to be waited for, and a supervisor's next life begins:
+`lastcall run` with a tiny engine.
+"""
 
 import os
 import signal
@@ -6,9 +8,11 @@ import time
 
 from figures import NotMeasured, figure
 from supervised import Run
+from wire import encode
 
 TITLE = "stops, under run"
 SETTLE = 0.05  # seconds after the first sight of `serving`
+LIVE = 10_000
 
 
 def _expect(code, run):
@@ -62,4 +66,65 @@ def _drain(bench):
         return (told - before) / 1e6, (after - before) / 1e6
 
 
-MEASUREMENTS = [engine_killed, last_request]
+def stop_begins(bench):
+    """TERM at the shim until a peer has read that phase 1 has begun."""
+
+    def once():
+        with Run(bench) as run:
+            run.await_serving()
+            peer = run.engine_peer()
+            peer.ask({"op": "request.begin", "id": "r", "endpoint": "generate"})
+            time.sleep(SETTLE)
+            before = time.monotonic_ns()
+            run.terminate()
+            told, line = peer.next_line()
+            peer.send({"op": "request.end", "id": "r", "outcome": "completed"})
+            peer.await_op("cleanup")
+            peer.send({"op": "cleanup.done"})
+            _expect(0, run)
+            peer.close()
+            if b'"deregistering"' not in line:
+                raise NotMeasured(f"the first line of the stop is {line!r}")
+            return (told - before) / 1e6
+
+    yield figure("TERM at the shim until phase 1", "ms", [once() for _ in range(bench.rounds)],
+                 bound=2)  # fmt: skip
+
+
+def next_life(bench):
+    """SIGKILL at the supervisor until its next life knows all requests again.
+
+    The shim starts it again, the peer dials as SDKs do, and announces what it has in one batch.
+    """
+    ids = [f"r-{number:034d}" for number in range(LIVE)]
+    begins, again = (
+        encode({"op": "request.begin", "id": one, "endpoint": "generate", **more} for one in ids)
+        for more in ({}, {"resumed": True})
+    )
+
+    def once():
+        with Run(bench) as run:
+            run.await_serving()
+            peer = run.engine_peer(live=0)
+            peer.send_bytes(begins)
+            peer.ask({"op": "endpoint.register", "endpoint": "generate"})
+            before = time.monotonic_ns()
+            os.kill(run.pid, signal.SIGKILL)
+            peer.close()
+            peer = run.engine_peer(live=LIVE)
+            peer.send_bytes(again)
+            peer.ask({"op": "endpoint.register", "endpoint": "generate"})
+            after = time.monotonic_ns()
+            operator = run.operator()
+            known = operator.ask({"op": "status"})["in_flight"]["requests"]
+            operator.close()
+            peer.close()
+            if known != LIVE:
+                raise NotMeasured(f"{known} of {LIVE} requests are known again")
+            return (after - before) / 1e6
+
+    yield figure(f"supervisor killed until {LIVE} requests known", "ms",
+                 [once() for _ in range(min(bench.rounds, 7))], bound=500)  # fmt: skip
+
+
+MEASUREMENTS = [engine_killed, last_request, stop_begins, next_life]
