@@ -35,3 +35,31 @@ def test_a_nearer_limit_holds_for_a_stop_under_way(world):
     peer.ask("request.end", id="r1", outcome="cancelled")
     assert process.wait(timeout=PATIENCE) == 0
     assert one.report()["requests"]["migrated"] == 1
+
+
+def test_a_limit_that_the_stop_has_anyway_changes_nothing(world):
+    one = world(shutdown={"grace_period": "20s"})
+    process = one.run(*SLEEPER)
+    peer = one.peer()
+    peer.ask("request.begin", id="r1", endpoint="generate")
+    one.wait_for_phase("serving")
+    process.send_signal(signal.SIGTERM)
+    peer.expect("phase", phase="draining")
+    operator = one.operator()
+    for _ in range(2):
+        assert operator.ask("drain", exit=True, timeout_ms=100000)["changed"] is False
+    assert operator.ask("drain", exit=True, timeout_ms=100)["changed"] is True
+    assert peer.expect("cancel")["reason"] == "grace_timeout"
+    peer.ask("request.end", id="r1", outcome="cancelled")
+    assert process.wait(timeout=PATIENCE) == 0
+
+
+def test_a_drain_that_has_ended_takes_no_limit(world):
+    one = world()
+    one.run(*SLEEPER)
+    one.peer().ask("endpoint.register", endpoint="generate")
+    one.wait_for_phase("serving")
+    operator = one.operator()
+    operator.ask("drain")
+    one.wait_for_phase("drained")
+    assert operator.ask("drain", timeout_ms=1)["changed"] is False
