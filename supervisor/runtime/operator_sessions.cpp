@@ -43,13 +43,8 @@ void OperatorSessions::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ip
     } else {
       say_status(peer);
     }
-  } else if (auto const* requests = std::get_if<ipc::RequestsQuery>(&message)) {
-    if (seq) {
-      server_.ack(peer, seq,
-                  answers_.requests(requests->after, std::min(requests->limit, ipc::kMaxPage)));
-    } else {
-      server_.error(peer, seq, ipc::ErrorCode::bad_field, "seq: expected, the answer needs it");
-    }
+  } else if (auto const* query = std::get_if<ipc::RequestsQuery>(&message)) {
+    requests(peer, *query, seq);
   } else if (auto const* watch = std::get_if<ipc::Watch>(&message)) {
     watches_[peer] = {.is_on = true, .is_stale = true, .told_at = {}, .interval = watch->interval};
     server_.ack(peer, seq);
@@ -79,6 +74,18 @@ void OperatorSessions::drain(ipc::PeerId peer, ipc::Drain const& drain, ipc::Seq
              {"timeout_ms", drain.timeout ? std::optional(drain.timeout->count()) : std::nullopt}});
   answer(peer, seq,
          events_.feed(lifecycle::DrainRequested{.exit = drain.exit, .timeout = drain.timeout}));
+}
+
+void OperatorSessions::requests(ipc::PeerId peer, ipc::RequestsQuery const& query, ipc::Seq seq) {
+  if (!seq) {
+    server_.error(peer, seq, ipc::ErrorCode::bad_field, "seq: expected, the answer needs it");
+  } else if (auto const page =
+                 answers_.requests(query.after, std::min(query.limit, ipc::kMaxPage))) {
+    server_.ack(peer, seq, *page);
+  } else {
+    server_.error(peer, seq, ipc::ErrorCode::bad_field,
+                  "requests: field 'after': expected the 'next' of an earlier answer");
+  }
 }
 
 void OperatorSessions::cancel(ipc::PeerId peer, ipc::Cancel&& cancel, ipc::Seq seq) {

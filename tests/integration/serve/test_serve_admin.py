@@ -62,6 +62,14 @@ def test_requests_come_in_pages_without_loss(served):
     assert seen == [f"r{i:02}" for i in range(25)]
 
 
+@pytest.mark.parametrize("after", ["vllm-0/req-7", "y2", ":y2", "2:", "-2:y2", "2x:y2", " 2:y2"])
+def test_what_is_no_cursor_is_an_error_and_not_the_first_page(served, after):
+    peer = served.peer()
+    peer.ask("request.begin", id="y2", endpoint="generate")
+    with pytest.raises(PeerError, match="bad_field.*after"):
+        served.operator().ask("requests", after=after)
+
+
 def test_a_drain_can_be_resumed_and_both_are_idempotent(served):
     served.peer().ask("endpoint.register", endpoint="generate")
     operator = served.operator()
