@@ -9,6 +9,19 @@
 #include "supervisor/runtime/clock.hpp"
 
 namespace lastcall::runtime {
+namespace {
+
+/// For the log, that one finds who has cancelled a request.
+std::string first_of(std::vector<std::string> const& ids) {
+  constexpr std::size_t kShown = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(ids.size(), kShown); ++i) {
+    (text += i == 0 ? "" : " ") += ids[i];
+  }
+  return text;
+}
+
+}  // namespace
 
 struct OperatorSessions::Timer {
   explicit Timer(boost::asio::io_context& io) : timer(io) {}
@@ -96,8 +109,14 @@ void OperatorSessions::cancel(ipc::PeerId peer, ipc::Cancel&& cancel, ipc::Seq s
                                          .reason = ipc::CancelReason::operator_};
   answer(peer, seq, events_.feed(order));
   server_.flush();  // an engine does not wait for the log
+  ipc::PeerInfo const* const by = server_.info(peer);
   log_.info("operator cancels requests",
-            {{"peer", peer}, {"ids", order.ids.size()}, {"root", order.root}});
+            {{"peer", peer},
+             {"name", by != nullptr ? std::optional<std::string_view>(by->name) : std::nullopt},
+             {"mode", name(order.mode)},
+             {"ids", order.ids.size()},
+             {"first_ids", order.ids.empty() ? std::nullopt : std::optional(first_of(order.ids))},
+             {"root", order.root}});
 }
 
 void OperatorSessions::reload(ipc::PeerId peer, ipc::Seq seq) {

@@ -104,6 +104,14 @@ def test_an_operator_cancels_a_request_by_its_root(served):
     peer.expect("cancel", mode="stop", reason="operator", ids=["r"])
 
 
+def test_the_log_tells_which_requests_an_operator_has_cancelled(served):
+    served.operator().ask("cancel", ids=[f"r{i}" for i in range(10)], mode="kill")
+    served.wait_for_log("operator cancels requests")
+    [said] = [r for r in served.records() if r["msg"] == "operator cancels requests"]
+    assert (said["name"], said["ids"], said["mode"]) == ("test", 10, "kill")
+    assert said["first_ids"].split() == [f"r{i}" for i in range(8)]
+
+
 def test_what_is_not_there_is_refused_with_a_reason(served):
     operator = served.operator()
     with pytest.raises(PeerError, match="unknown_op"):
