@@ -122,4 +122,15 @@ void IpcRegistry::peer_gone(PeerId peer) {
   state_->remove(peer);
 }
 
+void IpcRegistry::peer_replaced(PeerId peer) {
+  if (state_->done && state_->waiting_for.contains(peer)) {
+    --state_->asked;
+    state_->remove(peer);
+  }
+}
+
+bool IpcRegistry::is_deregistering() const {
+  return state_->done != nullptr;
+}
+
 }  // namespace lastcall::discovery

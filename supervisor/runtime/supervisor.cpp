@@ -215,6 +215,7 @@ void Supervisor::process_gone(ipc::PeerId peer) {
     shim_.process_gone(peer);
     gone_peers_.release();
   } else if (info != nullptr && info->role == ipc::Role::engine) {
+    registries_.peer_gone(peer);
     bool const engine_may_be_gone = shim_.is_connected() &&
                                     core_.snapshot().engine == lifecycle::EngineState::running &&
                                     core_.requests().of_peer(peer) > 0;

@@ -94,6 +94,14 @@ void Supervisor::registry_changed(discovery::RegistryStatus const& status) {
   changed();
 }
 
+void Supervisor::drop_replaced_debts() {
+  if (registries_.is_asking_sdks()) {
+    for (ipc::PeerId const peer : sdks_.replaced()) {
+      registries_.peer_replaced(peer);
+    }
+  }
+}
+
 SdkSessions::Listeners Supervisor::sdk_listeners() {
   return {.joined =
               [this](ipc::PeerId peer) {
@@ -102,11 +110,16 @@ SdkSessions::Listeners Supervisor::sdk_listeners() {
                   server_.send(peer, ipc::Deregister{});
                   registries_.peer_joined(peer);
                 }
+                drop_replaced_debts();
               },
           .health = [this](ipc::PeerId peer,
                            ipc::Health const& health) { health_.health(peer, health); },
           .deregistered = [this](ipc::PeerId peer) { registries_.peer_done(peer); },
-          .left = [this](ipc::PeerId peer) { health_.peer_left(peer); },
+          .left =
+              [this](ipc::PeerId peer) {
+                health_.peer_left(peer);
+                drop_replaced_debts();
+              },
           .request_began =
               [this](std::string_view endpoint) {
                 probes_.metrics().request_began(endpoint);

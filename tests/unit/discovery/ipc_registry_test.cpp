@@ -99,6 +99,25 @@ TEST_F(IpcRegistryTest, a_peer_that_joins_meanwhile_is_waited_for_too) {
   EXPECT_TRUE(result_);
 }
 
+TEST_F(IpcRegistryTest, a_process_that_is_back_on_another_connection_owes_one_answer) {
+  peers_ = {1, 2};
+  deregister(Duration{50});
+  registry_.peer_done(2);
+  registry_.peer_joined(3);
+  registry_.peer_replaced(1);
+  registry_.peer_replaced(1);
+  EXPECT_FALSE(result_);
+  ASSERT_TRUE(ends());
+  EXPECT_NE(result_->reason.find("1 of 2"), std::string::npos) << result_->reason;
+  deregister();
+  registry_.peer_done(2);
+  registry_.peer_joined(3);
+  registry_.peer_replaced(1);
+  registry_.peer_done(3);
+  ASSERT_TRUE(result_);
+  EXPECT_TRUE(result_->confirmed);
+}
+
 TEST_F(IpcRegistryTest, silence_is_a_failure_that_counts_the_silent) {
   peers_ = {1, 2, 3};
   deregister(Duration{50});
