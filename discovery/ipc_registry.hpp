@@ -45,6 +45,8 @@ class IpcRegistry final : public Registry {
   void peer_done(PeerId peer);      // it said `deregistered`
   void peer_gone(PeerId peer);      // its process ended, or its requests became lost
   void peer_replaced(PeerId peer);  // its process answers on another connection
+  /// Peers of an earlier life may all be here now.
+  void peers_may_be_back();
   bool is_deregistering() const;
 
  private:

@@ -142,6 +142,12 @@ void Registries::peer_replaced(ipc::PeerId peer) {
   }
 }
 
+void Registries::peers_may_be_back() {
+  for (discovery::IpcRegistry* const registry : sdk_) {
+    registry->peers_may_be_back();
+  }
+}
+
 bool Registries::is_asking_sdks() const {
   return std::any_of(sdk_.begin(), sdk_.end(), [](discovery::IpcRegistry const* registry) {
     return registry->is_deregistering();

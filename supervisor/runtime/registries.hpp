@@ -55,6 +55,7 @@ class Registries {
   void peer_done(ipc::PeerId peer);
   void peer_gone(ipc::PeerId peer);
   void peer_replaced(ipc::PeerId peer);
+  void peers_may_be_back();
   /// SDKs have been asked to deregister, and not all have answered yet.
   bool is_asking_sdks() const;
 

@@ -183,6 +183,7 @@ void Supervisor::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Seq
       return;
     case ipc::Role::engine:
       sdks_.message(peer, std::move(message), seq);
+      registries_.peers_may_be_back();  // this may have been the last of what they announce
       return;
     case ipc::Role::operator_:
       operators_.message(peer, std::move(message), seq);

@@ -134,6 +134,34 @@ def test_an_sdk_whose_process_has_ended_owes_no_answer(world):
     assert told == ["registry", "an engine peer's process is gone"]  # not after its requests
 
 
+@pytest.mark.parametrize("answers_first", [True, False])
+def test_a_supervisor_killed_while_draining_asks_again_to_deregister(world, answers_first):
+    one = self_registering(world)
+    peer = one.peer(name="go-0")
+    peer.ask("request.begin", id="r", endpoint="generate")
+    one.wait_for_phase("serving")
+    one.process.send_signal(signal.SIGTERM)
+    peer.expect("deregister")
+    peer.send("deregistered")
+    peer.expect("phase", phase="draining")
+    os.kill(one.supervisor_pid(), signal.SIGKILL)
+    peer.closed()
+    one.wait_for_log('"shim connected"', count=2)
+    peer = one.peer(name="go-0", live=1)
+    peer.expect("deregister")
+    if answers_first:
+        peer.ask("deregistered")
+    peer.ask("request.begin", id="r", endpoint="generate", resumed=True)
+    if not answers_first:
+        peer.ask("deregistered")
+    assert state_of_registry(one) == "deregistered"
+    peer.ask("request.end", id="r", outcome="completed")
+    peer.expect("cleanup")
+    peer.send("cleanup.done")
+    assert one.process.wait(timeout=PATIENCE) == 0
+    assert one.report()["registries"] == CONFIRMED
+
+
 def test_a_limit_that_the_stop_has_anyway_changes_nothing(world):
     one = world(shutdown={"grace_period": "20s"})
     process = one.run(*SLEEPER)
