@@ -18,6 +18,7 @@ struct IpcRegistry::State : std::enable_shared_from_this<IpcRegistry::State> {
     timer.cancel();
     return_timer.cancel();
     waiting_for.clear();
+    is_waiting_for_a_return = false;
     ++round;
     if (auto const callback = std::exchange(done, nullptr)) {
       callback(std::move(result));
@@ -35,6 +36,7 @@ struct IpcRegistry::State : std::enable_shared_from_this<IpcRegistry::State> {
       return;
     }
     auto const until = expected_until();
+    is_waiting_for_a_return = until.has_value();
     if (!until) {
       report(RegistryResult::ok());
       return;
@@ -73,6 +75,7 @@ struct IpcRegistry::State : std::enable_shared_from_this<IpcRegistry::State> {
   boost::asio::steady_timer return_timer;  // of peers that an earlier life had
   RegistryDone done;                       // empty: nothing is under way
   std::set<PeerId> waiting_for;
+  bool is_waiting_for_a_return = false;
   std::size_t asked = 0;
   std::uint64_t round = 0;
 };
@@ -120,6 +123,23 @@ void IpcRegistry::peer_done(PeerId peer) {
 }
 void IpcRegistry::peer_gone(PeerId peer) {
   state_->remove(peer);
+}
+
+void IpcRegistry::peer_replaced(PeerId peer) {
+  if (state_->done && state_->waiting_for.contains(peer)) {
+    --state_->asked;
+    state_->remove(peer);
+  }
+}
+
+void IpcRegistry::peers_may_be_back() {
+  if (state_->is_waiting_for_a_return) {
+    state_->end_if_all_have_left();
+  }
+}
+
+bool IpcRegistry::is_deregistering() const {
+  return state_->done != nullptr;
 }
 
 }  // namespace lastcall::discovery

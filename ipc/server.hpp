@@ -46,8 +46,9 @@ struct PeerInfo {
   std::string name;
   std::string sdk;
   uid_t uid{};
-  pid_t pid{};     // 0 for a peer of a sibling PID namespace: for people only
-  bool watched{};  // a pidfd tells when its process ends; else only the connection does
+  pid_t pid{};      // 0 for a peer of a sibling PID namespace: for people only
+  ino_t process{};  // the same for connections of one process; 0: the kernel does not tell
+  bool watched{};   // a pidfd tells when its process ends; else only the connection does
   bool connected{};
 };
 

@@ -42,6 +42,7 @@ void Server::Impl::accepted(Fd fd, bool is_admin) {
   peer->info.connected = true;
   PeerProcess process = peer_process(fd.get());
   peer->info.watched = process.is_watched();
+  peer->info.process = process.id;
   peer->session = std::make_shared<Session>(
       io_, peer->id, std::move(fd), std::move(process),
       Session::Limits{options_.max_waiting, options_.stall_timeout, options_.hello_timeout},

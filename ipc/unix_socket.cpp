@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -97,6 +98,15 @@ std::optional<std::string> remove_stale(std::string const& path, sockaddr_un con
     return cannot("remove the stale socket", path, system_text(errno));
   }
   return std::nullopt;
+}
+
+/// Since Linux 6.9 each process has an inode of its own; before, all pidfds share one.
+ino_t process_id(int pidfd) {
+  constexpr decltype(statfs::f_type) kPidfs = 0x50494446;
+  struct statfs system {};
+  struct stat file {};
+  bool const is_own = ::fstatfs(pidfd, &system) == 0 && system.f_type == kPidfs;
+  return is_own && ::fstat(pidfd, &file) == 0 ? file.st_ino : 0;
 }
 
 }  // namespace
@@ -194,10 +204,10 @@ PeerProcess peer_process(int fd) {
   int pidfd = -1;
   socklen_t size = sizeof(pidfd);
   if (::getsockopt(fd, SOL_SOCKET, kSoPeerPidfd, &pidfd, &size) == 0) {
-    return {Fd(pidfd), false};  // close-on-exec by birth
+    return {Fd(pidfd), false, process_id(pidfd)};  // close-on-exec by birth
   }
   // Of a process that was reaped before we asked, some kernels say ESRCH and some EINVAL.
-  return {Fd(), errno == ESRCH || errno == EINVAL};
+  return {Fd(), errno == ESRCH || errno == EINVAL, 0};
 }
 
 }  // namespace lastcall::ipc

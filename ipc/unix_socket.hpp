@@ -69,6 +69,7 @@ std::optional<Credentials> peer_credentials(int fd);
 struct PeerProcess {
   Fd pidfd;     // readable when the process has ended
   bool gone{};  // it has ended already
+  ino_t id{};   // of this process and no other until the next boot; 0: the kernel has none
   bool is_watched() const { return gone || pidfd; }
 };
 /// The process that connected; not watched where the kernel cannot tell (before 6.5).

@@ -29,13 +29,13 @@ int run_cancel(CancelOptions const& options, config::Environment const& environm
   }
   auto const parsed = nlohmann::ordered_json::parse(*answer, nullptr, false);
   bool const reached = parsed.is_object() && parsed.value("changed", false);
+  char const* const done = options.kill ? "told to cut off" : "asked to stop";
   switch (options.common.output) {
     case Output::json:
       out << *answer << '\n';
       break;
     case Output::text:
-      out << (reached ? "cancelled" : "nothing to cancel: not in flight, or cancelled already")
-          << '\n';
+      out << (reached ? done : "nothing to cancel: not in flight, or cancelled already") << '\n';
       break;
   }
   return reached ? kExitSuccess : kExitFailure;

@@ -140,6 +140,10 @@ Run setup_cancel(CLI::App& app) {
   app.add_option("ids", options->ids, "Requests to cancel")->type_name("ID");
   app.add_option("--root", options->root, "Every request of this root")->type_name("ID");
   app.add_flag("--kill", options->kill, "Cut off at once instead of asking to stop");
+  app.footer(
+      "Either IDs or --root is required. Prints what was asked of the engine, which ends them.\n"
+      "Exit codes: 0 asked for at least one; 1 nothing to cancel (not in flight, or cancelled\n"
+      "already), or no supervisor; 2 bad usage or a bad configuration.");
   return [options](Streams const& streams) {
     return run_cancel(*options, config::process_environment(), streams.out, streams.err);
   };

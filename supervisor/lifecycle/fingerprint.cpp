@@ -172,7 +172,7 @@ std::uint64_t Lifecycle::fingerprint(Instant now) const {
   for (auto const& [id, peer] : peers_) {
     rank[id] = static_cast<std::uint32_t>(rank.size());
     m.all(peer.critical, peer.connected, peer.source, peer.watched, peer.cleanup_pending,
-          peer.announced - std::min(peer.announced, peer.resumed), peer.lost_at);
+          peer.unclean_at, peer.announced - std::min(peer.announced, peer.resumed), peer.lost_at);
   }
   std::uint64_t sum = 0;
   auto const add = [&](PeerId peer, auto const&... x) {

@@ -80,8 +80,7 @@ class Lifecycle {
     bool oom = false;
     std::optional<Instant> lost_at;
   };
-  /// For another engine, where no shim tells of it.
-  struct Awaiting {
+  struct Awaiting {                // for another engine, where no shim tells of it
     bool condemned = false;        // after a stop of ours: only its liveness probe ends it
     std::optional<Instant> until;  // it counts as replaced then
     Instant since;
@@ -97,6 +96,7 @@ class Lifecycle {
     std::uint32_t announced = 0;  // live requests its hello promised
     std::uint32_t resumed = 0;
     bool cleanup_pending = false;
+    std::optional<Instant> unclean_at;  // it went away before its cleanup.done: back until then
     std::optional<Instant> lost_at;
   };
   /// What Remember depends on; compared at the end of each step.
@@ -189,6 +189,7 @@ class Lifecycle {
   void start_cleanup_item(Instant now, CleanupItem item, Instant deadline);
   void settle_sdk_cleanup(Instant now);
   void note_unclean(Peer& peer);
+  void take_over_cleanup(std::string_view name);
   void finish(Instant now);
   void end_supervisor_or_rearm(Instant now);
   void rearm(Instant now);
@@ -262,7 +263,6 @@ class Lifecycle {
   bool last_source_gone_ = false;
   bool ingress_has_relayed_ = false;
   GaugeEvidence gauges_{settings_.gauge_refresh};
-
   std::vector<RegistryRecord> registries_;
   bool registered_ = false;
 

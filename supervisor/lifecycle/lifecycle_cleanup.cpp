@@ -1,4 +1,5 @@
 // Phase 3 and what comes after it: the report, the exit, the next shim, our own restart.
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -50,7 +51,7 @@ void Lifecycle::settle_sdk_cleanup(Instant now) {
     return;  // peers of an earlier life are told when they are back
   }
   for (auto const& [id, peer] : peers_) {
-    if (peer.cleanup_pending && peer.connected) {
+    if (peer.cleanup_pending) {
       return;
     }
   }
@@ -67,8 +68,25 @@ void Lifecycle::settle_sdk_cleanup(Instant now) {
 
 /// A peer that was asked to clean up goes away: nobody knows how far it came.
 void Lifecycle::note_unclean(Peer& peer) {
+  peer.unclean_at.reset();
   if (std::exchange(peer.cleanup_pending, false)) {
     left_unclean_.push_back(peer.name);
+  }
+}
+
+/// A peer that came back on another connection is asked again: what that one says is the answer.
+void Lifecycle::take_over_cleanup(std::string_view name) {
+  auto const away = std::find_if(peers_.begin(), peers_.end(), [&](auto const& entry) {
+    return entry.second.unclean_at && entry.second.name == name;
+  });
+  if (away != peers_.end()) {
+    away->second.unclean_at.reset();
+    away->second.cleanup_pending = false;
+    return;
+  }
+  auto const unclean = std::find(left_unclean_.begin(), left_unclean_.end(), name);
+  if (unclean != left_unclean_.end()) {
+    left_unclean_.erase(unclean);
   }
 }
 

@@ -25,6 +25,7 @@ void Lifecycle::on(Instant, PeerConnected const& connected) {
   ledger_.peer_connected(connected.peer);
   if (coordinator_.phase() == Phase::cleaning_up && engine_ != EngineState::exited) {
     cleanup_.apply_late(CleanupItem::sdk);
+    take_over_cleanup(connected.name);
     peers_[connected.peer].cleanup_pending = true;
   }
 }
@@ -35,7 +36,9 @@ void Lifecycle::on(Instant now, PeerDisconnected const& gone) {
     return;
   }
   found->second.connected = false;
-  note_unclean(found->second);
+  if (found->second.cleanup_pending) {
+    found->second.unclean_at = now + std::min(kCleanupReturn, settings_.reconnect_window);
+  }
   found->second.lost_at = now + settings_.reconnect_window;
   ledger_.peer_disconnected(now, gone.peer);
 }
@@ -48,6 +51,9 @@ void Lifecycle::expire_peers(Instant now) {
   for (auto it = peers_.begin(); it != peers_.end();) {
     auto const current = it++;
     Peer& peer = current->second;
+    if (peer.unclean_at && (now >= *peer.unclean_at || engine_ == EngineState::exited)) {
+      note_unclean(peer);
+    }
     if (!peer.lost_at || now < *peer.lost_at) {
       continue;
     }
@@ -99,7 +105,6 @@ void Lifecycle::on(Instant now, PeerFatal const& report) {
 void Lifecycle::on(Instant, PeerCleanedUp const& done) {
   if (auto const found = peers_.find(done.peer); found != peers_.end()) {
     found->second.cleanup_pending = false;
-    std::erase(left_unclean_, found->second.name);  // it came back, and is clean now
   }
 }
 

@@ -18,7 +18,7 @@ std::optional<Instant> Lifecycle::next_deadline() const {
     at = earlier_of(at, shim_->lost_at);
   }
   for (auto const& [id, peer] : peers_) {
-    at = earlier_of(at, peer.lost_at);
+    at = earlier_of(at, earlier_of(peer.lost_at, peer.unclean_at));
   }
   if (!coordinator_.is_stopping() && !engine_is_leaving()) {
     at = earlier_of(at, health_.next_deadline());

@@ -61,6 +61,9 @@ struct Settings {
 /// A starting supervisor waits this long for a shim or a stop record before it may register, and
 /// a restarted one this long for its peers before a gate counts as empty.
 inline constexpr Duration kRecoveryWindow{2'000};
+/// Phase 3 waits this long for a peer that went away before its cleanup.done: an SDK comes back
+/// every 50 ms within it.
+inline constexpr Duration kCleanupReturn{1'000};
 /// Without a pidfd a shim is lost when its boot is not back within this time.
 inline constexpr Duration kShimReturn{1'000};
 /// The shim ends everything 5 s after the engine's exit; what we still do then takes less.

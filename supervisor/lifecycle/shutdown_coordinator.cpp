@@ -49,11 +49,13 @@ void ShutdownCoordinator::begin_drain(Instant now, std::optional<Duration> timeo
 
 bool ShutdownCoordinator::limit_drain(Instant now, Duration timeout) {
   Instant const limit = now + timeout;
-  if (!is_draining() || gate_.timeout_asked || (drain_limit_ && *drain_limit_ <= limit)) {
+  bool const rests = phase_ == Phase::drained && !stop_ && (!hook_ || hook_done_);
+  if (!is_draining() || rests || gate_.timeout_asked || (drain_limit_ && *drain_limit_ <= limit)) {
     return false;
   }
+  auto const before = stop_cancel_point();
   drain_limit_ = limit;
-  return true;
+  return stop_cancel_point() != before;  // the deadline of a stop may come first anyway
 }
 
 void ShutdownCoordinator::begin_hook(Instant now) {

@@ -9,6 +9,19 @@
 #include "supervisor/runtime/clock.hpp"
 
 namespace lastcall::runtime {
+namespace {
+
+/// For the log, that one finds who has cancelled a request.
+std::string first_of(std::vector<std::string> const& ids) {
+  constexpr std::size_t kShown = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(ids.size(), kShown); ++i) {
+    (text += i == 0 ? "" : " ") += ids[i];
+  }
+  return text;
+}
+
+}  // namespace
 
 struct OperatorSessions::Timer {
   explicit Timer(boost::asio::io_context& io) : timer(io) {}
@@ -43,13 +56,8 @@ void OperatorSessions::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ip
     } else {
       say_status(peer);
     }
-  } else if (auto const* requests = std::get_if<ipc::RequestsQuery>(&message)) {
-    if (seq) {
-      server_.ack(peer, seq,
-                  answers_.requests(requests->after, std::min(requests->limit, ipc::kMaxPage)));
-    } else {
-      server_.error(peer, seq, ipc::ErrorCode::bad_field, "seq: expected, the answer needs it");
-    }
+  } else if (auto const* query = std::get_if<ipc::RequestsQuery>(&message)) {
+    requests(peer, *query, seq);
   } else if (auto const* watch = std::get_if<ipc::Watch>(&message)) {
     watches_[peer] = {.is_on = true, .is_stale = true, .told_at = {}, .interval = watch->interval};
     server_.ack(peer, seq);
@@ -81,6 +89,18 @@ void OperatorSessions::drain(ipc::PeerId peer, ipc::Drain const& drain, ipc::Seq
          events_.feed(lifecycle::DrainRequested{.exit = drain.exit, .timeout = drain.timeout}));
 }
 
+void OperatorSessions::requests(ipc::PeerId peer, ipc::RequestsQuery const& query, ipc::Seq seq) {
+  if (!seq) {
+    server_.error(peer, seq, ipc::ErrorCode::bad_field, "seq: expected, the answer needs it");
+  } else if (auto const page =
+                 answers_.requests(query.after, std::min(query.limit, ipc::kMaxPage))) {
+    server_.ack(peer, seq, *page);
+  } else {
+    server_.error(peer, seq, ipc::ErrorCode::bad_field,
+                  "requests: field 'after': expected the 'next' of an earlier answer");
+  }
+}
+
 void OperatorSessions::cancel(ipc::PeerId peer, ipc::Cancel&& cancel, ipc::Seq seq) {
   lifecycle::CancelRequested const order{.by = std::nullopt,
                                          .ids = std::move(cancel.ids),
@@ -89,8 +109,14 @@ void OperatorSessions::cancel(ipc::PeerId peer, ipc::Cancel&& cancel, ipc::Seq s
                                          .reason = ipc::CancelReason::operator_};
   answer(peer, seq, events_.feed(order));
   server_.flush();  // an engine does not wait for the log
+  ipc::PeerInfo const* const by = server_.info(peer);
   log_.info("operator cancels requests",
-            {{"peer", peer}, {"ids", order.ids.size()}, {"root", order.root}});
+            {{"peer", peer},
+             {"name", by != nullptr ? std::optional<std::string_view>(by->name) : std::nullopt},
+             {"mode", name(order.mode)},
+             {"ids", order.ids.size()},
+             {"first_ids", order.ids.empty() ? std::nullopt : std::optional(first_of(order.ids))},
+             {"root", order.root}});
 }
 
 void OperatorSessions::reload(ipc::PeerId peer, ipc::Seq seq) {

@@ -39,7 +39,8 @@ class OperatorSessions {
   struct Answers {
     std::function<ipc::Welcome()> welcome;
     std::function<std::string()> status;
-    std::function<std::string(std::string const& after, std::size_t limit)> requests;
+    /// Nothing: `after` is no cursor.
+    std::function<std::optional<std::string>(std::string const& after, std::size_t limit)> requests;
     std::function<ReloadAnswer()> reload;
     /// Each answers with what holds now.
     std::function<std::string(ipc::AdmissionSet const&)> set_admission;
@@ -69,6 +70,7 @@ class OperatorSessions {
   };
 
   void drain(ipc::PeerId peer, ipc::Drain const& drain, ipc::Seq seq);
+  void requests(ipc::PeerId peer, ipc::RequestsQuery const& query, ipc::Seq seq);
   void cancel(ipc::PeerId peer, ipc::Cancel&& cancel, ipc::Seq seq);
   void reload(ipc::PeerId peer, ipc::Seq seq);
   void answer(ipc::PeerId peer, ipc::Seq seq, StepReply const& reply);

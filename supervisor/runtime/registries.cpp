@@ -136,6 +136,24 @@ void Registries::peer_gone(ipc::PeerId peer) {
   }
 }
 
+void Registries::peer_replaced(ipc::PeerId peer) {
+  for (discovery::IpcRegistry* const registry : sdk_) {
+    registry->peer_replaced(peer);
+  }
+}
+
+void Registries::peers_may_be_back() {
+  for (discovery::IpcRegistry* const registry : sdk_) {
+    registry->peers_may_be_back();
+  }
+}
+
+bool Registries::is_asking_sdks() const {
+  return std::any_of(sdk_.begin(), sdk_.end(), [](discovery::IpcRegistry const* registry) {
+    return registry->is_deregistering();
+  });
+}
+
 bool Registries::all_registered() const {
   std::vector<RegistryStatus> const all = set_.status();
   return std::all_of(all.begin(), all.end(), [](RegistryStatus const& status) {

@@ -54,6 +54,10 @@ class Registries {
   void peer_joined(ipc::PeerId peer);
   void peer_done(ipc::PeerId peer);
   void peer_gone(ipc::PeerId peer);
+  void peer_replaced(ipc::PeerId peer);
+  void peers_may_be_back();
+  /// SDKs have been asked to deregister, and not all have answered yet.
+  bool is_asking_sdks() const;
 
   std::vector<discovery::RegistryStatus> status() const { return set_.status(); }
   std::vector<std::string> const& names() const { return names_; }

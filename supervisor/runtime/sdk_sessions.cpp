@@ -1,6 +1,7 @@
 #include "supervisor/runtime/sdk_sessions.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "supervisor/runtime/shim_session.hpp"
@@ -43,6 +44,7 @@ void SdkSessions::hello(ipc::PeerId peer, ipc::Hello&& hello) {
     server_.send(peer, ipc::PhaseChange{core_.snapshot().phase, stop->deadline});
   }
   ipc::PeerInfo const* const info = server_.info(peer);
+  peers_[peer].process = info != nullptr ? info->process : 0;
   auto const asked = cleanup_deadline_;  // the core may ask all peers on hearing of this one
   events_.feed(lifecycle::PeerConnected{.peer = peer,
                                         .name = std::move(hello.name),
@@ -218,6 +220,22 @@ std::vector<ipc::PeerId> SdkSessions::connected() const {
   for (auto const& [peer, row] : peers_) {
     if (row.connected) {
       ids.push_back(peer);
+    }
+  }
+  return ids;
+}
+
+std::vector<ipc::PeerId> SdkSessions::replaced() const {
+  std::vector<ipc::PeerId> ids;
+  for (auto gone = peers_.begin(); gone != peers_.end(); ++gone) {
+    Row const& row = gone->second;
+    bool const is_known = row.process != 0 || !row.name.empty();
+    auto const is_its_next = [&row](auto const& later) {
+      Row const& next = later.second;
+      return next.connected && next.name == row.name && next.process == row.process;
+    };
+    if (!row.connected && is_known && std::any_of(std::next(gone), peers_.end(), is_its_next)) {
+      ids.push_back(row.peer);
     }
   }
   return ids;

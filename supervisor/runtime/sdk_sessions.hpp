@@ -17,6 +17,8 @@
 #include <string_view>
 #include <vector>
 
+#include <sys/types.h>
+
 #include "ipc/server.hpp"
 #include "supervisor/lifecycle/lifecycle.hpp"
 #include "supervisor/runtime/event_sink.hpp"
@@ -42,6 +44,7 @@ class SdkSessions {
     std::string name;
     std::string sdk;
     bool critical = false;
+    ino_t process = 0;
     bool connected = true;
   };
 
@@ -65,6 +68,9 @@ class SdkSessions {
 
   bool is_critical(ipc::PeerId peer) const;
   std::vector<ipc::PeerId> connected() const;
+  /// Connections that ended and whose process is there on a later one: of the same name, and of the
+  /// same process where the kernel tells.
+  std::vector<ipc::PeerId> replaced() const;
   /// Also those that went away and may be back.
   std::vector<Row> rows() const;
 

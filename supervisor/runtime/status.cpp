@@ -1,6 +1,7 @@
 #include "supervisor/runtime/status.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -168,6 +169,22 @@ Json peers_of(StatusSources const& sources) {
   return list;
 }
 
+/// Where a page of requests ended: "PEER:ID".
+using Cursor = std::pair<ipc::PeerId, std::string>;
+
+std::optional<Cursor> parse_cursor(std::string const& text) {
+  std::size_t const colon = text.find(':');
+  ipc::PeerId peer = 0;
+  if (colon == std::string::npos || colon + 1 == text.size()) {
+    return std::nullopt;
+  }
+  char const* const end = text.data() + colon;
+  auto const parsed = std::from_chars(text.data(), end, peer);
+  return parsed.ec == std::errc{} && parsed.ptr == end
+             ? std::optional(Cursor{peer, text.substr(colon + 1)})
+             : std::nullopt;
+}
+
 }  // namespace
 
 std::string status_json(StatusSources const& sources, Instant now) {
@@ -202,19 +219,18 @@ std::string status_json(StatusSources const& sources, Instant now) {
   return dump(json);
 }
 
-std::string requests_json(StatusSources const& sources, Instant now, std::string const& after,
-                          std::size_t limit) {
+std::optional<std::string> requests_json(StatusSources const& sources, Instant now,
+                                         std::string const& after, std::size_t limit) {
   // Room for the rest of the line: an answer longer than a line could not be sent at all.
   constexpr std::size_t kRoom = ipc::kMaxLine - 1024;
-  using Key = std::pair<ipc::PeerId, std::string>;
-  std::optional<Key> first;
-  if (std::size_t const colon = after.find(':'); colon != std::string::npos) {
-    first = Key{std::strtoull(after.c_str(), nullptr, 10), after.substr(colon + 1)};
+  std::optional<Cursor> const first = parse_cursor(after);
+  if (!first && !after.empty()) {
+    return std::nullopt;
   }
   std::vector<lifecycle::RequestView> views;
   sources.core.requests().for_each(
       [&](lifecycle::RequestView const& view) {
-        if (!first || Key{view.peer, view.id} > *first) {
+        if (!first || Cursor{view.peer, view.id} > *first) {
           views.push_back(view);
         }
       },

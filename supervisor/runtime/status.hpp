@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,8 +49,8 @@ struct StatusSources {
 std::string status_json(StatusSources const& sources, lifecycle::Instant now);
 
 /// A page of the requests in flight, in the order of peer and id; `after` is an earlier page's
-/// `next`, an opaque word for its reader.
-std::string requests_json(StatusSources const& sources, lifecycle::Instant now,
-                          std::string const& after, std::size_t limit);
+/// `next`, an opaque word for its reader. Nothing: `after` is none.
+std::optional<std::string> requests_json(StatusSources const& sources, lifecycle::Instant now,
+                                         std::string const& after, std::size_t limit);
 
 }  // namespace lastcall::runtime

@@ -183,6 +183,7 @@ void Supervisor::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Seq
       return;
     case ipc::Role::engine:
       sdks_.message(peer, std::move(message), seq);
+      registries_.peers_may_be_back();  // this may have been the last of what they announce
       return;
     case ipc::Role::operator_:
       operators_.message(peer, std::move(message), seq);
@@ -215,6 +216,7 @@ void Supervisor::process_gone(ipc::PeerId peer) {
     shim_.process_gone(peer);
     gone_peers_.release();
   } else if (info != nullptr && info->role == ipc::Role::engine) {
+    registries_.peer_gone(peer);
     bool const engine_may_be_gone = shim_.is_connected() &&
                                     core_.snapshot().engine == lifecycle::EngineState::running &&
                                     core_.requests().of_peer(peer) > 0;

@@ -85,6 +85,8 @@ class Supervisor final : private ipc::Observer {
   HealthDriver::Callbacks health_callbacks();
   Registries::Callbacks registry_callbacks();
   SdkSessions::Listeners sdk_listeners();
+  bool sdks_should_leave() const;
+  void drop_replaced_debts();
   IngressSession::Listeners ingress_listeners();
   OperatorSessions::Answers operator_answers();
   StatusSources sources() const;

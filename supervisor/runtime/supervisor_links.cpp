@@ -94,19 +94,40 @@ void Supervisor::registry_changed(discovery::RegistryStatus const& status) {
   changed();
 }
 
+/// What one connection was asked may have been lost with it or with an earlier life of ours, and
+/// nothing is lost by asking again.
+bool Supervisor::sdks_should_leave() const {
+  lifecycle::Phase const phase = core_.snapshot().phase;
+  bool const is_leaving =
+      phase >= lifecycle::Phase::deregistering && phase <= lifecycle::Phase::cleaning_up;
+  return registries_.asks_sdks() && (is_leaving || registries_.is_asking_sdks());
+}
+
+void Supervisor::drop_replaced_debts() {
+  if (registries_.is_asking_sdks()) {
+    for (ipc::PeerId const peer : sdks_.replaced()) {
+      registries_.peer_replaced(peer);
+    }
+  }
+}
+
 SdkSessions::Listeners Supervisor::sdk_listeners() {
   return {.joined =
               [this](ipc::PeerId peer) {
-                if (registries_.asks_sdks() &&
-                    core_.snapshot().phase == lifecycle::Phase::deregistering) {
+                if (sdks_should_leave()) {
                   server_.send(peer, ipc::Deregister{});
                   registries_.peer_joined(peer);
                 }
+                drop_replaced_debts();
               },
           .health = [this](ipc::PeerId peer,
                            ipc::Health const& health) { health_.health(peer, health); },
           .deregistered = [this](ipc::PeerId peer) { registries_.peer_done(peer); },
-          .left = [this](ipc::PeerId peer) { health_.peer_left(peer); },
+          .left =
+              [this](ipc::PeerId peer) {
+                health_.peer_left(peer);
+                drop_replaced_debts();
+              },
           .request_began =
               [this](std::string_view endpoint) {
                 probes_.metrics().request_began(endpoint);

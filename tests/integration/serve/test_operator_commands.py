@@ -155,10 +155,18 @@ def test_cancel_reaches_the_request_by_id_and_by_root(served):
     peer = served.peer()
     peer.ask("request.begin", id="a", endpoint="generate")
     peer.ask("request.begin", id="b", root="user", endpoint="generate")
-    assert served.tell("cancel", "a").returncode == 0
+    done = served.tell("cancel", "a")
+    assert (done.returncode, done.stdout) == (0, "asked to stop\n")
     peer.expect("cancel", mode="stop", reason="operator", ids=["a"])
-    assert served.tell("cancel", "--kill", "--root", "user").returncode == 0
+    done = served.tell("cancel", "--kill", "--root", "user")
+    assert (done.returncode, done.stdout) == (0, "told to cut off\n")
     peer.expect("cancel", mode="kill", reason="operator", ids=["b"])
+
+
+def test_the_help_of_cancel_tells_what_it_needs_and_how_it_ends():
+    told = " ".join(lastcall("cancel", "--help").stdout.split())
+    assert "Either IDs or --root is required" in told
+    assert all(code in told for code in ("0 asked for", "1 nothing to cancel", "2 bad usage"))
 
 
 def test_wait_ready_returns_once_requests_should_come(world):

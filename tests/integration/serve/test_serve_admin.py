@@ -62,6 +62,14 @@ def test_requests_come_in_pages_without_loss(served):
     assert seen == [f"r{i:02}" for i in range(25)]
 
 
+@pytest.mark.parametrize("after", ["vllm-0/req-7", "y2", ":y2", "2:", "-2:y2", "2x:y2", " 2:y2"])
+def test_what_is_no_cursor_is_an_error_and_not_the_first_page(served, after):
+    peer = served.peer()
+    peer.ask("request.begin", id="y2", endpoint="generate")
+    with pytest.raises(PeerError, match="bad_field.*after"):
+        served.operator().ask("requests", after=after)
+
+
 def test_a_drain_can_be_resumed_and_both_are_idempotent(served):
     served.peer().ask("endpoint.register", endpoint="generate")
     operator = served.operator()
@@ -94,6 +102,14 @@ def test_an_operator_cancels_a_request_by_its_root(served):
     assert operator.ask("cancel", root="nobody")["changed"] is False
     assert operator.ask("cancel", root="user-1")["changed"] is True
     peer.expect("cancel", mode="stop", reason="operator", ids=["r"])
+
+
+def test_the_log_tells_which_requests_an_operator_has_cancelled(served):
+    served.operator().ask("cancel", ids=[f"r{i}" for i in range(10)], mode="kill")
+    served.wait_for_log("operator cancels requests")
+    [said] = [r for r in served.records() if r["msg"] == "operator cancels requests"]
+    assert (said["name"], said["ids"], said["mode"]) == ("test", 10, "kill")
+    assert said["first_ids"].split() == [f"r{i}" for i in range(8)]
 
 
 def test_what_is_not_there_is_refused_with_a_reason(served):

@@ -99,6 +99,22 @@ def test_an_sdk_is_waited_for_within_its_budget(world, answers):
     assert one.report()["cleanup"]["sdk"]["outcome"] == expected
 
 
+def test_an_sdk_that_reconnects_in_its_cleanup_is_waited_for(world):
+    one = world(shutdown={"grace_period": "60s", "cleanup_reserve": "30s"})
+    run = one.run(*SLEEPER)
+    peer = one.peer(name="go-0")
+    peer.ask("endpoint.register", endpoint="generate")
+    one.wait_for_log('"phase begun","phase":"serving"')
+    run.send_signal(signal.SIGTERM)
+    peer.expect("cleanup")
+    peer.close()
+    again = one.peer(name="go-0")
+    again.expect("cleanup")
+    again.ask("cleanup.done")
+    assert run.wait(timeout=PATIENCE) == 0
+    assert one.report()["cleanup"]["sdk"]["outcome"] == "completed"
+
+
 def test_an_sdk_that_goes_away_in_its_cleanup_is_not_waited_for(world):
     one = world(shutdown={"grace_period": "60s", "cleanup_reserve": "30s"})
     run = one.run(*SLEEPER)

@@ -97,6 +97,38 @@ def test_a_supervisor_killed_while_draining_keeps_deadline_and_requests(world):
     assert one.report()["phases"]["draining"]["outcome"] == "completed"
 
 
+@pytest.mark.parametrize("reason", ["migrate", "grace_timeout"])
+def test_what_a_drain_has_cancelled_is_cancelled_again_by_the_next_life(world, reason):
+    one = world(shutdown={"grace_period": "60s", "cancel_settle": "10s"})
+    one.run(*SLEEPER)
+    peer = one.peer()
+    graceful = {"endpoint": "e", "graceful_shutdown": reason == "grace_timeout"}
+    peer.ask("endpoint.register", **graceful)
+    peer.ask("request.begin", id="r", endpoint="e")
+    serving(one)
+    one.operator().ask("drain", exit=True, timeout_ms=100 if reason == "grace_timeout" else 50000)
+    assert peer.expect("cancel")["reason"] == reason
+    kill_supervisor(one)
+    peer = one.peer(live=1)
+    peer.ask("endpoint.register", **graceful)
+    peer.ask("request.begin", id="r", endpoint="e", resumed=True)
+    assert peer.expect("cancel")["reason"] == reason
+
+
+def test_what_an_operator_has_cancelled_is_forgotten_with_the_supervisor(world):
+    one = world()
+    one.run(*SLEEPER)
+    peer = one.peer()
+    peer.ask("request.begin", id="r", endpoint="generate")
+    serving(one)
+    one.operator().ask("cancel", ids=["r"])
+    assert peer.expect("cancel")["reason"] == "operator"
+    kill_supervisor(one)
+    reconnect(one, "r")
+    [request] = one.operator().ask("requests")["requests"]
+    assert request["state"] == "live"
+
+
 def test_a_supervisor_killed_while_cleaning_up_finishes(world):
     one = world()
     hook = f"echo x >> {one.path('hooks')}; exec sleep 0.7"

@@ -99,6 +99,40 @@ TEST_F(IpcRegistryTest, a_peer_that_joins_meanwhile_is_waited_for_too) {
   EXPECT_TRUE(result_);
 }
 
+TEST_F(IpcRegistryTest, a_process_that_is_back_on_another_connection_owes_one_answer) {
+  peers_ = {1, 2};
+  deregister(Duration{50});
+  registry_.peer_done(2);
+  registry_.peer_joined(3);
+  registry_.peer_replaced(1);
+  registry_.peer_replaced(1);
+  EXPECT_FALSE(result_);
+  ASSERT_TRUE(ends());
+  EXPECT_NE(result_->reason.find("1 of 2"), std::string::npos) << result_->reason;
+  deregister();
+  registry_.peer_done(2);
+  registry_.peer_joined(3);
+  registry_.peer_replaced(1);
+  registry_.peer_done(3);
+  ASSERT_TRUE(result_);
+  EXPECT_TRUE(result_->confirmed);
+}
+
+TEST_F(IpcRegistryTest, the_last_peer_of_an_earlier_life_ends_the_waiting_when_it_is_back) {
+  expected_until_ = in(Duration{20'000});
+  deregister();
+  registry_.peer_joined(1);
+  registry_.peer_done(1);
+  registry_.peers_may_be_back();
+  run_for(Duration{20});
+  EXPECT_FALSE(result_) << "it has not announced its requests";
+  expected_until_.reset();
+  registry_.peers_may_be_back();
+  ASSERT_TRUE(result_);
+  EXPECT_TRUE(result_->confirmed);
+  registry_.peers_may_be_back();
+}
+
 TEST_F(IpcRegistryTest, silence_is_a_failure_that_counts_the_silent) {
   peers_ = {1, 2, 3};
   deregister(Duration{50});

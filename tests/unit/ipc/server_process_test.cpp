@@ -158,6 +158,21 @@ TEST_F(ProcessTest, Its_end_is_noticed_after_its_connection_has_ended) {
   }
 }
 
+TEST_F(ProcessTest, Connections_of_one_process_are_told_from_those_of_another) {
+  listen();
+  RawClient first = engine();
+  RawClient second = engine();
+  Speaker other(options_.engine_socket, "", false);
+  ASSERT_TRUE(until([&] { return observer_.hellos.size() == 3; }));
+  auto const process = [&](std::size_t i) { return server_->info(observer_.peers[i])->process; };
+  if (process(0) == 0) {
+    GTEST_SKIP() << "this kernel does not tell processes apart";
+  }
+  EXPECT_EQ(process(0), process(1));
+  EXPECT_NE(process(0), process(2));
+  EXPECT_NE(process(2), 0U);
+}
+
 TEST_F(ProcessTest, A_forgotten_peer_is_not_watched_any_more) {
   listen();
   Speaker speaker(options_.engine_socket, "", false);

@@ -56,6 +56,16 @@ TEST_F(CoordinatorTest, confirmed_registries_leave_late_accept_and_then_phase_2)
   EXPECT_EQ(c.record(Phase::deregistering).outcome, PhaseOutcome::completed);
 }
 
+TEST_F(CoordinatorTest, only_a_limit_that_comes_before_the_others_changes_anything) {
+  serve();
+  stop();
+  EXPECT_FALSE(c.limit_drain(kStart, 100s));
+  EXPECT_FALSE(c.limit_drain(kStart, 90s)) << "nearer, and still behind the stop's own";
+  EXPECT_TRUE(c.limit_drain(kStart, 10s));
+  EXPECT_FALSE(c.limit_drain(kStart, 10s));
+  EXPECT_FALSE(c.limit_drain(kStart, 20s));
+}
+
 TEST_F(CoordinatorTest, registries_that_fail_are_recorded_and_hold_nothing) {
   serve();
   stop();
