@@ -155,7 +155,7 @@ child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIP
 client.watch(child, "core")
 client.close()
 child.communicate(b"\\n")
-mine = [os.open("/dev/null", os.O_RDONLY) for _ in range(32)]  # these take the numbers that are free
+mine = [os.open("/dev/null", os.O_RDONLY) for _ in range(32)]  # they take the free numbers
 pid = os.fork()
 if pid == 0:
     for fd in mine: os.fstat(fd)
