@@ -46,6 +46,8 @@ class Cut:
         left = uncancel() if uncancel is not None else 0
         if not isinstance(error, asyncio.CancelledError) or left > self._cancelled_at_cut:
             return False
+        if left <= self._cancelled_before:
+            return True  # a scope inside cancelled too, took it back, and left its error to ours
         return self in error.args or self._cancelled_at_cut == self._cancelled_before
 
     def was_cancelled(self) -> Optional[bool]:
