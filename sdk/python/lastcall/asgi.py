@@ -30,7 +30,7 @@ from .asgi_options import Options
 from .client import Client
 from .context import Context
 from .errors import Cancelled, Rejected
-from .handlers import KillGuard
+from .handlers import LEFT, KillGuard
 from .shared import connect
 
 __all__ = ["Middleware", "Options"]
@@ -155,8 +155,8 @@ class _Exchange:
             if self._inbox.gone:
                 self._on_leave()
             await guard.run(app(scope, self._inbox.receive, self._send))
-        except asyncio.CancelledError:  # by the server
-            context.stop_generating()
+        except asyncio.CancelledError:  # by the server, which has let go of the connection
+            context.stop_generating(LEFT)
             context.end()
             raise
         except Exception as error:
@@ -197,7 +197,7 @@ class _Exchange:
 
     def _on_leave(self) -> None:
         if not self._outbox.complete:
-            self._context.stop("client_disconnect")
+            self._context.stop(LEFT)
 
     def _on_stop(self, _: Context) -> None:
         try:
@@ -226,7 +226,7 @@ def _retrieve(telling: asyncio.Future[None]) -> None:
 
 def _stop(context: Optional[Context]) -> None:
     if context is not None:
-        context.stop("client_disconnect")
+        context.stop(LEFT)
 
 
 # --- reading the request

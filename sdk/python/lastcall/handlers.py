@@ -7,7 +7,9 @@ Rules
      item. On a kill, the await at which it stands is cancelled, whichever it is; a handler of
      threads, which nothing can cut, ends at its next item.
   3. A handler whose context was stopped never looks finished: the caller gets `Cancelled`.
-  4. Items cost no extra task and no thread hop.
+  4. A caller that leaves before the end, by closing the generator or because its task is cancelled,
+     is a cancel with the reason `client_disconnect`; one that closes it after its end is none.
+  5. Items cost no extra task and no thread hop.
 
 Threads: handlers run in the caller's task or thread; a kill from elsewhere is carried over to the
 task's loop.
@@ -29,6 +31,8 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 T = TypeVar("T")
 Enter = Callable[[dict[str, Any]], RequestScope]
 Hand = Callable[[dict[str, Any], Context], dict[str, Any]]
+
+LEFT = "client_disconnect"  # nobody asked for the cancel: whom the answer was for is gone
 
 
 class Begin(Protocol):
@@ -86,7 +90,7 @@ def _wrap_async_generator(handler: Any, enter: Enter, hand: Hand, wants_context:
                     yield item
                 context.raise_if_stopped()
             except (GeneratorExit, asyncio.CancelledError):
-                context.stop_generating()  # the caller went away: tell the sub-requests
+                context.stop_generating(LEFT)  # tells the sub-requests too
                 raise
             finally:
                 guard.close()
@@ -104,7 +108,7 @@ def _wrap_coroutine(handler: Any, enter: Enter, hand: Hand, wants_context: bool)
                 context.raise_if_stopped()
                 return result
             except asyncio.CancelledError:
-                context.stop_generating()
+                context.stop_generating(LEFT)
                 raise
             finally:
                 guard.close()
@@ -127,7 +131,7 @@ def _wrap_generator(handler: Any, enter: Enter, hand: Hand, wants_context: bool)
                     yield item
                 context.raise_if_stopped()
             except GeneratorExit:
-                context.stop_generating()
+                context.stop_generating(LEFT)
                 raise
             finally:
                 items.close()
