@@ -19,28 +19,41 @@ Threads: any number of event loops may share one middleware.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-import os
-from typing import Any, Awaitable, Callable, MutableMapping, Optional
+from typing import Any, Awaitable, Callable, Optional
 
-from . import outgoing, wire
+from . import outgoing
 from .asgi_messages import Inbox, Outbox, Receive, Send, refuse
 from .asgi_options import Options
+from .asgi_request import (
+    Scope,
+    free_id,
+    headers_of,
+    id_of,
+    is_short_json,
+    new_id,
+    parent_of,
+    path_of,
+    read_body,
+    with_id,
+)
 from .client import Client
 from .context import Context
-from .errors import Cancelled, Rejected
+from .errors import Cancelled, LastcallError, Rejected
 from .handlers import LEFT, KillGuard
 from .shared import connect
 
 __all__ = ["Middleware", "Options"]
 
-Scope = MutableMapping[str, Any]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 TAIL_WITHIN = 1.0  # seconds for a client that does not read to take the last event
 
 _log = logging.getLogger("lastcall")
+
+# Now, because Starlette makes its middleware too late: by then a failure does not end the server,
+# which would answer every request with 500.
+Options.from_environment()
 
 
 class Middleware:
@@ -64,9 +77,12 @@ class Middleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            self._client()  # the supervisor hears of the endpoints before there is a request
+            try:
+                self._client()  # the supervisor hears of the endpoints before there is a request
+            except (ValueError, LastcallError) as error:
+                return await _fail_to_start(receive, send, f"lastcall.asgi: {error}")
         elif scope["type"] == "http":
-            endpoint = self._options.endpoint_of(scope["method"], _path_of(scope))
+            endpoint = self._options.endpoint_of(scope["method"], path_of(scope))
             client = self._client()
             if endpoint is not None and client.enabled:
                 return await self._serve(client, endpoint, dict(scope), receive, send)
@@ -84,14 +100,14 @@ class Middleware:
     async def _serve(
         self, client: Client, endpoint: str, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        headers = _headers_of(scope)
-        limit = self._options.peek_bytes if _is_short_json(headers, self._options.peek_bytes) else 0
+        headers = headers_of(scope)
+        limit = self._options.peek_bytes if is_short_json(headers, self._options.peek_bytes) else 0
         inbox = Inbox(receive, limit)
         try:
-            model, stream = _read_body(await inbox.peek()) if limit else (None, None)
+            model, stream = read_body(await inbox.peek()) if limit else (None, None)
             context = await self._begin(client, inbox, headers, endpoint, model, stream)
             if context is not None:
-                scope["headers"] = _with_id(scope, context.id())
+                scope["headers"] = with_id(scope, context.id())
                 scope["lastcall"] = {
                     "context": context, "endpoint": endpoint, "model": model, "stream": stream,
                 }  # fmt: skip
@@ -122,17 +138,17 @@ class Middleware:
                 endpoint=endpoint,
                 model=model,
                 stream=stream,
-                root=_id_of(headers, outgoing.ROOT),
-                parent=_parent_of(headers, request_id),
+                root=id_of(headers, outgoing.ROOT),
+                parent=parent_of(headers, request_id),
                 admit=self._options.admit,
             )
             inbox.on_leave = lambda: _stop(client.find(request_id))
             return await ask.__aenter__()
 
         try:
-            return None if inbox.gone else await begin(_free_id(client, headers))
+            return None if inbox.gone else await begin(free_id(client, headers))
         except ValueError:  # another request took the same id a moment ago
-            return await begin(_new_id())
+            return await begin(new_id())
 
 
 class _Exchange:
@@ -229,67 +245,7 @@ def _stop(context: Optional[Context]) -> None:
         context.stop(LEFT)
 
 
-# --- reading the request
-
-
-def _path_of(scope: Scope) -> str:
-    path, root = scope["path"], scope.get("root_path", "")
-    return str(path[len(root) :] if root and path.startswith(root + "/") else path)
-
-
-def _headers_of(scope: Scope) -> dict[bytes, bytes]:
-    return {bytes(name).lower(): bytes(value) for name, value in scope.get("headers", ())}
-
-
-def _is_short_json(headers: dict[bytes, bytes], limit: int) -> bool:
-    kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-    length = headers.get(b"content-length", b"0")
-    is_json = kind == b"application/json" or kind.endswith(b"+json")
-    return is_json and limit > 0 and length.isdigit() and int(length) <= limit
-
-
-def _read_body(body: bytes) -> tuple[Optional[str], Optional[bool]]:
-    """Model and stream of an OpenAI request; what cannot be read is the application's to refuse."""
-    try:
-        read = json.loads(body) if body else None
-    except (ValueError, RecursionError):
-        read = None
-    if not isinstance(read, dict):
-        return None, None
-    model = read.get("model")
-    return model if isinstance(model, str) and model else None, read.get("stream") is True
-
-
-def _id_of(headers: dict[bytes, bytes], name: str) -> Optional[str]:
-    value = outgoing.from_header(headers.get(name.lower().encode(), b"").decode("latin-1"))
-    try:
-        return wire.check_id(value)
-    except ValueError:
-        return None
-
-
-def _parent_of(headers: dict[bytes, bytes], request_id: str) -> Optional[str]:
-    parent = _id_of(headers, outgoing.PARENT)
-    return parent if parent != request_id else None
-
-
-def _free_id(client: Client, headers: dict[bytes, bytes]) -> str:
-    """The client's id for it if that can be used, with a suffix if it is live already."""
-    try:
-        wanted = wire.check_id(headers.get(b"x-request-id", b"").decode("latin-1"))
-    except ValueError:
-        return _new_id()
-    if client.find(wanted) is None:
-        return wanted
-    suffixed = f"{wanted}-{os.urandom(4).hex()}"
-    return suffixed if len(suffixed.encode()) <= wire.MAX_ID else _new_id()
-
-
-def _new_id() -> str:
-    return os.urandom(16).hex()
-
-
-def _with_id(scope: Scope, request_id: str) -> list[tuple[bytes, bytes]]:
-    """The application's logs and ours then name the request alike."""
-    others = [(name, value) for name, value in scope["headers"] if name.lower() != b"x-request-id"]
-    return [*others, (b"x-request-id", request_id.encode("latin-1"))]
+async def _fail_to_start(receive: Receive, send: Send, message: str) -> None:
+    """An exception instead would only mean that the application knows no lifespan."""
+    await receive()
+    await send({"type": "lifespan.startup.failed", "message": message})

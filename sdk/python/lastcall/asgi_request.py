@@ -1,0 +1,75 @@
+"""What the ASGI middleware reads from a request: its path, its model, its ids."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, MutableMapping, Optional
+
+from . import outgoing, wire
+from .client import Client
+
+Scope = MutableMapping[str, Any]
+
+
+def path_of(scope: Scope) -> str:
+    path, root = scope["path"], scope.get("root_path", "")
+    return str(path[len(root) :] if root and path.startswith(root + "/") else path)
+
+
+def headers_of(scope: Scope) -> dict[bytes, bytes]:
+    return {bytes(name).lower(): bytes(value) for name, value in scope.get("headers", ())}
+
+
+def is_short_json(headers: dict[bytes, bytes], limit: int) -> bool:
+    kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    length = headers.get(b"content-length", b"0")
+    is_json = kind == b"application/json" or kind.endswith(b"+json")
+    return is_json and limit > 0 and length.isdigit() and int(length) <= limit
+
+
+def read_body(body: bytes) -> tuple[Optional[str], Optional[bool]]:
+    """Model and stream of an OpenAI request; what cannot be read is the application's to refuse."""
+    try:
+        read = json.loads(body) if body else None
+    except (ValueError, RecursionError):
+        read = None
+    if not isinstance(read, dict):
+        return None, None
+    model = read.get("model")
+    return model if isinstance(model, str) and model else None, read.get("stream") is True
+
+
+def id_of(headers: dict[bytes, bytes], name: str) -> Optional[str]:
+    value = outgoing.from_header(headers.get(name.lower().encode(), b"").decode("latin-1"))
+    try:
+        return wire.check_id(value)
+    except ValueError:
+        return None
+
+
+def parent_of(headers: dict[bytes, bytes], request_id: str) -> Optional[str]:
+    parent = id_of(headers, outgoing.PARENT)
+    return parent if parent != request_id else None
+
+
+def free_id(client: Client, headers: dict[bytes, bytes]) -> str:
+    """The client's id for it if that can be used, with a suffix if it is live already."""
+    try:
+        wanted = wire.check_id(headers.get(b"x-request-id", b"").decode("latin-1"))
+    except ValueError:
+        return new_id()
+    if client.find(wanted) is None:
+        return wanted
+    suffixed = f"{wanted}-{os.urandom(4).hex()}"
+    return suffixed if len(suffixed.encode()) <= wire.MAX_ID else new_id()
+
+
+def new_id() -> str:
+    return os.urandom(16).hex()
+
+
+def with_id(scope: Scope, request_id: str) -> list[tuple[bytes, bytes]]:
+    """The application's logs and ours then name the request alike."""
+    others = [(name, value) for name, value in scope["headers"] if name.lower() != b"x-request-id"]
+    return [*others, (b"x-request-id", request_id.encode("latin-1"))]
