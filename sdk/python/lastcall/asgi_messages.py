@@ -149,8 +149,9 @@ class Outbox:
                 self.complete = True
             elif self._is_sse:
                 event = sse_error(
-                    kind, self._id, events_sent=self._events_sent, bytes_sent=self._bytes_sent
-                )
+                    kind, self._id, events_sent=self._events_sent, bytes_sent=self._bytes_sent,
+                    reason=reason,
+                )  # fmt: skip
                 await self._body(event, True)
 
     async def finish(self) -> None:
@@ -213,8 +214,10 @@ async def refuse(send: Send, refusal: Union[Rejected, Cancelled], status: int = 
     `status` is the one of a refusal for lack of capacity; a drain's stays 503.
     """
     is_overload = refusal.kind == "overloaded"
-    error = error_body(refusal.kind, refusal.request_id, status=status if is_overload else 503)
-    error["error"]["reason"] = refusal.reason
+    error = error_body(
+        refusal.kind, refusal.request_id,
+        status=status if is_overload else 503, reason=refusal.reason,
+    )  # fmt: skip
     figures = {"limit": getattr(refusal, "limit", None), "count": getattr(refusal, "count", None)}
     error["error"].update({name: n for name, n in figures.items() if n is not None})
     body = json.dumps(error, separators=(",", ":")).encode()

@@ -73,26 +73,36 @@ def error_body(
     bytes_sent: int = 0,
     message: Optional[str] = None,
     status: int = 503,
+    reason: Optional[str] = None,
 ) -> dict[str, Any]:
     """The error object that lastcall's own proxy sends too.
 
     `kind` is migrated, engine_dead, draining, overloaded or cancelled; `code` is the status that
-    the refusal has, or would have had before the first byte.
+    the refusal has, or would have had before the first byte. `reason` is that of the `Cancelled`
+    or `Rejected`, left out unless given.
     """
-    return {
-        "error": {
-            "type": kind,
-            "code": status if kind in RETRYABLE else 499,
-            "message": message or _MESSAGES.get(kind, kind),
-            "request_id": request_id,
-            "events_sent": events_sent,
-            "bytes_sent": bytes_sent,
-            "retryable": kind in RETRYABLE,
-        }
+    error = {
+        "type": kind,
+        "code": status if kind in RETRYABLE else 499,
+        "message": message or _MESSAGES.get(kind, kind),
+        "request_id": request_id,
+        "events_sent": events_sent,
+        "bytes_sent": bytes_sent,
+        "retryable": kind in RETRYABLE,
     }
+    return {"error": error if reason is None else {**error, "reason": reason}}
 
 
-def sse_error(kind: str, request_id: str, *, events_sent: int = 0, bytes_sent: int = 0) -> bytes:
+def sse_error(
+    kind: str,
+    request_id: str,
+    *,
+    events_sent: int = 0,
+    bytes_sent: int = 0,
+    reason: Optional[str] = None,
+) -> bytes:
     """`error_body` as the last server-sent event of a stream that was cut."""
-    body = error_body(kind, request_id, events_sent=events_sent, bytes_sent=bytes_sent)
+    body = error_body(
+        kind, request_id, events_sent=events_sent, bytes_sent=bytes_sent, reason=reason
+    )
     return b"event: error\ndata: " + json.dumps(body, separators=(",", ":")).encode() + b"\n\n"

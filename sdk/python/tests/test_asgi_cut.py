@@ -21,6 +21,7 @@ def test_a_cut_stream_ends_in_an_error_event_and_breaks(supervisor, client, mode
         error = server.error()
         assert (error["type"], error["retryable"], error["request_id"]) == ("migrated", True, "r")
         assert (error["events_sent"], error["bytes_sent"]) == (1, 11)
+        assert error["reason"] == "migrate"
         assert not server.is_complete and b"[DONE]" not in server.body
 
     eventually(lambda: client.connected)
@@ -43,6 +44,7 @@ def test_a_request_that_is_cut_before_its_first_byte_gets_the_error_object(
         assert await server.ends() is None
         assert (server.status, server.error()["type"], server.is_complete) == (status, kind, True)
         assert server.header("x-lastcall-reason") == reason.encode()
+        assert server.error()["reason"] == reason
         assert (server.header("retry-after") is not None) == (status == 503)
 
     eventually(lambda: client.connected)
