@@ -11,6 +11,7 @@ import concurrent.futures
 import contextlib
 import functools
 import inspect
+import logging
 import os
 import sys
 import traceback
@@ -22,6 +23,8 @@ from .errors import LastcallError
 from .watch import ChildWatcher, Forget, Report, watch_future
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+_log = logging.getLogger("lastcall")
 
 _ENDED = frozenset(("cleaning_up", "exited"))
 
@@ -69,10 +72,15 @@ class Failures:
 
         `detail` is the traceback of the exception being handled unless given. Blocks until a
         supervisor has acknowledged, at most for `timeout` seconds; says whether one has. The
-        report stays due if not.
+        report stays due if not. Where none is connected, the log has it too.
         """
         if detail is None:
             detail = traceback.format_exc() if sys.exc_info()[0] is not None else ""
+        if not self._session.welcomed:
+            _log.critical(
+                "fatal, and no lastcall supervisor is connected: %s%s",
+                reason, f"\n{detail}" if detail else "",
+            )  # fmt: skip
         acknowledged = self._session.report_fatal(wire.clip_name(reason), detail)
         if acknowledged is None:
             return False
@@ -97,12 +105,12 @@ class Failures:
         A task's exception is fatal, with its traceback; so is a child that ends in any way but
         with 0 or by TERM. With `any_end` an end of any kind is. A child is anything with a `pid`
         (of subprocess, asyncio, multiprocessing), or the pid itself. It is not reaped. What ends
-        once the supervisor cleans up is not reported.
+        once the supervisor cleans up is not reported. Without a socket children are not watched.
         """
-        if not self._session.enabled:
-            return lambda: None
         if isinstance(what, (asyncio.Future, concurrent.futures.Future)):
             return watch_future(what, name or _name_of(what), any_end, self._report_end)
+        if not self._session.enabled:
+            return lambda: None
         if not isinstance(what, int) and not hasattr(what, "pid"):
             raise TypeError(f"cannot watch {what!r}: expected a task, a future or a process")
         return self._children().add(what, name or _name_of(what), any_end)
