@@ -5,6 +5,7 @@ import threading
 import time
 
 import pytest
+from asgi_server import Server, echo, run, wrap
 from strict_supervisor import FakeSupervisor, eventually
 
 import lastcall
@@ -128,6 +129,36 @@ def test_without_a_supervisor_it_starts_unadmitted(client):
     started = time.monotonic()
     with client.begin("q", admit=True):
         assert time.monotonic() - started >= 0.95
+
+
+@pytest.fixture
+def patient(monkeypatch):
+    """Whoever waits for an admission at all does so for longer than any test."""
+    monkeypatch.setattr("lastcall.ledger.UNADMITTED_AFTER", 3600.0)
+
+
+def test_without_a_supervisor_who_does_not_ask_does_not_wait(patient, client):
+    with client.begin("thread"):
+        pass
+
+    @client.endpoint("generate")
+    async def generate(request):
+        yield request
+
+    async def main():
+        async with client.request("task"):
+            return [item async for item in generate(1)]
+
+    assert asyncio.run(asyncio.wait_for(main(), 20)) == [1]
+    assert client.request("asks", admit=True)._start()[1] is not None  # this one does
+
+
+def test_without_a_supervisor_a_middleware_that_does_not_ask_does_not_wait(patient, client):
+    async def main():
+        server = Server(wrap(echo, client, admit=False))
+        assert await server.start().ends() is None and server.status == 200
+
+    run(main)
 
 
 def test_a_supervisor_that_stays_away_holds_up_nobody_after_the_first_second(client):
