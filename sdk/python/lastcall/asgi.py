@@ -90,7 +90,7 @@ class Middleware:
 
     def _client(self) -> Client:
         # Not made before it is used: a server may fork its workers after it loaded the application.
-        client = self._given or connect()
+        client = self._given or (connect(critical=True) if self._options.critical else connect())
         if self._known_to is not client:
             self._known_to = client
             for name in self._options.names():

@@ -38,6 +38,7 @@ class Options:
     admit       ask the supervisor before a request runs
     overload_status  HTTP status of a refusal for lack of capacity: 503, 529 or 429
     peek_bytes  how long a JSON body may be for its model to be read; 0 reads none
+    critical    connect as `lastcall.connect(critical=True)` does, where no client is given
     """
 
     endpoints: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -46,6 +47,7 @@ class Options:
     admit: bool = True
     peek_bytes: int = 1024 * 1024
     overload_status: int = 503
+    critical: bool = False
 
     def __post_init__(self) -> None:
         for path, name in self.endpoints.items():
@@ -73,6 +75,7 @@ class Options:
                 overload_status=_number(
                     given, "LASTCALL_ASGI_OVERLOAD_STATUS", cls.overload_status, "a status"
                 ),
+                critical=_flag(given, "LASTCALL_ASGI_CRITICAL", cls.critical),
             )
         except ValueError as error:
             raise ValueError(f"lastcall.asgi: {error}") from None

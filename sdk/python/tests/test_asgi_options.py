@@ -51,6 +51,7 @@ def test_the_defaults_are_the_same_with_and_without_an_environment():
     "name, value, expected",
     [
         ("ADMIT", "maybe", "'maybe': expected true or false"),
+        ("CRITICAL", "very", "'very': expected true or false"),
         ("PEEK_BYTES", "1M", "'1M': expected a number of bytes"),
         ("OVERLOAD_STATUS", "500", "expected 503, 529 or 429"),
         ("PEEK_BYTES", "-1", "expected a number of bytes"),
@@ -66,16 +67,57 @@ def test_a_bad_variable_is_named_before_the_server_starts(monkeypatch, name, val
 
 
 def test_endpoints_are_registered_before_the_first_request(supervisor, client):
-    async def lifespan(scope, receive, send):
-        pass
-
-    middleware = wrap(lifespan, client, hand_off=("completions",), endpoints={"/mine": "own"})
+    middleware = wrap(quiet, client, hand_off=("completions",), endpoints={"/mine": "own"})
     run(lambda: middleware({"type": "lifespan"}, None, None))
     supervisor.wait("endpoint.register", endpoint="own")
     supervisor.wait("endpoint.register", endpoint="other")
     flags = {each["endpoint"]: each["graceful_shutdown"]
              for each in supervisor.all("endpoint.register")}  # fmt: skip
     assert flags.pop("completions") is False and all(flags.values())
+
+
+@pytest.fixture
+def connected_by(monkeypatch, path):
+    """Variables of a process that has not connected yet."""
+    clients = []
+
+    def set_up(**variables):
+        monkeypatch.setattr("lastcall.shared._shared", None)
+        for name, value in {"LASTCALL_SOCKET": path, **variables}.items():
+            monkeypatch.setenv(name, value)
+        return lambda **options: clients.append(lastcall.connect(**options))
+
+    yield set_up
+    for client in [*clients, lastcall.connect()]:
+        client.close()
+
+
+@pytest.mark.parametrize("value", ["true", "false"])
+def test_its_process_is_critical_if_the_environment_says_so(supervisor, connected_by, value):
+    connected_by(LASTCALL_ASGI_CRITICAL=value)
+    lifespan = Middleware(quiet)({"type": "lifespan"}, None, None)
+    run(lambda: lifespan)
+    assert supervisor.wait("hello")["critical"] is (value == "true")
+
+
+def test_a_client_that_was_connected_otherwise_is_named_at_the_start(supervisor, connected_by):
+    sent = []
+
+    async def receive():
+        return {"type": "lifespan.startup"}
+
+    async def send(message):
+        sent.append(message)
+
+    connected_by(LASTCALL_ASGI_CRITICAL="true")(name="mine")
+    run(lambda: Middleware(quiet)({"type": "lifespan"}, receive, send))
+    [message] = sent
+    assert message["type"] == "lifespan.startup.failed"
+    assert "is connected with {'name': 'mine'} already" in message["message"]
+
+
+async def quiet(scope, receive, send):
+    pass
 
 
 @pytest.mark.parametrize("scope", [

@@ -284,7 +284,8 @@ def test_the_error_object_says_who_may_retry():
     ]  # fmt: skip
     assert body["retryable"] is True and body["code"] == 503
     assert lastcall.error_body("cancelled", "r1")["error"]["retryable"] is False
-    assert lastcall.error_body("cancelled", "r1", reason="operator")["error"]["reason"] == "operator"
+    body = lastcall.error_body("cancelled", "r1", reason="operator")["error"]
+    assert body["reason"] == "operator"
     assert b'"reason":"migrate"' in lastcall.sse_error("migrated", "r1", reason="migrate")
     event = lastcall.sse_error("engine_dead", "r1")
     assert event.startswith(b"event: error\ndata: {") and event.endswith(b"}\n\n")
