@@ -39,7 +39,7 @@ class Reader:
         return text
 
     def write(self, name, kind):
-        [text] = [text for each, text in self.blocks if each == kind]
+        text = next(text for each, text in self.blocks if each == kind)
         with open(self.one.path(name), "w", encoding="utf-8") as file:
             file.write(self.own(text))
 
@@ -102,6 +102,17 @@ def try_all_of_it(reader, words):
     assert run.wait(PATIENCE) == 0
     assert one.report()["requests"]["migrated"] == 1
     return rest
+
+
+@pytest.mark.parametrize("number", range(2))
+def test_a_configuration_of_the_readme_gives_no_warning(tmp_path, number):
+    with open(os.path.join(ROOT, "sdk/python/README.md"), encoding="utf-8") as file:
+        blocks = re.findall(r"^```yaml\n(.*?)^```", file.read(), re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 2
+    (tmp_path / "lastcall.yaml").write_text(blocks[number])
+    check = [LASTCALL, "check", "--strict", "--config", str(tmp_path / "lastcall.yaml")]
+    done = subprocess.run(check, capture_output=True, text=True, timeout=PATIENCE)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
 
 
 def test_who_only_reads_the_readme_gets_an_engine_supervised(world):
