@@ -186,6 +186,8 @@ class _Exchange:
         await self._finish()
 
     async def _send(self, message: Any) -> None:
+        if self._context.is_stopped():
+            self._tell()  # at once: the application may have seen it before our callback ran
         await self._outbox.send(message)
         if self._outbox.complete:
             self._end()

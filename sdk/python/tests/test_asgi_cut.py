@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from asgi_server import Server, answer, hang, run, stream_until_left, wrap
+from asgi_server import Server, answer, hang, read_all, run, stream_until_left, wrap
 from strict_supervisor import eventually
 
 import lastcall
@@ -67,6 +67,26 @@ def test_an_answer_that_is_the_reaction_to_the_cut_reaches_nobody(supervisor, cl
         assert (server.status, server.error()["type"]) == (503, "migrated")
 
     eventually(lambda: client.connected)
+    run(main)
+
+
+def test_an_application_that_sees_the_stop_first_cannot_send_half_an_answer(
+    supervisor, client, monkeypatch
+):
+    """A context is stopped a moment before its callbacks run on the thread that stops it."""
+    monkeypatch.setattr("lastcall.asgi._Exchange._on_stop", lambda self, context: None)
+
+    async def gives_up(scope, receive, send):
+        await read_all(receive)
+        lastcall.current().stop("operator")
+        await answer(send, b"half of it")
+
+    async def main():
+        server = Server(wrap(gives_up, client), x_request_id="r").start()
+        assert await server.ends() is None
+        assert (server.status, server.error()["reason"]) == (499, "operator")
+        assert b"half" not in server.body and server.is_complete
+
     run(main)
 
 
