@@ -36,7 +36,7 @@ class Engine:
         for number in range(self.ready):
             yield f"word{number}"
         while self.waits:
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(0)
             if self.ready:
                 yield "more"
 
