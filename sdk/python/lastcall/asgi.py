@@ -49,6 +49,7 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 TAIL_WITHIN = 1.0  # seconds for a client that does not read to take the last event
 
+_ORDERS = (KeyboardInterrupt, SystemExit, GeneratorExit)
 _log = logging.getLogger("lastcall")
 
 # Now, because Starlette makes its middleware too late: by then a failure does not end the server,
@@ -175,9 +176,9 @@ class _Exchange:
             context.stop_generating(LEFT)
             context.end()
             raise
-        except Exception as error:
-            if not context.is_stopped():
-                context.end("error")
+        except BaseException as error:  # some task groups raise a cancel among other things
+            if not context.is_stopped() or isinstance(error, _ORDERS):
+                context.end(None if context.is_stopped() else "error")
                 raise
             _log.debug("request %r ended after its cancel: %r", context.id(), error)
         finally:

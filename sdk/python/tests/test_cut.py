@@ -61,18 +61,21 @@ def test_a_kill_while_a_scope_cancels_is_told_apart_from_one_of_the_server(clien
     run(main)
 
 
+@pytest.mark.parametrize("ready", [True, False], ids=["sends", "waits"])
 @pytest.mark.parametrize("turns", range(6))
 def test_a_kill_right_after_a_stop_breaks_a_stream_of_starlette_as_one_of_ours(
-    supervisor, client, turns
+    supervisor, client, turns, ready
 ):
     """Wherever the kill finds the task group that such a response is sent from."""
     responses = pytest.importorskip("starlette.responses")
 
     async def app(scope, receive, send):
         async def stream():
-            while True:
+            yield b"data: 1\n\n"
+            while ready:
+                await asyncio.sleep(0)
                 yield b"data: 1\n\n"
-                await asyncio.sleep(0.001)
+            await asyncio.sleep(3600)
 
         response = responses.StreamingResponse(stream(), media_type="text/event-stream")
         await response(scope, receive, send)
@@ -82,10 +85,11 @@ def test_a_kill_right_after_a_stop_breaks_a_stream_of_starlette_as_one_of_ours(
         server.scope["asgi"]["spec_version"] = "2.3"  # uvicorn's
         server.start()
         await server.sends(b"1")
-        client.find("r").stop("engine_dead")
+        context = client.find("r")
+        context.stop("engine_dead")
         for _ in range(turns):
             await asyncio.sleep(0)
-        client.find("r").kill("engine_dead")
+        context.kill("engine_dead")
         await asyncio.wait({server.task}, timeout=20)
         assert not server.task.cancelled()
         assert isinstance(server.task.exception(), lastcall.Cancelled)
