@@ -23,7 +23,8 @@ void Client::begin() {
     return;
   }
   std::string const& model = x.model.empty() ? proxy_.options().default_model : x.model;
-  Admission const admission = proxy_.tracker().begin({x.id, x.endpoint, model, x.streaming});
+  Admission const admission =
+      proxy_.tracker().begin({x.id, x.endpoint, model, x.streaming, x.priority});
   switch (admission.kind) {
     case Admission::Kind::admitted:
       x.begun = true;

@@ -6,6 +6,7 @@
 #include "ingress/client.hpp"
 #include "ingress/head_writer.hpp"
 #include "ingress/http_text.hpp"
+#include "ingress/priority.hpp"
 #include "ingress/proxy.hpp"
 #include "ingress/upstream.hpp"
 
@@ -113,6 +114,7 @@ void Client::describe(RequestHead const& head, Destination const& destination) {
   x.counts = endpoint.counts;
   x.endpoint = endpoint.name;
   x.model = endpoint.model;
+  x.priority = priority_of(head.fields);
   x.defers_cancel = proxy_.defers_cancel(x.endpoint);
   x.streaming = destination.target.find("generate_stream") != std::string_view::npos;
   if (x.counts && x.request.kind != Framing::Kind::none) {

@@ -14,6 +14,7 @@
 #include "ingress/deadlines.hpp"
 #include "ingress/event_scanner.hpp"
 #include "ingress/http_head.hpp"
+#include "supervisor/lifecycle/admission_limits.hpp"
 #include "supervisor/lifecycle/vocabulary.hpp"
 
 namespace lastcall::ingress {
@@ -27,6 +28,7 @@ struct Exchange {
   std::string id;
   std::string endpoint;
   std::string model;
+  std::uint8_t priority = lifecycle::kUsualPriority;
   std::chrono::milliseconds began_at{};
   bool counts = false;
   bool begun = false;  // the tracker knows it

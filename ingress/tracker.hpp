@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "ingress/refusal.hpp"
+#include "supervisor/lifecycle/admission_limits.hpp"
 #include "supervisor/lifecycle/vocabulary.hpp"
 
 namespace lastcall::ingress {
@@ -24,6 +25,7 @@ struct Begun {
   std::string_view endpoint;
   std::string_view model;
   std::optional<bool> streaming;
+  std::uint8_t priority = lifecycle::kUsualPriority;  // 0 to 7, less is more urgent
 };
 
 /// What whoever continues a cut request elsewhere has to know.

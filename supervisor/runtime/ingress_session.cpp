@@ -209,7 +209,8 @@ ingress::Admission IngressSession::begin(ingress::Begun const& begun) {
                                       .model = std::string(begun.model),
                                       .stream = begun.streaming,
                                       .admit = true,
-                                      .resumed = false};
+                                      .resumed = false,
+                                      .priority = begun.priority};
   beginning_ = event.id;
   answer_ = {ingress::Admission::Kind::waits, {}};
   StepReply const& reply = events_.feed(event);

@@ -25,6 +25,7 @@ from typing import Any, Awaitable, Callable, Optional
 from . import outgoing
 from .asgi_messages import Inbox, Outbox, Receive, Send, refuse
 from .asgi_options import Options
+from .asgi_priority import priority_of
 from .asgi_request import (
     Scope,
     free_id,
@@ -106,7 +107,11 @@ class Middleware:
         inbox = Inbox(receive, limit)
         try:
             model, stream = read_body(await inbox.peek()) if limit else (None, None)
-            context = await self._begin(client, inbox, headers, endpoint, model, stream)
+            priority = priority_of(scope.get("headers", ()))
+            context = await self._begin(
+                client, inbox, headers, endpoint=endpoint, model=model, stream=stream,
+                priority=priority,
+            )  # fmt: skip
             if context is not None:
                 scope["headers"] = with_id(scope, context.id())
                 scope["lastcall"] = {
@@ -127,21 +132,17 @@ class Middleware:
         client: Client,
         inbox: Inbox,
         headers: dict[bytes, bytes],
-        endpoint: str,
-        model: Optional[str],
-        stream: Optional[bool],
+        **said: Any,
     ) -> Optional[Context]:
         """The context once the request may run; None when its client left while it waited."""
 
         async def begin(request_id: str) -> Optional[Context]:
             ask = client.request(
                 request_id,
-                endpoint=endpoint,
-                model=model,
-                stream=stream,
                 root=id_of(headers, outgoing.ROOT),
                 parent=parent_of(headers, request_id),
                 admit=self._options.admit,
+                **said,
             )
             inbox.on_leave = lambda: _stop(client.find(request_id))
             return await ask.__aenter__()

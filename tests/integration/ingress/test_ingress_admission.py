@@ -1,8 +1,10 @@
 """N requests at the engine, Q in the queue, the next is refused: for any client of HTTP."""
 
 import json
+import re
 import signal
 
+import pytest
 from raw_engine import SSE_HEAD, chunk, client, metric, ok, post
 from serve_peer import PATIENCE, wait_until
 
@@ -13,9 +15,9 @@ def limits(running, waiting, **more):
     return {"engine_request_limit": running, "queue_limit": waiting, **more}
 
 
-def ask(one):
+def ask(one, *lines):
     user = client(one)
-    user.send(post())
+    user.send(post("/v1/chat/completions", b'{"model":"m","stream":true}', *lines))
     return user
 
 
@@ -96,6 +98,26 @@ def test_requests_without_a_first_byte_have_a_bound_of_their_own(proxy, engine):
     assert users[0].until(b"data: 1\n\n")
     at_engine(engine)  # the second, while the first still runs
     assert metric(one, "dynamo_engine_request") == 2
+
+
+@pytest.mark.parametrize("heeded", [True, False])
+def test_the_priority_field_orders_who_waits_where_that_is_wanted(proxy, engine, heeded):
+    one = proxy(admission=limits(1, 5, priorities=heeded))
+    users = [ask(one)]  # who goes hangs up
+    running = at_engine(engine)
+    urgencies = (None, "u=6", "u=1, i", "u=6", "nonsense")
+    for count, urgency in enumerate(urgencies, start=1):
+        lines = [] if urgency is None else [f"Priority: {urgency}"]
+        users.append(ask(one, *lines, f"X-Request-Id: {count}"))
+        wait_until(lambda n=count: waiting(one) == n, f"{count} wait")
+    order = []
+    for _ in urgencies:
+        running.send(ok(b"done"))
+        head = running.until(b"}")
+        order += re.findall(rb"X-Request-Id: (\d+)", head)
+        if urgencies[int(order[-1]) - 1]:
+            assert b"Priority: " + urgencies[int(order[-1]) - 1].encode() in head
+    assert order == ([b"3", b"1", b"5", b"2", b"4"] if heeded else [b"1", b"2", b"3", b"4", b"5"])
 
 
 def test_waiters_of_a_drain_are_still_granted_in_their_order(proxy, engine):

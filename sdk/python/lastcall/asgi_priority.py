@@ -1,0 +1,48 @@
+"""How urgent a client says that its request is: the `u` of its Priority field.
+
+Source: RFC 9218, section 4.1 (the field), and RFC 8941, section 3.2 (its syntax, a dictionary; several
+fields are one, and of several `u` the last counts).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Iterable, Iterator, Optional
+
+_URGENCY = re.compile(rb"u=0*([0-7])")
+
+
+def priority_of(headers: Iterable[tuple[bytes, bytes]]) -> Optional[int]:
+    """0 is the most urgent, 7 the least; None where the client says nothing or nonsense."""
+    priority: Optional[int] = None
+    for name, value in headers:
+        if bytes(name).lower() != b"priority":
+            continue
+        for member in _members(bytes(value)):
+            item = member.strip(b" \t").partition(b";")[0]  # without parameters
+            if item.partition(b"=")[0] == b"u":
+                said = _URGENCY.fullmatch(item)
+                priority = int(said[1]) if said else None
+    return priority
+
+
+def _members(dictionary: bytes) -> Iterator[bytes]:
+    """Commas in strings and inner lists are their own."""
+    start = depth = 0
+    in_string = is_escaped = False
+    for at, byte in enumerate(dictionary):
+        if is_escaped:
+            is_escaped = False
+        elif in_string:
+            is_escaped = byte == ord("\\")
+            in_string = byte != ord('"')
+        elif byte == ord('"'):
+            in_string = True
+        elif byte == ord("("):
+            depth += 1
+        elif byte == ord(")"):
+            depth = max(0, depth - 1)
+        elif byte == ord(",") and depth == 0:
+            yield dictionary[start:at]
+            start = at + 1
+    yield dictionary[start:]
