@@ -206,7 +206,7 @@ class ShutdownCoordinator {
   void keep_reserve();
   Move next_in_deregistering(Instant now, Facts const& facts);
   Move next_in_draining(Instant now, Facts const& facts);
-  Move next_after_timeout(Instant now, std::size_t in_flight);
+  Move next_after_timeout(Instant now, Facts const& facts);
   Move end_draining(Instant now, PhaseOutcome outcome);
   bool gate_is_empty(Instant now, Facts const& facts) const;
   bool came_late(Facts const& facts) const;

@@ -49,13 +49,13 @@ Move ShutdownCoordinator::next_in_deregistering(Instant now, Facts const& facts)
 Move ShutdownCoordinator::next_in_draining(Instant now, Facts const& facts) {
   std::size_t const in_flight = facts.graceful + facts.ungraceful;
   if (gate_.timeout_asked) {
-    return next_after_timeout(now, in_flight);
+    return next_after_timeout(now, facts);
   }
   auto const cancel_point = stop_cancel_point();
   if (cancel_point && now >= *cancel_point) {
     gate_.timeout_asked = true;
     gate_.timeout_kill_at = earlier_of(now + budgets().settle, kill_cancel_point());
-    return in_flight > 0 ? Move::stop_all : next_after_timeout(now, in_flight);
+    return in_flight > 0 ? Move::stop_all : next_after_timeout(now, facts);
   }
   if (settings_.migrate == MigratePolicy::at_start && !gate_.migrate_asked) {
     gate_.migrate_asked = true;
@@ -86,13 +86,17 @@ Move ShutdownCoordinator::next_in_draining(Instant now, Facts const& facts) {
   return Move::none;
 }
 
-Move ShutdownCoordinator::next_after_timeout(Instant now, std::size_t in_flight) {
-  if (in_flight > 0 && !gate_.timeout_killed) {
+Move ShutdownCoordinator::next_after_timeout(Instant now, Facts const& facts) {
+  std::size_t const in_flight = facts.graceful + facts.ungraceful;
+  // Peers of an earlier life may still announce what runs; it gets its time to stop like the rest.
+  if ((in_flight > 0 || facts.recovering) && !gate_.timeout_killed) {
     if (now < *gate_.timeout_kill_at) {
       return Move::none;
     }
     gate_.timeout_killed = true;
-    return Move::kill_all;
+    if (in_flight > 0) {
+      return Move::kill_all;
+    }
   }
   return end_draining(now, PhaseOutcome::timed_out);
 }
