@@ -110,22 +110,8 @@ Refusal too_many_connections() {
 
 namespace {
 
-void append_object(std::string& out, Refusal const& refusal, Sent const& sent,
-                   std::string_view more) {
-  out.append(R"({"error":{"type":")").append(refusal.type);
-  out.append(R"(","code":)").append(std::to_string(refusal.status));
-  out.append(R"(,"message":)");
-  ipc::append_json_string(out, refusal.message);
-  out.append(R"(,"request_id":)");
-  ipc::append_json_string(out, sent.request_id);
-  out.append(R"(,"events_sent":)").append(std::to_string(sent.events));
-  out.append(R"(,"bytes_sent":)").append(std::to_string(sent.bytes));
-  out.append(R"(,"retryable":)").append(refusal.retryable ? "true" : "false").append(more);
-  out.append("}}");
-}
-
-/// Why a request may not run, for clients that look into the body only.
-std::string admission_fields(Refusal const& refusal) {
+/// For clients that look into the body only.
+std::string reason_fields(Refusal const& refusal) {
   std::string fields;
   if (!refusal.reason.empty()) {
     fields.append(R"(,"reason":")").append(refusal.reason).append("\"");
@@ -140,13 +126,22 @@ std::string admission_fields(Refusal const& refusal) {
 }  // namespace
 
 void append_error_object(std::string& out, Refusal const& refusal, Sent const& sent) {
-  append_object(out, refusal, sent, {});
+  out.append(R"({"error":{"type":")").append(refusal.type);
+  out.append(R"(","code":)").append(std::to_string(refusal.status));
+  out.append(R"(,"message":)");
+  ipc::append_json_string(out, refusal.message);
+  out.append(R"(,"request_id":)");
+  ipc::append_json_string(out, sent.request_id);
+  out.append(R"(,"events_sent":)").append(std::to_string(sent.events));
+  out.append(R"(,"bytes_sent":)").append(std::to_string(sent.bytes));
+  out.append(R"(,"retryable":)").append(refusal.retryable ? "true" : "false");
+  out.append(reason_fields(refusal)).append("}}");
 }
 
 void append_refusal(std::string& out, Refusal const& refusal, Sent const& sent, bool close,
                     bool head_only) {
   std::string body;
-  append_object(body, refusal, sent, admission_fields(refusal));
+  append_error_object(body, refusal, sent);
   body += '\n';
   out.append("HTTP/1.1 ").append(std::to_string(refusal.status)).append(" ");
   out.append(phrase_of(refusal.status)).append("\r\nContent-Type: application/json\r\n");

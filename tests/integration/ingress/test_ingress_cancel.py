@@ -105,7 +105,7 @@ def test_an_operators_cancel_ends_a_stream_between_two_events(proxy, engine):
     assert b"part" not in last and b"[DONE]" not in last and not last.endswith(b"0\r\n\r\n")
     error = json.loads(event.split(b"data: ")[1])["error"]
     assert error == {**error, "type": "cancelled", "request_id": "r1", "events_sent": 2,
-                     "bytes_sent": 18, "retryable": False}  # fmt: skip
+                     "bytes_sent": 18, "retryable": False, "reason": "operator"}  # fmt: skip
 
 
 def test_an_operators_cancel_before_the_first_byte_is_an_answer(proxy, engine):

@@ -96,7 +96,8 @@ def test_what_does_not_fit_into_the_grace_is_cut_and_told_where_to_go_on(proxy, 
     last = user.rest()
     assert b"event: error\n" in last and b"[DONE]" not in last and not last.endswith(b"0\r\n\r\n")
     error = json.loads(last.split(b"data: ")[1].partition(b"\n")[0])["error"]
-    assert error == {**error, "type": "migrated", "events_sent": 1, "retryable": True}
+    assert error == {**error, "type": "migrated", "events_sent": 1, "retryable": True,
+                     "reason": "grace_timeout"}  # fmt: skip
     answer = early.until(b"}}\n")
     assert answer.startswith(b"HTTP/1.1 503 ")
     assert b"\r\nX-Lastcall-Reason: grace_timeout\r\nRetry-After: " in answer
