@@ -38,7 +38,11 @@ int run_check(CheckOptions const& options, config::Environment const& environmen
   switch (options.output) {
     case Output::text:
       print_problems(loaded, err);
-      (is_good ? out : err) << summary(loaded) << '\n';
+      if (is_good || !loaded.errors.empty()) {
+        (is_good ? out : err) << summary(loaded) << '\n';
+      } else {
+        err << name_of(loaded) << ": warnings are errors (--strict)\n";
+      }
       break;
     case Output::json: {
       Json const json{{"ok", is_good},

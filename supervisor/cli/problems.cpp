@@ -18,8 +18,12 @@ void print_marked(config::Problems const& problems, char const* mark, std::ostre
 
 }  // namespace
 
+std::string name_of(config::Loaded const& loaded) {
+  return loaded.source.empty() ? "the defaults" : loaded.source;
+}
+
 std::string summary(config::Loaded const& loaded) {
-  std::string text = loaded.source.empty() ? "the defaults" : loaded.source;
+  std::string text = name_of(loaded);
   text += loaded.errors.empty() ? ": ok" : ": " + count(loaded.errors.size(), "error");
   if (!loaded.warnings.empty()) {
     text += ", " + count(loaded.warnings.size(), "warning");
