@@ -134,8 +134,9 @@ class World:
             return file.read()
 
     def records(self):
-        """The supervisor's records, without the shim's lines."""
-        return [json.loads(line) for line in self.log().splitlines() if line.startswith("{")]
+        """The supervisor's records, without the shim's lines and one that is being written."""
+        lines = self.log().split("\n")[:-1]
+        return [json.loads(line) for line in lines if line.startswith("{")]
 
     def wait_for_log(self, text, count=1):
         try:

@@ -153,6 +153,8 @@ def test_idle_shim_never_wakes_up(shim, supervisor, socket_path, with_supervisor
 def test_oom_kill_is_reported_with_the_end_of_the_engine(shim, supervisor, socket_path, tmp_path,
                                                          version):
     """The cgroup's counter is a file of the test's own, in a mount namespace of the shim's own."""
+    if subprocess.run(["unshare", "-m", "true"], check=False).returncode != 0:
+        pytest.skip("this host allows no mount namespaces")
     boss = supervisor()
     with open("/proc/self/cgroup", encoding="ascii") as file:
         own = {line.split(":")[1]: line.strip().split(":", 2)[2] for line in file}
