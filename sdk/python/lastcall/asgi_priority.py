@@ -1,7 +1,7 @@
 """How urgent a client says that its request is: the `u` of its Priority field.
 
-Source: RFC 9218, section 4.1 (the field), and RFC 8941, section 3.2 (its syntax, a dictionary; several
-fields are one, and of several `u` the last counts).
+Source: RFC 9218, section 4.1 (the field), and RFC 8941, section 3.2 (its syntax, a dictionary;
+several fields are one, and of several `u` the last counts).
 """
 
 from __future__ import annotations

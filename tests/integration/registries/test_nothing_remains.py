@@ -1,4 +1,4 @@
-"""After the exit nothing of a worker is left: in etcd, NATS, a directory of instances, /tmp, /run."""
+"""After the exit nothing of a worker is left: in etcd, NATS, a directory of instances, /tmp."""
 
 import contextlib
 import json
