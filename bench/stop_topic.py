@@ -105,7 +105,7 @@ def next_life(bench):
     def once():
         with Run(bench) as run:
             run.await_serving()
-            peer = run.engine_peer(live=0)
+            peer = run.engine_peer()
             peer.send_bytes(begins)
             peer.ask({"op": "endpoint.register", "endpoint": "generate"})
             before = time.monotonic_ns()

@@ -6,15 +6,17 @@ process has a block of its own; an abstract socket holds it for as long as the p
 """
 
 import contextlib
+import functools
 import itertools
 import random
 import socket
 
 _FIRST, _SIZE, _BLOCKS = 10_000, 400, 55  # up to 32,000; Linux gives from 32,768 on
-_held = []
 
 
-def _claim_block():
+@functools.cache
+def _block():
+    """This process's own: the socket that holds it, and its ports for ever in turn."""
     blocks = list(range(_BLOCKS))
     random.shuffle(blocks)
     for block in blocks:
@@ -24,17 +26,15 @@ def _claim_block():
         except OSError:
             holder.close()
             continue
-        _held.append(holder)
         first = _FIRST + block * _SIZE
-        return itertools.cycle(range(first, first + _SIZE))
+        return holder, itertools.cycle(range(first, first + _SIZE))
     raise AssertionError("every block of ports is taken")
 
 
 def free_port():
     """Nobody listens there now, and no other test will until this process has used its block up."""
-    if not _held:
-        free_port.ports = _claim_block()
-    for port in itertools.islice(free_port.ports, _SIZE):
+    _, ports = _block()
+    for port in itertools.islice(ports, _SIZE):
         with socket.socket() as probe, contextlib.suppress(OSError):
             # As servers bind: what a closed connection left behind is in nobody's way.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
