@@ -174,6 +174,7 @@ void read(Fields& f, ThresholdsSet& m) {
 }
 
 // Messages without a field of their own.
+void read(Fields&, Registered&) {}
 void read(Fields&, Deregistered&) {}
 void read(Fields&, CleanupDone&) {}
 void read(Fields&, StatusQuery&) {}

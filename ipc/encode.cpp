@@ -217,6 +217,7 @@ void write(LineWriter& w, Error const& m) {
 }
 
 // Messages without a field of their own.
+void write(LineWriter&, Registered const&) {}
 void write(LineWriter&, Deregistered const&) {}
 void write(LineWriter&, CleanupDone const&) {}
 void write(LineWriter&, StatusQuery const&) {}

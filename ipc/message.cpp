@@ -33,8 +33,8 @@ bool may_send(Role role, ToSupervisor const& message) {
           return role == Role::operator_;
         } else {
           static_assert(is_one_of<T, EndpointRegister, EndpointUnregister, RequestBegin, RequestEnd,
-                                  RequestProgress, CancelDone, Health, Load, Fatal, Deregistered,
-                                  CleanupDone>);
+                                  RequestProgress, CancelDone, Health, Load, Fatal, Registered,
+                                  Deregistered, CleanupDone>);
           return role == Role::engine;
         }
       },

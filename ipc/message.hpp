@@ -21,7 +21,7 @@ namespace lastcall::ipc {
 
 using ToSupervisor =
     std::variant<Hello, EndpointRegister, EndpointUnregister, RequestBegin, RequestEnd,
-                 RequestProgress, Cancel, CancelDone, Health, Load, Fatal, Deregistered,
+                 RequestProgress, Cancel, CancelDone, Health, Load, Fatal, Registered, Deregistered,
                  CleanupDone, EngineStarted, EngineExited, Signal, StatusQuery, RequestsQuery,
                  Watch, Drain, Resume, Reload, AdmissionSet, ThresholdsSet, Ack, Error>;
 

@@ -24,6 +24,7 @@ inline constexpr std::array<std::string_view, std::variant_size_v<ToSupervisor>>
     "health",
     "load",
     "fatal",
+    "registered",
     "deregistered",
     "cleanup.done",
     "engine.started",

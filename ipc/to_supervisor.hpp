@@ -118,6 +118,11 @@ struct Fatal {
   friend bool operator==(Fatal const&, Fatal const&) = default;
 };
 
+/// This process joins registries by its own means: it is to be asked to deregister.
+struct Registered {
+  friend bool operator==(Registered const&, Registered const&) = default;
+};
+
 struct Deregistered {
   friend bool operator==(Deregistered const&, Deregistered const&) = default;
 };

@@ -111,6 +111,9 @@ void Session::connect(Clock::time_point now) {
   ipc::Hello hello = hello_;
   hello.live = ledger_.announced_size();
   ledger_.send(hello);
+  if (callbacks_.deregister) {
+    ledger_.send(ipc::Registered{});  // before what ends the waiting for this process
+  }
   if (fatal_ && !fatal_->is_answered) {
     send_fatal();
   }

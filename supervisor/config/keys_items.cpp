@@ -230,7 +230,7 @@ Keys keys_of(Registry& registry) {
                 alternative<FileRegistry>(kind, "file", "Files in a directory.",
                                           file_registry_keys),
                 alternative<IpcRegistry>(kind, "ipc",
-                                         "Asks the SDK's process to deregister itself.",
+                                         "Asks every process with an SDK to deregister itself.",
                                          no_keys<IpcRegistry>)},
                [&kind] { return kind.index(); }},
        .doc = "What kind of registry it is."}};

@@ -30,16 +30,21 @@ Registries::Registries(boost::asio::any_io_executor executor, config::Config con
   for (config::Registry const& registry : config.discovery) {
     add(registry, instance, callbacks);
   }
+  if (asks_sdks_unnamed(config)) {
+    unnamed_ = "ipc";
+    while (std::find(names_.begin(), names_.end(), *unnamed_) != names_.end()) {
+      *unnamed_ += "-sdk";
+    }
+    add_sdks(*unnamed_, callbacks.ask_self_registering, callbacks);
+    names_.push_back(*unnamed_);
+  }
 }
 
 void Registries::add(config::Registry const& registry, discovery::Instance const& instance,
                      Callbacks const& callbacks) {
   std::string const& name = registry.name;  // the configuration keeps them apart
   if (std::holds_alternative<config::IpcRegistry>(registry.kind)) {
-    auto sdk = std::make_unique<discovery::IpcRegistry>(executor_, callbacks.ask_peers,
-                                                        callbacks.peers_expected_until);
-    sdk_.push_back(sdk.get());
-    set_.add(name, std::move(sdk));
+    add_sdks(name, callbacks.ask_peers, callbacks);
   } else {
     auto made = make_registry(executor_, registry, instance, callbacks.hooks);
     if (made.registry == nullptr) {
@@ -49,6 +54,41 @@ void Registries::add(config::Registry const& registry, discovery::Instance const
     set_.add(name, std::move(made.registry));
   }
   names_.push_back(name);
+}
+
+void Registries::add_sdks(std::string const& name, discovery::IpcRegistry::AskAll ask,
+                          Callbacks const& callbacks) {
+  auto sdk = std::make_unique<discovery::IpcRegistry>(executor_, std::move(ask),
+                                                      callbacks.peers_expected_until);
+  sdk_.push_back(sdk.get());
+  set_.add(name, std::move(sdk));
+}
+
+bool Registries::is_hidden(std::string_view name) const {
+  return !unnamed_is_used_ && unnamed_ == name;
+}
+
+void Registries::note_self_registering() {
+  if (!unnamed_ || std::exchange(unnamed_is_used_, true)) {
+    return;
+  }
+  for (RegistryStatus const& status : set_.status()) {
+    if (status.name == *unnamed_) {
+      tell(status);
+    }
+  }
+}
+
+std::vector<RegistryStatus> Registries::status() const {
+  std::vector<RegistryStatus> all = set_.status();
+  std::erase_if(all, [this](RegistryStatus const& status) { return is_hidden(status.name); });
+  return all;
+}
+
+std::vector<std::string> Registries::names() const {
+  std::vector<std::string> shown = names_;
+  std::erase_if(shown, [this](std::string const& name) { return is_hidden(name); });
+  return shown;
 }
 
 void Registries::register_all() {
@@ -79,21 +119,31 @@ void Registries::disconnect(lifecycle::Instant deadline, CleanupHooks::Done done
 }
 
 void Registries::disconnect_now(lifecycle::Instant deadline, CleanupHooks::Done done) {
-  set_.disconnect_all(
-      to_steady(deadline), [done = std::move(done)](std::vector<RegistryStatus> const& results) {
-        ItemResult result;
-        for (RegistryStatus const& status : results) {
-          if (!status.last_error.empty()) {
-            result.outcome = lifecycle::ItemOutcome::failed;
-            result.detail +=
-                (result.detail.empty() ? "" : "; ") + status.name + ": " + status.last_error;
-          }
-        }
-        done(std::move(result));
-      });
+  set_.disconnect_all(to_steady(deadline),
+                      [this, done = std::move(done)](std::vector<RegistryStatus> const& results) {
+                        ItemResult result;
+                        if (names().empty()) {
+                          result.outcome = lifecycle::ItemOutcome::skipped;
+                        }
+                        for (RegistryStatus const& status : results) {
+                          if (!status.last_error.empty()) {
+                            result.outcome = lifecycle::ItemOutcome::failed;
+                            result.detail += (result.detail.empty() ? "" : "; ") + status.name +
+                                             ": " + status.last_error;
+                          }
+                        }
+                        done(std::move(result));
+                      });
 }
 
 void Registries::changed(RegistryStatus const& status) {
+  if (!is_hidden(status.name)) {
+    tell(status);
+  }
+  settle(status);
+}
+
+void Registries::tell(RegistryStatus const& status) {
   bool const has_failed = !status.last_error.empty() && status.state != RegistryState::registered &&
                           status.state != RegistryState::deregistered;
   log_.write(has_failed ? LogLevel::warning : LogLevel::info, "registry",
@@ -103,7 +153,6 @@ void Registries::changed(RegistryStatus const& status) {
               {"error", has_failed ? std::optional(status.last_error) : std::nullopt},
               {"took_ms", status.latency.count()}});
   on_change_(status);
-  settle(status);
 }
 
 void Registries::settle(RegistryStatus const& status) {
@@ -155,7 +204,7 @@ bool Registries::is_asking_sdks() const {
 }
 
 bool Registries::all_registered() const {
-  std::vector<RegistryStatus> const all = set_.status();
+  std::vector<RegistryStatus> const all = status();
   return std::all_of(all.begin(), all.end(), [](RegistryStatus const& status) {
     return status.state == RegistryState::registered;
   });

@@ -1,7 +1,8 @@
 // The configured registries, as one thing that the core can order about.
 //
 // Rules:
-//  1. The index of a registry is its place in `discovery:`, as in the core's settings.
+//  1. The index of a registry is its place in `discovery:`, as in the core's settings. Where no
+//     `ipc` is among them there is one more, the last, for SDKs that say `registered`.
 //  2. Each one that has deregistered, or was given up, is told to the core at once: the phase ends
 //     with the last one.
 //
@@ -31,7 +32,8 @@ namespace lastcall::runtime {
 class Registries {
  public:
   struct Callbacks {
-    discovery::IpcRegistry::AskAll ask_peers;  // sends `deregister`
+    discovery::IpcRegistry::AskAll ask_peers;             // sends `deregister` to every SDK peer
+    discovery::IpcRegistry::AskAll ask_self_registering;  // ... to those that said `registered`
     discovery::IpcRegistry::ExpectedUntil peers_expected_until;
     std::function<void(discovery::RegistryStatus const&)> on_change;
     RegistryHooks hooks;
@@ -49,8 +51,10 @@ class Registries {
   /// Waits for removals under way first, inside the deadline.
   void disconnect(lifecycle::Instant deadline, CleanupHooks::Done done);
 
-  /// An SDK's process has registered itself: it has to be asked to deregister.
-  bool asks_sdks() const { return !sdk_.empty(); }
+  /// Every SDK's process is asked to deregister, as the configuration says.
+  bool asks_every_sdk() const { return !unnamed_; }
+  /// An SDK's process joins registries by its own means: it is asked to leave them.
+  void note_self_registering();
   void peer_joined(ipc::PeerId peer);
   void peer_done(ipc::PeerId peer);
   void peer_gone(ipc::PeerId peer);
@@ -59,8 +63,9 @@ class Registries {
   /// SDKs have been asked to deregister, and not all have answered yet.
   bool is_asking_sdks() const;
 
-  std::vector<discovery::RegistryStatus> status() const { return set_.status(); }
-  std::vector<std::string> const& names() const { return names_; }
+  // Without the one that nobody uses.
+  std::vector<discovery::RegistryStatus> status() const;
+  std::vector<std::string> names() const;
   /// Every registry has this instance.
   bool all_registered() const;
 
@@ -68,7 +73,11 @@ class Registries {
   void disconnect_now(lifecycle::Instant deadline, CleanupHooks::Done done);
   void add(config::Registry const& registry, discovery::Instance const& instance,
            Callbacks const& callbacks);
+  void add_sdks(std::string const& name, discovery::IpcRegistry::AskAll ask,
+                Callbacks const& callbacks);
+  bool is_hidden(std::string_view name) const;
   void changed(discovery::RegistryStatus const& status);
+  void tell(discovery::RegistryStatus const& status);
   void settle(discovery::RegistryStatus const& status);
 
   boost::asio::any_io_executor executor_;
@@ -77,6 +86,9 @@ class Registries {
   std::function<void(discovery::RegistryStatus const&)> on_change_;
   std::vector<std::string> names_;
   std::vector<discovery::IpcRegistry*> sdk_;  // owned by the set
+  /// The one of SDKs where the configuration names none: the last, told of once it is used.
+  std::optional<std::string> unnamed_;
+  bool unnamed_is_used_ = false;
   std::string problem_;
   discovery::RegistrySet set_;
 };

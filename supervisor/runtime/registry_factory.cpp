@@ -1,5 +1,6 @@
 #include "supervisor/runtime/registry_factory.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -115,6 +116,12 @@ MadeRegistry make_kubernetes(boost::asio::any_io_executor const& executor,
 }
 
 }  // namespace
+
+bool asks_sdks_unnamed(config::Config const& config) {
+  return std::none_of(config.discovery.begin(), config.discovery.end(), [](auto const& registry) {
+    return std::holds_alternative<config::IpcRegistry>(registry.kind);
+  });
+}
 
 discovery::Instance instance_of(config::Config const& config,
                                 std::optional<std::string> const& advertise) {

@@ -23,6 +23,9 @@
 namespace lastcall::runtime {
 
 /// This pod's instance of `identity.endpoint`.
+/// No registry of kind `ipc` is configured: SDKs that register themselves are asked all the same.
+bool asks_sdks_unnamed(config::Config const& config);
+
 discovery::Instance instance_of(config::Config const& config,
                                 std::optional<std::string> const& advertise);
 

@@ -1,5 +1,6 @@
 #include "supervisor/runtime/report.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
@@ -65,10 +66,9 @@ std::string_view state_word(lifecycle::RegistryRecord::State state) {
 Json registries_of(lifecycle::Report const& report, std::vector<std::string> const& names,
                    std::size_t most_text) {
   Json json = Json::array();
-  for (std::size_t i = 0; i < report.registries.size(); ++i) {
+  for (std::size_t i = 0; i < std::min(names.size(), report.registries.size()); ++i) {
     lifecycle::RegistryRecord const& record = report.registries[i];
-    Json item{{"name", last_part(i < names.size() ? names[i] : std::to_string(i), most_text)},
-              {"state", state_word(record.state)}};
+    Json item{{"name", last_part(names[i], most_text)}, {"state", state_word(record.state)}};
     if (!record.detail.empty()) {
       item["detail"] = last_part(record.detail, most_text);
     }
@@ -112,7 +112,7 @@ std::string dump(lifecycle::Report const& report, ReportFacts const& facts, std:
   json["longest_request_ms"] = to_ms(report.longest_request);
   json["time_left_ms"] = to_ms(report.time_left);
   json["cleanup"] = cleanup_of(report, most_text);
-  if (!report.registries.empty()) {
+  if (!facts.registries.empty() && !report.registries.empty()) {
     json["registries"] = registries_of(report, facts.registries, most_text);
   }
   if (report.engine_known) {

@@ -21,7 +21,7 @@ inline constexpr std::size_t kLargestReport = 4000;
 
 /// What the core cannot know.
 struct ReportFacts {
-  std::vector<std::string> registries;  // their names, in the order of their indexes
+  std::vector<std::string> registries;  // names of the first ones, by index; others are not told
   /// The shim went away without telling how the engine ended.
   bool engine_end_is_unknown = false;
 };

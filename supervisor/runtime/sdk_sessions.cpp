@@ -94,6 +94,12 @@ void SdkSessions::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Se
                                            m.active_prefill_tokens});
           },
           [&](ipc::Fatal& m) { fatal(peer, std::move(m), seq); },
+          [&](ipc::Registered&) {
+            if (!std::exchange(peers_[peer].registers_itself, true)) {
+              listeners_.registered(peer);
+            }
+            server_.ack(peer, seq);
+          },
           [&](ipc::Deregistered&) {
             listeners_.deregistered(peer);
             server_.ack(peer, seq);
@@ -219,6 +225,16 @@ std::vector<ipc::PeerId> SdkSessions::connected() const {
   std::vector<ipc::PeerId> ids;
   for (auto const& [peer, row] : peers_) {
     if (row.connected) {
+      ids.push_back(peer);
+    }
+  }
+  return ids;
+}
+
+std::vector<ipc::PeerId> SdkSessions::self_registering() const {
+  std::vector<ipc::PeerId> ids;
+  for (auto const& [peer, row] : peers_) {
+    if (row.connected && row.registers_itself) {
       ids.push_back(peer);
     }
   }

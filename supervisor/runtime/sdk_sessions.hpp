@@ -32,6 +32,8 @@ class SdkSessions {
   struct Listeners {
     std::function<void(ipc::PeerId)> joined;
     std::function<void(ipc::PeerId, ipc::Health const&)> health;
+    /// It joins registries by its own means.
+    std::function<void(ipc::PeerId)> registered;
     std::function<void(ipc::PeerId)> deregistered;
     /// Gone for good, or disconnected: it will not answer any more.
     std::function<void(ipc::PeerId)> left;
@@ -44,6 +46,7 @@ class SdkSessions {
     std::string name;
     std::string sdk;
     bool critical = false;
+    bool registers_itself = false;
     ino_t process = 0;
     bool connected = true;
   };
@@ -68,6 +71,7 @@ class SdkSessions {
 
   bool is_critical(ipc::PeerId peer) const;
   std::vector<ipc::PeerId> connected() const;
+  std::vector<ipc::PeerId> self_registering() const;
   /// Connections that ended and whose process is there on a later one: of the same name, and of the
   /// same process where the kernel tells.
   std::vector<ipc::PeerId> replaced() const;

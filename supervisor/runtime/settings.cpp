@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "supervisor/runtime/admission_control.hpp"
+#include "supervisor/runtime/registry_factory.hpp"
 
 namespace lastcall::runtime {
 namespace {
@@ -101,7 +102,8 @@ lifecycle::Settings settings_from(config::Config const& config, config::PodGrace
     settings.health.tokens_show_stalls = profile.gauges->tokens_are_live;
   }
   settings.events = config.events.nats.url.has_value();
-  settings.registries = static_cast<std::uint32_t>(config.discovery.size());
+  settings.registries =
+      static_cast<std::uint32_t>(config.discovery.size() + (asks_sdks_unnamed(config) ? 1 : 0));
   settings.cleanup_hooks = !config.cleanup.hooks.empty();
   settings.cleanup_paths = !config.cleanup.paths.empty();
   settings.admission = admission_limits_from(config.admission);

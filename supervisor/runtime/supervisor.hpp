@@ -85,7 +85,7 @@ class Supervisor final : private ipc::Observer {
   HealthDriver::Callbacks health_callbacks();
   Registries::Callbacks registry_callbacks();
   SdkSessions::Listeners sdk_listeners();
-  bool sdks_should_leave() const;
+  void ask_if_leaving(ipc::PeerId peer);
   void drop_replaced_debts();
   IngressSession::Listeners ingress_listeners();
   OperatorSessions::Answers operator_answers();

@@ -56,6 +56,14 @@ HealthDriver::Callbacks Supervisor::health_callbacks() {
 
 Registries::Callbacks Supervisor::registry_callbacks() {
   return {.ask_peers = [this] { return ask_sdks(ipc::Deregister{}); },
+          .ask_self_registering =
+              [this] {
+                std::vector<ipc::PeerId> const peers = sdks_.self_registering();
+                for (ipc::PeerId const peer : peers) {
+                  server_.send(peer, ipc::Deregister{});
+                }
+                return peers;
+              },
           .peers_expected_until = [this]() -> std::optional<discovery::TimePoint> {
             auto const until = core_.peers_expected_until();
             return until ? std::optional(to_steady(*until)) : std::nullopt;
@@ -96,11 +104,14 @@ void Supervisor::registry_changed(discovery::RegistryStatus const& status) {
 
 /// What one connection was asked may have been lost with it or with an earlier life of ours, and
 /// nothing is lost by asking again.
-bool Supervisor::sdks_should_leave() const {
+void Supervisor::ask_if_leaving(ipc::PeerId peer) {
   lifecycle::Phase const phase = core_.snapshot().phase;
   bool const is_leaving =
       phase >= lifecycle::Phase::deregistering && phase <= lifecycle::Phase::cleaning_up;
-  return registries_.asks_sdks() && (is_leaving || registries_.is_asking_sdks());
+  if (is_leaving || registries_.is_asking_sdks()) {
+    server_.send(peer, ipc::Deregister{});
+    registries_.peer_joined(peer);
+  }
 }
 
 void Supervisor::drop_replaced_debts() {
@@ -114,14 +125,20 @@ void Supervisor::drop_replaced_debts() {
 SdkSessions::Listeners Supervisor::sdk_listeners() {
   return {.joined =
               [this](ipc::PeerId peer) {
-                if (sdks_should_leave()) {
-                  server_.send(peer, ipc::Deregister{});
-                  registries_.peer_joined(peer);
+                if (registries_.asks_every_sdk()) {
+                  ask_if_leaving(peer);
                 }
                 drop_replaced_debts();
               },
           .health = [this](ipc::PeerId peer,
                            ipc::Health const& health) { health_.health(peer, health); },
+          .registered =
+              [this](ipc::PeerId peer) {
+                registries_.note_self_registering();
+                if (!registries_.asks_every_sdk()) {
+                  ask_if_leaving(peer);
+                }
+              },
           .deregistered = [this](ipc::PeerId peer) { registries_.peer_done(peer); },
           .left =
               [this](ipc::PeerId peer) {

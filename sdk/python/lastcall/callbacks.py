@@ -100,9 +100,17 @@ class Hooks:
         return callback
 
     def on_deregister(self, callback: Callable[[], Any]) -> Callable[[], Any]:
-        """Called when routers must stop sending requests here; returning confirms it."""
+        """Called when routers must stop sending requests here; returning confirms it.
+
+        The supervisor asks every process that has such a callback, whatever its configuration.
+        """
         self._callbacks.deregister.add(callback)
+        self._joins_registries()
         return callback
+
+    def _joins_registries(self) -> None:
+        """Tells the supervisor that there is somebody to ask."""
+        raise NotImplementedError
 
     def on_phase(self, callback: Callable[[str], Any]) -> Callable[[str], Any]:
         """Called with each new phase, in order."""

@@ -65,6 +65,9 @@ class Client(Hooks, Failures):
 
     # --- the supervisor
 
+    def _joins_registries(self) -> None:
+        self._session.announce_registration()
+
     @property
     def enabled(self) -> bool:
         """There is a socket to talk to; False makes everything a no-op."""

@@ -62,6 +62,10 @@ class Session(Peer, Outlet):
             if self._endpoints.pop(name, None) is not None:
                 self._say("endpoint.unregister", endpoint=name)
 
+    def announce_registration(self) -> None:
+        """This process leaves registries of its own when it is asked to."""
+        self._say("registered")  # lost without a connection: the next greeting says it
+
     def report_load(self, **load: Any) -> None:
         self._say("load", **load)
 
@@ -123,6 +127,8 @@ class Session(Peer, Outlet):
         lines: list[Line] = [(wire.encode("hello", **self._hello, live=live), None)]
         if self._fatal is not None and not self._fatal[2].done():
             lines.append((self._fatal_line(), None))
+        if self._callbacks.deregister.callbacks:
+            lines.append((wire.encode("registered"), None))
         for name, graceful in self._endpoints.items():
             line = wire.encode("endpoint.register", endpoint=name, graceful_shutdown=graceful)
             lines.append((line, None))

@@ -38,6 +38,7 @@ ENGINE_OPS = {
          "active_prefill_tokens": NUMBER},
     ),
     "fatal": ({"reason": TEXT, "detail": TEXT}, {}),
+    "registered": ({}, {}),
     "deregistered": ({}, {}),
     "cleanup.done": ({}, {}),
     "ack": ({}, {}),

@@ -76,6 +76,18 @@ def test_deregister_is_confirmed_after_the_callbacks(supervisor, client):
     assert called == [[]]
 
 
+def test_a_deregister_callback_is_announced_now_and_in_each_greeting(supervisor, client):
+    eventually(lambda: client.connected)
+    assert supervisor.all("registered") == []
+    client.on_deregister(lambda: None)
+    supervisor.wait("registered")
+    client.register_endpoint("generate")
+    supervisor.wait("endpoint.register")
+    supervisor.hang_up()
+    supervisor.wait("endpoint.register", 2)
+    assert supervisor.ops(2) == ["hello", "registered", "endpoint.register"]
+
+
 def test_phases_are_told_in_order_and_the_deadline_is_kept(supervisor, client):
     phases = []
     client.on_phase(phases.append)

@@ -207,6 +207,10 @@ TEST_F(WithSupervisor, Answers_health_deregister_cleanup_and_phases) {
   EXPECT_GT(client.time_left(), std::chrono::milliseconds(1));
   supervisor.say(R"({"op":"deregister"})");  // nobody asked for it: confirmed at once
   supervisor.next<ipc::Deregistered>();
+  client.on_deregister([](Client::Done const& done) { done(); });
+  supervisor.next<ipc::Registered>();
+  supervisor.say(R"({"op":"deregister"})");
+  supervisor.next<ipc::Deregistered>();
   supervisor.say(R"({"op":"cleanup","deadline_at_ms":1000000000000})");
   EXPECT_GT(left.get_future().get(), std::chrono::milliseconds(1));
   cleaned_up();

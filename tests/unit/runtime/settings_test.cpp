@@ -31,7 +31,7 @@ TEST(Settings, Every_choice_of_the_configuration_reaches_the_core) {
   EXPECT_TRUE(settings.lifecycle_hooks);
   EXPECT_TRUE(settings.cleanup_paths);
   EXPECT_FALSE(settings.cleanup_hooks);
-  EXPECT_EQ(settings.registries, 2U);
+  EXPECT_EQ(settings.registries, 3U);  // two of the list, and that of SDKs
   EXPECT_EQ(settings.reconnect_window, 7s);
   EXPECT_EQ(settings.health.stalled_after, 9s);
 }
