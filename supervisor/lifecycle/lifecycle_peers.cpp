@@ -1,7 +1,6 @@
 // SDK peers and their requests.
 #include <algorithm>
 #include <string>
-#include <unordered_set>
 
 #include "supervisor/lifecycle/check.hpp"
 #include "supervisor/lifecycle/lifecycle.hpp"
@@ -212,25 +211,18 @@ void Lifecycle::on(Instant now, CancelConfirmed const& confirmed) {
 }
 
 void Lifecycle::on(Instant now, CancelRequested const& request) {
-  std::unordered_set<std::string_view> const ids(request.ids.begin(), request.ids.end());
   std::size_t reached = 0;
-  if (request.by) {
-    for (std::string_view const id : ids) {
-      if (!ledger_.owns(*request.by, id)) {
-        act(not_yours(std::string(id)));
-        continue;
-      }
+  for (std::string const& id : request.ids) {
+    if (!request.by) {
+      reached += ledger_.cancel_id(now, id, request.mode, request.reason);
+    } else if (ledger_.owns(*request.by, id)) {
       reached += ledger_.cancel_id(now, *request.by, id, request.mode, request.reason);
+    } else {
+      act(not_yours(id));
     }
   }
-  bool const by_root = !request.root.empty();
-  if (by_root || !request.by) {
-    auto const chosen = [&](RequestView const& view) {
-      bool const may = !request.by || view.peer == *request.by;
-      return may &&
-             ((by_root && view.root == request.root) || (!request.by && ids.contains(view.id)));
-    };
-    reached += ledger_.cancel_where(now, chosen, request.mode, request.reason);
+  if (!request.root.empty()) {
+    reached += ledger_.cancel_root(now, request.by, request.root, request.mode, request.reason);
   }
   if (!request.by) {
     answer(reached > 0);

@@ -87,6 +87,7 @@ RequestLedger::Begin RequestLedger::begin(Instant now, RequestBegun const& reque
   entry.counted = parent == kNone;
   entry.asked = request.admit;
   index_.emplace(Key{entry.peer, entry.id}, index);
+  enter_root(index);
   ++peers_[entry.peer].requests;
   ++live_;
   if (parent == kNone) {
@@ -127,12 +128,6 @@ bool RequestLedger::owns(PeerId peer, std::string_view id) const {
 }
 
 // --- cancels -------------------------------------------------------------------------------------
-
-std::size_t RequestLedger::cancel_id(Instant now, PeerId peer, std::string_view id, CancelMode mode,
-                                     CancelReason reason) {
-  Index const index = find(peer, id);
-  return index == kNone ? 0 : rise_tree(now, index, mode, reason);
-}
 
 template <typename Chosen>
 std::size_t RequestLedger::cancel_matching(Instant now, Chosen const& chosen, CancelMode mode,

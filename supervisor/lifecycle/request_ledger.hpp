@@ -127,6 +127,11 @@ class RequestLedger {
   // --- cancels; each returns how many requests it raised (live < stopped < killed) ---
   std::size_t cancel_id(Instant now, PeerId peer, std::string_view id, CancelMode mode,
                         CancelReason reason);
+  /// That of every peer.
+  std::size_t cancel_id(Instant now, std::string_view id, CancelMode mode, CancelReason reason);
+  /// A user's request with all that belongs to it, or what `of` has of it.
+  std::size_t cancel_root(Instant now, std::optional<PeerId> of, std::string_view root,
+                          CancelMode mode, CancelReason reason);
   /// Every live request that `chosen` picks, in the order of their begin.
   std::size_t cancel_where(Instant now, std::function<bool(RequestView const&)> const& chosen,
                            CancelMode mode, CancelReason reason);
@@ -188,6 +193,8 @@ class RequestLedger {
     Index previous_sibling = kNone;
     Index older = kNone;  // all live entries, in the order of their begin
     Index newer = kNone;
+    Index next_of_root = kNone;  // of those that name the same one
+    Index previous_of_root = kNone;
     RequestState state = RequestState::live;
     CancelReason reason = CancelReason::control;
     Standing standing = Standing::running;
@@ -206,6 +213,10 @@ class RequestLedger {
   };
   struct KeyHash {
     std::size_t operator()(Key const& key) const;
+  };
+  struct OfRoot {
+    Index first;
+    Index last;
   };
   struct Waiting {
     Index index;
@@ -226,6 +237,9 @@ class RequestLedger {
   Index parent_of(RequestBegun const& request) const;
   Index allocate();
   void adopt(Index index, PeerId peer, EndpointSlot slot);
+  std::vector<Index> everywhere(std::string_view id) const;
+  void enter_root(Index index);
+  void leave_root(Index index);
   void link(Index parent, Index child);
   void unlink(Index child);
   bool rise(Instant now, Entry& entry, CancelMode mode, CancelReason reason);
@@ -243,6 +257,7 @@ class RequestLedger {
   std::deque<Entry> entries_;  // stable: index keys are views of ids
   std::vector<Index> free_;
   std::unordered_map<Key, Index, KeyHash> index_;
+  std::unordered_map<std::string_view, OfRoot> by_root_;  // keys: views of the first one's root
   std::unordered_map<PeerId, Peer> peers_;
   std::vector<std::string> models_;
   std::vector<Index> work_;

@@ -18,7 +18,7 @@ std::size_t RequestLedger::KeyHash::operator()(Key const& key) const {
   return std::hash<std::string_view>{}(key.id) ^ (key.peer * 0x9e3779b97f4a7c15ULL);
 }
 
-/// All but the index, whose keys are views into the entries: each copy has its own.
+/// All but the indexes, whose keys are views into the entries: each copy has its own.
 RequestLedger::RequestLedger(RequestLedger const& other)
     : settled(other.settled),
       cancelled(other.cancelled),
@@ -39,6 +39,7 @@ RequestLedger::RequestLedger(RequestLedger const& other)
       unconfirmed_(other.unconfirmed_) {
   for (Index i = oldest_; i != kNone; i = entries_[i].newer) {
     index_.emplace(Key{entries_[i].peer, entries_[i].id}, i);
+    enter_root(i);
   }
 }
 
@@ -93,6 +94,7 @@ void RequestLedger::remove(Instant now, Index index, Outcome outcome) {
     --peer->second.requests;
   }
   index_.erase(Key{entry.peer, entry.id});
+  leave_root(index);
   entry.used = false;
   entry.id.clear();
   entry.root.clear();
