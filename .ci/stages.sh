@@ -65,15 +65,16 @@ compiled_tests() {  # PRESET LABELS
 }
 
 python_tests() {  # PRESET NAME PYTEST-ARGUMENT...
-  # These tests mostly wait for processes, so there are two workers a core.
+  # These tests mostly wait for processes, so there are several workers a core.
   LASTCALL_BUILD_DIR=$root/build/$1 PYTHONDONTWRITEBYTECODE=1 "$python" -m pytest -q -ra \
-    -p no:cacheprovider -n "$((2 * cores))" --timeout 180 --junitxml "$results/$1-$2.xml" "${@:3}"
+    -p no:cacheprovider -n "$((${workers_a_core:-2} * cores))" --timeout 180 --junitxml "$results/$1-$2.xml" "${@:3}"
 }
 
 asan_stages() {
   built asan || return 0
   stage 'asan: unit, sim' sanitized asan compiled_tests asan 'unit|sim'
-  stage 'asan: integration' sanitized asan python_tests asan integration -m 'not plain_build' \
+  # Nothing is built beside it any more.
+  workers_a_core=3 stage 'asan: integration' sanitized asan python_tests asan integration -m 'not plain_build' \
     tests/integration
 }
 

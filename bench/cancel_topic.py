@@ -96,18 +96,27 @@ class Supervised(_Ends):
         for number in range(count):
             self.start(*command, str(serve.engine_socket), f"peer-{number}")
 
+    def begin(self, rounds):
+        """The requests of that many rounds; what begins and ends them is no part of a cancel."""
+        self._tell(b"." * rounds)
+        await_that(lambda: self._live() == self.count * rounds, "requests of these rounds")
+
+    def end(self):
+        self._tell(b"e")
+        await_that(lambda: self._live() == 0, "ends")
+
     def round(self, number):
-        for process in self.processes:  # what it begins is no part of the cancel before it
-            os.write(process.stdin.fileno(), b".")
-        await_that(lambda: self._live(f"round-{number}") == self.count, "requests of that round")
         line = _cancel_line(number)
         at = time.monotonic_ns()
         self.operator.send_bytes(line)
         return [(instant - at) / 1e3 for instant in self.instants()]
 
-    def _live(self, root):
-        requests = self.operator.ask({"op": "requests", "limit": 1000})["requests"]
-        return sum(each["root"] == root for each in requests)
+    def _tell(self, words):
+        for process in self.processes:
+            os.write(process.stdin.fileno(), words)
+
+    def _live(self):
+        return self.operator.ask({"op": "status"})["in_flight"]["requests"]
 
     def close(self):
         super().close()
@@ -123,9 +132,11 @@ def _compare(bench, count, command, rounds):
         try:
             number = 0
             for _ in range(CHUNKS):
+                supervised.begin(rounds)
                 for _ in range(rounds):
                     ours += supervised.round(number)
                     number += 1
+                supervised.end()
                 for each in range(rounds):
                     raw += relayed.round(each)
         finally:

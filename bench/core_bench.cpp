@@ -105,6 +105,32 @@ void cancel_root(benchmark::State& state) {
   }
 }
 
+/// The whole life of one request of another root: begun, cancelled by an operator, ended.
+void cancel_one(benchmark::State& state) {
+  Serving serving(state.range(0));
+  RequestBegun begin = begun(id_of(-1));
+  begin.root = "another";
+  CancelRequested cancel;
+  cancel.root = begin.root;
+  cancel.reason = CancelReason::operator_;
+  RequestEnded ended;
+  ended.peer = kPeer;
+  ended.id = begin.id;
+  Event const begins = begin;
+  Event const cancels = cancel;
+  Event const ends = ended;
+  std::size_t handed_over = 0;
+  for (auto _ : state) {
+    serving.step(begins);
+    serving.step(cancels);
+    handed_over += serving.core.take_cancels(kPeer, kBatch).ids.size();
+    serving.step(ends);
+  }
+  if (handed_over != static_cast<std::size_t>(state.iterations())) {
+    state.SkipWithError("not every cancel was handed over");
+  }
+}
+
 /// One decision of admission, of each kind, with so many waiters: a wait that begins, one that
 /// hangs up, and a refusal; then an end with the grant that follows it, and a new waiter.
 void decide_admission(benchmark::State& state) {
@@ -144,6 +170,7 @@ void decide_admission(benchmark::State& state) {
 
 BENCHMARK(decide_admission)->Arg(0)->Arg(64)->Arg(100'000);
 BENCHMARK(begin_and_end)->Arg(0)->Arg(1'000)->Arg(10'000)->Arg(100'000);
+BENCHMARK(cancel_one)->Arg(1'000)->Arg(10'000)->Arg(100'000);
 BENCHMARK(cancel_root)->Arg(1'000)->Arg(10'000)->Arg(100'000)->Unit(benchmark::kMicrosecond);
 
 }  // namespace

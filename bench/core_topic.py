@@ -7,6 +7,7 @@ from figures import NotMeasured, figure
 
 TITLE = "pure core, virtual time"
 NAMES = {"begin_and_end": "begin and end", "cancel_root": "cancel of all",
+         "cancel_one": "begin, cancel and end of one",
          "decide_admission": "a decision of admission"}  # fmt: skip
 MOST = {"decide_admission": 200}  # nanoseconds
 

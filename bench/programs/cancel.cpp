@@ -2,7 +2,7 @@
 // CLOCK_MONOTONIC) at which it heard of one to standard output.
 //
 //   engine SOCKET NAME   an engine with the C++ SDK; for each byte of standard input it begins the
-//                        next request, NAME-K of root round-K
+//                        next request, NAME-K of root round-K, and for an 'e' it ends all of them
 //   relay PATH COUNT     passes each line of the last who connects on to the first COUNT
 //   receiver PATH        what a relay writes to
 #include <array>
@@ -33,20 +33,23 @@ void tell_instant() {
   options.name = name;
   options.socket = socket;
   lastcall::Client client(options);
-  char begins = 0;
-  for (int round = 0; ::read(STDIN_FILENO, &begins, 1) == 1; ++round) {
+  std::vector<lastcall::RequestContext> live;
+  char word = 0;
+  for (int round = 0; ::read(STDIN_FILENO, &word, 1) == 1;) {
+    if (word == 'e') {
+      for (lastcall::RequestContext const& context : live) {
+        context.end();
+      }
+      live.clear();
+      continue;
+    }
     lastcall::RequestOptions what;
     what.id = name + "-" + std::to_string(round);
     what.root = "round-" + std::to_string(round);
     what.endpoint = "generate";
-    auto const context = client.begin(what);
-    std::promise<void> heard;
-    context.on_stop([&heard](auto const&) {
-      tell_instant();
-      heard.set_value();
-    });
-    heard.get_future().get();
-    context.end();
+    live.push_back(client.begin(what));
+    live.back().on_stop([](auto const&) { tell_instant(); });
+    ++round;
   }
   std::_Exit(0);
 }
