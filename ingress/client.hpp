@@ -54,6 +54,8 @@ class Client final : public Watched, public DeadlineOwner {
   void rejected(Refusal const& refusal);
   void cut(Refusal const& refusal, bool at_once);
   void refuse_connection();
+  /// Of its request, once that has asked for its place; else 0.
+  std::uint64_t serial() const { return exchange_ ? exchange_->serial : 0; }
   bool is_idle() const { return !exchange_ && out_.empty(); }
   bool is_flushed() const { return out_.empty(); }
   void close();

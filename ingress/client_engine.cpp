@@ -22,9 +22,10 @@ void Client::begin() {
     connect();
     return;
   }
+  x.serial = proxy_.next_serial();
   std::string const& model = x.model.empty() ? proxy_.options().default_model : x.model;
   Admission const admission =
-      proxy_.tracker().begin({x.id, x.endpoint, model, x.streaming, x.priority});
+      proxy_.tracker().begin({x.id, x.serial, x.endpoint, model, x.streaming, x.priority});
   switch (admission.kind) {
     case Admission::Kind::admitted:
       x.begun = true;

@@ -26,6 +26,7 @@ struct Exchange {
 
   // --- who ---
   std::string id;
+  std::uint64_t serial = 0;  // since it asked for its place
   std::string endpoint;
   std::string model;
   std::uint8_t priority = lifecycle::kUsualPriority;

@@ -211,21 +211,32 @@ bool Proxy::defers_cancel(std::string_view endpoint) const {
       [&](NamedEndpoint const& named) { return named.defers_cancel && named.name == endpoint; });
 }
 
-void Proxy::admitted(std::string_view id) {
-  if (auto const found = by_id_.find(id); found != by_id_.end()) {
-    found->second->admitted();
+std::uint64_t Proxy::serial_of(std::string_view id) const {
+  auto const found = by_id_.find(id);
+  return found == by_id_.end() ? 0 : found->second->serial();
+}
+
+Client* Proxy::find(Request const& request) const {
+  auto const found = by_id_.find(request.id);
+  bool const is_it = found != by_id_.end() && found->second->serial() == request.serial;
+  return is_it ? found->second : nullptr;
+}
+
+void Proxy::admitted(Request const& request) {
+  if (Client* const client = find(request)) {
+    client->admitted();
   }
 }
 
-void Proxy::rejected(std::string_view id, Refusal const& refusal) {
-  if (auto const found = by_id_.find(id); found != by_id_.end()) {
-    found->second->rejected(refusal);
+void Proxy::rejected(Request const& request, Refusal const& refusal) {
+  if (Client* const client = find(request)) {
+    client->rejected(refusal);
   }
 }
 
-void Proxy::cut(std::string_view id, Refusal const& refusal, bool at_once) {
-  if (auto const found = by_id_.find(id); found != by_id_.end()) {
-    found->second->cut(refusal, at_once);
+void Proxy::cut(Request const& request, Refusal const& refusal, bool at_once) {
+  if (Client* const client = find(request)) {
+    client->cut(refusal, at_once);
   }
 }
 

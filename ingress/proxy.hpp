@@ -36,6 +36,11 @@ namespace lastcall::ingress {
 class Client;
 class Upstream;
 
+struct Request {
+  std::string id;
+  std::uint64_t serial = 0;  // of Begun
+};
+
 class Proxy {
  public:
   Proxy(boost::asio::io_context& io, Options options, Tracker& tracker);
@@ -56,11 +61,13 @@ class Proxy {
   /// Of connections without a request; those with one close after it.
   void close_idle();
 
-  // What the core decides about a request that counts; an unknown id does nothing.
-  void admitted(std::string_view id);
-  void rejected(std::string_view id, Refusal const& refusal);
+  /// Of the request that has this id now; 0: there is none that asked for its place.
+  std::uint64_t serial_of(std::string_view id) const;
+  // What the core decides about a request that counts; one that has ended meanwhile is left alone.
+  void admitted(Request const& request);
+  void rejected(Request const& request, Refusal const& refusal);
   /// Ends it as `refusal` says; `at_once` does not wait for a client that is slow to read.
-  void cut(std::string_view id, Refusal const& refusal, bool at_once);
+  void cut(Request const& request, Refusal const& refusal, bool at_once);
 
   /// Nothing waits to be written to a client.
   bool is_flushed() const;
@@ -80,6 +87,9 @@ class Proxy {
   Upstream* acquire(bool fresh);
   std::string unique_id(std::string_view wanted);
   void enter(std::string_view id, Client& client) { by_id_.emplace(id, &client); }
+  /// The client whose request it still is; nothing when it has ended.
+  Client* find(Request const& request) const;
+  std::uint64_t next_serial() { return ++last_serial_; }
   void leave(std::string_view id) { by_id_.erase(id); }
   /// Its id is taken until the engine has let go of it, though nobody can be told of it.
   void left_to_engine(std::string_view id) { left_.insert(id); }
@@ -123,6 +133,7 @@ class Proxy {
   };
   std::optional<Closing> closing_;
   std::uint32_t next_place_ = 0;
+  std::uint64_t last_serial_ = 0;
 };
 
 }  // namespace lastcall::ingress

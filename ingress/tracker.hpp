@@ -3,7 +3,8 @@
 //
 // Rules:
 //  1. For each request that counts: begin(), then, unless it was refused, end() exactly once.
-//  2. begin() may answer at once or later, through Proxy::admitted() and Proxy::rejected().
+//  2. begin() may answer at once or later, through Proxy::admitted() and Proxy::rejected(), which
+//     name the request by the serial that it has begun with: its id may be another's by then.
 //  3. No exception leaves these calls; none of them calls back into the proxy.
 //
 // Thread rule: the loop's thread. Source: docs/ingress.md, 'What counts'.
@@ -22,6 +23,7 @@ namespace lastcall::ingress {
 
 struct Begun {
   std::string_view id;
+  std::uint64_t serial = 0;  // of the request: ids come again, serials do not
   std::string_view endpoint;
   std::string_view model;
   std::optional<bool> streaming;

@@ -148,8 +148,11 @@ void IngressSession::decided(std::string_view id, ingress::Admission admission) 
     answer_ = admission;
     return;
   }
-  decisions_.push_back({std::string(id), admission});
-  carry_out();
+  // Before its turn the request may end, and its id come again with another.
+  if (std::uint64_t const serial = proxy_->serial_of(id); serial != 0) {
+    decisions_.push_back({{std::string(id), serial}, admission});
+    carry_out();
+  }
 }
 
 void IngressSession::cancels_ready() {
@@ -169,9 +172,9 @@ void IngressSession::carry_out() {
     turn_is_due_ = false;
     for (Decision const& decision : std::exchange(decisions_, {})) {
       if (decision.admission.kind == ingress::Admission::Kind::admitted) {
-        proxy_->admitted(decision.id);
+        proxy_->admitted(decision.request);
       } else {
-        proxy_->rejected(decision.id, decision.admission.refusal);
+        proxy_->rejected(decision.request, decision.admission.refusal);
       }
     }
     if (std::exchange(cancels_are_due_, false)) {
@@ -193,7 +196,7 @@ void IngressSession::cut_cancelled() {
       return;
     }
     for (std::string const& id : ids) {
-      proxy_->cut(id, refusal, mode == lifecycle::CancelMode::kill);
+      proxy_->cut({id, proxy_->serial_of(id)}, refusal, mode == lifecycle::CancelMode::kill);
     }
   }
 }

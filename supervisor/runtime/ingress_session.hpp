@@ -4,7 +4,7 @@
 // Invariants:
 //  1. A request that counts begins, ends and is cancelled by the same events as one of an SDK.
 //  2. Nothing of the proxy runs inside a step of the core: decisions that come in one are carried
-//     out in the loop's next turn.
+//     out in the loop's next turn, on the request that they were made for.
 //  3. The listener is there from `starting` to the end of phase 2; a rearm opens it again.
 //
 // Thread rule: the loop's thread. Source: docs/ingress.md.
@@ -60,7 +60,7 @@ class IngressSession final : private ingress::Tracker {
 
  private:
   struct Decision {
-    std::string id;
+    ingress::Request request;
     ingress::Admission admission;
   };
 

@@ -1,0 +1,65 @@
+"""What clients choose as ids comes again: each decision is about one request, whatever its id."""
+
+import os
+import signal
+from contextlib import contextmanager
+
+from raw_engine import client, metric, ok, post
+from serve_peer import wait_until
+from serve_world import is_stopped
+
+LIMITS = {"engine_request_limit": 1, "queue_limit": 5}
+
+
+@contextmanager
+def standing_still(one):
+    """What happens meanwhile is there for the supervisor at once, in its order."""
+    pid = one.supervisor_pid()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        wait_until(lambda: is_stopped(pid), "it stands still")
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def named(name):
+    return post("/v1/chat/completions", b'{"model":"m"}', f"X-Request-Id: {name}")
+
+
+def asked(engine):
+    """The next request of the engine, on a connection of its own: (wire, its id)."""
+    wire, head = engine.request()
+    wire.until(b"}")
+    return wire, head.partition(b"X-Request-Id: ")[2].partition(b"\r\n")[0].decode()
+
+
+def wait_for_waiters(one, count):
+    wait_until(lambda: metric(one, "dynamo_request_queue") == count, f"{count} wait")
+
+
+def test_a_place_that_was_given_to_one_who_left_is_not_anothers_of_the_same_id(proxy, engine):
+    one = proxy(admission=LIMITS)
+    first, again = client(one), client(one)
+    first.send(named("first"))
+    running, _ = asked(engine)
+    users = {}
+    for count, name in enumerate(["same", "other"], start=1):
+        users[name] = client(one)
+        users[name].send(named(name))
+        wait_for_waiters(one, count)
+    with standing_still(one):
+        running.send(ok(b"done", "Connection: close"))  # a place for `same`,
+        running.close()
+        users["same"].close()  # which leaves, so that it is the place of `other`
+        again.send(named("same"))
+    wire, name = asked(engine)
+    assert name == "other", "the place was given once"
+    wait_for_waiters(one, 1)
+    assert one.status()["admission"]["running"] == 1
+    wire.send(ok(b"done", "Connection: close"))
+    wire.close()
+    wire, name = asked(engine)
+    assert name.startswith("same")
+    wire.send(ok(b"done"))
+    assert again.until(b"done").startswith(b"HTTP/1.1 200 ")
