@@ -184,7 +184,6 @@ void Client::leave_to_engine() {
   x.outcome = Outcome::cancelled;
   x.total.disarm();
   proxy_.tracker().client_gone(x.id);
-  proxy_.leave(x.id);
   half_closed_ = true;
   std::exchange(upstream_, nullptr)->outlive(std::move(exchange_));
   close();
@@ -199,11 +198,11 @@ void Client::drop_upstream() {
 void Client::end_exchange() {
   drop_upstream();
   std::unique_ptr<Exchange> const ended = std::move(exchange_);
-  if (ended->counts) {
-    proxy_.leave(ended->id);
-  }
   if (ended->begun) {
     proxy_.tracker().ended(ended->id, ended->outcome);
+  }
+  if (ended->counts) {
+    proxy_.leave(ended->id);
   }
   if (dead_) {
     return;
@@ -249,11 +248,11 @@ void Client::close() {
   socket_.close();
   if (exchange_) {
     std::unique_ptr<Exchange> const ended = std::move(exchange_);
-    if (ended->counts) {
-      proxy_.leave(ended->id);
-    }
     if (ended->begun) {
       proxy_.tracker().ended(ended->id, Outcome::cancelled);
+    }
+    if (ended->counts) {
+      proxy_.leave(ended->id);
     }
   }
   proxy_.ended(*this);

@@ -122,7 +122,7 @@ void Client::describe(RequestHead const& head, Destination const& destination) {
   }
   std::string_view wanted;
   bool const is_named = head.fields.count("x-request-id", wanted) == 1;
-  x.id = proxy_.unique_id(is_named ? wanted : std::string_view());
+  x.id = proxy_.unique_id(is_named ? wanted : std::string_view(), x.counts);
   if (x.counts) {
     proxy_.enter(x.id, *this);
   }

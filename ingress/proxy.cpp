@@ -4,7 +4,6 @@
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
-#include <fcntl.h>
 
 #include "ingress/client.hpp"
 #include "ingress/upstream.hpp"
@@ -14,51 +13,19 @@ namespace {
 
 constexpr std::size_t kScratch = 64 * 1024;
 constexpr std::size_t kMaxPool = 1024;
-constexpr int kAcceptsATurn = 64;
-/// Of 2^32: its multiples are spread evenly, however many of them there are.
-constexpr std::uint32_t kGoldenRatio = 2'654'435'769;
-/// Clients above the limit that are waited for at a time, until they have read that they are.
-constexpr std::size_t kMostRefused = 64;
 
 }  // namespace
 
-class Proxy::Acceptor final : public Watched {
- public:
-  Acceptor(Proxy& proxy, int descriptor) : listener(descriptor), proxy_(proxy) { open_spare(); }
-  void ready(std::uint32_t) override {
-    if (listener) {
-      proxy_.accept();
-    }
-  }
-  void open_spare() { spare = Socket(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
-
-  Socket listener;
-  Socket spare;  // to refuse with when no descriptor is left
-
- private:
-  Proxy& proxy_;
-};
-
-Proxy::Proxy(boost::asio::io_context& io, Options options, Tracker& tracker)
+Proxy::Proxy(boost::asio::io_context& io, Options options, Tracker& tracker, Owner owner)
     : options_(std::move(options)),
       tracker_(tracker),
+      owner_(std::move(owner)),
       poller_(io),
       deadlines_(io, options_.waits),
-      scratch_(kScratch) {}
+      scratch_(kScratch),
+      last_serial_(owner_.first_serial) {}
 
 Proxy::~Proxy() = default;
-
-void Proxy::listen(int descriptor) {
-  acceptor_ = std::make_unique<Acceptor>(*this, descriptor);
-  poller_.add(descriptor, *acceptor_);
-}
-
-void Proxy::stop_listening() {
-  if (acceptor_) {
-    acceptor_->listener.close();
-    poller_.bury(std::move(acceptor_));
-  }
-}
 
 void Proxy::close_over(std::chrono::milliseconds over) {
   std::chrono::milliseconds const now = monotonic_now();
@@ -97,92 +64,35 @@ void Proxy::close_idle() {
 
 // --- clients -------------------------------------------------------------------------------------
 
-void Proxy::accept() {
-  if (!acceptor_->spare) {
-    acceptor_->open_spare();
-  }
-  for (int i = 0; i < kAcceptsATurn; ++i) {
-    Socket socket;
-    std::string address;
-    switch (accept_one(acceptor_->listener, socket, address)) {
-      case Accept::none:
-        tell_connections();
-        return;
-      case Accept::no_room:
-        if (!refuse_with_spare()) {
-          is_crowded_ = true;
-          tell_connections();
-          return;
-        }
-        continue;
-      case Accept::accepted:
-        break;
-    }
-    std::size_t const most = options_.max_connections;
-    if (clients_.size() >= most + kMostRefused) {
-      refuse_at_once(std::move(socket));
-      continue;
-    }
-    int const descriptor = socket.get();
-    std::unique_ptr<TlsSession> session = tls_ ? tls_->accept(socket) : nullptr;
-    if (tls_ && !session) {
-      tracker_.refused(too_many_connections());
-      continue;
-    }
-    next_place_ += kGoldenRatio;
-    auto owner = std::make_unique<Client>(*this, std::move(socket), std::move(session),
-                                          std::move(address), next_place_);
-    Client& client = *owner;
-    bool const is_watched = poller_.add(descriptor, client);
-    clients_.emplace(&client, std::move(owner));
-    if (!is_watched) {
-      client.close();
-    } else if (clients_.size() > most) {
-      client.refuse_connection();
-    }
-  }
+void Proxy::adopt(Accepted accepted) {
+  int const descriptor = accepted.socket.get();
+  auto owner = std::make_unique<Client>(*this, std::move(accepted.socket), std::move(accepted.tls),
+                                        std::move(accepted.address), accepted.place);
+  Client& client = *owner;
+  bool const is_watched = poller_.add(descriptor, client);
+  clients_.emplace(&client, std::move(owner));
   tell_connections();
-  poller_.again(*acceptor_);
-}
-
-/// False when not even the spare descriptor is to be had.
-bool Proxy::refuse_with_spare() {
-  Socket socket;
-  std::string address;
-  acceptor_->spare.close();
-  bool const is_accepted = accept_one(acceptor_->listener, socket, address) == Accept::accepted;
-  if (is_accepted) {
-    refuse_at_once(std::move(socket));
+  if (!is_watched) {
+    client.close();
+  } else if (accepted.is_too_many) {
+    client.refuse_connection();
   }
-  acceptor_->open_spare();
-  return is_accepted;
-}
-
-/// Without waiting until the client has read: what it has sent is taken, so that the close resets
-/// nothing. Under TLS there is only the close, because words would take a handshake.
-void Proxy::refuse_at_once(Socket socket) {
-  if (!tls_) {
-    std::string response;
-    append_refusal(response, too_many_connections(), {}, true, false);
-    write_some(socket, response);
-    end_output(socket);
-    read_some(socket, scratch());
-  }
-  tracker_.refused(too_many_connections());
 }
 
 void Proxy::ended(Client& client) {
-  if (std::exchange(is_crowded_, false) && acceptor_) {
-    poller_.again(*acceptor_);
-  }
   auto const found = clients_.find(&client);
   poller_.bury(std::move(found->second));
   clients_.erase(found);
+  owner_.client_left();
   tell_connections();
 }
 
-std::string Proxy::unique_id(std::string_view wanted) {
-  if (!is_usable_id(wanted)) {
+std::string Proxy::unique_id(std::string_view wanted, bool keep) {
+  bool const is_usable = is_usable_id(wanted);
+  if (owner_.ids != nullptr) {
+    return owner_.ids->claim(is_usable ? wanted : ids_.make(), keep);
+  }
+  if (!is_usable) {
     return ids_.make();
   }
   std::string id(wanted);
@@ -190,6 +100,25 @@ std::string Proxy::unique_id(std::string_view wanted) {
     id = std::string(wanted) + "-" + std::to_string(n);
   }
   return id;
+}
+
+void Proxy::leave(std::string_view id) {
+  by_id_.erase(id);
+  if (owner_.ids != nullptr) {
+    owner_.ids->release(id);
+  }
+}
+
+void Proxy::left_to_engine(std::string_view id) {
+  by_id_.erase(id);
+  left_.insert(id);
+}
+
+void Proxy::let_go(std::string_view id) {
+  left_.erase(id);
+  if (owner_.ids != nullptr) {
+    owner_.ids->release(id);
+  }
 }
 
 EndpointName Proxy::endpoint(std::string_view method, std::string_view target, bool upgrade) const {

@@ -1,17 +1,18 @@
-// The ingress: the listener, its clients, and the pool of connections to the engine.
+// Relays: the clients that were given to it, and the pool of connections to the engine.
 //
 // Invariants:
 //  1. Clients are served in the order of their requests, one at a time a connection.
-//  2. At most Options::max_connections clients; one more is told so and closed.
-//  3. An id is that of one live request: a second one gets a suffix.
+//  2. An id is that of one live request, of all proxies: a second one gets a suffix.
+//  3. The tracker has heard of a request's end before its id is free again.
 //  4. Nothing of a stream waits here but what the client's socket did not take yet.
 //
-// Thread rule: the loop's thread. Source: docs/ingress.md.
+// Thread rule: the thread of its loop. Source: docs/ingress.md.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,11 +25,11 @@
 
 #include "ingress/deadlines.hpp"
 #include "ingress/endpoint_name.hpp"
+#include "ingress/listener.hpp"
 #include "ingress/options.hpp"
 #include "ingress/poller.hpp"
 #include "ingress/refusal.hpp"
 #include "ingress/request_id.hpp"
-#include "ingress/tls.hpp"
 #include "ingress/tracker.hpp"
 
 namespace lastcall::ingress {
@@ -41,18 +42,33 @@ struct Request {
   std::uint64_t serial = 0;  // of Begun
 };
 
+/// What a proxy shares with others that relay for the same tracker.
+class SharedIds {
+ public:
+  SharedIds() = default;
+  SharedIds(SharedIds const&) = delete;
+  SharedIds& operator=(SharedIds const&) = delete;
+  virtual ~SharedIds() = default;
+
+  /// As LiveIds.
+  virtual std::string claim(std::string_view wanted, bool keep) = 0;
+  virtual void release(std::string_view id) = 0;
+};
+
 class Proxy {
  public:
-  Proxy(boost::asio::io_context& io, Options options, Tracker& tracker);
+  struct Owner {
+    std::function<void()> client_left;
+    SharedIds* ids = nullptr;  // nothing: there is no other proxy
+    std::uint64_t first_serial = 0;
+  };
+
+  Proxy(boost::asio::io_context& io, Options options, Tracker& tracker, Owner owner);
   ~Proxy();
   Proxy(Proxy const&) = delete;
   Proxy& operator=(Proxy const&) = delete;
 
-  /// Its clients speak TLS. Before listen(), once.
-  void secure(std::unique_ptr<TlsContext> tls) { tls_ = std::move(tls); }
-  /// Takes over a listening, non-blocking descriptor.
-  void listen(int descriptor);
-  void stop_listening();
+  void adopt(Accepted accepted);
   /// Responses say `Connection: close`: after `over` those of every connection, until then of a
   /// part that grows evenly, so that their clients do not all connect anew at once. Called again,
   /// the end may come nearer.
@@ -71,29 +87,25 @@ class Proxy {
 
   /// Nothing waits to be written to a client.
   bool is_flushed() const;
-  std::size_t clients() const { return clients_.size(); }
 
  private:
   friend class Client;
   friend class Upstream;
-  class Acceptor;
 
   // Of clients.
-  void accept();
-  bool refuse_with_spare();
-  void refuse_at_once(Socket socket);
   void ended(Client& client);
   /// From the pool, unless it has to be a fresh one; nothing when there is none to be had.
   Upstream* acquire(bool fresh);
-  std::string unique_id(std::string_view wanted);
+  /// `keep`: until leave() or let_go().
+  std::string unique_id(std::string_view wanted, bool keep);
   void enter(std::string_view id, Client& client) { by_id_.emplace(id, &client); }
   /// The client whose request it still is; nothing when it has ended.
   Client* find(Request const& request) const;
   std::uint64_t next_serial() { return ++last_serial_; }
-  void leave(std::string_view id) { by_id_.erase(id); }
+  void leave(std::string_view id);
   /// Its id is taken until the engine has let go of it, though nobody can be told of it.
-  void left_to_engine(std::string_view id) { left_.insert(id); }
-  void let_go(std::string_view id) { left_.erase(id); }
+  void left_to_engine(std::string_view id);
+  void let_go(std::string_view id);
   bool defers_cancel(std::string_view endpoint) const;
   /// `place`: of a connection among all, in parts of 2^32.
   bool is_closing(std::uint32_t place) const;
@@ -114,25 +126,22 @@ class Proxy {
 
   Options const options_;
   Tracker& tracker_;
+  Owner const owner_;
   Poller poller_;
   Deadlines deadlines_;
   RequestIds ids_;
   std::vector<char> scratch_;  // what was read last; nothing in it outlives its handling
   std::string wire_;           // what is written next; the same
-  std::unique_ptr<Acceptor> acceptor_;
-  std::unique_ptr<TlsContext> tls_;
   std::unordered_map<Client*, std::unique_ptr<Client>> clients_;
   std::unordered_map<Upstream*, std::unique_ptr<Upstream>> upstreams_;
   std::vector<Upstream*> pool_;
   std::unordered_map<std::string_view, Client*> by_id_;
-  bool is_crowded_ = false;  // somebody waits to be accepted for whom no descriptor was left
   std::unordered_set<std::string_view> left_;  // those without a client
   struct Closing {
     std::chrono::milliseconds since{};
     std::chrono::milliseconds over{};
   };
   std::optional<Closing> closing_;
-  std::uint32_t next_place_ = 0;
   std::uint64_t last_serial_ = 0;
 };
 

@@ -108,9 +108,9 @@ void Upstream::send_left() {
 
 void Upstream::end_left() {
   std::unique_ptr<Exchange> const ended = std::move(left_);
-  proxy_.let_go(ended->id);
   close();
   proxy_.tracker().ended(ended->id, ended->outcome);
+  proxy_.let_go(ended->id);
 }
 
 void Upstream::release(bool keep) {

@@ -9,15 +9,12 @@
 #include "ipc/server.hpp"
 #include "probes/listening_socket.hpp"
 #include "supervisor/config/presets.hpp"
-#include "supervisor/runtime/clock.hpp"
 #include "supervisor/runtime/ingress_options.hpp"
 
 namespace lastcall::runtime {
 namespace {
 
 constexpr int kBacklog = 4096;
-/// Progress is told to the core at most this often.
-constexpr lifecycle::Duration kProgressPeriod{100};
 
 }  // namespace
 
@@ -59,10 +56,17 @@ std::string IngressSession::start() {
     events_.feed(lifecycle::EndpointRegistered{lifecycle::kIngressPeer, endpoint.name,
                                                endpoint.graceful_shutdown});
   }
+  std::string trouble = make_relay(options);
+  if (trouble.empty()) {
+    trouble = secure();
+  }
+  return trouble.empty() ? listen() : trouble;
+}
+
+std::string IngressSession::make_relay(ingress::Options const& options) {
   ingress::Tracker& tracker = *this;
-  proxy_ = std::make_unique<ingress::Proxy>(io_, std::move(options), tracker);
-  std::string const insecure = secure();
-  return insecure.empty() ? listen() : insecure;
+  relay_ = std::make_unique<ingress::LoopRelay>(io_, options, tracker);
+  return {};
 }
 
 std::string IngressSession::secure() {
@@ -79,7 +83,7 @@ std::string IngressSession::secure() {
         }
       });
   std::string const problem = context->load();
-  proxy_->secure(std::move(context));
+  relay_->listener().secure(std::move(context));
   return problem.empty() ? "" : "ingress.tls: " + problem;
 }
 
@@ -92,7 +96,7 @@ std::string IngressSession::listen() {
   ::listen(socket.descriptor.get(), kBacklog);
   port_ = socket.port;  // what was free once is what routers know
   address_ = probes::address_text(socket.host, socket.port);
-  proxy_->listen(socket.descriptor.release());
+  relay_->listener().open(socket.descriptor.release());
   is_listening_ = true;
   return {};
 }
@@ -100,25 +104,25 @@ std::string IngressSession::listen() {
 // --- orders --------------------------------------------------------------------------------------
 
 void IngressSession::phase(lifecycle::Phase phase) {
-  if (!proxy_) {
+  if (!relay_) {
     return;
   }
   using lifecycle::Phase;
   if (phase < Phase::deregistering) {
-    proxy_->keep_alive_again();
+    relay_->order([](ingress::Proxy& proxy) { proxy.keep_alive_again(); });
   } else {
     // The shortest that phase 1 can be: by its end every connection has had its turn.
-    proxy_->close_over(phase == Phase::deregistering ? config_.shutdown.budgets.late_accept
-                                                     : lifecycle::Duration{0});
-  }
-  if (phase == Phase::drained) {
-    proxy_->close_idle();
+    close_over(phase == Phase::deregistering ? config_.shutdown.budgets.late_accept
+                                             : lifecycle::Duration{0});
   }
   if (phase >= Phase::cleaning_up) {
     is_listening_ = false;
-    proxy_->stop_listening();
-    proxy_->close_idle();
-  } else if (!is_listening_) {
+    relay_->listener().close();  // first: who was accepted last is to be closed, too
+  }
+  if (phase >= Phase::drained) {
+    relay_->order([](ingress::Proxy& proxy) { proxy.close_idle(); });
+  }
+  if (phase < Phase::cleaning_up && !is_listening_) {
     if (std::string const problem = listen(); !problem.empty()) {
       log_.error("the ingress does not serve again", {{"detail", problem}});
     }
@@ -126,9 +130,32 @@ void IngressSession::phase(lifecycle::Phase phase) {
 }
 
 void IngressSession::leave() {
-  if (proxy_) {
-    proxy_->close_over(config_.shutdown.budgets.late_accept);
+  if (relay_) {
+    close_over(config_.shutdown.budgets.late_accept);
   }
+}
+
+void IngressSession::close_over(lifecycle::Duration over) {
+  relay_->order([over](ingress::Proxy& proxy) { proxy.close_over(over); });
+}
+
+void IngressSession::refresh() {
+  if (relay_) {
+    after_turn([this] { relay_->engine_changed(); });
+  }
+}
+
+void IngressSession::after_cuts(std::function<void()> then) {
+  after_turn([this, then = std::move(then)] { relay_ ? relay_->after_orders(then) : then(); });
+}
+
+/// Behind the turn in which that is carried out which was decided until now.
+void IngressSession::after_turn(std::function<void()> then) {
+  boost::asio::post(io_, [alive = alive_, then = std::move(then)] {
+    if (*alive) {
+      then();
+    }
+  });
 }
 
 void IngressSession::admit(lifecycle::Admit const& order) {
@@ -149,7 +176,7 @@ void IngressSession::decided(std::string_view id, ingress::Admission admission) 
     return;
   }
   // Before its turn the request may end, and its id come again with another.
-  if (std::uint64_t const serial = proxy_->serial_of(id); serial != 0) {
+  if (std::uint64_t const serial = relay_->serial_of(id); serial != 0) {
     decisions_.push_back({{std::string(id), serial}, admission});
     carry_out();
   }
@@ -162,7 +189,7 @@ void IngressSession::cancels_ready() {
 
 /// In the next turn: this one may be in the middle of a step.
 void IngressSession::carry_out() {
-  if (!proxy_ || std::exchange(turn_is_due_, true)) {
+  if (!relay_ || std::exchange(turn_is_due_, true)) {
     return;
   }
   boost::asio::post(io_, [this, alive = alive_] {
@@ -172,9 +199,9 @@ void IngressSession::carry_out() {
     turn_is_due_ = false;
     for (Decision const& decision : std::exchange(decisions_, {})) {
       if (decision.admission.kind == ingress::Admission::Kind::admitted) {
-        proxy_->admitted(decision.request);
+        relay_->admitted(decision.request);
       } else {
-        proxy_->rejected(decision.request, decision.admission.refusal);
+        relay_->rejected(decision.request, decision.admission.refusal);
       }
     }
     if (std::exchange(cancels_are_due_, false)) {
@@ -196,88 +223,9 @@ void IngressSession::cut_cancelled() {
       return;
     }
     for (std::string const& id : ids) {
-      proxy_->cut({id, proxy_->serial_of(id)}, refusal, mode == lifecycle::CancelMode::kill);
+      relay_->cut({id, relay_->serial_of(id)}, refusal, mode == lifecycle::CancelMode::kill);
     }
   }
-}
-
-// --- what the proxy tells ------------------------------------------------------------------------
-
-ingress::Admission IngressSession::begin(ingress::Begun const& begun) {
-  lifecycle::RequestBegun const event{.peer = lifecycle::kIngressPeer,
-                                      .id = std::string(begun.id),
-                                      .root = {},
-                                      .parent = {},
-                                      .endpoint = std::string(begun.endpoint),
-                                      .model = std::string(begun.model),
-                                      .stream = begun.streaming,
-                                      .admit = true,
-                                      .resumed = false,
-                                      .priority = begun.priority};
-  beginning_ = event.id;
-  answer_ = {ingress::Admission::Kind::waits, {}};
-  StepReply const& reply = events_.feed(event);
-  beginning_ = {};
-  if (reply.refusal) {
-    answer_ = {
-        ingress::Admission::Kind::refused,
-        ingress::rejected_because(lifecycle::RejectedReason::draining, std::chrono::seconds(1))};
-  }
-  if (answer_.kind != ingress::Admission::Kind::refused) {
-    metrics_.request_began(begun.endpoint);
-    listeners_.request_began();
-  }
-  return answer_;
-}
-
-void IngressSession::moved(std::string_view id) {
-  lifecycle::Instant const now = monotonic_now();
-  if (now - told_progress_ >= kProgressPeriod) {
-    told_progress_ = now;
-    events_.feed(lifecycle::RequestProgressed{lifecycle::kIngressPeer, {std::string(id)}});
-  }
-}
-
-void IngressSession::client_gone(std::string_view id) {
-  events_.feed(lifecycle::CancelRequested{.by = lifecycle::kIngressPeer,
-                                          .ids = {std::string(id)},
-                                          .root = {},
-                                          .mode = lifecycle::CancelMode::kill,
-                                          .reason = lifecycle::CancelReason::client_disconnect});
-}
-
-void IngressSession::ended(std::string_view id, lifecycle::Outcome outcome) {
-  events_.feed(lifecycle::RequestEnded{lifecycle::kIngressPeer, std::string(id), outcome});
-}
-
-void IngressSession::handed_off(ingress::HandedOff const& handed) {
-  log_.info("request handed off", {{"id", handed.id},
-                                   {"endpoint", handed.endpoint},
-                                   {"model", handed.model},
-                                   {"reason", handed.reason},
-                                   {"events_sent", handed.events},
-                                   {"bytes_sent", handed.bytes}});
-  listeners_.handed_off(handed);
-}
-
-/// Admission bounds those that wait for theirs, so the core hears of each.
-void IngressSession::first_byte(std::string_view id, std::string_view endpoint,
-                                std::chrono::milliseconds took) {
-  told_progress_ = monotonic_now();
-  events_.feed(lifecycle::RequestProgressed{lifecycle::kIngressPeer, {std::string(id)}});
-  metrics_.first_byte(endpoint, took);
-}
-
-void IngressSession::event_gap(std::string_view endpoint, std::chrono::milliseconds took) {
-  metrics_.event_gap(endpoint, took);
-}
-
-void IngressSession::refused(ingress::Refusal const& refusal) {
-  metrics_.ingress_refused(refusal.type);
-}
-
-void IngressSession::connections(std::size_t clients, std::size_t upstream) {
-  metrics_.set_ingress_connections(clients, upstream);
 }
 
 }  // namespace lastcall::runtime

@@ -4,7 +4,7 @@
 // Invariants:
 //  1. A request that counts begins, ends and is cancelled by the same events as one of an SDK.
 //  2. Nothing of the proxy runs inside a step of the core: decisions that come in one are carried
-//     out in the loop's next turn, on the request that they were made for.
+//     out in the loop's next turn or by its threads, on the request that they were made for.
 //  3. The listener is there from `starting` to the end of phase 2; a rearm opens it again.
 //
 // Thread rule: the loop's thread. Source: docs/ingress.md.
@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ingress/proxy.hpp"
+#include "ingress/relay.hpp"
 #include "ingress/tracker.hpp"
 #include "probes/metrics.hpp"
 #include "supervisor/config/schema.hpp"
@@ -56,7 +56,12 @@ class IngressSession final : private ingress::Tracker {
   /// Our own restart: connections close as in the first phase of a drain.
   void leave();
 
-  bool is_flushed() const { return !proxy_ || proxy_->is_flushed(); }
+  /// Something of the shim or the engine may have changed.
+  void refresh();
+  /// Once what the core has cut until now is cut and told.
+  void after_cuts(std::function<void()> then);
+  /// Asked again and again until it is.
+  bool is_flushed() { return !relay_ || (!turn_is_due_ && relay_->is_flushed()); }
 
  private:
   struct Decision {
@@ -76,8 +81,11 @@ class IngressSession final : private ingress::Tracker {
   void refused(ingress::Refusal const& refusal) override;
   void connections(std::size_t clients, std::size_t upstream) override;
 
+  std::string make_relay(ingress::Options const& options);
   std::string secure();
   std::string listen();
+  void close_over(lifecycle::Duration over);
+  void after_turn(std::function<void()> then);
   void decided(std::string_view id, ingress::Admission admission);
   void carry_out();
   void cut_cancelled();
@@ -89,7 +97,7 @@ class IngressSession final : private ingress::Tracker {
   probes::Metrics& metrics_;
   Log& log_;
   Listeners listeners_;
-  std::unique_ptr<ingress::Proxy> proxy_;
+  std::unique_ptr<ingress::Relay> relay_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::string address_;
   std::uint16_t port_ = 0;

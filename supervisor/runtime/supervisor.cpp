@@ -261,6 +261,7 @@ void Supervisor::refresh() {
   health_.run(!health_.rows().empty() && may_live &&
               snapshot.phase < lifecycle::Phase::cleaning_up);
   gauges_.need(may_live ? gauges_needed(snapshot) : GaugeDriver::Need::none);
+  ingress_.refresh();
   probes_.beat_by_itself(!health_.is_running());
   probes_.publish(sources());
   operators_.changed();

@@ -116,8 +116,7 @@ void Supervisor::start_cleanup(lifecycle::StartCleanup const& order) {
                  [this, item](ItemResult result) { settle(item, std::move(result)); });
       return;
     case lifecycle::CleanupItem::events:
-      // After what this step has cut was told.
-      boost::asio::post(io_, [this, item, deadline = order.deadline] {
+      ingress_.after_cuts([this, item, deadline = order.deadline] {
         events_.disconnect(deadline,
                            [this, item](ItemResult result) { settle(item, std::move(result)); });
       });

@@ -1,0 +1,123 @@
+#include "ingress/listener.hpp"
+
+#include <array>
+#include <utility>
+
+#include <fcntl.h>
+
+namespace lastcall::ingress {
+namespace {
+
+constexpr int kAcceptsATurn = 64;
+/// Of 2^32: its multiples are spread evenly, however many of them there are.
+constexpr std::uint32_t kGoldenRatio = 2'654'435'769;
+/// Clients above the limit that are waited for at a time, until they have read that they are.
+constexpr std::size_t kMostRefused = 64;
+
+}  // namespace
+
+class Listener::Door final : public Watched {
+ public:
+  Door(Listener& owner, int descriptor) : listening(descriptor), owner_(owner) { open_spare(); }
+  void ready(std::uint32_t) override {
+    if (listening) {
+      owner_.accept();
+    }
+  }
+  void open_spare() { spare = Socket(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
+
+  Socket listening;
+  Socket spare;  // to refuse with when no descriptor is left
+
+ private:
+  Listener& owner_;
+};
+
+Listener::Listener(boost::asio::io_context& io, std::size_t most, Listeners listeners)
+    : poller_(io), most_(most), listeners_(std::move(listeners)) {}
+
+Listener::~Listener() = default;
+
+void Listener::open(int descriptor) {
+  door_ = std::make_unique<Door>(*this, descriptor);
+  poller_.add(descriptor, *door_);
+}
+
+void Listener::close() {
+  if (door_) {
+    door_->listening.close();
+    poller_.bury(std::move(door_));
+  }
+}
+
+void Listener::accept() {
+  if (!door_->spare) {
+    door_->open_spare();
+  }
+  for (int i = 0; i < kAcceptsATurn; ++i) {
+    Accepted accepted;
+    switch (accept_one(door_->listening, accepted.socket, accepted.address)) {
+      case Accept::none:
+        return;
+      case Accept::no_room:
+        if (!refuse_with_spare()) {
+          is_crowded_ = true;
+          return;
+        }
+        continue;
+      case Accept::accepted:
+        break;
+    }
+    if (clients_ >= most_ + kMostRefused) {
+      refuse_at_once(std::move(accepted.socket));
+      continue;
+    }
+    accepted.tls = tls_ ? tls_->accept(accepted.socket) : nullptr;
+    if (tls_ && !accepted.tls) {
+      listeners_.refused(too_many_connections());
+      continue;
+    }
+    next_place_ += kGoldenRatio;
+    accepted.place = next_place_;
+    accepted.is_too_many = clients_ >= most_;
+    ++clients_;
+    listeners_.take(std::move(accepted));
+  }
+  poller_.again(*door_);
+}
+
+/// False when not even the spare descriptor is to be had.
+bool Listener::refuse_with_spare() {
+  Socket socket;
+  std::string address;
+  door_->spare.close();
+  bool const is_accepted = accept_one(door_->listening, socket, address) == Accept::accepted;
+  if (is_accepted) {
+    refuse_at_once(std::move(socket));
+  }
+  door_->open_spare();
+  return is_accepted;
+}
+
+/// Without waiting until the client has read: what it has sent is taken, so that the close resets
+/// nothing. Under TLS there is only the close, because words would take a handshake.
+void Listener::refuse_at_once(Socket socket) {
+  if (!tls_) {
+    std::string response;
+    append_refusal(response, too_many_connections(), {}, true, false);
+    write_some(socket, response);
+    end_output(socket);
+    std::array<char, 64 * 1024> unread;
+    read_some(socket, unread);
+  }
+  listeners_.refused(too_many_connections());
+}
+
+void Listener::client_left() {
+  --clients_;
+  if (std::exchange(is_crowded_, false) && door_) {
+    poller_.again(*door_);
+  }
+}
+
+}  // namespace lastcall::ingress

@@ -1,0 +1,68 @@
+// The listener: accepts clients, and refuses those for whom there is no room.
+//
+// Invariants:
+//  1. At most `most` clients at a time, whoever serves them; one more is told so and closed.
+//  2. When no descriptor is left, who waits is told so with a spare one, or accepted as soon as a
+//     client has left.
+//
+// Thread rule: the loop's thread. Source: docs/ingress.md, 'Limits'; accept(2).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "ingress/poller.hpp"
+#include "ingress/refusal.hpp"
+#include "ingress/socket.hpp"
+#include "ingress/tls.hpp"
+
+namespace lastcall::ingress {
+
+struct Accepted {
+  Socket socket;
+  std::unique_ptr<TlsSession> tls;  // nothing: it speaks plain HTTP
+  std::string address;
+  std::uint32_t place = 0;   // among all, in parts of 2^32: when it is closed in a drain
+  bool is_too_many = false;  // to be told so, and closed
+};
+
+class Listener {
+ public:
+  struct Listeners {
+    std::function<void(Accepted)> take;  // each is client_left() once, later
+    std::function<void(Refusal const&)> refused;
+  };
+
+  Listener(boost::asio::io_context& io, std::size_t most, Listeners listeners);
+  ~Listener();
+  Listener(Listener const&) = delete;
+  Listener& operator=(Listener const&) = delete;
+
+  /// Clients speak TLS. Before open(), once.
+  void secure(std::unique_ptr<TlsContext> tls) { tls_ = std::move(tls); }
+  /// Takes over a listening, non-blocking descriptor.
+  void open(int descriptor);
+  void close();
+  void client_left();
+
+ private:
+  class Door;
+
+  void accept();
+  bool refuse_with_spare();
+  void refuse_at_once(Socket socket);
+
+  Poller poller_;
+  std::size_t const most_;
+  Listeners const listeners_;
+  std::unique_ptr<Door> door_;
+  std::unique_ptr<TlsContext> tls_;
+  std::size_t clients_ = 0;
+  std::uint32_t next_place_ = 0;
+  bool is_crowded_ = false;  // somebody waits to be accepted for whom no descriptor was left
+};
+
+}  // namespace lastcall::ingress

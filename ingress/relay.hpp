@@ -1,0 +1,78 @@
+// Where requests are relayed: on the loop's own thread, or by threads beside it.
+//
+// Rules:
+//  1. What is ordered here is carried out in its order, in each thread.
+//  2. Its Tracker hears of everything on the loop's thread, whoever relays.
+//
+// Thread rule: the loop's thread. Source: docs/adr/0008-ingress-threads.md.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "ingress/listener.hpp"
+#include "ingress/proxy.hpp"
+
+namespace lastcall::ingress {
+
+class Relay {
+ public:
+  using Order = std::function<void(Proxy&)>;
+
+  Relay() = default;
+  Relay(Relay const&) = delete;
+  Relay& operator=(Relay const&) = delete;
+  virtual ~Relay() = default;
+
+  virtual Listener& listener() = 0;
+  /// To each proxy.
+  virtual void order(Order const& order) = 0;
+
+  /// Of the request that has this id now; 0: there is none that asked for its place.
+  virtual std::uint64_t serial_of(std::string_view id) const = 0;
+  // As Proxy's.
+  virtual void admitted(Request const& request) = 0;
+  virtual void rejected(Request const& request, Refusal const& refusal) = 0;
+  virtual void cut(Request const& request, Refusal const& refusal, bool at_once) = 0;
+
+  /// What Tracker::engine_may_be_gone() says has changed.
+  virtual void engine_changed() = 0;
+  /// Once all that was ordered has been carried out, and the Tracker has heard what came of it.
+  virtual void after_orders(std::function<void()> then) = 0;
+  /// All that was ordered has been carried out and told, and nothing waits to be written to a
+  /// client. Asked again and again; the answer may be one call late.
+  virtual bool is_flushed() = 0;
+};
+
+/// One proxy on the loop's thread: nothing is handed over, nothing is locked.
+class LoopRelay final : public Relay {
+ public:
+  LoopRelay(boost::asio::io_context& io, Options const& options, Tracker& tracker)
+      : proxy_(io, options, tracker, {.client_left = [this] { listener_.client_left(); }}),
+        listener_(io, options.max_connections,
+                  {.take = [this](Accepted accepted) { proxy_.adopt(std::move(accepted)); },
+                   .refused = [&tracker](Refusal const& refusal) { tracker.refused(refusal); }}) {}
+
+  Listener& listener() override { return listener_; }
+  void order(Order const& order) override { order(proxy_); }
+  std::uint64_t serial_of(std::string_view id) const override { return proxy_.serial_of(id); }
+  void admitted(Request const& request) override { proxy_.admitted(request); }
+  void rejected(Request const& request, Refusal const& refusal) override {
+    proxy_.rejected(request, refusal);
+  }
+  void cut(Request const& request, Refusal const& refusal, bool at_once) override {
+    proxy_.cut(request, refusal, at_once);
+  }
+  void engine_changed() override {}
+  void after_orders(std::function<void()> then) override { then(); }
+  bool is_flushed() override { return proxy_.is_flushed(); }
+
+ private:
+  Proxy proxy_;
+  Listener listener_;
+};
+
+}  // namespace lastcall::ingress

@@ -1,0 +1,90 @@
+// What the ingress tells of its requests, as events of the core.
+#include "supervisor/runtime/clock.hpp"
+#include "supervisor/runtime/ingress_session.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+/// Progress is told to the core at most this often.
+constexpr lifecycle::Duration kProgressPeriod{100};
+
+}  // namespace
+
+ingress::Admission IngressSession::begin(ingress::Begun const& begun) {
+  lifecycle::RequestBegun const event{.peer = lifecycle::kIngressPeer,
+                                      .id = std::string(begun.id),
+                                      .root = {},
+                                      .parent = {},
+                                      .endpoint = std::string(begun.endpoint),
+                                      .model = std::string(begun.model),
+                                      .stream = begun.streaming,
+                                      .admit = true,
+                                      .resumed = false,
+                                      .priority = begun.priority};
+  beginning_ = event.id;
+  answer_ = {ingress::Admission::Kind::waits, {}};
+  StepReply const& reply = events_.feed(event);
+  beginning_ = {};
+  if (reply.refusal) {
+    answer_ = {
+        ingress::Admission::Kind::refused,
+        ingress::rejected_because(lifecycle::RejectedReason::draining, std::chrono::seconds(1))};
+  }
+  if (answer_.kind != ingress::Admission::Kind::refused) {
+    metrics_.request_began(begun.endpoint);
+    listeners_.request_began();
+  }
+  return answer_;
+}
+
+void IngressSession::moved(std::string_view id) {
+  lifecycle::Instant const now = monotonic_now();
+  if (now - told_progress_ >= kProgressPeriod) {
+    told_progress_ = now;
+    events_.feed(lifecycle::RequestProgressed{lifecycle::kIngressPeer, {std::string(id)}});
+  }
+}
+
+void IngressSession::client_gone(std::string_view id) {
+  events_.feed(lifecycle::CancelRequested{.by = lifecycle::kIngressPeer,
+                                          .ids = {std::string(id)},
+                                          .root = {},
+                                          .mode = lifecycle::CancelMode::kill,
+                                          .reason = lifecycle::CancelReason::client_disconnect});
+}
+
+void IngressSession::ended(std::string_view id, lifecycle::Outcome outcome) {
+  events_.feed(lifecycle::RequestEnded{lifecycle::kIngressPeer, std::string(id), outcome});
+}
+
+void IngressSession::handed_off(ingress::HandedOff const& handed) {
+  log_.info("request handed off", {{"id", handed.id},
+                                   {"endpoint", handed.endpoint},
+                                   {"model", handed.model},
+                                   {"reason", handed.reason},
+                                   {"events_sent", handed.events},
+                                   {"bytes_sent", handed.bytes}});
+  listeners_.handed_off(handed);
+}
+
+/// Admission bounds those that wait for theirs, so the core hears of each.
+void IngressSession::first_byte(std::string_view id, std::string_view endpoint,
+                                std::chrono::milliseconds took) {
+  told_progress_ = monotonic_now();
+  events_.feed(lifecycle::RequestProgressed{lifecycle::kIngressPeer, {std::string(id)}});
+  metrics_.first_byte(endpoint, took);
+}
+
+void IngressSession::event_gap(std::string_view endpoint, std::chrono::milliseconds took) {
+  metrics_.event_gap(endpoint, took);
+}
+
+void IngressSession::refused(ingress::Refusal const& refusal) {
+  metrics_.ingress_refused(refusal.type);
+}
+
+void IngressSession::connections(std::size_t clients, std::size_t upstream) {
+  metrics_.set_ingress_connections(clients, upstream);
+}
+
+}  // namespace lastcall::runtime
