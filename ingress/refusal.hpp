@@ -4,6 +4,7 @@
 //  1. Before the first byte it is the body of a response with that status; in a stream of events it
 //     is the data of a last `error` event. It is the object that the SDK's middleware sends too.
 //  2. `retryable` promises that sending the request again, elsewhere or later, is right.
+//  3. Its texts live for ever: it is passed from thread to thread.
 //
 // Pure, no thread rule. Source: docs/ingress.md, 'Refusals'; sdk/python/lastcall/errors.py.
 #pragma once

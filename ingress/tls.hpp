@@ -8,7 +8,8 @@
 //     other side's close_notify or end, and what write() did not take has to be offered again.
 //  4. An idle session holds no buffers.
 //
-// Thread rule: the loop's thread. Source: RFC 8446; RFC 7301; SSL_read(3), SSL_CTX_set_mode(3).
+// Thread rule: the context on the loop's thread, a session on that of its client (the library's own
+// counts of references are safe). Source: RFC 8446; RFC 7301; SSL_read(3), SSL_CTX_set_mode(3).
 #pragma once
 
 #include <chrono>

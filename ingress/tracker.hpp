@@ -7,7 +7,7 @@
 //     name the request by the serial that it has begun with: its id may be another's by then.
 //  3. No exception leaves these calls; none of them calls back into the proxy.
 //
-// Thread rule: the loop's thread. Source: docs/ingress.md, 'What counts'.
+// Thread rule: the thread of the proxy that calls. Source: docs/ingress.md, 'What counts'.
 #pragma once
 
 #include <chrono>

@@ -95,7 +95,13 @@ void add_ingress_keys(Keys& keys, Ingress& ingress) {
        {.path = "ingress.max_connections",
         .slot = &ingress.max_connections,
         .doc = "Clients at a time, as far as the limit of open files allows; one more is refused.",
-        .range = Range{1, 1'000'000}}});
+        .range = Range{1, 1'000'000}},
+       {.path = "ingress.threads",
+        .slot = &ingress.threads,
+        .doc =
+            "Threads that relay. One is the supervisor's own, and enough for one engine; more are "
+            "threads beside it, for what one core cannot relay.",
+        .range = Range{1, 64}}});
   add_timeouts(keys, ingress.timeouts);
 }
 

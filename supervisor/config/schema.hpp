@@ -188,6 +188,7 @@ struct Ingress {
   std::uint32_t max_header_size = 32'768;      // bytes
   std::optional<std::uint64_t> max_body_size;  // bytes
   std::uint32_t max_connections = 10'000;
+  std::uint32_t threads = 1;  // 1: the supervisor's own
   friend bool operator==(Ingress const&, Ingress const&) = default;
 };
 

@@ -10,6 +10,7 @@ namespace {
 
 /// Of the descriptors, those that are not for clients and their connections to the engine.
 constexpr std::size_t kKeptDescriptors = 512;
+constexpr std::size_t kOfAThread = 8;  // its epoll sets, its timer, its wake-up
 
 }  // namespace
 
@@ -33,8 +34,8 @@ ingress::Options ingress_options(config::Config const& config) {
   options.max_body = config.ingress.max_body_size;
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
-  std::size_t const room =
-      limit.rlim_cur > 2 * kKeptDescriptors ? limit.rlim_cur - kKeptDescriptors : kKeptDescriptors;
+  std::size_t const kept = kKeptDescriptors + kOfAThread * (config.ingress.threads - 1);
+  std::size_t const room = limit.rlim_cur > 2 * kept ? limit.rlim_cur - kept : kKeptDescriptors;
   options.max_connections = std::min<std::size_t>(config.ingress.max_connections, room / 2);
   options.default_model = config.identity.model;
   for (config::EndpointSettings const& endpoint : config.endpoints) {

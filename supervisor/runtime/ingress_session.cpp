@@ -6,6 +6,7 @@
 #include <boost/asio/post.hpp>
 #include <sys/socket.h>
 
+#include "ingress/worker_pool.hpp"
 #include "ipc/server.hpp"
 #include "probes/listening_socket.hpp"
 #include "supervisor/config/presets.hpp"
@@ -65,8 +66,14 @@ std::string IngressSession::start() {
 
 std::string IngressSession::make_relay(ingress::Options const& options) {
   ingress::Tracker& tracker = *this;
-  relay_ = std::make_unique<ingress::LoopRelay>(io_, options, tracker);
-  return {};
+  if (config_.ingress.threads == 1) {
+    relay_ = std::make_unique<ingress::LoopRelay>(io_, options, tracker);
+    return {};
+  }
+  auto pool = std::make_unique<ingress::WorkerPool>(io_, options, config_.ingress.threads, tracker);
+  std::string const problem = pool->start();
+  relay_ = std::move(pool);
+  return problem.empty() ? "" : "ingress: " + problem;
 }
 
 std::string IngressSession::secure() {

@@ -2,7 +2,7 @@
 //
 // Invariants:
 //  1. One thread decides. Everything here runs on it; the probe listener reads a published state,
-//     workers hand their results back to it.
+//     workers and the threads of the ingress hand their results to it.
 //  2. The order of the core's actions is the order of their effects; `remember` has left our hands
 //     before anything else of its step.
 //  3. It ends once: sockets closed and flushed within kFlushWait, the probe listener last.

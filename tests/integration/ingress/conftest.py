@@ -27,14 +27,26 @@ def engine():
     made.close()
 
 
+def pytest_generate_tests(metafunc):
+    """The tests of a file that has THREADS run once with each number of `ingress.threads`."""
+    if "threads" in metafunc.fixturenames and hasattr(metafunc.module, "THREADS"):
+        metafunc.parametrize("threads", metafunc.module.THREADS, ids="threads={}".format)
+
+
 @pytest.fixture
-def proxy(world, engine):
+def threads():
+    return 1
+
+
+@pytest.fixture
+def proxy(world, engine, threads):
     """Makes a supervisor whose ingress stands before `engine`; `wrapped` is what starts it."""
 
     def make(wrapped=(), **config):
         one = world(**config)
         one.wrapped = wrapped
-        section = {"listen": f"127.0.0.1:{free_port()}", "upstream": engine.address}
+        section = {"listen": f"127.0.0.1:{free_port()}", "upstream": engine.address,
+                   "threads": threads}
         section.update(config.get("ingress", {}))
         one.config["ingress"] = {k: v for k, v in section.items() if v is not None}
         one.ingress_port = int(section["listen"].rpartition(":")[2])

@@ -9,6 +9,7 @@ from raw_engine import SSE_HEAD, chunk, client, metric, ok, post
 from serve_peer import PATIENCE, wait_until
 
 LAST_CHUNK = b"0\r\n\r\n"
+THREADS = (1, 3)
 
 
 def limits(running, waiting, **more):
@@ -26,6 +27,14 @@ def at_engine(engine):
     wire, _ = engine.request()
     wire.until(b"}")
     return wire
+
+
+def finish(wire, engine, answer):
+    """Answers and closes: what comes next has a connection of its own, whoever relays it."""
+    head, end, rest = answer.partition(b"\r\n\r\n")
+    wire.send(head + b"\r\nConnection: close" + end + rest)
+    wire.close()
+    return at_engine(engine)
 
 
 def waiting(one):
@@ -51,9 +60,8 @@ def test_what_is_above_n_waits_and_what_is_above_q_is_told_so(proxy, engine):
     assert (error["message"], error["limit"], error["count"]) == (
         "Server overloaded: worker at capacity", 2, 2)  # fmt: skip
     assert engine.connections() == 1
-    running.send(ok(b"one"))
+    running = finish(running, engine, ok(b"one"))
     assert first.until(b"one")
-    running.until(b"}")  # the second, on the connection that is free now
     assert waiting(one) == 0
     running.send(ok(b"two"))
     assert second.until(b"two")
@@ -70,12 +78,11 @@ def test_a_waiter_that_hangs_up_frees_its_place_and_never_reaches_the_engine(pro
     third = ask(one)
     wait_until(lambda: waiting(one) == 1, "another one waits")
     assert engine.connections() == 1
-    running.send(ok(b"first"))
+    running = finish(running, engine, ok(b"first"))
     assert first.until(b"first")
-    running.until(b"}")
     running.send(ok(b"third"))
     assert third.until(b"third")
-    assert engine.connections() == 1
+    assert engine.connections() == 2
 
 
 def test_a_wait_that_is_too_long_has_a_reason_of_its_own(proxy, engine):
@@ -112,8 +119,10 @@ def test_the_priority_field_orders_who_waits_where_that_is_wanted(proxy, engine,
         wait_until(lambda n=count: waiting(one) == n, f"{count} wait")
     order = []
     for _ in urgencies:
-        running.send(ok(b"done"))
-        head = running.until(b"}")
+        running.send(ok(b"done", "Connection: close"))
+        running.close()
+        running, head = engine.request()
+        running.until(b"}")
         order += re.findall(rb"X-Request-Id: (\d+)", head)
         if urgencies[int(order[-1]) - 1]:
             assert b"Priority: " + urgencies[int(order[-1]) - 1].encode() in head
@@ -129,9 +138,8 @@ def test_waiters_of_a_drain_are_still_granted_in_their_order(proxy, engine):
     one.process.send_signal(signal.SIGTERM)
     one.wait_for_phase("draining")
     assert error_of(ask(one).until(b"}}\n"))[1]["type"] == "draining"
-    running.send(SSE_HEAD + chunk(b"data: 1\n\n") + LAST_CHUNK)
+    running = finish(running, engine, SSE_HEAD + chunk(b"data: 1\n\n") + LAST_CHUNK)
     assert users[0].until(LAST_CHUNK)
-    running.until(b"}")
     running.send(SSE_HEAD + chunk(b"data: 2\n\n") + LAST_CHUNK)
     assert users[1].until(LAST_CHUNK)
     assert one.process.wait(timeout=PATIENCE) == 0

@@ -10,6 +10,7 @@ from serve_peer import wait_until
 
 BODY = b'{"messages":[],"model":"m/x","stream":true}'
 UNARY = b'{"messages":[],"model":"m/x"}'
+THREADS = (1, 3)
 
 
 def reset(wire):

@@ -8,6 +8,7 @@ from raw_engine import chunk, client, get, metric, ok, post, stream
 from serve_peer import PATIENCE, wait_until
 
 LONG = {"shutdown": {"grace_period": "60s"}}
+THREADS = (1, 3)
 
 
 def finish(user, wire):

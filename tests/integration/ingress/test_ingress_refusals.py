@@ -51,7 +51,8 @@ def test_what_cannot_be_trusted_is_refused_and_its_connection_closed(proxy, engi
     user.socket.shutdown(1)
     assert user.ended()
     assert engine.connections() == 0
-    assert metric(one, "lastcall_ingress_refusals_total", type="bad_request") == 1
+    wait_until(lambda: metric(one, "lastcall_ingress_refusals_total", type="bad_request") == 1,
+               "counted")  # fmt: skip
 
 
 def test_nothing_after_a_bad_request_is_served(proxy, engine):

@@ -15,6 +15,7 @@ from raw_engine import client, metric, ok, post
 from serve_peer import PATIENCE, wait_until
 
 CLIENTS = 16
+THREADS = (1, 3)
 
 
 def is_gone(connection):

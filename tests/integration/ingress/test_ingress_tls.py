@@ -16,6 +16,7 @@ from raw_engine import SSE_HEAD, Wire, chunk, get, metric, ok, post  # noqa: E40
 from serve_peer import PATIENCE, wait_until  # noqa: E402
 
 UNARY = b'{"model":"m"}'
+THREADS = (1, 3)
 
 
 def put(pair, directory):

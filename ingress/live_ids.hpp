@@ -1,0 +1,25 @@
+// The ids of live requests over all proxies: each is that of one of them.
+//
+// Thread rule: any thread.
+#pragma once
+
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+namespace lastcall::ingress {
+
+class LiveIds {
+ public:
+  /// The id, with a suffix while it is another's. `keep`: it is taken until release().
+  std::string claim(std::string_view wanted, bool keep);
+  void release(std::span<std::string const> ids);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_set<std::string> taken_;
+};
+
+}  // namespace lastcall::ingress

@@ -1,0 +1,65 @@
+// What a worker tells of the requests that it relays: the calls of a Tracker, in the mail.
+//
+// Values only, but for the texts of a Refusal, which live for ever. No thread rule.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "ingress/refusal.hpp"
+#include "supervisor/lifecycle/vocabulary.hpp"
+
+namespace lastcall::ingress::report {
+
+struct Begun {
+  std::string id;
+  std::uint64_t serial = 0;
+  std::string endpoint;
+  std::string model;
+  std::optional<bool> streaming;
+  std::uint8_t priority = 0;
+};
+struct FirstByte {
+  std::string id;
+  std::string endpoint;
+  std::chrono::milliseconds took{};
+};
+struct Moved {
+  std::string id;
+};
+struct ClientGone {
+  std::string id;
+};
+struct Ended {
+  std::string id;
+  lifecycle::Outcome outcome{};
+};
+struct HandedOff {
+  std::string id;
+  std::string endpoint;
+  std::string model;
+  std::string_view reason;  // of a Refusal
+  std::uint64_t events = 0;
+  std::uint64_t bytes = 0;
+};
+struct EventGap {
+  std::string endpoint;
+  std::chrono::milliseconds took{};
+};
+struct Connections {
+  std::size_t adopted = 0;  // ever
+  std::size_t clients = 0;
+  std::size_t upstream = 0;
+};
+
+using Report = std::variant<Begun, FirstByte, Moved, ClientGone, Ended, HandedOff, EventGap,
+                            Refusal, Connections>;
+using Batch = std::vector<Report>;
+
+}  // namespace lastcall::ingress::report

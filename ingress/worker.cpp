@@ -1,0 +1,171 @@
+#include "ingress/worker.hpp"
+
+#include <csignal>
+#include <system_error>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <pthread.h>
+
+namespace lastcall::ingress {
+namespace {
+
+/// A long turn does not keep its first request waiting.
+constexpr std::size_t kMostInABatch = 64;
+/// Progress is mailed at most this often: it proves that the engine is alive, no more.
+constexpr std::chrono::milliseconds kProgressPeriod{100};
+
+}  // namespace
+
+Worker::Worker(Options const& options, LiveIds& ids, std::uint64_t first_serial, Mail mail)
+    : ids_(ids), mail_(std::move(mail)), io_(std::make_unique<boost::asio::io_context>(1)) {
+  Tracker& tracker = *this;
+  proxy_ = std::make_unique<Proxy>(
+      *io_, options, tracker,
+      Proxy::Owner{.client_left = [] {}, .ids = this, .first_serial = first_serial});
+}
+
+Worker::~Worker() {
+  io_->stop();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+std::string Worker::start(unsigned number) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited: signals are for the main thread
+  std::string problem;
+  try {
+    thread_ = std::thread([io = io_.get()] { io->run(); });
+    pthread_setname_np(thread_.native_handle(), ("ingress-" + std::to_string(number)).c_str());
+  } catch (std::system_error const& error) {
+    problem = std::string("cannot start a thread: ") + error.what();
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return problem;
+}
+
+// --- orders --------------------------------------------------------------------------------------
+
+void Worker::order(std::function<void(Proxy&)> order) {
+  boost::asio::post(*io_, [this, order = std::move(order)] { order(*proxy_); });
+}
+
+void Worker::adopt(Accepted accepted) {
+  boost::asio::post(*io_, [this, accepted = std::move(accepted)]() mutable {
+    ++adopted_;
+    proxy_->adopt(std::move(accepted));
+  });
+}
+
+void Worker::engine_may_be_gone(bool may_be) {
+  boost::asio::post(*io_, [this, may_be] { engine_may_be_gone_ = may_be; });
+}
+
+void Worker::ask(std::function<void(bool is_flushed)> answer) {
+  boost::asio::post(*io_, [this, answer = std::move(answer)] {
+    post();
+    answer(proxy_->is_flushed());
+  });
+}
+
+// --- what the proxy tells ------------------------------------------------------------------------
+
+Admission Worker::begin(Begun const& begun) {
+  tell(report::Begun{.id = std::string(begun.id),
+                     .serial = begun.serial,
+                     .endpoint = std::string(begun.endpoint),
+                     .model = std::string(begun.model),
+                     .streaming = begun.streaming,
+                     .priority = begun.priority});
+  return {Admission::Kind::waits, {}};
+}
+
+void Worker::first_byte(std::string_view id, std::string_view endpoint,
+                        std::chrono::milliseconds took) {
+  told_progress_ = monotonic_now();
+  tell(report::FirstByte{std::string(id), std::string(endpoint), took});
+}
+
+void Worker::moved(std::string_view id) {
+  std::chrono::milliseconds const now = monotonic_now();
+  if (now - told_progress_ >= kProgressPeriod) {
+    told_progress_ = now;
+    tell(report::Moved{std::string(id)});
+  }
+}
+
+void Worker::client_gone(std::string_view id) {
+  tell(report::ClientGone{std::string(id)});
+}
+
+void Worker::ended(std::string_view id, lifecycle::Outcome outcome) {
+  tell(report::Ended{std::string(id), outcome});
+}
+
+void Worker::handed_off(HandedOff const& handed) {
+  tell(report::HandedOff{.id = std::string(handed.id),
+                         .endpoint = std::string(handed.endpoint),
+                         .model = std::string(handed.model),
+                         .reason = handed.reason,
+                         .events = handed.events,
+                         .bytes = handed.bytes});
+}
+
+void Worker::event_gap(std::string_view endpoint, std::chrono::milliseconds took) {
+  tell(report::EventGap{std::string(endpoint), took});
+}
+
+void Worker::refused(Refusal const& refusal) {
+  tell(refusal);
+}
+
+void Worker::connections(std::size_t clients, std::size_t upstream) {
+  tell(report::Connections{adopted_, clients, upstream});
+}
+
+std::string Worker::claim(std::string_view wanted, bool keep) {
+  return ids_.claim(wanted, keep);
+}
+
+void Worker::release(std::string_view id) {
+  released_.emplace_back(id);
+  post_soon();
+}
+
+// --- the mail ------------------------------------------------------------------------------------
+
+void Worker::tell(report::Report report) {
+  batch_.push_back(std::move(report));
+  if (batch_.size() >= kMostInABatch) {
+    post();
+  } else {
+    post_soon();
+  }
+}
+
+/// At the end of this turn, with what else is told in it.
+void Worker::post_soon() {
+  if (!std::exchange(post_is_due_, true)) {
+    boost::asio::post(*io_, [this] {
+      post_is_due_ = false;
+      post();
+    });
+  }
+}
+
+void Worker::post() {
+  if (!batch_.empty()) {
+    mail_(std::exchange(batch_, {}));
+  }
+  if (!released_.empty()) {
+    ids_.release(released_);
+    released_.clear();
+  }
+}
+
+}  // namespace lastcall::ingress

@@ -1,0 +1,82 @@
+// One thread that relays: a loop with a proxy of its own, whose tracker is a mailbox.
+//
+// Invariants:
+//  1. What the proxy tells is mailed in its order, a turn's worth at a time.
+//  2. An id is free again only after the end of its request was mailed: a request of the same id,
+//     whichever worker has it, begins behind that end.
+//  3. It answers nothing by itself: a request waits until the core's answer has come back.
+//
+// Thread rule: public calls on the owner's thread; the proxy and all that is private on the
+// worker's. Source: docs/adr/0008-ingress-threads.md.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "ingress/live_ids.hpp"
+#include "ingress/proxy.hpp"
+#include "ingress/report.hpp"
+#include "ingress/tracker.hpp"
+
+namespace lastcall::ingress {
+
+class Worker final : private Tracker, private SharedIds {
+ public:
+  /// Called on the worker's thread.
+  using Mail = std::function<void(report::Batch)>;
+
+  Worker(Options const& options, LiveIds& ids, std::uint64_t first_serial, Mail mail);
+  ~Worker() override;
+
+  /// Empty, or why there is no thread.
+  std::string start(unsigned number);
+
+  void order(std::function<void(Proxy&)> order);
+  void adopt(Accepted accepted);
+  void engine_may_be_gone(bool may_be);
+  /// Answers on the worker's thread, once all orders before are carried out and what came of them
+  /// was mailed: whether nothing waits to be written to a client.
+  void ask(std::function<void(bool is_flushed)> answer);
+
+ private:
+  // Tracker
+  Admission begin(Begun const& begun) override;
+  void first_byte(std::string_view id, std::string_view endpoint,
+                  std::chrono::milliseconds took) override;
+  void moved(std::string_view id) override;
+  void client_gone(std::string_view id) override;
+  void ended(std::string_view id, lifecycle::Outcome outcome) override;
+  void handed_off(HandedOff const& handed) override;
+  bool engine_may_be_gone() const override { return engine_may_be_gone_; }
+  void event_gap(std::string_view endpoint, std::chrono::milliseconds took) override;
+  void refused(Refusal const& refusal) override;
+  void connections(std::size_t clients, std::size_t upstream) override;
+  // SharedIds
+  std::string claim(std::string_view wanted, bool keep) override;
+  void release(std::string_view id) override;
+
+  void tell(report::Report report);
+  void post_soon();
+  void post();
+
+  LiveIds& ids_;
+  Mail const mail_;
+  std::unique_ptr<boost::asio::io_context> io_;
+  std::unique_ptr<Proxy> proxy_;
+  std::thread thread_;
+
+  report::Batch batch_;
+  std::vector<std::string> released_;
+  bool post_is_due_ = false;
+  bool engine_may_be_gone_ = false;
+  std::size_t adopted_ = 0;
+  std::chrono::milliseconds told_progress_{};
+};
+
+}  // namespace lastcall::ingress

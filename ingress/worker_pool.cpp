@@ -1,0 +1,232 @@
+#include "ingress/worker_pool.hpp"
+
+#include <utility>
+#include <variant>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+
+namespace lastcall::ingress {
+namespace {
+
+/// Serials of two workers never meet.
+constexpr unsigned kSerialBits = 48;
+
+}  // namespace
+
+WorkerPool::WorkerPool(boost::asio::io_context& io, Options const& options, unsigned threads,
+                       Tracker& tracker)
+    : io_(io),
+      tracker_(tracker),
+      listener_(io, options.max_connections,
+                {.take = [this](Accepted accepted) { take(std::move(accepted)); },
+                 .refused = [&tracker](Refusal const& refusal) { tracker.refused(refusal); }}) {
+  for (std::size_t seat = 0; seat < threads; ++seat) {
+    std::uint64_t const first_serial = static_cast<std::uint64_t>(seat) << kSerialBits;
+    seats_.push_back({std::make_unique<Worker>(options, ids_, first_serial, mail_of(seat))});
+  }
+}
+
+WorkerPool::~WorkerPool() {
+  *alive_ = false;
+}
+
+std::string WorkerPool::start() {
+  std::string problem;
+  for (std::size_t i = 0; i < seats_.size() && problem.empty(); ++i) {
+    problem = seats_[i].worker->start(static_cast<unsigned>(i));
+  }
+  return problem;
+}
+
+Worker::Mail WorkerPool::mail_of(std::size_t seat) {
+  return [this, seat, alive = alive_](report::Batch batch) {
+    boost::asio::post(io_, [this, seat, alive, batch = std::move(batch)] {
+      for (std::size_t i = 0; *alive && i < batch.size(); ++i) {
+        std::visit([&](auto const& told) { hear(seat, told); }, batch[i]);
+      }
+    });
+  };
+}
+
+/// To whom has the fewest: connections are kept, and what one begins with it stays with.
+void WorkerPool::take(Accepted accepted) {
+  std::size_t chosen = next_;
+  for (std::size_t i = 0; i < seats_.size(); ++i) {
+    std::size_t const other = (next_ + i) % seats_.size();
+    if (seats_[other].clients < seats_[chosen].clients) {
+      chosen = other;
+    }
+  }
+  next_ = (chosen + 1) % seats_.size();
+  ++seats_[chosen].given;
+  ++seats_[chosen].clients;
+  seats_[chosen].worker->adopt(std::move(accepted));
+}
+
+// --- orders --------------------------------------------------------------------------------------
+
+void WorkerPool::order(Order const& order) {
+  for (Seat const& seat : seats_) {
+    seat.worker->order(order);
+  }
+}
+
+std::uint64_t WorkerPool::serial_of(std::string_view id) const {
+  auto const found = live_.find(std::string(id));
+  return found == live_.end() ? 0 : found->second.serial;
+}
+
+Worker* WorkerPool::worker_of(Request const& request) const {
+  auto const found = live_.find(request.id);
+  bool const is_it = found != live_.end() && found->second.serial == request.serial;
+  return is_it ? seats_[found->second.seat].worker.get() : nullptr;
+}
+
+void WorkerPool::admitted(Request const& request) {
+  if (Worker* const worker = worker_of(request)) {
+    worker->order([request](Proxy& proxy) { proxy.admitted(request); });
+  }
+}
+
+void WorkerPool::rejected(Request const& request, Refusal const& refusal) {
+  if (Worker* const worker = worker_of(request)) {
+    live_.erase(request.id);  // no end of it will be told
+    worker->order([request, refusal](Proxy& proxy) { proxy.rejected(request, refusal); });
+  }
+}
+
+void WorkerPool::cut(Request const& request, Refusal const& refusal, bool at_once) {
+  if (Worker* const worker = worker_of(request)) {
+    worker->order(
+        [request, refusal, at_once](Proxy& proxy) { proxy.cut(request, refusal, at_once); });
+  }
+}
+
+/// Mailed, so that a worker does not hear that the engine's end is known before it has heard what
+/// the core has cut because of it.
+void WorkerPool::engine_changed() {
+  bool const may_be = tracker_.engine_may_be_gone();
+  if (std::exchange(engine_may_be_gone_, may_be) != may_be) {
+    for (Seat const& seat : seats_) {
+      seat.worker->engine_may_be_gone(may_be);
+    }
+  }
+}
+
+void WorkerPool::after_orders(std::function<void()> then) {
+  ask([then = std::move(then)](bool) { then(); });
+}
+
+bool WorkerPool::is_flushed() {
+  bool const was_flushed = std::exchange(is_flushed_, false);
+  if (!was_flushed && !std::exchange(is_asking_, true)) {
+    ask([this](bool is_flushed) {
+      is_asking_ = false;
+      is_flushed_ = is_flushed;
+    });
+  }
+  return was_flushed;
+}
+
+void WorkerPool::ask(std::function<void(bool is_flushed)> const& answered) {
+  struct Question {
+    std::size_t left = 0;
+    bool is_flushed = true;
+  };
+  auto const question = std::make_shared<Question>(Question{seats_.size()});
+  for (Seat const& seat : seats_) {
+    // Copied and called on the loop's thread only; the worker just carries it.
+    seat.worker->ask([this, alive = alive_, question, answered](bool is_flushed) {
+      boost::asio::post(io_, [alive, question, answered, is_flushed] {
+        question->is_flushed = question->is_flushed && is_flushed;
+        if (--question->left == 0 && *alive) {
+          answered(question->is_flushed);
+        }
+      });
+    });
+  }
+}
+
+// --- what workers tell ---------------------------------------------------------------------------
+
+void WorkerPool::hear(std::size_t seat, report::Begun const& told) {
+  live_.insert_or_assign(told.id, Live{seat, told.serial});
+  Admission const admission = tracker_.begin({.id = told.id,
+                                              .serial = told.serial,
+                                              .endpoint = told.endpoint,
+                                              .model = told.model,
+                                              .streaming = told.streaming,
+                                              .priority = told.priority});
+  switch (admission.kind) {
+    case Admission::Kind::admitted:
+      admitted({told.id, told.serial});
+      return;
+    case Admission::Kind::waits:
+      return;
+    case Admission::Kind::refused:
+      rejected({told.id, told.serial}, admission.refusal);
+      return;
+  }
+}
+
+void WorkerPool::hear(std::size_t, report::FirstByte const& told) {
+  if (live_.contains(told.id)) {
+    tracker_.first_byte(told.id, told.endpoint, told.took);
+  }
+}
+
+void WorkerPool::hear(std::size_t, report::Moved const& told) {
+  if (live_.contains(told.id)) {
+    tracker_.moved(told.id);
+  }
+}
+
+void WorkerPool::hear(std::size_t, report::ClientGone const& told) {
+  if (live_.contains(told.id)) {
+    tracker_.client_gone(told.id);
+  }
+}
+
+void WorkerPool::hear(std::size_t, report::Ended const& told) {
+  if (live_.erase(told.id) > 0) {
+    tracker_.ended(told.id, told.outcome);
+  }
+}
+
+void WorkerPool::hear(std::size_t, report::HandedOff const& told) {
+  tracker_.handed_off({.id = told.id,
+                       .endpoint = told.endpoint,
+                       .model = told.model,
+                       .reason = told.reason,
+                       .events = told.events,
+                       .bytes = told.bytes});
+}
+
+void WorkerPool::hear(std::size_t, report::EventGap const& told) {
+  tracker_.event_gap(told.endpoint, told.took);
+}
+
+void WorkerPool::hear(std::size_t, Refusal const& told) {
+  tracker_.refused(told);
+}
+
+void WorkerPool::hear(std::size_t number, report::Connections const& told) {
+  Seat& seat = seats_[number];
+  std::size_t const on_their_way = seat.given - told.adopted;
+  for (std::size_t const now = told.clients + on_their_way; seat.clients > now;) {
+    --seat.clients;
+    listener_.client_left();
+  }
+  seat.adopted = told.clients;
+  seat.upstream = told.upstream;
+  std::size_t clients = 0;
+  std::size_t upstream = 0;
+  for (Seat const& one : seats_) {
+    clients += one.adopted;
+    upstream += one.upstream;
+  }
+  tracker_.connections(clients, upstream);
+}
+
+}  // namespace lastcall::ingress

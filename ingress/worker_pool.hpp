@@ -1,0 +1,93 @@
+// Threads that relay, and their one way to the core: what they tell is told to the Tracker on the
+// loop's thread, what it decides is mailed back.
+//
+// Invariants:
+//  1. The core's thread alone knows what a request is: what a worker has begun is a request when
+//     its report is heard, and not before.
+//  2. A decision names its request by id and serial, here and in the worker: one that ended
+//     meanwhile, and one of the same id after it, are left alone.
+//  3. The loop's thread accepts, so that max_connections is one limit over all; a client goes to
+//     the worker that has the fewest.
+//
+// Thread rule: the loop's thread. Source: docs/adr/0008-ingress-threads.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ingress/live_ids.hpp"
+#include "ingress/relay.hpp"
+#include "ingress/report.hpp"
+#include "ingress/worker.hpp"
+
+namespace lastcall::ingress {
+
+class WorkerPool final : public Relay {
+ public:
+  WorkerPool(boost::asio::io_context& io, Options const& options, unsigned threads,
+             Tracker& tracker);
+  ~WorkerPool() override;
+
+  /// Empty, or why there are no threads.
+  std::string start();
+
+  Listener& listener() override { return listener_; }
+  void order(Order const& order) override;
+  std::uint64_t serial_of(std::string_view id) const override;
+  void admitted(Request const& request) override;
+  void rejected(Request const& request, Refusal const& refusal) override;
+  void cut(Request const& request, Refusal const& refusal, bool at_once) override;
+  void engine_changed() override;
+  void after_orders(std::function<void()> then) override;
+  bool is_flushed() override;
+
+ private:
+  struct Seat {
+    std::unique_ptr<Worker> worker;
+    std::size_t given = 0;    // clients, ever
+    std::size_t clients = 0;  // those that have not left, as far as is known here
+    std::size_t adopted = 0;  // of them, as it counts them itself
+    std::size_t upstream = 0;
+  };
+  struct Live {
+    std::size_t seat = 0;
+    std::uint64_t serial = 0;
+  };
+
+  Worker::Mail mail_of(std::size_t seat);
+  void take(Accepted accepted);
+  /// The worker of a request that is still the one of its id.
+  Worker* worker_of(Request const& request) const;
+  /// Once all workers have carried out what was ordered.
+  void ask(std::function<void(bool is_flushed)> const& answered);
+
+  void hear(std::size_t seat, report::Begun const& told);
+  void hear(std::size_t seat, report::FirstByte const& told);
+  void hear(std::size_t seat, report::Moved const& told);
+  void hear(std::size_t seat, report::ClientGone const& told);
+  void hear(std::size_t seat, report::Ended const& told);
+  void hear(std::size_t seat, report::HandedOff const& told);
+  void hear(std::size_t seat, report::EventGap const& told);
+  void hear(std::size_t seat, Refusal const& told);
+  void hear(std::size_t seat, report::Connections const& told);
+
+  boost::asio::io_context& io_;
+  Tracker& tracker_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // what was posted may outlive us
+  LiveIds ids_;
+  Listener listener_;
+  std::unordered_map<std::string, Live> live_;
+  bool engine_may_be_gone_ = false;
+  bool is_asking_ = false;
+  bool is_flushed_ = false;
+  std::size_t next_ = 0;     // of the seats, where several have the fewest clients
+  std::vector<Seat> seats_;  // last: its threads end first
+};
+
+}  // namespace lastcall::ingress
