@@ -31,8 +31,9 @@ def missing_programs(build):
 
 
 class Bench:
-    def __init__(self, build, quick):
+    def __init__(self, build, quick, threads=1):
         self.quick = quick
+        self.threads = threads  # of each proxy
         self.rounds = 7 if quick else 15
         place = {name: str(Path(build).resolve() / path) for name, path in PROGRAMS.items()}
         self.lastcall, self.shim = place["lastcall"], place["shim"]

@@ -1,4 +1,4 @@
-"""The proxies that are compared, each with one worker before the same small engine.
+"""The proxies that are compared, each with as many threads before the same small engine.
 
 nginx is the engine too: it answers faster than any of them relays.
 """
@@ -15,7 +15,7 @@ from bench import PATIENCE, await_that, need
 from figures import NotMeasured
 
 HEAD = """\
-daemon off; master_process off; pid {folder}/pid; error_log {folder}/error.log;
+daemon off; {workers}; pid {folder}/pid; error_log {folder}/error.log;
 events {{ worker_connections 8192; }}
 http {{
   access_log off; keepalive_requests 100000000;
@@ -40,7 +40,7 @@ NGINX = HEAD + """\
 """
 HAPROXY = """\
 global
-  nbthread 1
+  nbthread {threads}
   maxconn 4000
 defaults
   mode http
@@ -60,7 +60,7 @@ LASTCALL = """\
 probes: {{listen: "127.0.0.1:0"}}
 health: {{checks: []}}
 ipc: {{socket: "{folder}/i/l.sock", admin_socket: "{folder}/a/a.sock"}}
-ingress: {{listen: "127.0.0.1:{port}", upstream: "127.0.0.1:{engine}"}}
+ingress: {{listen: "127.0.0.1:{port}", upstream: "127.0.0.1:{engine}", threads: {threads}}}
 """
 
 
@@ -75,8 +75,11 @@ def _listens(port):
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def _start(bench, program, text, words, core=None, **values):
-    """A process on a port of its own, and on this core, once it listens: (process, port)."""
+ONE_WORKER = "master_process off"
+
+
+def _start(bench, program, text, words, cores=None, **values):
+    """(process, port) of what listens on a port of its own; on these cores."""
     path = shutil.which(program, path="/usr/sbin:/usr/bin:/bin") or program
     if not Path(path).exists():
         raise NotMeasured(f"{program} is not installed")
@@ -84,8 +87,9 @@ def _start(bench, program, text, words, core=None, **values):
     config = Path(folder, "config.yaml")
     config.write_text(text.format(folder=folder, port=port, **values))
     words = [word.format(folder=folder, config=config, port=port) for word in words]
-    if core is not None:
-        words, path = ["-c", str(core), path, *words], need("taskset")
+    if cores is not None:
+        listed = ",".join(map(str, cores))
+        words, path = ["-c", listed, path, *words], need("taskset")
     process = subprocess.Popen([path, *words], stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
     await_that(lambda: _listens(port), f"{program} listens")
@@ -97,7 +101,7 @@ NGINX_WORDS = ("-p", "{folder}", "-c", "{config}", "-e", "{folder}/early.log")
 
 @contextlib.contextmanager
 def _serving(bench, program, text, words):
-    process, port = _start(bench, program, text, words)
+    process, port = _start(bench, program, text, words, workers=ONE_WORKER)
     try:
         yield port
     finally:
@@ -115,17 +119,21 @@ def streaming_engine(bench):
 
 
 @contextlib.contextmanager
-def proxies(bench, engine_port, core=None):
-    """{name: (pid, port)}, all of them on this core."""
-    started = {}
+def proxies(bench, engine_port, cores=None):
+    """{name: (pid, port)}, all of them on these cores."""
+    started, threads = {}, bench.threads
+    workers = ONE_WORKER if threads == 1 else f"worker_processes {threads}"
     with contextlib.ExitStack() as stack:
         for name, program, text, words in (
             ("lastcall", bench.lastcall, LASTCALL, ("serve", "--config", "{config}")),
             ("nginx", "nginx", NGINX, NGINX_WORDS),
             ("haproxy", "haproxy", HAPROXY, ("-db", "-f", "{config}")),
         ):
-            process, port = _start(bench, program, text, words, core, engine=engine_port)
+            process, port = _start(bench, program, text, words, cores,
+                                   engine=engine_port, threads=threads,
+                                   workers=workers)  # fmt: skip
             stack.callback(process.wait, PATIENCE)
-            stack.callback(process.kill)
+            # A killed nginx would leave its workers behind.
+            stack.callback(process.terminate if name == "nginx" else process.kill)
             started[name] = (process.pid, port)
         yield started

@@ -1,4 +1,4 @@
-"""The ingress beside nginx and HAProxy: same load, same run, each with one worker."""
+"""The ingress beside nginx and HAProxy: same load, same run, each with as many threads."""
 
 import contextlib
 import os
@@ -30,6 +30,10 @@ def _compared(name, unit, results, bound):
                   bound=bound(peers) if bound else None)  # fmt: skip
 
 
+def _processor_seconds(pid):
+    return sum(processes.processor_seconds(one) for one in processes.with_children(pid))
+
+
 def _unary(pid, port, requests):
     """Microseconds of processor time a request."""
     poll, users = select.epoll(), {}
@@ -38,7 +42,7 @@ def _unary(pid, port, requests):
         user.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         users[user.fileno()] = user
         poll.register(user, select.EPOLLIN)
-    before = processes.processor_seconds(pid)
+    before = _processor_seconds(pid)
     for user in users.values():
         user.sendall(REQUEST)
     answered = 0
@@ -48,7 +52,7 @@ def _unary(pid, port, requests):
                 raise NotMeasured("an answer is missing or not whole")
             answered += 1
             users[fd].sendall(REQUEST)
-    taken = processes.processor_seconds(pid) - before
+    taken = _processor_seconds(pid) - before
     for user in users.values():
         user.close()
     poll.close()
@@ -79,7 +83,7 @@ def _streams(listener, streams, pid, port):
         _take_request(connection)
         connection.sendall(HEAD)
     time.sleep(0.2)
-    before = processes.processor_seconds(pid)
+    before = _processor_seconds(pid)
     for _ in range(events):
         for connection in inner:
             connection.sendall(EVENT)
@@ -90,7 +94,7 @@ def _streams(listener, streams, pid, port):
         got = 0
         while got < wanted:
             got += user.recv(65536).count(b"x")
-    event = (processes.processor_seconds(pid) - before) * 1e6 / streams / events
+    event = (_processor_seconds(pid) - before) * 1e6 / streams / events
     idle = (processes.memory(pid)["Private_Dirty"] - memory) / streams
     for one in users + inner:
         one.close()
@@ -116,6 +120,8 @@ def streams(bench):
     for count in [256] if bench.quick else STREAMS:
         results = _of_streams(bench, count)
         events = {name: [event for event, _ in taken] for name, taken in results.items()}
+        if bench.threads > 1:
+            continue  # nginx would have several processes, which share memory
         # The first round of each: later ones find the memory of the one before.
         idle = {name: [taken[0][1]] for name, taken in results.items()}
         yield _compared(f"{count} streams: relayed event", "us", events,
@@ -127,14 +133,14 @@ def streams(bench):
 
 
 @contextlib.contextmanager
-def _apart():
-    """Proxies on one core, everything else on another: (core of the proxies or none)."""
+def _apart(bench):
+    """A core for each thread of a proxy, others for everything else: the cores of the proxies."""
     cores = sorted(os.sched_getaffinity(0))
-    if len(cores) < 2:
-        raise NotMeasured("one core is not enough to tell a proxy from its load")
-    os.sched_setaffinity(0, cores[1:2])
+    if len(cores) <= bench.threads:
+        raise NotMeasured(f"{len(cores)} cores are not enough to tell a proxy from its load")
+    os.sched_setaffinity(0, cores[bench.threads : 2 * bench.threads])
     try:
-        yield cores[0]
+        yield cores[: bench.threads]
     finally:
         os.sched_setaffinity(0, cores)
 
@@ -147,14 +153,14 @@ def _most(name, unit, results):
 
 
 def throughput(bench):
-    """As much as goes through, each proxy with one thread on the same core."""
-    with _apart() as core:
-        with engine(bench) as port, proxies(bench, port, core) as running:
+    """As much as goes through, each proxy with a core a thread, the same ones."""
+    with _apart(bench) as cores:
+        with engine(bench) as port, proxies(bench, port, cores) as running:
             results = bench.alternate(
                 {name: lambda at=at: load.requests_a_second(bench, at[1], CONNECTIONS, 1)
                  for name, at in running.items()}, 7)  # fmt: skip
         yield _most("requests a second", "k", results)
-        with streaming_engine(bench) as port, proxies(bench, port, core) as running:
+        with streaming_engine(bench) as port, proxies(bench, port, cores) as running:
             results = bench.alternate(
                 {name: lambda at=at: load.events_a_second(at[1], 256, 50)
                  for name, at in running.items()}, 7)  # fmt: skip
@@ -176,8 +182,8 @@ def _added(name, direct, results, share):
 def latency(bench):
     """One request after the other, so that nothing waits for anything but its own way."""
     count = 300 if bench.quick else 1_000
-    with _apart() as core:
-        with engine(bench) as port, proxies(bench, port, core) as running:
+    with _apart(bench) as cores:
+        with engine(bench) as port, proxies(bench, port, cores) as running:
             ways = {"direct": (0, port), **running}
             results = bench.alternate(
                 {name: lambda at=at: load.round_trips(at[1], REQUEST, count)
@@ -185,7 +191,7 @@ def latency(bench):
         direct = results.pop("direct")
         yield _added("added to a request, median", direct, results, 50)
         yield _added("added to a request, p99", direct, results, 99)
-        with streaming_engine(bench) as port, proxies(bench, port, core) as running:
+        with streaming_engine(bench) as port, proxies(bench, port, cores) as running:
             ways = {"direct": (0, port), **running}
             results = bench.alternate(
                 {name: lambda at=at: load.times_to_first_byte(at[1], count // 2)

@@ -33,6 +33,11 @@ def processor_seconds(pid):
     ) / 1e9
 
 
+def with_children(pid):
+    """It and those that it has started itself."""
+    return [pid, *map(int, _read(f"/proc/{pid}/task/{pid}/children").split())]
+
+
 def wakeups(pid):
     """{thread: (name, how often it went to sleep by itself)}; an idle thread wakes as often."""
     result = {}

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Measures a release build against its targets and its peers: `./dev bench`, or
 
-    bench/run.py BUILD [--quick] [--json FILE] [TOPIC...]
+    bench/run.py BUILD [--quick] [--threads N] [--json FILE] [TOPIC...]
 
 One table a topic. Nothing here fails because a figure is bad: the exit code is 0, or 1 if something
 could not be measured. README.md says what is measured and how to read it.
@@ -43,6 +43,8 @@ def parse(arguments):
     parser.add_argument("build", help="its folder, build/release for example")
     parser.add_argument("topics", nargs="*", metavar="TOPIC", help=f"of {', '.join(TOPICS)}")
     parser.add_argument("--quick", action="store_true", help="less of everything: under a minute")
+    parser.add_argument("--threads", type=int, default=1, metavar="N",
+                        help="of each proxy of the topic ingress; 1")  # fmt: skip
     parser.add_argument("--json", metavar="FILE", help="write the figures there too")
     options = parser.parse_intermixed_args(arguments)
     unknown = set(options.topics) - set(TOPICS)
@@ -78,7 +80,7 @@ def main(arguments):
           "medians of alternated rounds; +- is half the range between the quartiles\n",
           flush=True)  # fmt: skip
     until = time.monotonic() + LONGEST[options.quick]
-    bench = Bench(options.build, options.quick)
+    bench = Bench(options.build, options.quick, options.threads)
     results, complete = {}, True
     try:
         for name in options.topics or TOPICS:
@@ -91,7 +93,8 @@ def main(arguments):
         bench.close()
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
-            document = {"machine": facts, "quick": options.quick, "topics": results}
+            document = {"machine": facts, "quick": options.quick, "threads": options.threads,
+                        "topics": results}
             json.dump(document, file, indent=1)
             file.write("\n")
     return 0 if complete else 1
