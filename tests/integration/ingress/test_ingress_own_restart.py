@@ -9,13 +9,16 @@ from raw_engine import chunk, client, ok, post, stream
 from serve_peer import PATIENCE, wait_until
 from serve_world import SLEEPER
 
+THREADS = (1, 3)
+
 
 @pytest.fixture
-def beside(world, engine):
+def beside(world, engine, threads):
     def make(**shutdown):
         port = free_port()
         one = world(
-            ingress={"listen": f"127.0.0.1:{port}", "upstream": engine.address},
+            ingress={"listen": f"127.0.0.1:{port}", "upstream": engine.address,
+                     "threads": threads},  # fmt: skip
             shutdown={"grace_period": "60s", **shutdown},
         )
         one.ingress_port = port

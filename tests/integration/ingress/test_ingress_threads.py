@@ -205,3 +205,16 @@ def test_a_number_of_threads_out_of_range_is_an_error(tmp_path, wrong):
     assert said.returncode == 2
     assert "ingress.threads" in said.stdout + said.stderr
     assert "1 to 64" in said.stdout + said.stderr
+
+
+def test_another_number_of_threads_needs_a_restart(proxy):
+    one = proxy()
+    one.config["ingress"]["threads"] = 2
+    one.write_config()
+    done = subprocess.run(
+        (LASTCALL, "reload", "--admin-socket", one.admin_socket),
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "not changed: ingress.threads: 3 -> 2: needs a restart" in done.stderr
+    assert len(relaying(one)) == 3
