@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 from contextlib import contextmanager
 
 from raw_engine import client, metric, ok, post
@@ -29,8 +30,14 @@ def named(name):
 
 
 def asked(engine):
-    """The next request of the engine, on a connection of its own: (wire, its id)."""
-    wire, head = engine.request()
+    """The next request of the engine, on a connection of its own: (wire, its id).
+
+    A connection that was broken off before its request is none.
+    """
+    wire = engine.connection()
+    while not wire.socket.recv(1, socket.MSG_PEEK):
+        wire = engine.connection()
+    head = wire.until(b"\r\n\r\n")
     wire.until(b"}")
     return wire, head.partition(b"X-Request-Id: ")[2].partition(b"\r\n")[0].decode()
 
