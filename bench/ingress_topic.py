@@ -120,13 +120,13 @@ def streams(bench):
     for count in [256] if bench.quick else STREAMS:
         results = _of_streams(bench, count)
         events = {name: [event for event, _ in taken] for name, taken in results.items()}
-        if bench.threads > 1:
-            continue  # nginx would have several processes, which share memory
         # The first round of each: later ones find the memory of the one before.
         idle = {name: [taken[0][1]] for name, taken in results.items()}
         yield _compared(f"{count} streams: relayed event", "us", events,
                         lambda peers: 1.5 * min(peers.values()))  # fmt: skip
-        yield _compared(f"{count} streams: idle stream", "kB", idle, lambda peers: peers["nginx"])
+        if bench.threads == 1:  # else nginx has several processes, which share memory
+            yield _compared(f"{count} streams: idle stream", "kB", idle,
+                            lambda peers: peers["nginx"])
 
 
 # --- how much and how soon
