@@ -67,15 +67,16 @@ compiled_tests() {  # PRESET LABELS
 python_tests() {  # PRESET NAME PYTEST-ARGUMENT...
   # These tests mostly wait for processes, so there are several workers a core.
   LASTCALL_BUILD_DIR=$root/build/$1 PYTHONDONTWRITEBYTECODE=1 "$python" -m pytest -q -ra \
-    -p no:cacheprovider -n "$((${workers_a_core:-2} * cores))" --timeout 180 --junitxml "$results/$1-$2.xml" "${@:3}"
+    -p no:cacheprovider -n "$((${workers_a_core:-2} * cores))" --timeout 180 \
+    --junitxml "$results/$1-$2.xml" "${@:3}"
 }
 
 asan_stages() {
   built asan || return 0
   stage 'asan: unit, sim' sanitized asan compiled_tests asan 'unit|sim'
   # Nothing is built beside it any more.
-  workers_a_core=3 stage 'asan: integration' sanitized asan python_tests asan integration -m 'not plain_build' \
-    tests/integration
+  workers_a_core=3 stage 'asan: integration' sanitized asan python_tests asan integration \
+    -m 'not plain_build' tests/integration
 }
 
 # What has more than one thread: the supervisor, and of it what talks to a listener or a worker.
@@ -146,7 +147,8 @@ tests() {
       whats=(sdk chart e2e lint integration unit sim asan tsan fuzz)
     else
       whats=(sdk chart e2e lint plain sim asan tsan fuzz)
-      dev_targets=({shim,ipc,supervisor/cli,supervisor/config,tests/helpers,tests/simulation}/all)
+      dev_targets=({shim,ipc,supervisor/cli,supervisor/config}/all
+        tests/{helpers,simulation,fuzz}/all)
     fi
   fi
   rm -rf "$results"

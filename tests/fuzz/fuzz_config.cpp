@@ -84,7 +84,6 @@ void as_file(std::string_view bytes) {
 void as_flags(std::string_view bytes) {
   LoadOptions options;
   options.path = "/dev/null";
-  options.to_run = true;
   while (!bytes.empty() && options.overrides.size() < 20) {
     std::size_t const end = std::min(bytes.find('\n'), bytes.size());
     options.overrides.emplace_back(bytes.substr(0, end));

@@ -107,8 +107,12 @@ class World : public runtime::EventSink {
         log_(runtime::LogLevel::error, runtime::LogFormat::json, 2),
         server_(no_loop(), {}, observer_),
         sessions_(server_, core_, *this, log_) {
-    sessions_.listen(
-        {[](auto) {}, [](auto, auto const&) {}, [](auto) {}, [](auto) {}, [](auto) {}});
+    sessions_.listen({.joined = [](auto) {},
+                      .health = [](auto, auto const&) {},
+                      .registered = [](auto) {},
+                      .deregistered = [](auto) {},
+                      .left = [](auto) {},
+                      .request_began = [](auto) {}});
     feed(SupervisorStarted{});
     feed(ShimHello{.boot = "b", .engine = EngineState::running});
   }
