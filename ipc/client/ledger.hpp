@@ -103,7 +103,7 @@ class Ledger {
                 std::function<ipc::ToSupervisor(std::vector<std::string>)> const& make);
   using Groups = std::map<std::pair<ipc::CancelMode, ipc::CancelReason>, std::vector<std::string>>;
   static void add_cancel(Groups& groups, ContextState const& context);
-  void send_cancels(Groups groups);
+  void send_cancels(Groups&& groups);
   void forget_written();
 
   Connection* const connection_;                         // none: no socket

@@ -119,7 +119,7 @@ void Ledger::add_cancel(Groups& groups, ContextState const& context) {
 }
 
 /// One line for all that were cancelled in the same way.
-void Ledger::send_cancels(Groups groups) {
+void Ledger::send_cancels(Groups&& groups) {
   for (auto& [how, ids] : groups) {
     send_ids(std::move(ids), [&](auto some) {
       return ipc::Cancel{.ids = std::move(some), .mode = how.first, .reason = how.second};

@@ -54,7 +54,7 @@ struct EventPublisher::State {
               {{"error", *is_failing ? std::optional(error) : std::nullopt}});
   }
 
-  void publish(std::string_view event, Json fields) {
+  void publish(std::string_view event, Json const& fields) {
     if (has_ended) {
       return;
     }
@@ -75,7 +75,7 @@ struct EventPublisher::State {
     if (snapshot.stop) {
       fields["left_ms"] = to_ms(snapshot.stop->deadline - now);
     }
-    publish("drain", std::move(fields));
+    publish("drain", fields);
   }
 
   lifecycle::Lifecycle const& core;

@@ -81,8 +81,7 @@ void tell_first(std::vector<Element> const& elements, Tell tell_one) {
 
 Reload read_again(config::LoadOptions const& options, config::Environment const& environment,
                   config::Config& config) {
-  config::LoadOptions load = options;
-  config::Loaded const loaded = config::load(load, environment);
+  config::Loaded const loaded = config::load(options, environment);
   Reload reload;
   reload.warnings = texts(loaded.warnings);
   if (!loaded.errors.empty()) {
