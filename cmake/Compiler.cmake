@@ -53,8 +53,14 @@ function(lastcall_optimise target)
 endfunction()
 
 # What runs once a start, a registration or a phase: small is worth more than fast where it ships.
+# Of the whole target, or of the sources of it that are named; outside a release such options would
+# only keep them out of a unity build.
 function(lastcall_keep_small target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Os>)
+  if(NOT ARGN)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Os>)
+  elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -Os)
+  endif()
 endfunction()
 
 # What ships is hardened; sanitizer builds bring their own checks.
