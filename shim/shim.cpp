@@ -89,6 +89,7 @@ std::optional<int> Shim::begin() {
     return exec_failure_code(error);
   }
   launch_.leave_directory();
+  reap();  // who ended before SIGCHLD was blocked has told nobody
   if (service_.exists()) {
     if (int const error = service_.start(launch_, now_); error != 0) {
       LogLine() << "cannot start the supervisor " << options_.serve << ": " << error_text(error);

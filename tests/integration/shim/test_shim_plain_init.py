@@ -5,6 +5,7 @@ import pty
 import select
 import signal
 import subprocess
+import sys
 
 import pytest
 from shim_process import (
@@ -93,6 +94,19 @@ def test_child_that_was_there_before_the_shim_is_reaped_and_ignored(shim):
     process.wait_ready()
     eventually(lambda: len(process.tree()) == 1, "the inherited child is gone")
     assert process.process.poll() is None
+
+
+def test_child_that_ended_before_the_shim_is_reaped_too(shim):
+    launcher = """if True:
+        import os, sys
+        child = os.fork() or os._exit(0)
+        os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+        os.execv(sys.argv[1], sys.argv[1:])
+    """
+    process = shim(SHIM, "--", "sh", "-c", "echo ready; exec sleep 100",
+                   program=[sys.executable, "-c", launcher])  # fmt: skip
+    process.wait_ready()
+    eventually(lambda: len(process.tree()) == 1, "the zombie is gone")
 
 
 def test_descendants_do_not_outlive_the_command(shim):
