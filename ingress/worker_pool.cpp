@@ -106,6 +106,15 @@ void WorkerPool::cut(Request const& request, Refusal const& refusal, bool at_onc
 /// Mailed, so that a worker does not hear that the engine's end is known before it has heard what
 /// the core has cut because of it.
 void WorkerPool::engine_changed() {
+  // Behind the turn in which that is carried out which was decided until now.
+  boost::asio::post(io_, [this, alive = alive_] {
+    if (*alive) {
+      tell_engine();
+    }
+  });
+}
+
+void WorkerPool::tell_engine() {
   bool const may_be = tracker_.engine_may_be_gone();
   if (std::exchange(engine_may_be_gone_, may_be) != may_be) {
     for (Seat const& seat : seats_) {

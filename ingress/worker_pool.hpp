@@ -62,6 +62,7 @@ class WorkerPool final : public Relay {
 
   Worker::Mail mail_of(std::size_t seat);
   void take(Accepted accepted);
+  void tell_engine();
   /// The worker of a request that is still the one of its id.
   Worker* worker_of(Request const& request) const;
   /// Once all workers have carried out what was ordered.

@@ -148,19 +148,15 @@ void IngressSession::close_over(lifecycle::Duration over) {
 
 void IngressSession::refresh() {
   if (relay_) {
-    after_turn([this] { relay_->engine_changed(); });
+    relay_->engine_changed();
   }
 }
 
-void IngressSession::after_cuts(std::function<void()> then) {
-  after_turn([this, then = std::move(then)] { relay_ ? relay_->after_orders(then) : then(); });
-}
-
 /// Behind the turn in which that is carried out which was decided until now.
-void IngressSession::after_turn(std::function<void()> then) {
-  boost::asio::post(io_, [alive = alive_, then = std::move(then)] {
+void IngressSession::after_cuts(std::function<void()> then) {
+  boost::asio::post(io_, [this, alive = alive_, then = std::move(then)] {
     if (*alive) {
-      then();
+      relay_ ? relay_->after_orders(then) : then();
     }
   });
 }

@@ -85,7 +85,6 @@ class IngressSession final : private ingress::Tracker {
   std::string secure();
   std::string listen();
   void close_over(lifecycle::Duration over);
-  void after_turn(std::function<void()> then);
   void decided(std::string_view id, ingress::Admission admission);
   void carry_out();
   void cut_cancelled();

@@ -22,10 +22,10 @@
 
 namespace lastcall::runtime {
 
-/// This pod's instance of `identity.endpoint`.
 /// No registry of kind `ipc` is configured: SDKs that register themselves are asked all the same.
 bool asks_sdks_unnamed(config::Config const& config);
 
+/// This pod's instance of `identity.endpoint`.
 discovery::Instance instance_of(config::Config const& config,
                                 std::optional<std::string> const& advertise);
 

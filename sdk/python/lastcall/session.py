@@ -125,10 +125,10 @@ class Session(Peer, Outlet):
     def greeting(self) -> list[Line]:
         live, announcement = self.ledger.announcement()
         lines: list[Line] = [(wire.encode("hello", **self._hello, live=live), None)]
-        if self._fatal is not None and not self._fatal[2].done():
-            lines.append((self._fatal_line(), None))
         if self._callbacks.deregister.callbacks:
             lines.append((wire.encode("registered"), None))
+        if self._fatal is not None and not self._fatal[2].done():
+            lines.append((self._fatal_line(), None))
         for name, graceful in self._endpoints.items():
             line = wire.encode("endpoint.register", endpoint=name, graceful_shutdown=graceful)
             lines.append((line, None))
