@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -20,7 +21,8 @@ struct Watched {
 };
 
 Watched& watched() {
-  static Watched all;
+  // Outlives what runs at exit: a client of static storage, a thread that has yet to end.
+  static Watched& all = *std::make_unique<Watched>().release();
   return all;
 }
 
