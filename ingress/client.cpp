@@ -65,7 +65,7 @@ IoResult Client::send(std::string_view bytes) {
 /// Whoever ends what it sends before it has its answer has gone, as other proxies see it too; those
 /// that only look are answered all the same.
 bool Client::has_left() const {
-  return half_closed_ && exchange_ && exchange_->counts && exchange_->request_done &&
+  return half_closed_ && exchange_ && exchange_->counts &&
          exchange_->response < Exchange::Response::tunnel;
 }
 

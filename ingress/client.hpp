@@ -56,7 +56,8 @@ class Client final : public Watched, public DeadlineOwner {
   void refuse_connection();
   /// Of its request, once that has asked for its place; else 0.
   std::uint64_t serial() const { return exchange_ ? exchange_->serial : 0; }
-  bool is_idle() const { return !exchange_ && out_.empty(); }
+  /// Nothing is under way, and it is not at its end, with last words to be read.
+  bool is_idle() const { return !exchange_ && out_.empty() && end_ == End::keep; }
   bool is_flushed() const { return out_.empty(); }
   void close();
 

@@ -129,6 +129,7 @@ void Client::break_off(Refusal const& refusal, Outcome outcome) {
   x.response = Response::done;
   if (!can_say_so) {
     if (x.closes_with_it) {
+      proxy_.poller().remove(socket_.get());
       socket_.abort();
     }
     out_.clear();
@@ -245,7 +246,10 @@ void Client::close() {
   if (tls_ && socket_ && !lingering_ && !half_closed_) {
     tls_->say_goodbye();
   }
-  socket_.close();
+  if (socket_) {
+    proxy_.poller().remove(socket_.get());
+    socket_.close();
+  }
   if (exchange_) {
     std::unique_ptr<Exchange> const ended = std::move(exchange_);
     if (ended->begun) {

@@ -60,17 +60,24 @@ void Client::connect() {
 }
 
 void Client::connected() {
-  await_response();
   send_request();
+  await_response();
 }
 
 void Client::connect_failed() {
+  proxy_.avoid_address(upstream_ != nullptr ? upstream_->address() : proxy_.address());
+  if (++exchange_->failed_addresses < proxy_.options().upstream.size()) {
+    drop_upstream();
+    connect();
+    return;
+  }
   break_off(engine_unavailable(), lifecycle::Outcome::error);
 }
 
 void Client::engine_takes_more() {
   if (exchange_ && exchange_->to_engine_at < exchange_->to_engine.size()) {
     send_request();
+    await_response();
   }
   if (!dead_) {
     pump();  // what the client sends may have waited for this
@@ -122,10 +129,15 @@ void Client::repeat() {
   connect();
 }
 
-/// What the exchange waits for next.
+/// What the exchange waits for next, from now on: the next part of the request, unless the engine
+/// has to take one first, or the engine. A client that has to take something first has its time
+/// already.
 void Client::await_response() {
+  if (!exchange_ || upstream_ == nullptr || !upstream_->is_connected() || !out_.empty()) {
+    return;
+  }
   Exchange const& x = *exchange_;
-  if (!x.request_done) {
+  if (!x.request_done && x.response < Exchange::Response::tunnel && wants_input()) {
     proxy_.deadlines().arm(deadline_, Wait::client);
   } else if (x.response == Exchange::Response::head) {
     proxy_.deadlines().arm(deadline_, Wait::first_byte);
@@ -138,6 +150,9 @@ void Client::admitted() {
   if (exchange_ && exchange_->begun && !exchange_->admitted) {
     exchange_->admitted = true;
     connect();
+    if (!consuming_ && !dead_) {
+      pump();  // the rest of a large body; a connection from the pool tells of no room for it
+    }
   }
 }
 

@@ -171,6 +171,7 @@ std::size_t Client::request_body(std::span<char> bytes) {
     }
   } else if (upstream_ != nullptr && upstream_->is_connected()) {
     send_request();
+    await_response();
   }
   return used;
 }

@@ -55,6 +55,7 @@ struct Exchange {
   ChunkDecoder request_chunks;
   std::optional<BodyLook> look;  // while `model` and `stream` are looked for
   std::optional<bool> streaming;
+  std::size_t failed_addresses = 0;  // of the engine's, in a row
   std::string to_engine;  // not written yet, and before it what may have to be written again
   std::size_t to_engine_at = 0;
 

@@ -21,7 +21,7 @@ struct NamedEndpoint {
 };
 
 struct Options {
-  Endpoint upstream;
+  std::vector<Endpoint> upstream;  // the engine is at one of them
   Deadlines::Lengths waits{};
   std::size_t max_head = 32 * 1024;       // bytes
   std::optional<std::uint64_t> max_body;  // bytes

@@ -39,6 +39,10 @@ bool Poller::add(int fd, Watched& watched) {
   return ::epoll_ctl(loop_->set.native_handle(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
+void Poller::remove(int fd) {
+  ::epoll_ctl(loop_->set.native_handle(), EPOLL_CTL_DEL, fd, nullptr);
+}
+
 void Poller::bury(std::unique_ptr<Watched> watched) {
   std::erase(again_, watched.get());
   buried_.push_back(std::move(watched));

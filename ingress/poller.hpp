@@ -40,7 +40,10 @@ class Poller {
 
   /// False when there is no room (errno says why).
   bool add(int fd, Watched& watched);
-  /// Before its descriptor is closed; `watched` is freed after this turn.
+  /// Before its descriptor is closed: a child that another thread is just starting may still hold a
+  /// copy, and events would go on.
+  void remove(int fd);
+  /// Once its descriptor is closed; `watched` is freed after this turn.
   void bury(std::unique_ptr<Watched> watched);
   /// It hears ready(0) in the next turn.
   void again(Watched& watched);

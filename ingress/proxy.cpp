@@ -187,12 +187,12 @@ Upstream* Proxy::acquire(bool fresh) {
     warm->close();
   }
   bool connected = false;
-  Socket socket = begin_connect(options_.upstream, connected);
+  Socket socket = begin_connect(options_.upstream[address_], connected);
   if (!socket) {
     return nullptr;
   }
   int const descriptor = socket.get();
-  auto owner = std::make_unique<Upstream>(*this, std::move(socket), connected);
+  auto owner = std::make_unique<Upstream>(*this, std::move(socket), address_, connected);
   if (!poller_.add(descriptor, *owner)) {
     return nullptr;
   }
@@ -200,6 +200,12 @@ Upstream* Proxy::acquire(bool fresh) {
   upstreams_.emplace(made, std::move(owner));
   tell_connections();
   return made;
+}
+
+void Proxy::avoid_address(std::size_t address) {
+  if (address == address_) {  // else another request has found that out
+    address_ = (address_ + 1) % options_.upstream.size();
+  }
 }
 
 void Proxy::pool(Upstream& upstream) {

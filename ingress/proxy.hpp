@@ -96,6 +96,10 @@ class Proxy {
   void ended(Client& client);
   /// From the pool, unless it has to be a fresh one; nothing when there is none to be had.
   Upstream* acquire(bool fresh);
+  /// Nobody answers at this address of the engine's: the next connection tries the one after it. An
+  /// engine that listens with IPv4 only is not at the first address of `localhost`.
+  void avoid_address(std::size_t address);
+  std::size_t address() const { return address_; }
   /// `keep`: until leave() or let_go().
   std::string unique_id(std::string_view wanted, bool keep);
   void enter(std::string_view id, Client& client) { by_id_.emplace(id, &client); }
@@ -135,6 +139,7 @@ class Proxy {
   std::unordered_map<Client*, std::unique_ptr<Client>> clients_;
   std::unordered_map<Upstream*, std::unique_ptr<Upstream>> upstreams_;
   std::vector<Upstream*> pool_;
+  std::size_t address_ = 0;  // of the engine's, where it was last
   std::unordered_map<std::string_view, Client*> by_id_;
   std::unordered_set<std::string_view> left_;  // those without a client
   struct Closing {

@@ -74,7 +74,7 @@ void Socket::abort() {
   close();
 }
 
-std::string resolve(std::string const& host, std::uint16_t port, Endpoint& endpoint) {
+std::string resolve(std::string const& host, std::uint16_t port, std::vector<Endpoint>& endpoints) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
@@ -82,19 +82,23 @@ std::string resolve(std::string const& host, std::uint16_t port, Endpoint& endpo
   if (int const error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found)) {
     return "cannot resolve " + host + ": " + ::gai_strerror(error);
   }
-  std::memcpy(&endpoint.address, found->ai_addr, found->ai_addrlen);
-  endpoint.size = found->ai_addrlen;
+  for (addrinfo const* each = found; each != nullptr; each = each->ai_next) {
+    Endpoint& endpoint = endpoints.emplace_back();
+    std::memcpy(&endpoint.address, each->ai_addr, each->ai_addrlen);
+    endpoint.size = each->ai_addrlen;
+  }
   ::freeaddrinfo(found);
   return {};
 }
 
-std::string resolve_unix(std::string const& path, Endpoint& endpoint) {
+std::string resolve_unix(std::string const& path, std::vector<Endpoint>& endpoints) {
   sockaddr_un address{};
   if (path.size() >= sizeof address.sun_path) {
     return "cannot connect to " + path + ": the path is too long for a socket";
   }
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  Endpoint& endpoint = endpoints.emplace_back();
   std::memcpy(&endpoint.address, &address, sizeof address);
   endpoint.size = sizeof address;
   return {};

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <sys/socket.h>
 
@@ -38,10 +39,10 @@ struct Endpoint {
   socklen_t size = 0;
 };
 
-/// Where the engine is: a host and port (a name is looked up now), or a Unix socket. The text of an
-/// error, or empty.
-std::string resolve(std::string const& host, std::uint16_t port, Endpoint& endpoint);
-std::string resolve_unix(std::string const& path, Endpoint& endpoint);
+/// Where the engine is: a host and port (a name is looked up now, to all that it may be), or a Unix
+/// socket. The text of an error, or empty.
+std::string resolve(std::string const& host, std::uint16_t port, std::vector<Endpoint>& endpoints);
+std::string resolve_unix(std::string const& path, std::vector<Endpoint>& endpoints);
 
 enum class Io : std::uint8_t { some, would_block, ended, broken };
 struct IoResult {

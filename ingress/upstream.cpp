@@ -15,8 +15,8 @@ constexpr int kReadsATurn = 16;
 
 }  // namespace
 
-Upstream::Upstream(Proxy& proxy, Socket socket, bool connected)
-    : proxy_(proxy), socket_(std::move(socket)), connected_(connected) {}
+Upstream::Upstream(Proxy& proxy, Socket socket, std::size_t address, bool connected)
+    : proxy_(proxy), socket_(std::move(socket)), address_(address), connected_(connected) {}
 
 Upstream::~Upstream() = default;
 
@@ -132,6 +132,7 @@ void Upstream::close() {
   if (!dead_) {
     dead_ = true;
     deadline_.disarm();
+    proxy_.poller().remove(socket_.get());
     socket_.close();
     proxy_.closed(*this);
   }

@@ -27,7 +27,8 @@ struct Exchange;
 
 class Upstream final : public Watched, public DeadlineOwner {
  public:
-  Upstream(Proxy& proxy, Socket socket, bool connected);
+  /// `address`: of the engine's, the one that the socket connects to.
+  Upstream(Proxy& proxy, Socket socket, std::size_t address, bool connected);
   ~Upstream() override;
 
   void ready(std::uint32_t events) override;
@@ -40,6 +41,7 @@ class Upstream final : public Watched, public DeadlineOwner {
   void release(bool keep);
   bool is_connected() const { return connected_; }
   bool was_used() const { return was_used_; }
+  std::size_t address() const { return address_; }
   /// How much was taken; a broken connection shows when it is read.
   std::size_t write(std::string_view bytes, bool& broken);
   /// Reads and hands over as long as the client takes it.
@@ -53,6 +55,7 @@ class Upstream final : public Watched, public DeadlineOwner {
 
   Proxy& proxy_;
   Socket socket_;
+  std::size_t const address_;
   Client* client_ = nullptr;
   std::unique_ptr<Exchange> left_;
   Deadline deadline_{*this};

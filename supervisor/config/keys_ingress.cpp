@@ -20,12 +20,14 @@ void add_timeouts(Keys& keys, IngressTimeouts& timeouts) {
         .range = kWait},
        {.path = "ingress.timeouts.first_byte",
         .slot = &timeouts.first_byte,
-        .doc = "For the first byte of the engine's response, once it has the request.",
+        .doc = "For the first byte of the engine's response, once it has the request or is to "
+               "take more of it.",
         .range = kWait,
         .unset = "no limit"},
        {.path = "ingress.timeouts.idle",
         .slot = &timeouts.idle,
-        .doc = "For the next bytes of a response that has begun.",
+        .doc = "For the next bytes of a response that has begun; of an upgraded connection, of "
+               "either side.",
         .range = kWait,
         .unset = "no limit"},
        {.path = "ingress.timeouts.total",

@@ -54,9 +54,9 @@ class Wire:
 
 
 class RawEngine:
-    def __init__(self):
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
-        self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
+    def __init__(self, host="127.0.0.1", port=0):
+        self.listener = socket.create_server((host, port), backlog=256)
+        self.address = "%s:%d" % self.listener.getsockname()
         self._arrived = queue.Queue()
         self._made = []
         threading.Thread(target=self._accept, daemon=True).start()
@@ -69,6 +69,9 @@ class RawEngine:
                 return
             self._made.append(connection)
             self._arrived.put(connection)
+
+    def has_arrived(self):
+        return not self._arrived.empty()
 
     def connection(self):
         """The next connection that the proxy makes."""

@@ -1,9 +1,11 @@
 """What goes through the proxy, byte by byte."""
 
+import contextlib
 import socket
 
 import pytest
-from raw_engine import SSE_HEAD, chunk, client, get, metric, ok, post
+from mounts import in_own_mounts
+from raw_engine import SSE_HEAD, RawEngine, chunk, client, get, metric, ok, post
 from serve_peer import wait_until
 
 
@@ -244,3 +246,25 @@ def test_the_engine_may_be_behind_a_unix_socket(proxy, engine, tmp_path):
             assert connection.recv(4096).startswith(b"GET /v1/models HTTP/1.1\r\n")
             connection.sendall(ok())
             assert user.until(b"hello")
+
+
+def test_an_engine_is_found_at_any_address_of_its_name(proxy, tmp_path):
+    """As `localhost` is ::1 first where the engine listens with IPv4 alone."""
+    hosts = tmp_path / "hosts"
+    hosts.write_text("127.0.0.1 engine.test\n127.0.0.2 engine.test\n")  # in the order of look-ups
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # and does not listen
+        port = nobody.getsockname()[1]
+        with contextlib.closing(RawEngine("127.0.0.2", port)) as engine:
+            one = proxy(in_own_mounts(f"mount --bind {hosts} /etc/hosts"),
+                        ingress={"upstream": f"engine.test:{port}"})  # fmt: skip
+            user = client(one)
+            for _ in range(2):
+                user.send(post())
+                wire, _ = engine.request()
+                wire.send(ok(b"hello", "Connection: close"))
+                user.until(b"hello")
+                wire.close()
+            engine.listener.shutdown(socket.SHUT_RDWR)  # nobody is at either of them
+            user.send(post())
+            assert user.until(b"\r\n\r\n").startswith(b"HTTP/1.1 503 ")

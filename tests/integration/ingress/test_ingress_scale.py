@@ -11,6 +11,7 @@ import threading
 import pytest
 from raw_engine import SSE_HEAD, chunk, client, metric, ok, post
 from serve_peer import PATIENCE, wait_until
+from serve_usage import anonymous, open_descriptors, threads
 
 LONG = bool(os.environ.get("LASTCALL_TEST_LONG"))
 KEPT = 512  # descriptors that are not for clients and their connections to the engine
@@ -169,7 +170,11 @@ def answer_all(engine):
     threading.Thread(target=serve, daemon=True).start()
 
 
-def ask(one, count, connections=16, a_connection=50):
+USERS = 16
+A_CONNECTION = 50  # requests
+
+
+def ask(one, count, connections):
     """`count` requests; each connection is left after some of them and another one made."""
     poll, users, asked = select.epoll(), {}, {}
 
@@ -189,7 +194,7 @@ def ask(one, count, connections=16, a_connection=50):
             assert users[fd].recv(65536).endswith(b"hello")
             answered += 1
             asked[fd] += 1
-            if asked[fd] < a_connection:
+            if asked[fd] < A_CONNECTION:
                 users[fd].sendall(post())
             else:
                 users.pop(fd).close()
@@ -198,21 +203,20 @@ def ask(one, count, connections=16, a_connection=50):
         user.close()
 
 
-def anonymous(pid):
-    """kB."""
-    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
-        [line] = [line for line in file if line.startswith("Anonymous:")]
-    return int(line.split()[1])
-
-
 @pytest.mark.plain_build
-def test_memory_does_not_grow_with_the_number_of_requests(proxy, engine):
+def test_nothing_grows_with_the_number_of_requests(proxy, engine):
+    """Not memory, descriptors or threads, nor how often the engine is connected to."""
     first, more = (20_000, 80_000) if LONG else (1_500, 6_000)
     one = proxy()
     answer_all(engine)
     pid = supervisor(one)
-    ask(one, first)
+    idle = open_descriptors(pid), threads(pid)
+    ask(one, first, USERS)
     before = anonymous(pid)
-    ask(one, more)
+    ask(one, more, USERS)
     after = anonymous(pid)
     assert after <= 1.1 * before + 128, f"{before} kB after {first} requests, {after} kB at the end"
+    # A user that leaves without its answer costs the engine's connection: all do, twice.
+    assert engine.connections() <= 4 * USERS < (first + more) / A_CONNECTION
+    wait_until(lambda: open_descriptors(pid) <= idle[0] + USERS, "the pool is all that is left")
+    assert threads(pid) == idle[1]

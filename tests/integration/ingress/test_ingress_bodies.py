@@ -1,0 +1,188 @@
+"""Large and slow request bodies, whatever the request waits for: a place, the engine, an answer."""
+
+import contextlib
+import select
+import time
+
+import pytest
+from raw_engine import chunk, client, get, metric, ok, post
+from serve_peer import holds_for, wait_until
+from test_ingress_admission import at_engine, finish, limits, waiting
+
+THREADS = (1, 2)
+LARGE = b'{"model":"m","x":"' + b"x" * 300_000 + b'"}'  # more than is held while a request waits
+
+
+def start_of(size, *lines):
+    return post(body=b"", *lines).replace(b"Content-Length: 0", b"Content-Length: %d" % size)
+
+
+def leave_a_pooled_connection(one, engine):
+    user = client(one)
+    user.send(post())
+    wire, _ = engine.request()
+    wire.until(b"}")
+    wire.send(ok())
+    user.until(b"hello")
+    user.close()
+    return wire
+
+
+def next_request(engine, pooled):
+    """On the connection that is kept, or on one of a thread that keeps none."""
+    wait_until(lambda: engine.has_arrived() or select.select([pooled.socket], [], [], 0)[0],
+               "the next request")  # fmt: skip
+    wire = engine.connection() if engine.has_arrived() else pooled
+    wire.until(b"\r\n\r\n")
+    return wire
+
+
+def test_a_large_body_that_waited_for_its_place_arrives_whole(proxy, engine):
+    one = proxy(admission=limits(1, 1), ingress={"timeouts": {"client": "20s"}})
+    first = client(one)
+    first.send(post())
+    wire = at_engine(engine)
+    second = client(one)
+    second.send(post(body=LARGE))
+    wait_until(lambda: waiting(one) == 1, "it waits")
+    wire.send(ok())  # its connection is kept, and takes the next request
+    first.until(b"hello")
+    wire = next_request(engine, wire)
+    assert wire.exactly(len(LARGE)) == LARGE
+    wire.send(ok(b"large"))
+    second.until(b"large")
+
+
+def test_a_large_body_arrives_whole_on_a_pooled_connection(proxy, engine):
+    one = proxy(ingress={"timeouts": {"client": "20s"}})
+    wire = leave_a_pooled_connection(one, engine)
+    user = client(one)
+    user.send(post(body=LARGE))
+    wire = next_request(engine, wire)
+    assert wire.exactly(len(LARGE)) == LARGE
+    wire.send(ok(b"large"))
+    user.until(b"large")
+
+
+@pytest.mark.parametrize("shape", ["one", "two", "chunks"])
+def test_an_answer_may_take_longer_than_a_client_may_for_a_part_of_its_body(proxy, engine, shape):
+    one = proxy(ingress={"timeouts": {"client": "300ms", "first_byte": "20s"}})
+    user = client(one)
+    if shape == "one":
+        body = LARGE
+        user.send(post(body=body))
+    elif shape == "two":
+        body = b'{"model":"m","stream":false,"x":"' + b"x" * 1000 + b'"}'
+        user.send(start_of(len(body)) + body[:500])
+    else:
+        body = b'{"model":"m","stream":false}'
+        user.send(post(body=b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked"))
+        user.send(chunk(body))
+    wire, _ = engine.request()
+    if shape == "two":
+        user.send(body[500:])
+    elif shape == "chunks":
+        wire.until(body)
+        user.send(b"0\r\n\r\n")
+    if shape == "chunks":
+        wire.until(b"0\r\n\r\n")
+    else:
+        assert wire.exactly(len(body)) == body
+    holds_for(lambda: one.process.poll() is None, 1)
+    wire.send(ok(b"late"))
+    assert user.until(b"late").startswith(b"HTTP/1.1 200 ")
+    assert metric(one, "dynamo_frontend_model_cancellation_total") == 0
+
+
+def test_the_time_of_a_client_is_that_of_the_next_part(proxy, engine):
+    one = proxy(ingress={"timeouts": {"client": "1s"}})
+    user = client(one)
+    parts, part = 8, b"x" * 1000
+    user.send(start_of(2 + parts * len(part)) + b"{}")
+    began = time.monotonic()
+    wire = None
+    for _ in range(parts):
+        user.send(part)
+        wire = wire or engine.request()[0]
+        wire.until(part)
+        holds_for(lambda: one.process.poll() is None, 0.25)
+    assert time.monotonic() - began > 1.5
+    wire.send(ok())
+    user.until(b"hello")
+
+
+def test_a_client_that_stops_in_the_middle_of_its_body_is_let_go(proxy, engine):
+    one = proxy(ingress={"timeouts": {"client": "300ms"}})
+    user = client(one)
+    user.send(start_of(1000) + b'{"model":"m","stream":true,')
+    wire, _ = engine.request()
+    wire.until(b"true,")
+    assert user.ended() and wire.ended()
+
+
+def send_until_told(user):
+    """More than the way to an engine that takes nothing can hold, until an answer is there."""
+    user.socket.setblocking(False)
+    while not select.select([user.socket], [], [], 0.001)[0]:
+        with contextlib.suppress(BlockingIOError):
+            user.socket.send(b"x" * 100_000)
+    user.socket.setblocking(True)
+
+
+def test_an_engine_that_takes_no_body_is_not_the_clients_fault(proxy, engine):
+    """It reads nothing: neither it nor the client waits for the other for ever."""
+    one = proxy(ingress={"timeouts": {"client": "300ms", "first_byte": "1500ms"}})
+    user = client(one)
+    user.send(start_of(1_000_000_000) + b'{"model":"m","stream":true,')
+    send_until_told(user)
+    assert user.rest().startswith(b"HTTP/1.1 504 ")
+    assert metric(one, "dynamo_frontend_model_cancellation_total") == 0
+
+
+def test_a_tunnel_lives_as_long_as_either_side_speaks(proxy, engine):
+    one = proxy(ingress={"timeouts": {"client": "300ms", "idle": "1s"}})
+    user = client(one)
+    user.send(get("/v1/realtime", "Connection: Upgrade", "Upgrade: websocket"))
+    wire, _ = engine.request()
+    wire.send(b"HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+    user.until(b"\r\n\r\n")
+    for _ in range(6):
+        user.send(b"ping")
+        wire.until(b"ping")
+        holds_for(lambda: one.process.poll() is None, 0.25)
+    assert user.ended() and wire.ended()  # nobody speaks
+
+
+def test_a_client_that_leaves_the_queue_with_a_large_body_frees_its_place(proxy, engine):
+    one = proxy(admission=limits(1, 1))
+    first = client(one)
+    first.send(post())
+    running = at_engine(engine)
+    second = client(one)
+    second.socket.setblocking(False)
+    whole, sent = post(body=b'{"model":"m","x":"' + b"x" * 100_000 + b'"}'), 0
+    while sent < len(whole):
+        sent += second.socket.send(whole[sent:])
+    wait_until(lambda: waiting(one) == 1, "it waits")
+    second.close()
+    wait_until(lambda: waiting(one) == 0, "its place is free")
+    third = client(one)
+    third.send(post(body=b'{"model":"third"}'))
+    wait_until(lambda: waiting(one) == 1, "another waits")
+    wire = finish(running, engine, ok())
+    wire.send(ok(b"third"))
+    third.until(b"third")
+    assert engine.connections() == 2  # the engine never saw the second
+
+
+def test_an_upload_that_the_end_of_a_drain_cuts_reads_why(proxy, engine):
+    """It is the last request in flight: its end ends the drain, and idle connections are closed."""
+    one = proxy(shutdown={"grace_period": "3s", "cleanup_reserve": "1s", "cancel_settle": "500ms",
+                          "late_accept": "0s"})  # fmt: skip
+    user = client(one)
+    user.send(start_of(100_000_000) + b'{"model":"m","stream":true,')
+    engine.request()
+    one.process.terminate()
+    send_until_told(user)
+    answer = user.rest()
+    assert answer.startswith(b"HTTP/1.1 503 ") and not answer.endswith(b"<reset>")
