@@ -34,12 +34,13 @@ Failure OperatorClient::failed(std::string_view what, std::string_view why) cons
 std::variant<OperatorClient, Failure> OperatorClient::connect(std::string const& path,
                                                               std::string_view name,
                                                               Timeout timeout) {
-  auto connected = connect_to(path);
+  auto const deadline = deadline_of(timeout);
+  auto connected = connect_to(path, timeout);
   if (auto* const problem = std::get_if<std::string>(&connected)) {
     return Failure{std::move(*problem), std::nullopt};
   }
   OperatorClient client(std::move(std::get<Fd>(connected)), path);
-  if (auto failure = client.greet(name, deadline_of(timeout))) {
+  if (auto failure = client.greet(name, deadline)) {
     return *std::move(failure);
   }
   return client;

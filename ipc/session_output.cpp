@@ -83,6 +83,9 @@ void Session::flush() {
       written_ += static_cast<std::size_t>(size);
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       return wait_writable();
+    } else if (errno != EINTR && errno != EPIPE && errno != ECONNRESET) {
+      // The peer lives: only an end that it sees makes it connect and tell everything anew.
+      return abort("cannot write: " + system_text(errno));
     } else if (errno != EINTR) {
       // Nobody can read it any more. What the peer wrote before is still to be read: the reading
       // side says when the connection is over.

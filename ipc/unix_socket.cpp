@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -19,6 +20,7 @@ constexpr int kSoPeerPidfd = 77;
 constexpr mode_t kDirectoryMode = 02770;
 constexpr mode_t kParentMode = 0755;
 constexpr int kBacklog = 256;
+constexpr int kFullBacklogPauseMs = 20;
 
 std::string cannot(std::string const& what, std::string const& path, std::string const& why) {
   return "cannot " + what + " " + path + ": " + why;
@@ -167,14 +169,27 @@ std::variant<Listening, std::string> listen_on(std::string const& path, mode_t m
   return made;
 }
 
-std::variant<Fd, std::string> connect_to(std::string const& path) {
+std::variant<Fd, std::string> connect_to(std::string const& path,
+                                         std::optional<std::chrono::milliseconds> limit) {
   auto const address = address_of(path);
   if (!address) {
     return cannot("connect to", path, bad_length(path));
   }
-  Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (fd && ::connect(fd.get(), generic(*address), sizeof(*address)) == 0) {
-    return fd;
+  auto const until =
+      limit ? std::optional(std::chrono::steady_clock::now() + *limit) : std::nullopt;
+  Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  while (fd) {
+    if (::connect(fd.get(), generic(*address), sizeof(*address)) == 0) {
+      ::fcntl(fd.get(), F_SETFL, 0);
+      return fd;
+    }
+    if (errno != EAGAIN) {
+      break;
+    }
+    if (until && std::chrono::steady_clock::now() >= *until) {
+      return cannot("connect to", path, "it does not answer, and too many others wait for it");
+    }
+    ::poll(nullptr, 0, kFullBacklogPauseMs);  // nothing tells of a place in the queue
   }
   switch (errno) {
     case ENOENT:

@@ -9,6 +9,7 @@
 // No thread rule. Source: unix(7), flock(2), kernel net/unix/af_unix.c and net/core/sock.c.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -57,8 +58,10 @@ struct Listening {
 /// Makes the directory (setgid, 2770) if there is none, replaces a stale file, refuses a live one.
 std::variant<Listening, std::string> listen_on(std::string const& path, mode_t mode);
 
-/// A blocking connection; the error says why in a person's words.
-std::variant<Fd, std::string> connect_to(std::string const& path);
+/// A blocking connection; the error says why in a person's words. Where too many others wait to be
+/// accepted it waits among them, without a limit only if there is none.
+std::variant<Fd, std::string> connect_to(
+    std::string const& path, std::optional<std::chrono::milliseconds> limit = std::nullopt);
 
 struct Credentials {
   pid_t pid{};

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "ipc/client/fork_watch.hpp"
+#include "ipc/client/quiet_thread.hpp"
 
 namespace lastcall::sdk {
 namespace {
@@ -45,13 +46,7 @@ ChildWatch::ChildWatch(Report report)
   if (!bell_) {
     throw cannot("watch child processes", errno);
   }
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are the program's
-  int const problem = ::pthread_create(&thread_, nullptr, run, this);
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (problem != 0) {
+  if (int const problem = start_quiet_thread(thread_, run, this); problem != 0) {
     throw cannot("start the thread that watches child processes", problem);
   }
 }

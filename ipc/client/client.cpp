@@ -148,8 +148,11 @@ void Client::on_cleanup(std::function<void(std::chrono::milliseconds, Done)> cal
 }
 
 void Client::on_deregister(std::function<void(Done)> callback) {
+  bool const joined_any = callback != nullptr;
   session_->set([&](sdk::Callbacks& all) { all.deregister = std::move(callback); });
-  session_->say(ipc::Registered{});  // lost without a connection: the next greeting says it
+  if (joined_any) {
+    session_->say(ipc::Registered{});  // lost without a connection: the next greeting says it
+  }
 }
 
 void Client::on_phase(std::function<void(Phase)> callback) {

@@ -26,13 +26,11 @@ ipc::Fd checked(int fd, char const* what) {
   return ipc::Fd(fd);
 }
 
-void add(ipc::Fd const& set, ipc::Fd const& member) {
+bool watches(ipc::Fd const& set, ipc::Fd const& member) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.fd = member.get();
-  if (::epoll_ctl(set.get(), EPOLL_CTL_ADD, member.get(), &event) != 0) {
-    throw std::system_error(errno, std::system_category(), "cannot watch a descriptor");
-  }
+  return ::epoll_ctl(set.get(), EPOLL_CTL_ADD, member.get(), &event) == 0;
 }
 
 void drain(ipc::Fd const& counter) {
@@ -54,8 +52,9 @@ Connection::Connection(std::string path)
                                 std::to_string(path_.size()) + " bytes, a Unix socket's has 1 to " +
                                 std::to_string(most));
   }
-  add(set_, bell_);
-  add(set_, timer_);
+  if (!watches(set_, bell_) || !watches(set_, timer_)) {
+    throw std::system_error(errno, std::system_category(), "cannot watch a descriptor");
+  }
 }
 
 bool Connection::open() {
@@ -67,7 +66,9 @@ bool Connection::open() {
   if (!fd || ::connect(fd.get(), static_cast<sockaddr const*>(generic), sizeof(address)) != 0) {
     return false;
   }
-  add(set_, fd);
+  if (!watches(set_, fd)) {  // no memory, no room: tried again later, as when nobody listens
+    return false;
+  }
   socket_ = std::move(fd);
   is_watching_output_ = false;
   return true;

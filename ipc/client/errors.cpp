@@ -75,8 +75,12 @@ std::string error_body(ErrorKind kind, ErrorDetails const& details) {
   ipc::append_json_string(out, details.request_id);
   out.append(R"(,"events_sent":)").append(std::to_string(details.events_sent));
   out.append(R"(,"bytes_sent":)").append(std::to_string(details.bytes_sent));
-  out.append(R"(,"retryable":)").append(is_retryable(kind) ? "true" : "false").append("}}");
-  return out;
+  out.append(R"(,"retryable":)").append(is_retryable(kind) ? "true" : "false");
+  if (!details.reason.empty()) {
+    out.append(R"(,"reason":)");
+    ipc::append_json_string(out, details.reason);
+  }
+  return out.append("}}");
 }
 
 std::string sse_error(ErrorKind kind, ErrorDetails const& details) {

@@ -139,6 +139,7 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   void on(ipc::Ack const& message);
   void on(ipc::Error const& message);
   void on_answer(std::uint64_t seq, bool is_error);
+  bool is_said_already(std::string const& refusal);
   void enter(Phase phase, Later& later);
   void send_fatal();
   void failed(std::string reason, std::string detail);
@@ -171,6 +172,7 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   Clock::time_point absent_since_{Clock::now()};
   Clock::time_point retry_at_{};
   Clock::time_point connected_at_{};
+  std::string refusal_;  // of the last connection that was not welcomed, as it was logged
 };
 
 }  // namespace lastcall::sdk

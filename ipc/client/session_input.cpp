@@ -62,6 +62,7 @@ bool Session::handle(ipc::FromSupervisor& message) {
 void Session::on(ipc::Welcome const& message) {
   locked([&](Later& later) {
     is_welcomed_ = true;
+    refusal_.clear();
     ledger_.welcomed();
     // A welcome in the middle of a stop does not repeat the deadline.
     if (message.phase == ipc::Phase::starting || message.phase == ipc::Phase::serving) {
@@ -151,10 +152,19 @@ void Session::on(ipc::Ack const& message) {
 }
 
 void Session::on(ipc::Error const& message) {
-  log("the supervisor refused a line: " + std::string(name(message.code)) + ": " + message.message);
+  std::string text =
+      "the supervisor refused a line: " + std::string(name(message.code)) + ": " + message.message;
+  if (!is_said_already(text)) {
+    log(text);
+  }
   if (message.seq) {
     on_answer(*message.seq, true);
   }
+}
+
+/// One that refuses us does so at each attempt, for as long as we run.
+bool Session::is_said_already(std::string const& refusal) {
+  return !is_connected() && std::exchange(refusal_, refusal) == refusal;
 }
 
 void Session::on_answer(std::uint64_t seq, bool is_error) {

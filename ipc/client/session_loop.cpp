@@ -5,6 +5,7 @@
 
 #include <poll.h>
 
+#include "ipc/client/quiet_thread.hpp"
 #include "ipc/client/session.hpp"
 #include "ipc/client/uncaught.hpp"
 
@@ -34,7 +35,7 @@ void Session::start() {
     has_thread_ = true;
     running_ = shared_from_this();
   }
-  if (int const problem = ::pthread_create(&thread_, nullptr, run, this); problem != 0) {
+  if (int const problem = start_quiet_thread(thread_, run, this); problem != 0) {
     has_thread_ = false;
     running_.reset();
     throw std::system_error(problem, std::generic_category(), "cannot start the client's thread");
@@ -44,7 +45,6 @@ void Session::start() {
 void* Session::run(void* session) {
   auto& raw = *static_cast<Session*>(session);
   auto const self = std::move(raw.running_);
-  // Signals are the program's: its own threads take them.
   self->run_until_closed();
   return nullptr;
 }

@@ -1,9 +1,21 @@
 // The client and its connection: lost, made again, overflowing, in a program's own loop, forked.
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <set>
 #include <thread>
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lastcall/client.hpp>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -150,6 +162,18 @@ TEST(ClientConnection, A_callback_may_close_the_client) {
   EXPECT_EQ(supervisor.line(), "");
 }
 
+// Known before anything that the SDK makes on first use, so destroyed after it. Whatever of that it
+// uses then is freed memory, which AddressSanitizer sees.
+std::optional<Client> of_the_program;
+
+TEST(ClientConnection, A_client_of_static_storage_ends_after_main) {
+  FakeSupervisor supervisor;
+  supervisor.listen();
+  of_the_program.emplace(options_for(supervisor));
+  supervisor.welcome();
+  EXPECT_TRUE(of_the_program->is_connected());
+}
+
 TEST(ClientConnection, A_forked_child_says_nothing_and_holds_no_descriptor) {
   FakeSupervisor supervisor;
   supervisor.listen();
@@ -174,6 +198,101 @@ TEST(ClientConnection, A_forked_child_says_nothing_and_holds_no_descriptor) {
   EXPECT_FALSE(context.is_stopped());
   context.end();
   EXPECT_EQ(supervisor.next<ipc::RequestEnd>().outcome, ipc::Outcome::completed);
+}
+
+TEST(ClientConnection, Its_thread_leaves_all_signals_to_the_program) {
+  FakeSupervisor supervisor;
+  supervisor.listen();
+  auto const threads = [] {
+    std::set<std::string> ids;
+    for (auto const& each : std::filesystem::directory_iterator("/proc/self/task")) {
+      ids.insert(each.path().filename());
+    }
+    return ids;
+  };
+  auto const before = threads();
+  Client client(options_for(supervisor));
+  supervisor.welcome();
+  sigset_t own;
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &own);
+  EXPECT_EQ(::sigismember(&own, SIGTERM), 0);
+  std::size_t made = 0;
+  for (std::string const& id : threads()) {
+    if (!before.contains(id)) {
+      ++made;
+      std::ifstream status("/proc/self/task/" + id + "/status");
+      std::string const text(std::istreambuf_iterator<char>(status), {});
+      EXPECT_NE(text.find("SigBlk:\tfffffff"), std::string::npos) << text;
+    }
+  }
+  EXPECT_EQ(made, 1U);
+}
+
+/// From now on no descriptor can be watched, as where the system has no memory for that.
+bool refuse_to_watch() {
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_epoll_ctl, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOMEM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  sock_fprog program{sizeof filter / sizeof filter[0], filter};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+TEST(ClientConnection, A_connection_that_cannot_be_watched_is_tried_again_and_ends_nothing) {
+  FakeSupervisor supervisor;
+  supervisor.listen();
+  pid_t const child = ::fork();
+  if (child == 0) {
+    Client client(options_for(supervisor, false));
+    if (!refuse_to_watch()) {
+      ::_exit(3);
+    }
+    try {
+      client.process();
+    } catch (...) {
+      ::_exit(1);
+    }
+    ::_exit(client.is_connected() ? 2 : 0);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(ClientConnection, A_refusal_is_logged_once_until_it_changes_or_a_welcome_comes) {
+  FakeSupervisor supervisor;
+  supervisor.listen();
+  auto options = options_for(supervisor, false);
+  std::vector<std::string> log;
+  options.log = [&](std::string const& text) { log.push_back(text); };
+  Client client(options);
+  auto const connection = [&](std::string_view answer) {
+    std::atomic<bool> is_over = false;
+    std::thread other([&] {
+      supervisor.accept();
+      supervisor.say(answer);
+      supervisor.hang_up();
+      is_over = true;
+    });
+    run_until(client, [&] { return is_over.load(); });
+    other.join();
+    client.process();
+  };
+  constexpr std::string_view kRefusal =
+      R"({"op":"error","code":"not_allowed","message":"uid 7 may not"})";
+  for (int i = 0; i < 4; ++i) {
+    connection(kRefusal);
+  }
+  EXPECT_EQ(log.size(), 1U);
+  connection(R"({"op":"error","code":"not_allowed","message":"uid 8 may not"})");
+  connection(test::kWelcome);
+  connection(kRefusal);
+  connection(kRefusal);
+  EXPECT_THAT(log, testing::ElementsAre(testing::HasSubstr("uid 7"), testing::HasSubstr("uid 8"),
+                                        testing::HasSubstr("uid 7")));
 }
 
 }  // namespace

@@ -205,6 +205,7 @@ TEST_F(WithSupervisor, Answers_health_deregister_cleanup_and_phases) {
   EXPECT_EQ(draining.get_future().get(), Phase::draining);
   EXPECT_TRUE(client.is_draining());
   EXPECT_GT(client.time_left(), std::chrono::milliseconds(1));
+  client.on_deregister({});                  // there is nothing to leave, and nothing is said
   supervisor.say(R"({"op":"deregister"})");  // nobody asked for it: confirmed at once
   supervisor.next<ipc::Deregistered>();
   client.on_deregister([](Client::Done const& done) { done(); });

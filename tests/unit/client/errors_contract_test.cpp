@@ -33,11 +33,11 @@ ErrorKind kind_called(std::string const& word) {
 
 TEST(ErrorObject, Is_the_one_of_every_sdk_as_a_body_and_as_an_event) {
   auto const all = error_cases();
-  EXPECT_EQ(all.size(), 5U);
+  EXPECT_EQ(all.size(), 7U);
   for (json const& each : all) {
     ErrorKind const kind = kind_called(each.at("kind"));
     ErrorDetails const details{each.at("request_id"), each.at("events_sent"), each.at("bytes_sent"),
-                               each.value("status", 503)};
+                               each.value("status", 503), each.value("reason", "")};
     json const expected{{"error", each.at("error")}};
     EXPECT_EQ(json::parse(error_body(kind, details)), expected);
     std::string const event = sse_error(kind, details);

@@ -120,6 +120,24 @@ TEST_F(ServerTest, A_connection_that_says_no_hello_ends) {
   EXPECT_TRUE(is_closed(client));
 }
 
+TEST_F(ServerTest, A_hello_that_comes_byte_by_byte_gets_no_more_time) {
+  options_.hello_timeout = std::chrono::milliseconds(100);
+  listen();
+  RawClient client(options_.engine_socket);
+  std::string_view left = "{\"op\":\"hello\",\"version\":1,\"role\":\"engine\"}\n";
+  auto next = std::chrono::steady_clock::now();
+  EXPECT_TRUE(until([&] {
+    if (auto const now = std::chrono::steady_clock::now(); now >= next && left.size() > 1) {
+      next = now + std::chrono::milliseconds(10);
+      left.remove_prefix(client.try_write(left.substr(0, 1)));
+    }
+    return client.has_line();
+  })) << "no byte is missing but the last";
+  EXPECT_EQ(error(client).code, ErrorCode::not_allowed);
+  EXPECT_TRUE(is_closed(client));
+  EXPECT_TRUE(observer_.hellos.empty());
+}
+
 /// Runs `body` in a child as another user; its exit status is what body returns.
 template <typename Body>
 pid_t as_uid(uid_t uid, Body body) {

@@ -36,9 +36,12 @@ struct ErrorDetails {
   /// The status that the refusal has, or would have had before the first byte; 499 is written for
   /// what cannot be retried.
   int status = 503;
+  /// name() of the cause or the refusal; left out of the object while it is empty.
+  std::string reason;
 };
 
-/// {"error": {"type", "code", "message", "request_id", "events_sent", "bytes_sent", "retryable"}}
+/// {"error": {"type", "code", "message", "request_id", "events_sent", "bytes_sent", "retryable"
+/// [, "reason"]}}
 std::string error_body(ErrorKind kind, ErrorDetails const& details);
 /// The same as a whole server-sent event, with the empty line that ends it.
 std::string sse_error(ErrorKind kind, ErrorDetails const& details);
