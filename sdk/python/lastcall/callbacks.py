@@ -6,6 +6,9 @@ Rules
      the cleanup.
   2. A coroutine function runs on the event loop that was running when it was registered.
   3. A callback that fails is logged and never stops the lane.
+  4. Where a lane can get no thread, the connection's does its job: these are asked once, and what
+     was asked has to be answered. Not so the health, of which the supervisor asks again.
+  5. A lane at rest blocks all signals, and while it calls back those that the main thread blocks.
 """
 
 from __future__ import annotations
@@ -15,14 +18,16 @@ import inspect
 import logging
 import queue
 import threading
+import time
 import traceback
 from typing import Any, Awaitable, Callable, Optional, Union
 
-from . import wire
+from . import threads, wire
 
 _log = logging.getLogger("lastcall")
 
 Job = Callable[[], None]
+Send = Callable[[bytes], object]
 
 # None or True: healthy. False: dead. A word of wire.HEALTH, alone or with a detail.
 HealthAnswer = Union[None, bool, str, tuple[str, str]]
@@ -34,6 +39,7 @@ class Lane:
         self._name = name
         self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
         self._thread: Optional[threading.Thread] = None
+        self._failed = False
         self._callbacks: list[Callable[..., Any]] = []
 
     @property
@@ -46,13 +52,24 @@ class Lane:
         self._callbacks.append(callback)
 
     def post(self, job: Job) -> None:
-        """Called from one thread only, the link's."""
+        """Called from one thread only, the link's, which does it itself where there is no other."""
+        if not self.offer(job):
+            self._do(job)
+
+    def offer(self, job: Job) -> bool:
+        """As `post`, but False where there is no thread for it."""
         if self._thread is None:
-            self._thread = threading.Thread(
-                target=self._run, name=f"lastcall-{self._name}", daemon=True
-            )
-            self._thread.start()
+            thread = threading.Thread(target=self._run, name=f"lastcall-{self._name}", daemon=True)
+            try:
+                threads.start(thread)
+            except RuntimeError as error:
+                if not self._failed:
+                    _log.error("no thread for the %s callbacks: %s", self._name, error)
+                self._failed = True
+                return False
+            self._thread, self._failed = thread, False
         self._jobs.put(job)
+        return True
 
     def call_all(self, *arguments: object) -> None:
         for callback in self.callbacks:
@@ -63,19 +80,54 @@ class Lane:
 
     def _run(self) -> None:
         while True:
-            job = self._jobs.get()
-            try:
+            self._do(self._jobs.get())
+
+    def _do(self, job: Job) -> None:
+        try:
+            with threads.signals_of_main():
                 job()
-            except Exception:
-                _log.exception("a %s callback failed", self._name)
+        except Exception:
+            _log.exception("a %s callback failed", self._name)
 
 
 class Callbacks:
+    """The lanes, and what the supervisor asks of them."""
+
     def __init__(self) -> None:
+        self._health_asked = False
         self.health = Lane("health")
         self.cleanup = Lane("cleanup")
         self.deregister = Lane("deregister")
         self.phase = Lane("phase")
+
+    def check_health(self, send: Send) -> None:
+        if self._health_asked:
+            return  # the callback still runs; its answer will do for both
+
+        def answer() -> None:
+            try:
+                status, detail = ask_health(self.health.callbacks)
+            finally:
+                self._health_asked = False
+            send(wire.encode_clipped("health", "detail", detail, status=status))
+
+        self._health_asked = True
+        if not self.health.offer(answer):
+            self._health_asked = False
+
+    def leave_registries(self, send: Send) -> None:
+        def answer() -> None:
+            self.deregister.call_all()
+            send(wire.encode("deregistered"))
+
+        self.deregister.post(answer)
+
+    def clean_up(self, send: Send, deadline: float) -> None:
+        def answer() -> None:
+            self.cleanup.call_all(max(0.0, deadline - time.monotonic()))
+            send(wire.encode("cleanup.done"))
+
+        self.cleanup.post(answer)
 
 
 class Hooks:

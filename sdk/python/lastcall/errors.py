@@ -7,6 +7,7 @@ chunk; before the first byte the same object is the body of a 503.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any, Optional
 
@@ -63,6 +64,29 @@ class Cancelled(LastcallError):
         if self.reason in HANDED_OFF:
             return "migrated"
         return "engine_dead" if self.reason == "engine_dead" else "cancelled"
+
+
+_CANCELS = (Cancelled, asyncio.CancelledError, GeneratorExit)
+
+
+def is_only_cancels(error: BaseException) -> bool:
+    """A group of exceptions, as of a TaskGroup, in which nothing failed but by a cancel."""
+    if not _members(error):
+        return False
+    left = [error]
+    while left:
+        each = left.pop()
+        members = _members(each)
+        if not members and not isinstance(each, _CANCELS):
+            return False
+        left.extend(members)
+    return True
+
+
+def _members(error: BaseException) -> tuple[BaseException, ...]:
+    # Told by its form: groups are built in from Python 3.11 on only, before they are a library's.
+    members = getattr(error, "exceptions", None)
+    return members if isinstance(members, tuple) else ()
 
 
 def error_body(

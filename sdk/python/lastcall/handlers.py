@@ -9,7 +9,8 @@ Rules
   3. A handler whose context was stopped never looks finished: the caller gets `Cancelled`.
   4. A caller that leaves before the end, by closing the generator or because its task is cancelled,
      is a cancel with the reason `client_disconnect`; one that closes it after its end is none.
-  5. Items cost no extra task and no thread hop.
+  5. A group of exceptions that holds nothing but cancels is one, once the context was stopped.
+  6. Items cost no extra task and no thread hop.
 
 Threads: handlers run in the caller's task or thread; a kill from elsewhere is carried over to the
 task's loop.
@@ -25,6 +26,7 @@ from typing import Any, AsyncIterator, Awaitable, Callable, Iterator, Optional, 
 from .context import Context
 from .current import working_on
 from .cut import Cut
+from .errors import is_only_cancels
 from .scope import RequestScope
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
@@ -94,7 +96,11 @@ def _wrap_async_generator(handler: Any, enter: Enter, hand: Hand, wants_context:
                 raise
             finally:
                 guard.close()
-                await items.aclose()
+                try:
+                    await items.aclose()
+                except BaseException as error:  # what ends the stream is under way already
+                    if not (context.is_stopped() and is_only_cancels(error)):
+                        raise
 
     return stream
 
@@ -133,6 +139,9 @@ def _wrap_generator(handler: Any, enter: Enter, hand: Hand, wants_context: bool)
             except GeneratorExit:
                 context.stop_generating(LEFT)
                 raise
+            except BaseException as error:
+                _raise_as_cancelled(error, context)
+                raise
             finally:
                 items.close()
 
@@ -142,12 +151,21 @@ def _wrap_generator(handler: Any, enter: Enter, hand: Hand, wants_context: bool)
 def _wrap_function(handler: Any, enter: Enter, hand: Hand, wants_context: bool) -> Any:
     def call(*arguments: Any, **named: Any) -> Any:
         with enter(named) as context:
-            with working_on(context):
-                result = handler(*arguments, **hand(named, context))
+            try:
+                with working_on(context):
+                    result = handler(*arguments, **hand(named, context))
+            except BaseException as error:
+                _raise_as_cancelled(error, context)
+                raise
             context.raise_if_stopped()
             return result
 
     return call
+
+
+def _raise_as_cancelled(error: BaseException, context: Context) -> None:
+    if is_only_cancels(error):
+        context.raise_if_stopped()
 
 
 def _is_over(context: Context, wants_context: bool) -> bool:
@@ -177,6 +195,9 @@ class KillGuard:
         except asyncio.CancelledError as error:
             if self._gave_up() or (self._cut.fired and self._cut.settle(error)):
                 self._context.raise_if_stopped()
+            raise
+        except BaseException as error:
+            _raise_as_cancelled(error, self._context)
             raise
         finally:
             self._cut.disarm()

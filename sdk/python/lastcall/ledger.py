@@ -5,7 +5,8 @@ Rules
      live requests as `resumed`, their cancels, and the ends that no supervisor has read.
   2. A request that waits for admission asks again on each connection, and starts unadmitted when
      there has been no supervisor (no connection, or one without `welcome`) for `UNADMITTED_AFTER`
-     seconds: only the first second of an absence holds anybody up.
+     seconds: only the first second of an absence holds anybody up. A close starts who waits, and
+     nobody waits after it.
   3. Memory grows with live requests only; ends that wait for a supervisor are at most
      `MAX_UNHEARD`, the oldest are forgotten.
 
@@ -23,8 +24,8 @@ from . import wire
 from .context import Context
 from .entry import Admission, Entry
 from .errors import Cancelled, Rejected
-from .link import Line
 from .owner import Owner
+from .peer import Line
 
 UNADMITTED_AFTER = 1.0
 PROGRESS_EVERY = 0.5
@@ -61,6 +62,7 @@ class Ledger(Owner):
         self._unheard: deque[Entry] = deque(maxlen=MAX_UNHEARD)
         self._moved: set[str] = set()
         self._moved_at = 0.0
+        self._closed = False
 
     @property
     def enabled(self) -> bool:
@@ -84,7 +86,7 @@ class Ledger(Owner):
             if request_id in self._entries:
                 raise ValueError(f"cannot begin request {request_id!r}: the id is live already")
             self._entries[request_id] = entry
-            if not self._outlet.enabled:
+            if self._closed or not self._outlet.enabled:
                 return None
             if not admit or self._unadmitted_at() <= time.monotonic():
                 if self._outlet.connected:
@@ -105,6 +107,12 @@ class Ledger(Owner):
         self._waiting.clear()
         self._unheard.clear()
         self._moved.clear()
+
+    def close(self) -> None:
+        """No answer will come any more."""
+        with self._lock:
+            self._closed = True
+            self._start_unadmitted()
 
     # --- Owner: what the contexts report
 
@@ -227,6 +235,9 @@ class Ledger(Owner):
         if now < self._unadmitted_at():
             yield self._unadmitted_at()
             return
+        self._start_unadmitted()
+
+    def _start_unadmitted(self) -> None:
         given_up = list(self._waiting.values())
         self._waiting.clear()
         for entry in given_up:

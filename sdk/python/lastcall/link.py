@@ -24,10 +24,12 @@ import time
 from collections import deque
 from typing import Any, Optional
 
-from .wire import LineReader, Message, WireError, decode, encode
+from . import threads
+from .dial import check_path, dial
+from .peer import Line, Peer
+from .wire import LineReader, WireError, decode, encode
 
 MAX_PENDING = 1024 * 1024
-MAX_PATH = 107  # sockaddr_un has 108 bytes, one of them the final zero
 
 _FAST_RETRY, _SLOW_RETRY, _FAST_FOR = 0.05, 0.5, 1.0
 _READ_SIZE, _WRITE_SIZE = 64 * 1024, 256 * 1024
@@ -35,35 +37,10 @@ _NO_SIGPIPE = getattr(socket, "MSG_NOSIGNAL", 0)
 
 _log = logging.getLogger("lastcall")
 
-Line = tuple[bytes, Optional[object]]  # bytes, token
-
-
-class Peer:
-    """What the link needs from its user."""
-
-    def greeting(self) -> list[Line]:
-        raise NotImplementedError
-
-    def receive(self, message: Message) -> None:
-        raise NotImplementedError
-
-    def lost(self, tokens: list[object]) -> None:
-        raise NotImplementedError
-
-    def tick(self, now: float) -> Optional[float]:
-        """Does what is due and returns when it wants to be called next, on the same clock."""
-        raise NotImplementedError
-
 
 class Link:
     def __init__(self, path: str, lock: Any, peer: Peer) -> None:
-        size = len(os.fsencode(path))
-        if size > MAX_PATH:
-            raise ValueError(
-                f"cannot connect to {path!r}: {size} bytes, but a Unix socket path has at most "
-                f"{MAX_PATH}"
-            )
-        self._path = path
+        self._path = check_path(path)
         self._lock = lock
         self._peer = peer
         self._queue: deque[Line] = deque()
@@ -75,6 +52,7 @@ class Link:
         self._connected = False
         self._overflowed = False
         self._settled = False
+        self._complaint: Optional[str] = None
         self._close_by: Optional[float] = None
         self._abandoned = False
         self._socket: Optional[socket.socket] = None
@@ -85,7 +63,7 @@ class Link:
         self._thread = threading.Thread(target=self._run, name="lastcall", daemon=True)
 
     def start(self) -> None:
-        self._thread.start()
+        threads.start(self._thread)
 
     @property
     def connected(self) -> bool:
@@ -94,6 +72,13 @@ class Link:
     def settle(self) -> None:
         """The peer was welcomed: the next loss is a new one, to be retried fast again."""
         self._settled = True
+        self._complaint = None
+
+    def is_news(self, complaint: str) -> bool:
+        """Nobody wants to read at each retry what the last one said: once until a welcome."""
+        is_news = complaint != self._complaint
+        self._complaint = complaint
+        return is_news
 
     def send(self, line: bytes, token: Optional[object] = None) -> bool:
         """Queues a line; False when unconnected, and then the token is the caller's to keep."""
@@ -145,25 +130,40 @@ class Link:
     def _run(self) -> None:
         lost_at = time.monotonic()
         while True:
-            connection = self._dial()
-            if connection is not None:
-                started = time.monotonic()
-                self._settled = False
-                with connection:
-                    self._serve(connection)
-                with self._lock:
-                    self._disconnect()
-                    self._socket = None
-                # One that never said welcome goes on with the slow retries.
-                lost_at = time.monotonic() if self._settled else min(lost_at, started)
+            try:
+                lost_at = self._connect(lost_at)
+                self._rest(lost_at)
+            except Exception as error:  # without this thread no supervisor is ever found again
+                if self.is_news(f"{type(error).__name__}: {error}"):
+                    _log.exception("the lastcall connection failed; connecting anew")
+                time.sleep(_SLOW_RETRY)
+            if self._close_by is not None:
+                return self._release()
+
+    def _connect(self, lost_at: float) -> float:
+        """Serves one connection, if there is one to be had; returns since when there is none."""
+        connection = dial(self._path)
+        if connection is None:
+            return lost_at
+        started = time.monotonic()
+        self._settled = False
+        try:
+            with connection:
+                self._serve(connection)
+        finally:
+            with self._lock:
+                self._disconnect()
+                self._socket = None
+        # One that never said welcome goes on with the slow retries.
+        return time.monotonic() if self._settled else min(lost_at, started)
+
+    def _rest(self, lost_at: float) -> None:
+        now = time.monotonic()
+        retry_at = now + (_FAST_RETRY if now - lost_at < _FAST_FOR else _SLOW_RETRY)
+        while now < retry_at and self._close_by is None:
+            due = self._peer.tick(now)
+            self._sleep(min(retry_at, due or retry_at) - now)
             now = time.monotonic()
-            retry_at = now + (_FAST_RETRY if now - lost_at < _FAST_FOR else _SLOW_RETRY)
-            while now < retry_at:
-                if self._close_by is not None:
-                    return self._release()
-                due = self._peer.tick(now)
-                self._sleep(min(retry_at, due or retry_at) - now)
-                now = time.monotonic()
 
     def _release(self) -> None:
         with self._lock:
@@ -171,16 +171,6 @@ class Link:
                 self._abandoned = True
                 os.close(self._wake_read)
                 os.close(self._wake_write)
-
-    def _dial(self) -> Optional[socket.socket]:
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            connection.setblocking(False)
-            connection.connect(self._path)
-        except OSError:
-            connection.close()
-            return None
-        return connection
 
     def _serve(self, connection: socket.socket) -> None:
         with self._lock:
@@ -210,8 +200,6 @@ class Link:
             _log.warning("over %d bytes wait for the supervisor; connecting anew", MAX_PENDING)
         except OSError:
             pass  # the supervisor went away
-        except Exception:
-            _log.exception("the lastcall connection failed; connecting anew")
 
     def _write(self, connection: socket.socket) -> bool:
         """Writes what the socket takes; True when nothing is left."""
@@ -263,7 +251,8 @@ class Link:
         return True
 
     def _refuse(self, connection: socket.socket, error: WireError) -> bool:
-        _log.error("the lastcall supervisor sent a line that cannot be used: %s", error)
+        if self.is_news(str(error)):
+            _log.error("the lastcall supervisor sent a line that cannot be used: %s", error)
         self.send(encode("error", code=error.code, message=str(error)))
         self._write(connection)
         return False

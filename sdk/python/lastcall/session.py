@@ -19,10 +19,11 @@ import weakref
 from typing import Any, Callable, Optional
 
 from . import wire
-from .callbacks import Callbacks, ask_health
+from .callbacks import Callbacks
 from .errors import Rejected
 from .ledger import Ledger, Outlet, React
-from .link import Line, Link, Peer
+from .link import Link
+from .peer import Line, Peer
 from .tree import KILLED, STOPPED
 
 _log = logging.getLogger("lastcall")
@@ -38,7 +39,6 @@ class Session(Peer, Outlet):
         self._seq = 0
         self._answers: dict[int, React] = {}
         self._fatal: Optional[tuple[str, str, concurrent.futures.Future[bool]]] = None
-        self._health_asked = False
         self.welcome: Optional[wire.Message] = None
         self.lost_at = time.monotonic()
         self.phase: Optional[str] = None
@@ -81,8 +81,11 @@ class Session(Peer, Outlet):
             return self._fatal[2]
 
     def close(self, timeout: float) -> None:
-        if self._link is not None:
-            self._link.close(timeout)
+        try:
+            if self._link is not None:
+                self._link.close(timeout)
+        finally:
+            self.ledger.close()
 
     def detach(self) -> None:
         """In a forked child: nothing of the parent's connection or requests is ours."""
@@ -213,41 +216,21 @@ class Session(Peer, Outlet):
                 context._raise(KILLED if mode == "kill" else STOPPED, reason, told=told)
 
     def _on_health_check(self, message: wire.Message) -> None:
-        if self._health_asked:
-            return  # the callback still runs; its answer will do for both
-
-        def answer() -> None:
-            try:
-                status, detail = ask_health(self._callbacks.health.callbacks)
-            finally:
-                self._health_asked = False
-            self.send(wire.encode_clipped("health", "detail", detail, status=status))
-
-        self._health_asked = True
-        self._callbacks.health.post(answer)
+        self._callbacks.check_health(self.send)
 
     def _on_deregister(self, message: wire.Message) -> None:
-        def answer() -> None:
-            self._callbacks.deregister.call_all()
-            self._say("deregistered")
-
-        self._callbacks.deregister.post(answer)
+        self._callbacks.leave_registries(self.send)
 
     def _on_cleanup(self, message: wire.Message) -> None:
-        deadline = wire.field(message, "deadline_at_ms", int) / 1000
-
-        def answer() -> None:
-            self._callbacks.cleanup.call_all(max(0.0, deadline - time.monotonic()))
-            self._say("cleanup.done")
-
-        self._callbacks.cleanup.post(answer)
+        self._callbacks.clean_up(self.send, wire.field(message, "deadline_at_ms", int) / 1000)
 
     def _on_ack(self, message: wire.Message) -> None:
         self._on_answer(message, None)
 
     def _on_error(self, message: wire.Message) -> None:
         text = f"{message.get('code')}: {message.get('message')}"
-        _log.error("the lastcall supervisor refused a line: %s", text)
+        if self.welcomed or self._link is None or self._link.is_news(text):
+            _log.error("the lastcall supervisor refused a line: %s", text)
         self._on_answer(message, text)
 
     def _on_answer(self, message: wire.Message, error: Optional[str]) -> None:

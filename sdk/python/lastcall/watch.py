@@ -26,8 +26,11 @@ import traceback
 import weakref
 from typing import Any, Callable, Optional, Union
 
+from . import threads
+
 Report = Callable[[str, str], object]  # reason, detail
 Forget = Callable[[], None]
+Child = tuple[int, Any, str, bool]  # pid, process, name, any_end
 
 _FIND_EVERY = 0.5  # seconds between looks for new children of multiprocessing
 _STATUS_WITHIN = 1.0  # seconds for somebody else's wait to have told its result
@@ -43,7 +46,7 @@ class ChildWatcher:
         self._report = report
         self._is_over = is_over
         self._lock = threading.Lock()
-        self._children: dict[int, tuple[int, Any, str, bool]] = {}  # pidfd: pid, process, name, any
+        self._children: dict[int, Child] = {}  # by pidfd
         self._finds = False
         self._found: weakref.WeakSet[Any] = weakref.WeakSet()
         self._closed = False
@@ -75,10 +78,14 @@ class ChildWatcher:
             if self._closed:
                 os.close(fd)
                 return lambda: None
-            self._children[fd] = pid, process, name, any_end
-            self._start()
+            try:
+                self._start()
+            except RuntimeError:  # no thread to be had: it may be asked for again
+                os.close(fd)
+                raise
+            child = self._children[fd] = pid, process, name, any_end
             self._wake()
-        return lambda: self._forget(fd)
+        return lambda: self._forget(fd, child)
 
     def close(self) -> None:
         with self._lock:
@@ -98,8 +105,9 @@ class ChildWatcher:
 
     def _start(self) -> None:
         if self._thread is None and not self._closed:
-            self._thread = threading.Thread(target=self._run, name="lastcall-watch", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._run, name="lastcall-watch", daemon=True)
+            threads.start(thread)
+            self._thread = thread
 
     def _wake(self) -> None:
         os.write(self._wake_write, b"w")
@@ -113,11 +121,18 @@ class ChildWatcher:
             os.close(fd)
         self._children.clear()
 
-    def _forget(self, fd: int) -> None:
+    def _forget(self, fd: int, child: Child) -> None:
         with self._lock:
-            if self._children.pop(fd, None) is not None:
-                os.close(fd)
+            if self._take(fd, child):
                 self._wake()
+
+    def _take(self, fd: int, child: Child) -> bool:
+        """With the lock held. False when it is gone: another child may have the number by now."""
+        if self._children.get(fd) is not child:
+            return False
+        del self._children[fd]
+        os.close(fd)
+        return True
 
     def _run(self) -> None:
         while True:
@@ -127,7 +142,8 @@ class ChildWatcher:
                     self._thread = None
                     return
                 poll = select.poll()
-                for fd in (self._wake_read, *self._children):
+                polled = dict(self._children)
+                for fd in (self._wake_read, *polled):
                     poll.register(fd, select.POLLIN)
             ready = poll.poll(_FIND_EVERY * 1000 if self._finds else None)
             for fd, _ in ready:
@@ -135,11 +151,9 @@ class ChildWatcher:
                     os.read(fd, 64)
                     continue
                 with self._lock:
-                    child = self._children.pop(fd, None)
-                    if child is not None:
-                        os.close(fd)
-                if child is not None:
-                    self._died(*child)
+                    has_ended = self._take(fd, polled[fd])
+                if has_ended:
+                    self._died(*polled[fd])
             if self._finds:
                 self._find()
 

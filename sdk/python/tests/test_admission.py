@@ -212,6 +212,44 @@ def test_an_error_to_the_question_starts_it_unadmitted(supervisor, client):
     assert begun
 
 
+def test_a_close_starts_who_waits_unadmitted(supervisor, client):
+    eventually(lambda: client.connected)
+    supervisor.admit = False
+    begun = []
+    thread = threading.Thread(target=lambda: begun.append(client.begin("q", admit=True)))
+    thread.daemon = True
+    thread.start()
+    supervisor.wait("request.begin")
+    client.close()
+    thread.join(10)
+    assert [context.is_stopped() for context in begun] == [False]
+
+
+@pytest.mark.parametrize("where", ["connected", "alone"])
+def test_after_a_close_nobody_waits_for_admission(patient, path, make_client, where):
+    if where == "connected":
+        with FakeSupervisor(path):
+            client = make_client()
+            eventually(lambda: client.connected)
+            client.close()
+    else:
+        client = make_client()
+        client.close()
+    context, admission = client.request("q", admit=True)._start()
+    assert admission is None and client.find("q") is context
+    context.end()
+
+
+def test_a_close_by_the_clients_own_thread_starts_who_waits_unadmitted(supervisor, client):
+    eventually(lambda: client.connected)
+    supervisor.admit = False
+    _, admission = client.request("q", admit=True)._start()
+    client.begin("r").on_stop(lambda _: client.close())
+    supervisor.wait("request.begin", id="r")
+    supervisor.cancel("r")
+    assert admission.result(10) is False
+
+
 def test_blocking_admission_inside_the_event_loop_is_refused(client):
     async def main():
         client.begin(admit=True)

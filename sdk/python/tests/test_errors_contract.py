@@ -15,7 +15,7 @@ with open(os.path.join(ROOT, "tests/contract/error_events.jsonl"), encoding="utf
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["kind"])
 def test_the_error_object_is_the_one_of_every_sdk(case):
-    sent = {key: case[key] for key in ("events_sent", "bytes_sent")}
+    sent = {key: case[key] for key in ("events_sent", "bytes_sent", "reason") if key in case}
     status = {"status": case["status"]} if "status" in case else {}
     expected = {"error": case["error"]}
     assert error_body(case["kind"], case["request_id"], **sent, **status) == expected

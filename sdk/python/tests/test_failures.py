@@ -3,9 +3,12 @@
 import asyncio
 import concurrent.futures
 import os
+import select
 import signal
 import subprocess
 import sys
+import threading
+import types
 
 import pytest
 from strict_supervisor import eventually
@@ -48,7 +51,9 @@ def test_a_guarded_coroutine_function_reports_too(supervisor, client):
 @pytest.mark.parametrize(
     "harmless",
     [lastcall.Cancelled("r", "control"), lastcall.Rejected("r", "draining"), SystemExit(0),
-     asyncio.CancelledError()],
+     asyncio.CancelledError(),
+     *([ExceptionGroup("tasks", [lastcall.Cancelled("r", "control")])]  # noqa: F821
+       if sys.version_info >= (3, 11) else [])],
 )  # fmt: skip
 def test_a_guard_lets_pass_what_is_no_failure(supervisor, client, harmless):
     eventually(lambda: client.connected)
@@ -174,6 +179,61 @@ def test_a_forgotten_child_is_not_fatal(supervisor, client):
     supervisor.wait("fatal", reason="other died")
     other.wait(20)
     assert len(supervisor.all("fatal")) == 1
+
+
+def test_forgetting_a_child_that_ended_forgets_no_other(supervisor, client):
+    sleep = [sys.executable, "-c", "import time; time.sleep(3600)"]
+    eventually(lambda: client.connected)
+    ended, other = subprocess.Popen(sleep), subprocess.Popen(sleep)
+    forget = client.watch(ended, "ended")
+    [number] = client._watcher._children
+    ended.terminate()
+    ended.wait(20)
+    eventually(lambda: not client._watcher._children)
+    client.watch(other, "other")
+    assert list(client._watcher._children) == [number]  # the same descriptor again
+    forget()
+    other.kill()
+    other.wait(20)
+    supervisor.wait("fatal", reason="other died")
+
+
+def test_a_child_is_not_taken_for_the_one_that_had_its_descriptor(
+    supervisor, client, monkeypatch
+):
+    sleep = [sys.executable, "-c", "import time; time.sleep(3600)"]
+    seen, go = threading.Event(), threading.Event()
+
+    class Poll:
+        def __init__(self):
+            self._poll = real()
+            self.register = self._poll.register
+
+        def poll(self, timeout):
+            ready = self._poll.poll(timeout)
+            if any(fd in client._watcher._children for fd, _ in ready):
+                seen.set()
+                assert go.wait(20)
+            return ready
+
+    real = select.poll
+    eventually(lambda: client.connected)
+    monkeypatch.setattr("lastcall.watch.select", types.SimpleNamespace(poll=Poll, POLLIN=1))
+    ended, other = subprocess.Popen(sleep), subprocess.Popen(sleep)
+    forget = client.watch(ended, "ended")
+    [number] = client._watcher._children
+    ended.kill()
+    assert seen.wait(20)
+    forget()
+    client.watch(other, "other", any_end=True)
+    assert list(client._watcher._children) == [number]
+    go.set()
+    supervisor.hang_up()  # time passes
+    supervisor.wait("hello", connection=2)
+    other.kill()
+    assert "SIGKILL" in supervisor.wait("fatal", reason="other died")["detail"]
+    for each in (ended, other):
+        each.wait(20)
 
 
 def test_what_ends_while_the_supervisor_cleans_up_is_expected(supervisor, client):

@@ -1,9 +1,12 @@
 """Supervisors that come, go, come back, or do not read."""
 
+import json
+import logging
 import socket
 import threading
 
-from strict_supervisor import FakeSupervisor, eventually
+from strict_supervisor import WELCOME, FakeSupervisor, eventually
+from test_process import run_python
 
 
 def test_a_supervisor_that_comes_back_is_told_everything(supervisor, client):
@@ -111,3 +114,92 @@ def test_many_threads_begin_cancel_and_end_while_the_supervisor_comes_and_goes(s
     assert failures == []
     assert client.in_flight == 0
     supervisor.wait("hello", connection=8)
+
+
+OUT_OF_DESCRIPTORS = """
+import lastcall, os, resource, time
+def exhaust():
+    try:
+        while True: taken.append(os.open("/dev/null", os.O_RDONLY))
+    except OSError: pass
+taken = []
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+exhaust()
+for _ in range(2): os.close(taken.pop())  # for the pipe that wakes the thread
+client = lastcall.connect()
+client.begin("r", admit=True).end()  # once there has been no supervisor for a second
+assert not client.connected
+for fd in taken: os.close(fd)
+deadline = time.monotonic() + 20
+while not client.connected:
+    assert time.monotonic() < deadline, "it never connects"
+    time.sleep(0.01)
+"""
+
+
+def test_it_connects_once_there_are_descriptors_again(supervisor, path):
+    done = run_python(OUT_OF_DESCRIPTORS, path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_failure_inside_is_told_once_and_ends_nothing(path, client, caplog):
+    session, failed = client._session, threading.Semaphore(0)
+    tick = session.tick
+
+    def fail(now):
+        failed.release()
+        raise MemoryError("no more")
+
+    session.tick = fail
+    for _ in range(3):
+        assert failed.acquire(timeout=10)
+    session.tick = tick
+    with FakeSupervisor(path) as fake:
+        fake.wait("hello")
+        eventually(lambda: client.connected)
+    assert [each.levelno for each in caplog.records] == [logging.ERROR]
+    assert "no more" in caplog.text
+
+
+def errors_of(log):
+    return [each.getMessage().rpartition(": ")[2] for each in log.records if each.levelno >= 40]
+
+
+def test_a_refused_client_says_so_once_until_it_changes(path, make_client, caplog):
+    with FakeSupervisor(path, welcome=False) as fake:
+        client = make_client()
+        hellos = 0
+
+        def refuse(*texts):
+            nonlocal hellos
+            for text in texts:
+                hellos += 1
+                fake.wait("hello", connection=hellos)
+                fake.send("error", code="not_allowed", message=text)
+                fake.hang_up()
+
+        refuse("user 7", "user 7", "user 7", "user 8", "user 8")
+        fake.wait("hello", connection=6)
+        assert errors_of(caplog) == ["user 7", "user 8"]
+        fake.send_raw(json.dumps(WELCOME).encode() + b"\n")
+        eventually(lambda: client.connected)
+        for _ in range(2):  # a line each, none of them the connection
+            fake.send("error", code="conflict", message="no")
+        eventually(lambda: errors_of(caplog)[2:] == ["no", "no"])
+        fake.hang_up()
+        hellos = 6
+        refuse("user 8", "user 8")
+        fake.wait("hello", connection=9)
+        assert errors_of(caplog)[4:] == ["user 8"]
+        assert fake.violations == []
+
+
+def test_who_talks_something_else_is_told_of_once(path, make_client, caplog):
+    with FakeSupervisor(path, welcome=False) as fake:
+        make_client()
+        for number in range(1, 4):
+            fake.wait("hello", connection=number)
+            fake.send_raw(b"220 mail.example\n")
+            fake.wait("error", connection=number)
+        fake.wait("hello", connection=4)
+        assert len(errors_of(caplog)) == 1 and "cannot be used" in caplog.text

@@ -1,0 +1,24 @@
+"""Peer: what the link needs from its user."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from .wire import Message
+
+Line = tuple[bytes, Optional[object]]  # bytes, token
+
+
+class Peer:
+    def greeting(self) -> list[Line]:
+        raise NotImplementedError
+
+    def receive(self, message: Message) -> None:
+        raise NotImplementedError
+
+    def lost(self, tokens: list[object]) -> None:
+        raise NotImplementedError
+
+    def tick(self, now: float) -> Optional[float]:
+        """Does what is due and returns when it wants to be called next, on the same clock."""
+        raise NotImplementedError

@@ -1,0 +1,55 @@
+"""The client's threads, which take none of the program's signals.
+
+A program may block a signal at any time, to read it with signalfd or sigwait. One thread that does
+not block it is enough for the signal to be delivered there, where its default action ends the
+process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from typing import Iterator, Optional
+
+# What a thread does to itself stays its own: faulthandler tells of it.
+_FAULTS = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL))
+_BLOCKED = frozenset(signal.valid_signals()) - _FAULTS
+
+
+def start(thread: threading.Thread) -> None:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, _BLOCKED)  # inherited by the thread
+        thread.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def signals_of_main() -> Iterator[None]:
+    """For the program's code on a thread of ours, whose processes inherit what is blocked.
+
+    One that blocks SIGTERM could not be terminated. What the main thread does not block either is
+    delivered there first.
+    """
+    mask = _mask_of_main()
+    if mask is None:
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _mask_of_main() -> Optional[set[int]]:
+    """None where the system does not tell."""
+    try:
+        with open("/proc/self/status", "rb") as status:
+            [word] = [line.split()[1] for line in status if line.startswith(b"SigBlk:")]
+    except (OSError, ValueError):
+        return None
+    bits = int(word, 16)
+    return {number for number in signal.valid_signals() if bits >> (number - 1) & 1}
