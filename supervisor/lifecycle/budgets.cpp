@@ -17,6 +17,15 @@ void warn_if_cut(std::vector<std::string>& warnings, char const* key, Duration a
   }
 }
 
+Duration total_within(ShutdownSettings const& settings, std::optional<Duration> pod_grace,
+                      Duration spent) {
+  Duration const wanted = settings.grace_period;
+  if (!pod_grace || *pod_grace - kPodMargin - spent >= wanted) {
+    return wanted;
+  }
+  return std::max(*pod_grace - kPodMargin - spent, kMinimumTotal);
+}
+
 }  // namespace
 
 Budgets clamp_to_total(ShutdownSettings const& settings, Duration total) {
@@ -31,21 +40,22 @@ Budgets clamp_to_total(ShutdownSettings const& settings, Duration total) {
   return b;
 }
 
+Budgets budgets_within(ShutdownSettings const& settings, std::optional<Duration> pod_grace,
+                       Duration spent) {
+  return clamp_to_total(settings, total_within(settings, pod_grace, spent));
+}
+
 BudgetPlan derive_budgets(ShutdownSettings const& settings, std::optional<Duration> pod_grace,
                           Duration spent) {
   BudgetPlan plan;
-  Duration wanted = settings.grace_period;
-  if (pod_grace) {
-    Duration const available = *pod_grace - kPodMargin - spent;
-    if (available < wanted) {
-      wanted = std::max(available, kMinimumTotal);
-      plan.warnings.push_back(
-          "shutdown.grace_period: " + ms_text(settings.grace_period) + " cut to " +
-          ms_text(wanted) + ": the pod grants " + ms_text(*pod_grace) + ", of which " +
-          ms_text(kPodMargin) + " are the kubelet's" +
-          (spent.count() > 0 ? " and " + ms_text(spent) + " were spent in preStop" : "") +
-          "; raise terminationGracePeriodSeconds or lower grace_period");
-    }
+  Duration const wanted = total_within(settings, pod_grace, spent);
+  if (wanted != settings.grace_period) {
+    plan.warnings.push_back(
+        "shutdown.grace_period: " + ms_text(settings.grace_period) + " cut to " + ms_text(wanted) +
+        ": the pod grants " + ms_text(*pod_grace) + ", of which " + ms_text(kPodMargin) +
+        " are the kubelet's" +
+        (spent.count() > 0 ? " and " + ms_text(spent) + " were spent in preStop" : "") +
+        "; raise terminationGracePeriodSeconds or lower grace_period");
   }
   plan.budgets = clamp_to_total(settings, wanted);
   Budgets const& b = plan.budgets;

@@ -67,6 +67,10 @@ struct BudgetPlan {
 
 /// `pod_grace` is terminationGracePeriodSeconds, absent outside a pod; `spent` is the time that a
 /// preStop hook has already used of it.
+Budgets budgets_within(ShutdownSettings const& settings, std::optional<Duration> pod_grace,
+                       Duration spent = Duration{0});
+
+/// The same, with what does not fit.
 BudgetPlan derive_budgets(ShutdownSettings const& settings, std::optional<Duration> pod_grace,
                           Duration spent = Duration{0});
 

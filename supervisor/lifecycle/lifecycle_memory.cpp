@@ -77,8 +77,10 @@ void Lifecycle::restore(Instant now, std::string const& blob, bool stop_follows)
   bool const is_condemned = remembered->condemned && !shim_ && !coordinator_.is_stopping();
   restore_progress(now, *remembered, stop_follows);
   if (auto const& hook = remembered->progress.hook; hook && hook->deletion) {
-    deletion_ = std::max(deletion_, Deletion::told);
-    coordinator_.hook_was_called(hook->called_at);  // a pod is deleted once: ours came later
+    deletion_ = std::max(deletion_, hook->grace ? Deletion::read : Deletion::told);
+    if (coordinator_.hook_was_called(*hook)) {  // a pod is deleted once: ours came later
+      announce();
+    }
   }
   if (deletion_ != Deletion::unknown) {
     coordinator_.hook_explained();

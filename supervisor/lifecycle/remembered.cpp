@@ -129,6 +129,9 @@ std::string encode(Remembered const& remembered) {
   if (p.hook) {
     put_number("hook_at", to_ms(p.hook->called_at));
     put_number("hook_deletion", p.hook->deletion ? 1 : 0);
+    if (p.hook->grace) {
+      put_number("hook_grace", p.hook->grace->count());
+    }
   }
   if (remembered.condemned) {
     put("condemned", escape(*remembered.condemned));
@@ -177,8 +180,10 @@ std::optional<Remembered> decode_remembered(std::string_view blob) {
     r.progress.drain_limit = instant_from_ms(*limit);
   }
   if (auto const at = number(words, "hook_at")) {
+    auto const grace = number(words, "hook_grace");
     r.progress.hook = {.called_at = instant_from_ms(*at),
-                       .deletion = number(words, "hook_deletion") == 1};
+                       .deletion = number(words, "hook_deletion") == 1,
+                       .grace = grace ? std::optional(Duration{*grace}) : std::nullopt};
   }
   if (auto const condemned = words.find("condemned"); condemned != words.end()) {
     r.condemned = unescape(condemned->second);

@@ -30,7 +30,7 @@ Budgets restart_budgets(ShutdownSettings settings) {
 ShutdownCoordinator::ShutdownCoordinator(Settings const& settings)
     : settings_(settings),
       pod_grace_(settings.pod_grace),
-      drain_budgets_(derive_budgets(settings.shutdown, settings.pod_grace).budgets),
+      drain_budgets_(budgets_within(settings.shutdown, settings.pod_grace)),
       restart_budgets_(restart_budgets(settings.shutdown)) {}
 
 // --- what begins and ends a drain or stop --------------------------------------------------------
@@ -64,12 +64,6 @@ void ShutdownCoordinator::begin_hook(Instant now) {
   }
   hook_done_ = false;
   keep_reserve();
-}
-
-void ShutdownCoordinator::hook_was_called(Instant at) {
-  if (hook_) {
-    hook_->called_at = std::min(hook_->called_at, at);
-  }
 }
 
 void ShutdownCoordinator::hook_explained() {
@@ -140,7 +134,7 @@ bool ShutdownCoordinator::limit_grace(Duration grace) {
     return false;
   }
   pod_grace_ = grace;
-  drain_budgets_ = derive_budgets(settings_.shutdown, pod_grace_).budgets;
+  drain_budgets_ = budgets_within(settings_.shutdown, pod_grace_);
   if (!stop_ || phase_ == Phase::exited) {
     keep_reserve();
     return false;
@@ -173,23 +167,6 @@ void ShutdownCoordinator::finish(Instant now) {
   LC_ASSERT(stop_.has_value());
   enter(now, Phase::exited,
         now >= stop_->deadline ? PhaseOutcome::timed_out : PhaseOutcome::completed);
-}
-
-void ShutdownCoordinator::restore(Instant now, Progress const& progress) {
-  phase_ = progress.phase;
-  // An instant of the future is not ours (another boot of the machine): start the phase now.
-  phase_began_ = std::min(progress.phase_began, now);
-  stop_ = progress.stop;
-  drain_limit_ = progress.drain_limit;
-  hook_ = progress.hook;
-  hook_done_ = false;
-  records_[static_cast<std::size_t>(Phase::deregistering)] = progress.deregistering;
-  records_[static_cast<std::size_t>(Phase::draining)] = progress.draining;
-  gate_ = {};
-  if (stop_) {
-    Duration const total = std::max(stop_->deadline - stop_->cause_at, Duration{0});
-    stop_budgets_ = clamp_to_total(settings_.shutdown, total);
-  }
 }
 
 void ShutdownCoordinator::rearm(Instant now) {
@@ -271,7 +248,7 @@ Budgets ShutdownCoordinator::budgets() const {
 
 Budgets ShutdownCoordinator::budgets_of(Instant cause_at) const {
   Duration const spent = hook_ ? std::max(cause_at - hook_->called_at, Duration{0}) : Duration{0};
-  return derive_budgets(settings_.shutdown, pod_grace_, spent).budgets;
+  return budgets_within(settings_.shutdown, pod_grace_, spent);
 }
 
 std::optional<Instant> ShutdownCoordinator::hook_limit() const {

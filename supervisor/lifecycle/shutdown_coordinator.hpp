@@ -101,7 +101,8 @@ class ShutdownCoordinator {
   /// The engine's container is being stopped: its first preStop call.
   struct Hook {
     Instant called_at;
-    bool deletion = false;  // the pod goes too
+    bool deletion = false;          // the pod goes too
+    std::optional<Duration> grace;  // of that deletion, where it was read; told by progress() alone
     friend bool operator==(Hook const&, Hook const&) = default;
   };
   /// What a restarted supervisor needs to go on.
@@ -138,8 +139,9 @@ class ShutdownCoordinator {
   bool limit_drain(Instant now, Duration timeout);
   /// Bounds the drain or stop under way, from its first call on; a later one changes nothing.
   void begin_hook(Instant now);
-  /// An earlier life was called already: what bounds the drain counts from its first call.
-  void hook_was_called(Instant at);
+  /// An earlier life was called already: what bounds the drain counts from its first call, within
+  /// the grace that it had read. True: the deadline of the stop under way moved closer.
+  bool hook_was_called(Hook const& earlier);
   /// The pod is being deleted: the hook's bound moves to the one of a stop.
   void hook_explained();
   /// Its calls have returned: it bounds nothing any more.
@@ -186,15 +188,7 @@ class ShutdownCoordinator {
   /// Phases 1 and 2 are behind us: a call may return.
   bool hook_is_done() const;
   std::optional<Instant> deregister_limit() const;
-  Progress progress() const {
-    return {phase_,
-            phase_began_,
-            stop_,
-            drain_limit_,
-            record(Phase::deregistering),
-            record(Phase::draining),
-            hook_};
-  }
+  Progress progress() const;
   PhaseRecord const& record(Phase phase) const { return records_[static_cast<std::size_t>(phase)]; }
   Gate const& gate() const { return gate_; }
   /// Set by the last enter(): what the log says about the phase that ended.

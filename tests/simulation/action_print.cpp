@@ -44,6 +44,7 @@ std::string remembered_text(std::string const& blob) {
   line.flag("died_with_work", decoded->died_with_work);
   if (progress.hook) {
     line.key("hook", progress.hook->called_at).flag("deletion", progress.hook->deletion);
+    line.key("grace", progress.hook->grace);
   }
   line.key("condemned", decoded->condemned);
   return line.take();

@@ -222,6 +222,7 @@ std::uint64_t ClosedWorld::fingerprint() const {
     if (progress.hook) {
       put_past(progress.hook->called_at, settings_.shutdown.grace_period);
       put(progress.hook->deletion);
+      put(progress.hook->grace.value_or(Duration{0}).count());
     }
     if (progress.phase == Phase::deregistering || progress.phase == Phase::draining) {
       put_past(progress.phase_began, settings_.shutdown.deregister_timeout);

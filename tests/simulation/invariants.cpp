@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "supervisor/lifecycle/remembered.hpp"
 #include "tests/simulation/words.hpp"
 
 namespace lastcall::simulation {
@@ -31,6 +30,15 @@ bool may_follow_exit(Action const& a) {
 }
 
 }  // namespace
+
+std::optional<Remembered> remembered_by(std::span<Action const> actions) {
+  for (Action const& action : actions) {
+    if (auto const* remember = std::get_if<Remember>(&action)) {
+      return decode_remembered(remember->blob);
+    }
+  }
+  return std::nullopt;
+}
 
 void Checker::new_life() {
   requests_.new_life();
@@ -215,13 +223,13 @@ std::string Checker::check_remembered(StepView const& step) {
   if (step.actions.empty() || !std::holds_alternative<Remember>(step.actions.front())) {
     return "the phase or the stop changed and nothing is remembered";
   }
-  auto const decoded = decode_remembered(std::get<Remember>(step.actions.front()).blob);
-  if (!decoded || decoded->progress.phase != phase_) {
+  if (!step.remembered || step.remembered->progress.phase != phase_) {
     return "another phase is remembered than the one that was entered";
   }
   auto const& core_stop = step.after.stop;
-  if (decoded->progress.stop.has_value() != core_stop.has_value() ||
-      (core_stop && decoded->progress.stop->deadline != core_stop->deadline)) {
+  auto const& stop = step.remembered->progress.stop;
+  if (stop.has_value() != core_stop.has_value() ||
+      (core_stop && stop->deadline != core_stop->deadline)) {
     return "another stop or deadline is remembered than the one that holds";
   }
   return {};

@@ -27,9 +27,13 @@
 #include <vector>
 
 #include "supervisor/lifecycle/lifecycle.hpp"
+#include "supervisor/lifecycle/remembered.hpp"
 #include "tests/simulation/world.hpp"
 
 namespace lastcall::simulation {
+
+/// What a step has a later life know, read back as that would; empty where it orders nothing.
+std::optional<lifecycle::Remembered> remembered_by(std::span<lifecycle::Action const> actions);
 
 /// One step, as the checker sees it.
 struct StepView {
@@ -39,6 +43,7 @@ struct StepView {
   lifecycle::Lifecycle const& core;
   lifecycle::Snapshot const& after;  // the core's, once for all checks
   std::span<World::Delivered const> delivered;
+  std::optional<lifecycle::Remembered> remembered = remembered_by(actions);
 };
 
 /// The requests that are in flight, from the events alone.

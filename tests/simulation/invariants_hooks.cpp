@@ -11,7 +11,7 @@ using namespace lifecycle;
 
 /// Where a call returns at the latest, by what is known of the pod's deletion.
 Instant Checker::hook_bound() const {
-  auto const budgets = derive_budgets(settings_.shutdown, pod_grace_).budgets;
+  auto const budgets = budgets_within(settings_.shutdown, pod_grace_);
   return deletion_seen_ ? budgets.kill_cancel_at(budgets.deadline(*hook_called_))
                         : *hook_called_ + Duration{5'000};
 }
@@ -44,7 +44,7 @@ void Checker::note_hook(StepView const& step) {
   }
   Duration const settle = std::min(settings_.shutdown.cancel_settle,
                                    deletion_seen_ ? Duration{60'000} : kRestartHook / 8);
-  auto const budgets = derive_budgets(settings_.shutdown, pod_grace_).budgets;
+  auto const budgets = budgets_within(settings_.shutdown, pod_grace_);
   Duration const lead = deletion_seen_ ? budgets.settle : settle;
   hook_pressed_ = hook_pressed_ || step.now >= hook_bound() - lead;
 }

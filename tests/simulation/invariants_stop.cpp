@@ -1,7 +1,6 @@
 // What must hold of a stop: its deadline, its gate, its reserve, and what survives a restart.
 #include <algorithm>
 
-#include "supervisor/lifecycle/remembered.hpp"
 #include "tests/simulation/invariants.hpp"
 #include "tests/simulation/words.hpp"
 
@@ -39,13 +38,12 @@ void Checker::note_limit(StepView const& step) {
   } else if (std::holds_alternative<ResumeRequested>(step.event) && changed) {
     drain_limit_.reset();
   }
-  if (auto const* kept = find<Remember>(step.actions)) {
+  if (step.remembered) {
     // A command that waited for the shim's hello counts from then.
-    auto const decoded = decode_remembered(kept->blob);
-    drain_limit_ = decoded ? decoded->progress.drain_limit : drain_limit_;
-    if (decoded && decoded->progress.hook && hook_told_ && !hook_called_) {
+    drain_limit_ = step.remembered->progress.drain_limit;
+    if (step.remembered->progress.hook && hook_told_ && !hook_called_) {
       hook_called_ = hook_told_;  // it was not outranked
-      deletion_seen_ = deletion_seen_ || decoded->progress.hook->deletion;
+      deletion_seen_ = deletion_seen_ || step.remembered->progress.hook->deletion;
     }
   }
   if (phase_ == Phase::drained && before_ != Phase::drained) {
@@ -58,7 +56,7 @@ void Checker::note_limit(StepView const& step) {
 Budgets Checker::budgets_of(Instant cause_at) const {
   Duration const spent =
       hook_called_ ? std::max(cause_at - *hook_called_, Duration{0}) : Duration{0};
-  return derive_budgets(settings_.shutdown, pod_grace_, spent).budgets;
+  return budgets_within(settings_.shutdown, pod_grace_, spent);
 }
 
 std::string Checker::check_stop_begins(StepView const& step) {
@@ -116,6 +114,9 @@ void Checker::note_blob(StepView const& step, std::string const& blob) {
   auto const own = stop_;
   if (decoded && decoded->progress.hook && decoded->progress.hook->deletion) {
     deletion_seen_ = true;  // a pod is deleted once
+    if (auto const& grace = decoded->progress.hook->grace) {
+      pod_grace_ = std::min(pod_grace_.value_or(*grace), *grace);
+    }
     if (hook_called_) {
       hook_called_ = std::min(*hook_called_, decoded->progress.hook->called_at);
     }

@@ -87,7 +87,7 @@ enum class What : std::uint8_t {
   sdk_says,       // a: supervisor life, b: peer
 };
 
-inline constexpr std::uint32_t kRequestEndpoint = 3;      // 0 generate, 1 decode, 2 undeclared
+inline constexpr std::uint32_t kRequestEndpoint = 3;      // of kPeerEndpoints
 inline constexpr std::uint32_t kRequestAdmit = 4;         // asks for admission
 inline constexpr std::uint32_t kRequestChild = 8;         // of the peer's last request
 inline constexpr std::uint32_t kRequestIgnoresStop = 16;  // goes on until it is killed
@@ -98,6 +98,8 @@ inline constexpr std::uint32_t kRequestPriorityShift = 8;  // three bits
 // an id of its own and that one as its root.
 inline constexpr std::uint32_t kRequestServes = 1U << 11U;
 inline constexpr std::uint32_t kRequestServesByRoot = 1U << 12U;
+
+inline constexpr std::array kPeerEndpoints{"generate", "decode", ""};  // "": undeclared
 
 struct Entry {
   Instant at;

@@ -86,7 +86,8 @@ void Tampering::change(Instant now, Lifecycle const& core) {
       break;
     case Tamper::remember_last:
       if (changed_.size() > 1 && std::holds_alternative<Remember>(changed_.front())) {
-        std::rotate(changed_.begin(), changed_.begin() + 1, changed_.end());
+        changed_.push_back(changed_.front());
+        changed_.erase(changed_.begin());
       }
       break;
     case Tamper::signal_before_deregister:

@@ -5,12 +5,6 @@
 #include "tests/simulation/world.hpp"
 
 namespace lastcall::simulation {
-namespace {
-
-constexpr std::array kEndpoints{"generate", "decode", ""};
-
-}  // namespace
-
 using namespace lifecycle;
 
 bool World::happen_to_peers(Entry const& e) {
@@ -49,7 +43,7 @@ bool World::happen_to_peers(Entry const& e) {
     }
   } else if (e.what == What::endpoint_vanishes) {
     if (peer.connected) {
-      tell(EndpointUnregistered{.peer = peer.conn, .endpoint = kEndpoints[e.b % 2]});
+      tell(EndpointUnregistered{.peer = peer.conn, .endpoint = kPeerEndpoints[e.b % 2]});
     }
   } else if (e.what == What::sdk_says) {
     if (e.a == life_ && peers_[e.b].connected) {
@@ -77,8 +71,8 @@ void World::connect_peer(std::uint32_t number) {
                      .critical = plan_.manners.critical_peers,
                      .watched = plan_.manners.watched_peers,
                      .live = static_cast<std::uint32_t>(live)});
-  tell(EndpointRegistered{.peer = peer.conn, .endpoint = kEndpoints[0], .graceful = true});
-  tell(EndpointRegistered{.peer = peer.conn, .endpoint = kEndpoints[1], .graceful = false});
+  tell(EndpointRegistered{.peer = peer.conn, .endpoint = kPeerEndpoints[0], .graceful = true});
+  tell(EndpointRegistered{.peer = peer.conn, .endpoint = kPeerEndpoints[1], .graceful = false});
   for (Request& request : requests_) {
     if (is_live(request) && !request.waits) {
       tell_begin(request, true);
@@ -101,7 +95,8 @@ void World::start_ingress() {
   }
   peers_[kRelay] = {.conn = kIngressPeer, .alive = true, .connected = true, .number = kRelay};
   for (std::size_t i = 0; i < 2; ++i) {
-    tell(EndpointRegistered{.peer = kIngressPeer, .endpoint = kEndpoints[i], .graceful = i == 0});
+    tell(EndpointRegistered{
+        .peer = kIngressPeer, .endpoint = kPeerEndpoints[i], .graceful = i == 0});
   }
 }
 

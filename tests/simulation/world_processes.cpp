@@ -210,7 +210,7 @@ void World::stop_signal(std::uint32_t which) {
 void World::arm_failsafe() {
   constexpr Duration kLate{1};  // the core's own order of the same instant comes first
   if (shim_.stop_at && !shim_.deadline) {
-    auto const budgets = derive_budgets(plan_.settings.shutdown, plan_.settings.pod_grace).budgets;
+    auto const budgets = budgets_within(plan_.settings.shutdown, plan_.settings.pod_grace);
     shim_.deadline = *shim_.stop_at + budgets.total;
   }
   if (shim_.deadline) {

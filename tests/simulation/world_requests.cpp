@@ -5,12 +5,6 @@
 #include "tests/simulation/world.hpp"
 
 namespace lastcall::simulation {
-namespace {
-
-constexpr std::array kEndpoints{"generate", "decode", ""};
-
-}  // namespace
-
 using namespace lifecycle;
 
 bool World::happen_to_requests(Entry const& e) {
@@ -125,7 +119,7 @@ void World::tell_begin(Request const& request, bool resumed) {
   RequestBegun begun;
   begun.peer = peers_[request.peer].conn;
   begun.id = request.id;
-  begun.endpoint = kEndpoints[request.bits & kRequestEndpoint];
+  begun.endpoint = kPeerEndpoints[request.bits & kRequestEndpoint];
   begun.model = "m";
   if (request.parent != kNever && requests_[request.parent].live) {
     begun.parent = requests_[request.parent].id;

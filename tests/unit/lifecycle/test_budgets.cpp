@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](auto const& row) { return row.param.name; });
 
 TEST(Budgets, fixed_points_count_back_from_the_deadline) {
-  Budgets const b = derive_budgets({}, std::nullopt).budgets;
+  Budgets const b = budgets_within({}, std::nullopt);
   Instant const cause = instant_from_ms(1'000);
   Instant const d = b.deadline(cause);
   EXPECT_EQ(to_ms(d), 61'000);
@@ -85,7 +85,7 @@ TEST(Budgets, always_fit_whatever_the_settings) {
                              .cancel_settle = upto(10'000),
                              .drain_unknown = upto(30'000)};
     auto const pod = i % 3 == 0 ? std::nullopt : std::optional(upto(120'000));
-    Budgets const b = derive_budgets(s, pod, upto(20'000)).budgets;
+    Budgets const b = budgets_within(s, pod, upto(20'000));
     ASSERT_GE(b.total, kMinimumTotal);
     ASSERT_GE(b.late_accept.count(), 0);
     ASSERT_LE(b.deregister_timeout + b.late_accept, (b.total - b.reserve - b.settle) / 2);

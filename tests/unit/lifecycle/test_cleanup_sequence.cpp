@@ -52,7 +52,7 @@ struct CleanupTest : testing::Test {
   }
 
   CleanupSequence list;
-  Budgets const budgets = derive_budgets({}, Duration{32s}).budgets;
+  Budgets const budgets = budgets_within({}, Duration{32s});
 };
 
 using Orders = std::vector<std::string>;

@@ -145,6 +145,7 @@ TEST(EngineHealth, a_dead_verdict_is_final_until_reset) {
   e.health.reset();
   e.health.engine_started(kHealthStart + 3s);
   EXPECT_EQ(e.check(4s, CheckVerdict::passed), Verdict::healthy);
+  EXPECT_EQ(e.check(5s, CheckVerdict::failed), Verdict::dead) << "a second outage is one again";
 }
 
 TEST(EngineHealth, a_restored_engine_was_up_already) {

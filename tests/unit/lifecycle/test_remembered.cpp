@@ -51,6 +51,19 @@ TEST(Remembered, of_a_drain_has_no_stop) {
   EXPECT_FALSE(back->progress.drain_limit);
 }
 
+TEST(Remembered, keeps_what_bounds_a_preStop_call) {
+  Remembered r;
+  r.progress.phase = Phase::draining;
+  r.progress.hook = {.called_at = instant_from_ms(1'000), .deletion = true, .grace = {}};
+  auto back = decode_remembered(encode(r));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->progress.hook, r.progress.hook);
+  r.progress.hook->grace = Duration{10'000};
+  back = decode_remembered(encode(r));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->progress.hook, r.progress.hook);
+}
+
 TEST(Remembered, keeps_any_detail_in_one_line_and_within_1_KiB) {
   Remembered r = a_stop();
   for (int byte = 0; byte < 256; ++byte) {
