@@ -19,6 +19,15 @@ constexpr Duration kBusyRetry{100};
 /// A storm of stop signals is not worth a connection: repeats are reported while there is room.
 constexpr std::size_t kRoomForRepeats = 8 * 1024;
 
+bool is_for_now(int error) {
+  return error == EAGAIN || error == EINTR;
+}
+
+/// Of a connection whose other side is gone.
+bool is_end(int error) {
+  return error == EPIPE || error == ECONNRESET;
+}
+
 int open_connection(char const* path) {
   int const fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) {
@@ -129,7 +138,10 @@ void Link::send(Instant now) {
   std::string_view const pending = out_.view().substr(sent_);
   if (!pending.empty()) {
     ssize_t const count = send_pending(pending);
-    if (count < 0 && errno != EAGAIN && errno != EINTR) {
+    if (count < 0 && !is_for_now(errno) && !is_end(errno)) {
+      return lose(now);  // no end comes by itself, and the lines would be missing for ever
+    }
+    if (count < 0 && is_end(errno)) {
       // What the other side said last (an order to exit, then its own exit) is still to be read:
       // the end of the connection is noticed there.
       out_.clear();
@@ -170,10 +182,12 @@ ssize_t Link::send_pending(std::string_view pending) {
   head->cmsg_len = CMSG_LEN(sizeof(int));
   std::memcpy(CMSG_DATA(head), &passed_, sizeof(int));
   ssize_t const count = sendmsg(fd_, &message, kFlags);
-  if (count > 0) {
-    pass(-1);
+  if (count < 0 && (is_for_now(errno) || is_end(errno))) {
+    return count;
   }
-  return count;
+  pass(-1);
+  // What the system does not pass on is no reason for a connection without end.
+  return count > 0 ? count : ::send(fd_, pending.data(), pending.size(), kFlags);
 }
 
 void Link::send_signal(Instant now, int signal) {

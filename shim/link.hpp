@@ -5,7 +5,8 @@
 //  2. After a loss an attempt every 50 ms for one second, then every 500 ms; refused as `busy`,
 //     every 100 ms. With nobody there, that is the only thing that wakes an idle shim.
 //  3. Nothing blocks. A supervisor that does not read its lines loses its connection when the
-//     output buffer is full; the hello of the next one repeats whatever still matters.
+//     output buffer is full, or when the system does not take them; the hello of the next one
+//     repeats whatever still matters. Once it is gone, what it said last is still read.
 //  4. Every `signal` carries a seq; the oldest one that was not acknowledged within a second makes
 //     the supervisor silent, until the acknowledgement comes or the connection ends.
 //  5. Neither garbage nor an oversized line reaches anybody: the connection ends.
@@ -43,6 +44,7 @@ class Link {
   void pass(int descriptor);
 
   void welcomed();
+  bool has_welcome() const { return welcomed_; }
   void refused_as_busy() { busy_ = true; }
   void acknowledged(std::int64_t seq);
   void lose(Instant now);

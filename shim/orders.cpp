@@ -114,12 +114,15 @@ void Shim::obey(Order const& order) {
 
 void Shim::obey_welcome(Order const& order) {
   if (!order.supported_version) {
-    LogLine() << "the supervisor speaks another version of the protocol, expected "
-              << kProtocolVersion;
+    if (is_new_refusal("version")) {
+      LogLine() << "the supervisor speaks another version of the protocol, expected "
+                << kProtocolVersion;
+    }
     return link_.lose(now_);
   }
   clock_.learn_settings(order.grace, order.reserve);
   link_.welcomed();
+  refusal_.clear();
 }
 
 /// Only a phase with a deadline is a stop: a drain that can be undone has none.
@@ -161,7 +164,20 @@ void Shim::hear_error(Order const& order) {
     link_.refused_as_busy();
     return link_.lose(now_);
   }
-  LogLine() << "the supervisor answers with error " << order.raw_error_code.substr(0, 64);
+  std::string_view const code = order.raw_error_code.substr(0, kLongestRefusal);
+  if (link_.has_welcome() || is_new_refusal(code)) {
+    LogLine() << "the supervisor answers with error " << code;
+  }
+}
+
+/// Who refuses us does so at each attempt, and we try for as long as we run.
+bool Shim::is_new_refusal(std::string_view refusal) {
+  if (refusal == refusal_.view()) {
+    return false;
+  }
+  refusal_.clear();
+  refusal_ << refusal;
+  return true;
 }
 
 }  // namespace lastcall::shim

@@ -53,6 +53,7 @@ class Shim {
   void obey_phase(Order const& order);
   void obey_signal(Order const& order);
   void hear_error(Order const& order);
+  bool is_new_refusal(std::string_view refusal);
 
   // actions.cpp: what the table says
   void happen(Event event);
@@ -94,6 +95,8 @@ class Shim {
   Instant ended_at_{};
   bool stopping_at_end_ = false;
   bool link_readable_ = false;
+  static constexpr std::size_t kLongestRefusal = 64;
+  TextOf<kLongestRefusal> refusal_;  // why the last connection was not welcomed, as it was logged
   Standing last_standing_ = Standing::never;
 
   std::optional<int> exit_code_;  // given, or a failure of our own

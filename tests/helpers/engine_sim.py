@@ -12,6 +12,7 @@ POST /sim/control with an object of
   hang             "health", "tokens", "all", "process" (SIGSTOP), or null to go on
   exit             exit code, at once          crash    "segv", "abort" or "kill", at once
   fatal            text: SDK report_fatal
+  eat_memory       "self" or "worker" (the first of --workers): until the kernel ends it
 and answers with the state, as does GET /sim/state. A request may bring its own `max_tokens`,
 `X-Request-Id`, and `X-Sim-Endpoint: generate|decode` for the SDK's endpoint.
 
@@ -40,13 +41,9 @@ from sim_generation import Generator  # noqa: E402
 from sim_http import Connection  # noqa: E402
 from sim_metrics import PATHS, Metrics  # noqa: E402
 from sim_options import LIVE_SETTINGS, parse  # noqa: E402
+from sim_worker import SIGNALS, eat_memory, log_signal, now_ms, worker_main  # noqa: E402
 
-SIGNALS = ("TERM", "INT", "QUIT", "HUP", "USR1", "USR2", "WINCH", "CONT")
 ENDPOINTS = {"generate": True, "decode": False}  # name: graceful_shutdown
-
-
-def now_ms():
-    return time.monotonic_ns() // 1_000_000
 
 
 class Trace:
@@ -59,12 +56,6 @@ class Trace:
         if self._file is not None:
             line = {"event": kind, "at_ms": now_ms(), "pid": os.getpid(), **fields}
             self._file.write(json.dumps(line) + "\n")
-
-
-def log_signal(path, name):
-    if path:
-        with open(path, "a") as log:
-            log.write(f"{now_ms()} {os.getpid()} {name}\n")
 
 
 class Engine:
@@ -243,7 +234,8 @@ class Engine:
     async def control(self, connection, request):
         try:
             wanted = request.json()
-            unknown = set(wanted) - {*LIVE_SETTINGS, "hang", "exit", "crash", "fatal"}
+            others = {"hang", "exit", "crash", "fatal", "eat_memory"}
+            unknown = set(wanted) - {*LIVE_SETTINGS, *others}
             if unknown:
                 raise ValueError(f"unknown settings: {', '.join(sorted(unknown))}")
         except ValueError as error:
@@ -265,24 +257,12 @@ class Engine:
             self.exit(int(wanted["exit"]))
         if "crash" in wanted:
             self.crash(wanted["crash"])
+        if wanted.get("eat_memory") == "worker":
+            self.workers[0].stdin.write(b"eat")
+            self.workers[0].stdin.flush()
+        elif wanted.get("eat_memory") == "self":
+            eat_memory()
         return kept
-
-
-def worker_main(options):
-    """A child without work. Ends on TERM and with its parent, unless told otherwise."""
-
-    def on_signal(number, _):
-        name = signal.Signals(number).name[3:]
-        log_signal(options.log_signals, name)
-        if name == "TERM" and not options.ignore_term:
-            os._exit(0)
-
-    for name in SIGNALS:
-        signal.signal(getattr(signal, "SIG" + name), on_signal)
-    print("ready", flush=True)
-    sys.stdin.buffer.read()
-    while options.leak_workers:
-        signal.pause()
 
 
 if __name__ == "__main__":

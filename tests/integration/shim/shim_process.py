@@ -1,4 +1,7 @@
-"""A shim under test: started as PID 1 of its own PID namespace, or as an ordinary subreaper."""
+"""A shim under test: started as PID 1 of its own PID namespace, or as an ordinary subreaper.
+
+Or as a subreaper under a filter that refuses the newer system calls, with one of REFUSED.
+"""
 
 import os
 import signal
@@ -8,11 +11,19 @@ import time
 TREE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 BUILD = os.environ.get("LASTCALL_BUILD_DIR", os.path.join(TREE, "build", "dev"))
 SHIM = os.path.join(BUILD, "shim", "lastcall-shim")
+REFUSED = ("EPERM", "ENOSYS")
 NO_POD = {k: v for k, v in os.environ.items() if k != "KUBERNETES_SERVICE_HOST"}
 
 
 def helper(name):
     return os.path.join(BUILD, "tests", "helpers", name)
+
+
+def prefix_of(mode):
+    """What a program is started through in this mode."""
+    if mode == "pid1":
+        return ["unshare", "-pf", "--mount-proc"]
+    return [helper("deny_syscalls"), mode] if mode in REFUSED else []
 
 
 def eventually(condition, what, timeout=10):
@@ -86,9 +97,7 @@ class ShimProcess:
     def __init__(self, arguments, mode="subreaper", program=None, **popen):
         assert os.path.exists(SHIM), f"no {SHIM}: build it, or set LASTCALL_BUILD_DIR"
         self.mode = mode
-        command = [*(program or [SHIM]), *map(str, arguments)]
-        if mode == "pid1":
-            command = ["unshare", "-pf", "--mount-proc", *command]
+        command = [*prefix_of(mode), *(program or [SHIM]), *map(str, arguments)]
         popen.setdefault("stdout", subprocess.PIPE)
         popen.setdefault("stderr", subprocess.PIPE)
         popen.setdefault("stdin", subprocess.DEVNULL)

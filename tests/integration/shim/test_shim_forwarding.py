@@ -6,6 +6,8 @@ import platform
 import signal
 
 import pytest
+from fake_supervisor import monotonic_ms
+from in_time import in_time
 from shim_process import SHIM, ShimProcess, eventually, helper, stat_of, status_field
 
 DUMB_INIT = "/usr/bin/dumb-init"
@@ -14,6 +16,16 @@ RT_SIGQUEUEINFO = {"x86_64": 129, "aarch64": 138}[platform.machine()]
 libc = ctypes.CDLL(None)
 NEVER_SEEN = {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD}
 TERMINAL_STOPS = {signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
+LAST = signal.SIGRTMIN + 9  # of all that are pending the greatest number is delivered last
+PWR = signal.SIGPWR  # the last of those that dumb-init knows
+
+
+def lines_to(process, last):
+    """What the command got, up to and with this signal."""
+    lines = []
+    while not lines or lines[-1] != int(last):
+        lines.append(int(process.read_line()))
+    return lines
 
 
 @pytest.mark.parametrize("number", [*sorted(set(range(1, 32)) - NEVER_SEEN - TERMINAL_STOPS),
@@ -22,8 +34,18 @@ def test_signal_is_forwarded_once(shim, number):
     process = shim("--", helper("print_signals"))
     process.wait_ready()
     process.send(number)
-    process.send(signal.SIGUSR1 if number != signal.SIGUSR1 else signal.SIGUSR2)
-    assert str(int(number)) in {process.read_line(), process.read_line()}
+    process.send(LAST)
+    assert lines_to(process, LAST) == [number, LAST]
+
+
+def test_as_often_as_it_was_sent(shim):
+    """Real-time signals are queued, so that none of them can hide behind another."""
+    process = shim("--", helper("print_signals"))
+    process.wait_ready()
+    for _ in range(20):
+        process.send(signal.SIGRTMIN + 3)
+    process.send(LAST)
+    assert lines_to(process, LAST) == [signal.SIGRTMIN + 3] * 20 + [LAST]
 
 
 def test_fault_that_the_kernel_raised_is_the_shims_own():
@@ -77,38 +99,62 @@ def test_rewrite_is_applied_once(shim, rules, sent, seen):
     process = shim(*options, "--", helper("print_signals"))
     process.wait_ready()
     process.send(sent)
-    process.send(signal.SIGWINCH)
-    lines = {process.read_line()}
-    if seen is not None:
-        lines.add(process.read_line())
-        assert str(seen) in lines
-    assert lines == {"28"} | ({str(seen)} if seen else set())
+    process.send(LAST)
+    assert lines_to(process, LAST) == ([] if seen is None else [seen]) + [LAST]
 
 
 @pytest.mark.parametrize("rules", [[], ["-r", "15:3"], ["-r", "1:0"], ["-r", "10:12"]])
 @pytest.mark.parametrize("number", [1, 10, 12, 15, 28])
 def test_forwarding_and_rewriting_are_those_of_dumb_init(rules, number):
     def run(program, arguments):
-        process = ShimProcess([*arguments, helper("print_signals"), "12", "7"], program=[program])
+        words = [*arguments, helper("print_signals"), str(int(PWR)), "7"]
+        process = ShimProcess(words, program=[program])
         try:
             process.wait_ready()
             process.send(number)
-            if number != 12:
-                process.send(12)
-            code = process.wait()
-            return code, process.process.stdout.read() + process._output
+            process.send(PWR)
+            return lines_to(process, PWR), process.wait()
         finally:
             process.kill()
 
     ours = [rule.replace("-r", "--rewrite") for rule in rules]
     theirs = run(DUMB_INIT, [*rules, "--"])
-    assert run(SHIM, [*ours, "--"])[0] == theirs[0]
+    assert theirs[1] == 7
+    assert run(SHIM, [*ours, "--"]) == theirs
 
 
-def test_flood_of_signals_does_not_delay_a_stop(shim):
-    process = shim("--", "sh", "-c", "trap '' USR1; echo ready; exec sleep 100")
+DEAF = ("sh", "-c", "trap '' USR1; echo ready; exec sleep 100")
+
+
+def flood(process):
+    """And a stop; when that was sent."""
     process.wait_ready()
     for _ in range(20000):
         process.send(signal.SIGUSR1)
+    sent = monotonic_ms()
     process.send(signal.SIGTERM)
-    assert process.wait() == 128 + signal.SIGTERM
+    return sent
+
+
+def test_flood_of_signals_does_not_delay_a_stop(shim):
+    def took():
+        process = shim("--", *DEAF)
+        sent = flood(process)
+        assert process.wait() == 128 + signal.SIGTERM
+        return monotonic_ms() - sent
+
+    in_time(took, 1000)
+
+
+def test_flood_of_signals_does_not_delay_the_report_of_a_stop(supervised, supervisor):
+    boss = supervisor()
+
+    def took():
+        process = supervised(*DEAF)
+        sent = flood(process)
+        line = boss.expect("signal", name="TERM")
+        boss.send({"op": "exit", "code": 0})
+        assert process.wait() == 0
+        return line["(at)"] - sent
+
+    in_time(took, 1000)

@@ -150,20 +150,21 @@ def test_idle_shim_never_wakes_up(shim, supervisor, socket_path, with_supervisor
     assert switches(process.pid) == before
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("folder,name", [
+    ("/sys/fs/cgroup", "memory.events"),
+    ("/sys/fs/cgroup/memory", "memory.oom_control"),
+    ("/sys/fs/cgroup/memory/listed", "memory.oom_control"),
+], ids=["version 2", "version 1", "version 1 as listed"])
 def test_oom_kill_is_reported_with_the_end_of_the_engine(shim, supervisor, socket_path, tmp_path,
-                                                         version):
+                                                         folder, name):
     """The cgroup's counter is a file of the test's own, in a mount namespace of the shim's own."""
     boss = supervisor()
-    with open("/proc/self/cgroup", encoding="ascii") as file:
-        own = {line.split(":")[1]: line.strip().split(":", 2)[2] for line in file}
-    if version == 1 and "memory" not in own:
-        pytest.skip("no memory controller of version 1 here")
-    folder = f"/sys/fs/cgroup/memory{own['memory']}" if version == 1 else "/sys/fs/cgroup"
-    name = "memory.oom_control" if version == 1 else "memory.events"
     counter = tmp_path / "counter"
     counter.write_text("low 0\noom_kill 3\n")
+    listing = tmp_path / "listing"
+    listing.write_text("7:memory:/listed\n3:cpu:/other\n0::/\n")
     own_cgroup = in_own_mounts(f"mount -t tmpfs none /sys/fs/cgroup\nmkdir -p {folder}\n"
+                               f"mount --bind {listing} /proc/$$/cgroup\n"
                                f"ln -s {counter} {folder}/{name}")
     process = shim(SHIM, "--socket", socket_path, "--",
                    "sh", "-c", f"echo 'oom_kill 4' > {counter}; exit 9", program=own_cgroup)

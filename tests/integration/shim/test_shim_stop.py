@@ -3,10 +3,15 @@
 import json
 import os
 import signal
+import subprocess
 
 import pytest
 from fake_supervisor import TERM_MAIN, monotonic_ms
+from in_time import end_of, in_time, kill
 from shim_process import NO_POD, eventually, helper, start_engine, stat_of
+
+LONG = bool(os.environ.get("LASTCALL_TEST_LONG"))
+ROUNDS = 1000 if LONG else 40
 
 
 def test_hello_is_exactly_what_the_protocol_says(supervised, supervisor):
@@ -176,24 +181,57 @@ def test_engine_that_ends_by_itself_is_reported_with_its_code(supervised, superv
 
 def test_killed_engine_is_reported_within_a_moment(supervised, supervisor):
     boss = supervisor()
-    process = start_engine(supervised, boss, "sleep", "100")
-    before = monotonic_ms()
-    os.kill(process.engine(), signal.SIGKILL)
-    ended = boss.expect("engine.exited", signal=9, ordered=False)
-    assert "code" not in ended
-    assert ended["(at)"] - before < 1000
-    boss.send({"op": "exit", "code": 1})
-    assert process.wait() == 1
+
+    def took():
+        process = start_engine(supervised, boss, "sleep", "100")
+        ended = kill(process.engine())
+        line = boss.expect("engine.exited", signal=9, ordered=False)
+        assert "code" not in line
+        boss.send({"op": "exit", "code": 1})
+        assert process.wait() == 1
+        return line["(at)"] - ended
+
+    in_time(took, 100)
 
 
-def test_engine_of_no_duration_is_reported_once_every_time(supervised, supervisor):
-    boss = supervisor()
-    for _ in range(40):
-        process = supervised(helper("fast_exit"), "7")
-        boss.expect("engine.exited", code=7)
+def is_reported_once_every_time(supervised, boss, *command, code):
+    for _ in range(ROUNDS):
+        process = supervised(*command)
+        boss.expect("engine.exited", code=code)
         boss.send({"op": "exit", "code": 0})
         assert process.wait() == 0
         assert boss.nothing_of("engine.exited")
+        process.kill()
+
+
+@pytest.mark.timeout(3600 if LONG else 180)
+def test_engine_of_no_duration_is_reported_once_every_time(supervised, supervisor):
+    is_reported_once_every_time(supervised, supervisor(), helper("fast_exit"), "7", code=7)
+
+
+@pytest.mark.timeout(3600 if LONG else 180)
+def test_engine_that_ends_with_its_children_is_reported_once_every_time(supervised, supervisor):
+    is_reported_once_every_time(supervised, supervisor(), helper("ends_together"), code=3)
+
+
+def test_engine_that_ends_with_its_children_is_reported_within_a_moment(supervised, supervisor):
+    boss = supervisor()
+
+    def took():
+        process = start_engine(supervised, boss, "sh", "-c", 'read go; exec "$0"',
+                               helper("ends_together"), stdin=subprocess.PIPE)  # fmt: skip
+
+        def go():
+            process.process.stdin.write(b"\n")
+            process.process.stdin.flush()
+
+        ended = end_of(process.engine(), go)
+        line = boss.expect("engine.exited", code=3)
+        boss.send({"op": "exit", "code": 1})
+        assert process.wait() == 1
+        return line["(at)"] - ended
+
+    in_time(took, 100)
 
 
 def test_custom_stop_signal_of_the_supervisor_is_an_order(supervised, supervisor):

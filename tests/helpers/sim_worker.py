@@ -1,0 +1,44 @@
+"""A worker of engine_sim, and what it shares with its parent."""
+
+import os
+import signal
+import sys
+import time
+
+SIGNALS = ("TERM", "INT", "QUIT", "HUP", "USR1", "USR2", "WINCH", "CONT")
+
+
+def now_ms():
+    return time.monotonic_ns() // 1_000_000
+
+
+def log_signal(path, name):
+    if path:
+        with open(path, "a") as log:
+            log.write(f"{now_ms()} {os.getpid()} {name}\n")
+
+
+def eat_memory():
+    """Up to 1 GiB: where no limit is set, the machine is spared."""
+    held = []
+    for _ in range(64):
+        held.append(b"x" * (1 << 24))
+    os._exit(7)
+
+
+def worker_main(options):
+    """A child without work. Ends on TERM and with its parent, unless told otherwise."""
+
+    def on_signal(number, _):
+        name = signal.Signals(number).name[3:]
+        log_signal(options.log_signals, name)
+        if name == "TERM" and not options.ignore_term:
+            os._exit(0)
+
+    for name in SIGNALS:
+        signal.signal(getattr(signal, "SIG" + name), on_signal)
+    print("ready", flush=True)
+    if sys.stdin.buffer.read(1):
+        eat_memory()
+    while options.leak_workers:
+        signal.pause()
