@@ -26,10 +26,54 @@ std::string unknown_command(std::string_view word) {
          (near ? ", did you mean '" + std::string(*near) + "'?" : std::string());
 }
 
-std::size_t words_after_dashes(int argc, char const* const* argv) {
-  auto const end = argv + argc;
-  auto const dashes = std::find(argv, end, std::string_view("--"));
-  return dashes == end ? 0 : static_cast<std::size_t>(end - dashes - 1);
+/// CLI11 reads a word `[a,b]` as two where a list may stand. Behind this it is one word, until
+/// each option takes it away again.
+constexpr char kOneWord = '\x01';
+
+std::string one_word(std::string const& word) {
+  bool const looks_like_list = word.size() > 1 && word.front() == '[' && word.back() == ']';
+  return looks_like_list || word.starts_with(kOneWord) ? kOneWord + word : word;
+}
+
+std::string as_typed(std::string word) {
+  return word.starts_with(kOneWord) ? word.substr(1) : word;
+}
+
+/// The command line as it was typed, in two parts.
+struct Words {
+  std::vector<std::string> ours;
+  std::vector<std::string> after_dashes;
+};
+
+Words words_of(int argc, char const* const* argv) {
+  Words words{.ours = {argv, argv + argc}, .after_dashes = {}};
+  auto const known =
+      std::find_if(commands().begin(), commands().end(), [&](Command const& command) {
+        return argc > 1 && std::string_view(argv[1]) == command.name;
+      });
+  if (known != commands().end() && known->passes_on_after_dashes) {
+    auto const dashes = std::find(words.ours.begin(), words.ours.end(), "--");
+    if (dashes != words.ours.end()) {
+      words.after_dashes.assign(dashes + 1, words.ours.end());
+      words.ours.erase(dashes, words.ours.end());
+    }
+  }
+  return words;
+}
+
+void parse(CLI::App& app, std::vector<std::string> const& words) {
+  std::vector<std::string> reversed;  // as CLI11 wants them, without the program's name
+  for (std::size_t i = words.size(); i > 1; --i) {
+    reversed.push_back(one_word(words[i - 1]));
+  }
+  app.parse(std::move(reversed));
+}
+
+/// In the words of the one who typed it.
+std::string message_of(CLI::ParseError const& error) {
+  std::string text = error.what();
+  std::erase(text, kOneWord);
+  return text;
 }
 
 /// Of a command line that makes no sense.
@@ -41,7 +85,7 @@ std::string explain(CLI::ParseError const& error, std::string_view command, int 
   }
   bool const may_lack_dashes =
       command == "run" && dynamic_cast<CLI::ExtrasError const*>(&error) != nullptr;
-  return error.what() +
+  return message_of(error) +
          std::string(may_lack_dashes ? " (the engine's command comes after `--`)" : "");
 }
 
@@ -103,10 +147,16 @@ int run_app(int argc, char const* const* argv, std::ostream& out, std::ostream& 
   for (Command const& command : commands()) {
     CLI::App& subcommand = *app.add_subcommand(command.name, command.summary);
     Run prepared = command.setup(subcommand);
+    for (CLI::Option* const option : subcommand.get_options()) {
+      if (option->get_items_expected_max() > 0) {
+        option->transform(as_typed);
+      }
+    }
     subcommand.callback([&run, prepared = std::move(prepared)] { run = prepared; });
   }
+  Words words = words_of(argc, argv);
   try {
-    app.parse(argc, argv);
+    parse(app, words.ours);
   } catch (CLI::Success const& asked) {  // --help and --version
     return app.exit(asked, out, err);
   } catch (CLI::ParseError const& error) {
@@ -117,10 +167,10 @@ int run_app(int argc, char const* const* argv, std::ostream& out, std::ostream& 
     err << name << ": " << what << "; see '" << name << " --help'\n";
     return kExitUsage;
   }
-  return run({.out = out,
-              .err = err,
-              .words_after_dashes = words_after_dashes(argc, argv),
-              .tree = [&app] { return tree_of(app); }});
+  return run(
+      {.out = out, .err = err, .after_dashes = std::move(words.after_dashes), .tree = [&app] {
+         return tree_of(app);
+       }});
 }
 
 }  // namespace lastcall::cli

@@ -199,10 +199,10 @@ Run setup_run(CLI::App& app) {
       ->type_name("DURATION");
   app.add_flag("--tty", command->tty, "Give the command the terminal");
   app.add_flag("--required", command->required, "Never start the command without the supervisor");
-  app.add_option("command", command->command, "After `--`: the engine; else engine.command")
+  app.add_option("command", command->stray, "After `--`: the engine; else engine.command")
       ->type_name("COMMAND [ARGUMENT]...");
   return [command](Streams const& streams) {
-    command->words_after_dashes = streams.words_after_dashes;
+    command->command = streams.after_dashes;
     return run_run(*command, config::process_environment(), streams.err);
   };
 }
@@ -250,7 +250,7 @@ Run setup_completion(CLI::App& app) {
 
 constexpr Command kCommands[] = {
     {"serve", "Run the supervisor beside an engine's shim", setup_serve},
-    {"run", "Run an engine with its supervisor in one container", setup_run},
+    {"run", "Run an engine with its supervisor in one container", setup_run, true},
     {"status", "Print what the supervisor knows", setup_status},
     {"requests", "List the requests in flight", setup_requests},
     {"drain", "Take this instance out of service, or stop it with --exit", setup_drain},

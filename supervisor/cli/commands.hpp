@@ -6,6 +6,8 @@
 #include <functional>
 #include <iosfwd>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "supervisor/cli/completion.hpp"
 
@@ -18,8 +20,8 @@ namespace lastcall::cli {
 struct Streams {
   std::ostream& out;
   std::ostream& err;
-  std::size_t words_after_dashes;     // of the command line
-  std::function<CommandTree()> tree;  // everything that can be typed
+  std::vector<std::string> after_dashes;  // of a command that takes them as they are
+  std::function<CommandTree()> tree;      // everything that can be typed
 };
 
 /// What runs once the command line is understood; its options were filled in by then.
@@ -29,6 +31,8 @@ struct Command {
   char const* name;
   char const* summary;
   Run (*setup)(CLI::App&);
+  /// What follows `--` belongs to another program: nothing of ours reads it.
+  bool passes_on_after_dashes = false;
 };
 
 std::span<Command const> commands();

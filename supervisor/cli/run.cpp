@@ -163,7 +163,7 @@ std::string probe_listener(config::Probes const& probes) {
 }  // namespace
 
 int run_run(RunCommand const& command, config::Environment const& environment, std::ostream& err) {
-  if (command.words_after_dashes != command.command.size()) {
+  if (!command.stray.empty()) {
     err << "lastcall run: expected `--` before the command: lastcall run [OPTIONS] -- CMD\n";
     return kExitUsage;
   }

@@ -23,7 +23,7 @@ struct RunCommand {
   config::LoadOptions load;
   std::vector<std::string> command;  // empty: engine.command
   /// A command without `--` before it would lose its options to ours.
-  std::size_t words_after_dashes = 0;
+  std::vector<std::string> stray;
   std::string supervisor_timeout;  // empty: the shim's default
   bool tty = false;
   bool required = false;

@@ -44,26 +44,43 @@ bool never(std::string_view) {
   return false;
 }
 
+/// From here on the engine was told to go, and so is the supervisor.
+bool is_at_the_end_of_a_stop(std::string_view phase) {
+  return phase == "cleaning_up" || phase == "exited";
+}
+
+int lost_in(std::string const& phase, ipc::Failure const& failure, int after_stop,
+            std::ostream& err) {
+  if (is_at_the_end_of_a_stop(phase)) {
+    return after_stop;
+  }
+  err << "lastcall: lost the supervisor" << (phase.empty() ? "" : " in phase " + phase) << ": "
+      << failure.text << "; the engine may still run\n";
+  return kExitFailure;
+}
+
 }  // namespace
 
 int follow_status(ipc::OperatorClient& client, Output output, std::ostream& out, std::ostream& err,
-                  bool (*done)(std::string_view phase), int at_end) {
+                  bool (*done)(std::string_view phase), int after_stop) {
   if (!ask_or_complain(client, ipc::Watch{}, err)) {
     return kExitFailure;
   }
   bool const terminal = on_terminal();
   std::size_t most = 0;
+  std::string phase;
   while (true) {
     auto const next = client.next(std::nullopt);
-    if (std::holds_alternative<ipc::Failure>(next)) {
-      return at_end;  // the supervisor went away: that is how a stop ends
+    if (auto const* const failure = std::get_if<ipc::Failure>(&next)) {
+      return lost_in(phase, *failure, after_stop, err);
     }
     auto const* const update = std::get_if<ipc::StatusUpdate>(&std::get<ipc::FromSupervisor>(next));
     if (update == nullptr) {
       continue;
     }
     print(update->status, output, terminal, most, out);
-    if (done(phase_of(update->status))) {
+    phase = phase_of(update->status);
+    if (done(phase)) {
       return kExitSuccess;
     }
   }

@@ -19,6 +19,8 @@ using std::chrono::milliseconds;
 
 /// How often a supervisor that is not there yet is looked for.
 constexpr milliseconds kRetry{100};
+/// Longer than anybody waits, and the clock does not overflow.
+constexpr milliseconds kLongest = std::chrono::hours{24} * 36'500;
 
 struct Wait {
   Clock::time_point until;
@@ -76,7 +78,7 @@ int run_wait_ready(WaitReadyOptions const& options, config::Environment const& e
   if (!path) {
     return kExitUsage;
   }
-  Wait wait{.until = Clock::now() + *timeout};
+  Wait wait{.until = Clock::now() + std::min<milliseconds>(*timeout, kLongest)};
   do {
     auto connected = ipc::OperatorClient::connect(
         *path, "lastcall wait-ready", std::clamp(wait.left(), milliseconds{1}, kAnswerTimeout));

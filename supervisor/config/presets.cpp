@@ -4,6 +4,8 @@
 
 #include "supervisor/config/text.hpp"
 
+// Where the facts are from: each comment names the file of the engine's own tree, or the thread.
+// "Protocol" is docs/proposals/003-model-server-protocol of gateway-api-inference-extension.
 namespace lastcall::config {
 namespace {
 
@@ -13,10 +15,10 @@ EnginePreset vllm_preset() {
       .name = "vllm",
       // `vllm serve`: --host and --port default to 0.0.0.0 and 8000.
       .address = {"127.0.0.1", 8000},
-      // GET /health answers 200, and 503 once the engine client has raised EngineDeadError:
-      // that state is never left again, so one answer is enough (failure_threshold).
+      // vllm/entrypoints/serve/instrumentator/health.py: 200, and 503 once the engine client has
+      // raised EngineDeadError, which it never recovers from: one is enough (failure_threshold).
       .health_path = "/health",
-      // Names as the model server protocol of the Gateway API inference extension lists them.
+      // Names: protocol.
       .metrics_path = "/metrics",
       .running_gauge = "vllm:num_requests_running",
       .waiting_gauge = "vllm:num_requests_waiting",
@@ -28,9 +30,12 @@ EnginePreset vllm_preset() {
       // covers a long prefill step.
       .gauge_refresh = Duration{1'000},
       // TERM to the API server only: its engine core and workers end with it, and a TERM of
-      // their own cuts the requests that it still drains. A second TERM breaks its cleanup off.
+      // their own cuts the requests that it still drains. It aborts what runs unless it was
+      // started with --shutdown-timeout (vllm#34730, #36666), and a second TERM breaks its
+      // cleanup off (vllm#50529).
       .stop_signal = "SIGTERM",
-      // Shared memory of its tensor-parallel workers, when a KILL kept them from unlinking it.
+      // Shared memory of its workers, when a KILL kept them from unlinking it: the prefix is
+      // Python's (Lib/multiprocessing/shared_memory.py), whatever the engine.
       .leftovers = "/dev/shm/psm_*",
       .failure_threshold = 1,
   };
@@ -45,17 +50,21 @@ EnginePreset sglang_preset() {
       // GET /health does not generate; /health_generate does, and would queue behind the work
       // of a busy engine.
       .health_path = "/health",
-      // Served with --enable-metrics only. Names from the model server protocol.
+      // Served with --enable-metrics only. Names: protocol.
       .metrics_path = "/metrics",
       .running_gauge = "sglang:num_running_reqs",
       .waiting_gauge = "sglang:num_queue_reqs",
-      // Counted when a request ends: it proves life, and its standing still proves nothing.
+      // Counted when a request ends (metrics_collector.py: observe_one_finished_request): it
+      // proves life, and its standing still proves nothing.
       .tokens_counter = "sglang:generation_tokens_total",
       .kv_usage_gauge = "sglang:token_usage",
-      // The scheduler refreshes its gauges only each 30 s when it is idle.
+      // The scheduler refreshes its gauges only each 30 s when it is idle (llmaz#381;
+      // python/sglang/srt/managers/scheduler_runtime_checker_mixin.py).
       .gauge_refresh = Duration{30'000},
-      // On TERM it waits for its running requests by itself; ours have ended by then.
+      // On TERM it waits for its running requests by itself (sigterm_watchdog of
+      // python/sglang/srt/managers/tokenizer_manager.py); ours have ended by then.
       .stop_signal = "SIGTERM",
+      // As with vLLM.
       .leftovers = "/dev/shm/psm_*",
   };
 }
@@ -66,9 +75,10 @@ EnginePreset trtllm_preset() {
       .name = "trtllm",
       // `trtllm-serve`: --port defaults to 8000.
       .address = {"127.0.0.1", 8000},
+      // tensorrt_llm/serve/openai_server.py: 200, or 503 once the engine is not healthy.
       .health_path = "/health",
-      // trtllm-serve has its Prometheus text here; /metrics is JSON. Names from the model
-      // server protocol.
+      // Same file: the Prometheus text, which return_perf_metrics switches on; its /metrics is
+      // JSON. Names: protocol.
       .metrics_path = "/prometheus/metrics",
       .running_gauge = "trtllm_num_requests_running",
       .waiting_gauge = "trtllm_num_requests_waiting",
@@ -77,7 +87,8 @@ EnginePreset trtllm_preset() {
       .kv_usage_gauge = "trtllm_kv_cache_utilization",
       // Updated with each iteration's statistics.
       .gauge_refresh = Duration{1'000},
-      // Its workers are MPI processes: those that outlive it are found by /proc.
+      // Same file: TERM ends the web server, whose last step shuts the engine down. Its workers
+      // are MPI processes: those that outlive it are found by /proc.
       .stop_signal = "SIGTERM",
       .leftovers = "",
   };

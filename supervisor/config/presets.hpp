@@ -36,6 +36,8 @@ struct EnginePreset {
   /// a shared directory may hold the same names of somebody else.
   std::string_view leftovers;
   std::uint32_t failure_threshold = 2;
+  /// 503 is how vLLM's and TensorRT-LLM's /health say that the engine is gone; 500 is what their
+  /// frameworks answer for a handler that threw, and TensorRT-LLM's /health_generate.
   std::vector<std::uint32_t> dead_statuses{500, 503};
 };
 

@@ -1,9 +1,11 @@
 #include "supervisor/runtime/log.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
 #include <ctime>
+#include <iterator>
 #include <mutex>
 #include <ostream>
 #include <utility>
@@ -128,8 +130,24 @@ void render_json(std::string& out, std::string_view message, Log::Fields fields)
   }
 }
 
+bool is_control(char c) {
+  return (c >= '\0' && c < ' ') || c == '\x7f';
+}
+
+/// What a terminal would obey is shown instead, as JSON writes it: it may be a stranger's.
+void append_visible(std::string& out, std::string_view text) {
+  for (char const c : text) {
+    if (is_control(c) && c != '\t') {
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      out += c;
+    }
+  }
+}
+
 bool is_plain_word(std::string_view text) {
-  return !text.empty() && text.find_first_of(" \"\\=\t") == std::string_view::npos;
+  return !text.empty() && text.find_first_of(" \"\\=") == std::string_view::npos &&
+         std::none_of(text.begin(), text.end(), is_control);
 }
 
 /// A traceback is for reading: its lines follow the record, indented.
@@ -141,13 +159,13 @@ void append_paragraph(std::string& out, Field const& field) {
   while (!rest.empty()) {
     std::size_t const end = rest.find('\n');
     out += "\n    ";
-    out += rest.substr(0, end);
+    append_visible(out, rest.substr(0, end));
     rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
   }
 }
 
 void render_text(std::string& out, std::string_view message, Log::Fields fields) {
-  out += message;
+  append_visible(out, message);
   for (Field const& field : fields) {
     bool const is_text = field.kind() == Field::Kind::text;
     if (field.kind() == Field::Kind::absent ||
@@ -160,7 +178,9 @@ void render_text(std::string& out, std::string_view message, Log::Fields fields)
     if (is_text && is_plain_word(field.text())) {
       out += field.text();
     } else {
-      append_json_value(out, field);
+      std::string value;
+      append_json_value(value, field);
+      append_visible(out, value);
     }
   }
   for (Field const& field : fields) {

@@ -156,6 +156,14 @@ void OperatorSessions::changed() {
   }
 }
 
+void OperatorSessions::end() {
+  for (auto& [peer, watch] : watches_) {
+    if (std::exchange(watch.is_stale, false)) {
+      say_status(peer);
+    }
+  }
+}
+
 /// When this watch gets its next line; nothing: only a change can make one.
 std::optional<lifecycle::Instant> OperatorSessions::due(Watch const& watch) {
   if (!watch.is_on) {

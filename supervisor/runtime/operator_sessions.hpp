@@ -57,6 +57,8 @@ class OperatorSessions {
 
   /// Something changed that a watcher wants to see.
   void changed();
+  /// The last word to each watch, without a pause: connections are about to be closed.
+  void end();
   std::size_t count() const { return watches_.size(); }
 
  private:

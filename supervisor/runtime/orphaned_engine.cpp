@@ -29,48 +29,56 @@ OrphanedEngine::OrphanedEngine(boost::asio::io_context& io, Log& log)
 OrphanedEngine::~OrphanedEngine() = default;
 
 void OrphanedEngine::watch(pid_t shim, pid_t engine) {
-  if (engine == main_) {
+  if (engine == main_.pid) {
     return;
   }
   forget();
   if (shim <= 0 || engine <= 0) {
     return;
   }
-  // The descriptor first: what is asked about afterwards is the process that it holds.
-  ipc::Fd process = open_process(engine);
+  // Held first: what is asked about afterwards is the process that is held.
+  HeldProcess process = open_process(engine);
   auto const relatives = relatives_of(engine);
   if (process && relatives && relatives->parent == shim && !has_ended(process)) {
-    main_ = engine;
-    main_fd_ = std::move(process);
+    shim_ = shim;
+    main_ = std::move(process);
   }
 }
 
 void OrphanedEngine::forget() {
   if (!is_ending_) {
-    main_ = 0;
-    main_fd_ = ipc::Fd();
+    main_ = HeldProcess();
     tree_.clear();
   }
 }
 
 void OrphanedEngine::end() {
-  if (main_ == 0 || is_ending_) {
+  if (main_.pid == 0 || is_ending_) {
     return;
   }
   is_ending_ = true;
-  log_.warning("the engine has lost its shim: it is ended", {{"engine_pid", main_}});
+  log_.warning("the engine has lost its shim: it is ended", {{"engine_pid", main_.pid}});
   collect();
-  send(main_fd_, SIGTERM);
-  send(main_fd_, SIGCONT);
+  send(main_, SIGTERM);
+  send(main_, SIGCONT);
   limit_ = monotonic_now() + kGrace;
   tick();
+}
+
+void OrphanedEngine::end_if_adopted() {
+  if (main_.pid == 0 || has_ended(main_)) {
+    return;
+  }
+  if (auto const relatives = relatives_of(main_.pid); relatives && relatives->parent != shim_) {
+    end();
+  }
 }
 
 /// Everything that descends from the main process or is in its session. What was found once stays
 /// in the list: after its parent's end nothing else would tell where it belongs.
 void OrphanedEngine::collect() {
   std::vector<Relatives> const all = all_processes();
-  std::set<pid_t> members{main_};
+  std::set<pid_t> members{main_.pid};
   for (auto const& [pid, process] : tree_) {
     if (!has_ended(process)) {
       members.insert(pid);  // of one that has ended the number may be another's by now
@@ -79,13 +87,13 @@ void OrphanedEngine::collect() {
   for (bool has_grown = true; has_grown;) {
     has_grown = false;
     for (Relatives const& process : all) {
-      bool const belongs = members.contains(process.parent) || process.session == main_;
+      bool const belongs = members.contains(process.parent) || process.session == main_.pid;
       has_grown = (belongs && members.insert(process.pid).second) || has_grown;
     }
   }
   for (pid_t const pid : members) {
-    if (pid != main_ && pid != ::getpid() && !tree_.contains(pid)) {
-      if (ipc::Fd process = open_process(pid)) {
+    if (pid != main_.pid && pid != ::getpid() && !tree_.contains(pid)) {
+      if (HeldProcess process = open_process(pid)) {
         tree_.emplace(pid, std::move(process));
       }
     }
@@ -93,7 +101,7 @@ void OrphanedEngine::collect() {
 }
 
 bool OrphanedEngine::main_has_ended() const {
-  return has_ended(main_fd_);
+  return has_ended(main_);
 }
 
 void OrphanedEngine::tick() {
@@ -104,7 +112,7 @@ void OrphanedEngine::tick() {
   }
   if (kills_) {
     collect();
-    send(main_fd_, SIGKILL);
+    send(main_, SIGKILL);
     bool is_gone = main_has_ended();
     for (auto const& [pid, process] : tree_) {
       if (!has_ended(process)) {
@@ -114,7 +122,7 @@ void OrphanedEngine::tick() {
     }
     if (is_gone || now >= limit_) {
       log_.write(is_gone ? LogLevel::info : LogLevel::error, "the engine without a shim",
-                 {{"engine_pid", main_}, {"is_gone", is_gone}});
+                 {{"engine_pid", main_.pid}, {"is_gone", is_gone}});
       is_ending_ = false;
       forget();
       return;

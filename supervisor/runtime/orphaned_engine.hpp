@@ -5,7 +5,7 @@
 //
 // Invariants:
 //  1. Only a child of the shim that said so is ever signalled, and what descends from it or is in
-//     its session; each is held by a pidfd, so that a number that is used again is never hit.
+//     its session; each is held (HeldProcess), so that a number that is used again is not hit.
 //  2. TERM and CONT to the main process, KILL to everything kGrace later or when it has ended.
 //
 // Thread rule: the loop's thread. Source: pidfd_open(2), proc(5).
@@ -18,9 +18,9 @@
 
 #include <sys/types.h>
 
-#include "ipc/unix_socket.hpp"
 #include "supervisor/lifecycle/instant.hpp"
 #include "supervisor/runtime/log.hpp"
+#include "supervisor/runtime/process_table.hpp"
 
 namespace boost::asio {
 class io_context;
@@ -43,6 +43,8 @@ class OrphanedEngine {
   void forget();
   /// The shim is gone: nothing of the engine may stay.
   void end();
+  /// The same where no pidfd of the shim tells: an engine with another parent has lost its shim.
+  void end_if_adopted();
   /// Nothing is left to be ended; or it does not go.
   bool is_settled() const { return !is_ending_; }
 
@@ -55,9 +57,9 @@ class OrphanedEngine {
 
   Log& log_;
   std::unique_ptr<Timer> timer_;
-  pid_t main_ = 0;
-  ipc::Fd main_fd_;
-  std::map<pid_t, ipc::Fd> tree_;
+  pid_t shim_ = 0;
+  HeldProcess main_;
+  std::map<pid_t, HeldProcess> tree_;
   bool is_ending_ = false;
   bool kills_ = false;
   lifecycle::Instant limit_;

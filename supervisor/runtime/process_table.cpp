@@ -15,7 +15,10 @@
 
 namespace lastcall::runtime {
 
-std::optional<Relatives> relatives_of(pid_t pid) {
+namespace {
+
+/// What follows the name in /proc/PID/stat, from the state on; nothing: it is gone.
+std::optional<std::istringstream> stat_fields(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
   std::getline(file, text, '\0');
@@ -24,11 +27,33 @@ std::optional<Relatives> relatives_of(pid_t pid) {
   if (name_end == std::string::npos) {
     return std::nullopt;
   }
-  std::istringstream fields(text.substr(name_end + 1));
+  return std::istringstream(text.substr(name_end + 1));
+}
+
+/// 0: it is gone, or waits only to be reaped.
+std::uint64_t start_time_of(pid_t pid) {
+  constexpr int kBetween = 18;  // from the state, the 3rd field, to the 22nd
+  std::optional<std::istringstream> fields = stat_fields(pid);
+  char state = 0;
+  if (!fields || !(*fields >> state) || state == 'Z' || state == 'X') {
+    return 0;
+  }
+  std::string passed;
+  for (int i = 0; i < kBetween; ++i) {
+    *fields >> passed;
+  }
+  std::uint64_t ticks = 0;
+  return *fields >> ticks ? ticks : 0;
+}
+
+}  // namespace
+
+std::optional<Relatives> relatives_of(pid_t pid) {
+  std::optional<std::istringstream> fields = stat_fields(pid);
   char state = 0;
   pid_t group = 0;
   Relatives found{.pid = pid};
-  if (!(fields >> state >> found.parent >> group >> found.session)) {
+  if (!fields || !(*fields >> state >> found.parent >> group >> found.session)) {
     return std::nullopt;
   }
   return found;
@@ -52,17 +77,30 @@ std::vector<Relatives> all_processes() {
   return all;
 }
 
-ipc::Fd open_process(pid_t pid) {
-  return ipc::Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+HeldProcess open_process(pid_t pid) {
+  HeldProcess held{.pid = pid,
+                   .fd = ipc::Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))),
+                   .started_at = 0};
+  if (!held.fd) {
+    held.started_at = start_time_of(pid);
+  }
+  return held;
 }
 
-bool has_ended(ipc::Fd const& process) {
-  pollfd ready{process.get(), POLLIN, 0};
-  return !process || ::poll(&ready, 1, 0) == 1;
+bool has_ended(HeldProcess const& process) {
+  if (!process.fd) {
+    return !process || start_time_of(process.pid) != process.started_at;
+  }
+  pollfd ready{process.fd.get(), POLLIN, 0};
+  return ::poll(&ready, 1, 0) == 1;
 }
 
-void send(ipc::Fd const& process, int signal) {
-  ::syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0);
+void send(HeldProcess const& process, int signal) {
+  if (process.fd) {
+    ::syscall(SYS_pidfd_send_signal, process.fd.get(), signal, nullptr, 0);
+  } else if (!has_ended(process)) {
+    ::kill(process.pid, signal);
+  }
 }
 
 void kill_descendants(pid_t root) {
@@ -81,16 +119,12 @@ void kill_descendants(pid_t root) {
       if (process.pid == root || !members.contains(process.pid)) {
         continue;
       }
-      ipc::Fd const held = open_process(process.pid);
+      HeldProcess const held = open_process(process.pid);
       auto const now = relatives_of(process.pid);
       if (!now || now->parent != process.parent) {
         continue;  // the number is another's by now, or it was handed to another parent
       }
-      if (held) {
-        send(held, SIGKILL);
-      } else {
-        ::kill(process.pid, SIGKILL);
-      }
+      send(held, SIGKILL);
     }
   }
 }

@@ -1,11 +1,13 @@
 // Who descends from whom, and how to hold a process so that its number cannot become another's.
 //
 // Rules: what /proc lists is old when it is read; so a process is opened first and asked about
-// afterwards, and signalled through its descriptor where the kernel has those.
+// afterwards, and signalled through its descriptor. Where kernel or sandbox refuse those, it is
+// known by the time of its start: a number that is used again has another.
 //
 // No state, no thread rule. Source: proc(5), pidfd_open(2).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -21,13 +23,20 @@ struct Relatives {
   pid_t session = 0;
 };
 
+struct HeldProcess {
+  pid_t pid = 0;
+  ipc::Fd fd;                    // empty where processes have no descriptors; then ...
+  std::uint64_t started_at = 0;  // ... this, in ticks since the machine's start; 0: it is gone
+  explicit operator bool() const { return fd || started_at != 0; }
+};
+
 std::optional<Relatives> relatives_of(pid_t pid);
 std::vector<Relatives> all_processes();
 
-/// Empty: it is gone, or this kernel or sandbox has no such descriptors.
-ipc::Fd open_process(pid_t pid);
-bool has_ended(ipc::Fd const& process);
-void send(ipc::Fd const& process, int signal);
+/// Empty: it is gone.
+HeldProcess open_process(pid_t pid);
+bool has_ended(HeldProcess const& process);
+void send(HeldProcess const& process, int signal);
 
 /// KILL to everything that descends from `root`, sessions of their own included, but not to itself:
 /// while it lives, and is not reaped, they are found through it.

@@ -35,7 +35,7 @@ lifecycle::ShimHello fact_of(ipc::ShimFacts const& shim) {
 ipc::Welcome welcome_of(lifecycle::Lifecycle const& core) {
   lifecycle::Settings const& settings = core.settings();
   lifecycle::Budgets const budgets =
-      lifecycle::derive_budgets(settings.shutdown, settings.pod_grace).budgets;
+      lifecycle::budgets_within(settings.shutdown, settings.pod_grace);
   return {.phase = core.snapshot().phase,
           .grace = budgets.total,
           .budgets = {.deregister = budgets.deregister_timeout,
@@ -59,7 +59,6 @@ void ShimSession::hello(ipc::PeerId peer, ipc::Hello&& hello) {
   peer_ = watched_ = peer;
   boot_ = shim.boot;
   run_ = shim.run;
-  is_gone_ = false;
   engine_ = shim.engine;
   oom_.watch(server_.take_passed(peer));
   log_.info("shim connected", {{"boot", boot_},
@@ -152,7 +151,6 @@ void ShimSession::process_gone(ipc::PeerId peer) {
   log_.warning("the shim's process is gone", {{"boot", boot_}, {"oom", oom}});
   watched_ = 0;
   peer_ = 0;
-  is_gone_ = true;
   server_.forget(peer);
   events_.feed(lifecycle::ShimGone{.oom = oom});
 }

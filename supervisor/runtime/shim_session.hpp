@@ -47,10 +47,6 @@ class ShimSession {
   ipc::EngineFacts const& engine() const { return engine_; }
   std::string const& boot() const { return boot_; }
   bool is_run_mode() const { return run_; }
-  /// Its process ended while its engine ran: nobody can tell how that ended.
-  bool lost_a_running_engine() const {
-    return is_gone_ && engine_.state == ipc::EngineState::running;
-  }
 
  private:
   void engine_exited(ipc::EngineExited const& exited);
@@ -64,7 +60,6 @@ class ShimSession {
   ipc::PeerId watched_ = 0;  // the last connection of this boot, whose process is watched
   std::string boot_;
   bool run_ = false;
-  bool is_gone_ = false;
   ipc::EngineFacts engine_;
   OomCounter oom_;
   bool greeting_ = false;

@@ -151,9 +151,12 @@ void Supervisor::settle(lifecycle::CleanupItem item, ItemResult result) {
 }
 
 void Supervisor::publish_report(lifecycle::Instant now) {
+  lifecycle::Report const report = core_.report(now);
+  // The last that was told of it was that it ran: its shim is lost, so nobody knows how it ended.
+  bool const end_is_unknown = report.engine == lifecycle::EngineState::exited &&
+                              shim_.engine().state == ipc::EngineState::running;
   report_ = report_json(
-      core_.report(now),
-      {.registries = registries_.names(), .engine_end_is_unknown = shim_.lost_a_running_engine()});
+      report, {.registries = registries_.names(), .engine_end_is_unknown = end_is_unknown});
   narrator_.report(report_);
   write_termination_log(termination_log_path(), report_);
 }

@@ -1,11 +1,16 @@
 import pytest
-from serve_world import SLEEPER, worlds
+from serve_world import DENY_SYSCALLS, SLEEPER, worlds
 
 
 @pytest.fixture
-def world(tmp_path_factory):
-    """Makes worlds; nothing of them outlives the test, and a clean end leaves nothing by itself."""
-    with worlds(lambda: tmp_path_factory.mktemp("w")) as make:
+def world(tmp_path_factory, request):
+    """Makes worlds; nothing of them outlives the test, and a clean end leaves nothing by itself.
+
+    Its parameter is the error with which newer system calls are refused (of REFUSED).
+    """
+    refused = getattr(request, "param", None)
+    wrapped = (DENY_SYSCALLS, refused) if refused else ()
+    with worlds(lambda: tmp_path_factory.mktemp("w"), wrapped) as make:
         yield make
 
 

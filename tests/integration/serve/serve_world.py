@@ -19,6 +19,7 @@ BUILD = os.environ.get(
 LASTCALL = os.path.abspath(os.path.join(BUILD, "supervisor/cli/lastcall"))
 SHIM = os.path.abspath(os.path.join(BUILD, "shim/lastcall-shim"))
 DENY_SYSCALLS = os.path.abspath(os.path.join(BUILD, "tests/helpers/deny_syscalls"))
+REFUSED = ("EPERM", "ENOSYS")  # what it answers
 ENGINE_SIM = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../helpers/engine_sim.py"))
 
 QUICK = {
@@ -37,6 +38,14 @@ SLEEPER = ("/bin/sleep", "3600")
 # A main process that ignores TERM, and nothing else.
 STUBBORN = (sys.executable, "-c", "import signal,time\nsignal.signal(15, signal.SIG_IGN)\n"
             "open({ready!r}, 'w').close()\nwhile True: signal.pause()")  # fmt: skip
+
+
+def lastcall(*words, **environment):
+    """One of its subcommands, to its end."""
+    return subprocess.run(
+        [LASTCALL, *words], capture_output=True, text=True, timeout=PATIENCE, check=False,
+        env={**os.environ, **environment},
+    )  # fmt: skip
 
 
 def is_stopped(pid):
@@ -222,12 +231,13 @@ class World:
 
 
 @contextlib.contextmanager
-def worlds(folder):
+def worlds(folder, wrapped=()):
     """Makes worlds, each in a `folder()` of its own, and closes them all at the end."""
     made = []
 
     def make(**config):
         made.append(World(folder(), **config))
+        made[-1].wrapped = wrapped
         return made[-1]
 
     yield make

@@ -10,7 +10,7 @@ import time
 
 import pytest
 from serve_peer import PATIENCE, wait_until
-from serve_world import LASTCALL, SLEEPER
+from serve_world import LASTCALL, SLEEPER, lastcall
 
 OPERATOR = {
     "status": (),
@@ -20,13 +20,6 @@ OPERATOR = {
     "cancel": ("r",),
     "wait-ready": ("--timeout", "300ms"),
 }
-
-
-def lastcall(*words, **environment):
-    return subprocess.run(
-        [LASTCALL, *words], capture_output=True, text=True, timeout=PATIENCE, check=False,
-        env={**os.environ, **environment},
-    )  # fmt: skip
 
 
 @pytest.fixture

@@ -1,14 +1,22 @@
 """Commands that do not run, ends at the worst moment, bursts of signals: nothing is left."""
 
 import os
+import random
 import signal
 import socket
 import subprocess
 import sys
+import time
 
 import pytest
 from serve_peer import PATIENCE, wait_until
-from serve_world import LASTCALL, SLEEPER
+from serve_world import LASTCALL, REFUSED, SLEEPER
+
+# One takes the other's ways; that both lead there is shown in a long run.
+LONG = bool(os.environ.get("LASTCALL_TEST_LONG"))
+REFUSALS = REFUSED if LONG else REFUSED[1:]
+pytestmark = pytest.mark.parametrize("world", [None, *REFUSALS], indirect=True,
+                                     ids=["all calls", *REFUSALS])  # fmt: skip
 
 
 def leaves_nothing(one, process, code):
@@ -130,6 +138,25 @@ def test_term_before_anything_has_started_leaves_nothing(world):
     wait_until(lambda: one.supervisor_pid(), "the shim has started it")
     run.send_signal(signal.SIGTERM)
     leaves_nothing(one, run, 0)
+
+
+@pytest.mark.timeout(3600 if LONG else 180)
+def test_term_in_the_first_milliseconds_leaves_nothing(world):
+    """Before its signals are blocked it ends like any program, and has started nothing."""
+    one = world()
+    chosen = random.Random(14)
+    started = one.path("started")
+    for _ in range(500 if LONG else 20):
+        pause = chosen.uniform(0, 0.02)
+        run = one.run("/bin/sh", "-c", f": > {started}; exec sleep 3600")
+        due = time.monotonic() + pause
+        wait_until(lambda at=due: time.monotonic() >= at, "its moment", pause=0)
+        run.send_signal(signal.SIGTERM)
+        code = run.wait(timeout=PATIENCE)
+        assert code == 0 or (code == -signal.SIGTERM and not os.path.exists(started)), pause
+        leaves_nothing(one, run, code)
+        if os.path.exists(started):
+            os.unlink(started)
 
 
 @pytest.mark.parametrize("pause", [0, 0.001], ids=["at once", "1 ms apart"])

@@ -11,7 +11,7 @@ import time
 import pytest
 from ports import free_port
 from serve_peer import PATIENCE, Peer, holds_for, wait_until
-from serve_world import LASTCALL, SLEEPER
+from serve_world import LASTCALL, REFUSED, SLEEPER
 
 # An engine's SDK in a process of its own: announces one request, then waits to be killed.
 SDK = """
@@ -129,6 +129,7 @@ def is_alive(pid):
         return False
 
 
+@pytest.mark.parametrize("world", [None, *REFUSED], indirect=True)
 def test_a_killed_shim_leaves_nothing_behind_in_run_mode(world):
     one = world()
     run = one.run(*engine_with_a_child(one))

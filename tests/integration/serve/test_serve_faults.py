@@ -6,7 +6,9 @@ import signal
 import pytest
 from mounts import full_tmpfs, in_own_mounts
 from serve_peer import PATIENCE, holds_for, wait_until
-from serve_world import DENY_SYSCALLS, SLEEPER, is_stopped
+from serve_world import DENY_SYSCALLS, SLEEPER, STUBBORN, is_stopped
+
+LONG = bool(os.environ.get("LASTCALL_TEST_LONG"))
 
 
 def serving(one):
@@ -55,6 +57,47 @@ def test_a_registry_on_a_full_disk_does_not_hold_the_stop(world):
     assert run.wait(timeout=PATIENCE) == 0
 
 
+OUTCOMES = {
+    0: lambda one, run: run.send_signal(signal.SIGTERM),
+    1: lambda one, run: os.kill(one.status()["engine"]["pid"], signal.SIGKILL),
+    137: lambda one, run: run.send_signal(signal.SIGTERM),
+}
+
+
+def ends_as_without_the_fault(one, code, **environment):
+    ready = one.path("ready")
+    engine = SLEEPER if code != 137 else [w.format(ready=ready) for w in STUBBORN]
+    run = one.run(*engine, **environment)
+    one.wait_for_phase("serving")
+    if code == 137:
+        wait_until(lambda: os.path.exists(ready), "it ignores TERM")
+    peer = one.peer()
+    peer.ask("request.begin", id="r", endpoint="generate")
+    peer.ask("request.end", id="r", outcome="completed")
+    OUTCOMES[code](one, run)
+    assert run.wait(timeout=PATIENCE) == code
+    wait_until(lambda: not one.processes_left(), "no process is left")
+
+
+@pytest.mark.parametrize("level", ["info", "debug"])
+@pytest.mark.parametrize("code", OUTCOMES)
+def test_a_log_that_takes_nothing_changes_no_exit_code(world, code, level):
+    one = world(shutdown={"grace_period": "4s"}, log={"level": level})
+    one.wrapped = ("sh", "-c", 'exec "$@" >/dev/full 2>&1', "sh")
+    ends_as_without_the_fault(one, code)
+    assert one.log() == ""
+
+
+@pytest.mark.parametrize("code", OUTCOMES)
+def test_a_termination_message_that_finds_no_room_changes_no_exit_code(world, code):
+    one = world(shutdown={"grace_period": "4s"})
+    message = one.path("t/message")
+    one.wrapped = in_own_mounts(f"{full_tmpfs(one.path('t'))}\n: > {message}")
+    ends_as_without_the_fault(one, code, LASTCALL_TERMINATION_LOG=message)
+    assert one.report()["exit_code"] == code
+    assert f"cannot write the termination message to {message}: No space left" in one.log()
+
+
 @pytest.mark.parametrize("error", ["EPERM", "ENOSYS"])
 def test_refused_system_calls_change_nothing(world, error):
     one = world()
@@ -82,8 +125,35 @@ def test_a_supervisor_that_was_stopped_in_serving_goes_on(world):
     pid = one.supervisor_pid()
     os.kill(pid, signal.SIGSTOP)
     wait_until(lambda: is_stopped(pid), "it is stopped")
-    holds_for(lambda: is_stopped(pid), 10 if os.environ.get("LASTCALL_TEST_LONG") else 4)
+    holds_for(lambda: is_stopped(pid), 10 if LONG else 4)
     os.kill(pid, signal.SIGCONT)
     wait_until(lambda: one.status()["health"]["verdict"] == "healthy", "healthy again")
     engine.send_signal(signal.SIGTERM)
     assert engine.wait(timeout=PATIENCE) == 0
+
+
+def test_a_supervisor_that_was_stopped_in_a_drain_keeps_the_drain(world):
+    """For longer than a check may take, and than an engine may be unresponsive."""
+    one = world(shutdown={"grace_period": "60s"}, health={"unresponsive_after": "1s"})
+    engine = one.run_engine("--rate", "20")
+    peer = one.peer()
+    peer.ask("endpoint.register", endpoint="generate")
+    peer.ask("request.begin", id="r", endpoint="generate")
+    engine.send_signal(signal.SIGTERM)
+    one.wait_for_phase("draining")
+    before, pid = one.status(), one.supervisor_pid()
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: is_stopped(pid), "it is stopped")
+    seconds = 10 if LONG else 2.5
+    holds_for(lambda: is_stopped(pid) and engine.poll() is None, seconds)
+    os.kill(pid, signal.SIGCONT)
+    after = one.status()
+    assert one.supervisor_pid() == pid
+    for key in ("phase", "cause", "mode", "deadline_at_ms"):
+        assert after[key] == before[key], key
+    assert after["deadline_left_ms"] <= before["deadline_left_ms"] - 1000 * seconds
+    assert after["in_flight"]["requests"] == 1
+    holds_for(lambda: engine.poll() is None, 0.3)  # nor does what was late end it now
+    peer.ask("request.end", id="r", outcome="completed")
+    assert engine.wait(timeout=PATIENCE) == 0
+    assert (one.report()["requests"]["completed"], one.report()["requests"]["lost"]) == (1, 0)

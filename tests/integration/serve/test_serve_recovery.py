@@ -239,18 +239,6 @@ def test_a_stop_record_of_another_boot_is_ignored_and_removed(world):
     ends_with(serve, 0)
 
 
-def test_a_killed_shim_is_a_fatal_stop(world):
-    one = world()
-    serve = one.serve()
-    shim = one.shim(*SLEEPER)
-    serving(one)
-    shim.kill()
-    wait_until(lambda: one.reports(), "a report")
-    assert one.report()["cause"] == "shim_lost"
-    serve.send_signal(signal.SIGTERM)
-    assert serve.wait(timeout=PATIENCE) in (0, 1)
-
-
 def test_a_second_shim_is_told_busy_and_changes_nothing(world):
     one = world()
     one.serve()

@@ -1,15 +1,22 @@
 """What a peer may do to the sockets: each gets one clear refusal, and the stop still works."""
 
+import contextlib
+import fcntl
 import json
 import os
 import signal
 import socket
+import termios
 import time
 
 import pytest
 from serve_peer import PATIENCE, Peer, PeerError, connect, wait_until
+from serve_usage import anonymous
 from serve_world import SLEEPER
 
+LONG = bool(os.environ.get("LASTCALL_TEST_LONG"))
+LINE = 64 * 1024  # the longest
+FLOOD = b'{"op":"request.progress","ids":["nobody"]}\n' * 500
 HELLO = b'{"op":"hello","version":1,"role":"engine"}\n'
 
 
@@ -177,17 +184,75 @@ def test_a_peer_that_reads_nothing_is_dropped_and_others_are_served(served, raw)
 def test_a_flood_of_one_peer_does_not_delay_another(served, raw):
     flood = raw()
     flood.socket.setblocking(False)
-    block = b'{"op":"request.progress","ids":["nobody"]}\n' * 500
     other = served.peer()
     for round_ in range(50):
         try:
-            flood.socket.send(block)
+            flood.socket.send(FLOOD)
         except BlockingIOError:
             pass
         began = time.monotonic()
         other.ask("request.begin", id=f"r{round_}")
         other.ask("request.end", id=f"r{round_}", outcome="completed")
         assert time.monotonic() - began < 5
+
+
+@pytest.mark.plain_build
+def test_a_flood_is_not_kept_in_memory(served, raw):
+    peers = [raw() for _ in range(4)]
+    block = json.dumps({"op": "request.progress", "ids": ["nobody"] * 1000}).encode() + b"\n"
+    rounds = (64 if LONG else 8) * (1 << 20) // len(block) // len(peers)
+    pid, before, most = served.supervisor_pid(), 0, 0
+    for round_ in range(rounds):
+        for peer in peers:
+            peer.say(block)
+        if round_ == rounds // 8:
+            before = anonymous(pid)
+        most = max(most, anonymous(pid))
+    sent = rounds * len(peers) * len(block) >> 10
+    assert most <= before + 1024, f"{before} kB at first, {most} kB in a flood of {sent} kB"
+
+
+@pytest.mark.plain_build
+def test_half_lines_that_never_end_cost_a_line_each_and_no_more(served, raw):
+    peers = [raw() for _ in range(200)]
+    pid = served.supervisor_pid()
+    before = anonymous(pid)
+    bound = before + len(peers) * 2 * LINE // 1024
+    for peer in peers:
+        peer.say(b'{"op":"' + b"x" * (LINE - 100))
+    wait_until(lambda: all(is_taken(peer.socket) for peer in peers), "all of it is read")
+    assert served.get("/livez")[0] == 200
+    assert anonymous(pid) <= bound, f"{before} kB before, {anonymous(pid)} kB, allowed {bound} kB"
+    most = 0
+    for peer in peers:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            peer.say(b"x" * (1 << 20))
+        most = max(most, anonymous(pid))
+        assert peer.error() == "too_long"
+        assert peer.is_closed()
+    assert most <= bound, f"{before} kB before, {most} kB, allowed {bound} kB"
+
+
+def is_taken(connection):
+    """The other side has read everything: SIOCOUTQ."""
+    return int.from_bytes(fcntl.ioctl(connection, termios.TIOCOUTQ, b"\0" * 4), "little") == 0
+
+
+@pytest.mark.skipif(not LONG, reason="the 30 s of a hello; with less time in server_hello_test")
+def test_a_hello_byte_by_byte_gets_no_more_time_than_any_other(served, raw):
+    peer = raw(hello=False)
+    peer.socket.settimeout(1)
+    began = time.monotonic()
+    for byte in HELLO[:-1]:
+        peer.say(bytes([byte]))
+        with contextlib.suppress(TimeoutError):
+            assert peer.error() == "not_allowed"
+            break
+    else:
+        pytest.fail("it was given the time of all bytes")
+    assert time.monotonic() - began > 25
+    assert peer.is_closed()
+    assert served.status()["phase"] == "serving"
 
 
 def test_a_thousand_connections_keep_neither_operators_nor_the_shim_out(served):

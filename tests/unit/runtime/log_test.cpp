@@ -54,6 +54,19 @@ TEST(Log, Text_quotes_what_has_spaces_and_shows_a_traceback_as_lines) {
   EXPECT_NE(out.str().find("  detail:\n    a\n    b\n"), std::string::npos);
 }
 
+TEST(Log, Text_shows_what_a_terminal_would_obey_instead_of_saying_it) {
+  std::ostringstream out;
+  Log log(LogLevel::info, LogFormat::text, out);
+  log.info("cut\x1b[2J\rhere", {{"model", "m\x1b[31mred\r"}, {"empty", ""}, {"del", "a\x7f"}});
+  log.info("fatal", {{"detail", "one\ttab\n\x1b]0;title\x07"}});
+  std::string const text = out.str();
+  EXPECT_EQ(text.find_first_of("\x1b\r\x7f\x07"), std::string::npos) << text;
+  EXPECT_NE(text.find("cut\\u001b[2J\\u000dhere"), std::string::npos) << text;
+  EXPECT_NE(text.find("model=\"m\\u001b[31mred\\u000d\""), std::string::npos) << text;
+  EXPECT_NE(text.find("empty=\"\" del=\"a\\u007f\""), std::string::npos) << text;
+  EXPECT_NE(text.find("    one\ttab\n    \\u001b]0;title\\u0007\n"), std::string::npos) << text;
+}
+
 /// A pipe that takes `capacity` bytes, read on request.
 struct SmallPipe {
   SmallPipe() {

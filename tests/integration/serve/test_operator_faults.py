@@ -1,0 +1,136 @@
+"""The operator's subcommands where a supervisor dies, hangs or cannot be heard."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+
+import pytest
+from serve_peer import PATIENCE, wait_until
+from serve_world import LASTCALL, SLEEPER
+
+
+def start(*words, redirect=""):
+    return subprocess.Popen(
+        ["/bin/sh", "-c", f'exec "$@" {redirect}', "sh", LASTCALL, *words],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def lastcall(*words, redirect=""):
+    """Code, output and errors."""
+    process = start(*words, redirect=redirect)
+    try:
+        out, err = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+        process.wait()
+    return process.returncode, out, err
+
+
+# --- a supervisor that dies
+
+
+@pytest.mark.parametrize("words", [("drain", "--exit", "--wait"), ("status", "--watch")])
+def test_a_supervisor_that_dies_in_the_middle_of_a_stop_has_not_stopped_anything(served, words):
+    peer = served.peer()
+    peer.ask("request.begin", id="r", endpoint="generate")
+    waiting = start(*words, "--admin-socket", served.admin_socket)
+    if "--watch" in words:
+        assert lastcall("drain", "--exit", "--admin-socket", served.admin_socket)[0] == 0
+    peer.expect("phase", phase="draining")
+    line = waiting.stdout.readline()
+    while "draining" not in line:
+        line = waiting.stdout.readline()
+        assert line, "it goes on"
+    os.kill(served.supervisor_pid(), signal.SIGKILL)
+    out, err = waiting.communicate(timeout=PATIENCE)
+    assert waiting.returncode == 1
+    assert "stopped" not in out
+    assert "lost the supervisor in phase draining" in err and err.count("\n") == 1
+
+
+def test_a_stop_is_followed_to_its_last_phase_however_fast_it_is(served):
+    code, out, err = lastcall(
+        "drain", "--exit", "--wait", "-o", "json", "--admin-socket", served.admin_socket
+    )
+    assert (code, err) == (0, "")
+    assert json.loads(out.splitlines()[-1])["phase"] == "exited"
+    assert served.process.wait(timeout=PATIENCE) == 0
+
+
+# --- standard descriptors that are closed or full
+
+
+def test_what_is_printed_to_a_closed_output_reaches_no_socket(served):
+    peer = served.peer()
+    peer.ask("request.begin", id="r", endpoint="generate")
+    words = ("drain", "--exit", "--wait", "--admin-socket", served.admin_socket)
+    waiting = start(*words, redirect=">&-")
+    peer.expect("phase", phase="draining")
+    served.wait_for_log("operator asks to drain")
+    assert served.status()["in_flight"]["requests"] == 1
+    assert 'lastcall_ipc_errors_total{code="bad_json"}' not in served.get("/metrics")[1]
+    peer.ask("request.end", id="r", outcome="completed")
+    _, err = waiting.communicate(timeout=PATIENCE)
+    assert (waiting.returncode, err) == (0, "")
+    assert served.process.wait(timeout=PATIENCE) == 0
+
+
+def test_a_supervisor_that_is_started_with_closed_descriptors_uses_their_numbers_for_nothing(world):
+    one = world()
+    one.wrapped = ("/bin/sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh")
+    process = one.serve()
+    wait_until(lambda: one.get("/livez")[0] == 200, "it lives")
+    assert [os.readlink(f"/proc/{process.pid}/fd/{fd}") for fd in range(3)] == ["/dev/null"] * 3
+
+
+def test_an_answer_that_cannot_be_written_is_1_and_said(served):
+    for words in (("version",), ("status", "--admin-socket", served.admin_socket)):
+        code, _, err = lastcall(*words, redirect="> /dev/full")
+        assert code == 1, words
+        assert "cannot write to standard output: No space left on device" in err
+
+
+# --- a supervisor that does not answer
+
+
+@pytest.fixture
+def full(tmp_path_factory):
+    """A socket that somebody listens on and nobody accepts from, with no place left."""
+    path = str(tmp_path_factory.mktemp("f") / "a.sock")
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+        listener.bind(path)
+        listener.listen(0)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                waiting = stack.enter_context(socket.socket(socket.AF_UNIX))
+                waiting.setblocking(False)
+                waiting.connect(path)
+        yield path
+
+
+@pytest.mark.parametrize("words", [("status",), ("wait-ready", "--timeout", "300ms")])
+def test_a_supervisor_that_does_not_accept_costs_no_more_than_the_time_for_its_answer(full, words):
+    code, out, err = lastcall(*words, "--admin-socket", full)
+    assert (code, out) == (1, "")
+    assert full in err and "does not answer" in err
+
+
+def test_run_takes_a_socket_with_a_full_queue_for_one_that_is_in_use(full):
+    code, out, err = lastcall(
+        "run", "-c", "/dev/null", "--set", f"ipc.socket={full}", "--", *SLEEPER
+    )
+    assert (code, out) == (1, "")
+    assert "another process listens there" in err
+
+
+def test_the_longest_wait_that_can_be_typed_is_no_short_one(served):
+    for timeout in ("9999999h", "9223372036854775807ms"):
+        code, out, err = lastcall(
+            "wait-ready", "--timeout", timeout, "--admin-socket", served.admin_socket
+        )
+        assert (code, out, err) == (0, "ready\n", "")
