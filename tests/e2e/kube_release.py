@@ -20,10 +20,14 @@ KUBECTL = os.environ.get("KUBECTL", "kubectl")
 HELM = os.environ.get("HELM", "helm")
 SIM = ["python3", "/opt/sim/tests/helpers/engine_sim.py", "--host", "0.0.0.0", "--port", "8000",
        "--sdk"]  # fmt: skip
-VALUES = {
-    "mode": os.environ.get("LASTCALL_E2E_MODE", "auto"),
+IMAGES = {
     "image": {"repository": "localhost/lastcall", "tag": TAG},
     "shimImage": {"repository": "localhost/lastcall-shim", "tag": TAG},
+    "engine": {"image": {"repository": "localhost/lastcall-e2e", "tag": TAG}},
+}
+VALUES = {
+    **IMAGES,
+    "mode": os.environ.get("LASTCALL_E2E_MODE", "auto"),
     "dnsPolicy": "Default",
     "config": {
         "shutdown": {"grace_period": "30s", "late_accept": "3s", "cleanup_reserve": "4s"},
@@ -86,13 +90,14 @@ class Watch:
 
 
 class Release:
-    def __init__(self, engine_options=(), **values):
+    """`example` is a file of the chart's values, of which only the images are replaced; without
+    one it is the simulated engine with `engine_options`."""
+
+    def __init__(self, engine_options=(), example=None, **values):
         self.namespace = f"lc-{uuid.uuid4().hex[:8]}"
-        engine = {
-            "image": {"repository": "localhost/lastcall-e2e", "tag": TAG},
-            "command": [*SIM, *engine_options],
-        }
-        self.values = merged(merged(VALUES, {"engine": engine}), values)
+        self.files = ["-f", os.path.join(CHART, "examples", example)] if example else []
+        simulated = merged(VALUES, {"engine": {"command": [*SIM, *engine_options]}})
+        self.values = merged(IMAGES if example else simulated, values)
         self.watches = []
         self._slices = None
         self.client = None
@@ -105,8 +110,8 @@ class Release:
     def install(self, **values):
         """Installs or upgrades, and waits until every replica is ready."""
         self.values = merged(self.values, values)
-        call(HELM, "upgrade", "--install", "x", CHART, "-n", self.namespace, "-f", "-", "--wait",
-             "--timeout", "170s", text=yaml.safe_dump(self.values))  # fmt: skip
+        call(HELM, "upgrade", "--install", "x", CHART, "-n", self.namespace, *self.files, "-f", "-",
+             "--wait", "--timeout", "170s", text=yaml.safe_dump(self.values))  # fmt: skip
         if self.client is None:
             self._start_client()
         return self
@@ -134,6 +139,11 @@ class Release:
             self.kubectl("get", "pods", "-l", "app.kubernetes.io/instance=x", "-o", "json")
         )["items"]
         return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
+
+    def names(self):
+        """Of the engine's pods, those on their way included."""
+        found = self.kubectl("get", "pods", "-l", "app.kubernetes.io/instance=x", "-o", "name")
+        return {name.removeprefix("pod/") for name in found.split()}
 
     def pod(self):
         [pod] = self.pods()
@@ -181,6 +191,12 @@ class Release:
     def control(self, **settings):
         return self.client.post(self.url("/sim/control"), settings)
 
+    def phase(self, pod):
+        """Nothing while the supervisor cannot answer."""
+        text = self.kubectl("exec", pod, "-c", "lastcall", "--", "lastcall", "status", "-o", "json",
+                            check=False)  # fmt: skip
+        return json.loads(text)["phase"] if text else None
+
     def signal_supervisor(self, signal, pod):
         """To `lastcall serve` itself, below the init of its container."""
         self.kubectl("exec", pod, "-c", "lastcall", "--", "sh", "-c",
@@ -203,9 +219,10 @@ def reports_in(text):
 
 
 def gone(release, name):
+    """Old kubelets may leave a pod whose containers have ended for a minute."""
     wait_until(
         lambda: not release.kubectl("get", "pod", name, "--ignore-not-found"), f"{name} is gone",
-        patience=90,
+        patience=120,
     )  # fmt: skip
 
 

@@ -5,14 +5,15 @@ read-only, no container has a capability. What podman cannot show is left to the
 probes, hooks, grace, restarts by the kubelet.
 """
 
-import datetime
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 import uuid
 
 import yaml
@@ -158,10 +159,10 @@ class PodmanPod:
     def reports(self):
         return [record["report"] for record in self.records() if "report" in record]
 
-    def time_of(self, message):
-        """When it was logged first, in seconds of the wall clock."""
-        [first, *_] = [r["ts"] for r in self.records() if r["msg"] == message]
-        return datetime.datetime.fromisoformat(first.replace("Z", "+00:00")).timestamp()
+    def events(self, kind):
+        """Instants (CLOCK_MONOTONIC, ms) of what the core was told; needs log level debug."""
+        steps = [record for record in self.records() if record["msg"] == "step"]
+        return [step["at_ms"] for step in steps if step["event"]["type"] == kind]
 
     def message(self, name):
         with open(self.path(f"message-{name}")) as file:
@@ -185,6 +186,16 @@ class PodmanPod:
         pid = self.state(name)["Pid"]
         os.kill(pid, signal.SIGKILL)
         return pid
+
+    def kill_and_watch(self, name):
+        """When its PID 1 had ended, as its pidfd says: CLOCK_MONOTONIC, ms."""
+        process = os.pidfd_open(self.state(name)["Pid"])
+        with os.fdopen(process, "rb", buffering=0):
+            ended = select.poll()
+            ended.register(process, select.POLLIN)
+            signal.pidfd_send_signal(process, signal.SIGKILL)
+            assert ended.poll(20_000), f"{name} does not end"
+            return time.monotonic_ns() // 1_000_000
 
     def control(self, **settings):
         return self.client.post(self.url("/sim/control"), settings)

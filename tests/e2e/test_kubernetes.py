@@ -1,11 +1,8 @@
 """The chart on a real cluster: what a kubelet, its probes and controllers make of a stop."""
 
-import contextlib
-import json
-import threading
-
 import pytest
 from client import wait_until
+from kube_load import PATIENT, loaded, roll_out, rolled_out
 from kube_release import gone, last_exit, reports_in
 
 
@@ -82,64 +79,13 @@ def test_a_supervisor_killed_while_serving_is_restarted_and_nothing_is_lost(make
     assert release.container("engine")["restartCount"] == 0
 
 
-def test_a_supervisor_killed_while_the_pod_is_deleted_leaves_the_shim_in_charge(make_release):
-    release = make_release(engine_options=["--rate", "20"]).install()
-    name = release.pod()["metadata"]["name"]
-    states, _ = release.watch(name)
-    stream = release.stream(max_tokens=160)
-    release.kubectl("delete", "pod", name, "--wait=false")
-    release.signal_supervisor("KILL", name)
-    assert stream.next()["outcome"] == "completed"
-    gone(release, name)
-    assert last_exit(states, "engine") in (0, 1, None)
-
-
-@contextlib.contextmanager
-def followed(release, number):
-    """Keeps a load on the endpoints that the cluster tells, as soon as it tells them."""
-    over = threading.Event()
-
-    def push():
-        while not over.wait(0.1):
-            release.client.send(op="targets", id=number, targets=release.targets())
-
-    pushing = threading.Thread(target=push)
-    pushing.start()
-    try:
-        yield
-    finally:
-        over.set()
-        pushing.join()
-
-
-def loaded(release, change, done):
-    """Sums of a constant load while `change` happens."""
-    number, answers = release.client.send(
-        op="load", path="/v1/chat/completions", body={"max_tokens": 10}, pause=0.05
-    )
-    with followed(release, number):
-        wait_until(release.targets, "endpoints")
-        change()
-        wait_until(done, "the end of the change", patience=170, pause=0.5)
-    release.client.send(op="finish", id=number)
-    return answers.next()
-
-
 @pytest.mark.parametrize("mode", [{}, {"mode": "prestop"}], ids=["shim", "prestop"])
 def test_a_rollout_under_load_fails_no_request(make_release, mode):
-    release = make_release(engine_options=["--rate", "100"], replicaCount=2, **mode).install()
-    old = {pod["metadata"]["name"] for pod in release.pods()}
-    changed = {"spec": {"template": {"metadata": {"annotations": {"turn": "2"}}}}}
-
-    def change():
-        release.kubectl("patch", "deployment", "x-lastcall", "-p", json.dumps(changed))
-
-    def done():
-        names = set(release.kubectl("get", "pods", "-l", "app.kubernetes.io/instance=x", "-o",
-                                    "name").split())  # fmt: skip
-        return len(names) == 2 and not {f"pod/{name}" for name in old} & names
-
-    sums = loaded(release, change, done)
+    release = make_release(
+        engine_options=["--rate", "100"], replicaCount=2, config=PATIENT, **mode
+    ).install()
+    old = release.names()
+    sums = loaded(release, lambda: roll_out(release), lambda: rolled_out(release, old))
     assert sums["problems"] == [], sums
     assert sums["outcomes"]["completed"] > 20
 
