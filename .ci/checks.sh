@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks of the tree that are not tests of a program: fuzzing, format, lint tests, clang-tidy.
-# Sourced by ./dev, which sets root, results, python and jobs.
+# Sourced by ./dev, which sets root, results, python, cores and jobs.
 # shellcheck shell=bash disable=SC2154
 
 # A target is tests/fuzz/fuzz_NAME.cpp and starts from tests/fuzz/corpus/NAME; what it finds that is
@@ -8,22 +8,26 @@
 all_fuzz_targets() { find tests/fuzz -name 'fuzz_*.cpp' -exec basename -s .cpp {} + | sort; }
 build_fuzz() { build fuzz -DLASTCALL_BUILD_FUZZ=ON "$@"; }
 
-fuzz() {  # SECONDS [TARGET...]; all of them by default
-  local targets=("${@:2}") target name
+fuzz_one() {  # SECONDS TARGET
+  local name=${2#fuzz_}
+  mkdir -p "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name"
+  "build/fuzz/tests/fuzz/$2" -max_total_time="$1" -timeout=10 -rss_limit_mb=2048 \
+    -print_final_stats=1 -artifact_prefix="build/fuzz/$name-" \
+    "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name" >"build/fuzz/$name.log" 2>&1 ||
+    { tail -n 60 "build/fuzz/$name.log" >&2; return 1; }
+  printf '%s\n' "$2, $1 s:" "$(grep -E 'number_of_executed_units|new_units' "build/fuzz/$name.log")"
+  echo "<testsuite><testcase name='$2'/></testsuite>" >"$results/fuzz-$name.xml"
+}
+
+fuzz() {  # SECONDS [TARGET...]; all of them by default, one a core at a time
+  local targets=("${@:2}")
   if ((${#targets[@]} == 0)); then mapfile -t targets < <(all_fuzz_targets); fi
   build_fuzz "${targets[@]}"
   mkdir -p "$results"
-  for target in "${targets[@]}"; do
-    name=${target#fuzz_}
-    mkdir -p "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name"
-    say "== $target, $1 s"
-    "build/fuzz/tests/fuzz/$target" -max_total_time="$1" -timeout=10 -rss_limit_mb=2048 \
-      -print_final_stats=1 -artifact_prefix="build/fuzz/$name-" \
-      "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name" >"build/fuzz/$name.log" 2>&1 ||
-      { tail -n 60 "build/fuzz/$name.log" >&2; return 1; }
-    grep -E 'number_of_executed_units|new_units_added' "build/fuzz/$name.log"
-    echo "<testsuite><testcase name='$target'/></testsuite>" >"$results/fuzz-$name.xml"
-  done
+  export -f fuzz_one
+  export results
+  # shellcheck disable=SC2016  # the inner shell's
+  printf '%s\n' "${targets[@]}" | xargs -P "$cores" -I{} bash -c 'set -eu; fuzz_one "$@"' _ "$1" {}
 }
 
 ours() {

@@ -149,7 +149,7 @@ tests() {
     else
       whats=(sdk chart e2e lint plain sim asan tsan fuzz)
       dev_targets=({shim,ipc,supervisor/cli,supervisor/config}/all
-        tests/{helpers,simulation,fuzz}/all)
+        tests/{helpers,simulation}/all)
     fi
   fi
   rm -rf "$results"

@@ -3,8 +3,12 @@
 Prints the names of what failed, then one line 'N passed, N failed, N skipped'. A stage that failed
 although none of the tests in this run did (a build, the linters, a sanitizer's report) counts as
 one failure, so that the line never says less than the exit status. Nothing run is a failure too.
+
+A long run is to show everything: it also prints why tests were skipped, so that 'passed' does not
+hide what this machine could not show (namespaces, cgroups, containers).
 """
 
+import os
 import sys
 import xml.etree.ElementTree
 from collections import Counter
@@ -30,17 +34,34 @@ def read_cases(folder):
             yield f"{path.stem}: {case.get('name')}", outcome(case)
 
 
+def read_skipped(folder):
+    """[(reason, names of the tests)], the reason with the most tests first."""
+    groups = {}
+    for path in sorted(folder.glob("*.xml")):
+        try:
+            root = xml.etree.ElementTree.parse(path).getroot()
+        except xml.etree.ElementTree.ParseError:
+            continue  # counted as failed
+        for case in root.iter("testcase"):
+            for skipped in case.iter("skipped"):
+                reason = skipped.get("message") or "no reason given"
+                groups.setdefault(reason, []).append(f"{path.stem}: {case.get('name')}")
+    return sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
+
+
 def read_failed_stages(folder):
     stages = folder / "stages"
     lines = stages.read_text().splitlines() if stages.exists() else []
     return [name for status, name in (line.split("\t", 1) for line in lines) if status != "0"]
 
 
-def summarise(folder):
+def summarise(folder, is_long=False):
     """The lines to print, and the exit status."""
     cases = list(read_cases(folder))
     counts = Counter(result for _, result in cases)
-    lines = [f"failed: {name}" for name, result in cases if result == "failed"]
+    skipped = read_skipped(folder) if is_long else []
+    lines = [f"not shown here: {reason} ({len(names)}, as {names[0]})" for reason, names in skipped]
+    lines += [f"failed: {name}" for name, result in cases if result == "failed"]
     stages = read_failed_stages(folder)
     lines += [f"failed stage: {name}" for name in stages]
     failed = counts["failed"] or len(stages)
@@ -52,6 +73,6 @@ def summarise(folder):
 
 
 if __name__ == "__main__":
-    text, status = summarise(Path(sys.argv[1]))
+    text, status = summarise(Path(sys.argv[1]), bool(os.environ.get("LASTCALL_TEST_LONG")))
     print("\n".join(text))
     sys.exit(status)

@@ -3,9 +3,19 @@
 import re
 import subprocess
 
+import pytest
 from lint_tree import ROOT, check, files, finding, read
 
-EXIT_CODES = {0, 1, 2, 126, 127, 137}
+# What each code means, by the words that tell it from the others: of a text the first that fits.
+OF_A_STOP = {
+    137: "killed at the deadline",
+    0: "^graceful stop",
+    1: "^fatal",
+    2: "^bad usage",
+    126: "(not|cannot be) execut",
+    127: "not found",
+}
+OF_A_SUBCOMMAND = {0: "^done", 1: "^no supervisor", 2: "^bad usage"}
 
 
 def docs_text():
@@ -39,10 +49,34 @@ def commands_in(docs):
     return set(at_prompt) | set(re.findall(f"`{call}", docs))
 
 
-def exit_codes_in(docs):
-    """Numbers in the first column of the tables, several to a row allowed."""
-    cells = re.findall(r"^\|\s*`?([\d, `]+)`?\s*\|", docs, re.MULTILINE)
-    return {int(number) for cell in cells for number in re.findall(r"\d+", cell)}
+def rows_of_codes(page, before):
+    """(code, meaning) of the rows of the one table that follows these words."""
+    [table] = re.findall(rf"{re.escape(before)}.*?\n((?:\|.*\n)+)", page, re.DOTALL)
+    return [(int(code), text) for code, text in re.findall(r"(?m)^\| (\d+) \| (.*) \|$", table)]
+
+
+def codes_by_meaning(rows, meanings):
+    """Each row's own code, with the one that its words mean."""
+
+    def meant(text):
+        fits = (c for c, words in meanings.items() if re.search(words, text, re.IGNORECASE))
+        return next(fits, None)
+
+    return sorted((code, meant(text)) for code, text in rows)
+
+
+def same_codes(meanings):
+    return sorted((code, code) for code in meanings)
+
+
+def flags_told(page):
+    """[(subcommand, or nothing where none is named; flag)] of what a page writes in code."""
+    told = []
+    for line in page.splitlines():
+        row = re.match(r"\| `lastcall ([a-z][\w-]*)", line)
+        code = " ".join(re.findall(r"`([^`]+)`", line))
+        told += [(row.group(1) if row else "", flag) for flag in sorted(flags_of(code))]
+    return told
 
 
 def broken_links(path, text):
@@ -83,9 +117,42 @@ def test_every_flag_of_the_shim_is_documented(help_of):
     assert not missing, f"in no document: {missing}"
 
 
-def test_every_exit_code_is_documented():
-    missing = EXIT_CODES - exit_codes_in(docs_text())
-    assert not missing, f"exit codes in no table of README.md or docs/: {sorted(missing)}"
+@pytest.mark.parametrize("page", ["README.md", "docs/operations.md"])
+def test_every_exit_code_is_documented_with_its_meaning(page):
+    rows = rows_of_codes(read(page), "Of the shim, so of the engine's container")
+    assert codes_by_meaning(rows, OF_A_STOP) == same_codes(OF_A_STOP)
+
+
+def test_exit_codes_of_the_subcommands_are_documented_with_their_meaning():
+    rows = rows_of_codes(read("docs/cli.md"), "about it to standard error.")
+    assert codes_by_meaning(rows, OF_A_SUBCOMMAND) == same_codes(OF_A_SUBCOMMAND)
+
+
+def test_the_shim_tells_the_same_exit_codes(help_of):
+    [told] = re.findall(r"Exit code: ([^.]*)\.", help_of("lastcall-shim"))
+    rows = [re.match(r"(\d+) (.*)", part).groups() for part in re.split(r";\s+", told)]
+    rows = [(int(code), text) for code, text in rows]
+    assert codes_by_meaning(rows, OF_A_STOP) == same_codes(OF_A_STOP)
+
+
+def test_the_table_of_exit_codes_in_the_source_is_the_documented_one():
+    """The codes that a stop can have; usage and exec are named there as not from there."""
+    text = re.sub(r"(?m)^//", "", read("supervisor/lifecycle/exit_code.hpp"))
+    rows = [(int(c), " ".join(t.split())) for c, t in re.findall(
+        r"(?ms)^   (\d+) +(\D.*?)(?=^   \d)", text)]  # fmt: skip
+    assert codes_by_meaning(rows, OF_A_STOP) == [(0, 0), (1, 1), (137, 137)]
+
+
+def test_the_page_of_flags_names_none_that_does_not_exist(help_of):
+    subcommands = subcommands_of(help_of("lastcall"))
+    known = {name: flags_of(help_of("lastcall", name)) for name in subcommands}
+    any_of_lastcall = set().union(flags_of(help_of("lastcall")), *known.values())
+    known[""] = any_of_lastcall | flags_of(help_of("lastcall-shim"))
+    of_lastcall, of_the_shim = re.split(r"^## lastcall-shim$", read("docs/cli.md"), 1, re.M)
+    ghosts = [(name, flag) for name, flag in flags_told(of_lastcall)
+              if flag not in known[name] | {"--version"}]
+    ghosts += [("shim", flag) for flag in flags_of(of_the_shim) if flag not in known[""]]
+    assert not ghosts, f"documented, but in no --help: {ghosts}"
 
 
 def test_links_lead_somewhere():
@@ -115,12 +182,24 @@ def test_help_is_read_right():
     assert flags_of(HELP) == {"--help", "--output"}
 
 
+def test_flags_are_read_by_subcommand():
+    page = "| `lastcall drain` | stops | `--exit`: ends; `--timeout D` |\nWith `--output json`"
+    assert flags_told(page) == [("drain", "--exit"), ("drain", "--timeout"), ("", "--output")]
+
+
 def test_what_the_docs_lack_is_found():
     assert undocumented({"--grace"}, "`--grace-ms`") == ["--grace"]
     assert undocumented({"--grace"}, "`--grace 60s`") == []
     docs = "Call `lastcall flush`.\nlastcall is it.\n```sh\n$ lastcall drain -x\nlastcall run\n```"
     assert commands_in(docs + "\n`lastcall shutdown complete`\n") == {"flush", "drain", "run"}
-    assert exit_codes_in("| 126, 127 | not found |\n| 0 | fine |\n137 |") == {0, 126, 127}
+
+
+def test_exit_codes_that_changed_places_are_found():
+    page = "Codes:\n\n| Code | Meaning |\n|---|---|\n| 1 | graceful stop |\n| 0 | fatal |\n\n"
+    rows = rows_of_codes(page, "Codes:")
+    assert rows == [(1, "graceful stop"), (0, "fatal")]
+    assert codes_by_meaning(rows, OF_A_STOP) == [(0, 1), (1, 0)]
+    assert codes_by_meaning([(2, "whatever")], OF_A_STOP) == [(2, None)]
 
 
 def test_a_broken_link_is_found():

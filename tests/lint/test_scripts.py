@@ -90,3 +90,16 @@ def test_summary_of_nothing_is_a_failure(summarise, tmp_path):
     assert summarise(tmp_path)[1] == 1
     (tmp_path / "one.xml").write_text('<a><testcase name="c"><skipped/></testcase></a>')
     assert summarise(tmp_path)[1] == 1
+
+
+def test_summary_of_a_long_run_tells_what_was_not_shown(summarise, tmp_path):
+    skipped = '<testcase name="{}"><skipped type="pytest.skip" message="{}">x</skipped></testcase>'
+    (tmp_path / "dev-a.xml").write_text(
+        "<testsuite><testcase name='fine'/>" + skipped.format("first", "no namespaces here")
+        + skipped.format("second", "no namespaces here") + skipped.format("third", "no podman")
+        + "</testsuite>")
+    counts = "1 passed, 0 failed, 3 skipped"
+    assert summarise(tmp_path) == ([counts], 0)
+    assert summarise(tmp_path, is_long=True) == ([
+        "not shown here: no namespaces here (2, as dev-a: first)",
+        "not shown here: no podman (1, as dev-a: third)", counts], 0)
