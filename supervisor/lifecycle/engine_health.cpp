@@ -27,6 +27,11 @@ void EngineHealth::reset() {
   *this = EngineHealth(std::move(settings));
 }
 
+void EngineHealth::await_process() {
+  process_awaited_ = true;
+  reason_ = "the next engine's process is awaited";
+}
+
 void EngineHealth::engine_started(Instant now) {
   engine_started_at_ = now;
   process_running_ = true;
@@ -55,7 +60,7 @@ bool EngineHealth::started() const {
   if (assumed_) {
     return true;
   }
-  bool const process_ok = !process_known_ || process_running_;
+  bool const process_ok = process_known_ ? process_running_ : !process_awaited_;
   bool const something = process_known_ || !rows_.empty();
   return something && process_ok &&
          std::all_of(rows_.begin(), rows_.end(), [](Row const& row) { return row.passed_once; });

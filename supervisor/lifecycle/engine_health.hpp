@@ -49,7 +49,14 @@ class EngineHealth {
   void in_flight(Instant now, std::size_t count);
   void process_running(bool running) { process_running_ = running; }
   /// Without a shim there is no process check.
-  void process_known(bool known) { process_known_ = known; }
+  void process_known(bool known) {
+    process_known_ = known;
+    process_awaited_ = process_awaited_ && !known;
+  }
+  /// The last engine was one of a shim's, and so will the next be: until it is known, checks that
+  /// pass say nothing of it.
+  void await_process();
+  bool awaits_process() const { return process_awaited_; }
   void engine_started(Instant now);
   /// Restored from an earlier life: `starting` was over.
   void assume_started() { assumed_ = true; }
@@ -82,6 +89,7 @@ class EngineHealth {
   std::optional<Instant> engine_started_at_;
   bool process_running_ = false;
   bool process_known_ = false;
+  bool process_awaited_ = false;
   bool assumed_ = false;
   Verdict verdict_ = Verdict::starting;
   std::string reason_ = "no check has passed yet";

@@ -94,7 +94,7 @@ void put(Mixer& m, CleanupSequence const& cleanup) {
 }
 
 void put(Mixer& m, EngineHealth const& health) {
-  m.all(health.verdict(), health.started(), health.next_deadline());
+  m.all(health.verdict(), health.started(), health.next_deadline(), health.awaits_process());
   for (EngineHealth::Row const& row : health.rows()) {
     m.all(row.passed_once, row.failures, row.slow_since ? m.now - *row.slow_since : Duration{-1},
           row.last, row.seen);

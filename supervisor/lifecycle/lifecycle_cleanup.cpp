@@ -135,6 +135,9 @@ void Lifecycle::rearm(Instant now) {
   coordinator_.rearm(now);
   cleanup_.reset();
   health_.reset();
+  if (shim_) {
+    health_.await_process();
+  }
   shim_.reset();
   engine_ = EngineState::waiting;
   engine_exit_ = {};

@@ -49,6 +49,20 @@ TEST(EngineHealth, needs_the_process_where_a_shim_is_known) {
   EXPECT_EQ(e.pass_time(2s), Verdict::starting);
 }
 
+TEST(EngineHealth, after_a_shims_engine_a_passing_check_says_nothing_of_the_next_one) {
+  EngineHealth health(settings(1));
+  health.await_process();
+  CheckFinished const passed{.check = 0, .verdict = CheckVerdict::passed, .detail = "why"};
+  health.check_finished(kHealthStart, passed);
+  health.update(kHealthStart);
+  EXPECT_FALSE(health.started());
+  EXPECT_EQ(health.reason(), "the next engine's process is awaited");
+  health.process_known(true);
+  health.engine_started(kHealthStart + 1s);
+  health.update(kHealthStart + 1s);
+  EXPECT_EQ(health.verdict(), Verdict::healthy);
+}
+
 TEST(EngineHealth, cannot_start_when_there_is_nothing_to_judge_by) {
   EngineHealth health(settings(0));
   health.update(kHealthStart);
