@@ -25,6 +25,12 @@ bool GaugeEvidence::read(Instant now, GaugesRead const& reading) {
   return moved;
 }
 
+void GaugeEvidence::listen_anew(Instant now) {
+  if (busy_at_ && in_flight_.value_or(0) > 0) {
+    busy_at_ = now;
+  }
+}
+
 void GaugeEvidence::forget() {
   in_flight_.reset();
   zero_since_.reset();

@@ -27,6 +27,8 @@ class GaugeEvidence {
 
   /// True: the engine's token counter moved since the reading before.
   bool read(Instant now, GaugesRead const& reading);
+  /// We were not running: what was known when that began counts as known until now.
+  void listen_anew(Instant now);
   /// What was read so far proves nothing about what comes; the token counter stays known.
   void forget();
 

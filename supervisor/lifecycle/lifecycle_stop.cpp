@@ -41,6 +41,7 @@ void Lifecycle::on(Instant now, OwnSignal const& signal) {
 void Lifecycle::on(Instant now, TimerExpired const& expired) {
   if (expired.late > kOwnAbsence) {
     health_.listen_anew(now);
+    gauges_.listen_anew(now);
   }
 }
 

@@ -40,7 +40,11 @@ class Runner {
   /// Timers that are due before the next command belong to the trace of this one.
   void pass_time_before(std::string const& next) {
     if (next.starts_with("at ")) {
-      run_timers(instant_of(next.substr(3)));
+      // `timer late=D`: nothing ran in the last D.
+      auto const late = next.find(" timer late=");
+      Duration const absent =
+          late == std::string::npos ? Duration{0} : parse_duration(next.substr(late + 12));
+      run_timers(instant_of(next.substr(3)) - absent);
     }
   }
   std::vector<std::string> take_trace() { return std::exchange(trace_, {}); }
