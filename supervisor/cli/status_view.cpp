@@ -9,6 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "supervisor/runtime/visible_text.hpp"
+
 namespace lastcall::cli {
 namespace {
 
@@ -18,10 +20,20 @@ Json parse(std::string_view text) {
   return Json::parse(text, nullptr, false);
 }
 
+std::string visible(std::string_view text) {
+  std::string out;
+  runtime::append_visible(out, text);
+  return out;
+}
+
+/// Only its first line: of a traceback the log has the rest.
 std::string text_of(Json const& object, char const* key, std::string fallback = {}) {
   auto const found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>()
-                                                     : std::move(fallback);
+  if (found == object.end() || !found->is_string()) {
+    return fallback;
+  }
+  std::string_view const text = found->get_ref<std::string const&>();
+  return visible(text.substr(0, text.find('\n')));
 }
 
 std::int64_t number_of(Json const& object, char const* key, std::int64_t fallback = 0) {
@@ -66,9 +78,7 @@ void put_stop(std::ostream& out, Json const& status) {
   if (!status.contains("cause")) {
     return;
   }
-  // A traceback may follow in the lines after the first; the log has it all.
-  std::string detail = text_of(status, "cause_detail");
-  detail = detail.substr(0, detail.find('\n'));
+  std::string const detail = text_of(status, "cause_detail");
   put_row(out, "stop",
           text_of(status, "mode") + ", cause " + text_of(status, "cause") +
               (detail.empty() ? "" : " (" + detail + ")"));
@@ -156,7 +166,7 @@ void put_surroundings(std::ostream& out, Json const& status) {
   }
   for (Json const& warning : child_of(status, "warnings")) {
     if (warning.is_string()) {
-      put_row(out, "warning", warning.get<std::string>());
+      put_row(out, "warning", visible(warning.get_ref<std::string const&>()));
     }
   }
 }

@@ -17,6 +17,7 @@
 
 #include "ipc/line_writer.hpp"
 #include "supervisor/runtime/log_output.hpp"
+#include "supervisor/runtime/visible_text.hpp"
 
 namespace lastcall::runtime {
 namespace {
@@ -130,24 +131,9 @@ void render_json(std::string& out, std::string_view message, Log::Fields fields)
   }
 }
 
-bool is_control(char c) {
-  return (c >= '\0' && c < ' ') || c == '\x7f';
-}
-
-/// What a terminal would obey is shown instead, as JSON writes it: it may be a stranger's.
-void append_visible(std::string& out, std::string_view text) {
-  for (char const c : text) {
-    if (is_control(c) && c != '\t') {
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      out += c;
-    }
-  }
-}
-
 bool is_plain_word(std::string_view text) {
-  return !text.empty() && text.find_first_of(" \"\\=") == std::string_view::npos &&
-         std::none_of(text.begin(), text.end(), is_control);
+  return !text.empty() && text.find_first_of(" \t\"\\=") == std::string_view::npos &&
+         is_visible(text);
 }
 
 /// A traceback is for reading: its lines follow the record, indented.

@@ -106,6 +106,17 @@ def test_requests_lists_what_is_in_flight(served):
     assert done.returncode == 0 and "r1" in done.stdout
 
 
+def test_what_a_terminal_would_obey_is_shown_to_people_and_not_sent(served):
+    peer = served.peer()
+    peer.ask("endpoint.register", endpoint="gen\x1b[2J")
+    peer.ask("request.begin", id="r1", endpoint="gen\x1b[2J", model="m\x1b]0;owned\x07\r\x9b31m")
+    row = served.tell("requests").stdout.splitlines()[1]
+    assert "m\\u001b]0;owned\\u0007\\u000d\\u009b31m" in row and row.isprintable()
+    status = served.tell("status").stdout
+    assert "gen\\u001b[2J: 1" in status
+    assert all(line.isprintable() for line in status.splitlines())
+
+
 def test_drain_and_resume_say_whether_they_changed_anything(served):
     served.peer().ask("endpoint.register", endpoint="generate")
     assert served.tell("resume").stdout == "nothing to resume\n"

@@ -64,6 +64,12 @@ TEST(Log, Text_shows_what_a_terminal_would_obey_instead_of_saying_it) {
   EXPECT_NE(text.find("cut\\u001b[2J\\u000dhere"), std::string::npos) << text;
   EXPECT_NE(text.find("model=\"m\\u001b[31mred\\u000d\""), std::string::npos) << text;
   EXPECT_NE(text.find("empty=\"\" del=\"a\\u007f\""), std::string::npos) << text;
+  log.info("C1", {{"model",
+                   "m\xc2\x9b"
+                   "31m"},
+                  {"name", "\xc2\xa0\xc3\xa9"}});
+  EXPECT_NE(out.str().find("model=\"m\\u009b31m\" name=\xc2\xa0\xc3\xa9"), std::string::npos)
+      << out.str();
   EXPECT_NE(text.find("    one\ttab\n    \\u001b]0;title\\u0007\n"), std::string::npos) << text;
 }
 
