@@ -171,7 +171,7 @@ TEST(ClientConnection, A_client_of_static_storage_ends_after_main) {
   supervisor.listen();
   of_the_program.emplace(options_for(supervisor));
   supervisor.welcome();
-  EXPECT_TRUE(of_the_program->is_connected());
+  await([&] { return of_the_program->is_connected(); });
 }
 
 TEST(ClientConnection, A_forked_child_says_nothing_and_holds_no_descriptor) {
