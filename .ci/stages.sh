@@ -132,7 +132,7 @@ tests() {
         export LASTCALL_TEST_LONG=1
         fuzz_seconds=120
         mapfile -t fuzz_targets < <(all_fuzz_targets)
-        tsan_targets+=(test_{ipc,probes,discovery,runtime})
+        tsan_targets+=(test_{client,ipc,probes,discovery,runtime})
         ;;
       unit | sim | integration | sdk | chart | e2e | lint | asan | tsan | fuzz) whats+=("$word") ;;
       *) pytest_arguments+=("$word") ;;
