@@ -9,6 +9,8 @@ from in_time import in_time
 from serve_peer import PATIENCE, wait_until
 
 LONG = {"shutdown": {"grace_period": "60s"}}
+# As short as it may be with 2.5 s between the engine's TERM, at the half of it, and KILL.
+SHORT = {"shutdown": {"grace_period": "7s", "cleanup_reserve": "3500ms"}}
 THREADS = (1, 3)
 
 
@@ -88,7 +90,7 @@ def test_a_drained_ingress_has_no_idle_connections(proxy, engine):
 
 
 def test_what_does_not_fit_into_the_grace_is_cut_and_told_where_to_go_on(proxy, engine):
-    one = proxy(shutdown={"grace_period": "2s", "cleanup_reserve": "1s"})
+    one = proxy(**SHORT)
     user, wire = stream(one, engine)
     early = client(one)
     early.send(post())

@@ -153,7 +153,8 @@ def test_max_connections_is_one_limit_over_all_threads(proxy):
 
 
 def test_what_all_threads_relayed_and_cut_is_in_the_report(proxy, engine):
-    one = proxy(shutdown={"grace_period": "3s", "cleanup_reserve": "1s"})
+    # The engine has its TERM after 3.5 s, and 2.5 s to end.
+    one = proxy(shutdown={"grace_period": "7s", "cleanup_reserve": "3500ms"})
     done = [stream(one, engine) for _ in range(7)]
     cut = [stream(one, engine) for _ in range(9)]
     one.process.terminate()

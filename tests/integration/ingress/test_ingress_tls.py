@@ -170,7 +170,8 @@ def test_a_client_that_leaves_is_seen_while_the_engine_is_silent(secure, engine,
 
 
 def test_a_cut_stream_ends_with_its_error_event_and_no_end(secure, engine):
-    one = secure.start(shutdown={"grace_period": "2s", "cleanup_reserve": "1s"})
+    # The engine has its TERM after 3.5 s, and 2.5 s to end.
+    one = secure.start(shutdown={"grace_period": "7s", "cleanup_reserve": "3500ms"})
     user = secure.client()
     user.send(post())
     wire, _ = engine.request()

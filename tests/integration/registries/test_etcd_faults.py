@@ -47,7 +47,7 @@ def test_a_wedged_etcd_costs_the_budget_and_a_warning_and_the_exit_code_stays_0(
     etcd.signal(signal.SIGCONT)
     phase = report["phases"]["deregistering"]
     assert phase["outcome"] in ("timed_out", "failed")
-    assert 2000 <= phase["ms"] < 3500
+    assert 2000 <= phase["ms"] < 10_000  # of 20 s
     [record] = report["registries"]
     assert record["state"] == "failed" and record["detail"]
     assert report["cleanup"]["registries"]["outcome"] in ("timed_out", "failed")
@@ -145,7 +145,7 @@ def test_the_next_server_is_asked_when_the_first_is_not_there_or_hangs(world, et
 
 def test_a_cluster_of_three_that_loses_its_leader_is_left_and_joined_all_the_same(world, etcds):
     etcd = etcds(members=3)
-    one = etcd_world(world, etcd)
+    one = etcd_world(world, etcd, shutdown={"grace_period": "60s", "deregister_timeout": "20s"})
     registered(one, etcd)
     leader = wait_until(etcd.leader, "a leader")
     etcd.kill(leader)
@@ -159,18 +159,19 @@ def test_a_cluster_of_three_that_loses_its_leader_is_left_and_joined_all_the_sam
 
 def test_at_idle_etcd_is_asked_once_each_third_of_the_lease(world, etcd, proxy_to):
     proxy = proxy_to(etcd.port)
-    one = etcd_world(world, etcd, urls=[proxy.url], etcd={"lease_ttl": "3s"})
+    one = etcd_world(world, etcd, urls=[proxy.url], etcd={"lease_ttl": "6s"})
     registered(one, etcd)
     gateway = etcd.gateway()
     [lease] = etcd.leases()
     before = proxy.requests
     began = time.monotonic()
     lowest = []
-    while time.monotonic() < began + 6.5:
+    while time.monotonic() < began + 8:
         lowest.append(int(gateway.ask("lease/timetolive", ID=lease)["TTL"]))
         wait_until(lambda: True, pause=0.1)
     asked, elapsed = proxy.requests - before, time.monotonic() - began
-    assert elapsed / 2 <= asked <= elapsed + 1  # a busy machine asks later, and so less often
+    thirds = elapsed / 2
+    assert thirds / 2 <= asked <= thirds + 1  # a busy machine asks later, and so less often
     assert proxy.connections == 1
     assert min(lowest) >= 1
     gateway.close()

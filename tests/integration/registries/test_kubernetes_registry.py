@@ -1,6 +1,7 @@
 """EndpointSlices as a registry, over TLS, against a stand-in for the API server."""
 
 import contextlib
+import itertools
 import os
 import signal
 import sys
@@ -8,6 +9,7 @@ import time
 
 import pytest
 from certificates import Authority
+from in_time import unless_late
 from serve_peer import PATIENCE, wait_until
 from serve_world import SLEEPER
 
@@ -45,10 +47,13 @@ class Cluster:
 
 @pytest.fixture
 def clusters(tmp_path):
+    numbers = itertools.count()
     with contextlib.ExitStack() as opened:
 
         def make(**how):
-            cluster = Cluster(tmp_path, **how)
+            directory = tmp_path / f"cluster-{next(numbers)}"
+            directory.mkdir()
+            cluster = Cluster(directory, **how)
             opened.enter_context(contextlib.closing(cluster.api))
             return cluster
 
@@ -59,6 +64,11 @@ def stop(one):
     one.process.send_signal(signal.SIGTERM)
     assert one.process.wait(timeout=2 * PATIENCE) == 0
     return one.report()
+
+
+def late(stopped):
+    """Of (world, cluster)."""
+    return stopped[0].registries_were_late()
 
 
 def test_leaving_is_confirmed_when_no_slice_lists_this_pod_as_ready_any_more(world, clusters):
@@ -160,12 +170,16 @@ def test_a_rotated_token_is_read_again(world, clusters):
 
 
 def test_the_outcome_of_a_stop_becomes_an_event_of_the_pod(world, clusters):
-    cluster = clusters()
-    one = cluster.start(world, {"event": True})
-    one.peer().ask("endpoint.register", endpoint="generate")  # so that in-flight is known
-    one.wait_for_log('"state":"registered"')
-    report = stop(one)
-    assert report["cleanup"]["registries"]["outcome"] == "completed"
+    def stopped():
+        cluster = clusters()
+        one = cluster.start(world, {"event": True})
+        one.peer().ask("endpoint.register", endpoint="generate")  # so that in-flight is known
+        one.wait_for_log('"state":"registered"')
+        stop(one)
+        return one, cluster
+
+    one, cluster = unless_late(stopped, late)
+    assert one.report()["cleanup"]["registries"]["outcome"] == "completed"
     [event] = cluster.api.events
     assert event["involvedObject"]["name"] == POD and event["involvedObject"]["uid"] == UID
     assert event["type"] == "Normal" and event["reason"] == "Drained"
@@ -174,11 +188,15 @@ def test_the_outcome_of_a_stop_becomes_an_event_of_the_pod(world, clusters):
 
 
 def test_the_event_of_a_fatal_stop_has_its_exit_code(world, clusters):
-    cluster = clusters()
-    one = cluster.start(world, {"event": True})
-    one.wait_for_log('"state":"registered"')
-    os.kill(one.status()["engine"]["pid"], signal.SIGKILL)
-    assert one.process.wait(timeout=PATIENCE) == 1
+    def stopped():
+        cluster = clusters()
+        one = cluster.start(world, {"event": True})
+        one.wait_for_log('"state":"registered"')
+        os.kill(one.status()["engine"]["pid"], signal.SIGKILL)
+        assert one.process.wait(timeout=PATIENCE) == 1
+        return one, cluster
+
+    _, cluster = unless_late(stopped, late)
     [event] = cluster.api.events
     assert event["type"] == "Warning" and event["message"].endswith("; exit code 1")
 

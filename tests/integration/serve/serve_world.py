@@ -160,6 +160,11 @@ class World:
         [report] = self.reports()
         return report
 
+    def registries_were_late(self):
+        """Whether the half second in which a stop takes leave of them was over too early."""
+        item = self.reports()[-1]["cleanup"]["registries"]
+        return item["outcome"] != "completed" and item["ms"] >= 450
+
     def peer(self, **hello):
         self.peers.append(Peer(self.socket, **hello))
         return self.peers[-1]

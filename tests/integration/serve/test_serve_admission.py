@@ -165,7 +165,9 @@ def test_waiters_hold_a_drain_and_run_in_it(world):
 
 
 def test_waiters_are_refused_when_the_time_of_a_stop_is_up(world):
-    one = serving(world, **merged(limited(1, 2), {"shutdown": {"grace_period": "5s"}}))
+    # Between TERM, at the half of it, and KILL there are 2.5 s.
+    short = {"shutdown": {"grace_period": "7s", "cleanup_reserve": "3500ms"}}
+    one = serving(world, **merged(limited(1, 2), short))
     peer = one.peer()
     for name in "ab":
         peer.ask("request.begin", id=name, admit=True)

@@ -171,7 +171,7 @@ def fill(write_end):
 
 
 def test_a_log_that_nobody_reads_does_not_stop_the_supervisor(world):
-    one = world()
+    one = world(shutdown={"grace_period": "120s"})
     read_end, write_end = os.pipe()
     fcntl.fcntl(write_end, fcntl.F_SETPIPE_SZ, 4096)
     run = subprocess.Popen(
@@ -187,9 +187,7 @@ def test_a_log_that_nobody_reads_does_not_stop_the_supervisor(world):
     run.send_signal(signal.SIGTERM)
     peer.expect("phase", phase="draining")
     peer.ask("request.end", id="r", outcome="completed")
-    began = time.monotonic()
     assert run.wait(timeout=PATIENCE) == 0
-    assert time.monotonic() - began < 4  # the deadline is 8 s after the signal
     os.close(read_end)
     os.close(write_end)
 

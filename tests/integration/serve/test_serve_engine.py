@@ -7,7 +7,7 @@ import sys
 import pytest
 from ports import free_port
 from serve_peer import PATIENCE, wait_until
-from serve_stream import Stream
+from serve_stream import Stream, call
 from serve_world import ENGINE_SIM
 
 
@@ -27,11 +27,18 @@ def served(world):
     return start
 
 
+def faster(one):
+    """Slow until everything is seen, a stream has time to be seen and costs the test none."""
+    call(one.engine_port, "POST", "/sim/control", {"rate": 100})
+
+
 def test_streams_in_flight_finish_before_the_engine_is_told_to_end(served):
-    one = served("--rate", "40")
+    one = served("--rate", "4", shutdown={"grace_period": "60s"})
     streams = [Stream(one.engine_port, 40) for _ in range(3)]
     wait_until(lambda: one.status()["in_flight"]["requests"] == 3, "three requests")
     one.process.send_signal(signal.SIGTERM)
+    one.wait_for_phase("draining")
+    faster(one)
     for stream in streams:
         text = stream.finished()
         assert "t39" in text and "[DONE]" in text
@@ -40,7 +47,9 @@ def test_streams_in_flight_finish_before_the_engine_is_told_to_end(served):
 
 
 def test_a_stream_that_cannot_finish_is_handed_off_and_never_looks_finished(served):
-    one = served("--rate", "5", shutdown={"grace_period": "5s", "cleanup_reserve": "2s"})
+    # Between TERM, at the half of it, and KILL there are 2.5 s.
+    short = {"grace_period": "7s", "cleanup_reserve": "3500ms"}
+    one = served("--rate", "5", shutdown=short)
     stream = Stream(one.engine_port, 100_000)
     wait_until(lambda: one.status()["in_flight"]["requests"] == 1, "the request")
     one.process.send_signal(signal.SIGTERM)
@@ -51,7 +60,7 @@ def test_a_stream_that_cannot_finish_is_handed_off_and_never_looks_finished(serv
 
 
 def test_streams_do_not_notice_that_the_supervisor_died(served):
-    one = served("--rate", "20")
+    one = served("--rate", "4", shutdown={"grace_period": "60s"})
     stream = Stream(one.engine_port, 60)
     wait_until(lambda: one.status()["in_flight"]["requests"] == 1, "the request")
     first = one.supervisor_pid()
@@ -59,6 +68,8 @@ def test_streams_do_not_notice_that_the_supervisor_died(served):
     wait_until(lambda: one.supervisor_pid() not in (0, first), "the next life")
     wait_until(lambda: one.status()["in_flight"]["requests"] == 1, "announced again")
     one.process.send_signal(signal.SIGTERM)
+    one.wait_for_phase("draining")
+    faster(one)
     assert "[DONE]" in stream.finished()
     assert one.process.wait(timeout=PATIENCE) == 0
     assert one.report()["requests"]["completed"] == 1

@@ -16,7 +16,7 @@ def serving(one):
 
 
 def test_a_read_only_root_is_enough(world):
-    one = world()
+    one = world(shutdown={"grace_period": "20s", "deregister_timeout": "6s"})
     os.mkdir(one.path("reg"))
     one.config["identity"] = {"advertise": "http://10.0.0.7:8080"}
     one.config["discovery"] = [{"file": {"directory": one.path("reg")}}]
@@ -74,6 +74,7 @@ def ends_as_without_the_fault(one, code, **environment):
     peer = one.peer()
     peer.ask("request.begin", id="r", endpoint="generate")
     peer.ask("request.end", id="r", outcome="completed")
+    peer.close()  # who is connected is waited for, half of the time that an engine has to end
     OUTCOMES[code](one, run)
     assert run.wait(timeout=PATIENCE) == code
     wait_until(lambda: not one.processes_left(), "no process is left")

@@ -7,6 +7,7 @@ import sys
 import textwrap
 
 import pytest
+from in_time import unless_late
 from serve_peer import PATIENCE, wait_until
 from serve_world import SLEEPER
 
@@ -27,16 +28,20 @@ def state_of_registry(one):
 
 
 def test_a_fatal_stop_waits_for_a_removal_that_it_began(world):
-    one = world(discovery=[{"ipc": {}}])
-    process = one.run(*SLEEPER)
-    peer = one.peer()
-    peer.ask("endpoint.register", endpoint="generate")
-    one.wait_for_phase("serving")
-    os.kill(one.status()["engine"]["pid"], signal.SIGKILL)
-    peer.expect("deregister")
-    peer.expect("phase", phase="cleaning_up")
-    peer.send("deregistered")
-    assert process.wait(timeout=PATIENCE) == 1
+    def stopped():
+        one = world(discovery=[{"ipc": {}}])
+        process = one.run(*SLEEPER)
+        peer = one.peer()
+        peer.ask("endpoint.register", endpoint="generate")
+        one.wait_for_phase("serving")
+        os.kill(one.status()["engine"]["pid"], signal.SIGKILL)
+        peer.expect("deregister")
+        peer.expect("phase", phase="cleaning_up")
+        peer.send("deregistered")
+        assert process.wait(timeout=PATIENCE) == 1
+        return one
+
+    one = unless_late(stopped, lambda one: one.registries_were_late())
     assert one.report()["registries"] == [{"name": "ipc", "state": "confirmed"}]
 
 

@@ -9,6 +9,9 @@ import pytest
 from serve_peer import PATIENCE, wait_until
 from serve_world import LASTCALL, SLEEPER
 
+# A registry that is slow is not one that fails.
+PATIENT = {"grace_period": "20s", "deregister_timeout": "6s"}
+
 
 def serving(one):
     one.wait_for_log('"phase begun","phase":"serving"')
@@ -106,7 +109,7 @@ def test_run_makes_a_directory_of_its_own_where_the_default_is_taken(world):
 
 
 def test_a_file_registry_holds_the_instance_exactly_while_serving(world):
-    one = world()
+    one = world(shutdown=PATIENT)
     one.config["identity"] = {"advertise": "http://10.0.0.7:8080"}
     one.config["discovery"] = [{"file": {"directory": one.path("reg")}}]
     os.mkdir(one.path("reg"))
@@ -122,7 +125,7 @@ def test_a_file_registry_holds_the_instance_exactly_while_serving(world):
 
 
 def test_an_sdk_that_registers_itself_is_asked_to_deregister(world):
-    one = world(discovery=[{"ipc": {}}])
+    one = world(discovery=[{"ipc": {}}], shutdown=PATIENT)
     run = one.run(*SLEEPER)
     peer = one.peer()
     peer.ask("endpoint.register", endpoint="generate")

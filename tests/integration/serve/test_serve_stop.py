@@ -7,6 +7,7 @@ import sys
 import pytest
 from ports import free_port
 from serve_peer import PATIENCE, wait_until
+from serve_stream import call
 from serve_world import ENGINE_SIM, SLEEPER, STUBBORN
 
 
@@ -52,7 +53,8 @@ def test_graceful_stop_waits_for_the_requests_of_sdks(world):
 
 
 def test_drain_that_times_out_cancels_what_is_left(world):
-    one = world(shutdown={"grace_period": "5s"})
+    # Between TERM, at the half of it, and KILL there are 2.5 s.
+    one = world(shutdown={"grace_period": "7s", "cleanup_reserve": "3500ms"})
     run = one.run(*SLEEPER)
     peer = one.peer()
     peer.ask("request.begin", id="slow", endpoint="generate")
@@ -122,16 +124,16 @@ def test_an_sdks_fatal_report_stops_with_its_traceback_in_the_log(world):
 
 
 def test_an_engine_that_stops_answering_its_check_is_dead(world):
-    one = world(health={"unresponsive_after": "1s"})
+    one = world(health={"unresponsive_after": "2s"})
     engine_port = free_port()
     one.config["health"]["checks"] = [
         {"name": "engine", "http": {"url": f"http://127.0.0.1:{engine_port}/health"},
-         "timeout": "200ms"}
+         "timeout": "1s"}
     ]  # fmt: skip
-    run = one.run(sys.executable, ENGINE_SIM, "--port", str(engine_port), "--port-file",
-                  one.path("port"), "--hang-after", "1.5", "--hang", "health")  # fmt: skip
+    run = one.run(sys.executable, ENGINE_SIM, "--port", str(engine_port))
     serving(one)
-    assert one.get("/readyz")[0] == 200
+    wait_until(lambda: one.get("/readyz")[0] == 200, "ready")
+    call(engine_port, "POST", "/sim/control", {"hang": "health"})
     ends_with(run, 1)
     assert one.report()["cause"] == "dead"
 
@@ -146,7 +148,7 @@ def test_term_during_start_ends_at_once_with_0(world):
 
 
 def test_later_stop_signals_are_ignored_logged_once_and_counted(world):
-    one = world()
+    one = world(shutdown={"grace_period": "60s"})
     run = one.run(*SLEEPER)
     peer = one.peer()
     peer.ask("request.begin", id="r", endpoint="generate")
@@ -155,7 +157,7 @@ def test_later_stop_signals_are_ignored_logged_once_and_counted(world):
         run.send_signal(again)
     wait_until(lambda: one.status()["signals_ignored"] >= 1, "ignored signals")
     deadline = one.status()["deadline_left_ms"]
-    assert deadline > 5_000
+    assert deadline > 40_000
     peer.ask("request.end", id="r", outcome="completed")
     ends_with(run, 0)
     assert one.log().count("signal ignored") == 1

@@ -6,7 +6,7 @@ import time
 
 import pytest
 from fake_supervisor import TERM_MAIN, monotonic_ms, welcome
-from in_time import end_of, in_time
+from in_time import end_of, in_time, unless_late
 from shim_process import elapsed, eventually, helper, is_alive, start_engine, stat_of
 
 
@@ -20,10 +20,11 @@ def test_engine_starts_without_a_supervisor_after_the_timeout(supervised):
 
 def test_engine_starts_when_a_connected_supervisor_gives_no_order(supervised, supervisor):
     boss = supervisor(start=False)
+    before = monotonic_ms()
     process = supervised("sleep", "100", options=["--supervisor-timeout", "300ms"])
-    hello = boss.expect("hello")
+    boss.expect("hello")
     began = boss.expect("engine.started")
-    assert began["at_ms"] - hello["(at)"] >= 200
+    assert began["at_ms"] - before >= 300
     assert process.tree()
 
 
@@ -153,14 +154,14 @@ def test_reconnecting_is_quick_after_a_loss(supervised, supervisor):
 
 
 def test_gone_supervisor_gets_until_the_reserve_to_come_back(supervised, supervisor):
-    boss = supervisor(welcome=welcome(3000, 1000))
+    boss = supervisor(welcome=welcome(6000, 3000))
     process = start_engine(supervised, boss, helper("print_signals"), "15", "0")
     process.wait_ready()
     boss.vanish()
     process.send(signal.SIGTERM)
     line, took = elapsed(process.read_line)
     assert line == "15"
-    assert 1800 <= took < 6000, "D - reserve is 2 s after the stop"
+    assert 2800 <= took < 9000, "D - reserve is 3 s after the stop"
     assert process.wait() == 0
 
 
@@ -187,23 +188,36 @@ def test_supervisor_that_comes_back_in_a_stop_takes_over(supervised, supervisor)
 
 
 def test_silent_supervisor_counts_as_gone(supervised, supervisor):
-    boss = supervisor(welcome=welcome(6000, 3000), ack=False)
-    process = start_engine(supervised, boss, helper("print_signals"), "15", "0")
-    process.wait_ready()
-    process.send(signal.SIGTERM)
-    line, took = elapsed(process.read_line)
-    assert line == "15"
-    assert 2800 <= took < 4500, "D - reserve, not the last moment at D - 1.1 s"
+    def until_term():
+        boss = supervisor(welcome=welcome(6000, 3000), ack=False)
+        process = start_engine(supervised, boss, helper("print_signals"), "15", "0")
+        process.wait_ready()
+        process.send(signal.SIGTERM)
+        line, took = elapsed(process.read_line)
+        assert line == "15"
+        boss.vanish()
+        process.kill()
+        return took
+
+    in_time(until_term, 4500, least=2800)  # D - reserve, not the last moment at D - 1.1 s
 
 
 def test_supervisor_that_acknowledges_late_is_back(supervised, supervisor):
-    boss = supervisor(welcome=welcome(6000, 3000), ack=False)
-    process = start_engine(supervised, boss, helper("print_signals"), "15", "0")
-    process.wait_ready()
-    process.send(signal.SIGTERM)
-    stop = boss.expect("signal")
-    process.await_log("the supervisor is gone")
-    boss.send({"op": "ack", "seq": stop["seq"]})
-    process.await_log("the supervisor is back")
-    assert process.read_line() == "15"
-    assert monotonic_ms() - stop["at_ms"] >= 4500, "held until D - 1.1 s: it is present"
+    def ended():
+        boss = supervisor(welcome=welcome(6000, 3000), ack=False)
+        process = start_engine(supervised, boss, helper("print_signals"), "15", "0")
+        process.wait_ready()
+        process.send(signal.SIGTERM)
+        stop = boss.expect("signal")
+        process.await_log("the supervisor is gone")
+        boss.send({"op": "ack", "seq": stop["seq"]})
+        process.await_log("the supervisor is back")
+        end = boss.expect("engine.exited", ordered=True)
+        boss.vanish()
+        process.kill()
+        return end.get("code"), end["at_ms"] - stop["at_ms"] >= 4500
+
+    # Present, it is waited for until D - 1.1 s. Late is an ack after D - reserve, or an engine that
+    # is still there when KILL is due, 375 ms after TERM.
+    good = (0, True)
+    assert unless_late(ended, lambda end: end != good, tries=5) == good
