@@ -135,6 +135,7 @@ def test_a_supervisor_killed_after_any_record_loses_nothing(world, first):
         assert not os.path.exists(life.leftover)
 
 
+@pytest.mark.plain_build
 @pytest.mark.parametrize("first", range(1, WORKERS + 1))
 def test_a_supervisor_that_nobody_starts_again_loses_nothing(world, first):
     # Alone, the shim gives TERM after 2.5 s, when the streams have ended, and KILL after 4.4 s.

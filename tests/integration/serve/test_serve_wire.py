@@ -238,6 +238,7 @@ def is_taken(connection):
     return int.from_bytes(fcntl.ioctl(connection, termios.TIOCOUTQ, b"\0" * 4), "little") == 0
 
 
+@pytest.mark.plain_build
 @pytest.mark.skipif(not LONG, reason="the 30 s of a hello; with less time in server_hello_test")
 def test_a_hello_byte_by_byte_gets_no_more_time_than_any_other(served, raw):
     peer = raw(hello=False)

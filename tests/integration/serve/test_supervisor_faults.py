@@ -92,6 +92,7 @@ def test_stopped_for_a_while_it_goes_on_where_it_was(held, phase):
     assert one.one.report()["requests"]["lost"] == 0
 
 
+@pytest.mark.plain_build
 @pytest.mark.parametrize("phase", PHASES)
 def test_stopped_for_good_the_shim_finishes_alone_by_the_deadline(held, phase):
     def ended():

@@ -84,6 +84,7 @@ def test_engine_that_ends_unordered_in_a_stop_is_code_1(supervised, supervisor):
     assert process.wait() == 1
 
 
+@pytest.mark.plain_build
 def test_no_exit_order_after_the_engine_ended_and_the_shim_ends_by_the_table(
         supervised, supervisor):
     boss = supervisor()

@@ -157,11 +157,13 @@ def rounds_of(mode, *command, code):
                           capture_output=True, text=True, timeout=120)
 
 
+@pytest.mark.plain_build
 def test_fast_exit_is_seen_every_time(mode):
     done = rounds_of(mode, helper("fast_exit"), "77", code=77)
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.plain_build
 def test_engine_that_ends_with_its_children_in_one_moment_is_seen_every_time(mode):
     done = rounds_of(mode, helper("ends_together"), code=3)
     assert done.returncode == 0, done.stdout

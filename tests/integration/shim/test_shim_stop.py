@@ -204,11 +204,13 @@ def is_reported_once_every_time(supervised, boss, *command, code):
         process.kill()
 
 
+@pytest.mark.plain_build
 @pytest.mark.timeout(3600 if LONG else 180)
 def test_engine_of_no_duration_is_reported_once_every_time(supervised, supervisor):
     is_reported_once_every_time(supervised, supervisor(), helper("fast_exit"), "7", code=7)
 
 
+@pytest.mark.plain_build
 @pytest.mark.timeout(3600 if LONG else 180)
 def test_engine_that_ends_with_its_children_is_reported_once_every_time(supervised, supervisor):
     is_reported_once_every_time(supervised, supervisor(), helper("ends_together"), code=3)

@@ -153,6 +153,7 @@ def test_reconnecting_is_quick_after_a_loss(supervised, supervisor):
     assert monotonic_ms() - before < 2000
 
 
+@pytest.mark.plain_build
 def test_gone_supervisor_gets_until_the_reserve_to_come_back(supervised, supervisor):
     boss = supervisor(welcome=welcome(6000, 3000))
     process = start_engine(supervised, boss, helper("print_signals"), "15", "0")
@@ -187,6 +188,7 @@ def test_supervisor_that_comes_back_in_a_stop_takes_over(supervised, supervisor)
     assert process.wait() == 0
 
 
+@pytest.mark.plain_build
 def test_silent_supervisor_counts_as_gone(supervised, supervisor):
     def until_term():
         boss = supervisor(welcome=welcome(6000, 3000), ack=False)
@@ -202,6 +204,7 @@ def test_silent_supervisor_counts_as_gone(supervised, supervisor):
     in_time(until_term, 4500, least=2800)  # D - reserve, not the last moment at D - 1.1 s
 
 
+@pytest.mark.plain_build
 def test_supervisor_that_acknowledges_late_is_back(supervised, supervisor):
     def ended():
         boss = supervisor(welcome=welcome(6000, 3000), ack=False)
