@@ -2,7 +2,8 @@
 
 An operator's line goes to the supervisor, which tells each engine that has a request of that root.
 Raw is the same way without any protocol: a line to a relay, which writes one as long as a cancel
-to each receiver. Sender and clock are the same; rounds of both take turns.
+to each receiver. Sender and clock are the same; rounds of both take turns, and both come either
+back to back, or each after a pause, as clients leave: then both find cold caches and cores asleep.
 """
 
 import os
@@ -23,6 +24,7 @@ TITLE = "a cancel, from the operator's line to the engine's callback"
 HERE = Path(__file__).parent
 SDK = HERE.parent / "sdk/python"
 CHUNKS = 8
+STATES = (("each after a pause", 0.02), ("back to back", 0))
 
 
 def _cancel_line(number):
@@ -123,7 +125,7 @@ class Supervised(_Ends):
         self.operator.close()
 
 
-def _compare(bench, count, command, rounds):
+def _compare(bench, count, command, rounds, pause_s=0):
     """Microseconds, ours and raw, of rounds that took turns."""
     ours, raw = [], []
     with Serve(bench) as serve:
@@ -134,10 +136,12 @@ def _compare(bench, count, command, rounds):
             for _ in range(CHUNKS):
                 supervised.begin(rounds)
                 for _ in range(rounds):
+                    time.sleep(pause_s)
                     ours += supervised.round(number)
                     number += 1
                 supervised.end()
                 for each in range(rounds):
+                    time.sleep(pause_s)
                     raw += relayed.round(each)
         finally:
             supervised.close()
@@ -154,22 +158,24 @@ def _figure(name, ours, raw, share, factor):
 
 def one_engine(bench):
     rounds = 20 if bench.quick else 60
-    ours, raw = _compare(bench, 1, [bench.cancel, "engine"], rounds)
-    yield _figure("C++, one engine: median", ours, raw, 50, 1.5)
+    for state, pause_s in STATES:
+        ours, raw = _compare(bench, 1, [bench.cancel, "engine"], rounds, pause_s)
+        yield _figure(f"C++, one engine, {state}: median", ours, raw, 50, 1.5)
 
 
 def many_engines(bench):
     rounds = 5 if bench.quick else 20
-    ours, raw = _compare(bench, 64, [bench.cancel, "engine"], rounds)
-    yield _figure("C++, 64 engines: median", ours, raw, 50, 1.5)
-    yield _figure("C++, 64 engines: p99", ours, raw, 99, 2)
+    for state, pause_s in STATES:
+        ours, raw = _compare(bench, 64, [bench.cancel, "engine"], rounds, pause_s)
+        yield _figure(f"C++, 64 engines, {state}: p99", ours, raw, 99, 2)
 
 
 def python_engine(bench):
     rounds = 20 if bench.quick else 60
     command = [sys.executable, str(HERE / "programs/cancel_engine.py")]
-    ours, raw = _compare(bench, 1, command, rounds)
-    yield _figure("Python asyncio, one engine: median", ours, raw, 50, 5)
+    for state, pause_s in STATES:
+        ours, raw = _compare(bench, 1, command, rounds, pause_s)
+        yield _figure(f"Python asyncio, one engine, {state}: median", ours, raw, 50, 5)
 
 
 MEASUREMENTS = [one_engine, many_engines, python_engine]
