@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <typeinfo>
 #include <utility>
 #include <variant>
@@ -34,8 +34,34 @@ struct Target {
   std::uint64_t generation{};
 };
 
+/// A std::timed_mutex, whose timed wait ThreadSanitizer does not know.
+class TimedMutex {
+ public:
+  void lock() {
+    std::unique_lock lock(mutex_);
+    freed_.wait(lock, [this] { return !is_held_; });
+    is_held_ = true;
+  }
+  bool try_lock_for(std::chrono::milliseconds time) {
+    std::unique_lock lock(mutex_);
+    return freed_.wait_for(lock, time, [this] { return !is_held_; }) && (is_held_ = true);
+  }
+  void unlock() {
+    {
+      std::lock_guard const lock(mutex_);
+      is_held_ = false;
+    }
+    freed_.notify_one();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable freed_;
+  bool is_held_ = false;
+};
+
 struct Targets {
-  std::mutex mutex;
+  TimedMutex mutex;
   std::vector<Target> all;
   std::terminate_handler previous{};
 };
@@ -43,19 +69,6 @@ struct Targets {
 Targets& targets() {
   static Targets& all = *std::make_unique<Targets>().release();  // outlives what runs at exit
   return all;
-}
-
-/// By turns, which nobody minds in a process that ends: a std::timed_mutex waits in a call that
-/// ThreadSanitizer does not know.
-bool lock_within(std::mutex& mutex, std::chrono::milliseconds time) {
-  auto const until = Clock::now() + time;
-  while (!mutex.try_lock()) {
-    if (Clock::now() >= until) {
-      return false;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
 }
 
 std::string type_name(std::type_info const& type) {
@@ -152,7 +165,7 @@ void tell_all(Targets const& at) {
   thread_local bool is_telling = false;
   Targets& at = targets();
   // Another thread that fails at the same time waits for what this one says; the lock is kept.
-  if (!std::exchange(is_telling, true) && lock_within(at.mutex, 2 * kHeldUpFor)) {
+  if (!std::exchange(is_telling, true) && at.mutex.try_lock_for(2 * kHeldUpFor)) {
     try {
       tell_all(at);
     } catch (...) {  // no memory, no descriptor: the process ends all the same
@@ -177,7 +190,7 @@ void report_uncaught(void const* owner, std::string path, ipc::Hello hello) {
 
 void forget_uncaught(void const* owner) {
   Targets& at = targets();
-  if (lock_within(at.mutex, kHeldUpFor)) {  // else the process is terminating
+  if (at.mutex.try_lock_for(kHeldUpFor)) {  // else the process is terminating
     std::erase_if(at.all, [owner](Target const& each) { return each.owner == owner; });
     at.mutex.unlock();
   }
