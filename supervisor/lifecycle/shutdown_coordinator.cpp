@@ -13,15 +13,16 @@ bool is_legal(Phase from, Phase to) {
                      [&](PhaseMove const& move) { return move.from == from && move.to == to; });
 }
 
-/// All of it is for the requests: there is no phase 3 to reserve anything for. Late requests are
-/// accepted for a second at the least, in which a pod's deletion explains itself.
+/// All of it is for the requests: there is no phase 3 to reserve anything for. Late ones come
+/// whatever `late_accept` says: of a Service nothing withdraws the address of a pod that stays but
+/// its readiness probe, every 2 s. Meanwhile a deletion, if it is one, explains itself.
 Budgets restart_budgets(ShutdownSettings settings) {
-  constexpr Duration kBothHooks{1'000};
+  constexpr Duration kUntilUnready{3'000};
   settings.cleanup_reserve = Duration{0};
   Budgets budgets = clamp_to_total(settings, kRestartHook);
-  Duration const half = (budgets.total - budgets.settle) / 2;
-  budgets.late_accept = std::min(settings.late_accept, kBothHooks);
-  budgets.deregister_timeout = std::min(budgets.deregister_timeout, half - budgets.late_accept);
+  budgets.late_accept = kUntilUnready;
+  Duration const rest = budgets.total - budgets.settle - budgets.late_accept;
+  budgets.deregister_timeout = std::min(budgets.deregister_timeout, rest / 2);
   return budgets;
 }
 
