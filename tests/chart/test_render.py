@@ -94,7 +94,10 @@ def test_prestop_mode_leaves_the_engines_own_command_alone(helm):
     engine = container(pod, "engine")
     assert engine["command"][0] == "python3"
     assert engine["lifecycle"]["preStop"]["httpGet"]["path"] == "/lifecycle/prestop/engine"
-    assert engine["livenessProbe"]["httpGet"]["path"] == "/engine/livez"
+    probe = engine["livenessProbe"]
+    assert probe["httpGet"]["path"] == "/engine/livez"
+    # It is the sidecar that answers: no moment in which it does not may restart the engine.
+    assert probe["timeoutSeconds"] >= 2 and probe["failureThreshold"] >= 3
     assert "initContainers" not in pod
     assert "lastcall-bin" not in [volume["name"] for volume in pod["volumes"]]
 

@@ -3,7 +3,15 @@
 import json
 
 from client import wait_until
+from kube_load import PATIENT, loaded
 from kube_release import gone, reports_in
+
+STALLS = 3
+STALL = (
+    "for each in /proc/[0-9]*; do"
+    ' read -r name <"$each/comm" && test "$name" = lastcall || continue;'
+    ' kill -STOP "${each#/proc/}"; sleep 1.5; kill -CONT "${each#/proc/}"; done'
+)
 
 
 def make(make_release, *options, **values):
@@ -74,7 +82,8 @@ def replace_liveness(release, probe):
     release.kubectl("patch", "deployment", "x-lastcall", "--type", "json", "-p",
                     json.dumps(change))  # fmt: skip
     release.kubectl("rollout", "status", "deployment/x-lastcall", "--timeout=170s")
-    wait_until(lambda: len(release.pods()) == 1, "the old pod is gone", patience=90)
+    replicas = spec["replicas"]
+    wait_until(lambda: len(release.pods()) == replicas, "the old pods are gone", patience=90)
 
 
 def test_a_restart_that_no_deletion_explains_is_over_when_another_engine_answers(make_release):
@@ -97,3 +106,42 @@ def test_a_restart_that_no_deletion_explains_is_over_when_another_engine_answers
     assert release.stream(max_tokens=2).next()["outcome"] == "completed"
     said = messages(log)
     assert "preStop returns" in said and "fatal stop" not in said
+
+
+def inside(release, name, command):
+    release.kubectl("exec", name, "-c", "lastcall", "--", "sh", "-c", command)
+
+
+def test_a_sidecar_that_stands_still_for_a_moment_restarts_no_engine(make_release):
+    release = make(make_release)
+    name = release.pod()["metadata"]["name"]
+    _, log = release.watch(name)
+    for _ in range(STALLS):
+        inside(release, name, STALL)
+        assert status(release, name)["phase"] == "serving"
+    assert release.container("engine")["restartCount"] == 0
+    assert "preStop called" not in messages(log)
+
+
+def test_a_restart_that_no_deletion_explains_fails_no_request(make_release):
+    release = make(make_release, "--rate", "100", replicaCount=2, config=PATIENT)
+    replace_liveness(release, {
+        "exec": {"command": ["sh", "-c", "! test -e /tmp/ill"]}, "periodSeconds": 1,
+        "failureThreshold": 1,
+    })  # fmt: skip
+    name = release.pods()[0]["metadata"]["name"]
+    _, log = release.watch(name)
+
+    def restart():
+        inside(release, name, "touch /tmp/ill")
+        wait_until(lambda: "preStop called" in messages(log), "the kubelet's call", 90)
+        inside(release, name, "rm /tmp/ill")
+
+    def restarted():
+        [pod] = [each for each in release.pods() if each["metadata"]["name"] == name]
+        engine, sidecar = (release.container(each, pod) for each in ("engine", "lastcall"))
+        return engine["restartCount"] == 1 and sidecar["ready"]
+
+    sums = loaded(release, restart, restarted)
+    assert sums["problems"] == [], sums
+    assert sums["outcomes"]["completed"] > 20

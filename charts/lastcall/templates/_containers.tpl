@@ -124,11 +124,13 @@
     periodSeconds: 2
     timeoutSeconds: 1
     failureThreshold: 43200
+  # The sidecar answers for the engine: when it stands still for a moment, the engine must not be
+  # restarted. A verdict stays until another engine is there, and is heard within 3 s.
   livenessProbe:
     httpGet: {path: /engine/livez, port: {{ include "lastcall.probePort" . }}, scheme: HTTP}
-    periodSeconds: 2
-    timeoutSeconds: 1
-    failureThreshold: 1
+    periodSeconds: 1
+    timeoutSeconds: 2
+    failureThreshold: 3
   lifecycle:
     preStop:
       httpGet:
