@@ -10,6 +10,15 @@ from serve_peer import PATIENCE, holds_for, wait_until
 from serve_world import SLEEPER
 
 
+def registered(world, etcds):
+    etcd = etcds()
+    one = etcd_world(world, etcd)
+    process = one.run(*SLEEPER)
+    etcd.wait_for_key()
+    one.wait_for_log('"state":"registered"')
+    return one, etcd, process
+
+
 def late(stopped):
     """Of (world, server): each attempt has a server of its own, as what is left by a late one."""
     return stopped[0].registries_were_late()
@@ -43,11 +52,7 @@ def test_nothing_is_registered_before_the_engine_is_ready(world, etcd):
 
 def test_a_stop_deletes_the_key_in_phase_1_and_revokes_the_lease_in_phase_3(world, etcds):
     def stopped():
-        etcd = etcds()
-        one = etcd_world(world, etcd)
-        process = one.run(*SLEEPER)
-        etcd.wait_for_key()
-        one.wait_for_log('"state":"registered"')
+        one, etcd, process = registered(world, etcds)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=PATIENCE) == 0
         return one, etcd
@@ -170,11 +175,7 @@ def test_resume_registers_again(world, etcd):
 
 def test_a_fatal_stop_removes_the_key_too(world, etcds):
     def stopped():
-        etcd = etcds()
-        one = etcd_world(world, etcd)
-        process = one.run(*SLEEPER)
-        etcd.wait_for_key()
-        one.wait_for_log('"state":"registered"')
+        one, etcd, process = registered(world, etcds)
         os.kill(one.status()["engine"]["pid"], signal.SIGKILL)
         assert process.wait(timeout=PATIENCE) == 1
         return one, etcd
@@ -187,11 +188,7 @@ def test_a_fatal_stop_removes_the_key_too(world, etcds):
 
 def test_a_supervisor_killed_in_the_stop_still_removes_the_key(world, etcds):
     def stopped():
-        etcd = etcds()
-        one = etcd_world(world, etcd)
-        process = one.run(*SLEEPER)
-        etcd.wait_for_key()
-        one.wait_for_log('"state":"registered"')
+        one, etcd, process = registered(world, etcds)
         peer = one.peer()
         peer.ask("request.begin", id="r1", endpoint="generate")
         etcd.signal(signal.SIGSTOP)
