@@ -35,7 +35,7 @@ std::string one_word(std::string const& word) {
   return looks_like_list || word.starts_with(kOneWord) ? kOneWord + word : word;
 }
 
-std::string as_typed(std::string word) {
+std::string as_typed(std::string const& word) {
   return word.starts_with(kOneWord) ? word.substr(1) : word;
 }
 
