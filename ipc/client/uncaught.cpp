@@ -44,7 +44,11 @@ class TimedMutex {
   }
   bool try_lock_for(std::chrono::milliseconds time) {
     std::unique_lock lock(mutex_);
-    return freed_.wait_for(lock, time, [this] { return !is_held_; }) && (is_held_ = true);
+    if (!freed_.wait_for(lock, time, [this] { return !is_held_; })) {
+      return false;
+    }
+    is_held_ = true;
+    return true;
   }
   void unlock() {
     {
