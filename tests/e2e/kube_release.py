@@ -197,6 +197,16 @@ class Release:
                             check=False)  # fmt: skip
         return json.loads(text)["phase"] if text else None
 
+    def drain_node(self, node, seconds):
+        """Evicts the pods with the label `e2e` of this namespace: other tests have pods there too.
+        Then the node may have pods again."""
+        try:
+            self.kubectl("drain", node, f"--pod-selector=e2e={self.namespace}", "--force",
+                         "--delete-emptydir-data", "--ignore-daemonsets", f"--timeout={seconds}s",
+                         scoped=False)  # fmt: skip
+        finally:
+            self.kubectl("uncordon", node, scoped=False)
+
     def signal_supervisor(self, signal, pod):
         """To `lastcall serve` itself, below the init of its container."""
         self.kubectl("exec", pod, "-c", "lastcall", "--", "sh", "-c",

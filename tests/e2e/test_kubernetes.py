@@ -92,16 +92,10 @@ def test_a_rollout_under_load_fails_no_request(make_release, mode):
 
 def test_a_drained_node_lets_its_pods_finish(make_release):
     release = make_release(engine_options=["--rate", "20"])
-    # Other tests have pods on the node: only this one's are evicted.
     release.install(podLabels={"e2e": release.namespace})
     pod = release.pod()
     name, node = pod["metadata"]["name"], pod["spec"]["nodeName"]
     stream = release.stream(max_tokens=100)
-    try:
-        release.kubectl("drain", node, f"--pod-selector=e2e={release.namespace}", "--force",
-                        "--delete-emptydir-data", "--ignore-daemonsets", "--timeout=90s",
-                        scoped=False)  # fmt: skip
-    finally:
-        release.kubectl("uncordon", node, scoped=False)
+    release.drain_node(node, 90)
     assert stream.next()["outcome"] == "completed"
     assert name not in [each["metadata"]["name"] for each in release.pods()]

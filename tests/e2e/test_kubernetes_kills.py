@@ -63,19 +63,12 @@ def test_a_supervisor_killed_in_a_node_drain_lets_its_pod_finish(make_release):
     name, node = pod["metadata"]["name"], pod["spec"]["nodeName"]
     states, _ = release.watch(name)
     stream = release.stream(max_tokens=200)
-    try:
-        with concurrent.futures.ThreadPoolExecutor(1) as beside:
-            drain = beside.submit(
-                release.kubectl, "drain", node, f"--pod-selector=e2e={release.namespace}",
-                "--force", "--delete-emptydir-data", "--ignore-daemonsets", "--timeout=120s",
-                scoped=False,
-            )  # fmt: skip
-            wait_until(lambda: "deletionTimestamp" in states.states()[-1]["metadata"], "evicted")
-            release.signal_supervisor("KILL", name)
-            assert stream.next()["outcome"] == "completed"
-            drain.result()
-    finally:
-        release.kubectl("uncordon", node, scoped=False)
+    with concurrent.futures.ThreadPoolExecutor(1) as beside:
+        drain = beside.submit(release.drain_node, node, 120)
+        wait_until(lambda: "deletionTimestamp" in states.states()[-1]["metadata"], "evicted")
+        release.signal_supervisor("KILL", name)
+        assert stream.next()["outcome"] == "completed"
+        drain.result()
     assert name not in release.names()
     assert restarts(states, "engine") == 0
 

@@ -6,6 +6,11 @@ from client import wait_until
 from kube_load import PATIENT, loaded
 from kube_release import gone, reports_in
 
+UNLESS_ILL = {
+    "exec": {"command": ["sh", "-c", "! test -e /tmp/ill"]},
+    "periodSeconds": 1,
+    "failureThreshold": 1,
+}
 STALLS = 3
 STALL = (
     "for each in /proc/[0-9]*; do"
@@ -73,6 +78,17 @@ def test_a_dead_engine_is_restarted_by_its_liveness_probe_and_the_next_one_serve
     assert reports_in(log.text())[0]["cause"] == "dead"
 
 
+def inside(release, name, command):
+    release.kubectl("exec", name, "-c", "lastcall", "--", "sh", "-c", command)
+
+
+def restart_engine(release, name, log):
+    """Of a pod with the probe UNLESS_ILL."""
+    inside(release, name, "touch /tmp/ill")
+    wait_until(lambda: "preStop called" in messages(log), "the kubelet's call", 90)
+    inside(release, name, "rm /tmp/ill")
+
+
 def replace_liveness(release, probe):
     """Of the engine's container, in every new pod."""
     spec = json.loads(release.kubectl("get", "deployment", "x-lastcall", "-o", "json"))["spec"]
@@ -88,17 +104,11 @@ def replace_liveness(release, probe):
 
 def test_a_restart_that_no_deletion_explains_is_over_when_another_engine_answers(make_release):
     release = make(make_release, "--rate", "20")
-    replace_liveness(release, {
-        "exec": {"command": ["sh", "-c", "! test -e /tmp/ill"]}, "periodSeconds": 1,
-        "failureThreshold": 1,
-    })  # fmt: skip
+    replace_liveness(release, UNLESS_ILL)
     name = release.pod()["metadata"]["name"]
     _, log = release.watch(name)
     stream = release.stream(max_tokens=50)
-    inside = ["exec", name, "-c", "lastcall", "--", "sh", "-c"]
-    release.kubectl(*inside, "touch /tmp/ill")
-    wait_until(lambda: "preStop called" in messages(log), "the kubelet's call", 90)
-    release.kubectl(*inside, "rm /tmp/ill")
+    restart_engine(release, name, log)
     assert stream.next()["outcome"] == "completed"
     wait_until(lambda: release.container("engine")["restartCount"] == 1, "restarted", 90)
     wait_until(lambda: release.container("lastcall")["ready"], "ready again", patience=90)
@@ -106,10 +116,6 @@ def test_a_restart_that_no_deletion_explains_is_over_when_another_engine_answers
     assert release.stream(max_tokens=2).next()["outcome"] == "completed"
     said = messages(log)
     assert "preStop returns" in said and "fatal stop" not in said
-
-
-def inside(release, name, command):
-    release.kubectl("exec", name, "-c", "lastcall", "--", "sh", "-c", command)
 
 
 def test_a_sidecar_that_stands_still_for_a_moment_restarts_no_engine(make_release):
@@ -125,23 +131,15 @@ def test_a_sidecar_that_stands_still_for_a_moment_restarts_no_engine(make_releas
 
 def test_a_restart_that_no_deletion_explains_fails_no_request(make_release):
     release = make(make_release, "--rate", "100", replicaCount=2, config=PATIENT)
-    replace_liveness(release, {
-        "exec": {"command": ["sh", "-c", "! test -e /tmp/ill"]}, "periodSeconds": 1,
-        "failureThreshold": 1,
-    })  # fmt: skip
+    replace_liveness(release, UNLESS_ILL)
     name = release.pods()[0]["metadata"]["name"]
     _, log = release.watch(name)
-
-    def restart():
-        inside(release, name, "touch /tmp/ill")
-        wait_until(lambda: "preStop called" in messages(log), "the kubelet's call", 90)
-        inside(release, name, "rm /tmp/ill")
 
     def restarted():
         [pod] = [each for each in release.pods() if each["metadata"]["name"] == name]
         engine, sidecar = (release.container(each, pod) for each in ("engine", "lastcall"))
         return engine["restartCount"] == 1 and sidecar["ready"]
 
-    sums = loaded(release, restart, restarted)
+    sums = loaded(release, lambda: restart_engine(release, name, log), restarted)
     assert sums["problems"] == [], sums
     assert sums["outcomes"]["completed"] > 20
