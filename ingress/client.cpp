@@ -76,8 +76,10 @@ bool Client::wants_input() const {
   if (!exchange_) {
     return end_ == End::keep && out_.empty();
   }
-  return !exchange_->request_done && exchange_->response != Exchange::Response::done &&
-         exchange_->to_engine.size() - exchange_->to_engine_at < kMostForEngine;
+  Exchange const& x = *exchange_;
+  bool const has_room = x.to_engine.size() - x.to_engine_at < kMostForEngine ||
+                        (x.begun && !x.admitted && x.waiting.has_room());
+  return !x.request_done && x.response != Exchange::Response::done && has_room;
 }
 
 void Client::pump() {
@@ -104,9 +106,12 @@ void Client::pump() {
       case Io::ended:
         readable_ = false;
         if (exchange_ && exchange_->response == Exchange::Response::tunnel) {
-          end_exchange();
+          exchange_->request_done = true;
         } else {
           lost();
+        }
+        if (has_said_all()) {
+          end_exchange();
         }
         break;
       case Io::broken:
@@ -224,6 +229,7 @@ void Client::written() {
     return;
   }
   await_response();
+  take_early_words();
   if (upstream_ != nullptr) {
     upstream_->pump();
   }
@@ -259,7 +265,7 @@ void Client::expired(Wait wait) {
       break_off(timed_out("the request took too long"), lifecycle::Outcome::error);
       return;
     case Wait::verdict:
-      break_off(ingress::engine_failed(), lifecycle::Outcome::error);
+      engine_lives();
       return;
   }
 }

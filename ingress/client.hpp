@@ -8,7 +8,8 @@
 //  4. Reading stops while what was read is not taken: back-pressure in both directions.
 //
 // client.cpp holds the connection, client_request.cpp what the client sends, client_engine.cpp its
-// way to the engine, client_response.cpp the way back, client_end.cpp how exchanges end.
+// way to the engine, client_response.cpp the way back, client_engine_end.cpp what the end of the
+// engine's connection means, client_end.cpp how exchanges end.
 // Thread rule: the loop's thread. Source: docs/ingress.md.
 #pragma once
 
@@ -93,6 +94,7 @@ class Client final : public Watched, public DeadlineOwner {
   void send_request();
   bool may_repeat() const;
   void repeat();
+  bool has_said_all() const;
   void await_response();
 
   // client_response.cpp
@@ -102,16 +104,25 @@ class Client final : public Watched, public DeadlineOwner {
   void response_body(std::span<char>& bytes, std::string& wire);
   void deliver(std::string_view payload, std::string& wire);
   void note_event();
+  void note_first_byte();
+  void take_early_words();
   void emit(std::string_view first, std::string_view second, std::string& wire);
   void finish_response(std::string& wire);
 
+  // client_engine_end.cpp
+  bool ends_with_a_line() const;
+  bool says_done() const;
+  void ended_by_close();
+  void engine_lives();
+  void finish();
+  void engine_failed();
+
   // client_end.cpp
   void refuse(Refusal const& refusal);
-  void refuse_early(unsigned status, std::string_view what);
-  void refuse_as(Refusal const& refusal);
+  void refuse_early(unsigned status, std::string_view what, bool head_only = false);
+  void refuse_as(Refusal const& refusal, bool head_only = false);
   void hand_off(Refusal const& refusal);
   void break_off(Refusal const& refusal, lifecycle::Outcome outcome);
-  void engine_failed();
   bool must_stay() const;
   void leave_to_engine();
   void drop_upstream();

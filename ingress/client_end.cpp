@@ -31,58 +31,19 @@ void Client::refuse(Refusal const& refusal) {
 }
 
 /// There is no exchange, and nothing that comes after this can be trusted.
-void Client::refuse_early(unsigned status, std::string_view what) {
-  refuse_as(bad_request(status, what));
+void Client::refuse_early(unsigned status, std::string_view what, bool head_only) {
+  refuse_as(bad_request(status, what), head_only);
 }
 
-void Client::refuse_as(Refusal const& refusal) {
+void Client::refuse_as(Refusal const& refusal, bool head_only) {
   proxy_.tracker().refused(refusal);
   end_ = End::linger;
   std::string response;
-  append_refusal(response, refusal, {}, true, false);
+  append_refusal(response, refusal, {}, true, head_only);
   write(response);
   if (!dead_ && out_.empty()) {
     end_connection(end_);
   }
-}
-
-void Client::engine_ended(bool orderly) {
-  if (!exchange_) {
-    drop_upstream();
-    return;
-  }
-  Exchange& x = *exchange_;
-  if (may_repeat()) {
-    repeat();
-    return;
-  }
-  bool const is_whole =
-      x.response == Response::body && orderly && x.framing.kind == Framing::Kind::until_close;
-  if (x.response == Response::tunnel) {
-    x.response = Response::done;
-  } else if (is_whole) {
-    std::string wire;
-    finish_response(wire);
-    drop_upstream();
-    write(wire);
-  } else {
-    engine_failed();
-    return;
-  }
-  drop_upstream();
-  if (!dead_ && out_.empty()) {
-    end_exchange();
-  }
-}
-
-/// Its process may be gone, and then the core's word decides what the client is told.
-void Client::engine_failed() {
-  drop_upstream();
-  if (exchange_->begun && proxy_.tracker().engine_may_be_gone()) {
-    proxy_.deadlines().arm(deadline_, Wait::verdict);
-    return;
-  }
-  break_off(ingress::engine_failed(), Outcome::error);
 }
 
 void Client::cut(Refusal const& refusal, bool at_once) {
@@ -162,7 +123,7 @@ void Client::lost() {
   Exchange& x = *exchange_;
   drop_upstream();
   if (x.begun && !x.is_cut) {
-    proxy_.tracker().client_gone(x.id);
+    proxy_.tracker().client_gone(x.id, lifecycle::CancelMode::kill);
     x.outcome = Outcome::cancelled;
   }
   end_ = End::close;
@@ -184,7 +145,7 @@ void Client::leave_to_engine() {
   Exchange& x = *exchange_;
   x.outcome = Outcome::cancelled;
   x.total.disarm();
-  proxy_.tracker().client_gone(x.id);
+  proxy_.tracker().client_gone(x.id, lifecycle::CancelMode::stop);
   half_closed_ = true;
   std::exchange(upstream_, nullptr)->outlive(std::move(exchange_));
   close();

@@ -77,7 +77,11 @@ void Client::connect_failed() {
 void Client::engine_takes_more() {
   if (exchange_ && exchange_->to_engine_at < exchange_->to_engine.size()) {
     send_request();
-    await_response();
+    if (has_said_all()) {
+      end_exchange();
+    } else {
+      await_response();
+    }
   }
   if (!dead_) {
     pump();  // what the client sends may have waited for this
@@ -102,15 +106,24 @@ void Client::send_request() {
     }
     return;
   }
-  bool const is_kept = x.is_repeatable && upstream_->was_used() && !x.was_repeated;
+  bool const is_kept = x.is_repeatable && upstream_->was_used() && !x.was_repeated &&
+                       x.response == Exchange::Response::head;
   if (x.to_engine_at == x.to_engine.size() && !is_kept) {
     x.to_engine_at = 0;
-    if (x.request_done) {
+    if (x.request_done || x.waiting.has_any()) {
       std::string().swap(x.to_engine);  // an idle stream holds nothing
+      x.waiting.release();
     } else {
       x.to_engine.clear();
     }
   }
+}
+
+/// The client of a tunnel has ended it, and the engine has all that it said or takes no more.
+bool Client::has_said_all() const {
+  return exchange_ && exchange_->response == Exchange::Response::tunnel &&
+         exchange_->request_done &&
+         (exchange_->request_is_broken || exchange_->to_engine_at == exchange_->to_engine.size());
 }
 
 /// Nothing has come back on a connection from the pool, and sending the request twice is harmless:

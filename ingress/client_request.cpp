@@ -21,10 +21,12 @@ bool keeps_alive(RequestHead const& head) {
                                          : head.fields.lists("connection", "keep-alive");
 }
 
+/// An offer of HTTP/2 may be ignored, and is: what would go through it is no request of ours to
+/// count, and RFC 9113, 3.1 has given the mechanism up.
 bool is_upgrade(RequestHead const& head) {
   std::string_view protocol;
   return head.version == Version::http11 && head.fields.count("upgrade", protocol) == 1 &&
-         head.fields.lists("connection", "upgrade");
+         head.fields.lists("connection", "upgrade") && !head.fields.lists("upgrade", "h2c");
 }
 
 bool is_idempotent(std::string_view method) {
@@ -80,10 +82,10 @@ bool Client::take_head(std::string_view bytes) {
     fault = {413, "the body is too large"};
   }
   if (fault) {
-    refuse_early(fault.status, fault.what);
+    refuse_early(fault.status, fault.what, head.method == "HEAD");
     return false;
   }
-  exchange_ = std::make_unique<Exchange>(*this);
+  exchange_ = std::make_unique<Exchange>(*this, proxy_.waiting_bytes());
   exchange_->request = framing;
   exchange_->expects_continue = expects && head.version == Version::http11;
   describe(head, destination);
@@ -164,7 +166,9 @@ std::size_t Client::request_body(std::span<char> bytes) {
       x.to_engine.append("0\r\n\r\n");
     }
   }
-  if (!x.begun && x.look) {
+  if (x.begun && !x.admitted) {
+    x.waiting.add(used);
+  } else if (!x.begun && x.look) {
     proxy_.deadlines().arm(deadline_, Wait::client);
     if (x.look->is_done() || x.request_done || x.to_engine.size() >= kHeldBody) {
       begin();

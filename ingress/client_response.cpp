@@ -18,6 +18,8 @@ using Response = Exchange::Response;
 constexpr std::size_t kMaxResponseHead = 64 * 1024;
 /// A part of an event that is longer than this is not held back any more.
 constexpr std::size_t kMaxHeldEvent = 64 * 1024;
+/// `[DONE]` and the lines that end its event.
+constexpr std::size_t kLastWords = 16;
 
 bool is_event_stream(ResponseHead const& head) {
   std::string_view type;
@@ -66,8 +68,11 @@ void Client::response(std::span<char> bytes) {
     proxy_.tracker().moved(x.id);
   }
   if (x.response == Response::done && upstream_ != nullptr) {
-    bool const keep = x.engine_keeps_alive && x.request_done && !x.request_is_broken &&
-                      bytes.empty() && !x.is_cut && x.framing.kind != Framing::Kind::until_close;
+    // An engine that answers early may read the rest of the body later: what comes then on this
+    // connection would be taken for it. RFC 9112, 9.3.
+    bool const has_all = x.request_done && x.to_engine_at == x.to_engine.size();
+    bool const keep = x.engine_keeps_alive && has_all && !x.request_is_broken && bytes.empty() &&
+                      !x.is_cut && x.framing.kind != Framing::Kind::until_close;
     std::exchange(upstream_, nullptr)->release(keep);
   }
   write(wire);
@@ -80,6 +85,17 @@ void Client::response(std::span<char> bytes) {
     end_exchange();
   } else {
     await_response();
+    take_early_words();
+  }
+}
+
+/// What the client of a tunnel said before it was there: read with the head, or not at all.
+void Client::take_early_words() {
+  if (exchange_->response == Response::tunnel && !consuming_) {
+    if (!in_.empty()) {
+      in_.erase(0, consume(in_));
+    }
+    pump();
   }
 }
 
@@ -126,6 +142,7 @@ bool Client::start_response(std::string_view bytes, std::string& wire) {
     x.request_done = false;  // what the client says from now on goes through
     x.head_sent = true;
     end_ = End::close;
+    note_first_byte();
     return true;
   }
   if (head.status < 200) {
@@ -162,6 +179,11 @@ void Client::prepare_return(ResponseHead const& head, std::string& wire) {
                        .keep_alive = x.version == Version::http10});
   x.head_sent = true;
   x.response = x.framing.kind == Framing::Kind::none ? Response::done : Response::body;
+  note_first_byte();
+}
+
+void Client::note_first_byte() {
+  Exchange const& x = *exchange_;
   if (x.begun) {
     proxy_.tracker().first_byte(x.id, x.endpoint, monotonic_now() - x.began_at);
   }
@@ -211,6 +233,10 @@ void Client::deliver(std::string_view payload, std::string& wire) {
   if (!x.is_event_stream) {
     emit(payload, {}, wire);
     return;
+  }
+  if (x.framing.kind == Framing::Kind::until_close) {
+    x.last_words.append(payload.substr(payload.size() - std::min(payload.size(), kLastWords)));
+    x.last_words.erase(0, x.last_words.size() - std::min(x.last_words.size(), kLastWords));
   }
   std::size_t const boundary = x.events.scan(payload);
   std::string_view const whole = payload.substr(0, boundary);

@@ -20,6 +20,8 @@ class EventScanner {
   /// boundary in them; 0 when none is in them.
   std::size_t scan(std::string_view bytes);
   std::uint64_t events() const { return events_; }
+  /// The last byte was the end of a line, or there was none.
+  bool is_at_line() const { return line_is_empty_; }
 
  private:
   bool end_line();

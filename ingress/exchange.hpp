@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "ingress/deadlines.hpp"
 #include "ingress/event_scanner.hpp"
 #include "ingress/http_head.hpp"
+#include "ingress/waiting_bytes.hpp"
 #include "supervisor/lifecycle/admission_limits.hpp"
 #include "supervisor/lifecycle/vocabulary.hpp"
 
@@ -22,7 +24,8 @@ namespace lastcall::ingress {
 struct Exchange {
   enum class Response : std::uint8_t { head, body, tunnel, done };
 
-  explicit Exchange(DeadlineOwner& owner) : total(owner) {}
+  Exchange(DeadlineOwner& owner, std::size_t& waiting_bytes)
+      : waiting(waiting_bytes), total(owner) {}
 
   // --- who ---
   std::string id;
@@ -58,6 +61,7 @@ struct Exchange {
   std::size_t failed_addresses = 0;  // of the engine's, in a row
   std::string to_engine;  // not written yet, and before it what may have to be written again
   std::size_t to_engine_at = 0;
+  WaitingBytes waiting;  // of it, what came while the request waited for its place
 
   // --- the response ---
   Response response = Response::head;
@@ -76,6 +80,9 @@ struct Exchange {
   bool is_malformed = false;
   EventScanner events;
   std::string part_of_event;  // held back
+  std::string last_words;     // of a stream of events that ends with its connection
+  bool awaits_verdict =
+      false;  // that connection has ended; whether the engine has is not known yet
   std::chrono::milliseconds last_event_at{};
   std::uint64_t bytes_sent = 0;
   Deadline total;

@@ -266,6 +266,9 @@ HeadFault find_destination(RequestHead const& head, Destination& destination) {
       std::size_t const path = rest.find_first_of("/?");
       destination.host = rest.substr(0, path);
       destination.target = path == std::string_view::npos ? "" : rest.substr(path);
+      if (destination.target.empty() && head.method == "OPTIONS") {
+        destination.target = "*";  // RFC 9112, 3.2.4
+      }
       if (destination.host.empty()) {
         return {400, "a target without a host"};
       }

@@ -39,6 +39,7 @@ Listener::Listener(boost::asio::io_context& io, std::size_t most, Listeners list
 Listener::~Listener() = default;
 
 void Listener::open(int descriptor) {
+  look_for_the_vanished(descriptor);
   door_ = std::make_unique<Door>(*this, descriptor);
   poller_.add(descriptor, *door_);
 }

@@ -3,11 +3,9 @@
 namespace lastcall::ingress {
 
 std::string LiveIds::claim(std::string_view wanted, bool keep) {
-  std::string id(wanted);
   std::lock_guard const lock(mutex_);
-  for (unsigned n = 2; taken_.contains(id); ++n) {
-    id = std::string(wanted) + "-" + std::to_string(n);
-  }
+  std::string id = id_apart(wanted, suffixes_,
+                            [this](std::string const& each) { return taken_.contains(each); });
   if (keep) {
     taken_.insert(id);
   }

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "ingress/request_id.hpp"
+
 namespace lastcall::ingress {
 
 class LiveIds {
@@ -20,6 +22,7 @@ class LiveIds {
  private:
   std::mutex mutex_;
   std::unordered_set<std::string> taken_;
+  RequestIds suffixes_;
 };
 
 }  // namespace lastcall::ingress

@@ -95,11 +95,9 @@ std::string Proxy::unique_id(std::string_view wanted, bool keep) {
   if (!is_usable) {
     return ids_.make();
   }
-  std::string id(wanted);
-  for (unsigned n = 2; by_id_.contains(id) || left_.contains(id); ++n) {
-    id = std::string(wanted) + "-" + std::to_string(n);
-  }
-  return id;
+  return id_apart(wanted, ids_, [this](std::string_view id) {
+    return by_id_.contains(id) || left_.contains(id);
+  });
 }
 
 void Proxy::leave(std::string_view id) {
@@ -109,9 +107,9 @@ void Proxy::leave(std::string_view id) {
   }
 }
 
-void Proxy::left_to_engine(std::string_view id) {
+void Proxy::left_to_engine(std::string_view id, Upstream& upstream) {
   by_id_.erase(id);
-  left_.insert(id);
+  left_.emplace(id, &upstream);
 }
 
 void Proxy::let_go(std::string_view id) {
@@ -141,8 +139,11 @@ bool Proxy::defers_cancel(std::string_view endpoint) const {
 }
 
 std::uint64_t Proxy::serial_of(std::string_view id) const {
-  auto const found = by_id_.find(id);
-  return found == by_id_.end() ? 0 : found->second->serial();
+  if (auto const found = by_id_.find(id); found != by_id_.end()) {
+    return found->second->serial();
+  }
+  auto const left = left_.find(id);
+  return left == left_.end() ? 0 : left->second->serial();
 }
 
 Client* Proxy::find(Request const& request) const {
@@ -166,6 +167,12 @@ void Proxy::rejected(Request const& request, Refusal const& refusal) {
 void Proxy::cut(Request const& request, Refusal const& refusal, bool at_once) {
   if (Client* const client = find(request)) {
     client->cut(refusal, at_once);
+    return;
+  }
+  auto const left = left_.find(request.id);
+  // That its client has gone is why it is cancelled already: only more than that ends it.
+  if (at_once && left != left_.end() && left->second->serial() == request.serial) {
+    left->second->let_go();
   }
 }
 

@@ -19,7 +19,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -108,7 +107,7 @@ class Proxy {
   std::uint64_t next_serial() { return ++last_serial_; }
   void leave(std::string_view id);
   /// Its id is taken until the engine has let go of it, though nobody can be told of it.
-  void left_to_engine(std::string_view id);
+  void left_to_engine(std::string_view id, Upstream& upstream);
   void let_go(std::string_view id);
   bool defers_cancel(std::string_view endpoint) const;
   /// `place`: of a connection among all, in parts of 2^32.
@@ -126,6 +125,7 @@ class Proxy {
   Options const& options() const { return options_; }
   std::span<char> scratch() { return scratch_; }
   std::string& wire() { return wire_; }
+  std::size_t& waiting_bytes() { return waiting_bytes_; }
   void tell_connections();
 
   Options const options_;
@@ -134,14 +134,15 @@ class Proxy {
   Poller poller_;
   Deadlines deadlines_;
   RequestIds ids_;
-  std::vector<char> scratch_;  // what was read last; nothing in it outlives its handling
-  std::string wire_;           // what is written next; the same
+  std::vector<char> scratch_;      // what was read last; nothing in it outlives its handling
+  std::string wire_;               // what is written next; the same
+  std::size_t waiting_bytes_ = 0;  // of bodies whose requests have no place yet
   std::unordered_map<Client*, std::unique_ptr<Client>> clients_;
   std::unordered_map<Upstream*, std::unique_ptr<Upstream>> upstreams_;
   std::vector<Upstream*> pool_;
   std::size_t address_ = 0;  // of the engine's, where it was last
   std::unordered_map<std::string_view, Client*> by_id_;
-  std::unordered_set<std::string_view> left_;  // those without a client
+  std::unordered_map<std::string_view, Upstream*> left_;  // those without a client
   struct Closing {
     std::chrono::milliseconds since{};
     std::chrono::milliseconds over{};

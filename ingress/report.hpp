@@ -35,6 +35,7 @@ struct Moved {
 };
 struct ClientGone {
   std::string id;
+  lifecycle::CancelMode mode;
 };
 struct Ended {
   std::string id;

@@ -24,4 +24,18 @@ class RequestIds {
   std::size_t used_ = sizeof random_;
 };
 
+/// `wanted`, with a suffix while it is taken: -2 to -9, then one that is drawn, so that an id which
+/// all clients say costs the thousandth of them no more than the tenth.
+template <typename IsTaken>
+std::string id_apart(std::string_view wanted, RequestIds& ids, IsTaken const& is_taken) {
+  constexpr unsigned kCounted = 9;
+  constexpr std::size_t kDrawn = 16;
+  std::string id(wanted);
+  for (unsigned n = 2; is_taken(id); ++n) {
+    id.assign(wanted) += '-';
+    id += n <= kCounted ? std::to_string(n) : ids.make().substr(0, kDrawn);
+  }
+  return id;
+}
+
 }  // namespace lastcall::ingress

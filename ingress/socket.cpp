@@ -152,6 +152,20 @@ void end_output(Socket const& socket) {
   ::shutdown(socket.get(), SHUT_WR);
 }
 
+void look_for_the_vanished(int listening) {
+  constexpr int kOn = 1;
+  constexpr int kQuietSeconds = 60;
+  constexpr int kSecondsBetween = 10;
+  constexpr int kTries = 3;
+  auto const set = [listening](int level, int option, int const& value) {
+    ::setsockopt(listening, level, option, &value, sizeof value);
+  };
+  set(SOL_SOCKET, SO_KEEPALIVE, kOn);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, kQuietSeconds);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, kSecondsBetween);
+  set(IPPROTO_TCP, TCP_KEEPCNT, kTries);
+}
+
 Accept accept_one(Socket const& listener, Socket& accepted, std::string& address) {
   sockaddr_storage storage{};
   socklen_t size = sizeof storage;

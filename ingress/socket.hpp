@@ -62,6 +62,11 @@ bool is_quiet(Socket const& socket);
 /// Nothing more is sent; what comes is still read.
 void end_output(Socket const& socket);
 
+/// Who is accepted here and then vanishes without an end or a reset (a node that is lost, a NAT
+/// that has forgotten) is found out after about a minute and a half of silence. Of the listening
+/// socket, whose options those that it accepts begin with: tcp(7).
+void look_for_the_vanished(int listening);
+
 enum class Accept : std::uint8_t { accepted, none, no_room };
 Accept accept_one(Socket const& listener, Socket& accepted, std::string& address);
 

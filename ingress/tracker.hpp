@@ -59,8 +59,9 @@ class Tracker {
                           std::chrono::milliseconds took) = 0;
   /// A byte of its response has moved.
   virtual void moved(std::string_view id) = 0;
-  /// Its client went away before the response was complete; end() follows.
-  virtual void client_gone(std::string_view id) = 0;
+  /// Its client went away before the response was complete; end() follows. `stop`: at the engine's
+  /// leisure, so that it can still be killed.
+  virtual void client_gone(std::string_view id, lifecycle::CancelMode mode) = 0;
   virtual void ended(std::string_view id, lifecycle::Outcome outcome) = 0;
   /// It is cut, and its client told to send it again; end() follows.
   virtual void handed_off(HandedOff const& handed) = 0;

@@ -38,7 +38,7 @@ void Upstream::ready(std::uint32_t events) {
   closing_ = closing_ || (events & (EPOLLRDHUP | EPOLLERR | EPOLLHUP)) != 0;
   readable_ = readable_ || closing_ || (events & EPOLLIN) != 0;
   if (left_) {
-    readable_ ? end_left() : send_left();
+    readable_ ? let_go() : send_left();
     return;
   }
   if (client_ == nullptr) {
@@ -93,7 +93,7 @@ std::size_t Upstream::write(std::string_view bytes, bool& broken) {
 void Upstream::outlive(std::unique_ptr<Exchange> exchange) {
   client_ = nullptr;
   left_ = std::move(exchange);
-  proxy_.left_to_engine(left_->id);
+  proxy_.left_to_engine(left_->id, *this);
   proxy_.deadlines().arm(deadline_, Wait::first_byte);
 }
 
@@ -102,11 +102,15 @@ void Upstream::send_left() {
   bool broken = false;
   x.to_engine_at += write(std::string_view(x.to_engine).substr(x.to_engine_at), broken);
   if (broken) {
-    end_left();
+    let_go();
   }
 }
 
-void Upstream::end_left() {
+std::uint64_t Upstream::serial() const {
+  return left_ ? left_->serial : 0;
+}
+
+void Upstream::let_go() {
   std::unique_ptr<Exchange> const ended = std::move(left_);
   close();
   proxy_.tracker().ended(ended->id, ended->outcome);
@@ -125,7 +129,7 @@ void Upstream::release(bool keep) {
 }
 
 void Upstream::expired(Wait) {
-  left_ ? end_left() : close();
+  left_ ? let_go() : close();
 }
 
 void Upstream::close() {

@@ -37,6 +37,10 @@ class Upstream final : public Watched, public DeadlineOwner {
   void carry(Client& client) { client_ = &client; }
   /// Its client has gone; the engine is to have the rest of the request all the same.
   void outlive(std::unique_ptr<Exchange> exchange);
+  /// Of that exchange, or 0.
+  std::uint64_t serial() const;
+  /// Breaks that exchange off.
+  void let_go();
   /// Back to the pool, or closed.
   void release(bool keep);
   bool is_connected() const { return connected_; }
@@ -50,7 +54,6 @@ class Upstream final : public Watched, public DeadlineOwner {
  private:
   friend class Proxy;
   void send_left();
-  void end_left();
   void close();
 
   Proxy& proxy_;

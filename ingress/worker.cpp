@@ -99,8 +99,8 @@ void Worker::moved(std::string_view id) {
   }
 }
 
-void Worker::client_gone(std::string_view id) {
-  tell(report::ClientGone{std::string(id)});
+void Worker::client_gone(std::string_view id, lifecycle::CancelMode mode) {
+  tell(report::ClientGone{std::string(id), mode});
 }
 
 void Worker::ended(std::string_view id, lifecycle::Outcome outcome) {

@@ -50,7 +50,7 @@ class Worker final : private Tracker, private SharedIds {
   void first_byte(std::string_view id, std::string_view endpoint,
                   std::chrono::milliseconds took) override;
   void moved(std::string_view id) override;
-  void client_gone(std::string_view id) override;
+  void client_gone(std::string_view id, lifecycle::CancelMode mode) override;
   void ended(std::string_view id, lifecycle::Outcome outcome) override;
   void handed_off(HandedOff const& handed) override;
   bool engine_may_be_gone() const override { return engine_may_be_gone_; }

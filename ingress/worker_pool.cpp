@@ -193,7 +193,7 @@ void WorkerPool::hear(std::size_t, report::Moved const& told) {
 
 void WorkerPool::hear(std::size_t, report::ClientGone const& told) {
   if (live_.contains(told.id)) {
-    tracker_.client_gone(told.id);
+    tracker_.client_gone(told.id, told.mode);
   }
 }
 

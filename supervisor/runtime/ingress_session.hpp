@@ -71,7 +71,7 @@ class IngressSession final : private ingress::Tracker {
 
   ingress::Admission begin(ingress::Begun const& begun) override;
   void moved(std::string_view id) override;
-  void client_gone(std::string_view id) override;
+  void client_gone(std::string_view id, lifecycle::CancelMode mode) override;
   void ended(std::string_view id, lifecycle::Outcome outcome) override;
   void handed_off(ingress::HandedOff const& handed) override;
   bool engine_may_be_gone() const override { return listeners_.engine_may_be_gone(); }

@@ -45,11 +45,11 @@ void IngressSession::moved(std::string_view id) {
   }
 }
 
-void IngressSession::client_gone(std::string_view id) {
+void IngressSession::client_gone(std::string_view id, lifecycle::CancelMode mode) {
   events_.feed(lifecycle::CancelRequested{.by = lifecycle::kIngressPeer,
                                           .ids = {std::string(id)},
                                           .root = {},
-                                          .mode = lifecycle::CancelMode::kill,
+                                          .mode = mode,
                                           .reason = lifecycle::CancelReason::client_disconnect});
 }
 

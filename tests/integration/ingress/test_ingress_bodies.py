@@ -2,10 +2,11 @@
 
 import contextlib
 import select
+import socket
 import time
 
 import pytest
-from raw_engine import chunk, client, get, metric, ok, post
+from raw_engine import Wire, chunk, client, get, metric, ok, post
 from serve_peer import holds_for, wait_until
 from test_ingress_admission import at_engine, finish, limits, waiting
 
@@ -155,16 +156,14 @@ def test_a_tunnel_lives_as_long_as_either_side_speaks(proxy, engine):
     assert user.ended() and wire.ended()  # nobody speaks
 
 
-def test_a_client_that_leaves_the_queue_with_a_large_body_frees_its_place(proxy, engine):
+@pytest.mark.parametrize("size", [100_000, 600_000, 3_000_000])
+def test_a_client_that_leaves_the_queue_with_a_large_body_frees_its_place(proxy, engine, size):
     one = proxy(admission=limits(1, 1))
     first = client(one)
     first.send(post())
     running = at_engine(engine)
     second = client(one)
-    second.socket.setblocking(False)
-    whole, sent = post(body=b'{"model":"m","x":"' + b"x" * 100_000 + b'"}'), 0
-    while sent < len(whole):
-        sent += second.socket.send(whole[sent:])
+    second.send(post(body=b'{"model":"m","x":"' + b"x" * size + b'"}'))
     wait_until(lambda: waiting(one) == 1, "it waits")
     second.close()
     wait_until(lambda: waiting(one) == 0, "its place is free")
@@ -188,3 +187,32 @@ def test_an_upload_that_the_end_of_a_drain_cuts_reads_why(proxy, engine):
     send_until_told(user)
     answer = user.rest()
     assert answer.startswith(b"HTTP/1.1 503 ") and not answer.endswith(b"<reset>")
+
+
+def asks_on(wire):
+    """True once the next request has come on this connection, behind the body of the first."""
+    with contextlib.suppress(BlockingIOError):
+        wire.buffer += wire.socket.recv(1 << 20, socket.MSG_DONTWAIT)
+    return b"GET " in wire.buffer
+
+
+@pytest.mark.parametrize("size", range(120_000, 420_000, 20_000))
+def test_a_connection_that_lacks_a_part_of_a_body_carries_no_other_request(proxy, tmp_path, size):
+    """The engine answers before it has read the body, and would read it as it comes."""
+    path = tmp_path / "engine"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        one = proxy(ingress={"upstream": f"unix:{path}"})
+        body = b'{"model":"m","x":"' + b"x" * size + b'"}'
+        user, other = client(one), client(one)
+        user.send(post(body=body))
+        wire = Wire(listener.accept()[0])
+        wire.until(b"\r\n\r\n")
+        wire.send(ok(b"early"))
+        user.until(b"early")
+        other.send(get("/v1/models"))
+        wait_until(lambda: select.select([listener], [], [], 0)[0] or asks_on(wire), "it is asked")
+        if b"GET " in wire.buffer:
+            assert wire.buffer.index(b"GET ") == len(body)
+        wire.close()

@@ -1,10 +1,12 @@
 """Clients that go away, and requests that the core cancels."""
 
 import json
+import os
 import socket
 import struct
 
 import pytest
+from kernel_sockets import socket_of
 from raw_engine import SSE_HEAD, chunk, client, get, metric, ok, post
 from serve_peer import wait_until
 
@@ -231,3 +233,27 @@ def test_what_the_engine_has_begun_to_answer_or_not_wholly_received_is_broken_of
     wire.until(b"}")
     part.close()
     assert wire.rest().strip() in (b"", b"<reset>")
+
+
+def test_a_request_that_its_client_has_left_to_the_engine_can_be_killed(proxy, engine):
+    one = deferring(proxy)
+    wire = left_early(one, engine)
+    one.operator().ask("cancel", ids=["r1"], mode="kill")
+    assert wire.ended()
+    wait_until(lambda: one.status()["in_flight"]["requests"] == 0, "it has ended")
+    assert counted(one, "stream") == 1
+
+
+def keepalive_of(one, user):
+    """The seconds until the kernel asks whether this client is still there; None: it never does."""
+    timer, _, due = socket_of(one, user)[5].partition(":")
+    return int(due, 16) / os.sysconf("SC_CLK_TCK") if int(timer, 16) == 2 else None
+
+
+def test_a_client_that_vanishes_without_a_word_is_looked_for(proxy, engine):
+    """Its node or a NAT is gone: neither an end nor a reset arrives, ever."""
+    one = proxy()
+    user = client(one)
+    user.send(post())
+    engine.request()
+    assert 0 < keepalive_of(one, user) <= 60

@@ -74,3 +74,16 @@ def test_a_place_that_was_given_to_one_who_left_is_not_anothers_of_the_same_id(p
     assert name.startswith("same")
     wire.send(ok(b"done"))
     assert again.until(b"done").startswith(b"HTTP/1.1 200 ")
+
+
+def test_an_id_that_every_client_says_costs_the_last_as_little_as_the_first(proxy, engine):
+    """Nobody counts up through those that are live: after a few the suffix is drawn."""
+    one = proxy()
+    users, seen = [], []
+    for _ in range(30):
+        users.append(client(one))
+        users[-1].send(named("same"))
+        seen.append(asked(engine)[1])
+    assert seen[:3] == ["same", "same-2", "same-3"]
+    assert len(set(seen)) == 30 and all(each.startswith("same") for each in seen)
+    assert len(seen[-1]) == len("same-") + 16

@@ -212,3 +212,11 @@ def test_a_slow_client_slows_its_own_stream_and_nobody_elses(proxy, engine):
     ).start()
     got = slow.until(b"\r\n0\r\n\r\n")
     assert got.count(b"x" * 60_000) == (sent + len(pending)) // len(event)
+
+
+def test_a_head_that_is_refused_gets_no_body(proxy):
+    user = client(proxy())
+    user.send(b"HEAD / HTTP/1.1\r\nHost: h\r\nExpect: more\r\n\r\n")
+    answer = user.rest()
+    assert answer.startswith(b"HTTP/1.1 417 ") and answer.endswith(b"\r\n\r\n")
+    assert b"X-Lastcall-Reason: bad_request" in answer

@@ -175,6 +175,12 @@ def test_interim_answers_pass_and_100_is_said_by_the_proxy_alone(proxy, engine):
     assert user.until(b"hello").startswith(b"HTTP/1.1 200 OK\r\n")
 
 
+def test_options_of_the_server_itself_stay_that(proxy, engine):
+    user = client(proxy())
+    user.send(b"OPTIONS http://h HTTP/1.1\r\nHost: h\r\n\r\n")
+    assert engine.request()[1].startswith(b"OPTIONS * HTTP/1.1\r\n")  # RFC 9112, 3.2.4
+
+
 def test_an_upgrade_goes_through_and_counts_as_a_request(proxy, engine):
     one = proxy()
     user = client(one)

@@ -33,6 +33,17 @@ TEST(EventScanner, Any_split_gives_the_same_boundaries) {
   }
 }
 
+TEST(EventScanner, Knows_whether_the_last_line_is_whole) {
+  EventScanner scanner;
+  EXPECT_TRUE(scanner.is_at_line());
+  scanner.scan("data: a");
+  EXPECT_FALSE(scanner.is_at_line());
+  scanner.scan("\r");
+  EXPECT_TRUE(scanner.is_at_line());
+  scanner.scan("\n\n:");
+  EXPECT_FALSE(scanner.is_at_line());
+}
+
 TEST(EventScanner, A_comment_between_events_is_not_held_back_and_is_no_event) {
   EventScanner scanner;
   EXPECT_EQ(scanner.scan(": ping\n"), 7U);

@@ -1,0 +1,37 @@
+// Bytes of bodies that are read while their requests wait for a place in admission.
+//
+// A client that has gone is seen only behind what it has sent, so that a waiter's body is read on;
+// all waiters of a proxy together hold at most kMost that way, and a flood of large ones must not
+// take the memory of the supervisor. Who finds no room is read on when it has its place.
+// Thread rule: the proxy's thread.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+namespace lastcall::ingress {
+
+class WaitingBytes {
+ public:
+  static constexpr std::size_t kMost = std::size_t{16} * 1024 * 1024;
+
+  /// `total`: of all waiters; outlives this.
+  explicit WaitingBytes(std::size_t& total) : total_(total) {}
+  WaitingBytes(WaitingBytes const&) = delete;
+  WaitingBytes& operator=(WaitingBytes const&) = delete;
+  ~WaitingBytes() { release(); }
+
+  bool has_room() const { return total_ < kMost; }
+  bool has_any() const { return bytes_ > 0; }
+  void add(std::size_t bytes) {
+    bytes_ += bytes;
+    total_ += bytes;
+  }
+  void release() { total_ -= std::exchange(bytes_, 0); }
+
+ private:
+  std::size_t& total_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace lastcall::ingress

@@ -1,0 +1,104 @@
+"""Responses that end with the engine's connection, which ends as well when the engine dies."""
+
+import os
+import signal
+import sys
+
+import pytest
+from ports import free_port
+from raw_engine import client, metric, ok, post
+from serve_peer import PATIENCE, wait_until
+
+THREADS = (1, 2)
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+DONE = b"data: [DONE]\n\n"
+ENGINE = """
+import socket, sys, threading
+listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+def serve(connection):
+    head = b""
+    while b"}" not in head:
+        head += connection.recv(65536)
+    connection.sendall(bytes.fromhex(sys.argv[2]))
+    threading.Event().wait()
+while True:
+    threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+"""
+
+
+@pytest.fixture
+def killed(world, threads):
+    """A supervised engine that says this and is killed: what its client reads, to the end."""
+
+    def make(said, version=b"1.1"):
+        port = free_port()
+        one = world()
+        one.config["ingress"] = {"listen": f"127.0.0.1:{free_port()}",
+                                 "upstream": f"127.0.0.1:{port}", "threads": threads}  # fmt: skip
+        one.ingress_port = int(one.config["ingress"]["listen"].rpartition(":")[2])
+        one.config["health"]["checks"] = [{"name": "port", "tcp": {"address": f"127.0.0.1:{port}"}}]
+        one.process = one.run(sys.executable, "-c", ENGINE, str(port), said.hex())
+        one.wait_for_log('"phase begun","phase":"serving"')
+        user = client(one)
+        user.send(post().replace(b"HTTP/1.1", b"HTTP/" + version))
+        begin = user.until(b"data: 1\n\n")
+        os.kill(one.status()["engine"]["pid"], signal.SIGKILL)
+        rest = user.rest()
+        assert one.process.wait(timeout=PATIENCE) == 1
+        return begin + rest
+
+    return make
+
+
+@pytest.mark.parametrize("more", [b"", b"data: 2\n\n", b"data: par"])
+def test_a_stream_whose_engine_is_killed_does_not_look_finished(killed, more):
+    got = killed(HEAD + b"data: 1\n\n" + more)
+    assert b'"type":"engine_dead"' in got
+    assert not got.endswith(b"0\r\n\r\n") and b"par" not in got
+
+
+def test_a_client_of_http_1_0_is_told_too(killed):
+    assert b'"type":"engine_dead"' in killed(HEAD + b"data: 1\n\ndata: par", b"1.0")
+
+
+def ended(proxy, engine, said):
+    one = proxy()
+    user = client(one)
+    user.send(post())
+    wire, _ = engine.request()
+    wire.until(b"}")
+    wire.send(said)
+    wire.close()
+    return one, user
+
+
+def test_a_stream_that_has_said_so_is_done_at_once(proxy, engine):
+    one, user = ended(proxy, engine, HEAD + b"data: 1\n\n" + DONE)
+    assert user.until(b"0\r\n\r\n").endswith(DONE + b"\r\n0\r\n\r\n")
+    user.close()
+    wait_until(lambda: metric(one, "lastcall_requests_total", outcome="completed") == 1, "done")
+    assert metric(one, "dynamo_frontend_model_cancellation_total") == 0
+
+
+@pytest.mark.parametrize("last", [b"data: 2\n\n", b"data: 2\n"], ids=["whole", "no empty line"])
+def test_a_stream_of_an_engine_that_lives_ends_as_it_says(proxy, engine, last):
+    one, user = ended(proxy, engine, HEAD + b"data: 1\n\n" + last)
+    assert user.until(b"0\r\n\r\n").count(b"data: 2\n") == 1
+    user.close()
+    wait_until(lambda: metric(one, "lastcall_requests_total", outcome="completed") == 1, "done")
+
+
+def test_a_stream_that_ends_in_the_middle_of_a_line_is_not_whole(proxy, engine):
+    one, user = ended(proxy, engine, HEAD + b"data: 1\n\ndata: par")
+    got = user.rest()
+    assert b'"type":"engine_error"' in got and b"par" not in got
+    assert metric(one, "lastcall_requests_total", outcome="error") == 1
+
+
+def test_anything_else_is_done_at_once(proxy, engine):
+    _, user = ended(proxy, engine, b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhello")
+    assert user.until(b"0\r\n\r\n").endswith(b"hello\r\n0\r\n\r\n")
+    user.send(post())
+    wire, _ = engine.request()
+    wire.send(ok())
+    user.until(b"hello")
