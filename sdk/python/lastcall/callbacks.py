@@ -8,7 +8,8 @@ Rules
   3. A callback that fails is logged and never stops the lane.
   4. Where a lane can get no thread, the connection's does its job: these are asked once, and what
      was asked has to be answered. Not so the health, of which the supervisor asks again.
-  5. A lane at rest blocks all signals, and while it calls back those that the main thread blocks.
+  5. A lane blocks all signals but while it calls back: then those that the main thread blocks, and
+     those that are pending when it begins.
 """
 
 from __future__ import annotations
@@ -74,7 +75,8 @@ class Lane:
     def call_all(self, *arguments: object) -> None:
         for callback in self.callbacks:
             try:
-                callback(*arguments)
+                with threads.signals_of_main():
+                    callback(*arguments)
             except Exception:
                 _log.exception("the %s callback %r failed", self._name, callback)
 
@@ -84,8 +86,7 @@ class Lane:
 
     def _do(self, job: Job) -> None:
         try:
-            with threads.signals_of_main():
-                job()
+            job()
         except Exception:
             _log.exception("a %s callback failed", self._name)
 
@@ -189,7 +190,9 @@ def ask_health(callbacks: list[Callable[[], HealthAnswer]]) -> tuple[str, str]:
     worst = ("healthy", "" if callbacks else "no health callback; the process answers")
     for callback in callbacks:
         try:
-            answer = _read_health(callback())
+            with threads.signals_of_main():
+                said = callback()
+            answer = _read_health(said)
         except Exception:
             return "dead", traceback.format_exc()
         if answer[0] == "dead":

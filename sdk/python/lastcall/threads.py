@@ -31,13 +31,18 @@ def signals_of_main() -> Iterator[None]:
     """For the program's code on a thread of ours, whose processes inherit what is blocked.
 
     One that blocks SIGTERM could not be terminated. What the main thread does not block either is
-    delivered there first.
+    delivered there first, but until it has run a signal is still pending for the whole process, and
+    a thread that opens itself takes it: only the main thread can run the handler, and the kernel
+    has put that back to sleep. So what is pending stays blocked this time. What comes between the
+    look and the change may still be taken, and so may a signal of a moment ago where the callback
+    itself changes the mask or is hit by another one; Python has no way to close that.
     """
     mask = _mask_of_main()
     if mask is None:
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    pending = signal.sigpending()  # as late as can be
+    before = signal.pthread_sigmask(signal.SIG_SETMASK, mask | pending)
     try:
         yield
     finally:

@@ -9,6 +9,8 @@ import pytest
 from strict_supervisor import eventually
 from test_process import run_python
 
+from lastcall import threads
+
 
 def mask_of(thread):
     with open(f"/proc/self/task/{thread.native_id}/status", encoding="ascii") as status:
@@ -75,6 +77,59 @@ def test_a_signal_that_is_blocked_after_the_connect_is_the_programs(supervisor, 
     done = run_python(BLOCKS_AFTER_IT_CONNECTED, path)
     ask.join(60)
     assert done.returncode == 0, done.stderr
+
+
+PENDING_FOR_MAIN = """
+import os, signal, threading
+from lastcall import callbacks, threads
+taken, asked = [], threading.Event()
+signal.signal(signal.SIGUSR1, lambda *_: taken.append(1))
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+threads._mask_of_main = lambda: set()  # main was chosen for it and has not run yet
+os.kill(os.getpid(), signal.SIGUSR1)
+ours = callbacks.Callbacks()
+ours.{kind}.add(lambda *_: asked.set())
+ours.{ask}
+assert asked.wait(20)
+assert signal.sigpending() == {{signal.SIGUSR1}} and not taken
+signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR1])
+assert taken == [1]
+"""
+
+
+@pytest.mark.parametrize(
+    "kind, ask",
+    [("health", "check_health(print)"), ("cleanup", "clean_up(print, 0)"),
+     ("deregister", "leave_registries(print)")],
+)  # fmt: skip
+def test_a_callback_takes_no_signal_that_is_pending_for_the_main_thread(path, kind, ask):
+    done = run_python(PENDING_FOR_MAIN.format(kind=kind, ask=ask), path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_thread_opens_to_signals_only_for_a_callback(supervisor, client, monkeypatch):
+    opened = []
+
+    def mask_of_main():
+        opened.append(threading.current_thread().name)
+
+    monkeypatch.setattr(threads, "_mask_of_main", mask_of_main)
+    eventually(lambda: client.connected)
+
+    def ask(count):
+        supervisor.send("phase", phase="draining", deadline_at_ms=10**12)
+        supervisor.send("phase", phase="cleaning_up", deadline_at_ms=10**12)
+        for op in ("health.check", "deregister", "cleanup"):
+            supervisor.send(op, deadline_at_ms=10**12)
+        for answer in ("health", "deregistered", "cleanup.done"):
+            supervisor.wait(answer, count)
+
+    ask(1)
+    assert opened == []
+    for on in (client.on_health, client.on_cleanup, client.on_deregister):
+        on(lambda *_: None)
+    ask(2)
+    assert sorted(opened) == ["lastcall-cleanup", "lastcall-deregister", "lastcall-health"]
 
 
 def test_what_a_callback_starts_can_be_terminated(supervisor, client):
