@@ -19,7 +19,7 @@ import time
 from types import TracebackType
 from typing import Callable, Optional, Union
 
-from . import session, uncaught, wire
+from . import session, spawned, uncaught, wire
 from .callbacks import Hooks
 from .context import Context
 from .failures import Failures
@@ -33,7 +33,9 @@ class Client(Hooks, Failures):
 
     name            shown to operators; the program's name unless given
     socket          instead of $LASTCALL_SOCKET
-    critical        the engine is dead when this process is: its end while serving is fatal
+    critical        the engine is dead when this process is: its end while serving is fatal. Not
+                    while multiprocessing imports the program's main module in a child, which says
+                    it by another call, in its target
     report_uncaught "main": an uncaught exception that ends the process is reported as fatal;
                     "all": one that ends any thread too, and the death of any child process that
                     multiprocessing started (see `watch`); "off": neither. Critical processes
@@ -51,6 +53,7 @@ class Client(Hooks, Failures):
         path = os.environ.get("LASTCALL_SOCKET") if socket is None else socket
         self.name = name or _program_name(sys.argv[0])
         super().__init__()
+        critical = critical and not spawned.is_being_imported()
         hello = {
             "version": wire.VERSION,
             "role": "engine",

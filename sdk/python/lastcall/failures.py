@@ -118,6 +118,11 @@ class Failures:
 
     # --- inside
 
+    def _become_critical(self, report_uncaught: Optional[uncaught.Choice]) -> None:
+        """For a client that was made while this process could not be critical yet."""
+        if self._session.say_critical() and self._session.enabled:
+            self._report_failures(report_uncaught or "all")
+
     def _report_failures(self, choice: uncaught.Choice) -> None:
         uncaught.install(self.report_fatal, choice)
         if choice == "all" and hasattr(os, "pidfd_open"):

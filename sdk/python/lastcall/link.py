@@ -51,6 +51,7 @@ class Link:
         self._writing_tokens: list[object] = []
         self._connected = False
         self._overflowed = False
+        self._is_to_renew = False
         self._settled = False
         self._complaint: Optional[str] = None
         self._close_by: Optional[float] = None
@@ -93,6 +94,12 @@ class Link:
             self._queued_bytes += len(line)
             self.wake()
             return True
+
+    def renew(self) -> None:
+        """Connects anew once all is written, because the greeting has changed."""
+        with self._lock:
+            self._is_to_renew = True
+            self.wake()
 
     def wake(self) -> None:
         with self._lock:
@@ -176,6 +183,7 @@ class Link:
         with self._lock:
             self._socket = connection
             self._connected = True
+            self._is_to_renew = False
             self._queue.extend(self._peer.greeting())
             self._queued_bytes = sum(len(line) for line, _ in self._queue)
             self._limit = self._queued_bytes + MAX_PENDING
@@ -186,6 +194,8 @@ class Link:
             while not self._overflowed:
                 due = self._peer.tick(time.monotonic())
                 all_written = self._write(connection)
+                if self._is_to_renew and all_written:
+                    return
                 if self._close_by is not None:
                     if all_written or time.monotonic() >= self._close_by:
                         return

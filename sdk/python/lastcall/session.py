@@ -69,6 +69,15 @@ class Session(Peer, Outlet):
     def report_load(self, **load: Any) -> None:
         self._say("load", **load)
 
+    def say_critical(self) -> bool:
+        """False when it is said already."""
+        with self._lock:
+            is_news = not self._hello["critical"]
+            self._hello["critical"] = True
+            if is_news and self._link is not None:
+                self._link.renew()
+            return is_news
+
     def report_fatal(self, reason: str, detail: str) -> Optional[concurrent.futures.Future[bool]]:
         """The future is done when the supervisor has acknowledged; None without a socket."""
         with self._lock:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Optional
 
+from . import spawned
 from .client import Client
 from .errors import LastcallError
 
@@ -26,4 +27,6 @@ def connect(name: Optional[str] = None, **options: Any) -> Client:
         raise LastcallError(
             f"cannot connect with {options}: this process is connected with {_shared[2]} already"
         )
+    elif options.get("critical") and not spawned.is_being_imported():
+        _shared[1]._become_critical(options.get("report_uncaught"))
     return _shared[1]

@@ -100,3 +100,63 @@ def test_children_are_not_reported_by_others_or_when_that_is_turned_off(
     assert run_python(code, path).returncode == 0
     supervisor.wait("request.end", id="last")
     assert supervisor.all("fatal") == []
+
+
+AT_THE_TOP = """
+import concurrent.futures, lastcall, multiprocessing, sys, threading, time
+client = lastcall.connect("server", critical=True)
+def work():
+    while client.enabled and not client.connected: time.sleep(0.01)
+def work_critically():
+    assert lastcall.connect("server", critical=True) is client
+    thread = threading.Thread(target=lambda: 1 / 0, name="worker")
+    thread.start(); thread.join()
+    while not client.draining: time.sleep(0.01)
+if __name__ == "__main__":
+    how, method = sys.argv[1:]
+    while not client.connected: time.sleep(0.01)
+    context = multiprocessing.get_context(method)
+    if how == "pool":
+        with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as pool:
+            pool.submit(work).result()
+    else:
+        child = context.Process(target=globals()[how])
+        child.start(); child.join()
+    input()
+"""
+
+
+@pytest.fixture
+def start(path, tmp_path):
+    """Starts the script above, which ends with the test."""
+    script = tmp_path / "engine.py"
+    script.write_text(AT_THE_TOP)
+    environment = {**os.environ, "PYTHONPATH": SDK, "LASTCALL_SOCKET": path}
+    started = []
+
+    def start(*arguments):
+        command = [sys.executable, str(script), *arguments]
+        started.append(subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, text=True))
+
+    yield start
+    for process in started:
+        process.communicate("\n", timeout=60)
+        assert process.returncode == 0
+
+
+@pytest.mark.parametrize(
+    "how, method", [("work", "spawn"), ("work", "forkserver"), ("pool", "spawn")]
+)
+def test_a_child_that_imports_a_critical_main_module_is_not_critical(
+    supervisor, start, how, method
+):
+    start(how, method)
+    supervisor.wait("hello", 2, timeout=50)
+    assert [each["critical"] for each in supervisor.all("hello")] == [True, False]
+
+
+def test_a_child_whose_target_asks_to_be_critical_is(supervisor, start):
+    start("work_critically", "spawn")
+    supervisor.wait("hello", 2, critical=True, timeout=50)
+    supervisor.wait("fatal", reason="uncaught ZeroDivisionError in thread worker", timeout=50)
+    supervisor.send("phase", phase="draining", deadline_at_ms=10**12)
