@@ -4,7 +4,8 @@ Rules
   1. Without a socket (LASTCALL_SOCKET unset) everything works and nothing is sent.
   2. With one, the engine never waits for the supervisor and never fails because of it, except
      where it asked to be admitted; and even then it starts after 1 s without a supervisor.
-  3. A forked child is detached: its copy of the client sends nothing until it connects anew.
+  3. A forked child is detached: its copy of the client sends nothing until it connects anew. From
+     then on that is the new client by another name (see standin.py), and so is a closed one.
 
 Threads: every method may be called from any thread and from asyncio code; those that block say so.
 Callbacks run on threads of the client's own (see callbacks.py).
@@ -19,7 +20,7 @@ import time
 from types import TracebackType
 from typing import Callable, Optional, Union
 
-from . import session, spawned, uncaught, wire
+from . import session, spawned, standin, uncaught, wire
 from .callbacks import Hooks
 from .context import Context
 from .failures import Failures
@@ -61,15 +62,19 @@ class Client(Hooks, Failures):
             "sdk": f"python/{__version__}",
             "critical": critical,
         }
-        self._session = session.Session(path or None, hello, self._callbacks)
+        self._own = session.Session(path or None, hello, self._callbacks)
         if self.enabled:
             uncaught.at_child_end(_close_all, priority=0)
             self._report_failures(report_uncaught or ("all" if critical else "main"))
 
     # --- the supervisor
 
+    @property
+    def _session(self) -> session.Session:
+        return standin.session_for(self._own)
+
     def _joins_registries(self) -> None:
-        self._session.announce_registration()
+        self._own.announce_registration()  # whose callbacks will be called
 
     @property
     def enabled(self) -> bool:
@@ -99,7 +104,8 @@ class Client(Hooks, Failures):
     def close(self, timeout: float = 0.5) -> None:
         """Sends what is queued and disconnects for good. Blocks, at most for about `timeout`."""
         self._stop_reporting()
-        self._session.close(timeout)
+        self._own.is_over = True
+        self._own.close(timeout)
 
     def __enter__(self) -> Client:
         return self
@@ -116,10 +122,12 @@ class Client(Hooks, Failures):
 
     def register_endpoint(self, name: str, graceful_shutdown: bool = True) -> None:
         """graceful_shutdown: a drain waits for its requests; otherwise they are handed off."""
-        self._session.set_endpoint(wire.check_id(name, "endpoint"), graceful_shutdown)
+        for each in (self._own, self._session):
+            each.set_endpoint(wire.check_id(name, "endpoint"), graceful_shutdown)
 
     def unregister_endpoint(self, name: str) -> None:
-        self._session.drop_endpoint(name)
+        for each in (self._own, self._session):
+            each.drop_endpoint(name)
 
     def endpoint(
         self,
@@ -211,9 +219,8 @@ class Client(Hooks, Failures):
         priority: Optional[int] = None,
     ) -> RequestScope:
         """`with` or `async with` this: the request begins with the block and ends with it."""
-        return RequestScope(
-            self._session.ledger, id, endpoint, model, stream, root, parent, admit, priority
-        )
+        ledger = standin.session_to_begin(self._own, endpoint).ledger
+        return RequestScope(ledger, id, endpoint, model, stream, root, parent, admit, priority)
 
     def find(self, id: str) -> Optional[Context]:
         """The live request of that id."""

@@ -63,8 +63,11 @@ class Guard(contextlib.ContextDecorator):
 
 
 class Failures:
-    _session: session.Session
     _watcher: Optional[ChildWatcher] = None
+
+    @property
+    def _session(self) -> session.Session:
+        raise NotImplementedError
 
     def report_fatal(
         self, reason: str, detail: Optional[str] = None, *, timeout: float = 1.0

@@ -35,7 +35,9 @@ class Session(Peer, Outlet):
         self._lock = threading.RLock()
         self._hello = hello
         self._callbacks = callbacks
-        self._endpoints: dict[str, bool] = {}
+        self.endpoints: dict[str, bool] = {}
+        self.path = path
+        self.is_over = False  # closed by its client, or forked away
         self._seq = 0
         self._answers: dict[int, React] = {}
         self._fatal: Optional[tuple[str, str, concurrent.futures.Future[bool]]] = None
@@ -53,13 +55,13 @@ class Session(Peer, Outlet):
 
     def set_endpoint(self, name: str, graceful_shutdown: bool) -> None:
         with self._lock:
-            if self._endpoints.get(name) is not graceful_shutdown:
-                self._endpoints[name] = graceful_shutdown
+            if self.endpoints.get(name) is not graceful_shutdown:
+                self.endpoints[name] = graceful_shutdown
                 self._say("endpoint.register", endpoint=name, graceful_shutdown=graceful_shutdown)
 
     def drop_endpoint(self, name: str) -> None:
         with self._lock:
-            if self._endpoints.pop(name, None) is not None:
+            if self.endpoints.pop(name, None) is not None:
                 self._say("endpoint.unregister", endpoint=name)
 
     def announce_registration(self) -> None:
@@ -99,6 +101,7 @@ class Session(Peer, Outlet):
     def detach(self) -> None:
         """In a forked child: nothing of the parent's connection or requests is ours."""
         self._lock = threading.RLock()
+        self.is_over = True
         link, self._link = self._link, None
         if link is not None:
             link.abandon()
@@ -141,7 +144,7 @@ class Session(Peer, Outlet):
             lines.append((wire.encode("registered"), None))
         if self._fatal is not None and not self._fatal[2].done():
             lines.append((self._fatal_line(), None))
-        for name, graceful in self._endpoints.items():
+        for name, graceful in self.endpoints.items():
             line = wire.encode("endpoint.register", endpoint=name, graceful_shutdown=graceful)
             lines.append((line, None))
         return lines + announcement

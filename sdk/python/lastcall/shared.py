@@ -5,24 +5,29 @@ from __future__ import annotations
 import os
 from typing import Any, Optional
 
-from . import spawned
+from . import spawned, standin
 from .client import Client
 from .errors import LastcallError
 
-_shared: Optional[tuple[int, Client, dict[str, Any]]] = None  # pid, client, its options
+Made = tuple[int, Client, dict[str, Any]]  # pid, client, its options
+
+_shared: Optional[Made] = None
 
 
 def connect(name: Optional[str] = None, **options: Any) -> Client:
     """The process's one client, made by the first call (see `Client` for the options).
 
     Later calls without options return it, and other options are refused. A forked child gets one
-    of its own.
+    of its own. One that was closed is followed by a new one, with the same options unless others
+    are given; what was made with the old one, its handlers too, then goes through the new one.
     """
     global _shared
     if name is not None:
         options["name"] = name
     if _shared is None or _shared[0] != os.getpid():
-        _shared = (os.getpid(), Client(**options), options)
+        _shared = _made(options)
+    elif _shared[1]._own.is_over:
+        _shared = _made(options or _shared[2])
     elif options and options != _shared[2]:
         raise LastcallError(
             f"cannot connect with {options}: this process is connected with {_shared[2]} already"
@@ -30,3 +35,9 @@ def connect(name: Optional[str] = None, **options: Any) -> Client:
     elif options.get("critical") and not spawned.is_being_imported():
         _shared[1]._become_critical(options.get("report_uncaught"))
     return _shared[1]
+
+
+def _made(options: dict[str, Any]) -> Made:
+    client = Client(**options)
+    standin.share(client._own)
+    return os.getpid(), client, options

@@ -6,11 +6,14 @@ which is fatal for an engine's worker and harmless for a telemetry thread; hence
 multiprocessing calls no hook for the target of a child, but up to Python 3.12 its finalizers, while
 the exception is under way; later ones leave `Client.guard` around the target.
 
+A forked child has made no choice yet: what its parent's clients chose ends with the fork.
+
 Threads: `install` and `remove` from any; the hooks run on the thread that failed.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import traceback
@@ -79,3 +82,6 @@ def _on_thread(failure: threading.ExceptHookArgs) -> None:
             if choice == "all":
                 report(f"uncaught {kind.__name__} in thread {name}", detail)
     _previous_thread(failure)
+
+
+os.register_at_fork(after_in_child=_reports.clear)
