@@ -16,7 +16,7 @@ import os
 import sys
 import traceback
 from types import TracebackType
-from typing import Any, Callable, Optional, TypeVar, Union
+from typing import Any, AsyncIterator, Callable, Iterator, Optional, TypeVar, Union
 
 from . import session, uncaught, wire
 from .errors import LastcallError, is_only_cancels
@@ -51,15 +51,55 @@ class Guard(contextlib.ContextDecorator):
             self._report(f"{self._name} failed: {type(error).__name__}", detail)
 
     def __call__(self, function: Function) -> Function:
-        if not inspect.iscoroutinefunction(function):
+        if inspect.iscoroutinefunction(function):
+            wrap = self._around_coroutine
+        elif inspect.isasyncgenfunction(function):
+            wrap = self._around_async_generator
+        elif inspect.isgeneratorfunction(function):
+            wrap = self._around_generator
+        else:
             return super().__call__(function)
+        wrapped: Function = functools.wraps(function)(wrap(function))
+        return wrapped
 
-        @functools.wraps(function)
+    def _around_coroutine(self, function: Any) -> Any:
         async def call(*arguments: Any, **named: Any) -> Any:
             with self:
                 return await function(*arguments, **named)
 
-        return call  # type: ignore[return-value]
+        return call
+
+    def _around_generator(self, function: Any) -> Any:
+        def stream(*arguments: Any, **named: Any) -> Iterator[Any]:
+            with self:
+                return (yield from function(*arguments, **named))
+
+        return stream
+
+    def _around_async_generator(self, function: Any) -> Any:
+        async def stream(*arguments: Any, **named: Any) -> AsyncIterator[Any]:
+            with self:
+                items = function(*arguments, **named)
+                try:
+                    step = items.__anext__()
+                    while True:
+                        try:
+                            item = await step
+                        except StopAsyncIteration:
+                            return
+                        # What the caller sends or throws is for the generator, as is its close.
+                        try:
+                            sent = yield item
+                        except GeneratorExit:
+                            raise
+                        except BaseException as error:
+                            step = items.athrow(error)
+                        else:
+                            step = items.asend(sent)
+                finally:
+                    await items.aclose()
+
+        return stream
 
 
 class Failures:
@@ -96,8 +136,9 @@ class Failures:
     def guard(self, name: str) -> Guard:
         """An exception that leaves the block, or the function that this decorates, is fatal.
 
-        For loops that keep the engine alive. The exception goes on; a request's own `Cancelled`
-        and `Rejected` are no failures, nor is a cancelled task.
+        The function may be a generator, and either may be of asyncio. For loops that keep the
+        engine alive. The exception goes on; a request's own `Cancelled` and `Rejected` are no
+        failures, nor is a cancelled task.
         """
         return Guard(self._report_end, name)
 
