@@ -52,13 +52,25 @@ class Held:
         ]
         self.mode = mode
         self.kubelet = None
+        try:
+            self._start()
+            self._enter()
+        except BaseException:
+            self.let_go()  # nobody else knows of it yet
+            raise
+
+    def _start(self):
         command = (sys.executable, HELD_ENGINE, self.one.directory, *self.phase.holds)
-        if mode == "run":
+        if self.mode == "run":
             self.shim = self.one.run(*command)
         else:
             self.kubelet = Kubelet(self.one)
             self.shim = self.one.shim(*command)
-        self._enter()
+
+    def let_go(self):
+        """Nothing is started again from now on; what runs ends with its world."""
+        if self.kubelet:
+            self.kubelet.stop()
 
     def _enter(self):
         one = self.one
@@ -103,8 +115,7 @@ class Held:
     def ends_with(self, code, patience=PATIENCE):
         """The shim does; and what it had started is gone with it."""
         assert self.shim.wait(timeout=patience) == code
-        if self.kubelet:
-            self.kubelet.stop()
+        self.let_go()
         wait_until(lambda: not self.one.processes_left(), "no process is left")
 
 
@@ -113,7 +124,8 @@ class Kubelet:
 
     def __init__(self, one):
         self._one = one
-        self._is_over = threading.Event()
+        self._lock = threading.Lock()
+        self._is_over = False
         self._current = one.serve()
         self._thread = threading.Thread(target=self._restart, daemon=True)
         self._thread.start()
@@ -121,14 +133,16 @@ class Kubelet:
     def _restart(self):
         while True:
             self._current.wait()
-            if self._is_over.is_set():
-                return
-            self._current = self._one.serve()
+            with self._lock:  # or the one that `stop` kills would not be the last
+                if self._is_over:
+                    return
+                self._current = self._one.serve()
 
     def stop(self):
         """And the supervisor with it."""
-        self._is_over.set()
-        self._current.send_signal(signal.SIGCONT)
-        self._current.kill()
+        with self._lock:
+            self._is_over = True
+            self._current.send_signal(signal.SIGCONT)
+            self._current.kill()
         self._thread.join(PATIENCE)
         assert not self._thread.is_alive()

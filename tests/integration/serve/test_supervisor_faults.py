@@ -6,6 +6,7 @@ the one of a stop without the fault.
 
 import os
 import signal
+import threading
 import time
 
 import pytest
@@ -27,8 +28,7 @@ def held(request, world):
 
     yield make
     for one in made:
-        if one.kubelet:
-            one.kubelet.stop()
+        one.let_go()
 
 
 def is_back(one, before):
@@ -59,6 +59,21 @@ def patient(question):
             return None
 
     return ask
+
+
+def test_a_phase_that_cannot_be_entered_leaves_no_kubelet(world, monkeypatch):
+    made = []
+
+    def make(**config):
+        made.append(world(**config))
+        return made[-1]
+
+    before = set(threading.enumerate())
+    monkeypatch.setattr(Held, "_enter", lambda self: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        Held(make, "serving", "beside")
+    assert set(threading.enumerate()) <= before
+    assert not made[0].supervisor_pid()
 
 
 @pytest.mark.parametrize("phase", PHASES)
