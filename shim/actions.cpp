@@ -60,15 +60,29 @@ void Shim::start_engine(Event event) {
   }
   if (error != 0) {
     LogLine() << "cannot run " << options_.command[0] << ": " << error_text(error);
-    exit_code_ = exec_failure_code(error);
     EngineFacts failed = engine_.facts();  // as a shell would tell it: the supervisor can then end
-    failed.ending = {.code = *exit_code_, .signal = 0};
+    failed.ending = {.code = exec_failure_code(error), .signal = 0};
     failed.exited_at = now_;
     write_engine_exited(link_.out(), failed);
-    state_ = State::leaving;
-    return leave();
+    return give_up(failed.ending.code);
   }
   write_engine_started(link_.out(), engine_.facts());
+}
+
+/// An engine that nobody supervises is for a supervisor that may still come, not for one that has
+/// just said why it will not.
+void Shim::refuse_start(pid_t service, Ending ending) {
+  LogLine() << "the supervisor cannot run, and ended with code " << ending.code
+            << ": the command is not started";
+  service_.never_restart();
+  service_.reaped(service, ending, now_);
+  give_up(ending.code);
+}
+
+void Shim::give_up(int code) {
+  exit_code_ = code;
+  state_ = State::leaving;
+  leave();
 }
 
 void Shim::stop_engine(Event event) {

@@ -44,11 +44,17 @@ bool Service::restart_if_due(Launch const& launch, Instant now) {
   return true;
 }
 
+bool Service::is_refusal(pid_t pid, Ending ending) const {
+  bool const says_so = ending.code == kExitFatal || ending.code == kExitUsage;
+  return pid == pid_ && is_first_life_ && ending.signal == 0 && says_so;
+}
+
 bool Service::reaped(pid_t pid, Ending ending, Instant now) {
   if (pid_ == 0 || pid != pid_) {
     return false;
   }
   pid_ = 0;
+  is_first_life_ = false;
   if (stays_down_) {
     return true;
   }

@@ -4,7 +4,9 @@
 // do it is started again after 0.1 s, doubling to 5 s, and from 0.1 s again once it lived for 10 s;
 // 3. a stop during the pause starts it at once, so that the drain goes
 // on, and from then on no pause is longer than the first; 4. when the shim leaves
-// it may end by itself for a moment, then it is killed with all its descendants.
+// it may end by itself for a moment, then it is killed with all its descendants; 5. a first life
+// that ends by itself with 1 or 2 before anything else happened has said that it cannot run as it
+// was told to: it is believed, and nothing is started.
 #pragma once
 
 #include <optional>
@@ -31,6 +33,8 @@ class Service {
   int start(Launch const& launch, Instant now);
   /// True: it was started.
   bool restart_if_due(Launch const& launch, Instant now);
+  /// Rule 5, as far as this child alone can tell.
+  bool is_refusal(pid_t pid, Ending ending) const;
   /// True: that was it.
   bool reaped(pid_t pid, Ending ending, Instant now);
   void hurry(Instant now);
@@ -45,6 +49,7 @@ class Service {
   char* const* argv_;
   char* const* environment_;
   pid_t pid_ = 0;
+  bool is_first_life_ = true;
   bool stays_down_ = false;
   bool hurries_ = false;
   Instant started_at_{};

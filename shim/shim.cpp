@@ -189,6 +189,9 @@ void Shim::reap() {
     Ending const ending = ending_from_status(status);
     if (engine_.reaped(pid, ending, now_)) {
       happen(Event::engine_ended);
+    } else if (state_ == State::waiting && link_.standing(now_) == Standing::never &&
+               service_.is_refusal(pid, ending)) {
+      refuse_start(pid, ending);
     } else if (!service_.reaped(pid, ending, now_)) {
       ++orphans_reaped_;
     }

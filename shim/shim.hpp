@@ -59,8 +59,10 @@ class Shim {
   void happen(Event event);
   void perform(Action action, Event event);
   void start_engine(Event event);
+  void refuse_start(pid_t service, Ending ending);
   void stop_engine(Event event);
   void settle();
+  void give_up(int code);
   void leave();
   bool in_stop() const;
   int code_alone() const;

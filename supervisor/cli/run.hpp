@@ -6,7 +6,8 @@
 //     the exit code is the shim's.
 //  3. Sockets are where the configuration says. The default place is for the one service of a
 //     container: where it cannot be used, or is taken, this run gets a directory of its own.
-//  4. What `serve` could not have, a port or a socket, ends it with one line before anything runs.
+//  4. What `serve` could not have, a port or a socket, ends it with one line before anything runs;
+//     what only `serve` finds out ends it just so, by way of the shim.
 //
 // Thread rule: called once, from main.
 #pragma once

@@ -171,14 +171,14 @@ def test_an_ipc_check_hears_dead_from_the_sdk(world):
     assert "cuda" in one.report()["detail"]
 
 
-def refused(one, *options):
+def refused(one, *options, code=1, lines=1):
     done = subprocess.run(
         [LASTCALL, "run", "--config", one.write_config(), *options, "--", "/bin/touch",
          one.path("ran")],
         capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
-    assert done.returncode == 1
-    assert len(done.stderr.splitlines()) == 1
+    assert done.returncode == code, done.stderr
+    assert len(done.stderr.splitlines()) == lines
     assert not os.path.exists(one.path("ran"))
     return done.stderr
 
@@ -189,6 +189,61 @@ def test_run_refuses_a_probes_port_that_is_taken_before_anything_runs(world):
         other.bind(("127.0.0.1", one.port))
         other.listen()
         assert f"cannot listen on 127.0.0.1:{one.port}" in refused(one)
+
+
+@pytest.mark.parametrize("key", ["ingress", "lifecycle"])
+def test_run_starts_nothing_without_a_port_that_the_supervisor_needs(world, key):
+    one = world()
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        taken = f"127.0.0.1:{other.getsockname()[1]}"
+        one.config[key] = {
+            "ingress": {"listen": taken, "upstream": "127.0.0.1:1"},
+            "lifecycle": {"enabled": True, "listen": taken},
+        }[key]
+        assert f"cannot listen on {taken}" in refused(one, "--set", "log.level=error", lines=2)
+
+
+FILES = {"cert_file": "/does/not/exist", "key_file": "/does/not/exist"}
+CANNOT_START = {
+    "ingress.tls": {"tls": FILES},
+    "cannot resolve does.not.exist.invalid": {"upstream": "does.not.exist.invalid:80"},
+}
+
+
+@pytest.mark.parametrize("why", CANNOT_START)
+def test_run_starts_nothing_where_the_ingress_cannot_work(world, why):
+    ingress = {"listen": "127.0.0.1:0", "upstream": "127.0.0.1:1", **CANNOT_START[why]}
+    assert why in refused(world(ingress=ingress), "--set", "log.level=error", lines=2)
+
+
+CANNOT_RUN = {
+    "set identity.advertise, or POD_IP": {"file": {"directory": "/tmp"}},
+    "KUBERNETES_SERVICE_HOST": {"kubernetes": {}},
+}
+
+
+@pytest.mark.parametrize("why", CANNOT_RUN)
+def test_a_configuration_that_cannot_run_here_ends_run_with_2_and_starts_nothing(
+    world, why, monkeypatch
+):
+    monkeypatch.delenv("POD_IP", raising=False)
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    one = world(discovery=[CANNOT_RUN[why]])
+    assert why in refused(one, code=2, lines=2)
+
+
+def test_a_configuration_that_only_run_itself_can_read_ends_it_with_2(world):
+    one = world()
+    done = subprocess.run(
+        ["bash", "-c", '"$0" run --config <(cat "$1") -- touch "$2"', LASTCALL, one.write_config(),
+         one.path("ran")],
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert "/dev/fd/" in done.stderr
+    assert not os.path.exists(one.path("ran"))
 
 
 @pytest.mark.parametrize("name", ["socket", "admin_socket"])

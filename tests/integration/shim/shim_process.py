@@ -167,7 +167,7 @@ class ShimProcess:
         return code if code >= 0 else 128 - code
 
     def await_log(self, text, timeout=10):
-        """Reads stderr until it says this; what came before it is taken, too."""
+        """Reads stderr until it says this; gives all that was read."""
         os.set_blocking(self.process.stderr.fileno(), False)
         seen = b""
 
@@ -177,6 +177,7 @@ class ShimProcess:
             return text.encode() in seen
 
         eventually(look, f"{text!r} in the log, have {seen!r}", timeout)
+        return seen.decode()
 
     def stderr(self):
         os.set_blocking(self.process.stderr.fileno(), True)

@@ -129,3 +129,52 @@ def test_supervisor_that_cannot_run_is_said_at_once(shim, socket_path, program, 
     assert process.wait() == code
     assert f"cannot start the supervisor {program}" in process.stderr()
     assert process.process.stdout.read() == b""
+
+
+def serve_script(shim, socket_path, script, *command, options=()):
+    """A shim whose supervisor is this shell script."""
+    return shim("--socket", socket_path, "--serve", "/bin/sh", "--serve-arg=-c", "--serve-arg",
+                script, *options, "--", *command)
+
+
+@pytest.mark.parametrize("code", [1, 2])
+def test_supervisor_that_says_that_it_cannot_run_is_believed_and_nothing_is_started(
+    shim, socket_path, code
+):
+    process = serve_script(shim, socket_path, f"exit {code}", "echo", "ready",
+                           options=["--supervisor-timeout", "1h"])
+    assert process.wait() == code
+    assert f"the supervisor cannot run, and ended with code {code}" in process.stderr()
+    assert process.process.stdout.read() == b""
+
+
+@pytest.mark.parametrize("end", ["kill -9 $$", "exit 3"])
+def test_supervisor_that_crashes_before_anything_else_is_started_again(
+    shim, socket_path, tmp_path, end
+):
+    once = tmp_path / "once"
+    process = serve_script(
+        shim, socket_path, f"test -e {once} || {{ : > {once}; {end}; }}; exec sleep 100",
+        "sh", "-c", "echo ready; exec sleep 100", options=["--supervisor-timeout", "2s"],
+    )  # fmt: skip
+    process.wait_ready()
+    assert "starting it again in 100 ms" in process.await_log("starting it without")
+
+
+def test_refusal_of_a_later_life_ends_nothing(shim, socket_path, tmp_path):
+    starts = tmp_path / "starts"
+    process = serve_script(
+        shim, socket_path, f"echo >> {starts}; test $(wc -l < {starts}) = 1 && kill -9 $$; exit 2",
+        "sh", "-c", "echo ready; exec sleep 100", options=["--supervisor-timeout", "2s"],
+    )  # fmt: skip
+    process.wait_ready()
+    assert process.process.poll() is None
+
+
+def test_stop_before_a_refusal_is_code_0(shim, socket_path):
+    process = serve_script(shim, socket_path, "trap 'exit 2' TERM; echo up >&2; sleep 100 & wait",
+                           "echo", "ready")
+    process.await_log("up")
+    process.send(signal.SIGTERM)
+    assert process.wait() == 0
+    assert process.process.stdout.read() == b""
