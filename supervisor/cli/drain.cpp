@@ -12,13 +12,6 @@
 namespace lastcall::cli {
 namespace {
 
-bool is_drained(std::string_view phase) {
-  return phase == "drained";
-}
-bool is_exited(std::string_view phase) {
-  return phase == "exited";
-}
-
 void print_answer(std::string const& answer, Output output, char const* changed,
                   char const* unchanged, std::ostream& out) {
   auto const parsed = nlohmann::ordered_json::parse(answer, nullptr, false);
@@ -60,9 +53,9 @@ int run_drain(DrainOptions const& options, config::Environment const& environmen
     return kExitSuccess;
   }
   if (!options.exit) {
-    return follow_status(*client, options.common.output, out, err, is_drained, kExitFailure);
+    return follow_status(*client, options.common.output, out, err, Follow::drain);
   }
-  int const code = follow_status(*client, options.common.output, out, err, is_exited, kExitSuccess);
+  int const code = follow_status(*client, options.common.output, out, err, Follow::stop);
   if (code == kExitSuccess && options.common.output == Output::text) {
     out << "stopped\n";
   }

@@ -1,7 +1,10 @@
 #include "supervisor/cli/status.hpp"
 
+#include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
 
 #include <nlohmann/json.hpp>
@@ -40,19 +43,42 @@ void print(std::string const& status, Output output, bool terminal, std::size_t&
   out.flush();
 }
 
-bool never(std::string_view) {
-  return false;
-}
-
 /// From here on the engine was told to go, and so is the supervisor.
 bool is_at_the_end_of_a_stop(std::string_view phase) {
   return phase == "cleaning_up" || phase == "exited";
 }
 
-int lost_in(std::string const& phase, ipc::Failure const& failure, int after_stop,
+/// No drain and no stop is under way, or not any more.
+bool is_up(std::string_view phase) {
+  return phase == "starting" || phase == "serving";
+}
+
+/// Statuses are told at intervals: a phase that is over before the next one is never seen. So the
+/// end of a stop is also known from what comes after it.
+std::optional<int> end_in(std::string const& phase, std::string const& before, Follow follow,
+                          std::ostream& err) {
+  switch (follow) {
+    case Follow::everything:
+      return std::nullopt;
+    case Follow::stop:
+      return phase == "exited" || is_up(phase) ? std::optional(kExitSuccess) : std::nullopt;
+    case Follow::drain:
+      if (!is_up(phase)) {
+        return phase == "drained" ? std::optional(kExitSuccess) : std::nullopt;
+      }
+      err << "lastcall: "
+          << (is_at_the_end_of_a_stop(before) ? "a stop came before the end of the drain"
+                                              : "the drain was undone")
+          << ": the phase is " << phase << '\n';
+      return kExitFailure;
+  }
+  return std::nullopt;
+}
+
+int lost_in(std::string const& phase, ipc::Failure const& failure, Follow follow,
             std::ostream& err) {
   if (is_at_the_end_of_a_stop(phase)) {
-    return after_stop;
+    return follow == Follow::drain ? kExitFailure : kExitSuccess;
   }
   err << "lastcall: lost the supervisor" << (phase.empty() ? "" : " in phase " + phase) << ": "
       << failure.text << "; the engine may still run\n";
@@ -62,7 +88,7 @@ int lost_in(std::string const& phase, ipc::Failure const& failure, int after_sto
 }  // namespace
 
 int follow_status(ipc::OperatorClient& client, Output output, std::ostream& out, std::ostream& err,
-                  bool (*done)(std::string_view phase), int after_stop) {
+                  Follow follow) {
   if (!ask_or_complain(client, ipc::Watch{}, err)) {
     return kExitFailure;
   }
@@ -72,16 +98,16 @@ int follow_status(ipc::OperatorClient& client, Output output, std::ostream& out,
   while (true) {
     auto const next = client.next(std::nullopt);
     if (auto const* const failure = std::get_if<ipc::Failure>(&next)) {
-      return lost_in(phase, *failure, after_stop, err);
+      return lost_in(phase, *failure, follow, err);
     }
     auto const* const update = std::get_if<ipc::StatusUpdate>(&std::get<ipc::FromSupervisor>(next));
     if (update == nullptr) {
       continue;
     }
     print(update->status, output, terminal, most, out);
-    phase = phase_of(update->status);
-    if (done(phase)) {
-      return kExitSuccess;
+    std::string const before = std::exchange(phase, phase_of(update->status));
+    if (std::optional<int> const code = end_in(phase, before, follow, err)) {
+      return *code;
     }
   }
 }
@@ -93,7 +119,7 @@ int run_status(StatusOptions const& options, config::Environment const& environm
     return exit_code;
   }
   if (options.watch) {
-    return follow_status(*client, options.common.output, out, err, never, kExitSuccess);
+    return follow_status(*client, options.common.output, out, err, Follow::everything);
   }
   auto const status = ask_or_complain(*client, ipc::StatusQuery{}, err);
   if (!status) {

@@ -18,9 +18,16 @@ struct StatusOptions {
 int run_status(StatusOptions const& options, config::Environment const& environment,
                std::ostream& out, std::ostream& err);
 
-/// Follows the status until `done` says so (0) or the connection ends: `after_stop` where a stop
-/// had come to its end, else a complaint and 1. A supervisor that dies stops no engine.
+/// What is followed to its end.
+enum class Follow : unsigned char {
+  everything,  // the supervisor's own end, if a stop led to it
+  drain,       // `drained`; 1 if it was undone, or a stop overtook it
+  stop,        // `exited`, or what a supervisor that outlives its engine does next
+};
+
+/// The exit code. A connection that ends elsewhere is a complaint and 1: a supervisor that dies
+/// stops no engine. A drain or a stop has begun before its first status is asked for.
 int follow_status(ipc::OperatorClient& client, Output output, std::ostream& out, std::ostream& err,
-                  bool (*done)(std::string_view phase), int after_stop);
+                  Follow follow);
 
 }  // namespace lastcall::cli

@@ -61,6 +61,50 @@ def test_a_stop_is_followed_to_its_last_phase_however_fast_it_is(served):
     assert served.process.wait(timeout=PATIENCE) == 0
 
 
+# --- a drain that does not come to the end that was asked for, a stop that ends no supervisor
+
+
+@pytest.fixture
+def sidecar(world):
+    """A supervisor that outlives the engine of the shim beside it."""
+    one = world()
+    one.serve()
+    one.engine = one.shim(*SLEEPER)
+    one.wait_for_log('"phase begun","phase":"serving"')
+    return one
+
+
+def test_a_stop_is_followed_to_its_end_where_the_supervisor_waits_for_the_next_engine(sidecar):
+    code, out, err = lastcall("drain", "--exit", "--wait", "--admin-socket", sidecar.admin_socket)
+    assert (code, err) == (0, "")
+    assert out.startswith("stopping\n") and out.endswith("stopped\n")
+    assert sidecar.engine.wait(timeout=PATIENCE) == 0
+    assert sidecar.status()["phase"] == "starting"
+
+
+def test_a_drain_that_is_undone_is_no_drain_to_wait_for(served):
+    peer = served.peer()
+    peer.ask("request.begin", id="r", endpoint="generate")
+    waiting = start("drain", "--wait", "--admin-socket", served.admin_socket)
+    peer.expect("phase", phase="draining")
+    assert lastcall("resume", "--admin-socket", served.admin_socket)[1] == "resumed\n"
+    out, err = waiting.communicate(timeout=PATIENCE)
+    assert waiting.returncode == 1
+    assert "the drain was undone" in err and err.count("\n") == 1
+
+
+def test_a_drain_that_became_a_stop_ends_with_the_stop(sidecar):
+    peer = sidecar.peer()
+    peer.ask("request.begin", id="r", endpoint="generate")
+    waiting = start("drain", "--wait", "--admin-socket", sidecar.admin_socket)
+    peer.expect("phase", phase="draining")
+    assert lastcall("drain", "--exit", "--admin-socket", sidecar.admin_socket)[0] == 0
+    peer.ask("request.end", id="r", outcome="completed")
+    out, err = waiting.communicate(timeout=PATIENCE)
+    assert waiting.returncode == 1
+    assert err.count("\n") == 1
+
+
 # --- standard descriptors that are closed or full
 
 
