@@ -52,6 +52,14 @@ int Launch::take_signals() {
   return signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+void Launch::release(SignalBits held) {
+  for (int signal = 1; signal < kSignalLimit; ++signal) {
+    if ((held & bit_of(signal)) != 0) {
+      sigdelset(&mask_, signal);
+    }
+  }
+}
+
 void Launch::close_inherited_descriptors() {
   if (syscall(SYS_close_range, kFirstInherited, ~0U, 0) == 0 || close_listed_descriptors()) {
     return;

@@ -1,7 +1,8 @@
 // The state that the shim was started with and that its children get back: signal mask, directory,
 // descriptors 0-2.
 //
-// Rules: 1. every signal is blocked before anything else happens, so that none is lost or acted on;
+// Rules: 1. every signal is blocked before anything else happens, so that none is lost or acted on
+// (`lastcall run`, which becomes the shim, does so with the stop signals, and tells which it held);
 // 2. descriptors above 2 are closed at once and ours are close-on-exec, so a child sees 0, 1 and 2
 // and the shim never holds anything of the engine's; 3. ignored signals stay ignored, but SIGCHLD
 // (no status could be collected) and SIGPIPE are reset; 4. the shim itself moves to `/`, so that it
@@ -11,12 +12,16 @@
 
 #include <signal.h>
 
+#include "shim/signal_names.hpp"
+
 namespace lastcall::shim {
 
 class Launch {
  public:
   /// Rule 1; returns a non-blocking signalfd of all signals.
   int take_signals();
+  /// These are blocked only because who became us held them: no child of ours gets them so.
+  void release(SignalBits held);
   /// Rule 2; works where seccomp refuses close_range(2).
   static void close_inherited_descriptors();
   /// Rule 4.

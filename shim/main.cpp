@@ -39,6 +39,7 @@ int main_of_shim(int argc, char** argv) {
     LogLine() << error.view();
     return kExitUsage;
   }
+  launch.release(options.held);
   switch (options.task) {
     case Options::Task::help:
       return print(kUsage);

@@ -98,11 +98,11 @@ class Parser {
   }
 
   bool takes_value() const {
-    constexpr std::string_view kValued[] = {"--socket",   "--supervisor-timeout",
-                                            "--on-exit",  "--stop-signals",
-                                            "--rewrite",  "--grace",
-                                            "--install",  "--serve",
-                                            "--serve-arg"};
+    constexpr std::string_view kValued[] = {"--socket",    "--supervisor-timeout",
+                                            "--on-exit",   "--stop-signals",
+                                            "--rewrite",   "--grace",
+                                            "--install",   "--serve",
+                                            "--serve-arg", "--held-signals"};
     for (std::string_view const option : kValued) {
       if (name_ == option) {
         return true;
@@ -131,6 +131,9 @@ class Parser {
     }
     if (name_ == "--serve-arg") {
       return serve_argument();
+    }
+    if (name_ == "--held-signals") {
+      return held_signals();
     }
     if (*value_ == '\0') {
       return fail(name_, "expected a path");
@@ -162,6 +165,12 @@ class Parser {
     }
     options_.on_exit = value == "fatal" ? OnExit::fatal : OnExit::propagate;
     return true;
+  }
+
+  bool held_signals() {
+    std::optional<SignalBits> const held = signals_from_list(value_);
+    options_.held = held.value_or(0);
+    return held || fail(name_, "expected names like TERM,INT,QUIT");
   }
 
   bool serve_argument() {

@@ -33,6 +33,7 @@ struct Options {
   char const* termination_log = "/dev/termination-log";
   OnExit on_exit = OnExit::fatal;
   SignalPolicy signals;
+  SignalBits held = 0;  // by `lastcall run` for us, which tells; not a user's business
   bool tty = false;
   bool required = false;
 

@@ -55,6 +55,21 @@ std::optional<int> signal_from_text(std::string_view text) {
   return real_time_signal(text);
 }
 
+std::optional<SignalBits> signals_from_list(std::string_view list) {
+  SignalBits signals = 0;
+  for (bool more = true; more;) {
+    std::size_t const comma = list.find(',');
+    more = comma != std::string_view::npos;
+    std::optional<int> const signal = signal_from_text(list.substr(0, comma));
+    if (!signal) {
+      return std::nullopt;
+    }
+    signals |= bit_of(*signal);
+    list.remove_prefix(more ? comma + 1 : 0);
+  }
+  return signals;
+}
+
 void append_signal_name(Text& out, int number) {
   if (number >= SIGRTMIN && number <= SIGRTMAX) {
     out << "RTMIN";

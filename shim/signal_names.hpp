@@ -3,6 +3,7 @@
 // On the wire and in logs a signal is written without SIG. Source: signal(7).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -15,6 +16,15 @@ inline constexpr int kSignalLimit = 65;
 
 /// Nothing for an unknown name or a number outside 1..64.
 std::optional<int> signal_from_text(std::string_view text);
+
+/// Bit n is signal n; 64 has bit 0, which is no signal's.
+using SignalBits = std::uint64_t;
+constexpr SignalBits bit_of(int signal) {
+  return SignalBits{1} << (signal % 64);
+}
+
+/// `TERM,INT,RTMIN+3`; nothing when a name is unknown or the list is empty.
+std::optional<SignalBits> signals_from_list(std::string_view list);
 
 void append_signal_name(Text& out, int number);
 

@@ -9,34 +9,24 @@
 namespace lastcall::shim {
 namespace {
 
-constexpr std::uint64_t bit(int signal) {
-  return std::uint64_t{1} << (signal % 64);
-}
-
+constexpr SignalBits kNoStops = bit_of(SIGKILL) | bit_of(SIGSTOP) | bit_of(SIGCHLD);
 constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 constexpr int kTerminalStops[] = {SIGTSTP, SIGTTIN, SIGTTOU};
 
 }  // namespace
 
-SignalPolicy::SignalPolicy() : stop_set_(bit(SIGTERM) | bit(SIGINT) | bit(SIGQUIT)) {
+SignalPolicy::SignalPolicy() : stop_set_(bit_of(SIGTERM) | bit_of(SIGINT) | bit_of(SIGQUIT)) {
   for (int signal = 1; signal < kSignalLimit; ++signal) {
     rewrite_[signal] = static_cast<std::uint8_t>(signal);
   }
 }
 
 bool SignalPolicy::set_stop_signals(std::string_view list) {
-  std::uint64_t chosen = 0;
-  for (bool more = true; more;) {
-    std::size_t const comma = list.find(',');
-    more = comma != std::string_view::npos;
-    std::optional<int> const signal = signal_from_text(list.substr(0, comma));
-    if (!signal || *signal == SIGKILL || *signal == SIGSTOP || *signal == SIGCHLD) {
-      return false;
-    }
-    chosen |= bit(*signal);
-    list.remove_prefix(more ? comma + 1 : 0);
+  std::optional<SignalBits> const chosen = signals_from_list(list);
+  if (!chosen || (*chosen & kNoStops) != 0) {
+    return false;
   }
-  stop_set_ = chosen;
+  stop_set_ = *chosen;
   return true;
 }
 
@@ -52,13 +42,13 @@ bool SignalPolicy::add_rewrite(std::string_view rule) {
     return false;
   }
   rewrite_[*from] = static_cast<std::uint8_t>(*to);
-  named_ |= bit(*from);
+  named_ |= bit_of(*from);
   return true;
 }
 
 void SignalPolicy::finish(bool engine_has_own_session) {
   for (int const signal : kTerminalStops) {
-    if (engine_has_own_session && (named_ & bit(signal)) == 0) {
+    if (engine_has_own_session && (named_ & bit_of(signal)) == 0) {
       rewrite_[signal] = SIGSTOP;
     }
   }
@@ -66,7 +56,7 @@ void SignalPolicy::finish(bool engine_has_own_session) {
 
 int SignalPolicy::for_order(int signal) const {
   bool const fixed = signal == SIGKILL || signal == SIGCONT || signal == SIGSTOP;
-  return !fixed && (named_ & bit(signal)) != 0 ? rewrite_[signal] : signal;
+  return !fixed && (named_ & bit_of(signal)) != 0 ? rewrite_[signal] : signal;
 }
 
 bool SignalPolicy::is_own_fault(int signal, int code) {
@@ -77,10 +67,10 @@ bool SignalPolicy::is_own_fault(int signal, int code) {
 
 bool SignalPolicy::is_stop(int signal) const {
   int const target = rewrite_[signal];
-  if ((named_ & bit(signal)) != 0 && target == 0) {
+  if ((named_ & bit_of(signal)) != 0 && target == 0) {
     return false;  // the user dropped it
   }
-  return (stop_set_ & bit(signal)) != 0 || (target != 0 && (stop_set_ & bit(target)) != 0);
+  return (stop_set_ & bit_of(signal)) != 0 || (target != 0 && (stop_set_ & bit_of(target)) != 0);
 }
 
 }  // namespace lastcall::shim

@@ -38,8 +38,8 @@ class SignalPolicy {
   int for_order(int signal) const;
 
  private:
-  std::uint64_t stop_set_ = 0;  // bit n is signal n; 64 has bit 0, which is no signal's
-  std::uint64_t named_ = 0;     // has a rewrite of the user's
+  SignalBits stop_set_ = 0;
+  SignalBits named_ = 0;  // has a rewrite of the user's
   std::uint8_t rewrite_[kSignalLimit] = {};
 };
 

@@ -139,7 +139,8 @@ CommandTree tree_of(CLI::App const& app) {
 
 }  // namespace
 
-int run_app(int argc, char const* const* argv, std::ostream& out, std::ostream& err) {
+int run_app(int argc, char const* const* argv, std::ostream& out, std::ostream& err,
+            std::string const& held_signals) {
   CLI::App app{"The lifecycle sidecar for LLM engines on Kubernetes", "lastcall"};
   app.require_subcommand(1);
   app.set_version_flag("--version", "lastcall " LASTCALL_VERSION);
@@ -167,10 +168,11 @@ int run_app(int argc, char const* const* argv, std::ostream& out, std::ostream& 
     err << name << ": " << what << "; see '" << name << " --help'\n";
     return kExitUsage;
   }
-  return run(
-      {.out = out, .err = err, .after_dashes = std::move(words.after_dashes), .tree = [&app] {
-         return tree_of(app);
-       }});
+  return run({.out = out,
+              .err = err,
+              .after_dashes = std::move(words.after_dashes),
+              .held_signals = held_signals,
+              .tree = [&app] { return tree_of(app); }});
 }
 
 }  // namespace lastcall::cli

@@ -10,12 +10,15 @@
 #pragma once
 
 #include <iosfwd>
+#include <string>
 
 namespace lastcall::cli {
 
 inline constexpr int kExitSuccess = 0;
 inline constexpr int kExitUsage = 2;
 
-int run_app(int argc, char const* const* argv, std::ostream& out, std::ostream& err);
+/// `held_signals`: what main() has blocked for `run`, such as `TERM,INT`.
+int run_app(int argc, char const* const* argv, std::ostream& out, std::ostream& err,
+            std::string const& held_signals = {});
 
 }  // namespace lastcall::cli

@@ -203,6 +203,7 @@ Run setup_run(CLI::App& app) {
       ->type_name("COMMAND [ARGUMENT]...");
   return [command](Streams const& streams) {
     command->command = streams.after_dashes;
+    command->held_signals = streams.held_signals;
     return run_run(*command, config::process_environment(), streams.err);
   };
 }

@@ -21,6 +21,7 @@ struct Streams {
   std::ostream& out;
   std::ostream& err;
   std::vector<std::string> after_dashes;  // of a command that takes them as they are
+  std::string held_signals;               // for the shim that a command becomes
   std::function<CommandTree()> tree;      // everything that can be typed
 };
 

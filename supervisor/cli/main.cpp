@@ -2,9 +2,13 @@
 #include <cerrno>
 #include <exception>
 #include <iostream>
+#include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "supervisor/cli/app.hpp"
@@ -18,6 +22,28 @@ void reserve_standard_descriptors() {
       ::open("/dev/null", O_RDWR | O_CLOEXEC);  // takes the lowest free number, which is fd
     }
   }
+}
+
+/// For `run`, which may be PID 1, where the kernel drops what nobody handles or blocks. What comes
+/// while it reads its configuration waits for the shim that it becomes. Names those that were not
+/// blocked before: the engine is to get them as we did.
+std::string hold_stop_signals() {
+  constexpr std::pair<int, char const*> kStops[] = {
+      {SIGTERM, "TERM"}, {SIGINT, "INT"}, {SIGQUIT, "QUIT"}};
+  sigset_t stops;
+  sigset_t before;
+  ::sigemptyset(&stops);
+  for (auto const& [signal, name] : kStops) {
+    ::sigaddset(&stops, signal);
+  }
+  ::pthread_sigmask(SIG_BLOCK, &stops, &before);
+  std::string held;
+  for (auto const& [signal, name] : kStops) {
+    if (::sigismember(&before, signal) == 0) {
+      (held += held.empty() ? "" : ",") += name;
+    }
+  }
+  return held;
 }
 
 /// An answer that nobody could read is none.
@@ -35,9 +61,11 @@ int with_output_written(int code) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  reserve_standard_descriptors();
   try {
-    return with_output_written(lastcall::cli::run_app(argc, argv, std::cout, std::cerr));
+    bool const becomes_shim = argc > 1 && std::string_view(argv[1]) == "run";
+    std::string const held = becomes_shim ? hold_stop_signals() : std::string();
+    reserve_standard_descriptors();
+    return with_output_written(lastcall::cli::run_app(argc, argv, std::cout, std::cerr, held));
   } catch (std::exception const& error) {
     std::cerr << "lastcall: unexpected failure: " << error.what() << '\n';
     return 1;

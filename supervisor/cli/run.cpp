@@ -109,6 +109,9 @@ Arguments shim_arguments(RunCommand const& command, config::Loaded const& loaded
                 config.engine.on_exit == config::OnExit::propagate ? "propagate" : "fatal");
   arguments.add("--stop-signals", "TERM,INT,QUIT");
   arguments.add("--grace", std::to_string(config.shutdown.budgets.grace_period.count()) + "ms");
+  if (!command.held_signals.empty()) {
+    arguments.add("--held-signals", command.held_signals);
+  }
   if (!command.supervisor_timeout.empty()) {
     arguments.add("--supervisor-timeout", command.supervisor_timeout);
   }

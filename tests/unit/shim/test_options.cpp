@@ -77,6 +77,15 @@ TEST(ShimOptions, Every_option_is_read) {
   EXPECT_EQ(options.serve_argv[3], nullptr);
 }
 
+TEST(ShimOptions, Signals_that_the_caller_held_are_a_list_of_names) {
+  std::vector<std::string> words{"--held-signals", "TERM,64", "engine"};
+  EXPECT_EQ(parse(words).options.held, bit_of(15) | bit_of(64));
+  for (char const* list : {"", "TERM,", "NONE", "65"}) {
+    words[1] = list;
+    EXPECT_FALSE(parse(words).ok) << list;
+  }
+}
+
 TEST(ShimOptions, Relative_socket_becomes_absolute) {
   std::vector<std::string> words{"--socket", "l.sock", "engine"};
   Parsed const parsed = parse(words);

@@ -1,0 +1,82 @@
+"""`lastcall run` until it is the shim, and what of that the command gets to see."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from serve_peer import PATIENCE, wait_until
+from serve_world import SHIM
+
+PID_1 = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+
+
+def child_of(unshare):
+    """PID 1 of the new namespace, by its number here."""
+    path = f"/proc/{unshare.pid}/task/{unshare.pid}/children"
+
+    def find():
+        with open(path) as file:
+            return file.read().split()
+
+    return int(wait_until(find, "the namespace has a process")[0])
+
+
+# Stands where `run` looks for the shim, and becomes it when it may: what reached `run` before is
+# pending then, whenever that was. No shell: dash unblocks signals.
+GATE = """#!{python}
+import os, sys, time
+open({up!r}, "w").close()
+while not os.path.exists({open!r}):
+    time.sleep(0.01)
+os.execv({shim!r}, [{shim!r}, *sys.argv[1:]])
+"""
+
+
+@pytest.fixture(params=["pid1", "child"])
+def started(request, world):
+    """A world with a `run` on its way to the shim: its pid, and the way to let it go on."""
+    one = world()
+    if request.param == "pid1":
+        if subprocess.run([*PID_1, "true"], check=False).returncode != 0:
+            pytest.skip("this host allows no PID namespaces")
+        one.wrapped = PID_1
+    with open(one.path("gate"), "w") as file:
+        file.write(GATE.format(
+            python=sys.executable, up=one.path("up"), open=one.path("open"), shim=SHIM
+        ))  # fmt: skip
+    os.chmod(one.path("gate"), 0o755)
+    one.process = one.run(
+        "/bin/touch", one.path("ran"), options=("--supervisor-timeout", "5s"),
+        LASTCALL_SHIM=one.path("gate"),
+    )  # fmt: skip
+    one.run_pid = child_of(one.process) if request.param == "pid1" else one.process.pid
+    wait_until(lambda: os.path.exists(one.path("up")), "run becomes the shim")
+    return one
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT])
+def test_a_stop_before_the_shim_is_there_is_code_0_and_starts_nothing(started, number):
+    os.kill(started.run_pid, number)
+    open(started.path("open"), "w").close()
+    assert started.process.wait(timeout=PATIENCE) == 0, started.log()
+    assert not os.path.exists(started.path("ran"))
+
+
+def blocked(path):
+    with open(path) as file:
+        [mask] = [line.split()[1] for line in file if line.startswith("SigBlk:")]
+    return {number for number in signal.valid_signals() if int(mask, 16) >> (number - 1) & 1}
+
+
+@pytest.mark.parametrize("mask", [set(), {signal.SIGINT, signal.SIGUSR2}], ids=["none", "some"])
+def test_the_command_gets_the_mask_that_run_was_started_with(world, mask):
+    one = world()
+    before = signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    try:
+        run = one.run("/bin/cp", "/proc/self/status", one.path("status"))
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    assert run.wait(timeout=PATIENCE) == 1
+    assert blocked(one.path("status")) == mask
