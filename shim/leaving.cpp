@@ -1,7 +1,9 @@
 // The end: KILL for what is left of the tree, a moment for the supervisor's own end, the report.
 #include <algorithm>
 
+#include <errno.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include "shim/log.hpp"
 #include "shim/process_tree.hpp"
@@ -106,6 +108,19 @@ bool Shim::service_has_left() {
   return now_ >= service_kill_at() + kServiceKill;
 }
 
+/// Whoever reads the terminal after us in our process group would be stopped where a group that is
+/// no more has it. One that lives is another's choice: a shell's, that put us into the background.
+void Shim::take_terminal_back() const {
+  pid_t const foreground = options_.tty ? tcgetpgrp(STDIN_FILENO) : -1;
+  if (foreground <= 0) {
+    return;
+  }
+  bool const is_gone = kill(-foreground, 0) != 0 && errno == ESRCH;
+  if (is_gone || foreground == engine_.pid()) {
+    tcsetpgrp(STDIN_FILENO, getpgrp());  // SIGTTOU is blocked, so this stops nobody
+  }
+}
+
 int Shim::finish() {
   TextOf<512> survivors;
   int count = 0;
@@ -118,6 +133,7 @@ int Shim::finish() {
   if (count > 0 && now_ >= give_up_at(leaving_since_, clock_)) {
     LogLine() << "cannot end " << survivors.view();
   }
+  take_terminal_back();
   int const code = exit_code_ ? *exit_code_ : code_alone();
   if (options_.supervised() && handed_report_.is_empty()) {
     Standing const standing = link_.standing(now_);

@@ -75,6 +75,7 @@ class Shim {
   void kill_pass(int signal, pid_t spared);
   std::optional<Instant> next_pass() const;
   Instant service_kill_at() const;
+  void take_terminal_back() const;
   int finish();
 
   Options const& options_;
