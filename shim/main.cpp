@@ -18,6 +18,7 @@
 #include "shim/launch.hpp"
 #include "shim/log.hpp"
 #include "shim/options.hpp"
+#include "shim/private_directory.hpp"
 #include "shim/shim.hpp"
 
 namespace lastcall::shim {
@@ -62,5 +63,7 @@ int main(int argc, char** argv) {
   using namespace lastcall::shim;
   reserve_standard_descriptors();
   Launch::close_inherited_descriptors();
-  _exit(main_of_shim(argc, argv));
+  int const code = main_of_shim(argc, argv);
+  remove_private_directory(options.private_directory);
+  _exit(code);
 }

@@ -98,11 +98,12 @@ class Parser {
   }
 
   bool takes_value() const {
-    constexpr std::string_view kValued[] = {"--socket",    "--supervisor-timeout",
-                                            "--on-exit",   "--stop-signals",
-                                            "--rewrite",   "--grace",
-                                            "--install",   "--serve",
-                                            "--serve-arg", "--held-signals"};
+    constexpr std::string_view kValued[] = {"--socket",           "--supervisor-timeout",
+                                            "--on-exit",          "--stop-signals",
+                                            "--rewrite",          "--grace",
+                                            "--install",          "--serve",
+                                            "--serve-arg",        "--held-signals",
+                                            "--private-directory"};
     for (std::string_view const option : kValued) {
       if (name_ == option) {
         return true;
@@ -142,6 +143,8 @@ class Parser {
       options_.socket = absolute_path(value_, socket_storage);
     } else if (name_ == "--serve") {
       options_.serve = absolute_path(value_, serve_storage);
+    } else if (name_ == "--private-directory") {
+      options_.private_directory = absolute_path(value_, private_storage);
     } else {
       options_.install_dir = value_;
       options_.task = Options::Task::install;
@@ -206,6 +209,7 @@ class Parser {
 
   static char socket_storage[PATH_MAX];
   static char serve_storage[PATH_MAX];
+  static char private_storage[PATH_MAX];
 
   char** next_;
   Options& options_;
@@ -217,6 +221,7 @@ class Parser {
 
 char Parser::socket_storage[PATH_MAX];
 char Parser::serve_storage[PATH_MAX];
+char Parser::private_storage[PATH_MAX];
 
 }  // namespace
 

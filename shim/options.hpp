@@ -33,7 +33,9 @@ struct Options {
   char const* termination_log = "/dev/termination-log";
   OnExit on_exit = OnExit::fatal;
   SignalPolicy signals;
-  SignalBits held = 0;  // by `lastcall run` for us, which tells; not a user's business
+  // What `lastcall run` tells us, no matter of a user:
+  SignalBits held = 0;                      // stop signals that it blocked for us
+  char const* private_directory = nullptr;  // which it made, and we remove
   bool tty = false;
   bool required = false;
 

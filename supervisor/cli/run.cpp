@@ -104,6 +104,9 @@ Arguments shim_arguments(RunCommand const& command, config::Loaded const& loaded
   config::Config const& config = loaded.config;
   Arguments arguments;
   arguments.add("lastcall-shim");
+  if (!sockets.private_directory.empty()) {
+    arguments.add("--private-directory", sockets.private_directory);
+  }
   arguments.add("--socket", sockets.engine);
   arguments.add("--on-exit",
                 config.engine.on_exit == config::OnExit::propagate ? "propagate" : "fatal");
@@ -203,8 +206,10 @@ int run_run(RunCommand const& command, config::Environment const& environment, s
   greet(loaded.config, sockets, command.tty, err);
   Arguments arguments = shim_arguments(command, loaded, sockets, engine);
   ::execv(shim->c_str(), arguments.pointers().data());
+  int const error = errno;
+  discard(sockets);
   err << "lastcall run: cannot run " << shim->string() << ": "
-      << std::generic_category().message(errno) << '\n';
+      << std::generic_category().message(error) << '\n';
   return kExitNoShim;
 }
 

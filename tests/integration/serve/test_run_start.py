@@ -4,11 +4,14 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 
 import pytest
+from ports import free_port
 from serve_peer import PATIENCE, wait_until
-from serve_world import SHIM
+from serve_world import LASTCALL, SHIM
 
+WITHOUT_CONFIG = {k: v for k, v in os.environ.items() if k not in ("LASTCALL_CONFIG", "POD_IP")}
 PID_1 = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
 
 
@@ -80,3 +83,34 @@ def test_the_command_gets_the_mask_that_run_was_started_with(world, mask):
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     assert run.wait(timeout=PATIENCE) == 1
     assert blocked(one.path("status")) == mask
+
+
+AS_NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
+NOTHING_TO_TELL = ("--set", "discovery=[{file: {directory: /tmp}}]")
+# A command, the code, and what else is said: each ends in another place on the way.
+ENDS = {
+    "no command": (("/does/not/exist",), 127, (), {}),
+    "a directory": (("/etc",), 126, (), {}),
+    "no program": (("/etc/passwd",), 126, (), {}),
+    "a bad option": (("true",), 2, ("--supervisor-timeout", "soon"), {}),
+    "no shim": (("true",), 1, (), {"LASTCALL_SHIM": "/does/not/exist"}),
+    "no supervisor": (("true",), 2, NOTHING_TO_TELL, {}),
+    "a hung supervisor": (("sh", "-c", "kill -STOP $(pgrep -x lastcall -P $PPID)"), 1, (), {}),
+    "the engine's end": (("true",), 1, (), {}),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_the_directory_that_run_made_does_not_outlive_it(name):
+    command, code, options, environment = ENDS[name]
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o777)
+        done = subprocess.run(
+            [*(AS_NOBODY if os.geteuid() == 0 else ()), LASTCALL, "run", *options,
+             "--set", f"probes.listen=127.0.0.1:{free_port()}", "--", *command],
+            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=PATIENCE,
+            check=False, env={**WITHOUT_CONFIG, "XDG_RUNTIME_DIR": directory, **environment},
+        )  # fmt: skip
+        assert f"admin socket {directory}/lastcall-" in done.stderr
+        assert done.returncode == code, done.stderr
+        assert os.listdir(directory) == []
