@@ -137,8 +137,10 @@ Run setup_reload(CLI::App& app) {
 Run setup_cancel(CLI::App& app) {
   auto const options = std::make_shared<CancelOptions>();
   add_operator(app, options->common);
-  app.add_option("ids", options->ids, "Requests to cancel")->type_name("ID");
-  app.add_option("--root", options->root, "Every request of this root")->type_name("ID");
+  app.add_option("ids", options->ids, "Requests to cancel")->check(id_problem)->type_name("ID");
+  app.add_option("--root", options->root, "Every request of this root")
+      ->check(id_problem)
+      ->type_name("ID");
   app.add_flag("--kill", options->kill, "Cut off at once instead of asking to stop");
   app.footer(
       "Either IDs or --root is required. Prints what was asked of the engine, which ends them.\n"

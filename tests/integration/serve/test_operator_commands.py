@@ -73,10 +73,15 @@ def test_a_path_that_is_too_long_is_one_clear_error(word):
     ("drain", "--timeout", "soon"),
     ("wait-ready", "--timeout", "5 parsecs"),
     ("cancel",),
+    ("cancel", ""),
+    ("cancel", "a", ""),
+    ("cancel", "a", "--root", ""),
+    ("cancel", "a", "x" * 257),
+    ("cancel", "--root", "x" * 257),
     ("plan", "--pod-grace", "never"),
     ("nonsense",),
     (),
-], ids=" ".join)  # fmt: skip
+], ids=lambda words: " ".join(words)[:24])  # fmt: skip
 def test_bad_usage_is_2_and_says_so_on_stderr(words):
     done = lastcall(*words)
     assert done.returncode == 2
@@ -175,6 +180,21 @@ def test_cancel_reaches_the_request_by_id_and_by_root(served):
     done = served.tell("cancel", "--kill", "--root", "user")
     assert (done.returncode, done.stdout) == (0, "told to cut off\n")
     peer.expect("cancel", mode="kill", reason="operator", ids=["b"])
+
+
+def test_more_requests_than_one_line_holds_are_cancelled_with_one_answer(served):
+    peer = served.peer()
+    live = ["first", "last", '"quoted"\x01' * 20]
+    for each in live:
+        peer.ask("request.begin", id=each, endpoint="generate")
+    ids = [live[0], *(f"{i:040}" for i in range(4000)), "x" * 256, *live[1:]]
+    done = served.tell("cancel", "-o", "json", *ids)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"changed": True, "phase": "serving"}
+    cancelled = set()
+    while cancelled != set(live):
+        cancelled |= set(peer.expect("cancel", mode="stop", reason="operator")["ids"])
+    assert served.tell("cancel", *ids[1:-2]).returncode == 1
 
 
 def test_the_help_of_cancel_tells_what_it_needs_and_how_it_ends():
