@@ -92,7 +92,7 @@ def test_a_stream_that_ends_in_the_middle_of_a_line_is_not_whole(proxy, engine):
     one, user = ended(proxy, engine, HEAD + b"data: 1\n\ndata: par")
     got = user.rest()
     assert b'"type":"engine_error"' in got and b"par" not in got
-    assert metric(one, "lastcall_requests_total", outcome="error") == 1
+    wait_until(lambda: metric(one, "lastcall_requests_total", outcome="error") == 1, "an error")
 
 
 def test_anything_else_is_done_at_once(proxy, engine):
