@@ -88,7 +88,7 @@ tsan_stages() {
   stage 'tsan: integration' sanitized tsan python_tests tsan integration \
     tests/integration/serve/test_serve_{start,stop,recovery,registry}.py \
     tests/integration/serve/test_serve_{metrics,reload,probe,prestop}.py \
-    tests/integration/ingress/test_ingress_{threads,storm,ids}.py \
+    tests/integration/ingress/test_ingress_{threads,storm,ids,tunnels}.py \
     tests/integration/registries
 }
 
