@@ -52,10 +52,12 @@ int run_drain(DrainOptions const& options, config::Environment const& environmen
   if (!options.wait) {
     return kExitSuccess;
   }
+  auto const parsed = nlohmann::ordered_json::parse(*answer, nullptr, false);
+  std::string const phase = parsed.is_object() ? parsed.value("phase", "") : "";
   if (!options.exit) {
-    return follow_status(*client, options.common.output, out, err, Follow::drain);
+    return follow_status(*client, options.common.output, out, err, Follow::drain, phase);
   }
-  int const code = follow_status(*client, options.common.output, out, err, Follow::stop);
+  int const code = follow_status(*client, options.common.output, out, err, Follow::stop, phase);
   if (code == kExitSuccess && options.common.output == Output::text) {
     out << "stopped\n";
   }

@@ -88,13 +88,13 @@ int lost_in(std::string const& phase, ipc::Failure const& failure, Follow follow
 }  // namespace
 
 int follow_status(ipc::OperatorClient& client, Output output, std::ostream& out, std::ostream& err,
-                  Follow follow) {
+                  Follow follow, std::string phase) {
+  bool has_begun = !is_up(phase);
   if (!ask_or_complain(client, ipc::Watch{}, err)) {
     return kExitFailure;
   }
   bool const terminal = on_terminal();
   std::size_t most = 0;
-  std::string phase;
   while (true) {
     auto const next = client.next(std::nullopt);
     if (auto const* const failure = std::get_if<ipc::Failure>(&next)) {
@@ -106,8 +106,11 @@ int follow_status(ipc::OperatorClient& client, Output output, std::ostream& out,
     }
     print(update->status, output, terminal, most, out);
     std::string const before = std::exchange(phase, phase_of(update->status));
-    if (std::optional<int> const code = end_in(phase, before, follow, err)) {
-      return *code;
+    has_begun = has_begun || !is_up(phase);
+    if (has_begun) {  // else it is held until the supervisor knows what there is to end
+      if (std::optional<int> const code = end_in(phase, before, follow, err)) {
+        return *code;
+      }
     }
   }
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <string>
 
 #include "supervisor/cli/operator.hpp"
 
@@ -26,8 +27,9 @@ enum class Follow : unsigned char {
 };
 
 /// The exit code. A connection that ends elsewhere is a complaint and 1: a supervisor that dies
-/// stops no engine. A drain or a stop has begun before its first status is asked for.
+/// stops no engine. `phase`: what the answer to the order named. A supervisor that has just begun
+/// holds orders until it knows of its engine, in the phase in which it is.
 int follow_status(ipc::OperatorClient& client, Output output, std::ostream& out, std::ostream& err,
-                  Follow follow);
+                  Follow follow, std::string phase = "");
 
 }  // namespace lastcall::cli

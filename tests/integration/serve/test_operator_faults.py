@@ -82,6 +82,18 @@ def test_a_stop_is_followed_to_its_end_where_the_supervisor_waits_for_the_next_e
     assert sidecar.status()["phase"] == "starting"
 
 
+@pytest.mark.parametrize("words", [(), ("--exit",)])
+def test_an_order_that_is_held_until_there_is_a_shim_is_waited_for(world, words):
+    one = world()
+    one.serve()
+    wait_until(lambda: os.path.exists(one.admin_socket), "it listens")
+    code, out, err = lastcall("drain", *words, "--wait", "-o", "json",
+                              "--admin-socket", one.admin_socket)  # fmt: skip
+    assert (code, err) == (0, "")
+    phases = [json.loads(line).get("phase") for line in out.splitlines()]
+    assert phases[-1] in (("exited", "cleaning_up") if words else ("drained",)), phases
+
+
 def test_a_drain_that_is_undone_is_no_drain_to_wait_for(served):
     peer = served.peer()
     peer.ask("request.begin", id="r", endpoint="generate")
