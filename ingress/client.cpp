@@ -107,11 +107,10 @@ void Client::pump() {
         readable_ = false;
         if (exchange_ && exchange_->response == Exchange::Response::tunnel) {
           exchange_->request_done = true;
+          pass_on_the_end();
+          await_response();
         } else {
           lost();
-        }
-        if (has_said_all()) {
-          end_exchange();
         }
         break;
       case Io::broken:
@@ -246,8 +245,10 @@ void Client::expired(Wait wait) {
         lost();
       }
       return;
-    case Wait::keep_alive:
     case Wait::linger:
+      exchange_ ? end_exchange() : close();
+      return;
+    case Wait::keep_alive:
     case Wait::upstream_idle:
       close();
       return;

@@ -94,7 +94,8 @@ class Client final : public Watched, public DeadlineOwner {
   void send_request();
   bool may_repeat() const;
   void repeat();
-  bool has_said_all() const;
+  void pass_on_the_end();
+  bool is_ending_tunnel() const;
   void await_response();
 
   // client_response.cpp

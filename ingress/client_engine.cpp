@@ -77,11 +77,8 @@ void Client::connect_failed() {
 void Client::engine_takes_more() {
   if (exchange_ && exchange_->to_engine_at < exchange_->to_engine.size()) {
     send_request();
-    if (has_said_all()) {
-      end_exchange();
-    } else {
-      await_response();
-    }
+    pass_on_the_end();
+    await_response();
   }
   if (!dead_) {
     pump();  // what the client sends may have waited for this
@@ -103,6 +100,9 @@ void Client::send_request() {
       repeat();
     } else {
       x.request_is_broken = true;  // it may have answered early: what it says is still read
+      x.to_engine_at = 0;
+      std::string().swap(x.to_engine);
+      x.waiting.release();
     }
     return;
   }
@@ -119,11 +119,17 @@ void Client::send_request() {
   }
 }
 
-/// The client of a tunnel has ended it, and the engine has all that it said or takes no more.
-bool Client::has_said_all() const {
-  return exchange_ && exchange_->response == Exchange::Response::tunnel &&
-         exchange_->request_done &&
-         (exchange_->request_is_broken || exchange_->to_engine_at == exchange_->to_engine.size());
+/// The client of a tunnel has ended it: so does the engine's connection, behind what it said last.
+/// Closed with something unread it would be reset, and those words be lost; the engine's own end
+/// is waited for, as long as for the end of a client that is told something.
+void Client::pass_on_the_end() {
+  if (exchange_ && is_ending_tunnel() && exchange_->to_engine_at == exchange_->to_engine.size()) {
+    upstream_->end_output();
+  }
+}
+
+bool Client::is_ending_tunnel() const {
+  return exchange_->response == Exchange::Response::tunnel && exchange_->request_done;
 }
 
 /// Nothing has come back on a connection from the pool, and sending the request twice is harmless:
@@ -150,7 +156,9 @@ void Client::await_response() {
     return;
   }
   Exchange const& x = *exchange_;
-  if (!x.request_done && x.response < Exchange::Response::tunnel && wants_input()) {
+  if (is_ending_tunnel() && x.to_engine.empty()) {
+    proxy_.deadlines().arm(deadline_, Wait::linger);
+  } else if (!x.request_done && x.response < Exchange::Response::tunnel && wants_input()) {
     proxy_.deadlines().arm(deadline_, Wait::client);
   } else if (x.response == Exchange::Response::head) {
     proxy_.deadlines().arm(deadline_, Wait::first_byte);

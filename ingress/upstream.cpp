@@ -103,6 +103,10 @@ void Upstream::send_left() {
   x.to_engine_at += write(std::string_view(x.to_engine).substr(x.to_engine_at), broken);
   if (broken) {
     let_go();
+  } else if (x.to_engine_at == x.to_engine.size()) {
+    x.to_engine_at = 0;
+    std::string().swap(x.to_engine);
+    x.waiting.release();
   }
 }
 

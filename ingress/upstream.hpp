@@ -48,6 +48,8 @@ class Upstream final : public Watched, public DeadlineOwner {
   std::size_t address() const { return address_; }
   /// How much was taken; a broken connection shows when it is read.
   std::size_t write(std::string_view bytes, bool& broken);
+  /// Nothing more is written; what the engine says is still read.
+  void end_output() { ingress::end_output(socket_); }
   /// Reads and hands over as long as the client takes it.
   void pump();
 

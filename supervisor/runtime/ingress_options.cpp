@@ -10,6 +10,8 @@ namespace {
 
 /// Of the descriptors, those that are not for clients and their connections to the engine.
 constexpr std::size_t kKeptDescriptors = 512;
+/// Longer than the second after which a shim that nobody can watch counts as gone.
+constexpr config::Duration kVerdict{1'500};
 constexpr std::size_t kOfAThread = 8;  // its epoll sets, its timer, its wake-up
 
 }  // namespace
@@ -27,7 +29,7 @@ ingress::Options ingress_options(config::Config const& config) {
   set(Wait::first_byte, timeouts.first_byte);
   set(Wait::idle, timeouts.idle);
   set(Wait::total, timeouts.total);
-  set(Wait::verdict, config::Duration{1'000});
+  set(Wait::verdict, kVerdict);
   set(Wait::linger, config::Duration{2'000});
   set(Wait::upstream_idle, timeouts.upstream_keep_alive);
   options.max_head = config.ingress.max_header_size;

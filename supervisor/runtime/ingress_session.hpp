@@ -74,7 +74,9 @@ class IngressSession final : private ingress::Tracker {
   void client_gone(std::string_view id, lifecycle::CancelMode mode) override;
   void ended(std::string_view id, lifecycle::Outcome outcome) override;
   void handed_off(ingress::HandedOff const& handed) override;
-  bool engine_may_be_gone() const override { return listeners_.engine_may_be_gone(); }
+  bool engine_may_be_gone() const override {
+    return cancels_are_due_ || listeners_.engine_may_be_gone();
+  }
   void first_byte(std::string_view id, std::string_view endpoint,
                   std::chrono::milliseconds took) override;
   void event_gap(std::string_view endpoint, std::chrono::milliseconds took) override;

@@ -155,8 +155,9 @@ SdkSessions::Listeners Supervisor::sdk_listeners() {
 IngressSession::Listeners Supervisor::ingress_listeners() {
   return {.engine_may_be_gone =
               [this] {
-                return shim_.is_connected() &&
-                       core_.snapshot().engine == lifecycle::EngineState::running;
+                // A shim whose container was killed ends its connection before the engine does, and
+                // until the core gives it up nobody knows.
+                return core_.snapshot().engine == lifecycle::EngineState::running;
               },
           .cancels_taken =
               [this](std::size_t most, std::size_t ids) {

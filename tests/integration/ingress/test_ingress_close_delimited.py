@@ -3,8 +3,10 @@
 import os
 import signal
 import sys
+import time
 
 import pytest
+from in_time import unless_late
 from ports import free_port
 from raw_engine import client, metric, ok, post
 from serve_peer import PATIENCE, wait_until
@@ -102,3 +104,33 @@ def test_anything_else_is_done_at_once(proxy, engine):
     wire, _ = engine.request()
     wire.send(ok())
     user.until(b"hello")
+
+
+def test_a_shim_that_ends_before_its_engine_has_said_nothing_of_it_yet(world, engine):
+    """As where its container is killed: the connections of PID 1 are the first to go."""
+
+    def attempt():
+        one = world()
+        one.config["ingress"] = {"listen": f"127.0.0.1:{free_port()}", "upstream": engine.address}
+        one.ingress_port = int(one.config["ingress"]["listen"].rpartition(":")[2])
+        one.config["health"]["checks"] = []
+        one.serve()
+        running = {"role": "shim", "boot": "b", "engine": {"state": "running", "pid": 4242}}
+        shim = wait_until(lambda: os.path.exists(one.socket) and one.peer(**running), "a place")
+        one.wait_for_phase("serving")
+        user = client(one)
+        user.send(post())
+        wire, _ = engine.request()
+        wire.send(HEAD + b"data: 1\n\n")
+        user.until(b"data: 1\n\n")
+        shim.close()
+        wait_until(lambda: one.status()["engine"].get("shim") != "connected", "it has gone")
+        began = time.monotonic()
+        wire.close()
+        again = one.peer(**running)
+        again.send("engine.exited", signal=9, oom=False, at_ms=int(time.monotonic() * 1000))
+        took = time.monotonic() - began
+        return took, user.rest()
+
+    _, said = unless_late(attempt, lambda result: result[0] > 1)
+    assert b'"type":"engine_dead"' in said and not said.endswith(b"0\r\n\r\n")

@@ -1,12 +1,13 @@
 """Upgraded connections: what goes through them, what they hold, what they count as."""
 
+import contextlib
 import socket
 import time
 
 import pytest
 from kernel_sockets import socket_of
 from raw_engine import SSE_HEAD, Wire, chunk, client, get, metric, ok, post, stream
-from serve_peer import wait_until
+from serve_peer import PATIENCE, wait_until
 from serve_usage import anonymous
 from test_ingress_admission import ask, at_engine, limits
 from test_ingress_bodies import leave_a_pooled_connection, next_request
@@ -160,3 +161,19 @@ def test_an_offer_of_http2_is_not_taken_and_the_request_is_as_any_other(proxy, e
     assert b"upgrade" not in head.lower() and b"http2" not in head.lower()
     wire.send(ok())
     assert looking.until(b"hello").startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+def test_last_words_are_not_lost_with_what_the_engine_has_said_and_nobody_reads(proxy, engine):
+    """A connection that is closed while something in it is unread is reset, tcp(7)."""
+    one = proxy()
+    user, wire = tunnel(one, engine)
+    user.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    wire.socket.settimeout(0.3)
+    with contextlib.suppress(TimeoutError):
+        while True:
+            wire.socket.send(b"y" * 65536)
+    wire.socket.settimeout(PATIENCE)
+    size = 300_000
+    user.send(b"x" * size)
+    user.socket.shutdown(socket.SHUT_WR)
+    assert len(wire.rest()) == size
