@@ -183,13 +183,17 @@ class PodmanPod:
 
     def kill(self, name):
         """KILL for PID 1 as the kernel sends it: podman restarts what it did not end itself."""
-        pid = self.state(name)["Pid"]
+        pid = self.pid(name)
         os.kill(pid, signal.SIGKILL)
         return pid
 
+    def pid(self, name):
+        """Of its PID 1. While it is started podman says 0, to which a KILL would be for us all."""
+        return wait_until(lambda: self.state(name)["Pid"], f"{name} runs")
+
     def kill_and_watch(self, name):
         """When its PID 1 had ended, as its pidfd says: CLOCK_MONOTONIC, ms."""
-        process = os.pidfd_open(self.state(name)["Pid"])
+        process = os.pidfd_open(self.pid(name))
         with os.fdopen(process, "rb", buffering=0):
             ended = select.poll()
             ended.register(process, select.POLLIN)

@@ -51,7 +51,7 @@ def test_without_anybody_to_restart_it_the_shim_ends_the_stop_alone(make_pod):
 @pytest.mark.parametrize("first", ["supervisor", "engine"])
 def test_a_supervisor_killed_as_its_engine_crashes_waits_for_the_next_one(make_pod, first):
     pod = make_pod().start()
-    before = pod.state("supervisor")["Pid"]
+    before = pod.pid("supervisor")
     kill = [lambda: pod.kill("supervisor"), lambda: pod.control(crash="segv")]
     for step in kill if first == "supervisor" else reversed(kill):
         step()
