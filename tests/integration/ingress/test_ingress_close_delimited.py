@@ -28,16 +28,21 @@ while True:
 """
 
 
+def before(one, upstream, threads=1):
+    """The world, with an ingress before that engine."""
+    one.ingress_port = free_port()
+    one.config["ingress"] = {"listen": f"127.0.0.1:{one.ingress_port}", "upstream": upstream,
+                             "threads": threads}  # fmt: skip
+    return one
+
+
 @pytest.fixture
 def killed(world, threads):
     """A supervised engine that says this and is killed: what its client reads, to the end."""
 
     def make(said, version=b"1.1"):
         port = free_port()
-        one = world()
-        one.config["ingress"] = {"listen": f"127.0.0.1:{free_port()}",
-                                 "upstream": f"127.0.0.1:{port}", "threads": threads}  # fmt: skip
-        one.ingress_port = int(one.config["ingress"]["listen"].rpartition(":")[2])
+        one = before(world(), f"127.0.0.1:{port}", threads)
         one.config["health"]["checks"] = [{"name": "port", "tcp": {"address": f"127.0.0.1:{port}"}}]
         one.process = one.run(sys.executable, "-c", ENGINE, str(port), said.hex())
         one.wait_for_log('"phase begun","phase":"serving"')
@@ -110,9 +115,7 @@ def test_a_shim_that_ends_before_its_engine_has_said_nothing_of_it_yet(world, en
     """As where its container is killed: the connections of PID 1 are the first to go."""
 
     def attempt():
-        one = world()
-        one.config["ingress"] = {"listen": f"127.0.0.1:{free_port()}", "upstream": engine.address}
-        one.ingress_port = int(one.config["ingress"]["listen"].rpartition(":")[2])
+        one = before(world(), engine.address)
         one.config["health"]["checks"] = []
         one.serve()
         running = {"role": "shim", "boot": "b", "engine": {"state": "running", "pid": 4242}}
