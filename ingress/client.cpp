@@ -168,6 +168,11 @@ void Client::next() {
   if (consuming_ || dead_ || exchange_) {
     return;  // whoever consumes goes on by itself
   }
+  read_on();
+}
+
+/// What was read and not used first.
+void Client::read_on() {
   if (!in_.empty()) {
     in_.erase(0, consume(in_));
   }

@@ -80,6 +80,7 @@ class Client final : public Watched, public DeadlineOwner {
   void written();
   void lost();
   void next();
+  void read_on();
 
   // client_request.cpp
   std::size_t request_head(std::span<char> bytes);

@@ -100,20 +100,17 @@ void Client::send_request() {
       repeat();
     } else {
       x.request_is_broken = true;  // it may have answered early: what it says is still read
-      x.to_engine_at = 0;
-      std::string().swap(x.to_engine);
-      x.waiting.release();
+      x.forget_sent();
     }
     return;
   }
   bool const is_kept = x.is_repeatable && upstream_->was_used() && !x.was_repeated &&
                        x.response == Exchange::Response::head;
   if (x.to_engine_at == x.to_engine.size() && !is_kept) {
-    x.to_engine_at = 0;
     if (x.request_done || x.waiting.has_any()) {
-      std::string().swap(x.to_engine);  // an idle stream holds nothing
-      x.waiting.release();
+      x.forget_sent();  // an idle stream holds nothing
     } else {
+      x.to_engine_at = 0;
       x.to_engine.clear();
     }
   }

@@ -92,10 +92,7 @@ void Client::response(std::span<char> bytes) {
 /// What the client of a tunnel said before it was there: read with the head, or not at all.
 void Client::take_early_words() {
   if (exchange_->response == Response::tunnel && !consuming_) {
-    if (!in_.empty()) {
-      in_.erase(0, consume(in_));
-    }
-    pump();
+    read_on();
   }
 }
 

@@ -27,6 +27,13 @@ struct Exchange {
   Exchange(DeadlineOwner& owner, std::size_t& waiting_bytes)
       : waiting(waiting_bytes), total(owner) {}
 
+  /// Of the request; nothing of it will be written again.
+  void forget_sent() {
+    to_engine_at = 0;
+    std::string().swap(to_engine);
+    waiting.release();
+  }
+
   // --- who ---
   std::string id;
   std::uint64_t serial = 0;  // since it asked for its place

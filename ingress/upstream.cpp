@@ -104,9 +104,7 @@ void Upstream::send_left() {
   if (broken) {
     let_go();
   } else if (x.to_engine_at == x.to_engine.size()) {
-    x.to_engine_at = 0;
-    std::string().swap(x.to_engine);
-    x.waiting.release();
+    x.forget_sent();
   }
 }
 
