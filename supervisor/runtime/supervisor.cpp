@@ -68,9 +68,10 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
   steps_.starts(core_.settings());
   loop_.set_observer([this](lifecycle::Instant now, lifecycle::Event const& event,
                             std::span<lifecycle::Action const> actions) {
+    steps_.step(now, event, actions);
+    cancels_are_sent_ = send_ahead(event, actions);
     probes_.metrics().set_admission(core_.admission().running(), core_.admission().waiting());
     probes_.metrics().set_cancels_unconfirmed(core_.requests().unconfirmed());
-    steps_.step(now, event, actions);
   });
 }
 

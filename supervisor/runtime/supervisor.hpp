@@ -69,6 +69,9 @@ class Supervisor final : private ipc::Observer {
 
   // Orders (supervisor_obey.cpp).
   void obey(lifecycle::Instant now, lifecycle::Action const& action);
+  /// An operator's cancel is with the engines before it is counted and told; true if it was one.
+  bool send_ahead(lifecycle::Event const& event, std::span<lifecycle::Action const> actions);
+  void cancels_ready(lifecycle::PeerId peer);
   void remember(lifecycle::Remember const& order);
   void announce(lifecycle::AnnouncePhase const& order);
   void start_cleanup(lifecycle::StartCleanup const& order);
@@ -140,6 +143,7 @@ class Supervisor final : private ipc::Observer {
 
   std::string report_;
   bool refresh_is_due_ = false;
+  bool cancels_are_sent_ = false;  // those of the step that is obeyed
   bool engine_has_run_ = false;  // in this life or an earlier one
   int exit_code_ = 0;
 };

@@ -26,6 +26,25 @@ bool is_relayed(lifecycle::PeerId peer) {
 
 }  // namespace
 
+bool Supervisor::send_ahead(lifecycle::Event const& event,
+                            std::span<lifecycle::Action const> actions) {
+  auto const* const cancel = std::get_if<lifecycle::CancelRequested>(&event);
+  if (cancel == nullptr || cancel->by) {
+    return false;  // sent with what else this turn has for the same peers
+  }
+  for (lifecycle::Action const& action : actions) {
+    if (auto const* const ready = std::get_if<lifecycle::CancelsReady>(&action)) {
+      cancels_ready(ready->peer);
+    }
+  }
+  server_.flush();
+  return true;
+}
+
+void Supervisor::cancels_ready(lifecycle::PeerId peer) {
+  is_relayed(peer) ? ingress_.cancels_ready() : server_.cancels_ready(peer);
+}
+
 void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
   namespace act = lifecycle;
   count(probes_.metrics(), action);
@@ -45,7 +64,9 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
           },
           [&](act::AnnouncePhase const& order) { announce(order); },
           [&](act::CancelsReady const& order) {
-            is_relayed(order.peer) ? ingress_.cancels_ready() : server_.cancels_ready(order.peer);
+            if (!cancels_are_sent_) {
+              cancels_ready(order.peer);
+            }
           },
           [&](act::Admit const& order) {
             is_relayed(order.peer) ? ingress_.admit(order) : sdks_.admit(order);
