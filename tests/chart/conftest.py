@@ -12,6 +12,17 @@ CHART = ROOT / "charts/lastcall"
 TOOLS = Path(os.environ.get("LASTCALL_TOOLS", ROOT / "build/tools"))
 DEMO = CHART / "examples/demo-engine.yaml"
 VLLM = CHART / "examples/vllm.yaml"
+BUILD = Path(os.environ.get("LASTCALL_BUILD_DIR", ROOT / "build/dev"))
+
+
+def sets(*settings):
+    return [word for setting in settings for word in ("--set", setting)]
+
+
+def container(pod, name):
+    found = [c for c in pod.get("initContainers", []) + pod["containers"] if c["name"] == name]
+    assert len(found) == 1
+    return found[0]
 
 
 class Helm:
@@ -29,8 +40,8 @@ class Helm:
             assert done.returncode == 0, done.stderr
         return done
 
-    def template(self, *arguments, kube="1.32.0", check=True):
-        return self("template", "x", CHART, "--kube-version", kube, *arguments, check=check)
+    def template(self, *arguments, kube="1.32.0", release="x", chart=CHART, check=True):
+        return self("template", release, chart, "--kube-version", kube, *arguments, check=check)
 
     def objects(self, *arguments, **options):
         """Rendered objects by kind."""
@@ -39,6 +50,11 @@ class Helm:
 
     def pod(self, *arguments, **options):
         return self.objects(*arguments, **options)["Deployment"]["spec"]["template"]["spec"]
+
+    def config(self, *arguments, **options):
+        """lastcall's configuration as the pods get it."""
+        text = self.objects(*arguments, **options)["ConfigMap"]["data"]["lastcall.yaml"]
+        return yaml.safe_load(text)
 
     def refusal(self, *arguments, **options):
         done = self.template(*arguments, check=False, **options)
@@ -66,6 +82,23 @@ def helm(request, tmp_path_factory):
     if not program.exists():
         pytest.skip(f"no Helm {request.param}: `./dev chart` installs it where npm is there")
     return Helm(program, tmp_path_factory.mktemp("helm"))
+
+
+@pytest.fixture
+def accepted(tmp_path):
+    """Whether lastcall has nothing to say about a configuration, not even a warning."""
+
+    def check(config):
+        path = tmp_path / "lastcall.yaml"
+        path.write_text(yaml.safe_dump(config))
+        done = subprocess.run(
+            [BUILD / "supervisor/cli/lastcall", "check", "--strict", "--config", path],
+            capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return True
+
+    return check
 
 
 @pytest.fixture

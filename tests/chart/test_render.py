@@ -3,8 +3,7 @@
 import itertools
 
 import pytest
-import yaml
-from conftest import CHART, DEMO, ROOT, VLLM
+from conftest import CHART, DEMO, ROOT, VLLM, container, sets
 from known_fields import unknown_in_object
 
 MATRIX = list(
@@ -22,16 +21,6 @@ MATRIX = list(
 
 def case_id(case):
     return f"{case[0].stem}-{case[1][0]}-{'more' if case[2] else 'plain'}"
-
-
-def container(pod, name):
-    found = [c for c in pod.get("initContainers", []) + pod["containers"] if c["name"] == name]
-    assert len(found) == 1
-    return found[0]
-
-
-def sets(*settings):
-    return [word for setting in settings for word in ("--set", setting)]
 
 
 @pytest.mark.parametrize("values", [DEMO, VLLM], ids=lambda path: path.stem)
@@ -105,7 +94,7 @@ def test_prestop_mode_leaves_the_engines_own_command_alone(helm):
 def test_prestop_mode_calls_both_hooks_at_the_listener_that_it_turns_on(helm):
     arguments = ("-f", DEMO, *sets("mode=prestop", "config.lifecycle.listen=[::]:7777"))
     pod = helm.pod(*arguments)
-    config = yaml.safe_load(helm.objects(*arguments)["ConfigMap"]["data"]["lastcall.yaml"])
+    config = helm.config(*arguments)
     assert config["lifecycle"] == {"enabled": True, "listen": "[::]:7777"}
     sidecar, engine = container(pod, "lastcall"), container(pod, "engine")
     assert {"name": "lastcall-hooks", "containerPort": 7777, "protocol": "TCP"} in sidecar["ports"]
@@ -166,52 +155,9 @@ def test_no_container_has_a_right_that_it_does_not_need(helm, mode):
         assert context["readOnlyRootFilesystem"] is True
 
 
-KUBERNETES = (
-    "rbac.create=true", "config.discovery[0].kubernetes.readiness_gate=lastcall.dev/serving",
-    "config.discovery[0].kubernetes.event=true",
-)  # fmt: skip
-
-
-def test_nothing_of_the_api_is_allowed_unless_it_is_asked_for(helm):
-    assert not {"ServiceAccount", "Role", "RoleBinding"} & set(helm.objects("-f", DEMO))
-
-
-def test_the_kubernetes_registry_gets_the_rights_it_needs_and_no_others(helm):
-    objects = helm.objects("-f", DEMO, *sets(*KUBERNETES))
-    rights = {(r["resources"][0], *r["verbs"]) for r in objects["Role"]["rules"]}
-    assert rights == {
-        ("endpointslices", "get", "list", "watch"), ("pods", "get"), ("pods/status", "patch"),
-        ("events", "create"),
-    }  # fmt: skip
-    assert objects["RoleBinding"]["roleRef"]["name"] == objects["Role"]["metadata"]["name"]
-    [subject] = objects["RoleBinding"]["subjects"]
-    assert subject["name"] == objects["ServiceAccount"]["metadata"]["name"]
-    pod = objects["Deployment"]["spec"]["template"]["spec"]
-    assert pod["serviceAccountName"] == subject["name"]
-    assert pod["readinessGates"] == [{"conditionType": "lastcall.dev/serving"}]
-
-
-def test_only_the_supervisor_has_the_token(helm):
-    pod = helm.pod("-f", DEMO, *sets(*KUBERNETES))
-    assert pod["automountServiceAccountToken"] is False
-    holders = [
-        each["name"]
-        for each in pod["initContainers"] + pod["containers"]
-        if "lastcall-token" in [mount["name"] for mount in each["volumeMounts"]]
-    ]
-    assert holders == ["lastcall"]
-
-
 def test_the_engine_cannot_reach_the_operators_socket(helm):
     engine = container(helm.pod("-f", DEMO), "engine")
     assert "lastcall-admin" not in [mount["name"] for mount in engine["volumeMounts"]]
-
-
-def test_an_engine_of_another_user_may_connect(helm):
-    text = helm.objects(
-        "-f", DEMO, *sets("engine.securityContext.runAsUser=1000", "config.ipc.allow_uids={7}")
-    )["ConfigMap"]["data"]["lastcall.yaml"]
-    assert yaml.safe_load(text)["ipc"]["allow_uids"] == [7, 1000]
 
 
 def test_pods_are_replaced_when_the_configuration_changes(helm):

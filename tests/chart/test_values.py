@@ -1,11 +1,7 @@
 """Values that cannot work are refused, and the refusal names what and how much."""
 
 import pytest
-from conftest import DEMO
-
-
-def sets(*settings):
-    return [word for setting in settings for word in ("--set", setting)]
+from conftest import DEMO, sets
 
 
 @pytest.mark.parametrize(

@@ -1,55 +1,77 @@
-{{/* What the schema cannot see: values that do not fit together. Each message names the numbers. */}}
+{{/*
+What the schema cannot see: values that do not fit together. Each `lastcall.checks...` prints its
+problems, one a line; each message names the values and what was expected.
+*/}}
 
 {{- define "lastcall.checks" -}}
-{{- $mode := include "lastcall.mode" . -}}
-{{- $config := .Values.config | default dict -}}
-{{- $problems := list -}}
-
-{{- if and (eq $mode "native") (semverCompare "<1.29.0-0" .Capabilities.KubeVersion.Version) -}}
-{{- $problems = append $problems (printf "mode native needs Kubernetes 1.29, this cluster is %s; use mode auto or plain" .Capabilities.KubeVersion.Version) -}}
+{{- $root := . -}}
+{{- $problems := "" -}}
+{{- range list "Mode" "Names" "Time" "Listeners" "Engine" "Users" "Account" -}}
+{{- $problems = printf "%s%s" $problems (include (printf "lastcall.checks%s" .) $root) -}}
 {{- end -}}
-{{- if and (eq $mode "prestop") (($config.lifecycle | default dict).token) (semverCompare "<1.26.0-0" .Capabilities.KubeVersion.Version) -}}
-{{- $problems = append $problems (printf "config.lifecycle.token needs Kubernetes 1.26, this cluster is %s: its kubelet leaves the headers of a preStop call out" .Capabilities.KubeVersion.Version) -}}
+{{- if $problems -}}
+{{- fail $problems -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "lastcall.problem" -}}
+{{- printf "\n  - %s" . -}}
+{{- end -}}
+
+{{- define "lastcall.checksMode" -}}
+{{- $mode := include "lastcall.mode" . -}}
+{{- $version := .Capabilities.KubeVersion.Version -}}
+{{- $token := ((.Values.config | default dict).lifecycle | default dict).token -}}
+{{- if and (eq $mode "native") (semverCompare "<1.29.0-0" $version) -}}
+{{- include "lastcall.problem" (printf "mode native needs Kubernetes 1.29, this cluster is %s; use mode auto or plain" $version) -}}
+{{- end -}}
+{{- if and (eq $mode "prestop") $token (semverCompare "<1.26.0-0" $version) -}}
+{{- include "lastcall.problem" (printf "config.lifecycle.token needs Kubernetes 1.26, this cluster is %s: its kubelet leaves the headers of a preStop call out" $version) -}}
+{{- end -}}
+{{- if eq $mode "prestop" -}}
+{{- range .Values.sidecar.env -}}
+{{- if eq (toString .name) "LASTCALL_LIFECYCLE_TOKEN" -}}
+{{- include "lastcall.problem" "sidecar.env has LASTCALL_LIFECYCLE_TOKEN, which the kubelet cannot send with the hooks of mode prestop: they would be refused; expected config.lifecycle.token, or none" -}}
+{{- end -}}
+{{- end -}}
+{{- else if not .Values.engine.command -}}
+{{- include "lastcall.problem" (printf "engine.command is empty: in mode %s the shim starts the engine, so the image's own entry point has to be written out" $mode) -}}
 {{- end -}}
 {{- if not .Values.engine.image.repository -}}
-{{- $problems = append $problems "engine.image.repository is empty, expected the engine's image" -}}
+{{- include "lastcall.problem" "engine.image.repository is empty, expected the engine's image" -}}
 {{- end -}}
-{{- if and (ne $mode "prestop") (not .Values.engine.command) -}}
-{{- $problems = append $problems (printf "engine.command is empty: in mode %s the shim starts the engine, so the image's own entry point has to be written out" $mode) -}}
 {{- end -}}
 
+{{- define "lastcall.checksNames" -}}
+{{- $name := include "lastcall.fullname" . -}}
+{{- if and .Values.service.enabled (not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name)) -}}
+{{- include "lastcall.problem" (printf "%q is no name for a Service, expected a letter first, then letters, digits and '-', all lower case; set fullnameOverride, or service.enabled: false" $name) -}}
+{{- else if not (regexMatch "^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$" $name) -}}
+{{- include "lastcall.problem" (printf "%q is no name for an object, expected letters, digits, '-' and '.', all lower case; set fullnameOverride" $name) -}}
+{{- end -}}
+{{- range $key, $labels := dict "commonLabels" .Values.commonLabels "podLabels" .Values.podLabels -}}
+{{- range $reserved := list "app.kubernetes.io/instance" "app.kubernetes.io/name" -}}
+{{- if hasKey ($labels | default dict) $reserved -}}
+{{- include "lastcall.problem" (printf "%s has %s, by which the Deployment and the Service find their pods, expected other labels; nameOverride changes app.kubernetes.io/name" $key $reserved) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "lastcall.checksTime" -}}
 {{- $b := include "lastcall.budgets" . | fromJson -}}
 {{- $asked := int64 $b.asked.grace_period -}}
 {{- if lt (int64 $b.pod) (add $asked 2000) -}}
-{{- $problems = append $problems (printf "terminationGracePeriodSeconds %d is too small: config.shutdown.grace_period is %dms and the kubelet needs 2000ms, together %dms; leave it out to have it computed" (div (int64 $b.pod) 1000) $asked (add $asked 2000)) -}}
+{{- include "lastcall.problem" (printf "terminationGracePeriodSeconds %d is too small: config.shutdown.grace_period is %dms and the kubelet needs 2000ms, together %dms; leave it out to have it computed" (div (int64 $b.pod) 1000) $asked (add $asked 2000)) -}}
 {{- end -}}
 {{- $phases := add (int64 $b.asked.deregister_timeout) (int64 $b.asked.late_accept) -}}
 {{- if gt $phases (int64 $b.half) -}}
-{{- $problems = append $problems (printf "config.shutdown: deregister_timeout %dms and late_accept %dms are %dms together, more than half (%dms) of the time before cleanup (%dms less cleanup_reserve %dms and cancel_settle %dms)" (int64 $b.asked.deregister_timeout) (int64 $b.asked.late_accept) $phases (int64 $b.half) (int64 $b.total) (int64 $b.reserve) (int64 $b.settle)) -}}
+{{- include "lastcall.problem" (printf "config.shutdown: deregister_timeout %dms and late_accept %dms are %dms together, more than half (%dms) of the time before cleanup (%dms less cleanup_reserve %dms and cancel_settle %dms)" (int64 $b.asked.deregister_timeout) (int64 $b.asked.late_accept) $phases (int64 $b.half) (int64 $b.total) (int64 $b.reserve) (int64 $b.settle)) -}}
 {{- end -}}
 {{- range $pair := list (list "cleanup_reserve" "reserve" "half") (list "cancel_settle" "settle" "an eighth") -}}
 {{- $wanted := get $b.asked (index $pair 0) | int64 -}}
 {{- if gt $wanted (get $b (index $pair 1) | int64) -}}
-{{- $problems = append $problems (printf "config.shutdown.%s %dms is more than %s of the whole stop (%dms)" (index $pair 0) $wanted (index $pair 2) (int64 $b.total)) -}}
+{{- include "lastcall.problem" (printf "config.shutdown.%s %dms is more than %s of the whole stop (%dms)" (index $pair 0) $wanted (index $pair 2) (int64 $b.total)) -}}
 {{- end -}}
-{{- end -}}
-
-{{- $ports := dict "engine.port" (int64 .Values.engine.port) "config.probes.listen" (include "lastcall.probePort" . | int64) -}}
-{{- if eq $mode "prestop" -}}
-{{- $_ := set $ports "config.lifecycle.listen" (include "lastcall.lifecyclePort" . | int64) -}}
-{{- end -}}
-{{- $seen := dict -}}
-{{- range $key, $port := $ports -}}
-{{- if hasKey $seen ($port | toString) -}}
-{{- $problems = append $problems (printf "%s and %s are both port %d, but share one network" $key (get $seen ($port | toString)) $port) -}}
-{{- end -}}
-{{- $_ := set $seen ($port | toString) $key -}}
-{{- end -}}
-{{- if (($config.ipc | default dict).socket | default "/run/lastcall/lastcall.sock") | hasPrefix "/run/lastcall/" | not -}}
-{{- $problems = append $problems (printf "config.ipc.socket is %s, expected a file in /run/lastcall, which both containers mount" $config.ipc.socket) -}}
-{{- end -}}
-
-{{- if $problems -}}
-{{- fail (printf "\n  - %s" (join "\n  - " $problems)) -}}
 {{- end -}}
 {{- end -}}

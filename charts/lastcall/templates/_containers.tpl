@@ -3,7 +3,9 @@
 {{- define "lastcall.installContainer" -}}
 - name: lastcall-install
   image: {{ include "lastcall.image" (dict "image" .Values.shimImage "tag" .Chart.AppVersion) | quote }}
-  imagePullPolicy: {{ .Values.shimImage.pullPolicy }}
+  {{- with .Values.shimImage.pullPolicy }}
+  imagePullPolicy: {{ . | quote }}
+  {{- end }}
   args: ["--install", "/opt/lastcall"]
   resources:
     requests: {cpu: 10m, memory: 8Mi}
@@ -16,10 +18,22 @@
     - {name: lastcall-bin, mountPath: /opt/lastcall}
 {{- end -}}
 
+{{/* `auto` is the memory that the supervisor needs: with an ingress, for its clients' requests. */}}
+{{- define "lastcall.sidecarResources" -}}
+{{- $resources := deepCopy (.Values.sidecar.resources | default dict) -}}
+{{- if eq (($resources.limits | default dict).memory | toString) "auto" -}}
+{{- $memory := include "lastcall.hasIngress" . | empty | ternary "128Mi" "1Gi" -}}
+{{- $_ := set $resources.limits "memory" $memory -}}
+{{- end -}}
+{{- toYaml $resources -}}
+{{- end -}}
+
 {{- define "lastcall.sidecarContainer" -}}
 - name: lastcall
   image: {{ include "lastcall.image" (dict "image" .Values.image "tag" .Chart.AppVersion) | quote }}
-  imagePullPolicy: {{ .Values.image.pullPolicy }}
+  {{- with .Values.image.pullPolicy }}
+  imagePullPolicy: {{ . | quote }}
+  {{- end }}
   {{- if eq (include "lastcall.mode" .) "native" }}
   restartPolicy: Always
   {{- end }}
@@ -42,15 +56,24 @@
     {{- if eq (include "lastcall.mode" .) "prestop" }}
     - {name: lastcall-hooks, containerPort: {{ include "lastcall.lifecyclePort" . }}, protocol: TCP}
     {{- end }}
+    {{- if include "lastcall.hasIngress" . }}
+    - {name: ingress, containerPort: {{ include "lastcall.ingressPort" . }}, protocol: TCP}
+    {{- end }}
+  {{- with .Values.sidecar.startupProbe }}
   startupProbe:
     httpGet: {path: /startupz, port: lastcall, scheme: HTTP}
-    {{- toYaml .Values.sidecar.startupProbe | nindent 4 }}
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.sidecar.livenessProbe }}
   livenessProbe:
     httpGet: {path: /livez, port: lastcall, scheme: HTTP}
-    {{- toYaml .Values.sidecar.livenessProbe | nindent 4 }}
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.sidecar.readinessProbe }}
   readinessProbe:
     httpGet: {path: /readyz, port: lastcall, scheme: HTTP}
-    {{- toYaml .Values.sidecar.readinessProbe | nindent 4 }}
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
   {{- if eq (include "lastcall.mode" .) "prestop" }}
   lifecycle:
     preStop:
@@ -58,7 +81,7 @@
         {path: /lifecycle/prestop/supervisor, port: lastcall-hooks, scheme: HTTP{{ include "lastcall.hookHeaders" . }}}
   {{- end }}
   terminationMessagePolicy: FallbackToLogsOnError
-  {{- with .Values.sidecar.resources }}
+  {{- with include "lastcall.sidecarResources" . | fromYaml }}
   resources:
     {{- toYaml . | nindent 4 }}
   {{- end }}
@@ -70,9 +93,11 @@
     - {name: lastcall-config, mountPath: /etc/lastcall, readOnly: true}
     - {name: lastcall-socket, mountPath: /run/lastcall}
     - {name: lastcall-admin, mountPath: /run/lastcall-admin}
+    {{- if not (include "lastcall.mountsAt" (list .Values.sidecar.volumeMounts "/tmp")) }}
     - {name: tmp, mountPath: /tmp}
-    {{- if .Values.rbac.create }}
-    - {name: lastcall-token, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true}
+    {{- end }}
+    {{- if include "lastcall.mountsToken" . }}
+    - {name: lastcall-token, mountPath: {{ include "lastcall.tokenFolder" . }}, readOnly: true}
     {{- end }}
     {{- with .Values.sidecar.volumeMounts }}
     {{- toYaml . | nindent 4 }}
@@ -83,29 +108,37 @@
 {{- $mode := include "lastcall.mode" . -}}
 - name: engine
   image: {{ include "lastcall.image" (dict "image" .Values.engine.image "tag" "latest") | quote }}
-  imagePullPolicy: {{ .Values.engine.image.pullPolicy }}
+  {{- with .Values.engine.image.pullPolicy }}
+  imagePullPolicy: {{ . | quote }}
+  {{- end }}
   {{- if ne $mode "prestop" }}
   command:
     - /opt/lastcall/lastcall-shim
     - --socket
-    - {{ include "lastcall.socket" . }}
+    - {{ include "lastcall.socket" . | quote }}
     # Holds where no supervisor has ever said how long a stop may take.
     - --grace
-    - {{ ((.Values.config | default dict).shutdown | default dict).grace_period | default "60s" }}
+    - {{ ((.Values.config | default dict).shutdown | default dict).grace_period | default "60s" | quote }}
     {{- with .Values.engine.shimOptions }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
     - --
   args:
-    {{- toYaml .Values.engine.command | nindent 4 }}
-  {{- else if .Values.engine.command }}
+    {{- toYaml (concat .Values.engine.command (.Values.engine.args | default list)) | nindent 4 }}
+  {{- else }}
+  {{- with .Values.engine.command }}
   command:
-    {{- toYaml .Values.engine.command | nindent 4 }}
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.engine.args }}
+  args:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
   {{- end }}
   env:
     - {name: LASTCALL_POD_GRACE_SECONDS, value: {{ include "lastcall.podGraceSeconds" . | quote }}}
     {{- if eq $mode "prestop" }}
-    - {name: LASTCALL_SOCKET, value: {{ include "lastcall.socket" . }}}
+    - {name: LASTCALL_SOCKET, value: {{ include "lastcall.socket" . | quote }}}
     {{- end }}
     {{- with .Values.engine.env }}
     {{- toYaml . | nindent 4 }}
@@ -150,7 +183,9 @@
     - {name: lastcall-bin, mountPath: /opt/lastcall, readOnly: true}
     {{- end }}
     - {name: lastcall-socket, mountPath: /run/lastcall}
+    {{- if not (include "lastcall.mountsAt" (list .Values.engine.volumeMounts "/tmp")) }}
     - {name: tmp, mountPath: /tmp}
+    {{- end }}
     {{- with .Values.engine.volumeMounts }}
     {{- toYaml . | nindent 4 }}
     {{- end }}

@@ -19,18 +19,37 @@
 
 {{/* Immutable in a Deployment, so no more than this. */}}
 {{- define "lastcall.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "lastcall.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "lastcall.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "lastcall.labels" -}}
-{{ include "lastcall.selectorLabels" . }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
-{{- with .Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
+{{- include "lastcall.labelsAnd" (dict "root" . "more" dict) -}}
+{{- end -}}
+
+{{/* With the labels `more`, each key once; call with (dict "root" $ "more" LABELS). */}}
+{{- define "lastcall.labelsAnd" -}}
+{{- $labels := include "lastcall.selectorLabels" .root | fromYaml -}}
+{{- $_ := set $labels "app.kubernetes.io/version" .root.Chart.AppVersion -}}
+{{- $_ := set $labels "app.kubernetes.io/managed-by" .root.Release.Service -}}
+{{- $chart := printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" -}}
+{{- $_ := set $labels "helm.sh/chart" ($chart | trunc 63 | trimSuffix "-") -}}
+{{- range $extra := list .root.Values.commonLabels .more -}}
+{{- range $key, $value := $extra -}}
+{{- $_ := set $labels $key $value -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $labels -}}
+{{- end -}}
+
+{{/* The pods'; the user's own word goes over the chart's. */}}
+{{- define "lastcall.podAnnotations" -}}
+{{- $annotations := dict "kubectl.kubernetes.io/default-container" "engine" -}}
+{{- $_ := set $annotations "checksum/config" (include "lastcall.config" . | sha256sum) -}}
+{{- range $key, $value := .Values.podAnnotations -}}
+{{- $_ := set $annotations $key $value -}}
+{{- end -}}
+{{- toYaml $annotations -}}
 {{- end -}}
 
 {{/* "repository@digest" or "repository:tag"; call with (dict "image" VALUES "tag" DEFAULT). */}}

@@ -1,0 +1,50 @@
+{{/* Sentences of NOTES.txt that depend on the values. */}}
+
+{{/* Whether the engine's own gauges can prove it idle within a drain: "true" or nothing. */}}
+{{- define "lastcall.hasGauges" -}}
+{{- $config := .Values.config | default dict -}}
+{{- $metrics := ($config.engine | default dict).metrics | default dict -}}
+{{- $kind := ($config.engine | default dict).kind | default "custom" -}}
+{{- $isNamed := or (ne $kind "custom") (and $metrics.url $metrics.running) -}}
+{{- $refresh := $metrics.refresh | default (eq $kind "sglang" | ternary "30s" "1s") -}}
+{{- $fits := lt (include "lastcall.ms" $refresh | int64) (include "lastcall.unknownMs" . | int64) -}}
+{{- if and $isNamed $fits -}}
+true
+{{- end -}}
+{{- end -}}
+
+{{- define "lastcall.unknownMs" -}}
+{{- $shutdown := (.Values.config | default dict).shutdown | default dict -}}
+{{- include "lastcall.ms" ($shutdown.drain_unknown | default "15s") -}}
+{{- end -}}
+
+{{- define "lastcall.idleStop" -}}
+{{- $b := include "lastcall.budgets" . | fromJson -}}
+{{- $late := int64 $b.late -}}
+{{- $longest := sub (int64 $b.total) (add (int64 $b.reserve) (int64 $b.settle) $late) -}}
+{{- $unknown := include "lastcall.unknownMs" . | int64 | min $longest -}}
+{{- if or (include "lastcall.hasGauges" .) (include "lastcall.hasIngress" .) -}}
+{{- printf "A pod without requests in flight is gone in about %d ms and what its engine needs to end" $late -}}
+{{- if not (include "lastcall.hasGauges" .) }},
+from the first request on that its ingress has relayed
+{{- end -}}
+.
+{{- else -}}
+Unless an SDK in the engine tells, nobody knows what is in flight: there is no config.ingress, and no
+gauge of the engine that could be read in time. Then a drain lasts {{ $unknown }} ms, idle or not
+(config.shutdown.drain_unknown), and a request that runs for longer than {{ add $late $unknown }} ms into the stop
+is cut. The SDK, config.ingress, or config.engine.kind or metrics change that.
+{{- end -}}
+{{- end -}}
+
+{{- define "lastcall.wherePodsServe" -}}
+{{- if or .Values.service.enabled (include "lastcall.hasIngress" .) (include "lastcall.writesEngineUrl" .) -}}
+The engine has to serve HTTP at port {{ int64 .Values.engine.port }} (engine.port).
+{{- end }}
+{{- if include "lastcall.hasIngress" . }}
+Clients connect to lastcall's ingress, port {{ include "lastcall.ingressPort" . }} of the pods.
+{{- end }}
+{{- if .Values.service.enabled }}
+The Service sends requests to port {{ include "lastcall.targetPort" . | replace "http" (int64 .Values.engine.port | toString) }}.
+{{- end }}
+{{- end -}}

@@ -1,0 +1,179 @@
+"""Ports of a pod: where the engine serves, who takes the requests, and who has to reach what."""
+
+import pytest
+from conftest import DEMO, VLLM, container, sets
+
+INGRESS = "config.ingress.max_connections=100"
+
+
+def port_of(pod, name, port):
+    return [p["containerPort"] for p in container(pod, name)["ports"] if p["name"] == port]
+
+
+def target(objects):
+    [port] = objects["Service"]["spec"]["ports"]
+    return port["targetPort"]
+
+
+@pytest.mark.parametrize("mode", ["native", "plain", "prestop"])
+def test_with_an_ingress_the_service_sends_requests_to_it(helm, mode):
+    settings = sets(f"mode={mode}", "config.ingress.listen=[::]:8181")
+    objects = helm.objects("-f", VLLM, *settings)
+    pod = objects["Deployment"]["spec"]["template"]["spec"]
+    # By number: not every cluster finds the name of a native sidecar's port.
+    assert target(objects) == 8181
+    assert port_of(pod, "lastcall", "ingress") == [8181]
+    assert port_of(pod, "engine", "http") == [8000]
+
+
+def test_an_ingress_listens_at_its_own_default(helm):
+    objects = helm.objects("-f", VLLM, *sets(INGRESS))
+    assert target(objects) == 8080
+    pod = objects["Deployment"]["spec"]["template"]["spec"]
+    assert port_of(pod, "lastcall", "ingress") == [8080]
+
+
+@pytest.mark.parametrize("settings", [(), ("config.ingress.enabled=false",)])
+def test_without_an_ingress_the_service_sends_requests_to_the_engine(helm, settings):
+    objects = helm.objects("-f", VLLM, *sets(*settings))
+    assert target(objects) == "http"
+    pod = objects["Deployment"]["spec"]["template"]["spec"]
+    assert port_of(pod, "lastcall", "ingress") == []
+
+
+def test_the_service_can_stay_at_the_engine_while_an_ingress_is_rolled_out(helm):
+    assert target(helm.objects("-f", VLLM, *sets(INGRESS, "service.targetPort=8000"))) == 8000
+
+
+LOOPBACK = ["127.0.0.1", "127.1.2.3", "[::1]", "[0:0:0:0:0:0:0:1]", "[::ffff:127.0.0.1]"]
+
+
+@pytest.mark.parametrize("host", LOOPBACK)
+def test_what_somebody_else_has_to_reach_is_not_at_a_loopback_address(helm, host):
+    def refusal(*settings):
+        return helm.refusal("-f", VLLM, *sets(*settings))
+
+    assert "where the Service" in refusal(f"config.ingress.listen={host}:8080")
+    assert "where the kubelet" in refusal(f"config.probes.listen={host}:7090")
+    found = refusal("mode=prestop", f"config.lifecycle.listen={host}:7091")
+    assert "config.lifecycle.listen" in found and "where the kubelet" in found
+
+
+def test_a_loopback_address_that_nobody_else_has_to_reach_is_taken(helm, accepted):
+    listen = ("config.lifecycle.enabled=true", "config.lifecycle.listen=127.0.0.1:7091",
+              "config.ingress.listen=127.0.0.1:8080", "service.enabled=false")  # fmt: skip
+    assert accepted(helm.config("-f", VLLM, *sets(*listen)))
+
+
+@pytest.mark.parametrize("listen", ["[::]:0", "[::]:65536"])
+def test_a_port_that_cannot_be_told_beforehand_is_refused(helm, listen):
+    refusal = helm.refusal("-f", VLLM, *sets(f"config.probes.listen={listen}"))
+    assert f"config.probes.listen is {listen}, expected a port" in refusal
+
+
+@pytest.mark.parametrize(
+    ("settings", "keys"),
+    [
+        (("config.ingress.listen=[::]:8000",), ("engine.port", "config.ingress.listen")),
+        (("config.ingress.listen=[::]:7090",), ("config.probes.listen", "config.ingress.listen")),
+        (("mode=prestop", "config.ingress.listen=[::]:7091"),
+         ("config.lifecycle.listen", "config.ingress.listen")),
+        (("config.lifecycle.enabled=true", "engine.port=7091"),
+         ("config.lifecycle.listen", "engine.port")),
+        (("engine.port=7090",), ("config.probes.listen", "engine.port")),
+        (("engine.port=8080", INGRESS), ("config.ingress.listen", "engine.port")),
+    ],
+)  # fmt: skip
+def test_two_listeners_of_a_pod_have_two_ports(helm, settings, keys):
+    refusal = helm.refusal("-f", VLLM, *sets(*settings))
+    assert "share one network" in refusal
+    assert all(key in refusal for key in keys), refusal
+
+
+def test_the_engines_port_is_where_it_is_checked(helm, accepted):
+    config = helm.config("-f", VLLM, *sets("engine.port=9000", "config.engine.kind=sglang"))
+    assert config["engine"] == {"kind": "sglang", "url": "http://127.0.0.1:9000"}
+    assert accepted(config)
+
+
+def test_an_ingress_relays_to_the_engines_port(helm, accepted):
+    config = helm.config("-f", DEMO, *sets("engine.port=9000", INGRESS))
+    assert config["ingress"]["upstream"] == "127.0.0.1:9000"
+    assert config["engine"]["url"] == "http://127.0.0.1:9000"
+    assert accepted(config)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ("config.engine.url=http://127.0.0.1:9001",),
+        ("config.engine.url=http://10.1.2.3:8000", INGRESS),
+        ("config.ingress.upstream=10.1.2.3:9001",),
+        ("config.ingress.upstream=127.0.0.1:8000", "config.engine.url=http://127.0.0.1:9001"),
+        ("config.ingress.upstream=[::1]:8000",),
+    ],
+)
+def test_what_was_said_about_the_engines_address_stays(helm, accepted, settings):
+    config = helm.config("-f", VLLM, *sets(*settings))
+    said = {setting.split("=")[0]: setting.split("=")[1] for setting in settings}
+    assert config["engine"].get("url") == said.get("config.engine.url")
+    assert config.get("ingress", {}).get("upstream") == said.get("config.ingress.upstream")
+    assert accepted(config)
+
+
+@pytest.mark.parametrize(
+    "setting", ["config.ingress.upstream=127.0.0.1:9001", "config.ingress.upstream=localhost:9001"]
+)
+def test_an_ingress_that_relays_past_the_engine_is_refused(helm, setting):
+    refusal = helm.refusal("-f", VLLM, *sets(setting))
+    assert "config.ingress.upstream" in refusal and "engine.port is 8000" in refusal
+
+
+def test_an_ingress_asks_which_of_two_ports_takes_requests(helm):
+    refusal = helm.refusal("-f", VLLM, *sets("config.engine.url=http://127.0.0.1:9001", INGRESS))
+    assert "expected config.ingress.upstream" in refusal
+
+
+def test_an_engine_that_may_serve_nothing_is_not_connected_to(helm):
+    """Kind custom is checked by a connection to engine.url where one is written."""
+    worker = sets("service.enabled=false", "config.health=null", "config.engine.kind=custom")
+    assert "url" not in helm.config("-f", DEMO, *worker)["engine"]
+    behind_a_socket = sets("config.health=null", "config.ingress.upstream=unix:/run/lastcall/e")
+    assert "url" not in helm.config("-f", DEMO, *behind_a_socket)["engine"]
+
+
+def test_the_notes_tell_where_requests_go(helm):
+    assert "engine has to serve HTTP at port 8000" in helm.notes("-f", VLLM)
+    notes = helm.notes("-f", VLLM, *sets(INGRESS))
+    assert "ingress, port 8080" in notes and "The Service sends requests to port 8080" in notes
+    notes = helm.notes("-f", VLLM, *sets(INGRESS, "service.targetPort=8000"))
+    assert "The Service sends requests to port 8000" in notes
+
+
+UNKNOWN = "nobody knows what is in flight"
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ((), True),
+        (("config.engine.metrics.running=r",), True),
+        (("config.engine.kind=sglang",), True),
+        (("config.engine.kind=sglang", "config.shutdown.drain_unknown=31s"), False),
+        (("config.engine.kind=vllm",), False),
+        (("config.engine.metrics.running=r", "config.engine.metrics.url=http://127.0.0.1:1/m"),
+         False),
+        ((INGRESS,), False),
+    ],
+)  # fmt: skip
+def test_the_notes_promise_no_quick_end_where_nobody_tells_what_is_in_flight(helm, settings, says):
+    notes = helm.notes("-f", DEMO, *sets("config.shutdown.grace_period=90s", *settings))
+    assert (UNKNOWN in notes) is says
+    assert ("A pod without requests in flight is gone in about 2000 ms" in notes) is not says
+
+
+@pytest.mark.parametrize(("grace", "drain", "cut"), [("60s", 15000, 17000), ("12s", 4000, 6000)])
+def test_the_notes_say_how_long_such_a_drain_lasts(helm, grace, drain, cut):
+    settings = (f"config.shutdown.grace_period={grace}", "config.shutdown.deregister_timeout=1s")
+    notes = helm.notes("-f", DEMO, *sets(*settings))
+    assert f"a drain lasts {drain} ms" in notes and f"longer than {cut} ms" in notes
