@@ -1,5 +1,6 @@
 #include "supervisor/runtime/child_process.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <system_error>
@@ -27,6 +28,10 @@ using boost::system::error_code;
 /// A line longer than this is handed over in pieces.
 constexpr std::size_t kLongestLine = 4096;
 constexpr std::chrono::milliseconds kPollPeriod{10};
+/// One that was killed is waited for that long, then its owner hears that it overran.
+constexpr std::chrono::milliseconds kKillPatience{50};
+/// Who is killed and stays (a driver's call that never returns) is asked for this rarely.
+constexpr std::chrono::milliseconds kLongestPollPeriod{1000};
 
 std::string text_of(int error) {
   return std::generic_category().message(error);
@@ -117,8 +122,19 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
     timer.expires_after(plan.timeout);
     timer.async_wait([self = shared_from_this()](error_code error) {
       if (!error && self->pid > 0) {
-        self->exit.timed_out = true;
-        self->kill_all();
+        self->overran();
+      }
+    });
+  }
+
+  void overran() {
+    exit.timed_out = true;
+    kill_all();
+    timer.expires_after(kKillPatience);
+    timer.async_wait([self = shared_from_this()](error_code error) {
+      if (!error && self->pid > 0) {
+        self->take_rest();
+        self->tell();
       }
     });
   }
@@ -148,24 +164,34 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
     return {};
   }
 
-  /// For old kernels and sandboxes, which have no descriptor of a process.
+  /// For old kernels and sandboxes, which have no descriptor of a process, and for ends that a
+  /// debugger has seen and we not yet.
   void poll_end() {
-    siginfo_t info{};
-    if (pid > 0 &&
-        ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-        info.si_pid == pid) {
+    if (has_ended()) {
       ended();
       return;
     }
-    poll_timer.expires_after(kPollPeriod);
+    poll_timer.expires_after(poll_period);
     poll_timer.async_wait([self = shared_from_this()](error_code error) {
       if (!error && self->pid > 0) {
         self->poll_end();
       }
     });
+    if (is_killed) {
+      poll_period = std::min(2 * poll_period, kLongestPollPeriod);
+    }
+  }
+
+  /// To be reaped, or gone; waits for nothing.
+  bool has_ended() const {
+    siginfo_t info{};
+    return pid > 0 &&
+           (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+            info.si_pid == pid);
   }
 
   void kill_all() {
+    is_killed = true;
     ::kill(-pid, SIGSTOP);  // nothing of the group starts anything while the list is read
     kill_descendants(pid);
     ::kill(-pid, SIGKILL);
@@ -211,7 +237,7 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
   /// What it wrote before its end, and nothing of what those write that it left behind.
   void take_rest() {
     error_code error;
-    while (!error) {
+    while (!error && output.is_open()) {
       std::size_t const size = output.read_some(boost::asio::buffer(buffer), error);
       take({buffer.data(), size});
     }
@@ -222,6 +248,9 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
   void ended() {
     if (pid <= 0) {
       return;
+    }
+    if (!has_ended()) {
+      return poll_end();
     }
     siginfo_t info{};
     if (plan.leaves_nothing) {
@@ -241,22 +270,24 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
     timer.cancel();
     poll_timer.cancel();
     process.close(ignored);
+    tell();
+  }
+
+  void tell() {
     if (done) {
       std::exchange(done, nullptr)(exit);
     }
   }
 
-  void kill_and_reap() {
+  /// It is reaped when it ends, which nothing here waits for: a call into a driver may never
+  /// return.
+  void kill_and_forget() {
+    done = nullptr;
     if (pid > 0) {
       kill_all();
-      siginfo_t info{};
-      ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED);
-      pid = 0;
     }
     error_code ignored;
     timer.cancel();
-    poll_timer.cancel();
-    process.close(ignored);
     output.close(ignored);
   }
 
@@ -266,7 +297,9 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
   boost::asio::posix::stream_descriptor process;
   boost::asio::steady_timer timer;
   boost::asio::steady_timer poll_timer;
-  pid_t pid = 0;
+  pid_t pid = 0;  // until it is reaped
+  bool is_killed = false;
+  std::chrono::milliseconds poll_period = kPollPeriod;
   ChildExit exit;
   std::string line;
   std::array<char, 1024> buffer{};
@@ -282,8 +315,11 @@ ChildProcess::~ChildProcess() {
 }
 
 void ChildProcess::cancel() {
-  state_->done = nullptr;
-  state_->kill_and_reap();
+  state_->kill_and_forget();
+}
+
+bool ChildProcess::is_gone() const {
+  return state_->pid <= 0;
 }
 
 }  // namespace lastcall::runtime

@@ -7,8 +7,9 @@
 //  2. At the deadline the whole group gets KILL, and what descends from it in sessions of its own.
 //     A group is only ever signalled while its leader is not reaped, so that no stranger can have
 //     taken the number.
-//  3. `done` is called exactly once, later, from the loop; after cancel() never. cancel() and the
-//     destructor kill the group and reap the leader.
+//  3. `done` is called exactly once, later, from the loop, and soon after the deadline even if the
+//     leader cannot be killed; after cancel() never. cancel() and the destructor kill the group.
+//  4. Nothing waits for a process: the leader is reaped when it ends, by a loop that still runs.
 //
 // Thread rule: the loop's thread. Source: posix_spawn(3), pidfd_open(2), waitid(2); where a
 // sandbox refuses pidfd_open, the end is polled for.
@@ -54,6 +55,8 @@ class ChildProcess {
   ChildProcess& operator=(ChildProcess const&) = delete;
 
   void cancel();
+  /// Its leader has ended and was reaped, or never started.
+  bool is_gone() const;
 
  private:
   struct State;

@@ -107,6 +107,13 @@ std::unique_ptr<probes::Check> HealthDriver::make_exec(config::ExecCheck const& 
   children_.push_back(child);
   auto made = std::make_unique<probes::AskedCheck>(
       executor_, [executor = executor_, command = exec.command, timeout, child, check, output] {
+        if (*child && !(*child)->is_gone()) {
+          boost::asio::post(executor, [check] {
+            (*check)->answered(
+                {.result = CheckResult::timed_out, .detail = "killed: its last run has not ended"});
+          });
+          return std::string{};
+        }
         output->clear();
         *child = std::make_unique<ChildProcess>(
             executor,
@@ -154,7 +161,9 @@ void HealthDriver::run(bool wanted) {
   }
   runner_.stop();
   for (auto const& child : children_) {
-    child->reset();
+    if (*child) {
+      (*child)->cancel();
+    }
   }
 }
 

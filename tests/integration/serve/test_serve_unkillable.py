@@ -1,0 +1,66 @@
+"""Children that no KILL ends, as one in a hung driver's call: nothing of the supervisor waits."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+import pytest
+from serve_peer import PATIENCE, wait_until
+from serve_world import SLEEPER
+
+SCRIPT = os.path.join(os.path.dirname(__file__), "unkillable.py")
+
+
+@pytest.fixture
+def stuck():
+    """(words of a command that gets stuck, the file at which it does)."""
+    with tempfile.TemporaryDirectory() as folder:
+        probe = subprocess.Popen([sys.executable, SCRIPT, folder], stdout=subprocess.PIPE)
+        may_trace = probe.stdout.readline() == b"stuck\n"
+        probe.kill()
+        probe.stdout.close()
+        held = os.path.join(folder, "held")
+        os.mkdir(held)
+        if may_trace:
+            yield f"exec {sys.executable} {SCRIPT} {held}", os.path.join(folder, "now")
+        os.rmdir(held)
+    probe.wait(PATIENCE)  # its tracer's folder is gone
+    if not may_trace:
+        pytest.skip("ptrace is forbidden here")
+
+
+def test_an_exec_check_that_cannot_be_killed_holds_nothing_up(world, stuck):
+    command, now = stuck
+    check = {"name": "gpu", "timeout": "300ms",
+             "exec": {"command": ["/bin/sh", "-c", f"test -e {now} || exit 0; {command}"]}}  # fmt: skip
+    one = world(health={"interval": "500ms", "checks": [check]}, shutdown={"grace_period": "20s"})
+    run = one.run(*SLEEPER)
+    one.wait_for_phase("serving")
+    open(now, "w").close()
+    one.wait_for_log("check fails")
+    # Rounds go on, and none starts a second one beside the first.
+    wait_until(lambda: "its last run has not ended" in str(one.status()["health"]), "a next round")
+    assert one.get("/livez")[0] == 200
+    assert one.status()["health"]["verdict"] == "busy"
+    run.send_signal(signal.SIGTERM)
+    assert run.wait(PATIENCE) == 0
+    assert one.report()["cause"] == "signal"
+
+
+def test_a_hook_that_cannot_be_killed_has_overrun_and_the_next_one_runs(world, stuck):
+    command, _ = stuck
+    one = world(shutdown={"grace_period": "30s", "cleanup_reserve": "10s"})
+    one.config["cleanup"] = {"hooks": [
+        {"name": "flush", "timeout": "2s", "command": ["/bin/sh", "-c", command]},
+        {"name": "next", "command": ["/bin/touch", one.path("next")]},
+    ]}  # fmt: skip
+    run = one.run(*SLEEPER)
+    one.wait_for_phase("serving")
+    run.send_signal(signal.SIGTERM)
+    assert run.wait(PATIENCE) == 0
+    hooks = one.report()["cleanup"]["hooks"]
+    assert hooks["outcome"] == "timed_out" and "flush: killed" in hooks["detail"]
+    assert '"hook":"flush","line":"stuck"' in one.log()
+    assert os.path.exists(one.path("next"))
