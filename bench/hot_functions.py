@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes cmake/hot_functions.order: what a cancel and a request run, for the linker to lay together.
+"""Writes cmake/hot_functions.order: what a cancel and a request run, for the linker.
 
 A cancel mostly comes to cores that slept, so what it costs is the pages and cache lines that it
 touches: hot functions between cold ones are several times as many pages. Each situation is run

@@ -13,6 +13,11 @@ std::string seconds_text(Duration d) {
                                : std::to_string(d.count()) + " ms";
 }
 
+/// What a check said, where it said something.
+std::string because(std::string const& detail) {
+  return detail.empty() ? "" : ": " + detail;
+}
+
 bool is_final(Verdict verdict) {
   return verdict == Verdict::dead || verdict == Verdict::wedged;
 }
@@ -63,7 +68,7 @@ bool EngineHealth::started() const {
   bool const process_ok = process_known_ ? process_running_ : !process_awaited_;
   bool const something = process_known_ || !rows_.empty();
   return something && process_ok &&
-         std::all_of(rows_.begin(), rows_.end(), [](Row const& row) { return row.passed_once; });
+         std::all_of(rows_.begin(), rows_.end(), [](Row const& row) { return row.passes; });
 }
 
 void EngineHealth::check_finished(Instant now, CheckFinished const& result) {
@@ -72,23 +77,25 @@ void EngineHealth::check_finished(Instant now, CheckFinished const& result) {
   row.seen = true;
   row.last = result.verdict;
   row.detail = result.detail;
-  bool const was_up = row.passed_once || assumed_;
+  bool const was_up = started();
   switch (result.verdict) {
     case CheckVerdict::passed:
     case CheckVerdict::busy:
-      row.passed_once = true;
+      row.passes = true;
       row.failures = 0;
       row.slow_since.reset();
       break;
     case CheckVerdict::failed:
-      // Refused before it was ever up is an engine that loads.
-      if (was_up && ++row.failures >= settings_.checks[result.check].failure_threshold &&
-          started()) {
+      // Refused before all were up is an engine that loads.
+      row.passes = was_up;
+      if (was_up && ++row.failures >= settings_.checks[result.check].failure_threshold) {
         judge(Verdict::dead, "check '" + settings_.checks[result.check].name + "' failed " +
-                                 std::to_string(row.failures) + " times in a row: " + row.detail);
+                                 std::to_string(row.failures) + " times in a row" +
+                                 because(row.detail));
       }
       break;
     case CheckVerdict::timed_out:
+      row.passes = was_up;
       if (was_up && !row.slow_since) {
         row.slow_since = now;
       }
@@ -119,9 +126,9 @@ void EngineHealth::update(Instant now) {
   }
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     if (auto const limit = unresponsive_at(rows_[i]); limit && now >= *limit) {
-      judge(Verdict::dead, "check '" + settings_.checks[i].name + "' has not been answered for " +
+      judge(Verdict::dead, "check '" + settings_.checks[i].name + "' has not passed for " +
                                seconds_text(settings_.unresponsive_after) +
-                               " and no byte of any request moved");
+                               " and no byte of any request moved" + because(rows_[i].detail));
       return;
     }
   }
@@ -140,14 +147,23 @@ void EngineHealth::update_alive() {
       return;
     }
     if (rows_[i].slow_since) {
-      judge(Verdict::busy, "check '" + settings_.checks[i].name + "' is not answered in time");
+      judge(Verdict::busy,
+            "check '" + settings_.checks[i].name + "' is slow" + because(rows_[i].detail));
       return;
     }
   }
-  if (verdict_ == Verdict::healthy) {
-    return;
+  std::string_view const well = rows_.empty() ? "the engine's process runs" : "every check passed";
+  auto const failing =
+      std::find_if(rows_.begin(), rows_.end(), [](Row const& row) { return row.failures > 0; });
+  if (failing != rows_.end()) {
+    CheckSettings const& check =
+        settings_.checks[static_cast<std::size_t>(failing - rows_.begin())];
+    judge(Verdict::healthy,
+          "check '" + check.name + "' failed " + std::to_string(failing->failures) + " of " +
+              std::to_string(check.failure_threshold) + " times" + because(failing->detail));
+  } else if (verdict_ != Verdict::healthy || reason_ != well) {
+    judge(Verdict::healthy, std::string(well));
   }
-  judge(Verdict::healthy, rows_.empty() ? "the engine's process runs" : "every check passed");
 }
 
 std::optional<Instant> EngineHealth::next_deadline() const {

@@ -28,7 +28,7 @@ namespace lastcall::lifecycle {
 class EngineHealth {
  public:
   struct Row {
-    bool passed_once = false;
+    bool passes = false;         // until all do, in its last result; from then on for good
     std::uint32_t failures = 0;  // consecutive and definite
     std::optional<Instant> slow_since;
     CheckVerdict last = CheckVerdict::passed;

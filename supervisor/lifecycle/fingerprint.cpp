@@ -96,7 +96,7 @@ void put(Mixer& m, CleanupSequence const& cleanup) {
 void put(Mixer& m, EngineHealth const& health) {
   m.all(health.verdict(), health.started(), health.next_deadline(), health.awaits_process());
   for (EngineHealth::Row const& row : health.rows()) {
-    m.all(row.passed_once, row.failures, row.slow_since ? m.now - *row.slow_since : Duration{-1},
+    m.all(row.passes, row.failures, row.slow_since ? m.now - *row.slow_since : Duration{-1},
           row.last, row.seen);
   }
 }
@@ -159,7 +159,7 @@ std::uint64_t Lifecycle::fingerprint(Instant now) const {
                               .deadline(own_restart_->signalled_at))
           : std::nullopt;
   m.all(registered_, recovered_, recovered_ ? std::nullopt : recovery_until_, record_kept_,
-        own_signal_, deletion_, hook_waits_since_.has_value(), hook_is_answered_,
+        own_signal_, rests_, deletion_, hook_waits_since_.has_value(), hook_is_answered_,
         awaiting_.has_value(), awaiting_ && awaiting_->condemned,
         awaiting_ ? awaiting_->until : std::nullopt, own_restart_.has_value(),
         own_restart_ ? std::optional(own_restart_->next) : std::nullopt, restart_deadline,

@@ -23,6 +23,7 @@
 
 #include "supervisor/lifecycle/action.hpp"
 #include "supervisor/lifecycle/admission.hpp"
+#include "supervisor/lifecycle/awaiting.hpp"
 #include "supervisor/lifecycle/cleanup_sequence.hpp"
 #include "supervisor/lifecycle/endpoint_tracker.hpp"
 #include "supervisor/lifecycle/engine_health.hpp"
@@ -54,6 +55,8 @@ class Lifecycle {
   Report report(Instant now) const;
   /// Cancels that wait for a peer (after CancelsReady); they count as handed over.
   CancelBatch take_cancels(PeerId peer, std::size_t max_ids);
+  /// We were told to end, and the engine was not.
+  bool is_restarting() const { return own_restart_.has_value(); }
   /// A shim of this boot may take part now; otherwise it is told `busy` and tries again.
   bool accepts_shim(std::string_view boot) const;
 
@@ -79,13 +82,6 @@ class Lifecycle {
     bool gone = false;
     bool oom = false;
     std::optional<Instant> lost_at;
-  };
-  struct Awaiting {                // for another engine, where no shim tells of it
-    bool condemned = false;        // after a stop of ours: only its liveness probe ends it
-    std::optional<Instant> until;  // it counts as replaced then
-    Instant since;
-    Verdict verdict = Verdict::starting;  // that it was given up with
-    std::string why;
   };
   struct Peer {
     std::string name;
@@ -182,6 +178,7 @@ class Lifecycle {
             std::optional<Duration> timeout = std::nullopt);
   void fatal(Instant now, CauseKind kind, std::string detail);
   void signal_ignored(std::string const& name);
+  void heed_second_signal(Instant now, std::string const& name, bool may_force);
   void register_everywhere();
   void assume_earlier_registration();
   void deregister_everywhere(Instant now);
@@ -278,6 +275,7 @@ class Lifecycle {
   bool record_kept_ = false;  // a stop.json may exist
 
   bool own_signal_ = false;
+  bool rests_ = false;  // a stop is over, and no shim has come since
   Deletion deletion_ = Deletion::unknown;
   std::optional<Instant> hook_waits_since_;  // the first preStop call that has not returned
   bool hook_is_answered_ = false;            // this container's stop: its calls have returned

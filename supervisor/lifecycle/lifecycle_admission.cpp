@@ -28,12 +28,12 @@ void Lifecycle::on(Instant now, LoadReported const& report) {
 /// Why a request that asks may not begin; absent: it may, at once or after a wait.
 std::optional<RejectedReason> Lifecycle::refusal_of(Instant now,
                                                     RequestBegun const& request) const {
+  if (ledger_.owns(request.peer, request.id) || ledger_.is_part(request)) {
+    return std::nullopt;  // an error, or part of what was admitted and is to end, in a drain too
+  }
   bool const leaves = request.peer == kIngressPeer && own_restart_ && own_restart_->refuses();
   if (coordinator_.refuses() || leaves) {
     return RejectedReason::draining;
-  }
-  if (ledger_.owns(request.peer, request.id) || ledger_.is_part(request)) {
-    return std::nullopt;  // an error, or part of what was admitted
   }
   bool const may = !loads_.is_busy(now) && admission_.judge() != Admission::Answer::refused;
   return may ? std::nullopt : std::optional(RejectedReason::overloaded);

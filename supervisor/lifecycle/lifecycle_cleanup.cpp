@@ -156,6 +156,7 @@ void Lifecycle::rearm(Instant now) {
   remembered_.reset();
   restored_boot_.clear();
   decided_ = false;
+  rests_ = !is_condemned;
   act(Rearm{});
   act(PhaseBegun{coordinator_.phase()});
   announce();
@@ -186,7 +187,9 @@ void Lifecycle::apply_own_restart(Instant now) {
   }
   if (restart.stage == Stage::deregistering &&
       (facts().registries_settled || now >= restart.next)) {
-    restart.enter(Stage::accepting, ingress_has_relayed_ ? now + budgets.late_accept : now);
+    Instant const late = now + std::max(budgets.late_accept, kUntilUnready);
+    restart.enter(Stage::accepting,
+                  ingress_has_relayed_ ? std::min(late, budgets.stop_cancel_at(deadline)) : now);
   }
   if (restart.stage == Stage::accepting && now >= restart.next) {
     restart.enter(Stage::refusing, budgets.stop_cancel_at(deadline));

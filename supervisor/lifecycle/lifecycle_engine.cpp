@@ -33,6 +33,7 @@ void Lifecycle::on(Instant now, ShimHello const& hello) {
   if (awaiting_) {
     end_awaiting("its shim tells of it");
   }
+  rests_ = false;
   shim_ = Shim{.boot = hello.boot, .connected = true, .run = hello.run};
   recovered_ = true;
   remembered_.reset();  // this shim's memory is to be written

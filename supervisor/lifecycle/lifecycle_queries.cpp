@@ -119,6 +119,7 @@ Snapshot Lifecycle::snapshot() const {
   s.shim_connected = shim_ && shim_->connected;
   s.engine = engine_;
   s.deletion_seen = deletion_ != Deletion::unknown;
+  s.own_restart = own_restart_ ? std::optional(own_restart_->stage) : std::nullopt;
   if (auto const& hook = coordinator_.hook()) {
     s.hook = {.called_at = hook->called_at,
               .limit = *coordinator_.hook_limit(),

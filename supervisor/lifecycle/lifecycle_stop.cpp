@@ -25,7 +25,11 @@ void Lifecycle::on(Instant now, OwnSignal const& signal) {
   if (coordinator_.phase() == Phase::exited) {
     end_supervisor_or_rearm(now);
   } else if (coordinator_.is_stopping()) {
-    signal_ignored(signal.name);
+    heed_second_signal(now, signal.name, !shim_);  // else the kubelet signals both containers once
+  } else if (rests_ && coordinator_.phase() == Phase::starting && ledger_.in_flight() == 0) {
+    // The stop was the engine's and is told: what ends now is only what served it.
+    supervisor_ended_ = true;
+    act(ExitSupervisor{0});
   } else if (shim_ && deletion_ != Deletion::read) {
     // Side by side this is our own restart, unless the shim reports a signal too or the pod is
     // read.
@@ -52,21 +56,25 @@ void Lifecycle::on(Instant now, StopSignalHeld const& signal) {
     return;
   }
   heed_earlier_signal(signal.at);
-  if (settings_.second_signal == SecondSignal::ignore || over) {
-    signal_ignored(signal.name);
-  } else {
-    act(DrainAborted{"second_signal", signal.name});
-    cancel_all(now, CancelMode::kill, CancelReason::grace_timeout);
-    bool const cleaning = coordinator_.phase() == Phase::cleaning_up;
-    coordinator_.abort_drain(now, kMinimumTotal);
-    if (cleaning) {
-      announce();
-    } else {
-      note_phase_change();
-      begin_cleanup(now, 0);
-    }
-    cleanup_.skip_to_engine(now);
+  heed_second_signal(now, signal.name, !over);
+}
+
+void Lifecycle::heed_second_signal(Instant now, std::string const& name, bool may_force) {
+  if (settings_.second_signal == SecondSignal::ignore || !may_force) {
+    signal_ignored(name);
+    return;
   }
+  act(DrainAborted{"second_signal", name});
+  cancel_all(now, CancelMode::kill, CancelReason::grace_timeout);
+  bool const cleaning = coordinator_.phase() == Phase::cleaning_up;
+  coordinator_.abort_drain(now, kMinimumTotal);
+  if (cleaning) {
+    announce();
+  } else {
+    note_phase_change();
+    begin_cleanup(now, 0);
+  }
+  cleanup_.skip_to_engine(now);
 }
 
 void Lifecycle::on(Instant now, DrainRequested const& request) {
@@ -106,6 +114,12 @@ void Lifecycle::on(Instant now, ResumeRequested const& request) {
   }
   if (!coordinator_.is_draining()) {
     answer(false);
+    return;
+  }
+  if (own_restart_) {
+    if (!replaying_held_) {
+      act(Refuse{Refusal::conflict, "this supervisor is being restarted: ask the next one"});
+    }
     return;
   }
   if (auto const& hook = coordinator_.hook(); hook && (hook->deletion || !hook_has_returned())) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "supervisor/lifecycle/cleanup_sequence.hpp"
+#include "supervisor/lifecycle/own_restart.hpp"
 #include "supervisor/lifecycle/remembered.hpp"
 #include "supervisor/lifecycle/shutdown_coordinator.hpp"
 
@@ -95,6 +96,7 @@ struct Snapshot {
   bool shim_known = false;
   EngineState engine = EngineState::waiting;
   bool deletion_seen = false;
+  std::optional<OwnRestart::Stage> own_restart;
   std::optional<HookState> hook;
   std::optional<ReplacementState> replacement;
   /// Every registry has this instance, or there is none to ask.

@@ -74,6 +74,9 @@ inline constexpr Duration kOwnAbsence{1'000};
 inline constexpr Duration kRestartHook{5'000};
 /// An engine that was asked to end counts as replaced after this time, whatever is seen of it.
 inline constexpr Duration kReplacedAnyway{30'000};
+/// Until nothing sends here any more: nothing takes a pod that stays out of its Service
+/// but the readiness probe, every 2 s.
+inline constexpr Duration kUntilUnready{3'000};
 /// A signal that only a side-by-side supervisor saw becomes its own restart after this time.
 inline constexpr Duration kOwnRestartDelay{2'000};
 

@@ -14,10 +14,9 @@ bool is_legal(Phase from, Phase to) {
 }
 
 /// All of it is for the requests: there is no phase 3 to reserve anything for. Late ones come
-/// whatever `late_accept` says: of a Service nothing withdraws the address of a pod that stays but
-/// its readiness probe, every 2 s. Meanwhile a deletion, if it is one, explains itself.
+/// whatever `late_accept` says, as the pod stays. Meanwhile a deletion, if it is one, explains
+/// itself.
 Budgets restart_budgets(ShutdownSettings settings) {
-  constexpr Duration kUntilUnready{3'000};
   settings.cleanup_reserve = Duration{0};
   Budgets budgets = clamp_to_total(settings, kRestartHook);
   budgets.late_accept = kUntilUnready;

@@ -17,6 +17,15 @@ bool stays_on(config::ReadinessOnStop on_stop, bool deletion_seen) {
   return false;
 }
 
+Readiness while_deregistering(bool stays) {
+  return stays ? Readiness{true, "deregistering: late requests are still served"}
+               : Readiness{false, "deregistering"};
+}
+
+bool is_leaving(lifecycle::Snapshot const& snapshot) {
+  return snapshot.own_restart > lifecycle::OwnRestart::Stage::announced;
+}
+
 }  // namespace
 
 Readiness readiness_of(lifecycle::Snapshot const& snapshot, config::ReadinessOnStop on_stop,
@@ -26,12 +35,15 @@ Readiness readiness_of(lifecycle::Snapshot const& snapshot, config::ReadinessOnS
     case Phase::starting:
       return {false, "starting: " + std::string(snapshot.verdict_reason)};
     case Phase::serving:
+      if (is_leaving(snapshot)) {
+        return *snapshot.own_restart >= lifecycle::OwnRestart::Stage::refusing
+                   ? Readiness{false, "this supervisor is being restarted"}
+                   : while_deregistering(stays_on(on_stop, snapshot.deletion_seen));
+      }
       return all_registered ? Readiness{true, "serving"}
                             : Readiness{false, "serving, but not registered everywhere yet"};
     case Phase::deregistering:
-      return stays_on(on_stop, snapshot.deletion_seen)
-                 ? Readiness{true, "deregistering: late requests are still served"}
-                 : Readiness{false, "deregistering"};
+      return while_deregistering(stays_on(on_stop, snapshot.deletion_seen));
     case Phase::draining:
     case Phase::drained:
     case Phase::cleaning_up:

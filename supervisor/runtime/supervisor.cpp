@@ -70,6 +70,9 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
                             std::span<lifecycle::Action const> actions) {
     steps_.step(now, event, actions);
     cancels_are_sent_ = send_ahead(event, actions);
+    if (core_.is_restarting()) {
+      changed();  // its stages change readiness, and nothing is ordered at each of them
+    }
     probes_.metrics().set_admission(core_.admission().running(), core_.admission().waiting());
     probes_.metrics().set_cancels_unconfirmed(core_.requests().unconfirmed());
   });

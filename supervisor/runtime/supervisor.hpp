@@ -144,7 +144,7 @@ class Supervisor final : private ipc::Observer {
   std::string report_;
   bool refresh_is_due_ = false;
   bool cancels_are_sent_ = false;  // those of the step that is obeyed
-  bool engine_has_run_ = false;  // in this life or an earlier one
+  bool engine_has_run_ = false;    // in this life or an earlier one
   int exit_code_ = 0;
 };
 

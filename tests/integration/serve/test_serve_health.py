@@ -70,7 +70,7 @@ def test_an_overloaded_engine_whose_tokens_move_is_not_killed(judged, flags):
 def test_an_engine_that_does_not_answer_and_has_no_work_is_dead(judged):
     one = judged(base=QUICK)
     slow_from_now_on(one)
-    assert "has not been answered for 2 s" in fatal(one, "dead")
+    assert "has not passed for 2 s" in fatal(one, "dead")
 
 
 @pytest.mark.parametrize("flags", [(), ("--sdk",)])

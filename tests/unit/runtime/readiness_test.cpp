@@ -30,6 +30,24 @@ TEST(Readiness, While_deregistering_it_depends_on_the_setting_and_on_the_pods_de
   EXPECT_TRUE(ready(Phase::deregistering, ReadinessOnStop::late, false));
 }
 
+TEST(Readiness, Our_own_restart_turns_it_off_as_a_drain_does_and_before_the_ingress_refuses) {
+  using Stage = lifecycle::OwnRestart::Stage;
+  auto const at = [](Stage stage, ReadinessOnStop on_stop) {
+    lifecycle::Snapshot snapshot;
+    snapshot.phase = Phase::serving;
+    snapshot.own_restart = stage;
+    return readiness_of(snapshot, on_stop, true).is_ready;
+  };
+  EXPECT_TRUE(at(Stage::announced, ReadinessOnStop::immediate));
+  for (Stage const stage : {Stage::deregistering, Stage::accepting}) {
+    EXPECT_FALSE(at(stage, ReadinessOnStop::automatic));
+    EXPECT_TRUE(at(stage, ReadinessOnStop::late));
+  }
+  for (Stage const stage : {Stage::refusing, Stage::stopping, Stage::killing}) {
+    EXPECT_FALSE(at(stage, ReadinessOnStop::late));
+  }
+}
+
 TEST(Readiness, From_draining_on_it_is_off_whatever_was_set) {
   for (Phase const phase : {Phase::draining, Phase::drained, Phase::cleaning_up, Phase::exited}) {
     EXPECT_FALSE(ready(phase, ReadinessOnStop::late, true));
