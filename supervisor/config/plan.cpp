@@ -45,7 +45,7 @@ std::vector<PlanRow> make_rows(Config const& config, lifecycle::Budgets const& b
       {budgets.engine_term_at(deadline) - cause, "engine_term",
        resolve_engine(config).stop_signal + " to the engine"},
       {budgets.shim_term_at(deadline) - cause, "shim_term",
-       "the shim sends it itself if no order came"},
+       "the shim sends TERM by itself if no order came"},
       {budgets.engine_kill_at(deadline) - cause, "engine_kill", "SIGKILL to the engine's tree"},
       {deadline - cause, "deadline", "exit"},
   };

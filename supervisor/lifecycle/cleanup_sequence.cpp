@@ -63,7 +63,8 @@ void CleanupSequence::apply_late(CleanupItem item) {
   }
 }
 
-void CleanupSequence::engine_gone(Instant now) {
+void CleanupSequence::engine_gone(Instant now, Instant rest_gone_at) {
+  rest_gone_at_ = rest_gone_at;
   applies_[index(CleanupItem::engine)] = false;
   settle(now, CleanupItem::engine, ItemOutcome::completed, {});
 }
@@ -106,7 +107,7 @@ CleanupSequence::Next CleanupSequence::next(Instant now, Instant deadline, Budge
       }
       expire_group(now);
     } else if (!group_is_settled()) {
-      if (auto const item = take_unstarted()) {
+      if (auto const item = take_unstarted(now)) {
         return {Order::start, *item, group_deadline(deadline, budgets)};
       }
       if (step_ == kEngineStep) {
@@ -145,7 +146,14 @@ std::optional<Instant> CleanupSequence::next_deadline(Instant deadline,
   if (step_ == kEngineStep && !kill_sent_) {
     return std::min(budgets.engine_kill_at(deadline), deadline);
   }
-  return std::min(group_deadline(deadline, budgets), deadline);
+  Instant const limit = std::min(group_deadline(deadline, budgets), deadline);
+  return std::min(limit, paths_from().value_or(limit));
+}
+
+std::optional<Instant> CleanupSequence::paths_from() const {
+  std::size_t const paths = index(CleanupItem::paths);
+  bool const waits = !started_[paths] && records_[paths].outcome == ItemOutcome::pending;
+  return waits ? std::optional(rest_gone_at_) : std::nullopt;
 }
 
 bool CleanupSequence::group_is_settled() const {
@@ -154,9 +162,10 @@ bool CleanupSequence::group_is_settled() const {
   });
 }
 
-std::optional<CleanupItem> CleanupSequence::take_unstarted() {
+std::optional<CleanupItem> CleanupSequence::take_unstarted(Instant now) {
   for (CleanupItem const item : group(step_)) {
-    if (item != CleanupItem::engine && !started_[index(item)] &&
+    bool const is_early = item == CleanupItem::paths && now < rest_gone_at_;
+    if (item != CleanupItem::engine && !is_early && !started_[index(item)] &&
         records_[index(item)].outcome == ItemOutcome::pending) {
       started_[index(item)] = true;
       return item;

@@ -45,7 +45,8 @@ class CleanupSequence {
   void settle(Instant now, CleanupItem item, ItemOutcome outcome, std::string detail);
   /// An item that had nothing to do has now, unless its turn is over: peers that come late.
   void apply_late(CleanupItem item);
-  void engine_gone(Instant now);
+  /// Its main process; the rest of it is gone at `rest_gone_at`.
+  void engine_gone(Instant now, Instant rest_gone_at);
   /// A shim that was given up as lost is back with a running engine: it gets its stop signal.
   void engine_back(Instant now);
   /// An earlier life sent the stop signal: a second one would abort the engine's own cleanup.
@@ -68,12 +69,14 @@ class CleanupSequence {
   bool started(CleanupItem item) const { return started_[static_cast<std::size_t>(item)]; }
   bool term_sent() const { return term_sent_; }
   bool kill_sent() const { return kill_sent_; }
+  /// Files of workers are removed when nobody can write new ones: then. Absent: it is no matter.
+  std::optional<Instant> paths_from() const;
   void reset() { *this = CleanupSequence{}; }
 
  private:
   bool group_is_settled() const;
   void start_group(Instant now);
-  std::optional<CleanupItem> take_unstarted();
+  std::optional<CleanupItem> take_unstarted(Instant now);
   void expire_group(Instant now);
   Next next_for_engine(Instant now, Instant deadline, Budgets const& budgets);
   Instant group_deadline(Instant deadline, Budgets const& budgets) const;
@@ -83,6 +86,7 @@ class CleanupSequence {
   bool kill_sent_ = false;
   std::uint32_t step_ = 0;
   Instant group_began_{};
+  Instant rest_gone_at_{};
   std::array<bool, kCleanupItems> applies_{};
   std::array<bool, kCleanupItems> started_{};
   std::array<CleanupRecord, kCleanupItems> records_{};

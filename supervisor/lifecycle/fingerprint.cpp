@@ -86,6 +86,7 @@ void put(Mixer& m, CleanupSequence const& cleanup) {
     return;
   }
   m.all(cleanup.step(), cleanup.term_sent(), cleanup.kill_sent());
+  m.put(std::max(cleanup.paths_from().value_or(m.now), m.now));
   m.put(cleanup.group_began() + kAcksAndHooksCap);  // no group before the engine takes longer
   for (std::size_t i = 0; i < kCleanupItems; ++i) {
     auto const item = static_cast<CleanupItem>(i);

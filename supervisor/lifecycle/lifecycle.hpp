@@ -199,6 +199,7 @@ class Lifecycle {
   void stop_for_held_signal(Instant now, ShimHello const& hello);
   void heed_earlier_signal(Instant at);
   void resume_shim(Instant now, bool ordered);
+  Instant rest_gone_at(Instant now) const;
   void judge_unordered_exit(Instant now, CauseKind kind, std::string detail);
   void cancel_late(Instant now, RequestBegun const& request, EndpointSlot slot);
   bool hold_until_recovered(Event const& event);

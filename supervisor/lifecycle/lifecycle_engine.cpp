@@ -157,7 +157,7 @@ void Lifecycle::shim_lost(Instant now) {
                          shim_->oom ? "the engine's container was killed for lack of memory (oom)"
                                     : "the engine container's shim is gone");
   }
-  cleanup_.engine_gone(now);
+  cleanup_.engine_gone(now, now);
 }
 
 // --- the engine's process ------------------------------------------------------------------------
@@ -198,7 +198,17 @@ void Lifecycle::engine_exited(Instant now, EngineExit const& exit, bool ordered)
   } else {
     judge_unordered_exit(now, CauseKind::engine_exited, exit_text(exit));
   }
-  cleanup_.engine_gone(now);
+  cleanup_.engine_gone(now, rest_gone_at(now));
+}
+
+/// When the shim has killed what an engine that was asked to end has left behind.
+Instant Lifecycle::rest_gone_at(Instant now) const {
+  auto const deadline = coordinator_.deadline();
+  if (!engine_ordered_ || !deadline || cleanup_.kill_sent()) {
+    return now;
+  }
+  Instant const kill_at = coordinator_.budgets().engine_kill_at(*deadline);
+  return std::max(now, std::min(now + kRestOfTree, kill_at) + kKillTaken);
 }
 
 /// The engine ended and nobody had ordered it.

@@ -68,6 +68,10 @@ inline constexpr Duration kCleanupReturn{1'000};
 inline constexpr Duration kShimReturn{1'000};
 /// The shim ends everything 5 s after the engine's exit; what we still do then takes less.
 inline constexpr Duration kAfterEngine{4'500};
+/// What an engine that was asked to end leaves behind lives on for so long, then the shim kills it.
+inline constexpr Duration kRestOfTree{1'000};
+/// And is gone after so long.
+inline constexpr Duration kKillTaken{50};
 /// Woken this much too late we were not running: silence that was counted meanwhile proves nothing.
 inline constexpr Duration kOwnAbsence{1'000};
 /// A preStop call that no pod's deletion explains returns within this time.

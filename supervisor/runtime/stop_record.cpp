@@ -73,10 +73,9 @@ std::string stale(Json const& json, StopRecord::Identity const& identity, lifecy
   if (!remembered) {
     return "its content is not readable";
   }
-  auto const& progress = remembered->progress;
-  std::optional<lifecycle::Instant> const limit =
-      progress.stop ? std::optional(progress.stop->deadline) : progress.drain_limit;
-  return limit && *limit < now ? "its deadline has passed" : "";
+  // The limit of a drain may be behind us: what runs is cancelled then, and the drain stays.
+  auto const& stop = remembered->progress.stop;
+  return stop && stop->deadline < now ? "its deadline has passed" : "";
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ out here to what `lastcall plan` prints. All numbers are milliseconds.
 {{- $rows = concat $rows (list
   (list (sub $total $reserve) "what still runs is killed; cleanup begins")
   (list (sub $total (mul 2 $margin)) (printf "%s to the engine" $signal))
-  (list (sub $total (div (mul 3 $margin) 2)) "the shim sends it itself if no order came")
+  (list (sub $total (div (mul 3 $margin) 2)) "the shim sends TERM by itself if no order came")
   (list (sub $total $margin) "SIGKILL to the engine's tree")
   (list $total "exit")) -}}
 {{- end -}}

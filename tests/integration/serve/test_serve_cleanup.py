@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 
 import pytest
 from mounts import in_own_mounts
@@ -70,6 +71,34 @@ def test_a_path_that_cannot_be_removed_is_named_and_changes_no_exit_code(world):
     assert "scratch: Read-only file system" in cleanup["paths"]["detail"]
     assert os.path.exists(one.path("ro/scratch"))
     assert not os.path.exists(one.path("free"))
+
+
+WORKER = """
+import itertools, os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+os.setsid()
+for number in itertools.count():
+    open(f"{sys.argv[1]}/lora-{number % 50}", "w").close()
+    time.sleep(0.01)
+"""
+WITH_A_WORKER = f"""
+import signal, subprocess, sys
+subprocess.Popen([sys.executable, "-c", {WORKER!r}, sys.argv[1]])
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+while True:
+    signal.pause()
+"""
+
+
+def test_what_workers_write_until_their_end_is_removed_too(world):
+    one = world()
+    scratch = one.path("scratch")
+    os.mkdir(scratch)
+    one.config["cleanup"] = {"paths": [scratch + "/lora-*"]}
+    one.run(sys.executable, "-c", WITH_A_WORKER, scratch)
+    wait_until(lambda: len(os.listdir(scratch)) == 50, "the worker writes")
+    assert stopped(one)["paths"]["outcome"] == "completed"
+    assert os.listdir(scratch) == []
 
 
 def test_a_path_that_a_hook_has_removed_is_no_failure(world):

@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import time
 
 import pytest
 from serve_peer import PATIENCE, wait_until
@@ -218,6 +219,28 @@ def stop_without_a_shim(one, engine):
     peer.ask("request.end", id="r", outcome="completed")
     ends_with(serve, 0)
     assert not os.path.exists(record)
+
+
+def test_a_drain_whose_limit_passed_while_nobody_supervised_is_still_one(world):
+    one = world()
+    with socket.socket() as engine:
+        engine.bind(("127.0.0.1", 0))
+        engine.listen()
+        address = "127.0.0.1:" + str(engine.getsockname()[1])
+        one.config["health"]["checks"] = [{"name": "engine", "tcp": {"address": address}}]
+        serve = one.serve()
+        peer = one.peer()
+        peer.ask("request.begin", id="r", endpoint="generate")
+        serving(one)
+        one.operator().ask("drain", exit=False, timeout_ms=500)
+        peer.expect("phase", phase="draining")
+        limit = time.monotonic() + 0.5
+        serve.kill()
+        serve.wait()
+        wait_until(lambda: time.monotonic() > limit, "its limit")
+        one.serve()
+        reconnect(one, "r").expect("cancel", ids=["r"])
+        one.wait_for_phase("draining")
 
 
 def test_a_stop_record_of_another_boot_is_ignored_and_removed(world):

@@ -21,7 +21,7 @@ TEST(Plan, The_defaults_give_this_timeline) {
   54.000s  the drain ends: what still runs is asked to stop
   55.000s  what still runs is killed; cleanup begins
   58.000s  SIGTERM to the engine
-  58.500s  the shim sends it itself if no order came
+  58.500s  the shim sends TERM by itself if no order came
   59.000s  SIGKILL to the engine's tree
   60.000s  exit
 )");
@@ -42,7 +42,7 @@ TEST(Plan, A_pod_of_30_seconds_ends_two_seconds_early) {
   22.000s  the drain ends: what still runs is asked to stop
   23.000s  what still runs is killed; cleanup begins
   26.000s  SIGINT to the engine
-  26.500s  the shim sends it itself if no order came
+  26.500s  the shim sends TERM by itself if no order came
   27.000s  SIGKILL to the engine's tree
   28.000s  exit
 )");
@@ -93,7 +93,7 @@ std::string const kJson = R"({
     {
       "at_ms": 4875,
       "id": "shim_term",
-      "what": "the shim sends it itself if no order came"
+      "what": "the shim sends TERM by itself if no order came"
     },
     {
       "at_ms": 5250,

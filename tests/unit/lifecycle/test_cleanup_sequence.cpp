@@ -70,12 +70,29 @@ TEST_F(CleanupTest, items_start_in_their_order_and_each_waits_for_the_one_before
   EXPECT_EQ(due(300ms), Orders{"start registries"});
   settle(400ms, CleanupItem::registries);
   EXPECT_EQ(due(400ms), Orders{"signal"});
-  list.engine_gone(kNow + 500ms);
+  list.engine_gone(kNow + 500ms, kNow + 500ms);
   EXPECT_EQ(due(500ms), Orders{"start paths"});
   settle(600ms, CleanupItem::paths);
   EXPECT_EQ(due(600ms), Orders{"done"});
   EXPECT_EQ(list.record(CleanupItem::hooks).elapsed, Duration{100ms});
   EXPECT_EQ(list.record(CleanupItem::paths).outcome, ItemOutcome::completed);
+}
+
+TEST_F(CleanupTest, files_are_removed_when_nobody_of_the_engine_is_left_to_write_new_ones) {
+  start({false, false, false, false, true, true});
+  EXPECT_EQ(due(0s), Orders{"signal"});
+  list.engine_gone(kNow + 100ms, kNow + 1100ms);
+  EXPECT_EQ(due(100ms), Orders{});
+  EXPECT_EQ(timer(), Duration{1100ms});
+  EXPECT_EQ(due(1099ms), Orders{});
+  EXPECT_EQ(due(1100ms), Orders{"start paths"});
+}
+
+TEST_F(CleanupTest, a_list_without_files_does_not_wait_for_the_rest_of_the_engine) {
+  start({false, false, false, false, true, false});
+  EXPECT_EQ(due(0s), Orders{"signal"});
+  list.engine_gone(kNow + 100ms, kNow + 1100ms);
+  EXPECT_EQ(due(100ms), Orders{"done"});
 }
 
 TEST_F(CleanupTest, a_list_of_nothing_is_done_at_once) {
@@ -156,7 +173,7 @@ TEST_F(CleanupTest, an_item_that_comes_late_joins_its_group_or_nothing) {
 TEST_F(CleanupTest, an_engine_that_is_gone_before_its_turn_is_no_item) {
   start(kAll);
   due(0s);
-  list.engine_gone(kNow + 50ms);
+  list.engine_gone(kNow + 50ms, kNow + 50ms);
   settle(100ms, CleanupItem::sdk);
   settle(100ms, CleanupItem::hooks);
   settle(100ms, CleanupItem::events);

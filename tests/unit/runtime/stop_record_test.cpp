@@ -39,6 +39,15 @@ TEST_F(StopRecordTest, What_was_written_is_read_back_until_its_deadline) {
   EXPECT_FALSE(scratch.has("stop.json"));
 }
 
+TEST_F(StopRecordTest, A_drain_stays_one_after_the_limit_of_its_requests) {
+  lifecycle::Remembered remembered;
+  remembered.progress.phase = lifecycle::Phase::draining;
+  remembered.progress.drain_limit = instant_from_ms(1'000);
+  ASSERT_EQ(record().write(lifecycle::encode(remembered)), "");
+  EXPECT_EQ(record().read(instant_from_ms(5'000), note), lifecycle::encode(remembered));
+  EXPECT_EQ(note, "");
+}
+
 TEST_F(StopRecordTest, Another_boot_or_pod_is_ignored_and_removed) {
   for (StopRecord const& other : {record("other", "pod"), record("boot", "other")}) {
     ASSERT_EQ(record().write(blob), "");
