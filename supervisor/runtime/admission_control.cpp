@@ -20,6 +20,13 @@ void take_over(std::optional<T>& to, ipc::Change<Value> const& change) {
   }
 }
 
+template <typename Limits, typename T>
+void take_changed(Limits& now, Limits const& before, Limits const& after, T Limits::*value) {
+  if (before.*value != after.*value) {
+    now.*value = after.*value;
+  }
+}
+
 template <typename T>
 Json json_of(std::optional<T> const& value) {
   return value ? Json(*value) : Json();
@@ -47,6 +54,28 @@ lifecycle::AdmissionLimits changed(lifecycle::AdmissionLimits limits,
   limits.wait_timeout = timeout ? std::optional(lifecycle::Duration{*timeout}) : std::nullopt;
   take_over(limits.first_byte, change.engine_wait_limit);
   return limits;
+}
+
+lifecycle::AdmissionLimits reloaded(lifecycle::AdmissionLimits now,
+                                    lifecycle::AdmissionLimits const& before,
+                                    lifecycle::AdmissionLimits const& after) {
+  using Limits = lifecycle::AdmissionLimits;
+  take_changed(now, before, after, &Limits::running);
+  take_changed(now, before, after, &Limits::waiting);
+  take_changed(now, before, after, &Limits::wait_timeout);
+  take_changed(now, before, after, &Limits::first_byte);
+  take_changed(now, before, after, &Limits::priorities);
+  return now;
+}
+
+lifecycle::LoadThresholds reloaded(lifecycle::LoadThresholds now,
+                                   lifecycle::LoadThresholds const& before,
+                                   lifecycle::LoadThresholds const& after) {
+  using Thresholds = lifecycle::LoadThresholds;
+  take_changed(now, before, after, &Thresholds::decode_ppm);
+  take_changed(now, before, after, &Thresholds::prefill_tokens);
+  take_changed(now, before, after, &Thresholds::max_age);
+  return now;
 }
 
 lifecycle::LoadThresholds changed(lifecycle::LoadThresholds thresholds,

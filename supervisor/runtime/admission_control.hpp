@@ -3,8 +3,8 @@
 //
 // Rules:
 //  1. A change names only what it changes; null clears. It takes effect with the next event.
-//  2. What is set so lasts until the next change, a reload that changes the same section, or our
-//     end: the configuration file is not written.
+//  2. What is set so lasts until the next change, a reload of a file in which the same key has
+//     changed, or our end: the configuration file is not written.
 //
 // Pure, no thread rule. Source: docs/ipc.md 'admission.set' and 'thresholds.set'.
 #pragma once
@@ -20,6 +20,14 @@ lifecycle::AdmissionLimits changed(lifecycle::AdmissionLimits limits,
                                    ipc::AdmissionSet const& change);
 lifecycle::LoadThresholds changed(lifecycle::LoadThresholds thresholds,
                                   ipc::ThresholdsSet const& change);
+
+/// What holds after a reload: of each value, the file's where it has changed there.
+lifecycle::AdmissionLimits reloaded(lifecycle::AdmissionLimits now,
+                                    lifecycle::AdmissionLimits const& before,
+                                    lifecycle::AdmissionLimits const& after);
+lifecycle::LoadThresholds reloaded(lifecycle::LoadThresholds now,
+                                   lifecycle::LoadThresholds const& before,
+                                   lifecycle::LoadThresholds const& after);
 
 /// A share as the core compares it.
 std::uint32_t millionths(double share);

@@ -40,10 +40,11 @@ OperatorSessions::ReloadAnswer Supervisor::reload() {
 void Supervisor::apply_live_settings(config::Admission const& before) {
   log_.set_level(config_.log.level);
   loop_.feed(health_limits_from(config_));
-  if (config_.admission != before) {  // else what an operator has set stays
-    loop_.feed(lifecycle::AdmissionLimitsChanged{admission_limits_from(config_.admission)});
-    loop_.feed(lifecycle::LoadThresholdsChanged{load_thresholds_from(config_.admission)});
-  }
+  lifecycle::AdmissionState const now = core_.snapshot().admission;
+  loop_.feed(lifecycle::AdmissionLimitsChanged{reloaded(now.limits, admission_limits_from(before),
+                                                        admission_limits_from(config_.admission))});
+  loop_.feed(lifecycle::LoadThresholdsChanged{reloaded(now.thresholds, load_thresholds_from(before),
+                                                       load_thresholds_from(config_.admission))});
 }
 
 std::string Supervisor::set_admission(ipc::AdmissionSet const& set) {

@@ -145,7 +145,11 @@ def test_limits_are_reloaded_and_an_operators_stay_where_the_file_has_none_new(w
     one.write_config()
     assert {a["key"] for a in one.operator().ask("reload")["applied"]} == {"admission.queue_limit"}
     state = admission(one)
-    assert (state["engine_request_limit"], state["queue_limit"]) == (1, 7)
+    assert (state["engine_request_limit"], state["queue_limit"]) == (5, 7)
+    one.config["admission"]["engine_request_limit"] = 2
+    one.write_config()
+    one.operator().ask("reload")
+    assert admission(one)["engine_request_limit"] == 2
 
 
 def test_waiters_hold_a_drain_and_run_in_it(world):
