@@ -1,5 +1,6 @@
 #include "ipc/words.hpp"
 
+#include <lastcall/errors.hpp>
 #include <lastcall/words.hpp>
 
 namespace lastcall {
@@ -18,6 +19,11 @@ static_assert(ends_alike(Reason::operator_, ipc::CancelReason::operator_));
 static_assert(ends_alike(Outcome::lost, ipc::Outcome::lost));
 static_assert(ends_alike(Refusal::queue_timeout, ipc::RejectedReason::queue_timeout));
 static_assert(ends_alike(Health::dead, ipc::HealthStatus::dead));
+
+// An engine may be built by another compiler than this: see the rules of the header.
+template <typename... Sets>
+constexpr bool fill_a_register = ((sizeof(Sets) == 4) && ...);
+static_assert(fill_a_register<Phase, Reason, Outcome, Refusal, Health, ErrorKind>);
 
 }  // namespace
 

@@ -19,7 +19,7 @@
 namespace lastcall {
 
 /// The `type` of the error object.
-enum class ErrorKind : std::uint8_t { migrated, engine_dead, draining, overloaded, cancelled };
+enum class ErrorKind : int { migrated, engine_dead, draining, overloaded, cancelled };
 
 /// Why a request was cancelled: give it RequestContext::cause().
 ErrorKind kind_of(Reason cause);

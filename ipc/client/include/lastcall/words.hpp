@@ -3,17 +3,18 @@
 // Invariants:
 //  1. An enumerator's name is its word on the wire and in logs, and name() gives it.
 //  2. A set grows only together with the protocol's reference, docs/ipc.md.
+//  3. Each has the size of an int: of a smaller one that is passed by value g++ leaves the rest of
+//     the register as it is, and clang, which builds the library, takes it for a part of it.
 //
 // Pure values, no thread rule; C++17. Source: docs/ipc.md, 'Closed sets'.
 #pragma once
 
-#include <cstdint>
 #include <string_view>
 
 namespace lastcall {
 
 /// Where the instance is in its life; phases only rise within one stop.
-enum class Phase : std::uint8_t {
+enum class Phase : int {
   starting,
   serving,
   deregistering,
@@ -24,7 +25,7 @@ enum class Phase : std::uint8_t {
 };
 
 /// Why a request was cancelled.
-enum class Reason : std::uint8_t {
+enum class Reason : int {
   client_disconnect,
   control,
   connection_lost,
@@ -36,13 +37,13 @@ enum class Reason : std::uint8_t {
 };
 
 /// How a request ended; each is counted once.
-enum class Outcome : std::uint8_t { completed, cancelled, migrated, error, rejected, lost };
+enum class Outcome : int { completed, cancelled, migrated, error, rejected, lost };
 
 /// Why a request may not run.
-enum class Refusal : std::uint8_t { draining, overloaded, queue_timeout };
+enum class Refusal : int { draining, overloaded, queue_timeout };
 
 /// What an engine says of itself.
-enum class Health : std::uint8_t { healthy, busy, dead };
+enum class Health : int { healthy, busy, dead };
 
 /// The word of each; it lives as long as the program.
 std::string_view name(Phase phase);
