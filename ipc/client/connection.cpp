@@ -1,5 +1,6 @@
 #include "ipc/client/connection.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -80,7 +81,14 @@ void Connection::close() {
   out_.shrink_to_fit();
   written_ = 0;
   flushed_ = 0;
-  limit_ = kMaxPending;
+  greeting_end_.reset();
+  has_overflown_ = false;
+}
+
+bool Connection::is_overflowing() {
+  has_overflown_ = has_overflown_ ||
+                   (greeting_end_ && queued() - std::max(flushed_, *greeting_end_) > kMaxPending);
+  return has_overflown_;
 }
 
 bool Connection::flush() {

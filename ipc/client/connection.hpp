@@ -3,8 +3,9 @@
 // Rules:
 //  1. The descriptor is an epoll set of the socket, a wake-up and a timer: it is readable whenever
 //     process() has work, whatever the reason, and it stays the same over all connections.
-//  2. Nothing is queued while closed. At most kMaxPending waits beyond what open() allowed; with
-//     more is_overflowing() holds, and the owner closes.
+//  2. Nothing is queued while closed. The greeting, all from open() to end_greeting(), may have any
+//     length; at most kMaxPending waits beyond it. With more is_overflowing() holds until the owner
+//     closes, whatever was written since: lines have been left out.
 //  3. Positions count the bytes queued since the connection began, so that the owner knows which of
 //     its lines were written completely.
 //
@@ -39,12 +40,11 @@ class Connection {
   bool open();
   void close();
   bool is_open() const { return static_cast<bool>(socket_); }
-  bool is_overflowing() const { return pending() > limit_; }
+  bool is_overflowing();
 
   /// Lines are appended here; queued() afterwards.
   std::string& out() { return out_; }
-  /// As long as what was appended since open() is the greeting, it does not count as pending.
-  void end_greeting() { limit_ = pending() + kMaxPending; }
+  void end_greeting() { greeting_end_ = queued(); }
   std::uint64_t queued() const { return flushed_ + pending(); }
   std::uint64_t flushed() const { return flushed_; }
   bool has_output() const { return pending() > 0; }
@@ -76,7 +76,8 @@ class Connection {
   std::string out_;
   std::size_t written_{};  // of out_
   std::uint64_t flushed_{};
-  std::size_t limit_{kMaxPending};
+  std::optional<std::uint64_t> greeting_end_;  // a position
+  bool has_overflown_{};
   bool is_watching_output_{};
   bool is_rung_{};
   std::optional<Clock::time_point> armed_;

@@ -13,9 +13,10 @@ std::size_t Ledger::announced_size() const {
 void Ledger::announce() {
   for (Ended& each : unheard_) {
     each.begin.resumed = true;
-    send(each.begin);
-    send(ipc::RequestEnd{each.begin.id, static_cast<ipc::Outcome>(each.outcome)});
-    each.until = connection_->queued();
+    bool const is_sent =
+        send(each.begin) &&
+        send(ipc::RequestEnd{each.begin.id, static_cast<ipc::Outcome>(each.outcome)});
+    each.until = is_sent ? connection_->queued() : 0;
   }
   Groups groups;
   std::vector<std::string> confirmed;
@@ -67,8 +68,9 @@ void Ledger::ask(Entry& entry) {
   ipc::RequestBegin line = begin_line(entry);
   line.admit = true;
   std::uint64_t const seq = next_seq();
-  questions_.emplace(seq, entry.context->id());
-  send(line, seq);
+  if (send(line, seq)) {
+    questions_.emplace(seq, entry.context->id());
+  }  // else the next connection is asked, which is soon
 }
 
 void Ledger::settle(Entry& entry, Admission const& admission, Later& later) {
