@@ -164,7 +164,8 @@ int Client::native_handle() const {
 }
 
 void Client::process() {
-  session_->process();
+  auto const session = session_;  // a callback may destroy the client
+  session->process();
 }
 
 RequestScope::RequestScope(RequestContext context)

@@ -70,6 +70,9 @@ Session::Session(ClientOptions options)
 Session::~Session() {
   forget_uncaught(this);
   unwatch_forks(*this);
+  if (has_thread_ && !is_joined_ && !is_detached()) {
+    ::pthread_detach(thread_);  // a callback has closed and destroyed the client
+  }
 }
 
 bool Session::is_detached() const {

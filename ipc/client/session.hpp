@@ -8,7 +8,8 @@
 //  that
 //     does not exist there may hold.
 //
-// Thread rule: all methods from any thread, process() from one at a time. Source: docs/ipc.md.
+// Thread rule: all methods from any thread, process() from one at a time, whose place close() may
+// take. Source: docs/ipc.md.
 #pragma once
 
 #include <atomic>
@@ -86,7 +87,7 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   void stop_reporting();
   void set(std::function<void(Callbacks&)> const& change);
   int native_handle() const { return is_enabled() ? connection_->handle() : -1; }
-  void process() { run_once(0); }
+  void process();
 
   // Owner
   void raised(std::span<ContextPtr const> contexts, Told const& told) override;
@@ -116,6 +117,7 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   }
 
   // The loop.
+  bool is_on_own_thread() const;
   static void* run(void* session);
   void run_once(int at_most_ms);
   void run_until_closed();
@@ -152,6 +154,9 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   bool has_thread_{};
   pthread_t thread_{};
   std::shared_ptr<Session> running_;  // what the thread takes over at its start
+  std::mutex joining_;                // guards is_joined_
+  bool is_joined_{};
+  std::recursive_mutex turn_;  // without a thread: of who processes; a callback may close
 
   std::mutex mutex_;
   Ledger ledger_;
@@ -164,7 +169,6 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   std::optional<Clock::time_point> deadline_;
   bool is_welcomed_{};
   std::optional<Clock::time_point> close_by_;
-  bool is_closing_{};
   std::atomic<bool> is_closed_{};
 
   // Of the thread that processes.

@@ -50,9 +50,24 @@ void* Session::run(void* session) {
 }
 
 void Session::run_until_closed() {
+  run_once(0);  // who closes in a callback is in the middle of a round, which nothing wakes
   while (!is_closed_.load()) {
     run_once(-1);
   }
+}
+
+void Session::process() {
+  if (!is_enabled()) {
+    return;
+  }
+  std::unique_lock const turn(turn_, std::try_to_lock);
+  if (turn) {  // else another thread closes
+    run_once(0);
+  }
+}
+
+bool Session::is_on_own_thread() const {
+  return has_thread_ && ::pthread_equal(thread_, ::pthread_self()) != 0;
 }
 
 void Session::close(std::chrono::milliseconds at_most) {
@@ -60,22 +75,21 @@ void Session::close(std::chrono::milliseconds at_most) {
     locked([this](Later& later) { ledger_.clear(later); });
     return;
   }
-  bool is_first = false;
   {
     std::lock_guard const lock(mutex_);
-    is_first = !std::exchange(is_closing_, true);
     close_by_ = Clock::now() + at_most;
     connection_->wake();
   }
-  if (!is_first) {
-    return;
-  }
   if (!has_thread_) {
-    run_until_closed();
-  } else if (::pthread_equal(thread_, ::pthread_self()) != 0) {
-    ::pthread_detach(thread_);  // closed by a callback
-  } else {
-    ::pthread_join(thread_, nullptr);
+    std::lock_guard const turn(turn_);
+    if (!is_closed_.load()) {
+      run_until_closed();
+    }
+  } else if (!is_on_own_thread()) {  // there a callback closes, after which the thread ends
+    std::lock_guard const lock(joining_);
+    if (!std::exchange(is_joined_, true)) {
+      ::pthread_join(thread_, nullptr);
+    }
   }
 }
 
@@ -158,7 +172,11 @@ void Session::finish_round(Later& later) {
       }
       is_closed_ = true;
     }
-    sooner(*close_by_);
+    if (is_closed_) {
+      due.reset();  // nothing is to be done any more
+    } else {
+      sooner(*close_by_);
+    }
   } else if (!connection_->is_open()) {
     sooner(retry_at_);
   }

@@ -127,7 +127,9 @@ class Client {
   bool is_draining() const;
   /// Until the stop under way has to be over; absent without one.
   std::optional<std::chrono::milliseconds> time_left() const;
-  /// Sends what is queued, at most for `at_most`, and disconnects for good.
+  /// Sends what is queued, at most for `at_most`, and disconnects for good. No callback runs when
+  /// it returns. In a callback it may be called too: with a thread of the client's own it returns
+  /// at once, and a later close(), or the end of the client, on another thread waits for that one.
   void close(std::chrono::milliseconds at_most = std::chrono::milliseconds(500));
 
   /// `graceful_shutdown`: a drain waits for its requests; otherwise they are handed off.
