@@ -73,7 +73,8 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   void set_endpoint(ipc::EndpointRegister endpoint);
   void drop_endpoint(std::string const& name);
   RequestContext begin(RequestOptions options, Decided decided);
-  bool can_wait() const { return has_thread_ || !is_enabled(); }
+  /// Whether a thread other than this one would hear what is waited for.
+  bool can_wait() const;
   std::optional<RequestContext> find(std::string_view id);
   std::vector<RequestContext> live();
   std::size_t in_flight();

@@ -70,6 +70,10 @@ bool Session::is_on_own_thread() const {
   return has_thread_ && ::pthread_equal(thread_, ::pthread_self()) != 0;
 }
 
+bool Session::can_wait() const {
+  return !is_enabled() || (has_thread_ && !is_on_own_thread());
+}
+
 void Session::close(std::chrono::milliseconds at_most) {
   if (!is_enabled()) {
     locked([this](Later& later) { ledger_.clear(later); });

@@ -131,5 +131,24 @@ TEST(ClientClose, May_come_from_another_thread_while_the_loop_processes) {
   EXPECT_FALSE(client.is_connected());
 }
 
+TEST(ClientWait, A_callback_cannot_wait_for_an_admission_that_it_would_have_to_hear_itself) {
+  FakeSupervisor supervisor;
+  supervisor.listen();
+  std::promise<bool> refused;
+  Client client(options_for(supervisor));
+  client.on_phase([&](Phase) {
+    try {
+      client.begin_admitted({});
+      refused.set_value(false);
+    } catch (std::logic_error const&) {
+      refused.set_value(true);
+    }
+  });
+  supervisor.welcome();
+  auto answer = refused.get_future();
+  ASSERT_EQ(answer.wait_for(kPatience), std::future_status::ready);
+  EXPECT_TRUE(answer.get());
+}
+
 }  // namespace
 }  // namespace lastcall

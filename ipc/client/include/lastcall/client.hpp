@@ -143,7 +143,7 @@ class Client {
   RequestContext begin_admitted(
       RequestOptions options, std::function<void(RequestContext const&, Admission const&)> decided);
   /// The same, and blocks until that is decided; throws NotAdmitted. std::logic_error: the client
-  /// has no thread of its own, so that nobody would hear the answer.
+  /// has no thread of its own, or this is a callback on it, so that nobody would hear the answer.
   RequestContext begin_admitted(RequestOptions options);
 
   std::optional<RequestContext> find(std::string_view id) const;
