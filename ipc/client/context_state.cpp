@@ -156,6 +156,31 @@ bool ContextState::forget(std::uint64_t token) {
   return true;
 }
 
+template <typename Result>
+std::shared_future<Result> ContextState::once(std::shared_future<Result>& kept, Level level,
+                                              auto... value) {
+  std::shared_ptr<std::promise<Result>> promise;
+  std::shared_future<Result> future;
+  {
+    TreeLock const lock;
+    if (kept.valid()) {
+      return kept;
+    }
+    promise = std::make_shared<std::promise<Result>>();
+    future = kept = promise->get_future().share();
+  }
+  subscribe(level, [=](RequestContext const&) { promise->set_value(value...); });
+  return future;
+}
+
+std::shared_future<void> ContextState::reached(Level level) {
+  return once(level == Level::killed ? killed_ : stopped_, level);
+}
+
+std::shared_future<bool> ContextState::stopped_or_killed() {
+  return once(either_, Level::stopped, true);
+}
+
 bool ContextState::confirm() {
   {
     TreeLock const lock;

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <future>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -83,6 +84,9 @@ class ContextState : public std::enable_shared_from_this<ContextState> {
   bool link(ContextPtr const& child);
   std::uint64_t subscribe(Level level, RequestContext::Callback callback);
   bool forget(std::uint64_t token);
+  /// The one future of that level: however often it is asked for, one subscriber stands behind it.
+  std::shared_future<void> reached(Level level);
+  std::shared_future<bool> stopped_or_killed();
   bool confirm();
   bool end(std::optional<Outcome> outcome);
   void progress();
@@ -103,6 +107,8 @@ class ContextState : public std::enable_shared_from_this<ContextState> {
     Children::iterator place;
   };
 
+  template <typename Result>
+  std::shared_future<Result> once(std::shared_future<Result>& kept, Level level, auto... value);
   bool is_child_of(ContextState const& parent) const;
   std::vector<ContextPtr> below(Level level);
   bool reaches(ContextState const& goal);
@@ -122,6 +128,8 @@ class ContextState : public std::enable_shared_from_this<ContextState> {
   Children children_;
   std::vector<Above> above_;
   std::vector<Subscriber> subscribers_;
+  std::shared_future<void> stopped_, killed_;  // not valid before somebody asks
+  std::shared_future<bool> either_;
 };
 
 /// `what` is named in the std::invalid_argument for a text that cannot be an id.

@@ -25,14 +25,6 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-template <typename Result>
-std::future<Result> reached(ContextState& state, Level level, auto... value) {
-  auto const promise = std::make_shared<std::promise<Result>>();
-  auto future = promise->get_future();
-  state.subscribe(level, [=](RequestContext const&) { promise->set_value(value...); });
-  return future;
-}
-
 bool wait(ContextState& state, Level level, std::chrono::milliseconds at_most) {
   auto const promise = std::make_shared<std::promise<void>>();
   auto const future = promise->get_future();
@@ -149,16 +141,16 @@ bool RequestContext::forget(CallbackId id) const {
   return state_->forget(id);
 }
 
-std::future<void> RequestContext::stopped() const {
-  return sdk::reached<void>(*state_, Level::stopped);
+std::shared_future<void> RequestContext::stopped() const {
+  return state_->reached(Level::stopped);
 }
 
-std::future<void> RequestContext::killed() const {
-  return sdk::reached<void>(*state_, Level::killed);
+std::shared_future<void> RequestContext::killed() const {
+  return state_->reached(Level::killed);
 }
 
-std::future<bool> RequestContext::async_killed_or_stopped() const {
-  return sdk::reached<bool>(*state_, Level::stopped, true);
+std::shared_future<bool> RequestContext::async_killed_or_stopped() const {
+  return state_->stopped_or_killed();
 }
 
 bool RequestContext::wait_stopped(std::chrono::milliseconds at_most) const {

@@ -198,9 +198,9 @@ class Runner {
   }
 
   template <typename Result>
-  void put_wait(std::string const& as, std::future<Result> future) {
-    waits_[as] = [shared = future.share()](seconds at_most) {
-      return shared.wait_for(at_most) == std::future_status::ready;
+  void put_wait(std::string const& as, std::shared_future<Result> const& future) {
+    waits_[as] = [future](seconds at_most) {
+      return future.wait_for(at_most) == std::future_status::ready;
     };
   }
 

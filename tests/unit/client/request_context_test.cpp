@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <lastcall/request_context.hpp>
+#include <malloc.h>
 
 namespace lastcall {
 namespace {
@@ -98,12 +99,30 @@ TEST(RequestContext, A_wait_ends_with_its_time_or_with_the_cancel_of_another_thr
 }
 
 TEST(RequestContext, A_wait_for_what_went_uncancelled_says_so) {
-  std::future<void> wait;
+  std::shared_future<void> wait;
   {
     RequestContext const context;
     wait = context.stopped();
   }
   EXPECT_THROW(wait.get(), std::future_error);
+}
+
+TEST(RequestContext, A_loop_may_ask_for_the_futures_at_every_token) {
+  RequestContext const context;
+  constexpr int kTokens = 100'000;
+  auto const used_before = ::mallinfo2().uordblks;
+  for (int i = 0; i < kTokens; ++i) {
+    ASSERT_EQ(context.stopped().wait_for(seconds(0)), std::future_status::timeout);
+    ASSERT_EQ(context.killed().wait_for(seconds(0)), std::future_status::timeout);
+    ASSERT_EQ(context.async_killed_or_stopped().wait_for(seconds(0)), std::future_status::timeout);
+  }
+  EXPECT_LT(::mallinfo2().uordblks, used_before + kTokens) << "less than a byte for each";
+  context.stop();
+  EXPECT_EQ(context.stopped().wait_for(seconds(0)), std::future_status::ready);
+  EXPECT_TRUE(context.async_killed_or_stopped().get());
+  EXPECT_EQ(context.killed().wait_for(seconds(0)), std::future_status::timeout);
+  context.kill();
+  EXPECT_EQ(context.killed().wait_for(seconds(0)), std::future_status::ready);
 }
 
 TEST(RequestContext, A_callback_may_hold_the_last_handles_of_other_requests) {

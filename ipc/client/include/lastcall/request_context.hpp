@@ -76,11 +76,12 @@ class RequestContext {
   /// Takes a callback back. False: it has been called, or is being called by another thread.
   bool forget(CallbackId id) const;
 
-  /// Ready once stopped or killed, once killed, once either. When the last handle of a context that
-  /// was never cancelled goes, they get std::future_error (broken_promise).
-  std::future<void> stopped() const;
-  std::future<void> killed() const;
-  std::future<bool> async_killed_or_stopped() const;
+  /// Ready once stopped or killed, once killed, once either; the same ones at each call, so that a
+  /// loop may ask for them. When the last handle of a context that was never cancelled goes, they
+  /// get std::future_error (broken_promise).
+  std::shared_future<void> stopped() const;
+  std::shared_future<void> killed() const;
+  std::shared_future<bool> async_killed_or_stopped() const;
   /// Block until stopped (killed); false: the time ran out first.
   bool wait_stopped(std::chrono::milliseconds at_most) const;
   bool wait_killed(std::chrono::milliseconds at_most) const;
