@@ -196,14 +196,19 @@ class _Exchange:
 
     async def _finish(self) -> None:
         context = self._context
-        if context.outcome is None and context.is_stopped():
-            context.confirm()
-            self._tell()
+        try:
+            if context.outcome is None and context.is_stopped():
+                context.confirm()
+                self._tell()
+                if self._telling is not None:
+                    await asyncio.wait({self._telling}, timeout=TAIL_WITHIN)
+                await self._outbox.finish()
+        except Exception as error:  # the client has left, and the server says so
+            _log.debug("cannot end the answer of request %r: %r", context.id(), error)
+        finally:
             if self._telling is not None:
-                await asyncio.wait({self._telling}, timeout=TAIL_WITHIN)
                 self._telling.cancel()
-            await self._outbox.finish()
-        self._end()
+            self._end()
         if context.is_stopped() and not (self._outbox.complete or self._inbox.gone):
             # A server breaks the connection of an application that failed in the middle of its
             # answer. Returning would do too, but a middleware outside may take that for the end.

@@ -71,5 +71,6 @@ def new_id() -> str:
 
 def with_id(scope: Scope, request_id: str) -> list[tuple[bytes, bytes]]:
     """The application's logs and ours then name the request alike."""
-    others = [(name, value) for name, value in scope["headers"] if name.lower() != b"x-request-id"]
+    headers = scope.get("headers", ())
+    others = [(name, value) for name, value in headers if name.lower() != b"x-request-id"]
     return [*others, (b"x-request-id", request_id.encode("latin-1"))]

@@ -1,0 +1,64 @@
+"""The ASGI middleware by itself: whatever goes wrong at its end, a request has one."""
+
+import asyncio
+
+import pytest
+from asgi_server import Server, answer, read_all, run, stream_until_left, wrap
+from strict_supervisor import eventually
+
+
+class Broken(Server):
+    """Its `send` fails once the client has left, as ASGI 2.4 has it."""
+
+    def leave(self):
+        self.left = True
+        super().leave()
+
+    async def send(self, message):
+        if getattr(self, "left", False):
+            raise OSError("the client has left")
+        await super().send(message)
+
+
+class Stuck(Server):
+    """Its client reads the first event and no more."""
+
+    async def send(self, message):
+        await super().send(message)
+        if b"error" in message.get("body", b""):
+            await asyncio.Event().wait()
+
+
+def test_a_client_that_leaves_after_its_done_ends_the_request(supervisor, client):
+    async def with_a_long_end(scope, receive, send):
+        await read_all(receive)
+        await answer(send, b"data: 1\n\ndata: [DONE]\n\n", kind=b"text/event-stream", end=False)
+        assert (await receive())["type"] == "http.disconnect"
+        raise RuntimeError("the client has left")
+
+    async def main():
+        server = Broken(wrap(with_a_long_end, client), x_request_id="r").start()
+        await server.sends(b"[DONE]")
+        server.leave()
+        assert await server.ends() is None
+        assert client.live() == []
+
+    eventually(lambda: client.connected)
+    run(main)
+    assert supervisor.wait("request.end", id="r")["outcome"] == "cancelled"
+
+
+def test_a_task_that_is_cancelled_while_it_tells_of_a_cancel_ends_the_request(supervisor, client):
+    async def main():
+        server = Stuck(wrap(stream_until_left, client), x_request_id="r").start()
+        await server.sends(b"one")
+        supervisor.cancel("r", reason="migrate")
+        await server.sends(b"event: error")
+        server.task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await server.task
+        assert client.live() == []
+
+    eventually(lambda: client.connected)
+    run(main)
+    assert supervisor.wait("request.end", id="r")["outcome"] == "migrated"
