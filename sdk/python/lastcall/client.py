@@ -142,8 +142,8 @@ class Client(Hooks, Failures):
 
         The handler is a generator or a function, with or without `async`, and is handed `context`
         when its signature has it. Callers may add `request_id=`, and their own context as
-        `parent=` or `context=`. A call whose request was cancelled raises `Cancelled`, so that a
-        cut stream cannot be taken for a finished one.
+        `parent=` or `context=`, by default the one of `lastcall.current()`. A call whose request
+        was cancelled raises `Cancelled`, so that a cut stream cannot be taken for a finished one.
         """
         self.register_endpoint(name, graceful_shutdown)
 
@@ -178,7 +178,8 @@ class Client(Hooks, Failures):
 
         stream says whether the answer comes in parts or whole, for metrics; None: not said.
         root is the user's request id when this is one of its sub-requests; a `parent` that is a
-        Context passes its root on, and its cancels too. With `admit` it waits for the supervisor
+        Context passes its root on, and its cancels too; without one it is the live request that is
+        worked on here, if any (`lastcall.current()`). With `admit` it waits for the supervisor
         to let it run (blocking: in asyncio use `begin_async` or `request`) and raises `Rejected`
         when refused, `Cancelled` when cancelled while it waited. `priority` is 0 (the most urgent)
         to 7, 3 unless given: its place among those that wait, where `admission.priorities` is on.

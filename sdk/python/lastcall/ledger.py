@@ -163,6 +163,9 @@ class Ledger(Owner):
                 if len(self._moved) == 1:
                     self._outlet.wake()
 
+    def tracks(self, context: Context) -> bool:
+        return self._entry_of(context) is not None
+
     # --- the connection comes, goes, and passes time
 
     def announcement(self) -> tuple[int, list[Line]]:

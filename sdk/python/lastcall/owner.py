@@ -24,5 +24,9 @@ class Owner:
     def progress(self, request_id: str) -> None:
         """The request moved."""
 
+    def tracks(self, context: Context) -> bool:
+        """It is one of its live requests, in this process."""
+        return False
+
 
 NOBODY = Owner()

@@ -3,6 +3,7 @@
 Rules
   1. Nothing happens before the block is entered; what was entered is always ended.
   2. A wait for admission that fails in any way, a cancelled task included, withdraws the request.
+  3. Without a parent of its own it is a sub-request of the one that is worked on where it begins.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import asyncio
 from types import TracebackType
 from typing import Optional, Union
 
-from . import wire
+from . import current, wire
 from .context import Context
 from .entry import Admission, Entry
 from .errors import Rejected
@@ -34,15 +35,14 @@ class RequestScope:
         priority: Optional[int],
     ) -> None:
         self._ledger = ledger
-        self._parent = parent if isinstance(parent, Context) else None
-        if self._parent is not None:
-            root, parent = root or self._parent.root, self._parent.id()
+        self._parent = parent
+        if isinstance(parent, str):
+            wire.check_id(parent)
         self._id = id
         self._endpoint = None if endpoint is None else wire.check_id(endpoint, "endpoint")
         self._model = None if model is None else wire.clip_name(model)
         self._stream = stream
         self._root = root
-        self._parent_id = None if parent is None else wire.check_id(parent)
         self._admit = admit
         self._priority = None if priority is None else wire.check_priority(priority)
         self._context: Optional[Context] = None
@@ -90,12 +90,16 @@ class RequestScope:
         self.__exit__(kind, error, trace)
 
     def _start(self) -> tuple[Context, Optional[Admission[bool]]]:
-        self._context = context = Context(self._id, root=self._root, owner=self._ledger)
-        entry = Entry(context, self._endpoint, self._model, self._stream, self._parent_id,
+        parent = self._parent if self._parent is not None else current.parent()
+        root, parent_id = self._root, None if isinstance(parent, Context) else parent
+        if isinstance(parent, Context):
+            root, parent_id = root or parent.root, parent.id()
+        self._context = context = Context(self._id, root=root, owner=self._ledger)
+        entry = Entry(context, self._endpoint, self._model, self._stream, parent_id,
                       self._priority)  # fmt: skip
         admission = self._ledger.begin(entry, self._admit)
-        if self._parent is not None:
-            self._parent.link_child(context)  # a parent that was cancelled cancels the wait too
+        if isinstance(parent, Context):
+            parent.link_child(context)  # a parent that was cancelled cancels the wait too
         return context, admission
 
 

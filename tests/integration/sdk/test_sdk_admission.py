@@ -29,3 +29,23 @@ def test_the_more_urgent_of_two_waiters_goes_first(world):
         for each in asked:
             each.result(PATIENCE)
     assert order == ["urgent", "background"]
+
+
+def test_what_an_admitted_request_begins_counts_with_it_and_waits_for_no_place(world):
+    one = world(admission={"engine_request_limit": 1, "queue_limit": 1})
+    one.process = one.run(*SLEEPER)
+    one.wait_for_log('"phase begun","phase":"serving"')
+    with concurrent.futures.ThreadPoolExecutor(1) as callers, \
+            lastcall.Client("engine", socket=one.socket) as client:  # fmt: skip
+
+        @client.endpoint("tokenize", admit=True)
+        def tokenize():
+            return one.status()
+
+        @client.endpoint("generate", admit=True)
+        def generate():
+            return tokenize()
+
+        wait_until(lambda: client.connected, "the connection")
+        status = callers.submit(generate).result(PATIENCE)
+        assert (status["in_flight"]["requests"], status["admission"]["running"]) == (1, 1)
