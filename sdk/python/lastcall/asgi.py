@@ -145,7 +145,8 @@ class Middleware:
                 **said,
             )
             inbox.on_leave = lambda: _stop(client.find(request_id))
-            return await ask.__aenter__()
+            with inbox.waiting():
+                return await ask.__aenter__()
 
         try:
             return None if inbox.gone else await begin(free_id(client, headers))

@@ -2,7 +2,8 @@
 
 Rules
   1. What the client sends reaches the application unchanged and in order; at most `limit` bytes,
-     and one message, are read ahead of it.
+     and one message, are read ahead of it. While it waits for its admission more is read, because
+     only receiving tells that the client has left: up to `MAX_SPARE` bytes of all such requests.
   2. A stream of server-sent events is forwarded in whole events: the start of one waits for its
      end, which no client could use before. So a cut always falls between two events.
   3. After a cut nothing of the application reaches the client.
@@ -13,12 +14,14 @@ Threads: all of it belongs to the event loop.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import math
 import re
+import weakref
 from collections import deque
-from typing import Any, Awaitable, Callable, MutableMapping, Union
+from typing import Any, Awaitable, Callable, Iterator, MutableMapping, Union
 
 from .errors import Cancelled, Rejected, error_body, sse_error
 
@@ -29,10 +32,39 @@ Send = Callable[[Message], Awaitable[None]]
 PEEK_WITHIN = 0.1  # seconds: a client that sends its body slowly does not hold its request up
 MAX_HELD = 1024 * 1024  # of one event; a longer one is passed on as it comes
 READ_AHEAD = 64 * 1024
+MAX_SPARE = 16 * 1024 * 1024  # of an event loop, and so of nearly every process
 
 _log = logging.getLogger("lastcall")
 _EVENT_END = re.compile(rb"\r?\n\r?\n|\r\r")
 _DONE = re.compile(rb"(?m)^data: ?\[DONE\]")
+
+
+class Spare:
+    """What the requests that wait on one event loop may hold beyond their own read-ahead."""
+
+    def __init__(self) -> None:
+        self._left = MAX_SPARE
+        self._blocked: set[asyncio.Event] = set()
+
+    def is_there(self, news: asyncio.Event) -> bool:
+        """Otherwise `news` is set once there is some again."""
+        if self._left <= 0:
+            self._blocked.add(news)
+        return self._left > 0
+
+    def take(self, size: int) -> None:
+        """A negative size gives back."""
+        self._left -= size
+        if self._left > 0:
+            for news in self._blocked:
+                news.set()
+            self._blocked.clear()
+
+    def forget(self, news: asyncio.Event) -> None:
+        self._blocked.discard(news)
+
+
+_spares: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Spare] = weakref.WeakKeyDictionary()
 
 
 class Inbox:
@@ -43,6 +75,9 @@ class Inbox:
         self._limit = max(limit, READ_AHEAD)
         self._messages: deque[Message] = deque()
         self._held = 0
+        self._spare = _spares.setdefault(asyncio.get_running_loop(), Spare())
+        self._taken = 0  # of the spare
+        self._waits = False
         self._complete = False
         self._cut = False
         self._news = asyncio.Event()
@@ -77,9 +112,19 @@ class Inbox:
         if self._cut or not self._messages:
             return {"type": "http.disconnect"}
         message = self._messages.popleft()
-        self._held -= len(message.get("body", b""))
+        self._hold(-len(message.get("body", b"")))
         self._room.set()
         return message
+
+    @contextlib.contextmanager
+    def waiting(self) -> Iterator[None]:
+        """For its admission: its client may leave meanwhile, however long its body is."""
+        self._waits = True
+        self._room.set()
+        try:
+            yield
+        finally:
+            self._waits = False
 
     def cut(self) -> None:
         """From now on the client looks gone."""
@@ -88,6 +133,20 @@ class Inbox:
 
     def close(self) -> None:
         self._pump.cancel()
+        self._messages.clear()
+        self._hold(-self._held)
+        self._spare.forget(self._room)
+
+    def _hold(self, more: int) -> None:
+        self._held += more
+        beyond = max(0, self._held - self._limit)
+        self._spare.take(beyond - self._taken)
+        self._taken = beyond
+
+    def _may_read(self) -> bool:
+        if self._complete or self._held < self._limit:
+            return True
+        return self._waits and self._spare.is_there(self._room)
 
     async def _read(self) -> None:
         while True:
@@ -102,10 +161,10 @@ class Inbox:
                 self.on_leave()
                 return
             self._messages.append(message)
-            self._held += len(message.get("body", b""))
+            self._hold(len(message.get("body", b"")))
             self._complete = not message.get("more_body", False)
             self._news.set()
-            while not self._complete and self._held >= self._limit:
+            while not self._may_read():
                 self._room.clear()
                 await self._room.wait()
 

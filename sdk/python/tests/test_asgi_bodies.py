@@ -8,6 +8,7 @@ from asgi_server import Server, answer, echo, read_all, run, wrap
 from strict_supervisor import eventually
 
 import lastcall
+from lastcall.asgi_messages import MAX_SPARE
 
 
 def test_a_request_is_told_with_its_endpoint_and_model(supervisor, client):
@@ -92,8 +93,8 @@ def test_a_long_upload_is_read_ahead_by_little(client):
     taken = []
 
     async def main():
-        server = Server(wrap(hang_before_reading, client), body=[b"x" * 65536] * 64,
-                        content_type="application/octet-stream")  # fmt: skip
+        app = wrap(hang_before_reading, client, admit=False)
+        server = Server(app, body=[b"x" * 65536] * 64, content_type="application/octet-stream")
         server.start()
         while not taken:
             await asyncio.sleep(0)
@@ -116,3 +117,55 @@ def test_a_long_upload_is_read_ahead_by_little(client):
 
     go_on = None
     run(with_event)
+
+
+def upload(client, app, request_id, size):
+    return Server(wrap(app, client), body=[b"x" * 65536] * (size // 65536 + 1),
+                  content_type="application/octet-stream", x_request_id=request_id)  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [200_000, 4_000_000])
+def test_a_client_with_a_long_body_that_leaves_while_it_waits_is_noticed(supervisor, client, size):
+    async def main():
+        server = upload(client, echo, "r", size).start()
+        await asyncio.to_thread(supervisor.wait, "request.begin")
+        server.leave()
+        assert await server.ends() is None
+        assert server.sent == [] and client.in_flight == 0
+
+    eventually(lambda: client.connected)
+    supervisor.admit = False
+    run(main)
+    assert supervisor.wait("request.end", id="r")["outcome"] == "cancelled"
+
+
+def test_what_waiting_requests_hold_is_bounded_and_given_back(supervisor, client):
+    async def passes(count):
+        for _ in range(count):
+            await asyncio.sleep(0)
+
+    async def main():
+        first = upload(client, echo, "first", 2 * MAX_SPARE).start()
+        await asyncio.to_thread(supervisor.wait, "request.begin", id="first")
+        while first.incoming.qsize() > MAX_SPARE // 65536:
+            await asyncio.sleep(0)
+        await passes(100)
+        left = first.incoming.qsize() * 65536
+        assert left >= MAX_SPARE - 4 * 65536
+
+        second = upload(client, echo, "second", 500_000).start()
+        await asyncio.to_thread(supervisor.wait, "request.begin", id="second")
+        second.leave()
+        await passes(100)
+        assert client.find("second") is not None, "nothing can tell that its client has left"
+
+        supervisor.send("admitted", id="first")
+        assert await first.ends() is None
+        assert len(first.body) == 2 * MAX_SPARE + 65536
+        assert await second.ends() is None
+        assert second.sent == []
+
+    eventually(lambda: client.connected)
+    supervisor.admit = False
+    run(main)
+    assert supervisor.wait("request.end", id="second")["outcome"] == "cancelled"
