@@ -152,7 +152,7 @@ void read(Fields& f, RequestsQuery& m) {
 }
 
 void read(Fields& f, Watch& m) {
-  m.interval = f.duration("interval_ms");
+  m.interval = f.duration("interval_ms", kLeastWatchMs);
 }
 
 void read(Fields& f, Drain& m) {

@@ -177,8 +177,8 @@ std::uint64_t Fields::required_number(std::string_view key, std::uint64_t min, s
   return value.value_or(min);
 }
 
-std::optional<Duration> Fields::duration(std::string_view key) {
-  std::optional<std::uint64_t> const ms = number(key, 0, kMaxMs);
+std::optional<Duration> Fields::duration(std::string_view key, std::uint64_t min_ms) {
+  std::optional<std::uint64_t> const ms = number(key, min_ms, kMaxMs);
   return ms ? std::optional(Duration(*ms)) : std::nullopt;
 }
 

@@ -44,7 +44,7 @@ class Fields {
   std::optional<bool> optional_boolean(std::string_view key);
   std::optional<std::uint64_t> number(std::string_view key, std::uint64_t min, std::uint64_t max);
   std::uint64_t required_number(std::string_view key, std::uint64_t min, std::uint64_t max);
-  std::optional<Duration> duration(std::string_view key);
+  std::optional<Duration> duration(std::string_view key, std::uint64_t min_ms = 0);
   Duration required_duration(std::string_view key);
   std::optional<Instant> instant(std::string_view key);
   Instant required_instant(std::string_view key);

@@ -25,6 +25,8 @@ inline constexpr std::size_t kMaxCursor = 2 * kMaxId + 1;
 /// `limit` of a `requests` query; the default and the most.
 inline constexpr std::uint64_t kDefaultPage = 100;
 inline constexpr std::uint64_t kMaxPage = 1000;
+/// `interval_ms` of a `watch`: each line is a whole status.
+inline constexpr std::uint64_t kLeastWatchMs = 50;
 
 struct Ack {
   std::uint64_t seq{};
