@@ -35,6 +35,7 @@ struct DecodeError {
   std::string message;
   bool close{};
   std::optional<std::uint64_t> seq;
+  bool of_answer{};  // an ack or error that cannot be used: not even that is answered
 };
 
 using ToSupervisorLine = std::variant<Incoming<ToSupervisor>, DecodeError>;

@@ -88,7 +88,8 @@ std::variant<Incoming<Message>, DecodeError> decode_line(
     if (ops[i] != op) {
       continue;
     }
-    if (op == "ack" || op == "error") {
+    bool const is_answer = op == "ack" || op == "error";
+    if (is_answer) {
       seq.reset();  // theirs is a field, which names one of our lines; nobody answers an answer
     }
     Incoming<Message> incoming{readers[i](fields), seq};
@@ -96,7 +97,8 @@ std::variant<Incoming<Message>, DecodeError> decode_line(
       return DecodeError{.code = fields.code(),
                          .message = op + ": " + *fields.error(),
                          .close = fields.code() == ErrorCode::version,
-                         .seq = seq};
+                         .seq = seq,
+                         .of_answer = is_answer};
     }
     return incoming;
   }

@@ -86,7 +86,7 @@ void Server::Impl::line(PeerId id, std::string_view line) {
   if (auto const* const problem = std::get_if<DecodeError>(&decoded)) {
     if (problem->close || peer->stage != Stage::welcomed) {
       refuse(*peer, problem->seq, problem->code, problem->message);
-    } else {
+    } else if (!problem->of_answer) {
       say_error(*peer, problem->seq, problem->code, problem->message);
     }
     return;

@@ -31,6 +31,7 @@
 #include "ipc/client/child_watch.hpp"
 #include "ipc/client/connection.hpp"
 #include "ipc/client/ledger.hpp"
+#include "ipc/codec.hpp"
 #include "ipc/line_buffer.hpp"
 #include "ipc/message.hpp"
 
@@ -129,7 +130,7 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
 
   // What the supervisor says.
   bool receive(std::string_view line);
-  void refuse(std::optional<std::uint64_t> seq, ipc::ErrorCode code, std::string message);
+  void refuse(ipc::DecodeError const& problem);
   bool handle(ipc::FromSupervisor& message);
   void on(ipc::Welcome const& message);
   void on(ipc::PhaseChange const& message);

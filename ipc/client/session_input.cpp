@@ -22,25 +22,29 @@ bool Session::receive(std::string_view line) {
   }
   auto decoded = ipc::decode_from_supervisor(line);
   if (auto* const problem = std::get_if<ipc::DecodeError>(&decoded)) {
-    refuse(problem->seq, problem->code, std::move(problem->message));
+    refuse(*problem);
     return !problem->close;
   }
   auto& incoming = std::get<0>(decoded);
   bool const is_answer = std::holds_alternative<ipc::Ack>(incoming.message) ||
                          std::holds_alternative<ipc::Error>(incoming.message);
   if (!handle(incoming.message)) {
-    refuse(incoming.seq, ipc::ErrorCode::unknown_op,
-           std::string(op_of(incoming.message)) + ": not for an engine");
+    refuse({.code = ipc::ErrorCode::unknown_op,
+            .message = std::string(op_of(incoming.message)) + ": not for an engine",
+            .seq = incoming.seq});
   } else if (incoming.seq && !is_answer) {
     say(ipc::Ack{*incoming.seq, {}});
   }
   return true;
 }
 
-void Session::refuse(std::optional<std::uint64_t> seq, ipc::ErrorCode code, std::string message) {
-  log("the supervisor sent a line that cannot be used: " + message);
+void Session::refuse(ipc::DecodeError const& problem) {
+  log("the supervisor sent a line that cannot be used: " + problem.message);
+  if (problem.of_answer) {
+    return;
+  }
   locked([&](Later&) {
-    ledger_.send(ipc::Error{seq, code, std::move(message)});
+    ledger_.send(ipc::Error{problem.seq, problem.code, problem.message});
     connection_->flush();
   });
 }

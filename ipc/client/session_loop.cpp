@@ -203,8 +203,8 @@ bool Session::take_input() {
       }
     }
     if (input_.is_overflowing()) {
-      refuse(std::nullopt, ipc::ErrorCode::too_long,
-             "a line has more than " + std::to_string(ipc::kMaxLine) + " bytes");
+      refuse({.code = ipc::ErrorCode::too_long,
+              .message = "a line has more than " + std::to_string(ipc::kMaxLine) + " bytes"});
       return false;
     }
     if (*size < room.size()) {

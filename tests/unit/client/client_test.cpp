@@ -227,8 +227,11 @@ TEST_F(WithSupervisor, What_carries_a_seq_is_acked_and_what_is_not_known_is_refu
   ipc::Error const refused = supervisor.next<ipc::Error>();
   EXPECT_EQ(refused.seq, 8U);
   EXPECT_EQ(refused.code, ipc::ErrorCode::unknown_op);
+  supervisor.say(R"({"op":"error","seq":1})");  // an answer, of which nobody answers even that
   supervisor.say(R"({"op":"cancel","seq":9,"ids":"r"})");
-  EXPECT_EQ(supervisor.next<ipc::Error>().code, ipc::ErrorCode::bad_field);
+  ipc::Error const unreadable = supervisor.next<ipc::Error>();
+  EXPECT_EQ(unreadable.seq, 9U);
+  EXPECT_EQ(unreadable.code, ipc::ErrorCode::bad_field);
   supervisor.say("this is no JSON");
   EXPECT_EQ(supervisor.next<ipc::Error>().code, ipc::ErrorCode::bad_json);
   EXPECT_EQ(supervisor.line(), "") << "it closes";

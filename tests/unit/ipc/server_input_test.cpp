@@ -122,6 +122,16 @@ TEST_F(ServerTest, An_unknown_op_and_a_missing_field_are_errors_and_the_peer_sta
   EXPECT_EQ(observer_.last.seq, 3U);
 }
 
+TEST_F(ServerTest, An_answer_that_cannot_be_used_is_not_answered) {
+  listen();
+  RawClient client = engine();
+  client.say(R"({"op":"error"})");
+  client.say(R"({"op":"ack"})");
+  client.say(R"({"op":"error","seq":1,"code":7,"message":"m"})");
+  client.say(R"({"op":"dance","seq":1})");
+  EXPECT_EQ(error(client).code, ErrorCode::unknown_op);
+}
+
 TEST_F(ServerTest, A_message_of_another_role_is_not_allowed_and_the_peer_stays) {
   listen();
   RawClient client = engine();
