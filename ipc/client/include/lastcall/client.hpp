@@ -7,9 +7,9 @@
 //     where it asked to be admitted; and even then it starts after 1 s without a supervisor.
 //  3. The client connects for ever. After each connect it announces its endpoints and its live
 //     requests anew, so that a restart of the supervisor loses nothing.
-//  4. What waits for a supervisor that does not read is at most 1 MiB: beyond that the connection
-//  is
-//     given up, and the announcement of the next one takes its place.
+//  4. What waits for a supervisor that does not read is that announcement, whatever its length, and
+//     at most 1 MiB after it: beyond that the connection is given up, and the announcement of the
+//     next one takes its place.
 //  5. A forked child's copy of a client sends nothing, for ever; the child makes one of its own.
 //     Exec inherits no descriptor.
 //
