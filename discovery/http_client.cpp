@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include <fcntl.h>
 #include <httplib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 namespace lastcall::discovery {
 
@@ -12,6 +15,7 @@ namespace {
 std::string describe(httplib::Error error) {
   switch (error) {
     case httplib::Error::Connection:
+    case httplib::Error::ConnectionTimeout:
     case httplib::Error::BindIPAddress:
       return "no connection";
     case httplib::Error::Read:
@@ -31,7 +35,6 @@ std::string describe(httplib::Error error) {
     case httplib::Error::ExceedRedirectCount:
     case httplib::Error::UnsupportedMultipartBoundaryChars:
     case httplib::Error::Compression:
-    case httplib::Error::ConnectionTimeout:
       break;
   }
   return "the request failed";
@@ -60,77 +63,114 @@ std::string to_text(HttpServer const& server) {
 }
 
 HttpClient::HttpClient(HttpTls tls) : tls_(std::move(tls)) {}
-HttpClient::~HttpClient() = default;
+HttpClient::~HttpClient() {
+  disconnect();
+}
 
-HttpClient::Connection HttpClient::connect(HttpServer const& server) {
-  if (connection_ && server == server_) {
-    return connection_;
-  }
-  Connection made;
+void HttpClient::connect(HttpServer const& server, std::string const& address) {
   if (server.tls) {
-    auto secure = std::make_shared<httplib::SSLClient>(server.host, server.port, tls_.cert_file,
+    auto secure = std::make_unique<httplib::SSLClient>(server.host, server.port, tls_.cert_file,
                                                        tls_.key_file);
     if (!tls_.ca_file.empty()) {
       secure->set_ca_cert_path(tls_.ca_file);
     }
-    made = std::move(secure);
+    connection_ = std::move(secure);
   } else {
-    made = std::make_shared<httplib::ClientImpl>(server.host, server.port);
+    connection_ = std::make_unique<httplib::ClientImpl>(server.host, server.port);
   }
-  made->set_keep_alive(true);
-  made->set_tcp_nodelay(true);  // head and body are two writes: 40 ms each without it
-  made->set_url_encode(false);
-  std::lock_guard const lock(mutex_);
+  connection_->set_hostname_addr_map({{server.host, address}});
+  connection_->set_keep_alive(true);
+  connection_->set_tcp_nodelay(true);  // head and body are two writes: 40 ms each without it
+  connection_->set_url_encode(false);
+  connection_->set_socket_options([this](int socket) { watch(socket); });
   server_ = server;
-  connection_ = made;
-  return made;
 }
 
 void HttpClient::disconnect() {
-  Connection last;
+  connection_.reset();
+  watch(-1);
+}
+
+/// The library's socket under a descriptor of our own: theirs may be closed, and its number be
+/// another file's, in the moment in which it is interrupted.
+void HttpClient::watch(int socket) {
   std::lock_guard const lock(mutex_);
-  last.swap(connection_);
+  if (socket_ >= 0) {
+    ::close(socket_);
+  }
+  socket_ = socket >= 0 ? ::fcntl(socket, F_DUPFD_CLOEXEC, 0) : -1;
+  if (interrupted_ && socket_ >= 0) {
+    ::shutdown(socket_, SHUT_RDWR);  // connecting it fails then
+  }
 }
 
 HttpReply HttpClient::send(HttpServer const& server, HttpRequest const& request,
                            TimePoint deadline) {
-  bool const is_kept = connection_ != nullptr && server == server_;
-  HttpReply reply;
-  for (bool again = is_kept;; again = false) {
-    auto const connection = connect(server);
-    if (!connection->is_valid()) {
-      reply = {0, {}, to_text(server) + ": the client's certificate or key cannot be read"};
-    } else {
-      reply = exchange(*connection, server, request, deadline);
-    }
+  if (connection_ && server == server_) {
+    // The library itself replaces a connection that it finds closed.
+    auto const now = TimePoint::clock::now();
+    auto reply = exchange(server, request, {now + (deadline - now) / 2, deadline});
     if (reply.status != 0) {
       return reply;
     }
     disconnect();
-    if (!again || interrupted_ || TimePoint::clock::now() >= deadline) {
+    if (reply.is_too_long || interrupted_ || TimePoint::clock::now() >= deadline) {
       return reply;
     }
   }
+  return send_anew(server, request, deadline);
 }
 
-HttpReply HttpClient::exchange(httplib::ClientImpl& connection, HttpServer const& server,
-                               HttpRequest const& request, TimePoint deadline) {
-  auto const left =
-      std::chrono::duration_cast<std::chrono::microseconds>(deadline - TimePoint::clock::now());
-  if (interrupted_ || left.count() <= 0) {
-    return {0, {}, to_text(server) + ": no time left"};
+HttpReply HttpClient::send_anew(HttpServer const& server, HttpRequest const& request,
+                                TimePoint deadline) {
+  disconnect();
+  auto const found = lookup_.find(server.host, deadline, interrupted_);
+  HttpReply reply{.error = to_text(server) + ": " + found.error};
+  for (std::size_t i = 0; i < found.addresses.size(); ++i) {
+    auto const now = TimePoint::clock::now();
+    if (i != 0 && (interrupted_ || now >= deadline)) {
+      break;
+    }
+    connect(server, found.addresses[i]);
+    auto const share = (deadline - now) / static_cast<std::int64_t>(found.addresses.size() - i);
+    reply = exchange(server, request, {now + share, deadline});
+    if (reply.status != 0) {
+      return reply;
+    }
+    disconnect();
+    if (reply.is_too_long) {
+      break;
+    }
   }
-  connection.set_connection_timeout(left);
-  connection.set_read_timeout(left);
-  connection.set_write_timeout(left);
+  return reply;
+}
+
+HttpReply HttpClient::exchange(HttpServer const& server, HttpRequest const& request,
+                               Limits const& limits) {
+  using std::chrono::microseconds;
+  if (!connection_->is_valid()) {
+    return {.error = to_text(server) + ": the client's certificate or key cannot be read"};
+  }
+  auto const now = TimePoint::clock::now();
+  auto const deadline = limits.end;
+  auto const left = std::chrono::duration_cast<microseconds>(deadline - now);
+  if (interrupted_ || left.count() <= 0) {
+    return {.error = to_text(server) + ": no time left"};
+  }
+  connection_->set_connection_timeout(
+      std::chrono::duration_cast<microseconds>(limits.connected - now));
+  connection_->set_read_timeout(left);
+  connection_->set_write_timeout(left);
   auto made = to_library(server, request);
   HttpReply reply;
+  bool has_enough = false;
   made.content_receiver = [&](char const* data, std::size_t size, std::uint64_t, std::uint64_t) {
     if (interrupted_ || TimePoint::clock::now() >= deadline) {
       return false;
     }
     if (request.on_data) {
-      return request.on_data({data, size});
+      has_enough = !request.on_data({data, size});
+      return !has_enough;
     }
     reply.body.append(data, size);
     return reply.body.size() <= kLongestAnswer;
@@ -140,10 +180,16 @@ HttpReply HttpClient::exchange(httplib::ClientImpl& connection, HttpServer const
     status = head.status;
     return true;
   };
-  httplib::Result const result = connection.send(made);
-  if (result) {
-    reply.status = result->status;
+  httplib::Result const result = connection_->send(made);
+  if (has_enough) {
+    disconnect();
+  }
+  if (result || has_enough) {
+    reply.status = status;
     return reply;
+  }
+  if (reply.body.size() > kLongestAnswer) {
+    return {.error = to_text(server) + ": an answer of more than 4 MiB", .is_too_long = true};
   }
   // The library counts its waits in whole milliseconds: one may end just before the deadline.
   constexpr std::chrono::milliseconds kRounding{2};
@@ -159,19 +205,18 @@ HttpReply HttpClient::exchange(httplib::ClientImpl& connection, HttpServer const
                               ? "no answer within " + std::to_string(left.count() / 1000) + " ms"
                           : interrupted_ ? "interrupted"
                                          : describe(result.error());
-  return {0, {}, to_text(server) + ": " + why};
+  return {.error = to_text(server) + ": " + why};
 }
 
 void HttpClient::interrupt() {
-  interrupted_ = true;
-  Connection connection;
   {
     std::lock_guard const lock(mutex_);
-    connection = connection_;
+    interrupted_ = true;
+    if (socket_ >= 0) {
+      ::shutdown(socket_, SHUT_RDWR);
+    }
   }
-  if (connection) {
-    connection->stop();
-  }
+  lookup_.wake();
 }
 
 }  // namespace lastcall::discovery

@@ -2,15 +2,18 @@
 // registration services are asked with.
 //
 // Invariants:
-//  1. send() ends by its deadline, but for the resolver, which has limits of its own, and for a
-//     server that drips its answer: interrupt() at the deadline ends that one too.
+//  1. send() ends by its deadline, but for a server that drips its answer: interrupt() at the
+//     deadline ends that one too. Where a name has several addresses each has its share of the
+//     time to be connected.
 //  2. The connection to the server asked last is kept. A kept one that turns out dead is replaced
 //     once without anybody noticing: every request sent here may be repeated.
 //  3. Certificates and keys are read again for each new connection, so that they may be rotated.
 //  4. An answer is never longer than kLongestAnswer; redirects are not followed.
+//  5. interrupt() never blocks, whatever send() is in: a lookup, a connection that is made, a TLS
+//     handshake. The library's own stop() waits for each of them.
 //
 // Thread rule: one thread sends; interrupt() and resume() may be called from any.
-// Source: cpp-httplib 0.11, whose read timeout is one of each read, not of the call.
+// Source: cpp-httplib 0.11, whose read timeout is one of each read, not of the call; shutdown(2).
 #pragma once
 
 #include <atomic>
@@ -24,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "discovery/lookup.hpp"
 #include "discovery/registry.hpp"
 
 namespace httplib {
@@ -63,6 +67,7 @@ struct HttpReply {
   int status = 0;  // 0: no answer, see error
   std::string body;
   std::string error;
+  bool is_too_long = false;  // of an answer that is not taken: see kLongestAnswer
 };
 
 class HttpClient {
@@ -82,17 +87,23 @@ class HttpClient {
   bool is_interrupted() const { return interrupted_; }
 
  private:
-  using Connection = std::shared_ptr<httplib::ClientImpl>;
+  struct Limits {
+    TimePoint connected;
+    TimePoint end;
+  };
 
-  Connection connect(HttpServer const& server);
+  void connect(HttpServer const& server, std::string const& address);
   void disconnect();
-  HttpReply exchange(httplib::ClientImpl& connection, HttpServer const& server,
-                     HttpRequest const& request, TimePoint deadline);
+  void watch(int socket);
+  HttpReply send_anew(HttpServer const& server, HttpRequest const& request, TimePoint deadline);
+  HttpReply exchange(HttpServer const& server, HttpRequest const& request, Limits const& limits);
 
   HttpTls const tls_;
+  Lookup lookup_;
   HttpServer server_;  // of the connection
-  std::mutex mutex_;   // of the pointer: interrupt() needs it on another thread
-  Connection connection_;
+  std::unique_ptr<httplib::ClientImpl> connection_;
+  std::mutex mutex_;  // of what interrupt() needs on another thread
+  int socket_ = -1;   // of the connection
   std::atomic<bool> interrupted_ = false;
 };
 

@@ -12,7 +12,7 @@ HttpReply KubernetesSession::ask(HttpClient& client, TimePoint deadline,
                                  HttpRequest request) const {
   auto const token = read_secret(settings_.token_file);
   if (!token) {
-    return {0, {}, "cannot read a token from " + settings_.token_file};
+    return {.error = "cannot read a token from " + settings_.token_file};
   }
   request.headers.emplace_back("Authorization", "Bearer " + *token);
   request.headers.emplace_back("Accept", "application/json");

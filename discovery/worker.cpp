@@ -1,13 +1,13 @@
 #include "discovery/worker.hpp"
 
-#include <csignal>
 #include <cstddef>
 #include <deque>
 #include <mutex>
 #include <utility>
 
 #include <boost/asio/post.hpp>
-#include <pthread.h>
+
+#include "discovery/detached_thread.hpp"
 
 namespace lastcall::discovery {
 
@@ -35,30 +35,8 @@ struct Worker::State : std::enable_shared_from_this<Worker::State> {
 };
 
 bool Worker::State::start_thread() {
-  auto self = std::make_unique<std::shared_ptr<State>>(shared_from_this());
-  auto const body = [](void* argument) -> void* {
-    std::unique_ptr<std::shared_ptr<State>> const state(
-        static_cast<std::shared_ptr<State>*>(argument));
-    (*state)->work_off();
-    return nullptr;
-  };
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, stack_size);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_t thread{};
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited: signals are for the main thread
-  bool const started = pthread_create(&thread, &attributes, body, self.get()) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_attr_destroy(&attributes);
-  if (started) {
-    static_cast<void>(self.release());  // the thread has it now
-    pthread_setname_np(thread, thread_name.substr(0, 15).c_str());
-  }
-  return started;
+  return start_detached_thread(thread_name, stack_size,
+                               [self = shared_from_this()] { self->work_off(); });
 }
 
 void Worker::State::work_off() {

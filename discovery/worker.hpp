@@ -8,7 +8,7 @@
 //     `then` is called any more.
 //
 // Thread rule: run() and destruction on the loop thread. The job must own what it touches.
-// Source: pthread_attr_setstacksize(3); a small stack also escapes transparent huge pages.
+// Source: detached_thread.hpp.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,12 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include "discovery/detached_thread.hpp"
+
 namespace lastcall::discovery {
 
 class Worker {
  public:
-  static constexpr std::size_t kSmallStack = std::size_t{512} * 1024;
-
   Worker(boost::asio::any_io_executor executor, std::string thread_name,
          std::size_t stack_size = kSmallStack);
   ~Worker();

@@ -101,11 +101,15 @@ class Server {
 class HttpWorkerTest : public LoopTest {
  protected:
   /// Asks, and keeps the reply of each.
-  void ask(Server const& server, Duration within) {
+  template <typename Where>
+  void ask(Where const& server, Duration within) {
+    ask(server.where(), within);
+  }
+  void ask(HttpServer const& server, Duration within) {
     auto const reply = std::make_shared<HttpReply>();
     worker_.run(
         in(within),
-        [reply, where = server.where()](HttpClient& client, TimePoint until) {
+        [reply, where = server](HttpClient& client, TimePoint until) {
           *reply = client.send(where, {.path = "/x", .headers = {}, .body = "{}"}, until);
         },
         [this, reply] { replies_.push_back(*reply); });
@@ -135,6 +139,79 @@ TEST_F(HttpWorkerTest, bears_a_status_line_of_8000_characters) {
   ask(server, kLong);
   ASSERT_TRUE(replied(1));
   EXPECT_EQ(replies_[0].body, "ok");
+}
+
+/// A port whose queue of connections is full: what comes is dropped without a word.
+class Deaf {
+ public:
+  Deaf() : listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    ::bind(listener_, reinterpret_cast<sockaddr*>(&address), size);
+    ::listen(listener_, 0);
+    ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
+    for (int& one : queued_) {
+      one = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+      ::connect(one, reinterpret_cast<sockaddr*>(&address), size);
+    }
+    server_ = {.tls = false, .host = "127.0.0.1", .port = ntohs(address.sin_port), .path = ""};
+  }
+  ~Deaf() {
+    for (int const one : queued_) {
+      ::close(one);
+    }
+    ::close(listener_);
+  }
+  Deaf(Deaf const&) = delete;
+  Deaf& operator=(Deaf const&) = delete;
+
+  HttpServer const& where() const { return server_; }
+
+ private:
+  int const listener_;
+  int queued_[8] = {};
+  HttpServer server_;
+};
+
+class Connecting : public HttpWorkerTest {
+ protected:
+  /// The first hangs before it is connected; interrupting must not wait for it.
+  void interrupt_promptly() {
+    Server const answers(Manner::answers);
+    ask(answers, kLong);
+    run_for(Duration{50});  // into the connecting
+    auto const began = TimePoint::clock::now();
+    worker_.interrupt();
+    ASSERT_TRUE(replied(2));
+    EXPECT_LT(TimePoint::clock::now() - began, kLong / 2);
+    EXPECT_EQ(replies_[0].status, 0);
+    EXPECT_NE(replies_[0].error.find("interrupted"), std::string::npos) << replies_[0].error;
+    EXPECT_EQ(replies_[1].status, 200);
+  }
+};
+
+TEST_F(Connecting, can_be_interrupted_where_the_other_side_takes_no_connection) {
+  Deaf const deaf;
+  ask(deaf, kLong);
+  interrupt_promptly();
+}
+
+TEST_F(Connecting, can_be_interrupted_in_a_handshake_that_hangs) {
+  Server const mute(Manner::silent);
+  auto where = mute.where();
+  where.tls = true;
+  ask(where, kLong);
+  ASSERT_TRUE(run_until([&] { return mute.connections() == 1; }));
+  interrupt_promptly();
+}
+
+TEST_F(Connecting, ends_at_its_deadline_where_the_other_side_takes_no_connection) {
+  Deaf const deaf;
+  ask(deaf, Duration{200});
+  ASSERT_TRUE(replied(1));
+  EXPECT_NE(replies_[0].error.find("no answer within"), std::string::npos) << replies_[0].error;
 }
 
 class Hanging : public HttpWorkerTest, public ::testing::WithParamInterface<Manner> {};

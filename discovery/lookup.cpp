@@ -1,0 +1,102 @@
+#include "discovery/lookup.hpp"
+
+#include <algorithm>
+#include <array>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "discovery/detached_thread.hpp"
+
+namespace lastcall::discovery {
+
+namespace {
+
+constexpr std::size_t kMostAddresses = 8;
+/// A lookup that ended when nobody waited any more is still good for who asks soon.
+constexpr std::chrono::seconds kFresh{10};
+
+bool is_numeric(std::string const& host) {
+  std::array<char, sizeof(in6_addr)> address{};
+  return ::inet_pton(AF_INET, host.c_str(), address.data()) == 1 ||
+         ::inet_pton(AF_INET6, host.c_str(), address.data()) == 1;
+}
+
+Lookup::Found ask_the_system(std::string const& host) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  if (int const failed = ::getaddrinfo(host.c_str(), nullptr, &hints, &list); failed != 0) {
+    return {{}, "cannot look up " + host + ": " + ::gai_strerror(failed)};
+  }
+  Lookup::Found found;
+  for (auto const* one = list; one != nullptr; one = one->ai_next) {
+    std::array<char, NI_MAXHOST> text{};
+    bool const is_text = ::getnameinfo(one->ai_addr, one->ai_addrlen, text.data(), text.size(),
+                                       nullptr, 0, NI_NUMERICHOST) == 0;
+    if (is_text && found.addresses.size() < kMostAddresses) {
+      found.addresses.emplace_back(text.data());
+    }
+  }
+  ::freeaddrinfo(list);
+  if (found.addresses.empty()) {
+    found.error = "cannot look up " + host + ": it has no address";
+  }
+  return found;
+}
+
+}  // namespace
+
+struct Lookup::Board {
+  struct Entry {
+    bool is_running = false;
+    TimePoint ended;
+    Found found;
+  };
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::map<std::string, Entry> entries;  // as many as the configuration has names
+};
+
+Lookup::Lookup() : board_(std::make_shared<Board>()) {}
+Lookup::~Lookup() = default;
+
+Lookup::Found Lookup::find(std::string const& host, TimePoint deadline,
+                           std::atomic<bool> const& interrupted) {
+  if (is_numeric(host)) {
+    return {{host}, {}};
+  }
+  std::unique_lock lock(board_->mutex);
+  auto& entry = board_->entries[host];
+  bool const is_fresh =
+      !entry.found.addresses.empty() && TimePoint::clock::now() < entry.ended + kFresh;
+  if (!entry.is_running && !is_fresh) {
+    entry.is_running = start_detached_thread("lookup", kSmallStack, [board = board_, host] {
+      auto found = ask_the_system(host);
+      std::lock_guard const locked(board->mutex);
+      board->entries[host] = {false, TimePoint::clock::now(), std::move(found)};
+      board->changed.notify_all();
+    });
+    if (!entry.is_running) {
+      return {{}, "cannot look up " + host + ": no thread can be had"};
+    }
+  }
+  board_->changed.wait_until(lock, deadline, [&] { return !entry.is_running || interrupted; });
+  if (entry.is_running) {
+    return {{}, "the lookup of " + host + " hangs"};
+  }
+  return std::exchange(entry.found, {});
+}
+
+void Lookup::wake() {
+  std::lock_guard const lock(board_->mutex);  // whoever is about to wait has seen the flag or waits
+  board_->changed.notify_all();
+}
+
+}  // namespace lastcall::discovery

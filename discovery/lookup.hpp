@@ -1,0 +1,43 @@
+// Names to addresses for threads that must be able to stop waiting: getaddrinfo(3) itself hangs as
+// long as the servers of resolv.conf let it, and nothing can interrupt it.
+//
+// Invariants:
+//  1. find() returns by its deadline, and soon after wake() where `interrupted` is set by then.
+//  2. Each lookup has a thread of its own, which is left behind where it hangs. While one does, no
+//     second one of that name begins: whoever asks next waits for the first.
+//  3. Numeric addresses are never looked up.
+//
+// Thread rule: one thread finds; wake() may be called from any, and never blocks.
+// Source: getaddrinfo(3), resolv.conf(5).
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "discovery/registry.hpp"
+
+namespace lastcall::discovery {
+
+class Lookup {
+ public:
+  struct Found {
+    std::vector<std::string> addresses;  // numeric, in the system's order; empty: see error
+    std::string error;
+  };
+
+  Lookup();
+  ~Lookup();
+  Lookup(Lookup const&) = delete;
+  Lookup& operator=(Lookup const&) = delete;
+
+  Found find(std::string const& host, TimePoint deadline, std::atomic<bool> const& interrupted);
+  void wake();
+
+ private:
+  struct Board;
+  std::shared_ptr<Board> board_;  // shared with threads, which may outlive this
+};
+
+}  // namespace lastcall::discovery
