@@ -1,8 +1,11 @@
 #include "discovery/nats_events.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
+#include <vector>
 
+#include <boost/asio/steady_timer.hpp>
 #include <nats/nats.h>
 
 #include "discovery/secret_file.hpp"
@@ -20,6 +23,7 @@ constexpr std::int64_t kBetweenConnectsMs = 1'000;
 constexpr std::int64_t kConnectJitterMs = 250;
 constexpr std::int64_t kWriteMs = 500;
 constexpr std::int64_t kPingMs = 5'000;
+constexpr Duration kLookAgain{1'000};  // at a connection that is none
 
 struct Close {
   void operator()(natsOptions* options) const { natsOptions_Destroy(options); }
@@ -51,33 +55,61 @@ class NatsEvents::Connection {
   explicit Connection(NatsSettings settings) : settings_(std::move(settings)) {}
 
   std::string publish(std::string const& message) {
-    if (auto failed = open(); !failed.empty()) {
-      return failed;
+    auto failed = open();
+    if (failed.empty()) {
+      failed = hand_over(message);
     }
-    auto const status = natsConnection_Publish(connection_.get(), settings_.subject.c_str(),
-                                               message.data(), static_cast<int>(message.size()));
-    return status == NATS_OK ? absence() : failure(status);
+    if (!failed.empty() && kept_bytes_ + message.size() <= std::size_t{kKeptBytes}) {
+      kept_.push_back(message);
+      kept_bytes_ += message.size();
+    }
+    return failed;
+  }
+
+  /// The library gives up by itself where the server refuses it twice: then it is begun anew.
+  std::string look() {
+    auto failed = open();
+    return failed.empty() ? standing() : failed;
   }
 
   std::string close(TimePoint deadline) {
-    if (!connection_) {
+    if (!connection_ && kept_.empty()) {
       return {};
     }
-    auto failed = absence();
-    auto const left =
-        std::chrono::duration_cast<Duration>(deadline - TimePoint::clock::now()).count();
+    auto failed = look();
     if (failed.empty()) {
+      auto const left =
+          std::chrono::duration_cast<Duration>(deadline - TimePoint::clock::now()).count();
       auto const status =
           natsConnection_FlushTimeout(connection_.get(), std::max<std::int64_t>(left, 1));
       failed = status == NATS_OK ? "" : failure(status);
     }
     connection_.reset();
+    forget_kept();
+    again_at_ = {};
     return failed;
   }
 
  private:
   std::string failure(natsStatus status) const {
     return settings_.url + ": " + natsStatus_GetText(status);
+  }
+  std::string hand_over(std::string const& message) {
+    auto const status = natsConnection_Publish(connection_.get(), settings_.subject.c_str(),
+                                               message.data(), static_cast<int>(message.size()));
+    return status == NATS_OK ? standing() : failure(status);
+  }
+  /// Where a server is there, the library has sent it what waited.
+  std::string standing() {
+    auto failed = absence();
+    if (failed.empty()) {
+      forget_kept();
+    }
+    return failed;
+  }
+  void forget_kept() {
+    kept_.clear();
+    kept_bytes_ = 0;
   }
   /// What keeps messages from a server, if anything does.
   std::string absence() const {
@@ -90,10 +122,31 @@ class NatsEvents::Connection {
            (why == nullptr || *why == '\0' ? "" : std::string(": ") + why);
   }
 
+  /// Secrets are read again by each connection that is made.
   std::string open() {
+    if (connection_ && natsConnection_IsClosed(connection_.get())) {
+      refused_ = absence();
+      connection_.reset();
+    }
     if (connection_) {
       return {};
     }
+    auto const now = TimePoint::clock::now();
+    if (now < again_at_) {
+      return refused_;
+    }
+    again_at_ = now + kLookAgain;
+    refused_ = connect();
+    if (refused_.empty()) {
+      for (auto const& message : kept_) {
+        static_cast<void>(natsConnection_Publish(connection_.get(), settings_.subject.c_str(),
+                                                 message.data(), static_cast<int>(message.size())));
+      }
+    }
+    return refused_;
+  }
+
+  std::string connect() {
     natsOptions* made = nullptr;
     Checked check;
     check(natsOptions_Create(&made));
@@ -159,11 +212,19 @@ class NatsEvents::Connection {
 
   NatsSettings const settings_;
   std::unique_ptr<natsConnection, Close> connection_;
+  // What a connection that was given up may not have sent: the next one is given it.
+  std::vector<std::string> kept_;
+  std::size_t kept_bytes_ = 0;
+  TimePoint again_at_;   // not before this
+  std::string refused_;  // why there is none until then
 };
 
 struct NatsEvents::Waiting {
-  explicit Waiting(boost::asio::any_io_executor executor) : worker(std::move(executor), "nats") {}
+  explicit Waiting(boost::asio::any_io_executor const& executor)
+      : worker(executor, "nats"), timer(executor) {}
   Worker worker;
+  boost::asio::steady_timer timer;  // runs while the last result was bad
+  bool is_open = false;             // from a message to disconnect()
   std::size_t messages = 0;
 };
 
@@ -171,7 +232,7 @@ NatsEvents::NatsEvents(boost::asio::any_io_executor executor, NatsSettings setti
                        OnResult on_result)
     : on_result_(std::move(on_result)),
       connection_(std::make_shared<Connection>(std::move(settings))),
-      waiting_(std::make_shared<Waiting>(std::move(executor))) {}
+      waiting_(std::make_shared<Waiting>(executor)) {}
 
 NatsEvents::~NatsEvents() = default;
 
@@ -188,16 +249,34 @@ void NatsEvents::publish(std::string message) {
     on_result_("too many messages wait");
     return;
   }
+  waiting_->is_open = true;
   ++waiting_->messages;
   run([message =
            std::move(message)](Connection& connection) { return connection.publish(message); },
       [this](std::string const& error) {  // not called once this is gone
         --waiting_->messages;
-        on_result_(error);
+        ended(error);
       });
 }
 
+void NatsEvents::ended(std::string const& error) {
+  on_result_(error);
+  if (error.empty() || !waiting_->is_open || waiting_->messages != 0) {
+    return;
+  }
+  waiting_->timer.expires_after(kLookAgain);
+  waiting_->timer.async_wait([this, weak = std::weak_ptr(waiting_)](auto const& failed) {
+    auto const waiting = weak.lock();
+    if (!failed && waiting && waiting->is_open && waiting->messages == 0) {
+      run([](Connection& connection) { return connection.look(); },
+          [this](std::string const& found) { ended(found); });
+    }
+  });
+}
+
 void NatsEvents::disconnect(TimePoint deadline, RegistryDone done) {
+  waiting_->is_open = false;
+  waiting_->timer.cancel();
   run([deadline](Connection& connection) { return connection.close(deadline); },
       [done = std::move(done)](std::string error) {
         done(error.empty() ? RegistryResult::ok() : RegistryResult::failed(std::move(error)));

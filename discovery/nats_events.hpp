@@ -3,7 +3,9 @@
 // Invariants:
 //  1. publish() never blocks: all talk with the library is on a Worker. While there is no server,
 //     messages are kept up to a bound, then dropped.
-//  2. The connection is made with the first message and again after each loss, for ever.
+//  2. The connection is made with the first message and again after each loss, for ever: by the
+//     library where the server went away, and from the beginning, with secrets that are read
+//     again, where the server refused them. What may not have been sent then is sent again.
 //  3. disconnect() sends what is kept, if a server is there, and closes. The next message opens
 //     again.
 //
@@ -35,7 +37,8 @@ struct NatsSettings {
 
 class NatsEvents {
  public:
-  /// Of each message: empty if it was handed over with a server there, else what is wrong.
+  /// Of each message, and about each second while there is no server: empty if there is one, to
+  /// which it was handed over, else what is wrong.
   using OnResult = std::function<void(std::string const& error)>;
 
   NatsEvents(boost::asio::any_io_executor executor, NatsSettings settings, OnResult on_result);
@@ -50,6 +53,7 @@ class NatsEvents {
   class Connection;
   struct Waiting;
   void run(std::function<std::string(Connection&)> job, std::function<void(std::string)> then);
+  void ended(std::string const& error);
 
   OnResult on_result_;
   std::shared_ptr<Connection> connection_;  // shared with jobs, which may outlive this

@@ -45,6 +45,11 @@ class Nats:
             return True
         return False
 
+    def refusals(self):
+        """How often somebody's name or password was wrong."""
+        with open(os.path.join(self.directory, "log")) as file:
+            return file.read().count("authentication error")
+
     def kill(self):
         self.process.kill()
         self.process.wait()

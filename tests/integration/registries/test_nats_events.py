@@ -125,6 +125,55 @@ def test_a_user_with_a_password_over_tls_and_nothing_of_it_is_shown(world, natse
     assert PASSWORD not in one.log()
 
 
+def guarded_by(password):
+    return f'authorization {{ user: worker, password: "{password}" }}\n'
+
+
+def hears_an_event(one, operator, subscriber):
+    before = len(subscriber.messages)
+    operator.ask("drain")
+    one.wait_for_phase("drained")
+    operator.ask("resume")
+    one.wait_for_phase("serving")
+    return len(subscriber.messages) > before
+
+
+def test_a_password_that_was_wrong_is_read_again_when_it_is_right(world, natses, tmp_path):
+    server = natses(config=guarded_by("right-horse-9"))
+    subscriber = natses.subscribe(server, **{"user": "worker", "pass": "right-horse-9"})
+    secret = tmp_path / "password"
+    secret.write_text("wrong-horse-9\n")
+    one = start(world, server.url, {"username": "worker", "password_file": str(secret)})
+    wait_until(lambda: server.refusals() >= 3, "it is refused, and tries on")
+    assert subscriber.messages == []
+    secret.write_text("right-horse-9\n")
+    assert subscriber.wait_for("phase", phase="serving"), "of before: it was kept"
+    one.wait_for_log("events are published")
+    assert "-horse-9" not in one.log()
+
+
+def test_a_password_that_is_rotated_is_read_again(world, natses, tmp_path):
+    server = natses(config=guarded_by("old"))
+    subscriber = natses.subscribe(server, **{"user": "worker", "pass": "old"})
+    secret = tmp_path / "password"
+    secret.write_text("old\n")
+    one = start(world, server.url, {"username": "worker", "password_file": str(secret)})
+    subscriber.wait_for("phase", phase="serving")
+    operator = one.operator()
+    for password in ("new", "old"):
+        server.kill()
+        with open(server.config, "w") as file:
+            file.write(guarded_by(password))
+        server.start()
+        before = server.refusals()
+        wait_until(lambda before=before: server.refusals() > before, "it is refused")
+        secret.write_text(password + "\n")
+        subscriber = natses.subscribe(server, **{"user": "worker", "pass": password})
+        wait_until(
+            lambda heard=subscriber: hears_an_event(one, operator, heard), "an event", pause=0.5
+        )
+
+
 @pytest.mark.parametrize("wrong", ["authority", "host"])
 def test_a_server_that_is_not_trusted_is_told_nothing(world, natses, tmp_path, wrong):
     authority = Authority(tmp_path)
