@@ -91,19 +91,22 @@ EtcdSession::Answer EtcdSession::ask_server(Call const& call, HttpServer const& 
       request.headers.emplace_back("Authorization", token_);
     }
     auto reply = call.client.send(server, request, call.deadline);
-    if (reply.status == 200) {
-      return {true, std::move(reply.body), {}};
-    }
     if (reply.status == 0) {
       return {false, {}, std::move(reply.error)};
+    }
+    if (reply.status == 200 && etcd::is_answer(reply.body)) {
+      return {true, std::move(reply.body), {}};
     }
     auto const failure = etcd::parse_failure(reply.status, reply.body);
     if (again && is_refused_token(failure.message)) {
       token_.clear();
       continue;
     }
-    is_final = !is_passing(reply.status);
-    return {false, {}, to_text(server) + ": " + failure.message};
+    is_final = failure.is_etcds && !is_passing(reply.status);
+    return {false,
+            {},
+            to_text(server) + ": " + failure.message +
+                (failure.is_etcds ? "" : std::string(", ") + kUnreadable)};
   }
 }
 

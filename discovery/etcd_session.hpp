@@ -6,7 +6,8 @@
 //  2. Every change is conditional on what was read before: a key that names another pod is never
 //     written and never removed.
 //  3. Servers are tried in turn, starting with the one that answered last; each has its share of
-//     the time that is left. Only an answer that another server would repeat is final.
+//     the time that is left. Only an answer that another server would repeat is final: one that
+//     is no etcd's JSON never is, whatever its status.
 //  4. What was asked without seeing an answer may still arrive. After such a put remove() revokes
 //     the lease first, so that it is refused; after such a delete enter() writes the key again, so
 //     that it finds another revision.

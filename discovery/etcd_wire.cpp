@@ -160,14 +160,25 @@ std::string delete_body(std::string_view key, std::int64_t revision) {
   return if_unchanged(key, revision, {{"request_delete_range", {{"key", base64_encode(key)}}}});
 }
 
+bool is_answer(std::string_view body) {
+  auto const json = Json::parse(body, nullptr, false);
+  return member(json, "header").is_object() || member(member(json, "result"), "header").is_object();
+}
+
 Failure parse_failure(int http_status, std::string_view body) {
   auto const json = Json::parse(body, nullptr, false);
-  auto const code = number(member(json, "code"));
-  auto message = text(member(json, "error"));
+  auto const& of_stream = member(json, "error");
+  bool const is_stream = of_stream.is_object();
+  auto const& code = is_stream ? member(of_stream, "grpc_code") : member(json, "code");
+  auto message = is_stream ? text(member(of_stream, "message")) : text(of_stream);
+  if (message.empty()) {
+    message = text(member(json, "message"));  // all that newer versions have
+  }
+  bool const is_etcds = code.is_number_integer() && !message.empty();
   if (message.empty()) {
     message = "HTTP status " + std::to_string(http_status);
   }
-  return {static_cast<int>(code.value_or(0)), std::move(message)};
+  return {static_cast<int>(is_etcds ? number(code).value_or(0) : 0), std::move(message), is_etcds};
 }
 
 std::optional<std::string> parse_token(std::string_view body) {

@@ -38,9 +38,13 @@ std::string put_body(std::string_view key, std::string_view value, std::uint64_t
 /// Deletes under the same condition, else reads.
 std::string delete_body(std::string_view key, std::int64_t revision);
 
+/// Of a request that was done. Anything else answers at that address, not etcd.
+bool is_answer(std::string_view body);
+
 struct Failure {
   int code = 0;  // of gRPC; 0 where the answer has none
   std::string message;
+  bool is_etcds = false;  // not of a proxy, or of another service at that address
 };
 Failure parse_failure(int http_status, std::string_view body);
 

@@ -8,6 +8,7 @@ class HttpService:
     def __init__(self, tls=None):
         self.requests = []  # (path, headers, body)
         self.statuses = []  # of the next answers; then 200
+        self.body = b""  # of all answers
         self.hang = threading.Event()
         self.hang.set()
         service = self
@@ -21,8 +22,9 @@ class HttpService:
                 service.hang.wait(60)
                 status = service.statuses.pop(0) if service.statuses else 200
                 self.send_response(status)
-                self.send_header("Content-Length", "0")
+                self.send_header("Content-Length", str(len(service.body)))
                 self.end_headers()
+                self.wfile.write(service.body)
 
             def log_message(self, *_):
                 pass

@@ -6,6 +6,7 @@ import signal
 import time
 
 import pytest
+from http_service import HttpService
 from registry_world import etcd_world
 from serve_peer import PATIENCE, holds_for, wait_until
 from serve_world import SLEEPER
@@ -141,6 +142,30 @@ def test_the_next_server_is_asked_when_the_first_is_not_there_or_hangs(world, et
     registered(one, good)
     assert stop(one)["registries"] == [{"name": "etcd", "state": "confirmed"}]
     assert good.keys() == {}
+
+
+@pytest.mark.parametrize("status, body", [(404, b"404 page not found\n"), (200, b"<html></html>")])
+def test_an_address_that_is_no_etcds_is_passed_over(world, etcd, status, body):
+    with contextlib.closing(HttpService()) as other:
+        other.statuses, other.body = [status] * 1000, body
+        one = etcd_world(world, etcd, urls=[other.url, etcd.urls[0]])
+        registered(one, etcd)
+        assert stop(one)["registries"] == [{"name": "etcd", "state": "confirmed"}]
+        assert etcd.keys() == {}
+        assert other.requests
+
+
+def test_an_address_that_turned_into_another_service_does_not_keep_the_key(world, etcd):
+    with contextlib.closing(HttpService()) as other, contextlib.closing(
+        TcpProxy(etcd.port)
+    ) as proxy:
+        other.statuses, other.body = [404] * 1000, b"404 page not found\n"
+        one = etcd_world(world, etcd, urls=[proxy.url, etcd.urls[0]])
+        registered(one, etcd)
+        proxy.target = int(other.url.rpartition(":")[2])
+        proxy.cut()
+        assert stop(one)["registries"] == [{"name": "etcd", "state": "confirmed"}]
+        assert etcd.keys() == {}
 
 
 def test_a_cluster_of_three_that_loses_its_leader_is_left_and_joined_all_the_same(world, etcds):

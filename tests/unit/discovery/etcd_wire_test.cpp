@@ -95,5 +95,27 @@ TEST(EtcdAnswer, of_a_failure_has_its_words_or_at_least_its_status) {
   EXPECT_EQ(parse_failure(502, "<html>").message, "HTTP status 502");
 }
 
+TEST(EtcdAnswer, of_a_failure_is_known_from_what_others_say) {
+  EXPECT_TRUE(parse_failure(404, R"({"error":"no lease","code":5,"message":"no lease"})").is_etcds);
+  EXPECT_TRUE(parse_failure(404, R"({"code":5,"message":"no lease","details":[]})").is_etcds);
+  auto const of_stream =
+      parse_failure(200, R"({"error":{"grpc_code":16,"http_code":401,"message":"no token"}})");
+  EXPECT_TRUE(of_stream.is_etcds);
+  EXPECT_EQ(of_stream.message, "no token");
+  EXPECT_EQ(of_stream.code, 16);
+  for (char const* body : {"", "404 page not found", "<html>", "{}", R"({"error":"not found"})",
+                           R"({"code":"5","message":"x"})", R"({"code":5})", "[5]"}) {
+    EXPECT_FALSE(parse_failure(404, body).is_etcds) << body;
+  }
+}
+
+TEST(EtcdAnswer, of_success_has_a_header) {
+  EXPECT_TRUE(is_answer(R"({"header":{"revision":"3"}})"));
+  EXPECT_TRUE(is_answer(R"({"result":{"header":{},"TTL":"3"}})"));
+  for (char const* body : {"", "<html>hi</html>", "{}", R"({"status":"ok"})", "[]"}) {
+    EXPECT_FALSE(is_answer(body)) << body;
+  }
+}
+
 }  // namespace
 }  // namespace lastcall::discovery::etcd
