@@ -40,6 +40,8 @@ class IpcRegistry final : public Registry {
   std::string const& kind() const override;
   void register_instances(TimePoint deadline, RegistryDone done) override;
   void deregister(TimePoint deadline, RegistryDone done) override;
+  /// Whoever hangs there would have one callback more to run each time.
+  bool may_leave_later() const override { return false; }
 
   void peer_joined(PeerId peer);    // it was asked too
   void peer_done(PeerId peer);      // it said `deregistered`

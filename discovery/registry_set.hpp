@@ -7,6 +7,8 @@
 //     jitter. A registry that fails never delays another, nor the stop beyond the deadline.
 //  3. deregister_all() always ends, with one result for each registry, at the deadline at latest;
 //     a register_all() in between ends it as failed ("superseded").
+//     Given up at the deadline it is tried on, `retry_most` apart, with the state `failed` until
+//     it is confirmed: to the next register_all() or disconnect_all().
 //  4. Deregistering is tried also when nothing was registered in this process: an earlier life may
 //     have been.
 //
@@ -32,7 +34,7 @@ enum class RegistryState : std::uint8_t {
   registered,
   deregistering,
   deregistered,  // confirmed
-  failed,        // deregistering was given up at its deadline
+  failed,        // deregistering was given up at its deadline, and is tried on
 };
 
 std::string_view name(RegistryState state);
@@ -49,7 +51,7 @@ struct RegistrySetSettings {
   Duration retry_first{100};
   Duration retry_most{5'000};          // while registering, which has all the time
   Duration retry_most_in_a_stop{500};  // while deregistering, which has a deadline
-  Duration attempt_timeout{2'000};     // of one attempt to register
+  Duration attempt_timeout{2'000};     // of one attempt where no deadline bounds it
   std::uint64_t jitter_seed = 0;       // 0: random
 };
 

@@ -7,6 +7,12 @@ namespace lastcall::discovery {
 
 using boost::system::error_code;
 
+namespace {
+
+constexpr char const* kTooLate = "not confirmed in time";
+
+}  // namespace
+
 std::string_view name(RegistryState state) {
   switch (state) {
     case RegistryState::idle:
@@ -39,13 +45,19 @@ void RegistrySet::State::want(Entry& entry, Operation operation) {
       operation == Operation::enter ? RegistryState::registering : RegistryState::deregistering;
   if (entry.running == Operation::none) {
     attempt(entry);
-  } else if (operation == Operation::remove) {
+  } else if (entry.running == Operation::enter && operation == Operation::remove) {
     entry.registry->hurry();
   }
 }
 
 void RegistrySet::State::attempt(Entry& entry) {
-  auto const operation = entry.wanted;
+  bool const enters = entry.wanted == Operation::enter;
+  bool const has_budget = !enters && !waiting.empty();
+  begin(entry, enters ? Operation::enter : Operation::remove,
+        has_budget ? deadline : Clock::now() + settings.attempt_timeout);
+}
+
+void RegistrySet::State::begin(Entry& entry, Operation operation, TimePoint until) {
   entry.running = operation;
   ++entry.status.attempts;
   auto done = [weak = weak_from_this(), &entry, operation](RegistryResult const& result) {
@@ -54,9 +66,9 @@ void RegistrySet::State::attempt(Entry& entry) {
     }
   };
   if (operation == Operation::enter) {
-    entry.registry->register_instances(Clock::now() + settings.attempt_timeout, std::move(done));
+    entry.registry->register_instances(until, std::move(done));
   } else {
-    entry.registry->deregister(deadline, std::move(done));
+    entry.registry->deregister(until, std::move(done));
   }
 }
 
@@ -71,7 +83,6 @@ void RegistrySet::State::ended(Entry& entry, Operation operation, RegistryResult
   }
   if (operation == Operation::enter && entry.wanted == Operation::none) {
     // The removal was given up while this hung. It is late, but the entry must not stay.
-    deadline = Clock::now() + settings.attempt_timeout;
     want(entry, Operation::remove);
     return;
   }
@@ -80,14 +91,16 @@ void RegistrySet::State::ended(Entry& entry, Operation operation, RegistryResult
     settle(entry, entered ? RegistryState::registered : RegistryState::deregistered, {});
     return;
   }
-  entry.status.last_error = result.reason;
-  if (operation == Operation::remove && waiting.empty()) {
-    give_up(entry, "not confirmed in time");
+  if (entry.wanted == Operation::none) {
+    still_there(entry, result.reason);
     return;
   }
-  if (entry.wanted == operation) {
-    retry_later(entry);
+  entry.status.last_error = result.reason;
+  if (operation == Operation::remove && waiting.empty()) {
+    give_up(entry, kTooLate);
+    return;
   }
+  retry_later(entry);
   on_change(entry.status);
 }
 
@@ -95,18 +108,25 @@ void RegistrySet::State::retry_later(Entry& entry) {
   auto const most =
       entry.wanted == Operation::enter ? settings.retry_most : settings.retry_most_in_a_stop;
   auto const doublings = std::min<std::size_t>(entry.status.attempts - 1, 16);
-  auto const base = std::min(settings.retry_first * (1 << doublings), most);
+  attempt_after(entry, std::min(settings.retry_first * (1 << doublings), most));
+}
+
+void RegistrySet::State::attempt_after(Entry& entry, Duration pause) {
   // A quarter either way, so that the pods of one rollout do not come back in step.
   std::uniform_real_distribution<double> jitter(0.75, 1.25);
-  auto const delay = std::chrono::duration_cast<Clock::duration>(base * jitter(random));
+  auto const delay = std::chrono::duration_cast<Clock::duration>(pause * jitter(random));
   entry.retry_timer.expires_after(delay);
-  entry.retry_timer.async_wait(
-      [weak = weak_from_this(), &entry, operation = entry.wanted](error_code error) {
-        auto const self = weak.lock();
-        if (!error && self && entry.wanted == operation && entry.running == Operation::none) {
-          self->attempt(entry);
-        }
-      });
+  entry.retry_timer.async_wait([weak = weak_from_this(), &entry,
+                                operation = entry.wanted](error_code error) {
+    auto const self = weak.lock();
+    if (error || !self || entry.wanted != operation || entry.running != Operation::none) {
+      return;
+    }
+    bool const is_left_over = entry.status.state == RegistryState::failed && !self->disconnected;
+    if (operation != Operation::none || is_left_over) {
+      self->attempt(entry);
+    }
+  });
 }
 
 /// A final state of an operation, reached or given up.
@@ -123,6 +143,25 @@ void RegistrySet::State::settle(Entry& entry, RegistryState state, std::string e
 void RegistrySet::State::give_up(Entry& entry, std::string const& why) {
   settle(entry, RegistryState::failed,
          entry.status.last_error.empty() ? why : why + ": " + entry.status.last_error);
+  leave_later(entry);
+}
+
+/// Nobody waits for it any more, but routers that still know this instance send requests to it.
+void RegistrySet::State::leave_later(Entry& entry) {
+  if (entry.running == Operation::none && entry.wanted == Operation::none && !disconnected &&
+      entry.registry->may_leave_later()) {
+    attempt_after(entry, settings.retry_most);
+  }
+}
+
+/// Told where the reason was not known before, not each time that it is tried.
+void RegistrySet::State::still_there(Entry& entry, std::string const& reason) {
+  bool const is_news =
+      std::exchange(entry.status.last_error, kTooLate + (": " + reason)) == kTooLate;
+  if (is_news) {
+    on_change(entry.status);
+  }
+  leave_later(entry);
 }
 
 void RegistrySet::State::lost(Entry& entry, std::string const& reason) {
@@ -139,7 +178,7 @@ void RegistrySet::State::arm_deadline() {
   deadline_timer.async_wait([weak = weak_from_this()](error_code error) {
     auto const self = weak.lock();
     if (!error && self && !self->waiting.empty()) {
-      self->end_removal("not confirmed in time");
+      self->end_removal(kTooLate);
     }
   });
 }

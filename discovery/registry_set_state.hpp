@@ -1,7 +1,8 @@
 // The inside of a RegistrySet: what is wanted of each registry, and what is running there.
 //
 // Each entry moves towards `wanted`: the running operation ends first, then the next one begins;
-// a failed one is repeated with back-off. A removal that others wait for ends at `deadline`.
+// a failed one is repeated with back-off. A removal that others wait for ends at `deadline`; given
+// up it goes on with nothing wanted.
 //
 // Thread rule: the loop thread. Invariants: registry_set.hpp.
 #pragma once
@@ -45,8 +46,12 @@ struct RegistrySet::State : std::enable_shared_from_this<RegistrySet::State> {
 
   void want(Entry& entry, Operation operation);
   void attempt(Entry& entry);
+  void begin(Entry& entry, Operation operation, TimePoint until);
   void ended(Entry& entry, Operation operation, RegistryResult const& result);
   void retry_later(Entry& entry);
+  void attempt_after(Entry& entry, Duration pause);
+  void leave_later(Entry& entry);
+  void still_there(Entry& entry, std::string const& reason);
   void give_up(Entry& entry, std::string const& why);
   void lost(Entry& entry, std::string const& reason);
   void arm_deadline();

@@ -92,7 +92,9 @@ void Supervisor::registry_changed(discovery::RegistryStatus const& status) {
     probes_.metrics().registry_ended(
         status.name, has_entered ? RegistryOperation::register_ : RegistryOperation::deregister,
         has_entered || has_left, status.latency);
-    probes_.metrics().set_registered(status.name, has_entered);
+    if (has_entered || has_left) {  // what was given up may still be there
+      probes_.metrics().set_registered(status.name, has_entered);
+    }
   } else if (status.state == RegistryState::registering) {
     probes_.metrics().registry_retried(status.name, RegistryOperation::register_);
     probes_.metrics().set_registered(status.name, false);

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import signal
 
 import pytest
@@ -118,3 +119,30 @@ def test_a_stop_while_registering_hangs_leaves_nothing_registered(world, service
     service.hang.set()
     assert one.process.wait(timeout=2 * PATIENCE) == 0
     assert one.report()["registries"] == [{"name": "http", "state": "confirmed"}]
+
+
+def registered_metric(one):
+    [value] = re.findall(r'^lastcall_registry_registered{registry="http"} (.+)$',
+                         one.get("/metrics")[1], re.MULTILINE)  # fmt: skip
+    return float(value)
+
+
+def test_a_drain_goes_on_leaving_a_service_that_comes_back_later(world, services):
+    service = services()
+    one = start(world, {"url": service.url}, shutdown={"deregister_timeout": "1s"})
+    one.wait_for_log('"state":"registered"')
+    service.statuses = [503] * 1000
+    operator = one.operator()
+    operator.ask("drain")
+    one.wait_for_phase("drained")
+    [status] = one.status()["registries"]
+    assert status["state"] == "failed" and "503" in status["error"]
+    assert registered_metric(one) == 1, "for all that is known"
+    service.statuses = []
+    one.wait_for_log('"state":"deregistered"')
+    assert json.loads(service.requests[-1][2])["action"] == "deregister"
+    wait_until(lambda: registered_metric(one) == 0, "the metric")
+    assert one.status()["registries"][0]["state"] == "deregistered"
+    operator.ask("resume")
+    one.wait_for_log('"state":"registered"', count=2)
+    assert stop(one) == [{"name": "http", "state": "confirmed"}]
