@@ -87,7 +87,7 @@ class EtcdRegistry final : public Registry {
     worker_.run(
         std::min(began + session_->lease_ttl() / 3, kept_until_),
         [session = session_, result](HttpClient& client, TimePoint until) {
-          *result = session->keep_alive(client, until);
+          *result = session->beat(client, until);
         },
         [this, result, began, round = round_] {
           if (round == round_) {
@@ -101,7 +101,7 @@ class EtcdRegistry final : public Registry {
     auto const now = TimePoint::clock::now();
     auto const third = session_->lease_ttl() / 3;
     if (beat.lost) {
-      on_lost_("the lease is gone");
+      on_lost_(beat.error);
     } else if (beat.error.empty()) {
       kept_until_ = began + session_->lease_ttl();
       beat_after(began + third - now);

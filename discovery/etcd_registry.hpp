@@ -1,8 +1,9 @@
 // A registry in etcd v3, in Dynamo's layout: one key an endpoint, all under one lease.
 //
 // Invariants:
-//  1. While registered the lease is kept alive every third of its life. A lease that is gone, or
-//     that could not be kept alive for its whole life, is lost: registered again by the set.
+//  1. While registered the lease is kept alive every third of its life, and the keys are looked at.
+//     A lease that could not be kept alive for its whole life, and a key or a lease that is gone,
+//     are lost: registered again by the set.
 //  2. Deregistering ends the keeping alive first: a key that cannot be deleted then goes by itself.
 //  3. disconnect() revokes the lease; it is skipped where nothing was ever asked of etcd.
 //

@@ -146,10 +146,27 @@ EtcdSession::Beat EtcdSession::keep_alive(HttpClient& client, TimePoint deadline
     return {false, kUnreadable};
   }
   if (*ttl <= 0) {
-    return {true, {}};
+    return {true, "the lease is gone"};
   }
   lease_ttl_ = std::chrono::seconds(*ttl);
   return {};
+}
+
+EtcdSession::Beat EtcdSession::beat(HttpClient& client, TimePoint deadline) {
+  auto beat = keep_alive(client, deadline);
+  for (auto const& entry : entries_) {
+    if (!beat.error.empty()) {
+      break;
+    }
+    auto const answer = ask({client, deadline}, "/v3/kv/range", etcd::range_body(entry.key));
+    auto const found = answer.ok ? etcd::parse_range(answer.body) : std::nullopt;
+    if (found && !found->exists) {
+      beat = {true, entry.key + " is gone"};
+    } else if (found && (found->value != entry.value || found->lease != lease_)) {
+      beat = {true, entry.key + " is not as it was written"};
+    }
+  }
+  return beat;
 }
 
 /// Grants the lease, or takes over the one of an earlier life.

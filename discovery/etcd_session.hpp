@@ -46,10 +46,11 @@ class EtcdSession {
   std::string revoke(HttpClient& client, TimePoint deadline);
 
   struct Beat {
-    bool lost = false;  // there is no such lease any more
-    std::string error;  // not known whether it was kept alive
+    bool lost = false;  // to be entered again: error says what is not there any more
+    std::string error;  // not known whether the lease was kept alive; empty: it was
   };
-  Beat keep_alive(HttpClient& client, TimePoint deadline);
+  /// Keeps the lease alive and looks whether the keys are still there.
+  Beat beat(HttpClient& client, TimePoint deadline);
 
   /// As granted, which may differ from what was asked for.
   std::chrono::seconds lease_ttl() const { return lease_ttl_; }
@@ -75,6 +76,7 @@ class EtcdSession {
   Answer ask(Call const& call, std::string const& path, std::string const& body);
   Answer ask_server(Call const& call, HttpServer const& server, std::string const& path,
                     std::string const& body, bool& is_final);
+  Beat keep_alive(HttpClient& client, TimePoint deadline);
   std::string authenticate(Call const& call, HttpServer const& server);
   std::string hold_lease(Call const& call);
   std::string put(Call const& call, Entry& entry);
