@@ -64,6 +64,9 @@ class HttpRegistry final : public Registry {
   void deregister(TimePoint deadline, RegistryDone done) override {
     post_all(true, deadline, std::move(done));
   }
+  Duration patience() const override {
+    return postings_->settings.timeout * static_cast<Duration::rep>(postings_->instances.size());
+  }
   void hurry() override { worker_.interrupt(); }
 
  private:

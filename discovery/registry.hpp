@@ -45,6 +45,8 @@ class Registry {
 
   virtual void register_instances(TimePoint deadline, RegistryDone done) = 0;
   virtual void deregister(TimePoint deadline, RegistryDone done) = 0;
+  /// What it may take to answer one try, where no deadline bounds that.
+  virtual Duration patience() const { return Duration{0}; }
   /// A deregistration that was given up may be tried again behind everybody's back.
   virtual bool may_leave_later() const { return true; }
   /// Registering is not wanted any more: what is under way should end soon, as failed if need be.

@@ -51,7 +51,7 @@ struct RegistrySetSettings {
   Duration retry_first{100};
   Duration retry_most{5'000};          // while registering, which has all the time
   Duration retry_most_in_a_stop{500};  // while deregistering, which has a deadline
-  Duration attempt_timeout{2'000};     // of one attempt where no deadline bounds it
+  Duration attempt_timeout{2'000};     // of one attempt without a deadline, or its patience()
   std::uint64_t jitter_seed = 0;       // 0: random
 };
 

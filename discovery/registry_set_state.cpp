@@ -53,8 +53,9 @@ void RegistrySet::State::want(Entry& entry, Operation operation) {
 void RegistrySet::State::attempt(Entry& entry) {
   bool const enters = entry.wanted == Operation::enter;
   bool const has_budget = !enters && !waiting.empty();
+  auto const most = std::max(settings.attempt_timeout, entry.registry->patience());
   begin(entry, enters ? Operation::enter : Operation::remove,
-        has_budget ? deadline : Clock::now() + settings.attempt_timeout);
+        has_budget ? deadline : Clock::now() + most);
 }
 
 void RegistrySet::State::begin(Entry& entry, Operation operation, TimePoint until) {

@@ -8,7 +8,7 @@ import signal
 import pytest
 from certificates import Authority
 from http_service import HttpService
-from serve_peer import PATIENCE, wait_until
+from serve_peer import PATIENCE, holds_for, wait_until
 from serve_world import SLEEPER
 
 ADVERTISE = "http://10.0.0.7:8000"
@@ -99,6 +99,19 @@ def test_a_service_that_hangs_costs_the_budget_only(world, services):
     # The call and the budget end in the same moment; either may say so.
     assert "no answer within" in record["detail"] or record["detail"] == "not confirmed in time"
     assert one.report()["phases"]["deregistering"]["ms"] < 6000  # of 20 s
+
+
+def test_a_service_that_is_slower_than_2_s_is_waited_for_as_long_as_its_timeout_says(
+    world, services
+):
+    service = services()
+    service.hang.clear()
+    one = start(world, {"url": service.url, "timeout": "1m"})
+    wait_until(lambda: service.requests, "it is posted to")
+    holds_for(lambda: one.status()["registries"][0]["attempts"] == 1, 3)
+    service.hang.set()
+    one.wait_for_log('"state":"registered"')
+    assert len(service.requests) == 1
 
 
 def test_tls_with_an_authority_of_ones_own(world, services, tmp_path):
