@@ -74,15 +74,15 @@ class KubernetesRegistry final : public Registry {
   using Step = std::function<std::string(KubernetesSession&, HttpClient&, TimePoint)>;
 
   void run(Step step, TimePoint deadline, RegistryDone done) {
-    auto const error = std::make_shared<std::string>();
+    auto const result = std::make_shared<RegistryResult>();
     worker_.run(
         deadline,
-        [session = session_, step = std::move(step), error](HttpClient& client, TimePoint until) {
-          *error = step(*session, client, until);
+        [session = session_, step = std::move(step), result](HttpClient& client, TimePoint until) {
+          result->reason = step(*session, client, until);
+          result->confirmed = result->reason.empty();
+          result->is_hopeless = session->is_hopeless();
         },
-        [error, done = std::move(done)] {
-          done(error->empty() ? RegistryResult::ok() : RegistryResult::failed(*error));
-        });
+        [result, done = std::move(done)] { done(std::move(*result)); });
   }
 
   std::function<KubernetesSummary()> summary_;

@@ -1,5 +1,6 @@
 #include "discovery/kubernetes_session.hpp"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -57,20 +58,45 @@ std::string KubernetesSession::slices_path() const {
   return kubernetes::slices_path(settings_.pod, is_beta_ ? "v1beta1" : "v1", settings_.services);
 }
 
-std::string KubernetesSession::list(HttpClient& client, TimePoint deadline,
-                                    kubernetes::Slices& slices) {
-  auto reply = ask(client, deadline, {.method = "GET", .path = slices_path()});
+HttpReply KubernetesSession::ask_for_page(HttpClient& client, TimePoint deadline,
+                                          std::string const& from) {
+  auto const ask_once = [&] {
+    auto path = slices_path();
+    path += kubernetes::page_suffix(path, page_, from);
+    return ask(client, deadline, {.method = "GET", .path = std::move(path)});
+  };
+  auto reply = ask_once();
   if (reply.status == 404) {
     is_beta_ = !is_beta_;
-    reply = ask(client, deadline, {.method = "GET", .path = slices_path()});
+    reply = ask_once();
   }
-  if (reply.status == 0) {
-    return reply.error;
-  }
-  if (reply.status != 200) {
-    return "GET " + slices_path() + ": " + kubernetes::refusal_of(reply.status, reply.body);
-  }
-  return slices.take_list(reply.body) ? "" : "an answer that is no list of EndpointSlices";
+  return reply;
+}
+
+std::string KubernetesSession::list(HttpClient& client, TimePoint deadline,
+                                    kubernetes::Slices& slices) {
+  std::string from;
+  do {
+    auto const reply = ask_for_page(client, deadline, from);
+    is_too_long_ = reply.is_too_long;
+    if (is_too_long_ && page_ > 1) {
+      page_ = std::max(1, page_ / 8);
+      from.clear();  // a page's size may not change within one list
+      continue;
+    }
+    if (reply.status == 0) {
+      return reply.error;
+    }
+    if (reply.status != 200) {
+      return "GET " + slices_path() + ": " + kubernetes::refusal_of(reply.status, reply.body);
+    }
+    bool const is_list = from.empty() ? slices.take_list(reply.body) : slices.take_page(reply.body);
+    if (!is_list) {
+      return "an answer that is no list of EndpointSlices";
+    }
+    from = slices.next_page();
+  } while (is_too_long_ || !from.empty());
+  return {};
 }
 
 void KubernetesSession::watch(HttpClient& client, TimePoint deadline,

@@ -62,6 +62,24 @@ std::string slices_path(Pod const& pod, std::string_view version,
   return path;
 }
 
+std::string page_suffix(std::string_view slices, int most, std::string_view from) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  char const first = slices.find('?') == std::string_view::npos ? '?' : '&';
+  std::string suffix = first + std::string("limit=") + std::to_string(most);
+  suffix += from.empty() ? "" : "&continue=";
+  for (char const c : from) {
+    auto const byte = static_cast<unsigned char>(c);
+    bool const is_plain =
+        (byte >= '0' && byte <= '9') || ((byte | 0x20U) >= 'a' && (byte | 0x20U) <= 'z');
+    if (is_plain) {
+      suffix += c;
+    } else {
+      suffix += {'%', kHex[byte >> 4U], kHex[byte & 15U]};
+    }
+  }
+  return suffix;
+}
+
 std::string watch_suffix(std::string_view slices, std::string_view resource_version, long seconds) {
   char const first = slices.find('?') == std::string_view::npos ? '?' : '&';
   return first + std::string("watch=1&resourceVersion=") + std::string(resource_version) +
@@ -128,15 +146,21 @@ std::string refusal_of(int http_status, std::string_view body) {
 }
 
 bool Slices::take_list(std::string_view body) {
+  ready_.clear();
+  return take_page(body);
+}
+
+bool Slices::take_page(std::string_view body) {
   auto const list = Json::parse(body, nullptr, false);
   auto const& items = member(list, "items");
-  auto version = text(member(member(list, "metadata"), "resourceVersion"));
+  auto const& metadata = member(list, "metadata");
+  auto version = text(member(metadata, "resourceVersion"));
   // A list without slices may leave the array out.
   if (version.empty() || !(items.is_array() || items.is_null())) {
     return false;
   }
   resource_version_ = std::move(version);
-  ready_.clear();
+  next_page_ = text(member(metadata, "continue"));
   for (auto const& slice : items) {
     ready_[text(member(member(slice, "metadata"), "name"))] = lists_as_ready(slice, pod_);
   }

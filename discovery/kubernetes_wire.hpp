@@ -29,6 +29,8 @@ std::string events_path(Pod const& pod);
 /// All slices of the namespace, or of these services. `version` is "v1" or "v1beta1".
 std::string slices_path(Pod const& pod, std::string_view version,
                         std::vector<std::string> const& services);
+/// For at most that many of them, from where the last answer ended (empty: from the first).
+std::string page_suffix(std::string_view slices, int most, std::string_view from);
 /// To follow them from there on.
 std::string watch_suffix(std::string_view slices, std::string_view resource_version, long seconds);
 
@@ -50,11 +52,15 @@ class Slices {
  public:
   explicit Slices(Pod pod) : pod_(std::move(pod)) {}
 
-  /// False: the answer is no list of slices.
+  /// A list, or its first page: forgets what was heard before. False: it is no list of slices.
   bool take_list(std::string_view body);
+  /// A further page.
+  bool take_page(std::string_view body);
   /// One line of a watch. False: it cannot be followed any further, list again.
   bool take_change(std::string_view line);
 
+  /// Where the next page begins; empty: there is none.
+  std::string const& next_page() const { return next_page_; }
   std::string const& resource_version() const { return resource_version_; }
   /// Names; empty: no slice lists this pod as ready.
   std::vector<std::string> ready_in() const;
@@ -62,6 +68,7 @@ class Slices {
  private:
   Pod const pod_;
   std::string resource_version_;
+  std::string next_page_;
   std::map<std::string, bool> ready_;  // by name: lists this pod as ready
 };
 

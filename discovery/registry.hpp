@@ -25,10 +25,11 @@ using TimePoint = std::chrono::steady_clock::time_point;
 
 struct RegistryResult {
   bool confirmed = false;
-  std::string reason;  // why not
+  std::string reason;        // why not
+  bool is_hopeless = false;  // another try costs much, and will not be better soon
 
-  static RegistryResult ok() { return {true, {}}; }
-  static RegistryResult failed(std::string why) { return {false, std::move(why)}; }
+  static RegistryResult ok() { return {true, {}, false}; }
+  static RegistryResult failed(std::string why) { return {false, std::move(why), false}; }
 };
 
 using RegistryDone = std::function<void(RegistryResult)>;

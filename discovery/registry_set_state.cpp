@@ -101,15 +101,16 @@ void RegistrySet::State::ended(Entry& entry, Operation operation, RegistryResult
     give_up(entry, kTooLate);
     return;
   }
-  retry_later(entry);
+  retry_later(entry, result.is_hopeless);
   on_change(entry.status);
 }
 
-void RegistrySet::State::retry_later(Entry& entry) {
+void RegistrySet::State::retry_later(Entry& entry, bool is_hopeless) {
   auto const most =
       entry.wanted == Operation::enter ? settings.retry_most : settings.retry_most_in_a_stop;
   auto const doublings = std::min<std::size_t>(entry.status.attempts - 1, 16);
-  attempt_after(entry, std::min(settings.retry_first * (1 << doublings), most));
+  auto const pause = std::min(settings.retry_first * (1 << doublings), most);
+  attempt_after(entry, is_hopeless ? settings.retry_most : pause);
 }
 
 void RegistrySet::State::attempt_after(Entry& entry, Duration pause) {

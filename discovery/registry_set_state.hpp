@@ -48,7 +48,7 @@ struct RegistrySet::State : std::enable_shared_from_this<RegistrySet::State> {
   void attempt(Entry& entry);
   void begin(Entry& entry, Operation operation, TimePoint until);
   void ended(Entry& entry, Operation operation, RegistryResult const& result);
-  void retry_later(Entry& entry);
+  void retry_later(Entry& entry, bool is_hopeless);
   void attempt_after(Entry& entry, Duration pause);
   void leave_later(Entry& entry);
   void still_there(Entry& entry, std::string const& reason);

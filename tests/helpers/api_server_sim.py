@@ -4,6 +4,7 @@ It has what a pod's own lifecycle touches, and no more: list and watch of Endpoi
 both versions, patches of the pod and its status, created events, and a token that can be rotated.
 """
 
+import contextlib
 import http.server
 import json
 import threading
@@ -26,10 +27,11 @@ def slice_of(name, ready, service="qwen", uid=UID, pod=POD):
 
 
 class ApiServer:
-    def __init__(self, tls, token, versions=("v1", "v1beta1"), watch_limit=None):
+    def __init__(self, tls, token, versions=("v1", "v1beta1"), watch_limit=None, pages=True):
         self.token = token
         self.versions = versions
         self.watch_limit = watch_limit  # changes after which a watch is ended
+        self.pages = pages  # or lists are whole, whatever limit is asked for
         self.pod = {"metadata": {"uid": UID, "labels": {}}, "status": {"conditions": []}}
         self.events = []
         self.requests = []  # (method, path)
@@ -72,7 +74,16 @@ class ApiServer:
 
     # --- what a request may see and do ---
 
-    def listed(self, selector):
+    def listed(self, selector, limit=0, token=""):
+        found = self._all_listed(selector)
+        begin = int(token.partition("/")[0] or 0)
+        if limit and self.pages:
+            if begin + limit < len(found["items"]):
+                found["metadata"]["continue"] = f"{begin + limit}/of a=&b"  # opaque
+            found["items"] = found["items"][begin : begin + limit]
+        return found
+
+    def _all_listed(self, selector):
         names = selector.partition(" in (")[2].rstrip(")").split(",") if selector else None
         with self._changed:
             items = [
@@ -155,7 +166,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         elif query.get("watch"):
             self.watch(int(query["resourceVersion"]))
         else:
-            self.answer(200, self.sim.listed(unquote(query.get("labelSelector", ""))))
+            selector = unquote(query.get("labelSelector", ""))
+            limit, token = int(query.get("limit", 0)), query.get("continue", "")
+            with contextlib.suppress(OSError):  # of a client that has had enough
+                self.answer(200, self.sim.listed(selector, limit, token))
 
     def watch(self, version):
         self.send_response(200)

@@ -1,5 +1,7 @@
 """Worlds of the real supervisor, and real registries for them."""
 
+import contextlib
+import itertools
 import os
 import sys
 
@@ -8,6 +10,7 @@ sys.path += [HERE, os.path.join(HERE, "../serve")]
 
 import pytest  # noqa: E402
 from etcd_server import Etcd  # noqa: E402
+from kubernetes_cluster import Cluster  # noqa: E402
 from serve_world import worlds  # noqa: E402
 
 
@@ -35,3 +38,18 @@ def etcds(tmp_path_factory):
 @pytest.fixture
 def etcd(etcds):
     return etcds()
+
+
+@pytest.fixture
+def clusters(tmp_path):
+    numbers = itertools.count()
+    with contextlib.ExitStack() as opened:
+
+        def make(**how):
+            directory = tmp_path / f"cluster-{next(numbers)}"
+            directory.mkdir()
+            cluster = Cluster(directory, **how)
+            opened.enter_context(contextlib.closing(cluster.api))
+            return cluster
+
+        yield make

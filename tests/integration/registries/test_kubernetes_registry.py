@@ -1,63 +1,16 @@
 """EndpointSlices as a registry, over TLS, against a stand-in for the API server."""
 
-import contextlib
-import itertools
 import os
 import signal
-import sys
 import time
 
 import pytest
+from api_server_sim import NAMESPACE, POD, UID, slice_of
 from certificates import Authority
 from in_time import unless_late
 from serve_peer import PATIENCE, wait_until
-from serve_world import SLEEPER
-
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../helpers"))
-from api_server_sim import NAMESPACE, POD, UID, ApiServer, slice_of  # noqa: E402
 
 GATE = "lastcall.dev/serving"
-
-
-class Cluster:
-    def __init__(self, directory, **how):
-        self.authority = Authority(directory)
-        self.token_file = directory / "token"
-        self.token_file.write_text("token-1\n")
-        self.api = ApiServer(self.authority.server_context("api"), "token-1", **how)
-        self.registry = {
-            "api_server": self.api.url,
-            "ca_file": self.authority.certificate,
-            "token_file": str(self.token_file),
-        }
-
-    def start(self, world, registry=None, pod=POD, uid=UID, **shutdown):
-        one = world(
-            shutdown={"grace_period": "20s", "deregister_timeout": "10s", **shutdown},
-            discovery=[{"kubernetes": {**self.registry, **(registry or {})}}],
-        )
-        one.process = one.run(
-            *SLEEPER, POD_NAME=pod, POD_NAMESPACE=NAMESPACE, LASTCALL_POD_UID=uid
-        )
-        return one
-
-    def watched(self):
-        return [path for method, path in self.api.requests if "watch=1" in path]
-
-
-@pytest.fixture
-def clusters(tmp_path):
-    numbers = itertools.count()
-    with contextlib.ExitStack() as opened:
-
-        def make(**how):
-            directory = tmp_path / f"cluster-{next(numbers)}"
-            directory.mkdir()
-            cluster = Cluster(directory, **how)
-            opened.enter_context(contextlib.closing(cluster.api))
-            return cluster
-
-        yield make
 
 
 def stop(one):

@@ -76,6 +76,24 @@ TEST(Slices, take_no_list_that_is_none) {
   EXPECT_TRUE(slices.take_list(R"({"metadata":{"resourceVersion":"7"}})"));
 }
 
+TEST(Slices, of_several_pages_are_one_list) {
+  Slices slices(kPod);
+  auto first = Json::parse(list({slice("a", true)}));
+  first["metadata"]["continue"] = "1/b";
+  ASSERT_TRUE(slices.take_list(first.dump()));
+  EXPECT_EQ(slices.next_page(), "1/b");
+  ASSERT_TRUE(slices.take_page(list({slice("b", true)})));
+  EXPECT_EQ(slices.next_page(), "");
+  EXPECT_EQ(slices.ready_in(), (Names{"a", "b"}));
+  ASSERT_TRUE(slices.take_list(list({slice("b", true)})));
+  EXPECT_EQ(slices.ready_in(), Names{"b"});
+}
+
+TEST(KubernetesRequests, name_the_page) {
+  EXPECT_EQ(page_suffix("/x", 50, ""), "?limit=50");
+  EXPECT_EQ(page_suffix("/x?y", 6, "aZ9-=&"), "&limit=6&continue=aZ9%2D%3D%26");
+}
+
 TEST(KubernetesRequests, name_the_services_and_the_version) {
   EXPECT_EQ(slices_path(kPod, "v1", {}),
             "/apis/discovery.k8s.io/v1/namespaces/models/endpointslices");
