@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <string>
 #include <string_view>
 #include <system_error>
 
@@ -38,7 +38,8 @@ std::string content_of(Instance const& instance, std::string const& started_at) 
 /// The pod that a file of our name speaks of; empty if it says nothing that a reader could use.
 std::string owner_of(std::string const& path) {
   std::ifstream file(path);
-  std::string const text{std::istreambuf_iterator<char>(file), {}};
+  std::string text;
+  std::getline(file, text, '\0');  // an iterator would throw where reading fails
   auto const content = nlohmann::ordered_json::parse(text, nullptr, false);
   if (!content.is_object()) {
     return {};

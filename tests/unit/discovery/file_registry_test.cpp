@@ -135,6 +135,12 @@ TEST_F(FileRegistryTest, one_that_fails_does_not_keep_the_others) {
   EXPECT_FALSE(fs::exists(file_of(instance("prefill"))));
 }
 
+TEST_F(FileRegistryTest, a_file_that_cannot_be_read_is_an_error_and_no_end) {
+  fs::create_directories(file_of(instance()));
+  EXPECT_FALSE(enter(*registry()).confirmed);
+  EXPECT_FALSE(remove(*registry()).confirmed);
+}
+
 TEST_F(FileRegistryTest, failures_name_the_path_and_the_reason) {
   directory_ += "/file";
   write(directory_, "not a directory");
