@@ -60,15 +60,15 @@ class EtcdRegistry final : public Registry {
 
   void run(Step step, TimePoint deadline, RegistryDone done) {
     was_asked_ = true;
-    auto const error = std::make_shared<std::string>();
+    auto const result = std::make_shared<RegistryResult>();
     worker_.run(
         deadline,
-        [session = session_, step, error](HttpClient& client, TimePoint until) {
-          *error = (*session.*step)(client, until);
+        [session = session_, step, result](HttpClient& client, TimePoint until) {
+          auto error = (*session.*step)(client, until);
+          *result = error.empty() ? RegistryResult::ok(session->take_note())
+                                  : RegistryResult::failed(std::move(error));
         },
-        [error, done = std::move(done)] {
-          done(error->empty() ? RegistryResult::ok() : RegistryResult::failed(*error));
-        });
+        [result, done = std::move(done)] { done(std::move(*result)); });
   }
 
   void beat_after(std::chrono::steady_clock::duration delay) {

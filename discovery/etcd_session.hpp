@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "discovery/etcd_wire.hpp"
@@ -44,6 +45,8 @@ class EtcdSession {
   std::string enter(HttpClient& client, TimePoint deadline);
   std::string remove(HttpClient& client, TimePoint deadline);
   std::string revoke(HttpClient& client, TimePoint deadline);
+  /// What remove() left where it was, and why: a key that is another pod's by now.
+  std::string take_note() { return std::exchange(note_, {}); }
 
   struct Beat {
     bool lost = false;  // to be entered again: error says what is not there any more
@@ -56,6 +59,8 @@ class EtcdSession {
   std::chrono::seconds lease_ttl() const { return lease_ttl_; }
 
  private:
+  static constexpr char const* kUnreadable = "an answer that is not etcd's";
+
   struct Answer {
     bool ok = false;
     std::string body;
@@ -89,6 +94,7 @@ class EtcdSession {
   std::size_t server_ = 0;    // that answered last
   std::string token_;         // of `user`
   bool put_is_open_ = false;  // its answer was not seen
+  std::string note_;
 };
 
 }  // namespace lastcall::discovery

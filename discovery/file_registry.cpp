@@ -27,7 +27,8 @@ class FileRegistry final : public Registry {
   void register_instances(TimePoint, RegistryDone done) override {
     for_each(
         [](Files const& files, Instance const& instance) {
-          return write_instance_file(files.directory, instance, files.started_at);
+          auto failed = write_instance_file(files.directory, instance, files.started_at);
+          return failed.empty() ? RegistryResult::ok() : RegistryResult::failed(std::move(failed));
         },
         std::move(done));
   }
@@ -46,23 +47,21 @@ class FileRegistry final : public Registry {
     std::vector<Instance> instances;
     std::string started_at;
   };
-  using Work = std::string (*)(Files const&, Instance const&);
+  using Work = RegistryResult (*)(Files const&, Instance const&);
 
   /// Does all of them, whatever fails, and reports the first failure.
   void for_each(Work work, RegistryDone done) {
-    auto const error = std::make_shared<std::string>();
+    auto const result = std::make_shared<RegistryResult>(RegistryResult::ok());
     worker_.run(
-        [files = files_, work, error] {
+        [files = files_, work, result] {
           for (auto const& instance : files->instances) {
-            auto failed = work(*files, instance);
-            if (error->empty()) {
-              *error = std::move(failed);
+            auto one = work(*files, instance);
+            if (result->confirmed && (!one.confirmed || result->reason.empty())) {
+              *result = std::move(one);
             }
           }
         },
-        [error, done = std::move(done)] {
-          done(error->empty() ? RegistryResult::ok() : RegistryResult::failed(*error));
-        });
+        [result, done = std::move(done)] { done(std::move(*result)); });
   }
 
   std::shared_ptr<Files const> files_;  // shared with jobs, which may outlive the registry

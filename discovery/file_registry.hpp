@@ -6,7 +6,7 @@
 //  2. deregister unlinks, flushes the directory, and confirms by looking again.
 //  3. Only files named by our own instance ids are ever written or removed. One of an earlier life
 //     has the same name and is replaced; a file of that name that names another pod is not ours
-//     and is left alone, with an error.
+//     and is left alone: an error when entering, confirmed with a note when leaving.
 //
 // The work runs on a Worker's thread: the directory may be on a network file system, and a server
 // that hangs must cost the registration, not the supervisor's loop.

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
@@ -123,23 +124,27 @@ std::string write_instance_file(std::string const& directory, Instance const& in
   return failed == 0 ? std::string{} : failure("flush", directory, failed);
 }
 
-std::string remove_instance_file(std::string const& directory, Instance const& instance) {
+RegistryResult remove_instance_file(std::string const& directory, Instance const& instance) {
   auto const path = instance_path(directory, instance);
-  if (auto const foreign = check_owner(path, instance); !foreign.empty()) {
-    return foreign;
+  if (auto foreign = check_owner(path, instance); !foreign.empty()) {
+    return RegistryResult::ok(std::move(foreign));
   }
   if (::unlink(path.c_str()) != 0) {
     // No such directory is no such file: nobody finds us there.
-    return errno == ENOENT || errno == ENOTDIR ? std::string{} : failure("remove", path, errno);
+    return errno == ENOENT || errno == ENOTDIR
+               ? RegistryResult::ok()
+               : RegistryResult::failed(failure("remove", path, errno));
   }
   if (int const failed = flush_directory(directory); failed != 0 && failed != ENOENT) {
-    return failure("flush", directory, failed);
+    return RegistryResult::failed(failure("flush", directory, failed));
   }
   struct stat found {};
   if (::stat(path.c_str(), &found) == 0) {
-    return "cannot remove " + path + ": it is there again, somebody else writes it";
+    return RegistryResult::failed("cannot remove " + path +
+                                  ": it is there again, somebody else writes it");
   }
-  return errno == ENOENT ? std::string{} : failure("confirm the removal of", path, errno);
+  return errno == ENOENT ? RegistryResult::ok()
+                         : RegistryResult::failed(failure("confirm the removal of", path, errno));
 }
 
 }  // namespace lastcall::discovery

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "discovery/instance.hpp"
+#include "discovery/registry.hpp"
 
 namespace lastcall::discovery {
 
@@ -18,7 +19,7 @@ std::string instance_path(std::string const& directory, Instance const& instance
 std::string write_instance_file(std::string const& directory, Instance const& instance,
                                 std::string const& started_at);
 
-/// Removes the file and looks again; one that is not there is removed already.
-std::string remove_instance_file(std::string const& directory, Instance const& instance);
+/// Removes the file and looks again; one that is not there, or another pod's, is removed already.
+RegistryResult remove_instance_file(std::string const& directory, Instance const& instance);
 
 }  // namespace lastcall::discovery

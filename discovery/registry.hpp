@@ -4,7 +4,8 @@
 //  1. Each operation ends with exactly one Done, called from the loop, never from inside the call.
 //  2. `confirmed` after deregister means seen gone, not just asked for.
 //  3. Both operations are idempotent: register replaces what is there, deregister of what is not
-//     there is confirmed. Nothing that is not ours is touched.
+//     there is confirmed. Nothing that is not ours is touched; that somebody else's entry stands
+//     where ours was is confirmed, too, with a note.
 //  4. One operation at a time; RegistrySet sees to that, and to retries and budgets. A registry
 //     tries once and says why it failed.
 //
@@ -25,10 +26,10 @@ using TimePoint = std::chrono::steady_clock::time_point;
 
 struct RegistryResult {
   bool confirmed = false;
-  std::string reason;        // why not
+  std::string reason;        // why not; of what is confirmed: what else is to be said
   bool is_hopeless = false;  // another try costs much, and will not be better soon
 
-  static RegistryResult ok() { return {true, {}, false}; }
+  static RegistryResult ok(std::string note = {}) { return {true, std::move(note), false}; }
   static RegistryResult failed(std::string why) { return {false, std::move(why), false}; }
 };
 

@@ -44,6 +44,7 @@ struct RegistryStatus {
   RegistryState state = RegistryState::idle;
   std::size_t attempts = 0;  // of the operation under way, or of the last one
   std::string last_error;
+  std::string note;    // of an operation that was confirmed
   Duration latency{};  // of the last operation, from the first attempt to its end
 };
 

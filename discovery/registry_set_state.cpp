@@ -41,6 +41,7 @@ void RegistrySet::State::want(Entry& entry, Operation operation) {
   entry.began = Clock::now();
   entry.status.attempts = 0;
   entry.status.last_error.clear();
+  entry.status.note.clear();
   entry.status.state =
       operation == Operation::enter ? RegistryState::registering : RegistryState::deregistering;
   if (entry.running == Operation::none) {
@@ -89,6 +90,7 @@ void RegistrySet::State::ended(Entry& entry, Operation operation, RegistryResult
   }
   if (result.confirmed) {
     bool const entered = operation == Operation::enter;
+    entry.status.note = result.reason;
     settle(entry, entered ? RegistryState::registered : RegistryState::deregistered, {});
     return;
   }

@@ -151,6 +151,7 @@ void Registries::tell(RegistryStatus const& status) {
               {"state", discovery::name(status.state)},
               {"attempts", status.attempts},
               {"error", has_failed ? std::optional(status.last_error) : std::nullopt},
+              {"note", status.note.empty() ? std::nullopt : std::optional(status.note)},
               {"took_ms", status.latency.count()}});
   on_change_(status);
 }

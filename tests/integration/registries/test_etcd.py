@@ -153,8 +153,9 @@ def test_a_key_of_another_pod_is_left_alone_by_registering_and_by_stopping(world
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=PATIENCE) == 0
     assert etcd.keys() == {key: (theirs, 0)}
-    [record] = second.report()["registries"]
-    assert record["state"] == "failed" and "belongs to pod pod-2" in record["detail"]
+    assert second.report()["registries"] == [{"name": "etcd", "state": "confirmed"}]
+    [left] = [r for r in second.records() if r.get("state") == "deregistered"]
+    assert "it belongs to pod pod-2" in left["note"]
     gateway.close()
 
 
