@@ -29,7 +29,7 @@ bool is_leaving(lifecycle::Snapshot const& snapshot) {
 }  // namespace
 
 Readiness readiness_of(lifecycle::Snapshot const& snapshot, config::ReadinessOnStop on_stop,
-                       bool all_registered) {
+                       bool were_all_registered) {
   std::string const phase(name(snapshot.phase));
   switch (snapshot.phase) {
     case Phase::starting:
@@ -40,8 +40,8 @@ Readiness readiness_of(lifecycle::Snapshot const& snapshot, config::ReadinessOnS
                    ? Readiness{false, "this supervisor is being restarted"}
                    : while_deregistering(stays_on(on_stop, snapshot.deletion_seen));
       }
-      return all_registered ? Readiness{true, "serving"}
-                            : Readiness{false, "serving, but not registered everywhere yet"};
+      return were_all_registered ? Readiness{true, "serving"}
+                                 : Readiness{false, "serving, but not registered everywhere yet"};
     case Phase::deregistering:
       return while_deregistering(stays_on(on_stop, snapshot.deletion_seen));
     case Phase::draining:

@@ -1,7 +1,9 @@
 // Whether requests should come, and why not: what `/readyz` says.
 //
 // Rules:
-//  1. Ready means serving and, where there are registries, registered in all of them.
+//  1. Ready means serving and, where there are registries, to have been registered in each of them
+//     once. One that is lost later does not count: where all replicas lose the same etcd, turning
+//     them off would make an outage of it.
 //  2. A pod that is being deleted leaves the endpoint list anyway, and late clients still need it:
 //     with deletion evidence `auto` stays ready through phase 1, otherwise it is off at once.
 //  3. Being busy never turns it off: all replicas busy would be an outage.
@@ -22,6 +24,6 @@ struct Readiness {
 };
 
 Readiness readiness_of(lifecycle::Snapshot const& snapshot, config::ReadinessOnStop on_stop,
-                       bool all_registered);
+                       bool were_all_registered);
 
 }  // namespace lastcall::runtime

@@ -38,6 +38,7 @@ Registries::Registries(boost::asio::any_io_executor executor, config::Config con
     add_sdks(*unnamed_, callbacks.ask_self_registering, callbacks);
     names_.push_back(*unnamed_);
   }
+  begin_life();
 }
 
 void Registries::add(config::Registry const& registry, discovery::Instance const& instance,
@@ -92,7 +93,16 @@ std::vector<std::string> Registries::names() const {
 }
 
 void Registries::register_all() {
+  for (RegistryStatus const& status : set_.status()) {
+    note_registered(status);  // of those that have nothing to do
+  }
   set_.register_all();
+}
+
+void Registries::note_registered(RegistryStatus const& status) {
+  if (status.state == RegistryState::registered) {
+    std::erase(awaited_, status.name);
+  }
 }
 
 void Registries::deregister(lifecycle::Instant deadline) {
@@ -137,6 +147,7 @@ void Registries::disconnect_now(lifecycle::Instant deadline, CleanupHooks::Done 
 }
 
 void Registries::changed(RegistryStatus const& status) {
+  note_registered(status);
   if (!is_hidden(status.name)) {
     tell(status);
   }
@@ -204,11 +215,9 @@ bool Registries::is_asking_sdks() const {
   });
 }
 
-bool Registries::all_registered() const {
-  std::vector<RegistryStatus> const all = status();
-  return std::all_of(all.begin(), all.end(), [](RegistryStatus const& status) {
-    return status.state == RegistryState::registered;
-  });
+bool Registries::were_all_registered() const {
+  return std::all_of(awaited_.begin(), awaited_.end(),
+                     [this](std::string const& name) { return is_hidden(name); });
 }
 
 }  // namespace lastcall::runtime

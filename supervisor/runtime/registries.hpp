@@ -66,8 +66,10 @@ class Registries {
   // Without the one that nobody uses.
   std::vector<discovery::RegistryStatus> status() const;
   std::vector<std::string> names() const;
-  /// Every registry has this instance.
-  bool all_registered() const;
+  /// Every registry has had this instance since `begin_life`.
+  bool were_all_registered() const;
+  /// Of another engine.
+  void begin_life() { awaited_ = names_; }
 
  private:
   void disconnect_now(lifecycle::Instant deadline, CleanupHooks::Done done);
@@ -77,6 +79,7 @@ class Registries {
                 Callbacks const& callbacks);
   bool is_hidden(std::string_view name) const;
   void changed(discovery::RegistryStatus const& status);
+  void note_registered(discovery::RegistryStatus const& status);
   void tell(discovery::RegistryStatus const& status);
   void settle(discovery::RegistryStatus const& status);
 
@@ -85,6 +88,7 @@ class Registries {
   Log& log_;
   std::function<void(discovery::RegistryStatus const&)> on_change_;
   std::vector<std::string> names_;
+  std::vector<std::string> awaited_;          // not registered yet in this life
   std::vector<discovery::IpcRegistry*> sdk_;  // owned by the set
   /// The one of SDKs where the configuration names none: the last, told of once it is used.
   std::optional<std::string> unnamed_;

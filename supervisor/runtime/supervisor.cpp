@@ -273,7 +273,7 @@ void Supervisor::refresh() {
 
 Readiness Supervisor::readiness() const {
   return readiness_of(core_.snapshot(), config_.probes.readiness_on_stop,
-                      registries_.all_registered());
+                      registries_.were_all_registered());
 }
 
 StatusSources Supervisor::sources() const {

@@ -186,6 +186,7 @@ void Supervisor::rearm() {
   hooks_.cancel();
   report_.clear();
   sdks_.rearm();
+  registries_.begin_life();
 }
 
 }  // namespace lastcall::runtime

@@ -123,13 +123,31 @@ def test_an_outage_longer_than_the_lease_is_said_and_then_over(world, etcd):
     wait_until(lambda: one.status()["registries"][0]["state"] == "registering")
     assert one.status()["phase"] == "serving"
     assert 'lastcall_registry_registered{registry="etcd"} 0' in one.get("/metrics")[1]
-    assert "[-]registry-etcd" in one.get("/readyz?verbose")[1]
+    status, verbose = one.get("/readyz?verbose")
+    assert status == 200 and "[-]registry-etcd" in verbose
     etcd.signal(signal.SIGCONT)
     one.wait_for_log('"state":"registered"', count=2)
     metrics = one.get("/metrics")[1]
     assert 'lastcall_registry_registered{registry="etcd"} 1' in metrics
     assert 'operations_total{operation="register",registry="etcd",result="retried"}' in metrics
     assert etcd.keys() == keys
+
+
+def test_a_worker_is_ready_when_it_was_registered_once_whatever_is_lost_later(world, etcd):
+    etcd.signal(signal.SIGSTOP)
+    one = etcd_world(world, etcd, etcd={"lease_ttl": "2s"})
+    one.process = one.run(*SLEEPER)
+    one.wait_for_phase("serving")
+    one.wait_for_log('"state":"registering"')
+    assert "not registered everywhere yet" in one.get("/readyz?verbose")[1]
+    assert one.get("/readyz")[0] == 503
+    etcd.signal(signal.SIGCONT)
+    wait_until(lambda: one.get("/readyz")[0] == 200, "ready", patience=60)
+    etcd.kill()
+    one.wait_for_log("the lease could not be kept alive")
+    wait_until(lambda: one.status()["registries"][0]["state"] == "registering")
+    holds_for(lambda: one.get("/readyz")[0] == 200, 1)
+    assert 'lastcall_registry_registered{registry="etcd"} 0' in one.get("/metrics")[1]
 
 
 def test_a_slow_etcd_is_waited_for(world, etcd, proxy_to):

@@ -17,7 +17,7 @@ bool ready(Phase phase, ReadinessOnStop on_stop, bool deletion_seen, bool regist
   return readiness.is_ready;
 }
 
-TEST(Readiness, Ready_is_serving_and_registered_everywhere) {
+TEST(Readiness, Ready_is_serving_and_to_have_been_registered_everywhere) {
   EXPECT_TRUE(ready(Phase::serving, ReadinessOnStop::automatic, false));
   EXPECT_FALSE(ready(Phase::serving, ReadinessOnStop::automatic, false, false));
   EXPECT_FALSE(ready(Phase::starting, ReadinessOnStop::late, true));
