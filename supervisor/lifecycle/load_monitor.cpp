@@ -10,6 +10,10 @@ constexpr std::uint64_t kMillion = 1'000'000;
 /// Counts are cut here, so that their products fit.
 constexpr std::uint64_t kMostBlocks = 1'000'000'000'000;
 
+bool tells_blocks(LoadReported const& report) {
+  return report.active_decode_blocks && report.kv_total_blocks.value_or(0) > 0;
+}
+
 }  // namespace
 
 void LoadMonitor::set_thresholds(LoadThresholds const& thresholds) {
@@ -18,21 +22,27 @@ void LoadMonitor::set_thresholds(LoadThresholds const& thresholds) {
 }
 
 bool LoadMonitor::report(Instant now, LoadReported const& report) {
-  bool const by_sdk = report.peer.has_value();
-  auto const other_kind = [by_sdk](auto const& entry) {
-    return entry.second.report.peer.has_value() != by_sdk;
-  };
-  if (by_sdk) {
-    std::erase_if(ranks_, other_kind);
-  } else if (std::any_of(ranks_.begin(), ranks_.end(), other_kind)) {
-    return true;
-  }
-  if (ranks_.size() >= kMostRanks && !ranks_.contains(report.rank)) {
+  if (!report.peer) {
+    take_gauge(now, report);
+  } else if (ranks_.size() >= kMostRanks && !ranks_.contains(report.rank)) {
     return false;
+  } else {
+    ranks_[report.rank] = {report, now};
+    if (tells_blocks(report)) {
+      gauge_.reset();
+    }
   }
-  ranks_[report.rank] = {report, now};
   judge();
   return true;
+}
+
+void LoadMonitor::take_gauge(Instant now, LoadReported const& report) {
+  bool const ranks_say = std::any_of(ranks_.begin(), ranks_.end(), [&](auto const& entry) {
+    return tells_blocks(entry.second.report) && now < end_of(entry.second);
+  });
+  if (!ranks_say) {
+    gauge_ = {report, now};
+  }
 }
 
 void LoadMonitor::peer_forgotten(PeerId peer) {
@@ -44,7 +54,7 @@ void LoadMonitor::peer_forgotten(PeerId peer) {
 
 bool LoadMonitor::is_above(LoadReported const& report) const {
   auto const& [peer, rank, blocks, total, tokens] = report;
-  bool const decode = thresholds_.decode_ppm && blocks && total && *total > 0 &&
+  bool const decode = thresholds_.decode_ppm && tells_blocks(report) &&
                       std::min(*blocks, kMostBlocks) * kMillion >
                           std::min(*total, kMostBlocks) * *thresholds_.decode_ppm;
   bool const prefill =
@@ -52,15 +62,20 @@ bool LoadMonitor::is_above(LoadReported const& report) const {
   return decode || prefill;
 }
 
+/// A report of exactly that age still holds.
+Instant LoadMonitor::end_of(Rank const& rank) const {
+  return rank.at + thresholds_.max_age + Duration{1};
+}
+
 void LoadMonitor::judge() {
-  busy_until_.reset();
+  gauge_until_ = gauge_ && is_above(gauge_->report) ? std::optional(end_of(*gauge_)) : std::nullopt;
+  ranks_until_.reset();
   for (auto const& [number, rank] : ranks_) {
     if (!is_above(rank.report)) {
-      busy_until_.reset();
+      ranks_until_.reset();
       return;
     }
-    // A report of exactly that age still holds.
-    busy_until_ = earlier_of(busy_until_, rank.at + thresholds_.max_age + Duration{1});
+    ranks_until_ = earlier_of(ranks_until_, end_of(rank));
   }
 }
 

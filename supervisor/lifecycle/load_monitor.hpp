@@ -5,12 +5,16 @@
 //     is never above one, nor is a share of no blocks.
 //  2. The engine is busy only while all ranks are that have told of themselves: one that is silent
 //     for longer than the limit on a report's age is free. Nothing told: not busy.
-//  3. What SDKs tell outranks the engine's own gauges: those are not the same ranks.
+//  3. The engine's own gauges tell of the rank with most room, so that they speak for all ranks.
+//     They say nothing while an SDK tells blocks of its own, freshly: those are more exact.
+//  4. Who asks why learns whether ranks said so themselves, or only gauges: an engine that runs
+//     nothing may leave its gauges where they stood.
 //
 // Owned by the core's thread. Source: busy detection of the rejection specification; the age limit
 // is ours, because without one a quiet worker stays busy for ever.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -41,18 +45,25 @@ class LoadMonitor {
   void peer_forgotten(PeerId peer);
 
   /// O(1): the reports have said until when.
-  bool is_busy(Instant now) const { return busy_until_ && now < *busy_until_; }
+  bool is_busy(Instant now) const { return is_busy_by_ranks(now) || holds(gauge_until_, now); }
+  /// Not by the gauges alone.
+  bool is_busy_by_ranks(Instant now) const { return holds(ranks_until_, now); }
   /// When it ends by itself, nothing being told meanwhile.
-  std::optional<Instant> busy_until() const { return busy_until_; }
+  std::optional<Instant> busy_until() const { return std::max(ranks_until_, gauge_until_); }
   std::map<std::uint32_t, Rank> const& ranks() const { return ranks_; }
   bool is_above(LoadReported const& report) const;
 
  private:
+  static bool holds(std::optional<Instant> until, Instant now) { return until && now < *until; }
+  void take_gauge(Instant now, LoadReported const& report);
+  Instant end_of(Rank const& rank) const;
   void judge();
 
   LoadThresholds thresholds_;
   std::map<std::uint32_t, Rank> ranks_;
-  std::optional<Instant> busy_until_;
+  std::optional<Rank> gauge_;
+  std::optional<Instant> ranks_until_;  // busy, by them
+  std::optional<Instant> gauge_until_;
 };
 
 }  // namespace lastcall::lifecycle

@@ -247,3 +247,16 @@ def test_the_engines_own_gauges_tell_its_load_where_no_sdk_does(world, kind):
     wait_until(lambda: not admission(one)["busy"], "an idle engine")
     peer.ask("request.begin", id="b", admit=True)
     peer.expect("admitted", id="b")
+
+
+def test_a_load_report_without_blocks_leaves_them_to_the_gauges(world):
+    one = world(admission={"active_decode_blocks_threshold": 0.001, "load_max_age": "1s"})
+    one.run_engine("--rate", "5", kind="vllm")
+    Stream(one.engine_port, 10_000)
+    wait_until(lambda: admission(one)["busy"], "load by the gauges")
+    peer = one.peer()
+    peer.ask("load", dp_rank=0, active_prefill_tokens=5)
+    assert admission(one)["busy"]
+    peer.ask("load", dp_rank=0, active_decode_blocks=0, kv_total_blocks=100)
+    assert not admission(one)["busy"]
+    wait_until(lambda: admission(one)["busy"], "gauges, once what the SDK told is too old")

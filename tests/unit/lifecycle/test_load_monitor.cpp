@@ -23,6 +23,13 @@ LoadReported decode(std::uint32_t rank, std::uint64_t blocks, std::uint64_t tota
   return report;
 }
 
+/// What the engine's own gauges say.
+LoadReported gauge(std::uint64_t blocks) {
+  LoadReported report = decode(0, blocks);
+  report.peer.reset();
+  return report;
+}
+
 LoadReported prefill(std::uint32_t rank, std::uint64_t tokens) {
   LoadReported report;
   report.peer = 1;
@@ -102,16 +109,44 @@ TEST(LoadMonitor, ThePeersThatAreGoneHaveNoRanks) {
   EXPECT_FALSE(loads.is_busy(kLoadStart));
 }
 
-TEST(LoadMonitor, WhatSdksTellOutranksTheGauges) {
+TEST(LoadMonitor, BlocksThatSdksTellOutrankTheGauges) {
   LoadMonitor loads(thresholds());
-  LoadReported gauge = decode(7, 90);
-  gauge.peer.reset();
-  loads.report(kLoadStart, gauge);
+  loads.report(kLoadStart, gauge(90));
   EXPECT_TRUE(loads.is_busy(kLoadStart));
   loads.report(kLoadStart, decode(0, 10));
   EXPECT_FALSE(loads.is_busy(kLoadStart));
-  loads.report(kLoadStart, gauge);
-  EXPECT_EQ(loads.ranks().size(), 1U);
+  loads.report(kLoadStart, gauge(90));
+  EXPECT_FALSE(loads.is_busy(kLoadStart));
+  loads.report(kLoadStart, decode(0, 90));
+  loads.report(kLoadStart, gauge(10));
+  EXPECT_TRUE(loads.is_busy_by_ranks(kLoadStart));
+}
+
+TEST(LoadMonitor, GaugesSpeakForRanksThatTellNoBlocks) {
+  LoadMonitor loads(thresholds());
+  loads.report(kLoadStart, prefill(0, 5));
+  EXPECT_FALSE(loads.is_busy(kLoadStart));
+  loads.report(kLoadStart, gauge(90));
+  EXPECT_TRUE(loads.is_busy(kLoadStart));
+  EXPECT_FALSE(loads.is_busy_by_ranks(kLoadStart));
+  loads.report(kLoadStart, prefill(0, 5));
+  EXPECT_TRUE(loads.is_busy(kLoadStart));
+  loads.report(kLoadStart, gauge(10));
+  EXPECT_FALSE(loads.is_busy(kLoadStart));
+  loads.report(kLoadStart, prefill(0, 12'000));
+  EXPECT_TRUE(loads.is_busy_by_ranks(kLoadStart));
+}
+
+TEST(LoadMonitor, GaugesSpeakAgainWhenTheRanksHaveFallenSilent) {
+  LoadMonitor loads(thresholds());
+  loads.report(kLoadStart, decode(0, 10));
+  loads.report(kLoadStart + Duration{10'000}, gauge(90));
+  EXPECT_FALSE(loads.is_busy(kLoadStart + Duration{10'000}));
+  loads.report(kLoadStart + Duration{10'001}, gauge(90));
+  EXPECT_TRUE(loads.is_busy(kLoadStart + Duration{10'001}));
+  EXPECT_EQ(loads.busy_until(), kLoadStart + Duration{20'002});
+  loads.report(kLoadStart + Duration{10'002}, decode(0, 10));
+  EXPECT_FALSE(loads.is_busy(kLoadStart + Duration{10'002}));
 }
 
 TEST(LoadMonitor, MoreRanksThanAnyEngineHasAreNotKept) {
