@@ -163,6 +163,7 @@ class Lifecycle {
   void remember_if_changed();
   // Admission (lifecycle_admission.cpp).
   std::optional<RejectedReason> refusal_of(Instant now, RequestBegun const& request) const;
+  bool load_refuses(Instant now) const;
   void refuse_new(Instant now, RequestBegun const& request, RejectedReason why);
   Reject rejection(Instant now, PeerId peer, std::string_view id, RejectedReason why) const;
   bool admit_newest(Instant now, RequestBegun const& request, bool asks, bool is_part);
@@ -283,7 +284,6 @@ class Lifecycle {
   std::optional<Awaiting> awaiting_;
   std::optional<OwnRestart> own_restart_;
   bool supervisor_ended_ = false;
-
   Verdict told_verdict_ = Verdict::starting;
   std::uint32_t told_graceful_ = 0;
   bool told_busy_ = false;

@@ -25,6 +25,12 @@ void Lifecycle::on(Instant now, LoadReported const& report) {
   }
 }
 
+/// An engine that runs nothing may leave its gauges where they stood (vLLM sets them after a step
+/// of its scheduler): busy by them alone, it still gets one request at a time, which moves them.
+bool Lifecycle::load_refuses(Instant now) const {
+  return loads_.is_busy_by_ranks(now) || (admission_.running() > 0 && loads_.is_busy(now));
+}
+
 /// Why a request that asks may not begin; absent: it may, at once or after a wait.
 std::optional<RejectedReason> Lifecycle::refusal_of(Instant now,
                                                     RequestBegun const& request) const {
@@ -35,7 +41,7 @@ std::optional<RejectedReason> Lifecycle::refusal_of(Instant now,
   if (coordinator_.refuses() || leaves) {
     return RejectedReason::draining;
   }
-  bool const may = !loads_.is_busy(now) && admission_.judge() != Admission::Answer::refused;
+  bool const may = !load_refuses(now) && admission_.judge() != Admission::Answer::refused;
   return may ? std::nullopt : std::optional(RejectedReason::overloaded);
 }
 
@@ -58,7 +64,7 @@ Reject Lifecycle::rejection(Instant now, PeerId peer, std::string_view id,
     return reject;
   }
   reject.retry_after = admission_.retry_after();
-  if (!loads_.is_busy(now) || why == RejectedReason::queue_timeout) {
+  if (!load_refuses(now) || why == RejectedReason::queue_timeout) {
     reject.limit = admission_.capacity();
     reject.count = admission_.running() + admission_.waiting();
   }

@@ -173,8 +173,10 @@ void crowd(Plan& plan, std::uint32_t span) {
   for (std::uint32_t i = 0, n = random.below(4); i < n; ++i) {
     add(What::limits_change, random.below(4), random.below(4), 0);
   }
+  std::uint32_t const by_gauges = random.below(100);  // of the reports, in percent
   for (std::uint32_t i = 0, n = plan.settings.load.decode_ppm ? random.below(6) : 0; i < n; ++i) {
-    add(What::load_told, random.below(kPeers), 70 + random.below(30), 0);
+    add(What::load_told, random.below(kPeers), 70 + random.below(30),
+        random.chance(by_gauges < 50 ? 100 : by_gauges) ? 1 : 0);
   }
   for (std::uint32_t i = 0, n = limits.first_byte ? random.below(8) : 0; i < n; ++i) {
     add(What::progress, random.below(12), 0, 0);

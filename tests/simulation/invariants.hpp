@@ -7,7 +7,8 @@
 //           KILL after TERM and not before its time; phases move by kLegalMoves and only rise
 //  time     D is cause + total and only moves closer; the stop has ended at D; phase 3 has its
 //           reserve; the next deadline is never past; an expired timer always makes progress
-//  admission  never more than N granted, Q wait, in their order; each waiter gets one answer
+//  admission  never more than N granted, Q wait, in their order; each waiter gets one answer;
+//           gauges alone refuse nobody while nothing runs
 //  gate     phase 2 ends when nothing graceful is in flight, or at the cancel points
 //  requests each is in flight until it ends once; counted once; a cancel's mode only rises
 //  exit     once for each boot and connection, with the code that the table says
@@ -104,6 +105,7 @@ class RequestOracle {
   std::set<lifecycle::PeerId> peers_{lifecycle::kIngressPeer};  // that one is always there
   std::set<lifecycle::PeerId> keeps_watching_;  // critical and watched: not forgotten
   std::map<lifecycle::PeerId, Instant> lost_at_;
+  bool ranks_told_load_ = false;
   std::size_t settled_now_ = 0;
   std::uint64_t lost_ = 0;
   bool source_died_ = false;

@@ -67,7 +67,7 @@ enum class What : std::uint8_t {
   gauges_say,         // a: figure, 1000 for unreadable
   progress,           // a: request number
   limits_change,      // a: may run, b: may wait
-  load_told,          // a: peer, b: percent of its blocks in use
+  load_told,          // a: peer, b: percent of its blocks in use, c: 1 by the gauges
   engine_hook,        // a: 0 a restart of the container, 1 the pod goes, 2 and it is said first
   // Consequences: what the world does because of the above or of an order.
   supervisor_returns,

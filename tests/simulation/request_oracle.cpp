@@ -137,6 +137,8 @@ void RequestOracle::apply(StepView const& step, Phase before) {
     sources_.erase(died->peer);
   } else if (auto const* begun = std::get_if<RequestBegun>(&step.event)) {
     apply_begin(step, *begun);
+  } else if (auto const* load = std::get_if<LoadReported>(&step.event)) {
+    ranks_told_load_ = ranks_told_load_ || load->peer;
   } else if (auto const* ended = std::get_if<RequestEnded>(&step.event)) {
     if (auto const found = live_.find({ended->peer, ended->id}); found != live_.end()) {
       remove(found);

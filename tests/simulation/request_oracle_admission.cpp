@@ -73,7 +73,9 @@ std::string RequestOracle::check_arrival(StepView const& step, RequestBegun cons
   bool const is_full = limits.running && standing(Stands::place) >= *limits.running;
   bool const is_silent = limits.first_byte.has_value();
   bool const may_wait = waiting < limits.waiting;
-  if (!step.after.admission.busy && (may_wait || (waiting == 0 && !is_full && !is_silent))) {
+  bool const may_be_busy = ranks_told_load_ || standing(Stands::place) > 0;
+  bool const is_busy = step.after.admission.busy && may_be_busy;
+  if (!is_busy && (may_wait || (waiting == 0 && !is_full && !is_silent))) {
     return "'" + begun.id + "' was refused though there was room";
   }
   if (rejected->limit && *rejected->count < *rejected->limit && !is_silent) {

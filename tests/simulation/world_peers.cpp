@@ -27,9 +27,10 @@ bool World::happen_to_peers(Entry const& e) {
       tell(PeerFatal{.peer = peer.conn, .reason = "engine_dead", .detail = "traceback"});
     }
   } else if (e.what == What::load_told) {
-    if (peer.connected) {
-      tell(LoadReported{.peer = peer.conn,
-                        .rank = number,
+    bool const by_gauges = e.c != 0;
+    if (by_gauges ? supervisor_up_ : peer.connected) {
+      tell(LoadReported{.peer = by_gauges ? std::nullopt : std::optional(peer.conn),
+                        .rank = by_gauges ? 0 : number,
                         .active_decode_blocks = e.b,
                         .kv_total_blocks = 100,
                         .active_prefill_tokens = {}});

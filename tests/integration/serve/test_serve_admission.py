@@ -6,7 +6,7 @@ import signal
 import pytest
 from serve_admission import admission, limited, serving
 from serve_peer import PATIENCE, PeerError, wait_until
-from serve_stream import Stream
+from serve_stream import Stream, call
 from serve_world import merged
 
 
@@ -241,12 +241,32 @@ def test_the_engines_own_gauges_tell_its_load_where_no_sdk_does(world, kind):
     stream = Stream(one.engine_port, 40)
     wait_until(lambda: admission(one)["busy"], "load by the gauges")
     peer = one.peer()
+    peer.ask("request.begin", id="runs")
     peer.ask("request.begin", id="a", admit=True)
     assert peer.expect("rejected", id="a")["reason"] == "overloaded"
     stream.finished()
     wait_until(lambda: not admission(one)["busy"], "an idle engine")
     peer.ask("request.begin", id="b", admit=True)
     peer.expect("admitted", id="b")
+
+
+def test_gauges_that_stand_where_the_engine_stopped_lock_nobody_out(world):
+    one = world(admission={"active_decode_blocks_threshold": 0.001})
+    one.run_engine("--rate", "5", kind="sglang")
+    stream = Stream(one.engine_port, 40)
+    wait_until(lambda: admission(one)["busy"], "load by the gauges")
+    call(one.engine_port, "POST", "/sim/control", {"metrics": "stale"})
+    stream.finished()
+    peer = one.peer()
+    for name in ("a", "b"):
+        peer.ask("request.begin", id=name, admit=True)
+        peer.expect("admitted", id=name)
+        peer.ask("request.begin", id=name + "2", admit=True)  # busy, with one that runs
+        assert peer.expect("rejected", id=name + "2")["reason"] == "overloaded"
+        peer.ask("request.end", id=name, outcome="completed")
+    assert admission(one)["busy"]
+    call(one.engine_port, "POST", "/sim/control", {"metrics": "true"})
+    wait_until(lambda: not admission(one)["busy"], "an idle engine")
 
 
 def test_a_load_report_without_blocks_leaves_them_to_the_gauges(world):
