@@ -136,7 +136,7 @@ void Client::lost() {
 bool Client::must_stay() const {
   Exchange const& x = *exchange_;
   return x.defers_cancel && x.begun && x.request_done && !x.request_is_broken && !x.is_cut &&
-         x.response == Response::head && x.head.empty() && upstream_ != nullptr &&
+         x.response <= Response::body && !x.has_first_byte && upstream_ != nullptr &&
          upstream_->is_connected();
 }
 

@@ -157,7 +157,7 @@ void Client::await_response() {
     proxy_.deadlines().arm(deadline_, Wait::linger);
   } else if (!x.request_done && x.response < Exchange::Response::tunnel && wants_input()) {
     proxy_.deadlines().arm(deadline_, Wait::client);
-  } else if (x.response == Exchange::Response::head) {
+  } else if (x.response <= Exchange::Response::body && !x.has_first_byte) {
     proxy_.deadlines().arm(deadline_, Wait::first_byte);
   } else {
     proxy_.deadlines().arm(deadline_, Wait::idle);

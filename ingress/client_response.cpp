@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "ingress/client.hpp"
+#include "ingress/first_byte.hpp"
 #include "ingress/head_writer.hpp"
-#include "ingress/http_text.hpp"
 #include "ingress/proxy.hpp"
 #include "ingress/upstream.hpp"
 
@@ -15,21 +15,10 @@ namespace {
 
 using Response = Exchange::Response;
 
-constexpr std::size_t kMaxResponseHead = 64 * 1024;
 /// A part of an event that is longer than this is not held back any more.
 constexpr std::size_t kMaxHeldEvent = 64 * 1024;
 /// `[DONE]` and the lines that end its event.
 constexpr std::size_t kLastWords = 16;
-
-bool is_event_stream(ResponseHead const& head) {
-  std::string_view type;
-  std::string_view coding;
-  std::size_t const types = head.fields.count("content-type", type);
-  bool const is_plain =
-      head.fields.count("content-encoding", coding) == 0 || http_text::same(coding, "identity");
-  std::string_view const media = http_text::trimmed(type.substr(0, type.find(';')));
-  return types == 1 && is_plain && http_text::same(media, "text/event-stream");
-}
 
 }  // namespace
 
@@ -64,7 +53,7 @@ void Client::response(std::span<char> bytes) {
     }
   }
   Exchange& x = *exchange_;
-  if (x.begun) {
+  if (x.begun && x.has_first_byte) {
     proxy_.tracker().moved(x.id);
   }
   if (x.response == Response::done && upstream_ != nullptr) {
@@ -84,7 +73,9 @@ void Client::response(std::span<char> bytes) {
   } else if (x.response == Response::done) {
     end_exchange();
   } else {
-    await_response();
+    if (x.response != Response::body || x.has_first_byte) {  // else it waits for that already
+      await_response();
+    }
     take_early_words();
   }
 }
@@ -176,11 +167,14 @@ void Client::prepare_return(ResponseHead const& head, std::string& wire) {
                        .keep_alive = x.version == Version::http10});
   x.head_sent = true;
   x.response = x.framing.kind == Framing::Kind::none ? Response::done : Response::body;
-  note_first_byte();
+  if (!begins_with_its_body(head, x.framing, x.streaming.value_or(false))) {
+    note_first_byte();
+  }
 }
 
 void Client::note_first_byte() {
-  Exchange const& x = *exchange_;
+  Exchange& x = *exchange_;
+  x.has_first_byte = true;
   if (x.begun) {
     proxy_.tracker().first_byte(x.id, x.endpoint, monotonic_now() - x.began_at);
   }
@@ -227,6 +221,9 @@ void Client::response_body(std::span<char>& bytes, std::string& wire) {
 /// Whole events at once, so that the stream can be cut between two of them.
 void Client::deliver(std::string_view payload, std::string& wire) {
   Exchange& x = *exchange_;
+  if (!x.has_first_byte && !payload.empty()) {
+    note_first_byte();
+  }
   if (!x.is_event_stream) {
     emit(payload, {}, wire);
     return;

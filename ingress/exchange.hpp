@@ -21,6 +21,9 @@
 
 namespace lastcall::ingress {
 
+/// A longer head of a response is none.
+inline constexpr std::size_t kMaxResponseHead = 64 * 1024;
+
 struct Exchange {
   enum class Response : std::uint8_t { head, body, tunnel, done };
 
@@ -78,6 +81,7 @@ struct Exchange {
   std::uint64_t response_left = 0;
   ChunkDecoder response_chunks;
   bool head_sent = false;
+  bool has_first_byte = false;  // see first_byte.hpp
   bool chunked_to_client = false;
   bool engine_keeps_alive = false;
   bool closes_with_it = false;  // the end of the connection is the end of the response

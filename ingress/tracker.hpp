@@ -54,10 +54,10 @@ class Tracker {
   virtual ~Tracker() = default;
 
   virtual Admission begin(Begun const& begun) = 0;
-  /// The head of its response has come.
+  /// The first byte of its response has come, see first_byte.hpp.
   virtual void first_byte(std::string_view id, std::string_view endpoint,
                           std::chrono::milliseconds took) = 0;
-  /// A byte of its response has moved.
+  /// A byte of its response has moved, the first or one behind it.
   virtual void moved(std::string_view id) = 0;
   /// Its client went away before the response was complete; end() follows. `stop`: at the engine's
   /// leisure, so that it can still be killed.

@@ -38,7 +38,10 @@ void Upstream::ready(std::uint32_t events) {
   closing_ = closing_ || (events & (EPOLLRDHUP | EPOLLERR | EPOLLHUP)) != 0;
   readable_ = readable_ || closing_ || (events & EPOLLIN) != 0;
   if (left_) {
-    readable_ ? let_go() : send_left();
+    if ((events & EPOLLOUT) != 0) {
+      send_left();
+    }
+    pump();
     return;
   }
   if (client_ == nullptr) {
@@ -59,7 +62,7 @@ void Upstream::pump() {
   }
   pumping_ = true;
   int reads = 0;
-  while (!dead_ && client_ != nullptr && readable_ && client_->takes_response()) {
+  while (!dead_ && readable_ && (left_ || (client_ != nullptr && client_->takes_response()))) {
     if (++reads > kReadsATurn) {
       proxy_.poller().again(*this);
       break;
@@ -69,7 +72,11 @@ void Upstream::pump() {
     switch (got.io) {
       case Io::some:
         readable_ = closing_ || got.size == scratch.size();
-        client_->response(scratch.first(got.size));
+        if (!left_) {
+          client_->response(scratch.first(got.size));
+        } else if (has_begun({scratch.data(), got.size})) {
+          let_go();
+        }
         break;
       case Io::would_block:
         readable_ = false;
@@ -77,7 +84,7 @@ void Upstream::pump() {
       case Io::ended:
       case Io::broken:
         readable_ = false;
-        client_->engine_ended(got.io == Io::ended);
+        left_ ? let_go() : client_->engine_ended(got.io == Io::ended);
         break;
     }
   }
@@ -88,35 +95,6 @@ std::size_t Upstream::write(std::string_view bytes, bool& broken) {
   IoResult const put = write_some(socket_, bytes);
   broken = put.io == Io::broken;
   return put.size;
-}
-
-void Upstream::outlive(std::unique_ptr<Exchange> exchange) {
-  client_ = nullptr;
-  left_ = std::move(exchange);
-  proxy_.left_to_engine(left_->id, *this);
-  proxy_.deadlines().arm(deadline_, Wait::first_byte);
-}
-
-void Upstream::send_left() {
-  Exchange& x = *left_;
-  bool broken = false;
-  x.to_engine_at += write(std::string_view(x.to_engine).substr(x.to_engine_at), broken);
-  if (broken) {
-    let_go();
-  } else if (x.to_engine_at == x.to_engine.size()) {
-    x.forget_sent();
-  }
-}
-
-std::uint64_t Upstream::serial() const {
-  return left_ ? left_->serial : 0;
-}
-
-void Upstream::let_go() {
-  std::unique_ptr<Exchange> const ended = std::move(left_);
-  close();
-  proxy_.tracker().ended(ended->id, ended->outcome);
-  proxy_.let_go(ended->id);
 }
 
 void Upstream::release(bool keep) {

@@ -3,9 +3,8 @@
 // Invariants:
 //  1. A pooled connection that the engine closes leaves the pool at once.
 //  2. Nothing is read while its client has not taken what came before.
-//  3. An exchange that its client has left is here until the engine's first byte, end or silence
-//  for
-//     too long; then the connection is closed and the exchange has ended.
+//  3. An exchange that its client has left is here until the engine's first byte or end, or until
+//     `timeouts.first_byte`; then the connection is closed and the exchange has ended.
 //
 // Thread rule: the loop's thread.
 #pragma once
@@ -56,6 +55,7 @@ class Upstream final : public Watched, public DeadlineOwner {
  private:
   friend class Proxy;
   void send_left();
+  bool has_begun(std::string_view bytes);
   void close();
 
   Proxy& proxy_;

@@ -119,7 +119,7 @@ inline constexpr std::array kMetricFamilies = std::to_array<MetricFamily>({
     {"lastcall_ingress_refusals_total", MetricType::counter, "type",
      "Requests and connections that the ingress answered itself, by the type of the error"},
     {"lastcall_ingress_time_to_first_byte_seconds", MetricType::histogram, "endpoint",
-     "Time from a request's head to the head of its response"},
+     "Time from a request's head to its response, of a stream to the first byte of its body"},
     // The supervisor itself.
     {"lastcall_build_info", MetricType::gauge, "version", "Always 1; what runs"},
     {"lastcall_uptime_seconds", MetricType::gauge, "", "Time since the supervisor started"},

@@ -20,8 +20,8 @@ void add_timeouts(Keys& keys, IngressTimeouts& timeouts) {
         .range = kWait},
        {.path = "ingress.timeouts.first_byte",
         .slot = &timeouts.first_byte,
-        .doc = "For the first byte of the engine's response, once it has the request or is to "
-               "take more of it.",
+        .doc = "For the first byte of the engine's response (of a stream: of its body), once it "
+               "has the request or is to take more of it.",
         .range = kWait,
         .unset = "no limit"},
        {.path = "ingress.timeouts.idle",

@@ -132,6 +132,36 @@ def test_the_priority_field_orders_who_waits_where_that_is_wanted(proxy, engine,
 def test_waiters_of_a_drain_are_still_granted_in_their_order(proxy, engine):
     one = proxy(admission=limits(1, 2), shutdown={"grace_period": "60s"})
     users = [ask(one)]
+LINES_HEAD = SSE_HEAD.replace(b"text/event-stream", b"application/x-ndjson")
+
+
+@pytest.mark.parametrize("head", [SSE_HEAD, LINES_HEAD], ids=["events", "no length"])
+def test_the_head_of_a_stream_comes_before_its_first_byte(proxy, engine, head):
+    one = proxy(admission=limits(4, 4, engine_wait_limit=1))
+    counted = ("lastcall_ingress_time_to_first_byte_seconds_count",)
+    users = [ask(one)]
+    running = at_engine(engine)
+    running.send(head)
+    users[0].until(b"\r\n\r\n")
+    users.append(ask(one))
+    wait_until(lambda: waiting(one) == 1, "one waits")
+    assert metric(one, *counted) == 0
+    running.send(chunk(b"data: 1\n\n"))
+    at_engine(engine)
+    assert metric(one, *counted) == 1
+
+
+def test_the_head_is_the_first_byte_of_an_answer_that_is_no_stream(proxy, engine):
+    one = proxy(admission=limits(4, 4, engine_wait_limit=1))
+    user = client(one)
+    user.send(post(body=b'{"model":"m","stream":false}'))
+    at_engine(engine).send(LINES_HEAD)
+    user.until(b"\r\n\r\n")
+    second = ask(one)
+    at_engine(engine)
+    second.close()
+
+
     running = at_engine(engine)
     users.append(ask(one))
     wait_until(lambda: waiting(one) == 1, "one waits")

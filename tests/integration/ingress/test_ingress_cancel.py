@@ -204,7 +204,13 @@ def test_an_engine_that_may_not_be_broken_off_keeps_its_request_until_its_first_
     other, head = engine.request()
     assert b"X-Request-Id: r1-2" in head, "the id is taken while the engine has the request"
     other.exactly(len(BODY))
-    wire.send(b"H")
+    wire.send(b"HTTP/1.1 103 Early Hints\r\n\r\n" + SSE_HEAD[:20])
+    wire.send(SSE_HEAD[20:])
+    with pytest.raises(TimeoutError):
+        wire.socket.settimeout(0.3)
+        wire.socket.recv(1)
+    wire.socket.settimeout(20)
+    wire.send(chunk(b"data: 1\n\n"))
     assert wire.ended()
     wait_until(lambda: one.status()["in_flight"]["requests"] == 1, "it has ended")
     assert counted(one, "stream") == 1
@@ -218,13 +224,29 @@ def test_an_engine_that_stays_silent_is_broken_off_by_the_limit_of_the_first_byt
 
 
 def test_what_the_engine_has_begun_to_answer_or_not_wholly_received_is_broken_off(proxy, engine):
+def test_a_stream_whose_head_alone_has_come_is_kept_too(proxy, engine):
+    one = deferring(proxy)
+    user = client(one)
+    user.send(post(body=BODY))
+    wire, _ = engine.request()
+    wire.exactly(len(BODY))
+    wire.send(SSE_HEAD)
+    user.until(b"\r\n\r\n")
+    user.close()
+    wait_until(lambda: counted(one, "stream") == 1, "counted at once")
+    assert one.status()["in_flight"]["requests"] == 1
+    wire.send(chunk(b"data: 1\n\n"))
+    assert wire.ended()
+    wait_until(lambda: one.status()["in_flight"]["requests"] == 0, "it has ended")
+
+
     one = deferring(proxy)
     begun = client(one)
     begun.send(post(body=BODY))
     wire, _ = engine.request()
     wire.exactly(len(BODY))
-    wire.send(SSE_HEAD)
-    begun.until(b"\r\n\r\n")
+    wire.send(SSE_HEAD + chunk(b"data: 1\n\n"))
+    begun.until(b"data: 1\n\n")
     begun.close()
     assert wire.ended()
     part = client(one)

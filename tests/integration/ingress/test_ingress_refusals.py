@@ -3,6 +3,7 @@
 import json
 import select
 import threading
+import time
 
 import pytest
 from ports import free_port
@@ -111,6 +112,21 @@ def test_each_timeout_is_a_knob_of_its_own(proxy, engine):
     wire.send(SSE_HEAD + chunk(b"data: 1\n\n"))
     last = stream.rest()
     assert b'"type":"timeout"' in last and not last.endswith(b"0\r\n\r\n")
+    assert wire.ended()
+
+
+def test_a_stream_of_which_only_the_head_has_come_has_not_begun(proxy, engine):
+    one = proxy(ingress={"timeouts": {"first_byte": "2s", "idle": "300ms"}})
+    stream = client(one)
+    stream.send(post())
+    wire, _ = engine.request()
+    wire.until(b"}")
+    wire.send(SSE_HEAD)
+    stream.until(b"\r\n\r\n")
+    began = time.monotonic()
+    last = stream.rest()
+    assert time.monotonic() - began > 1
+    assert b'"type":"timeout"' in last and b"did not answer in time" in last
     assert wire.ended()
 
 
