@@ -263,6 +263,7 @@ void Client::expired(Wait wait) {
     case Wait::first_byte:
       break_off(timed_out("the engine did not answer in time"), lifecycle::Outcome::error);
       return;
+    case Wait::left:
     case Wait::idle:
       break_off(timed_out("the engine's response stood still for too long"),
                 lifecycle::Outcome::error);

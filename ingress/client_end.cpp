@@ -144,7 +144,6 @@ bool Client::must_stay() const {
 void Client::leave_to_engine() {
   Exchange& x = *exchange_;
   x.outcome = Outcome::cancelled;
-  x.total.disarm();
   proxy_.tracker().client_gone(x.id, lifecycle::CancelMode::stop);
   half_closed_ = true;
   std::exchange(upstream_, nullptr)->outlive(std::move(exchange_));

@@ -27,13 +27,14 @@ enum class Wait : std::uint8_t {
   keep_alive,     // for the next request
   connect,        // to the engine
   first_byte,     // of its response
+  left,           // for it, by a request that its client has left
   idle,           // between two reads of its response
   total,          // from begin to end
   verdict,        // on an engine whose connection broke
   linger,         // until a client has read our last words
   upstream_idle,  // of a connection in the pool
 };
-inline constexpr std::size_t kWaits = 9;
+inline constexpr std::size_t kWaits = 10;
 
 class DeadlineOwner {
  public:
@@ -49,6 +50,8 @@ class Deadline {
   Deadline& operator=(Deadline const&) = delete;
   ~Deadline() { disarm(); }
   void disarm();
+  /// Whom it tells when it comes; what it was armed for stays.
+  void pass_to(DeadlineOwner& owner) { owner_ = &owner; }
   bool is_armed() const { return previous_ != nullptr; }
 
  private:

@@ -4,7 +4,7 @@
 //  1. A pooled connection that the engine closes leaves the pool at once.
 //  2. Nothing is read while its client has not taken what came before.
 //  3. An exchange that its client has left is here until the engine's first byte or end, or until
-//     `timeouts.first_byte`; then the connection is closed and the exchange has ended.
+//     it took too long; then the connection is closed and the exchange has ended.
 //
 // Thread rule: the loop's thread.
 #pragma once

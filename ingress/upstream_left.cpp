@@ -13,7 +13,8 @@ void Upstream::outlive(std::unique_ptr<Exchange> exchange) {
   client_ = nullptr;
   left_ = std::move(exchange);
   proxy_.left_to_engine(left_->id, *this);
-  proxy_.deadlines().arm(deadline_, Wait::first_byte);
+  left_->total.pass_to(*this);
+  proxy_.deadlines().arm(deadline_, Wait::left);
   if (readable_ && !pumping_) {
     proxy_.poller().again(*this);  // what its client did not take
   }

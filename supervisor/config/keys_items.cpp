@@ -252,7 +252,7 @@ Keys keys_of(EndpointSettings& endpoint) {
            .slot = &endpoint.defer_cancel,
            .doc = "Whether the engine keeps a request whose client has left until its first byte, "
                   "for engines that must not be broken off earlier; it is counted as cancelled at "
-                  "once."}};
+                  "once. Without `ingress.timeouts.first_byte` or `total` for 5m at most."}};
 }
 
 }  // namespace lastcall::config

@@ -160,6 +160,9 @@ struct Ipc {
   friend bool operator==(Ipc const&, Ipc const&) = default;
 };
 
+/// What bounds a request that its client has left to the engine where no timeout does.
+inline constexpr Duration kLeftToEngine{300'000};
+
 /// Separate knobs; unset: no limit.
 struct IngressTimeouts {
   Duration connect{5'000};

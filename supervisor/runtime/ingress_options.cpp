@@ -27,6 +27,9 @@ ingress::Options ingress_options(config::Config const& config) {
   set(Wait::keep_alive, timeouts.keep_alive);
   set(Wait::connect, timeouts.connect);
   set(Wait::first_byte, timeouts.first_byte);
+  // A place that nobody bounds would be lost with each engine that forgets a request.
+  bool const is_bounded = timeouts.first_byte || timeouts.total;
+  set(Wait::left, is_bounded ? timeouts.first_byte : config::kLeftToEngine);
   set(Wait::idle, timeouts.idle);
   set(Wait::total, timeouts.total);
   set(Wait::verdict, kVerdict);

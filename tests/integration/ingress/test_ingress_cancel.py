@@ -217,13 +217,13 @@ def test_an_engine_that_may_not_be_broken_off_keeps_its_request_until_its_first_
     again.close()
 
 
-def test_an_engine_that_stays_silent_is_broken_off_by_the_limit_of_the_first_byte(proxy, engine):
-    one = deferring(proxy, first_byte="1s")
+@pytest.mark.parametrize("timeout", ["first_byte", "total"])
+def test_an_engine_that_stays_silent_is_broken_off_by_its_limit(proxy, engine, timeout):
+    one = deferring(proxy, **{timeout: "1s"})
     assert left_early(one, engine).ended()
     wait_until(lambda: one.status()["in_flight"]["requests"] == 0, "it has ended")
 
 
-def test_what_the_engine_has_begun_to_answer_or_not_wholly_received_is_broken_off(proxy, engine):
 def test_a_stream_whose_head_alone_has_come_is_kept_too(proxy, engine):
     one = deferring(proxy)
     user = client(one)
@@ -240,6 +240,7 @@ def test_a_stream_whose_head_alone_has_come_is_kept_too(proxy, engine):
     wait_until(lambda: one.status()["in_flight"]["requests"] == 0, "it has ended")
 
 
+def test_what_the_engine_has_begun_to_answer_or_not_wholly_received_is_broken_off(proxy, engine):
     one = deferring(proxy)
     begun = client(one)
     begun.send(post(body=BODY))

@@ -1,0 +1,27 @@
+#include "supervisor/runtime/ingress_options.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lastcall::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+using Length = std::optional<config::Duration>;
+
+/// How long the engine keeps a request that its client has left.
+Length left_with(Length first_byte, Length total) {
+  config::Config config;
+  config.ingress.timeouts.first_byte = first_byte;
+  config.ingress.timeouts.total = total;
+  return ingress_options(config).waits[static_cast<std::size_t>(ingress::Wait::left)];
+}
+
+TEST(IngressOptions, What_a_client_has_left_to_the_engine_is_always_bounded) {
+  EXPECT_EQ(left_with({}, {}), Length(5min));
+  EXPECT_EQ(left_with(2s, {}), Length(2s));
+  EXPECT_EQ(left_with(2s, 9s), Length(2s));
+  EXPECT_EQ(left_with({}, 9s), Length());  // by the total, which runs on
+}
+
+}  // namespace
+}  // namespace lastcall::runtime
