@@ -87,6 +87,8 @@ class Client final : public Watched, public DeadlineOwner {
   bool take_head(std::string_view bytes);
   void describe(RequestHead const& head, Destination const& destination);
   std::size_t request_body(std::span<char> bytes);
+  void await_request();
+  bool keeps_up(std::size_t bytes);
   void take_body(std::string_view payload);
 
   // client_engine.cpp

@@ -10,6 +10,7 @@ namespace lastcall::ingress {
 
 void Client::begin() {
   Exchange& x = *exchange_;
+  x.awaited_since = {};
   if (x.look) {
     if (x.model.empty()) {
       x.model = x.look->model();
@@ -156,7 +157,7 @@ void Client::await_response() {
   if (is_ending_tunnel() && x.to_engine.empty()) {
     proxy_.deadlines().arm(deadline_, Wait::linger);
   } else if (!x.request_done && x.response < Exchange::Response::tunnel && wants_input()) {
-    proxy_.deadlines().arm(deadline_, Wait::client);
+    await_request();
   } else if (x.response <= Exchange::Response::body && !x.has_first_byte) {
     proxy_.deadlines().arm(deadline_, Wait::first_byte);
   } else {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "ingress/client.hpp"
 #include "ingress/head_writer.hpp"
@@ -13,7 +14,8 @@
 namespace lastcall::ingress {
 namespace {
 
-/// A body of which `model` and `stream` are not known by then goes on without.
+/// A longer body asks for its place and goes on to the engine before it is complete, with `model`
+/// and `stream` or without.
 constexpr std::size_t kHeldBody = 64 * 1024;
 
 bool keeps_alive(RequestHead const& head) {
@@ -89,7 +91,7 @@ bool Client::take_head(std::string_view bytes) {
   exchange_->request = framing;
   exchange_->expects_continue = expects && head.version == Version::http11;
   describe(head, destination);
-  proxy_.deadlines().arm(deadline_, Wait::client);
+  await_request();
   if (framing.kind == Framing::Kind::none) {
     exchange_->request_done = true;
     begin();
@@ -105,7 +107,7 @@ bool Client::take_head(std::string_view bytes) {
 
 void Client::describe(RequestHead const& head, Destination const& destination) {
   Exchange& x = *exchange_;
-  x.began_at = monotonic_now();
+  x.began_at = x.awaited_since = monotonic_now();
   x.version = head.version;
   x.head_only = head.method == "HEAD";
   x.keep_alive = keeps_alive(head);
@@ -166,11 +168,15 @@ std::size_t Client::request_body(std::span<char> bytes) {
       x.to_engine.append("0\r\n\r\n");
     }
   }
+  if (!x.request_done && x.response < Exchange::Response::tunnel && !keeps_up(used)) {
+    break_off(bad_request(408, "the body comes too slowly"), lifecycle::Outcome::error);
+    return 0;
+  }
   if (x.begun && !x.admitted) {
     x.waiting.add(used);
   } else if (!x.begun && x.look) {
-    proxy_.deadlines().arm(deadline_, Wait::client);
-    if (x.look->is_done() || x.request_done || x.to_engine.size() >= kHeldBody) {
+    await_request();
+    if (x.request_done || x.to_engine.size() >= kHeldBody) {
       begin();
     }
   } else if (upstream_ != nullptr && upstream_->is_connected()) {
@@ -178,6 +184,29 @@ std::size_t Client::request_body(std::span<char> bytes) {
     await_response();
   }
   return used;
+}
+
+void Client::await_request() {
+  Exchange& x = *exchange_;
+  proxy_.deadlines().arm(deadline_, Wait::client);
+  if (x.awaited_since.count() == 0) {
+    x.awaited_since = monotonic_now();
+  }
+}
+
+/// A place must not be held by who sends a byte now and then: what a body is behind one byte a
+/// millisecond adds up to no more than the silence that is allowed. Time in which we did not read
+/// is not the client's.
+bool Client::keeps_up(std::size_t bytes) {
+  Exchange& x = *exchange_;
+  auto const limit = proxy_.options().waits[static_cast<std::size_t>(Wait::client)];
+  if (x.awaited_since.count() != 0) {
+    std::chrono::milliseconds const took =
+        monotonic_now() - std::exchange(x.awaited_since, std::chrono::milliseconds{});
+    x.behind = std::max<std::chrono::milliseconds>(
+        x.behind + took - std::chrono::milliseconds(bytes), std::chrono::milliseconds{});
+  }
+  return !limit || x.behind <= *limit;
 }
 
 void Client::take_body(std::string_view payload) {

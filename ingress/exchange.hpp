@@ -65,6 +65,8 @@ struct Exchange {
   Framing request;
   std::uint64_t request_left = 0;
   std::uint64_t body_bytes = 0;
+  std::chrono::milliseconds awaited_since{};  // its next part; zero: that is not waited for
+  std::chrono::milliseconds behind{};         // of the pace that is asked of it
   ChunkDecoder request_chunks;
   std::optional<BodyLook> look;  // while `model` and `stream` are looked for
   std::optional<bool> streaming;

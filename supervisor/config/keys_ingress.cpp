@@ -37,8 +37,8 @@ void add_timeouts(Keys& keys, IngressTimeouts& timeouts) {
         .unset = "no limit"},
        {.path = "ingress.timeouts.client",
         .slot = &timeouts.client,
-        .doc = "For a client's whole head, for the next part of its body, and until it "
-               "takes what waits for it.",
+        .doc = "For a client's whole head, for the next part of its body, and until it takes what "
+               "waits for it; and how far a body may fall behind 1 byte a millisecond.",
         .range = kWait},
        {.path = "ingress.timeouts.keep_alive",
         .slot = &timeouts.keep_alive,

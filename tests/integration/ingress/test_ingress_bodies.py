@@ -12,10 +12,12 @@ from test_ingress_admission import at_engine, finish, limits, waiting
 
 THREADS = (1, 2)
 LARGE = b'{"model":"m","x":"' + b"x" * 300_000 + b'"}'  # more than is held while a request waits
+# As much as is held back: the engine gets it before the rest has come.
+BEGIN = b'{"model":"m","stream":true,"x":"' + b"x" * 65_536
 
 
-def start_of(size, *lines):
-    return post(body=b"", *lines).replace(b"Content-Length: 0", b"Content-Length: %d" % size)
+def start_of(size):
+    return post(body=b"").replace(b"Content-Length: 0", b"Content-Length: %d" % size)
 
 
 def leave_a_pooled_connection(one, engine):
@@ -73,17 +75,17 @@ def test_an_answer_may_take_longer_than_a_client_may_for_a_part_of_its_body(prox
         body = LARGE
         user.send(post(body=body))
     elif shape == "two":
-        body = b'{"model":"m","stream":false,"x":"' + b"x" * 1000 + b'"}'
-        user.send(start_of(len(body)) + body[:500])
+        body = BEGIN + b"x" * 1000 + b'"}'
+        user.send(start_of(len(body)) + body[:-500])
     else:
-        body = b'{"model":"m","stream":false}'
+        body = BEGIN + b'"}'
         user.send(post(body=b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked"))
         user.send(chunk(body))
     wire, _ = engine.request()
     if shape == "two":
-        user.send(body[500:])
+        user.send(body[-500:])
     elif shape == "chunks":
-        wire.until(body)
+        wire.until(b'"}')
         user.send(b"0\r\n\r\n")
     if shape == "chunks":
         wire.until(b"0\r\n\r\n")
@@ -99,7 +101,7 @@ def test_the_time_of_a_client_is_that_of_the_next_part(proxy, engine):
     one = proxy(ingress={"timeouts": {"client": "3s"}})
     user = client(one)
     parts, part = 7, b"x" * 1000
-    user.send(start_of(2 + parts * len(part)) + b"{}")
+    user.send(start_of(len(BEGIN) + parts * len(part)) + BEGIN)
     began = time.monotonic()
     wire = None
     for _ in range(parts):
@@ -112,13 +114,51 @@ def test_the_time_of_a_client_is_that_of_the_next_part(proxy, engine):
     user.until(b"hello")
 
 
-def test_a_client_that_stops_in_the_middle_of_its_body_is_let_go(proxy, engine):
+@pytest.mark.parametrize("sent", [BEGIN[:1000], BEGIN], ids=["begin", "more"])
+def test_a_client_that_stops_in_the_middle_of_its_body_is_let_go(proxy, engine, sent):
     one = proxy(ingress={"timeouts": {"client": "300ms"}})
     user = client(one)
-    user.send(start_of(1000) + b'{"model":"m","stream":true,')
+    user.send(start_of(100_000) + sent)
+    if sent == BEGIN:
+        wire, _ = engine.request()
+        assert wire.rest() == sent
+    assert user.ended() and not engine.has_arrived()
+
+
+def test_a_body_takes_no_place_before_it_is_there(proxy, engine):
+    one = proxy(admission=limits(1, 0))
+    slow = client(one)
+    body = b'{"model":"m","stream":true,"x":"y"}'
+    slow.send(start_of(len(body)).replace(b"Host: h", b"Host: h\r\nExpect: 100-continue"))
+    assert b" 100 " in slow.until(b"\r\n\r\n")
+    slow.send(body[:-1])
+    quick = client(one)
+    quick.send(post(body=b'{"model":"quick"}'))
+    wire = at_engine(engine)
+    wire.send(ok(b"quick", "Connection: close"))
+    quick.until(b"quick")
+    wire.close()
+    slow.send(body[-1:])
+    at_engine(engine).send(ok(b"slow"))
+    slow.until(b"slow")
+
+
+def test_a_large_body_that_trickles_loses_its_place(proxy, engine):
+    one = proxy(admission=limits(1, 0), ingress={"timeouts": {"client": "1s"}})
+    slow = client(one)
+    slow.send(start_of(1_000_000) + BEGIN)
     wire, _ = engine.request()
-    wire.until(b"true,")
-    assert user.ended() and wire.ended()
+
+    def is_told():
+        slow.send(b"x")
+        return select.select([slow.socket], [], [], 0.3)[0]
+
+    wait_until(is_told, "it is too slow")
+    assert slow.until(b"\r\n").startswith(b"HTTP/1.1 408 ")
+    assert wire.rest().startswith(BEGIN)
+    quick = client(one)
+    quick.send(post())
+    at_engine(engine)
 
 
 def send_until_told(user):
@@ -134,7 +174,7 @@ def test_an_engine_that_takes_no_body_is_not_the_clients_fault(proxy, engine):
     """It reads nothing: neither it nor the client waits for the other for ever."""
     one = proxy(ingress={"timeouts": {"client": "300ms", "first_byte": "1500ms"}})
     user = client(one)
-    user.send(start_of(1_000_000_000) + b'{"model":"m","stream":true,')
+    user.send(start_of(1_000_000_000) + BEGIN)
     send_until_told(user)
     assert user.rest().startswith(b"HTTP/1.1 504 ")
     assert metric(one, "dynamo_frontend_model_cancellation_total") == 0
@@ -181,7 +221,7 @@ def test_an_upload_that_the_end_of_a_drain_cuts_reads_why(proxy, engine):
     one = proxy(shutdown={"grace_period": "3s", "cleanup_reserve": "1s", "cancel_settle": "500ms",
                           "late_accept": "0s"})  # fmt: skip
     user = client(one)
-    user.send(start_of(100_000_000) + b'{"model":"m","stream":true,')
+    user.send(start_of(100_000_000) + BEGIN)
     engine.request()
     one.process.terminate()
     send_until_told(user)
