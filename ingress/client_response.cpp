@@ -154,6 +154,7 @@ void Client::prepare_return(ResponseHead const& head, std::string& wire) {
   x.closes_with_it = is_open_ended && !x.chunked_to_client;
   x.response_left = x.framing.length;
   x.is_event_stream = is_event_stream(head);
+  x.is_served = head.status < 300;
   x.outcome = head.status >= 500 ? lifecycle::Outcome::error : lifecycle::Outcome::completed;
   bool const close =
       !x.keep_alive || x.closes_with_it || !x.request_done || proxy_.is_closing(place_);
@@ -176,7 +177,9 @@ void Client::note_first_byte() {
   Exchange& x = *exchange_;
   x.has_first_byte = true;
   if (x.begun) {
-    proxy_.tracker().first_byte(x.id, x.endpoint, monotonic_now() - x.began_at);
+    proxy_.tracker().first_byte(x.id, x.endpoint,
+                                x.is_served ? proxy_.served_anew(x.model) : std::string_view(),
+                                monotonic_now() - x.began_at);
   }
 }
 

@@ -84,6 +84,7 @@ struct Exchange {
   ChunkDecoder response_chunks;
   bool head_sent = false;
   bool has_first_byte = false;  // see first_byte.hpp
+  bool is_served = false;       // what answers is no error
   bool chunked_to_client = false;
   bool engine_keeps_alive = false;
   bool closes_with_it = false;  // the end of the connection is the end of the response

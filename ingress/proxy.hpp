@@ -105,6 +105,10 @@ class Proxy {
   /// The client whose request it still is; nothing when it has ended.
   Client* find(Request const& request) const;
   std::uint64_t next_serial() { return ++last_serial_; }
+  /// `model`, unless it was the one before it, too.
+  std::string_view served_anew(std::string const& model) {
+    return model == last_served_ ? std::string_view() : last_served_ = model;
+  }
   void leave(std::string_view id);
   /// Its id is taken until the engine has let go of it, though nobody can be told of it.
   void left_to_engine(std::string_view id, Upstream& upstream);
@@ -149,6 +153,7 @@ class Proxy {
   };
   std::optional<Closing> closing_;
   std::uint64_t last_serial_ = 0;
+  std::string last_served_;  // model
 };
 
 }  // namespace lastcall::ingress

@@ -28,6 +28,7 @@ struct Begun {
 struct FirstByte {
   std::string id;
   std::string endpoint;
+  std::string model;
   std::chrono::milliseconds took{};
 };
 struct Moved {

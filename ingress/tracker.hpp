@@ -55,7 +55,8 @@ class Tracker {
 
   virtual Admission begin(Begun const& begun) = 0;
   /// The first byte of its response has come, see first_byte.hpp.
-  virtual void first_byte(std::string_view id, std::string_view endpoint,
+  /// `model`: that the engine has answered for, where it did not for the same just before.
+  virtual void first_byte(std::string_view id, std::string_view endpoint, std::string_view model,
                           std::chrono::milliseconds took) = 0;
   /// A byte of its response has moved, the first or one behind it.
   virtual void moved(std::string_view id) = 0;

@@ -85,10 +85,10 @@ Admission Worker::begin(Begun const& begun) {
   return {Admission::Kind::waits, {}};
 }
 
-void Worker::first_byte(std::string_view id, std::string_view endpoint,
+void Worker::first_byte(std::string_view id, std::string_view endpoint, std::string_view model,
                         std::chrono::milliseconds took) {
   told_progress_ = monotonic_now();
-  tell(report::FirstByte{std::string(id), std::string(endpoint), took});
+  tell(report::FirstByte{std::string(id), std::string(endpoint), std::string(model), took});
 }
 
 void Worker::moved(std::string_view id) {

@@ -47,7 +47,7 @@ class Worker final : private Tracker, private SharedIds {
  private:
   // Tracker
   Admission begin(Begun const& begun) override;
-  void first_byte(std::string_view id, std::string_view endpoint,
+  void first_byte(std::string_view id, std::string_view endpoint, std::string_view model,
                   std::chrono::milliseconds took) override;
   void moved(std::string_view id) override;
   void client_gone(std::string_view id, lifecycle::CancelMode mode) override;

@@ -181,7 +181,7 @@ void WorkerPool::hear(std::size_t seat, report::Begun const& told) {
 
 void WorkerPool::hear(std::size_t, report::FirstByte const& told) {
   if (live_.contains(told.id)) {
-    tracker_.first_byte(told.id, told.endpoint, told.took);
+    tracker_.first_byte(told.id, told.endpoint, told.model, told.took);
   }
 }
 

@@ -58,24 +58,42 @@ bool is_valid_utf8(std::string_view text) {
   return true;
 }
 
+namespace {
+
+/// One series that a scraper cannot read would cost it the whole scrape.
+bool is_readable(std::string_view value) {
+  return value.size() <= kMaxLabelBytes && is_valid_utf8(value);
+}
+
+}  // namespace
+
 std::string_view LabelGuard::admit(std::string_view label, std::string_view value) {
   if (value.empty()) {
     return "unknown";
   }
-  auto known = seen_.find(label);
-  if (known == seen_.end()) {
-    known = seen_.try_emplace(std::string(label)).first;
-  }
-  auto& values = known->second;
+  auto& [values, kept] = places(label);
   if (values.find(value) != values.end()) {
     return value;
   }
-  // One series that a scraper cannot read would cost it the whole scrape.
-  if (values.size() >= most_ || value.size() > kMaxLabelBytes || !is_valid_utf8(value)) {
+  if (values.size() - kept >= most_ || !is_readable(value)) {
     return "other";
   }
   values.emplace(value);
   return value;
+}
+
+void LabelGuard::keep(std::string_view label, std::string_view value) {
+  auto& [values, kept] = places(label);
+  bool const has_place = values.find(value) != values.end();
+  if (!has_place && kept < most_ && !value.empty() && is_readable(value)) {
+    values.emplace(value);
+    ++kept;
+  }
+}
+
+LabelGuard::Places& LabelGuard::places(std::string_view label) {
+  auto const known = seen_.find(label);
+  return known != seen_.end() ? known->second : seen_.try_emplace(std::string(label)).first->second;
 }
 
 std::vector<std::string> variable_labels(MetricFamily const& family) {

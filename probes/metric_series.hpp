@@ -2,8 +2,9 @@
 //
 // Invariants:
 //  1. A series is made at its first use and kept: its number of labels is closed or capped.
-//  2. Values of open labels pass LabelGuard: at most kMaxLabelValues a label name, valid UTF-8,
-//     not empty, not endless. What does not pass is counted as "other", or "unknown" if empty.
+//  2. Values of open labels pass LabelGuard: at most kMaxLabelValues a label name and as many that
+//     are known to be real, valid UTF-8, not empty, not endless. What does not pass is counted as
+//     "other", or "unknown" if empty.
 //
 // Thread rule: one counting thread; the series themselves may be collected from another.
 // This header is for metrics.cpp alone: it shows prometheus-cpp's types.
@@ -29,10 +30,19 @@ class LabelGuard {
   explicit LabelGuard(std::size_t most) : most_(most) {}
   /// `value` itself, or the word that stands for it.
   std::string_view admit(std::string_view label, std::string_view value);
+  /// A value that is known to be real has a place that no flood of others can take.
+  void keep(std::string_view label, std::string_view value);
 
  private:
+  struct Places {
+    std::set<std::string, std::less<>> values;
+    std::size_t kept = 0;  // of them, by keep()
+  };
+
+  Places& places(std::string_view label);
+
   std::size_t const most_;
-  std::map<std::string, std::set<std::string, std::less<>>, std::less<>> seen_;
+  std::map<std::string, Places, std::less<>> seen_;
 };
 
 bool is_valid_utf8(std::string_view text);

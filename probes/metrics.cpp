@@ -75,6 +75,10 @@ void Metrics::request_rejected(std::string_view model, std::string_view endpoint
   }
 }
 
+void Metrics::model_served(std::string_view model) {
+  families_->guard.keep("model", model);
+}
+
 void Metrics::client_cancelled(std::string_view model, std::string_view endpoint,
                                std::optional<bool> streaming) {
   char const* const kind = !streaming ? "unknown" : *streaming ? "stream" : "unary";

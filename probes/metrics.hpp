@@ -3,7 +3,8 @@
 // Invariants:
 //  1. Every family is in metric_table.hpp and in docs/metrics.md; a test compares all three.
 //  2. No label is unbounded: closed sets come as enumerators, names that users or engines choose
-//     are capped at kMaxLabelValues a label, and what comes later is counted as "other".
+//     are capped at kMaxLabelValues a label, and what comes later is counted as "other". Models
+//     that are served have as many places of their own: strangers name others as they like.
 //  3. Counting does not allocate once a label set was seen.
 //  4. A labelled family is absent until its first use, as Prometheus advises.
 //
@@ -59,6 +60,9 @@ class Metrics {
   /// counters are for lack of capacity, so a refusal because of a drain is not among them.
   void request_rejected(std::string_view model, std::string_view endpoint,
                         lifecycle::RejectedReason reason, bool begun = false);
+
+  /// It exists: by the configuration, or because the engine has answered for it.
+  void model_served(std::string_view model);
 
   // Cancellation: each request once, whatever arrives twice; the ledger sees to that.
   /// `streaming` absent: nobody said how the answer travels.

@@ -77,7 +77,7 @@ class IngressSession final : private ingress::Tracker {
   bool engine_may_be_gone() const override {
     return cancels_are_due_ || listeners_.engine_may_be_gone();
   }
-  void first_byte(std::string_view id, std::string_view endpoint,
+  void first_byte(std::string_view id, std::string_view endpoint, std::string_view model,
                   std::chrono::milliseconds took) override;
   void event_gap(std::string_view endpoint, std::chrono::milliseconds took) override;
   void refused(ingress::Refusal const& refusal) override;

@@ -69,7 +69,10 @@ void IngressSession::handed_off(ingress::HandedOff const& handed) {
 
 /// Admission bounds those that wait for theirs, so the core hears of each.
 void IngressSession::first_byte(std::string_view id, std::string_view endpoint,
-                                std::chrono::milliseconds took) {
+                                std::string_view model, std::chrono::milliseconds took) {
+  if (!model.empty()) {
+    metrics_.model_served(model);
+  }
   told_progress_ = monotonic_now();
   events_.feed(lifecycle::RequestProgressed{lifecycle::kIngressPeer, {std::string(id)}});
   metrics_.first_byte(endpoint, took);

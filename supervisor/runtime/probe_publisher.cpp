@@ -103,6 +103,7 @@ ProbePublisher::ProbePublisher(boost::asio::io_context& io, config::Config const
                 }),
       timer_(std::make_unique<Timer>(io)) {
   metrics_.watch_heartbeat(state_);
+  metrics_.model_served(config.identity.model);
 }
 
 ProbePublisher::~ProbePublisher() {

@@ -85,6 +85,31 @@ def test_a_waiter_that_hangs_up_frees_its_place_and_never_reaches_the_engine(pro
     assert engine.connections() == 2
 
 
+def test_invented_models_of_refused_requests_do_not_hide_those_that_are_served(proxy, engine):
+    one = proxy(admission=limits(1, 0), identity={"model": "configured"})
+    user = client(one)
+    user.send(post(body=b'{"model":"invented"}'))
+    running = at_engine(engine)
+    running.send(ok(b"gone", "Connection: close").replace(b"200 OK", b"404 Not Found"))
+    user.until(b"gone")
+    user.send(post(body=b'{"model":"served"}'))
+    running = at_engine(engine)
+    running.send(SSE_HEAD + chunk(b"data: 1\n\n"))
+    user.until(b"data: 1\n\n")
+
+    def refused(model):
+        other = client(one)
+        other.send(post(body=b'{"model":"%b"}' % model.encode()))
+        assert other.until(b"\r\n").startswith(b"HTTP/1.1 503 ")
+        other.close()
+
+    for model in [f"junk{i}" for i in range(70)] + ["invented", "configured", "served"]:
+        refused(model)
+    told = {model: metric(one, "dynamo_frontend_model_rejection_total", model=model)
+            for model in ("configured", "served", "invented", "other")}  # fmt: skip
+    assert told == {"configured": 1, "served": 1, "invented": 0, "other": 7}
+
+
 def test_a_wait_that_is_too_long_has_a_reason_of_its_own(proxy, engine):
     one = proxy(admission=limits(1, 4, queue_timeout="200ms"))
     first = ask(one)
@@ -107,31 +132,6 @@ def test_requests_without_a_first_byte_have_a_bound_of_their_own(proxy, engine):
     assert metric(one, "dynamo_engine_request") == 2
 
 
-@pytest.mark.parametrize("heeded", [True, False])
-def test_the_priority_field_orders_who_waits_where_that_is_wanted(proxy, engine, heeded):
-    one = proxy(admission=limits(1, 5, priorities=heeded))
-    users = [ask(one)]  # who goes hangs up
-    running = at_engine(engine)
-    urgencies = (None, "u=6", "u=1, i", "u=6", "nonsense")
-    for count, urgency in enumerate(urgencies, start=1):
-        lines = [] if urgency is None else [f"Priority: {urgency}"]
-        users.append(ask(one, *lines, f"X-Request-Id: {count}"))
-        wait_until(lambda n=count: waiting(one) == n, f"{count} wait")
-    order = []
-    for _ in urgencies:
-        running.send(ok(b"done", "Connection: close"))
-        running.close()
-        running, head = engine.request()
-        running.until(b"}")
-        order += re.findall(rb"X-Request-Id: (\d+)", head)
-        if urgencies[int(order[-1]) - 1]:
-            assert b"Priority: " + urgencies[int(order[-1]) - 1].encode() in head
-    assert order == ([b"3", b"1", b"5", b"2", b"4"] if heeded else [b"1", b"2", b"3", b"4", b"5"])
-
-
-def test_waiters_of_a_drain_are_still_granted_in_their_order(proxy, engine):
-    one = proxy(admission=limits(1, 2), shutdown={"grace_period": "60s"})
-    users = [ask(one)]
 LINES_HEAD = SSE_HEAD.replace(b"text/event-stream", b"application/x-ndjson")
 
 
@@ -162,6 +162,31 @@ def test_the_head_is_the_first_byte_of_an_answer_that_is_no_stream(proxy, engine
     second.close()
 
 
+@pytest.mark.parametrize("heeded", [True, False])
+def test_the_priority_field_orders_who_waits_where_that_is_wanted(proxy, engine, heeded):
+    one = proxy(admission=limits(1, 5, priorities=heeded))
+    users = [ask(one)]  # who goes hangs up
+    running = at_engine(engine)
+    urgencies = (None, "u=6", "u=1, i", "u=6", "nonsense")
+    for count, urgency in enumerate(urgencies, start=1):
+        lines = [] if urgency is None else [f"Priority: {urgency}"]
+        users.append(ask(one, *lines, f"X-Request-Id: {count}"))
+        wait_until(lambda n=count: waiting(one) == n, f"{count} wait")
+    order = []
+    for _ in urgencies:
+        running.send(ok(b"done", "Connection: close"))
+        running.close()
+        running, head = engine.request()
+        running.until(b"}")
+        order += re.findall(rb"X-Request-Id: (\d+)", head)
+        if urgencies[int(order[-1]) - 1]:
+            assert b"Priority: " + urgencies[int(order[-1]) - 1].encode() in head
+    assert order == ([b"3", b"1", b"5", b"2", b"4"] if heeded else [b"1", b"2", b"3", b"4", b"5"])
+
+
+def test_waiters_of_a_drain_are_still_granted_in_their_order(proxy, engine):
+    one = proxy(admission=limits(1, 2), shutdown={"grace_period": "60s"})
+    users = [ask(one)]
     running = at_engine(engine)
     users.append(ask(one))
     wait_until(lambda: waiting(one) == 1, "one waits")
