@@ -133,7 +133,7 @@ void Client::input(std::span<char> bytes) {
   bool const continues = !in_.empty();
   if (continues) {
     in_.append(bytes.data(), bytes.size());
-    in_.erase(0, consume(in_));
+    forget_read(consume(in_));
   } else {
     std::span<char> const rest = bytes.subspan(consume(bytes));
     if (!dead_ && !lingering_) {
@@ -142,6 +142,14 @@ void Client::input(std::span<char> bytes) {
   }
   if (!continues && !in_.empty() && !exchange_ && !dead_ && end_ == End::keep) {
     proxy_.deadlines().arm(deadline_, Wait::client);  // for the rest of the head, once
+  }
+}
+
+/// A body may have come behind a head that was in pieces: its room is not kept.
+void Client::forget_read(std::size_t used) {
+  in_.erase(0, used);
+  if (in_.empty()) {
+    std::string().swap(in_);
   }
 }
 
@@ -174,7 +182,7 @@ void Client::next() {
 /// What was read and not used first.
 void Client::read_on() {
   if (!in_.empty()) {
-    in_.erase(0, consume(in_));
+    forget_read(consume(in_));
   }
   pump();
 }
@@ -255,6 +263,7 @@ void Client::expired(Wait wait) {
       return;
     case Wait::keep_alive:
     case Wait::upstream_idle:
+    case Wait::left:
       close();
       return;
     case Wait::connect:
@@ -263,7 +272,6 @@ void Client::expired(Wait wait) {
     case Wait::first_byte:
       break_off(timed_out("the engine did not answer in time"), lifecycle::Outcome::error);
       return;
-    case Wait::left:
     case Wait::idle:
       break_off(timed_out("the engine's response stood still for too long"),
                 lifecycle::Outcome::error);

@@ -74,6 +74,7 @@ class Client final : public Watched, public DeadlineOwner {
   void pump();
   bool wants_input() const;
   void input(std::span<char> bytes);
+  void forget_read(std::size_t used);
   std::size_t consume(std::span<char> bytes);
   void write(std::string_view bytes);
   void flush();

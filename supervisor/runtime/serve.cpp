@@ -17,10 +17,12 @@ namespace {
 constexpr int kExitCannotRun = 1;
 constexpr int kExitBadConfig = 2;
 
-/// Two threads do little: one arena is enough, and what is freed goes back.
+/// Two threads do little: one arena is enough, and what is freed goes back. A body that waits is as
+/// long as what the ingress reads at once: on the heap it would leave a hole between what stays.
 void keep_memory_small() {
   mallopt(M_ARENA_MAX, 1);
   mallopt(M_TRIM_THRESHOLD, 64 * 1024);
+  mallopt(M_MMAP_THRESHOLD, 64 * 1024);
 }
 
 /// A socket and a pidfd for each, and what the supervisor has open besides.

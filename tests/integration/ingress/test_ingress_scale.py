@@ -178,6 +178,29 @@ def answer_all(engine):
     threading.Thread(target=serve, daemon=True).start()
 
 
+@enough
+@pytest.mark.plain_build
+def test_streams_do_not_keep_the_memory_in_which_their_prompts_waited(proxy, engine, descriptors):
+    count = 600
+    one = proxy(admission={"engine_request_limit": 1, "queue_limit": count})
+    pid = supervisor(one)
+    before = anonymous(pid)
+    body = b'{"model":"m","stream":true,"prompt":"' + b"x" * 100_000 + b'"}'
+    users = [client(one) for _ in range(count)]
+    for user in users:
+        user.send(post(body=body))
+    wait_until(lambda: metric(one, "dynamo_request_queue") == count - 1, "all but one wait")
+    one.operator().ask("admission.set", engine_request_limit=count)
+    wires = [engine.request()[0] for _ in users]
+    for wire in wires:
+        wire.exactly(len(body))
+        wire.send(SSE_HEAD + event(0))
+    for user in users:
+        user.until(event(0))
+    each = (anonymous(pid) - before) / count
+    assert each < 10, f"{each:.1f} kB a stream"
+
+
 USERS = 16
 A_CONNECTION = 50  # requests
 
