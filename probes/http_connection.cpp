@@ -55,7 +55,7 @@ bool HttpListener::Server::read_head(Id id, Connection& connection) {
 std::optional<bool> HttpListener::Server::read_body(Id id, Connection& connection) {
   std::size_t const length = body_length({connection.input.data(), connection.head_size});
   if (length > settings_.max_body) {
-    connection.output = kBodyTooLarge;
+    connection.output = length == SIZE_MAX ? kLengthRequired : kBodyTooLarge;
     return write_some(id, connection);
   }
   std::array<char, 4096> chunk;

@@ -31,7 +31,13 @@ constexpr std::size_t find_head_end(std::string_view input) {
   return strict < loose ? strict + 4 : loose + 2;
 }
 
-/// The answer to a body that is too long, or that comes in chunks.
+/// The answer to a body whose length the head does not tell.
+inline constexpr std::string_view kLengthRequired =
+    "HTTP/1.1 411 Length Required\r\n"
+    "Connection: close\r\nContent-Length: 38\r\nContent-Type: application/json\r\n\r\n"
+    "{\"error\":\"expected a Content-Length\"}\n";
+
+/// The answer to a body that is too long.
 inline constexpr std::string_view kBodyTooLarge =
     "HTTP/1.1 413 Content Too Large\r\n"
     "Connection: close\r\nContent-Length: 37\r\nContent-Type: application/json\r\n\r\n"

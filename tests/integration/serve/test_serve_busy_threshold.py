@@ -65,6 +65,16 @@ def test_a_set_takes_effect_at_once(served):
     peer.expect("admitted", id="a")
 
 
+def test_a_body_in_chunks_is_asked_for_its_length(served):
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=PATIENCE)
+    kind = {"Content-Type": "application/json"}
+    connection.request("POST", "/busy_threshold", iter([b'{"model":"m"}']), kind)
+    response = connection.getresponse()
+    assert response.status == 411
+    assert json.loads(response.read()) == {"error": "expected a Content-Length"}
+    connection.close()
+
+
 def test_an_unknown_model_may_be_read_and_not_set(served):
     assert call(served, body={"model": "other"}) == (200, {"model": "other", **UNSET})
     status, body = call(
