@@ -158,32 +158,6 @@ class Validator {
     }
   }
 
-  void without_effect() {
-    Admission const& admission = config_.admission;
-    if (!admission.engine_request_limit && !admission.engine_wait_limit) {
-      for (std::string_view const key : {"admission.queue_limit", "admission.queue_timeout"}) {
-        if (given(key)) {
-          warn(key, "without admission.engine_request_limit it has no effect");
-        }
-      }
-    }
-    if (!config_.lifecycle.enabled) {
-      for (std::string_view const key : {"lifecycle.listen", "lifecycle.token"}) {
-        if (given(key)) {
-          warn(key, "without lifecycle.enabled it has no effect");
-        }
-      }
-    }
-    if (config_.ingress.enabled && config_.engine.kind == EngineKind::custom &&
-        !config_.ingress.upstream && !config_.engine.url) {
-      warn("ingress.upstream",
-           "not set: " + to_text(resolve_engine(config_).upstream) + " is taken for the engine");
-    }
-    if (given("events.nats.subject") && !config_.events.nats.url) {
-      warn("events.nats.subject", "without events.nats.url it has no effect");
-    }
-  }
-
   void budgets(PodGrace const& grace) {
     lifecycle::BudgetPlan const plan =
         lifecycle::derive_budgets(config_.shutdown.budgets, grace.value);
@@ -255,7 +229,7 @@ void validate(Config const& config, Places const& places, PodGrace const& grace,
   validator.sockets();
   validator.registries();
   validator.checks();
-  validator.without_effect();
+  validate_effects(config, places, findings.warnings);
   validator.budgets(grace);
 }
 

@@ -18,4 +18,7 @@ struct Findings {
 /// `places` are those of the keys that were given; a finding about a default has no place.
 void validate(Config const& config, Places const& places, PodGrace const& grace, Findings findings);
 
+/// A part of it: what has no effect, or another one than was meant.
+void validate_effects(Config const& config, Places const& places, Problems& warnings);
+
 }  // namespace lastcall::config

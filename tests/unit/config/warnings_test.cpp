@@ -68,6 +68,40 @@ TEST(Warnings, Keys_without_effect_are_named) {
                           HasSubstr("4:25: engine.metrics.url: without engine.metrics.running")));
 }
 
+TEST(Warnings, Thresholds_of_load_that_nobody_tells_or_too_rarely_are_named) {
+  std::string const threshold = "admission: {active_decode_blocks_threshold: 0.8}\n";
+  std::string const ingress = "ingress: {upstream: 127.0.0.1:1}\n";
+  EXPECT_THAT(warnings_of(threshold + ingress),
+              ElementsAre(HasSubstr("1:45: admission.active_decode_blocks_threshold: without "
+                                    "engine.metrics.kv_usage")));
+  EXPECT_THAT(warnings_of(threshold), IsEmpty());  // of an SDK's reports
+  EXPECT_THAT(warnings_of(threshold + ingress + "engine: {kind: vllm}\n"), IsEmpty());
+  EXPECT_THAT(warnings_of("admission: {active_decode_blocks_threshold: 0.8, load_max_age: 1s}\n"
+                          "engine: {kind: vllm}\n"),
+              ElementsAre(HasSubstr("1:64: admission.load_max_age: 1s is below health.interval")));
+}
+
+TEST(Warnings, Endpoints_that_no_path_is_of_are_named) {
+  std::string const ingress = "ingress: {upstream: 127.0.0.1:1}\n";
+  std::string const typo = "endpoints: [{name: chat_completion}]\n";
+  EXPECT_THAT(warnings_of(typo + ingress),
+              ElementsAre(HasSubstr("1:20: endpoints[0].name: 'chat_completion' is no endpoint")));
+  EXPECT_THAT(warnings_of(typo), IsEmpty());  // an SDK's
+  EXPECT_THAT(warnings_of("endpoints: [{name: chat_completions}, {name: /mine}]\n" + ingress),
+              IsEmpty());
+}
+
+TEST(Warnings, A_request_that_is_left_to_the_engine_has_a_bound_that_is_named) {
+  std::string const defer =
+      "endpoints: [{name: generate, cancel: {defer_until_first_byte: true}}]\n";
+  EXPECT_THAT(warnings_of(defer + "ingress: {upstream: 127.0.0.1:1}\n"),
+              ElementsAre(HasSubstr("endpoints[0].cancel.defer_until_first_byte: without "
+                                    "ingress.timeouts.first_byte or total the engine keeps such a "
+                                    "request for 5m at most")));
+  EXPECT_THAT(warnings_of(defer + "ingress: {upstream: 127.0.0.1:1, timeouts: {total: 1h}}\n"),
+              IsEmpty());
+}
+
 TEST(Warnings, Metrics_that_are_not_there_cannot_be_merged) {
   EXPECT_THAT(
       warnings_of("probes: {merge_engine_metrics: true}\n"),

@@ -1,6 +1,11 @@
 #include "ingress/endpoint_name.hpp"
 
+#include <set>
+#include <string_view>
+
 #include <gtest/gtest.h>
+
+#include "supervisor/config/endpoint_names.hpp"
 
 namespace lastcall::ingress {
 namespace {
@@ -22,6 +27,18 @@ TEST(EndpointName, Paths_of_the_known_apis_have_the_metrics_names) {
   EXPECT_EQ(endpoint_of("POST", "/v2/models/bert/versions/2/infer", false).model, "bert");
   EXPECT_EQ(name_of("/v1/completionsx"), "other");
   EXPECT_EQ(name_of("/anything"), "other");
+}
+
+TEST(EndpointName, Each_name_that_the_configuration_knows_is_given_to_a_path) {
+  std::set<std::string_view> given;
+  for (std::string_view const path :
+       {"/v1/completions", "/v1/chat/completions", "/v1/embeddings", "/v1/images", "/v1/videos",
+        "/v1/audio", "/v1/responses", "/v1/messages", "/v2/models/bert/infer", "/generate",
+        "/rerank", "/score", "/pooling", "/classify", "/tokenize", "/invocations", "/v1/realtime",
+        "/anything"}) {
+    given.insert(name_of(path));
+  }
+  EXPECT_EQ(given, std::set(config::kEndpointNames.begin(), config::kEndpointNames.end()));
 }
 
 TEST(EndpointName, Looking_and_operating_do_not_count_and_work_does) {
