@@ -22,8 +22,8 @@ static_assert(ends_alike(Health::dead, ipc::HealthStatus::dead));
 
 // An engine may be built by another compiler than this: see the rules of the header.
 template <typename... Sets>
-constexpr bool fill_a_register = ((sizeof(Sets) == 4) && ...);
-static_assert(fill_a_register<Phase, Reason, Outcome, Refusal, Health, ErrorKind>);
+constexpr bool kFillRegisters = ((sizeof(Sets) == 4) && ...);
+static_assert(kFillRegisters<Phase, Reason, Outcome, Refusal, Health, ErrorKind>);
 
 }  // namespace
 
