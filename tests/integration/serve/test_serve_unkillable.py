@@ -18,24 +18,25 @@ SCRIPT = os.path.join(os.path.dirname(__file__), "unkillable.py")
 def stuck():
     """(words of a command that gets stuck, the file at which it does)."""
     with tempfile.TemporaryDirectory() as folder:
-        probe = subprocess.Popen([sys.executable, SCRIPT, folder], stdout=subprocess.PIPE)
+        held = os.path.join(folder, "held")
+        os.mkfifo(held)
+        holder = os.open(held, os.O_RDWR)
+        probe = subprocess.Popen([sys.executable, SCRIPT, held], stdout=subprocess.PIPE)
         may_trace = probe.stdout.readline() == b"stuck\n"
         probe.kill()
         probe.stdout.close()
-        held = os.path.join(folder, "held")
-        os.mkdir(held)
         if may_trace:
             yield f"exec {sys.executable} {SCRIPT} {held}", os.path.join(folder, "now")
-        os.rmdir(held)
-    probe.wait(PATIENCE)  # its tracer's folder is gone
+        os.close(holder)  # the tracers end, and let go of who is dead
+        probe.wait(PATIENCE)
     if not may_trace:
         pytest.skip("ptrace is forbidden here")
 
 
 def test_an_exec_check_that_cannot_be_killed_holds_nothing_up(world, stuck):
     command, now = stuck
-    check = {"name": "gpu", "timeout": "300ms",
-             "exec": {"command": ["/bin/sh", "-c", f"test -e {now} || exit 0; {command}"]}}  # fmt: skip
+    script = f"test -e {now} || exit 0; {command}"
+    check = {"name": "gpu", "timeout": "300ms", "exec": {"command": ["/bin/sh", "-c", script]}}
     one = world(health={"interval": "500ms", "checks": [check]}, shutdown={"grace_period": "20s"})
     run = one.run(*SLEEPER)
     one.wait_for_phase("serving")

@@ -1,14 +1,14 @@
 """A command that no KILL ends as far as its parent can see, as one in a driver's call does not end.
 
 Somebody else traces it, and never asks for its end: until then the kernel keeps that from the
-parent. It says `stuck` when it is so, and sleeps. The tracer ends when the folder of its first
-argument is gone. Source: ptrace(2), 'Death under ptrace'.
+parent. It says `stuck` when it is so, and waits. The tracer ends when nobody writes to the FIFO any
+more that is the first argument. Source: ptrace(2), 'Death under ptrace'.
 """
 
 import ctypes
 import os
+import signal
 import sys
-import time
 
 PR_SET_PTRACER, ANY, PTRACE_SEIZE = 0x59616D61, -1, 0x4206
 
@@ -17,7 +17,7 @@ libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_
 libc.ptrace.restype = ctypes.c_long
 
 
-def trace(pid, folder, may, tell):
+def trace(pid, fifo, may, tell):
     os.setsid()
     if os.fork() != 0:
         os._exit(0)  # its child is nobody's descendant any more
@@ -26,26 +26,27 @@ def trace(pid, folder, may, tell):
     os.write(tell, b"y" if done else b"n")
     for descriptor in range(3):
         os.close(descriptor)
-    while done and os.path.isdir(folder):
-        time.sleep(0.1)
+    while done and os.read(fifo, 1):
+        pass
     os._exit(0)
 
 
 def main():
-    folder = sys.argv[1]
+    fifo = os.open(sys.argv[1], os.O_RDONLY)
     libc.prctl(PR_SET_PTRACER, ctypes.c_ulong(ANY & (2**64 - 1)), 0, 0, 0)
     heard, tell = os.pipe()
     may, allow = os.pipe()
     me = os.getpid()
     child = os.fork()
     if child == 0:
-        trace(me, folder, may, tell)
+        trace(me, fifo, may, tell)
     os.waitpid(child, 0)
     os.write(allow, b"y")
     if os.read(heard, 1) != b"y":
         sys.exit("nobody may trace here")
     print("stuck", flush=True)
-    time.sleep(3600)
+    while True:
+        signal.pause()
 
 
 if __name__ == "__main__":
