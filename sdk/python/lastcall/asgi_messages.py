@@ -229,7 +229,9 @@ class Outbox:
         elif message["type"] == "http.response.body":
             self._bytes_sent += len(message.get("body", b""))
         await self._send(message)
-        self._on_progress()
+        # Servers send the head of a stream before the engine has done anything for it.
+        if not (self._is_sse and message["type"] == "http.response.start"):
+            self._on_progress()
         ends = {
             "http.response.body": not (message.get("more_body", False) or self._has_trailers),
             "http.response.pathsend": not self._has_trailers,

@@ -39,8 +39,14 @@ class Server:
         self.task = asyncio.ensure_future(self.app(self.scope, self.incoming.get, self.send))
         return self
 
+    async def starts(self):
+        await self._until(lambda: self.sent)
+
     async def sends(self, text):
-        while text not in self.body:
+        await self._until(lambda: text in self.body)
+
+    async def _until(self, holds):
+        while not holds():
             self.changed.clear()
             await asyncio.wait_for(self.changed.wait(), PATIENCE)
 

@@ -48,6 +48,34 @@ def test_a_client_that_leaves_after_its_done_ends_the_request(supervisor, client
     assert supervisor.wait("request.end", id="r")["outcome"] == "cancelled"
 
 
+def test_the_head_of_a_stream_is_no_progress(supervisor, client):
+    async def main():
+        goes_on, moved = asyncio.Event(), asyncio.Event()
+
+        async def stream(scope, receive, send):
+            await read_all(receive)
+            head = [(b"content-type", b"text/event-stream")]
+            await send({"type": "http.response.start", "status": 200, "headers": head})
+            await goes_on.wait()
+            await send({"type": "http.response.body", "body": b"data: 1\n\n", "more_body": True})
+            await moved.wait()
+            await send({"type": "http.response.body"})
+
+        server = Server(wrap(stream, client), x_request_id="r").start()
+        await server.starts()
+        with client.begin("mark"):  # told after whatever the head has caused
+            pass
+        await asyncio.to_thread(supervisor.wait, "request.begin", id="mark")
+        assert supervisor.all("request.progress") == []
+        goes_on.set()
+        assert (await asyncio.to_thread(supervisor.wait, "request.progress"))["ids"] == ["r"]
+        moved.set()
+        assert await server.ends() is None
+
+    eventually(lambda: client.connected)
+    run(main)
+
+
 def test_a_task_that_is_cancelled_while_it_tells_of_a_cancel_ends_the_request(supervisor, client):
     async def main():
         server = Stuck(wrap(stream_until_left, client), x_request_id="r").start()
