@@ -116,10 +116,10 @@ class NatsEvents::Connection {
     if (natsConnection_Status(connection_.get()) == NATS_CONN_STATUS_CONNECTED) {
       return {};
     }
-    char const* why = nullptr;
-    natsConnection_GetLastError(connection_.get(), &why);
+    char const* unlocked = nullptr;  // the library's own buffer, which its threads write to
+    auto const why = natsConnection_GetLastError(connection_.get(), &unlocked);
     return settings_.url + ": not connected" +
-           (why == nullptr || *why == '\0' ? "" : std::string(": ") + why);
+           (why == NATS_OK ? "" : std::string(": ") + natsStatus_GetText(why));
   }
 
   /// Secrets are read again by each connection that is made.
