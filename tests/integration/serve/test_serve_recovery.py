@@ -195,12 +195,17 @@ def test_side_by_side_a_stop_without_a_shim_is_remembered_in_a_file(world):
         stop_without_a_shim(world(), engine)
 
 
-def stop_without_a_shim(one, engine):
+def serve_beside(one, engine):
+    """An engine that only a check tells of."""
     engine.bind(("127.0.0.1", 0))
     engine.listen()
     address = "127.0.0.1:" + str(engine.getsockname()[1])
     one.config["health"]["checks"] = [{"name": "engine", "tcp": {"address": address}}]
-    serve = one.serve()
+    return one.serve()
+
+
+def stop_without_a_shim(one, engine):
+    serve = serve_beside(one, engine)
     peer = one.peer()
     peer.ask("request.begin", id="r", endpoint="generate")
     serving(one)
@@ -224,11 +229,7 @@ def stop_without_a_shim(one, engine):
 def test_a_drain_whose_limit_passed_while_nobody_supervised_is_still_one(world):
     one = world()
     with socket.socket() as engine:
-        engine.bind(("127.0.0.1", 0))
-        engine.listen()
-        address = "127.0.0.1:" + str(engine.getsockname()[1])
-        one.config["health"]["checks"] = [{"name": "engine", "tcp": {"address": address}}]
-        serve = one.serve()
+        serve = serve_beside(one, engine)
         peer = one.peer()
         peer.ask("request.begin", id="r", endpoint="generate")
         serving(one)
