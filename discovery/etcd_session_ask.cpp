@@ -85,12 +85,8 @@ EtcdSession::Answer EtcdSession::ask_server(Call const& call, HttpServer const& 
 
 std::string EtcdSession::authenticate(Call const& call, HttpServer const& server) {
   std::string password = settings_.password;
-  if (!settings_.password_file.empty()) {
-    auto const read = read_secret(settings_.password_file);
-    if (!read) {
-      return "cannot read a password from " + settings_.password_file;
-    }
-    password = *read;
+  if (auto failed = read_password(settings_.password_file, password); !failed.empty()) {
+    return failed;
   }
   auto const reply = call.client.send(server,
                                       {.path = "/v3/auth/authenticate",

@@ -179,12 +179,8 @@ class NatsEvents::Connection {
   std::string identify(natsOptions* options, Checked& check) const {
     if (!settings_.user.empty()) {
       std::string password = settings_.password;
-      if (!settings_.password_file.empty()) {
-        auto const read = read_secret(settings_.password_file);
-        if (!read) {
-          return "cannot read a password from " + settings_.password_file;
-        }
-        password = *read;
+      if (auto failed = read_password(settings_.password_file, password); !failed.empty()) {
+        return failed;
       }
       check(natsOptions_SetUserInfo(options, settings_.user.c_str(), password.c_str()));
     }

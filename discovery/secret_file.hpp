@@ -6,6 +6,7 @@
 #include <fstream>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace lastcall::discovery {
 
@@ -17,6 +18,19 @@ inline std::optional<std::string> read_secret(std::string const& path) {
     return std::nullopt;
   }
   return line;
+}
+
+/// Puts the file's password in place of the configured one, where there is a file; says what fails.
+inline std::string read_password(std::string const& path, std::string& password) {
+  if (path.empty()) {
+    return {};
+  }
+  auto read = read_secret(path);
+  if (!read) {
+    return "cannot read a password from " + path;
+  }
+  password = std::move(*read);
+  return {};
 }
 
 }  // namespace lastcall::discovery
