@@ -74,7 +74,7 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
                            }
                          });
     } else {  // not now: who starts a child hears of its end later
-      boost::asio::post(timer.get_executor(), [self = shared_from_this()] { self->poll_end(); });
+      boost::asio::post(timer.get_executor(), [self = shared_from_this()] { self->ended(); });
     }
     timer.expires_after(plan.timeout);
     timer.async_wait([self = shared_from_this()](error_code error) {
@@ -123,15 +123,11 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
 
   /// For old kernels and sandboxes, which have no descriptor of a process, and for ends that a
   /// debugger has seen and we not yet.
-  void poll_end() {
-    if (has_ended()) {
-      ended();
-      return;
-    }
+  void look_again() {
     poll_timer.expires_after(poll_period);
     poll_timer.async_wait([self = shared_from_this()](error_code error) {
-      if (!error && self->pid > 0) {
-        self->poll_end();
+      if (!error) {
+        self->ended();
       }
     });
     if (is_killed) {
@@ -207,7 +203,7 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
       return;
     }
     if (!has_ended()) {
-      return poll_end();
+      return look_again();
     }
     siginfo_t info{};
     if (plan.leaves_nothing) {

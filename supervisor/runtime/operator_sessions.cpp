@@ -108,7 +108,7 @@ void OperatorSessions::cancel(ipc::PeerId peer, ipc::Cancel&& cancel, ipc::Seq s
                                          .mode = cancel.mode,
                                          .reason = ipc::CancelReason::operator_};
   answer(peer, seq, events_.feed(order));
-  server_.flush();  // an engine does not wait for the log
+  server_.flush();  // who asked does not wait for the log
   ipc::PeerInfo const* const by = server_.info(peer);
   log_.info("operator cancels requests",
             {{"peer", peer},
