@@ -5,6 +5,7 @@ import json
 
 from lastcall.asgi import Middleware
 from lastcall.asgi_options import Options
+from strict_supervisor import eventually
 
 PATIENCE = 20
 CHAT = {"model": "m", "stream": True}
@@ -117,6 +118,22 @@ async def stream_until_left(scope, receive, send):
 async def hang(scope, receive, send):
     await read_all(receive)
     await receive()
+
+
+def leaves_while_it_waits(supervisor, client, make_server):
+    """A client of request `r` that waits for admission, and is gone before the answer."""
+
+    async def main():
+        server = make_server().start()
+        await asyncio.to_thread(supervisor.wait, "request.begin")
+        server.leave()
+        assert await server.ends() is None
+        assert server.sent == [] and client.in_flight == 0
+
+    eventually(lambda: client.connected)
+    supervisor.admit = False
+    run(main)
+    assert supervisor.wait("request.end", id="r")["outcome"] == "cancelled"
 
 
 def wrap(app, client, **options):

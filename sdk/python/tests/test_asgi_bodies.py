@@ -4,7 +4,7 @@ import asyncio
 import json
 
 import pytest
-from asgi_server import Server, answer, echo, read_all, run, wrap
+from asgi_server import Server, answer, echo, leaves_while_it_waits, read_all, run, wrap
 from strict_supervisor import eventually
 
 import lastcall
@@ -126,17 +126,7 @@ def upload(client, app, request_id, size):
 
 @pytest.mark.parametrize("size", [200_000, 4_000_000])
 def test_a_client_with_a_long_body_that_leaves_while_it_waits_is_noticed(supervisor, client, size):
-    async def main():
-        server = upload(client, echo, "r", size).start()
-        await asyncio.to_thread(supervisor.wait, "request.begin")
-        server.leave()
-        assert await server.ends() is None
-        assert server.sent == [] and client.in_flight == 0
-
-    eventually(lambda: client.connected)
-    supervisor.admit = False
-    run(main)
-    assert supervisor.wait("request.end", id="r")["outcome"] == "cancelled"
+    leaves_while_it_waits(supervisor, client, lambda: upload(client, echo, "r", size))
 
 
 def test_what_waiting_requests_hold_is_bounded_and_given_back(supervisor, client):

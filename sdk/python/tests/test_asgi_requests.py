@@ -4,7 +4,16 @@ import asyncio
 import json
 
 import pytest
-from asgi_server import Server, answer, echo, hang, run, stream_until_left, wrap
+from asgi_server import (
+    Server,
+    answer,
+    echo,
+    hang,
+    leaves_while_it_waits,
+    run,
+    stream_until_left,
+    wrap,
+)
 from strict_supervisor import eventually
 
 
@@ -26,17 +35,9 @@ def test_a_client_that_leaves_is_a_cancel_and_gets_nothing(supervisor, client, a
 
 
 def test_a_client_that_leaves_while_it_waits_gives_its_place_back(supervisor, client):
-    async def main():
-        server = Server(wrap(echo, client), x_request_id="r").start()
-        await asyncio.to_thread(supervisor.wait, "request.begin")
-        server.leave()
-        assert await server.ends() is None
-        assert server.sent == [] and client.in_flight == 0
-
-    eventually(lambda: client.connected)
-    supervisor.admit = False
-    run(main)
-    assert supervisor.wait("request.end", id="r")["outcome"] == "cancelled"
+    leaves_while_it_waits(
+        supervisor, client, lambda: Server(wrap(echo, client), x_request_id="r")
+    )
 
 
 def test_a_refusal_for_lack_of_capacity_tells_limit_and_count(supervisor, client):
