@@ -1,6 +1,8 @@
 """The proxies that are compared, each with as many threads before the same small engine.
 
-nginx is the engine too: it answers faster than any of them relays.
+nginx is the engine too: it answers faster than any of them relays. HAProxy is told `http-no-delay`,
+as before any engine that streams: it would keep events back, for up to 200 ms, to send several at
+once.
 """
 
 import contextlib
@@ -11,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench import PATIENCE, await_that, need
+from bench import PATIENCE, await_that, need, output
 from figures import NotMeasured
 
 HEAD = """\
@@ -30,7 +32,7 @@ ENGINE = HEAD + """\
 NGINX = HEAD + """\
   upstream engine {{
     server 127.0.0.1:{engine}; keepalive 1024; keepalive_requests 100000000; }}
-  server {{ listen 127.0.0.1:{port};
+  server {{ listen 127.0.0.1:{port}{nginx_tls};
     location / {{
       proxy_pass http://engine; proxy_http_version 1.1; proxy_buffering off;
       proxy_set_header Connection ""; proxy_set_header Host $http_host;
@@ -49,8 +51,9 @@ defaults
   timeout server 600s
   option forwardfor
   option abortonclose
+  option http-no-delay
 frontend clients
-  bind 127.0.0.1:{port}
+  bind 127.0.0.1:{port}{haproxy_tls}
   default_backend engine
 backend engine
   http-reuse always
@@ -60,7 +63,7 @@ LASTCALL = """\
 probes: {{listen: "127.0.0.1:0"}}
 health: {{checks: []}}
 ipc: {{socket: "{folder}/i/l.sock", admin_socket: "{folder}/a/a.sock"}}
-ingress: {{listen: "127.0.0.1:{port}", upstream: "127.0.0.1:{engine}", threads: {threads}}}
+ingress: {{listen: "127.0.0.1:{port}", upstream: "127.0.0.1:{engine}", threads: {threads}{lastcall_tls}}}
 """
 
 
@@ -118,9 +121,28 @@ def streaming_engine(bench):
     return _serving(bench, sys.executable, "", (program, "{port}"))
 
 
+def certificate(bench):
+    """Certificate and key in one file, of today's usual kind."""
+    key, path = bench.scratch / "key.pem", bench.scratch / "cert.pem"
+    output(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+            "-nodes", "-subj", "/CN=localhost", "-keyout", str(key), "-out", str(path)])  # fmt: skip
+    path.write_text(path.read_text() + key.read_text())
+    return path
+
+
+def _listening_with(pem):
+    """What each says of its listener to speak TLS, or nothing."""
+    words = {
+        "nginx_tls": " ssl; ssl_certificate {0}; ssl_certificate_key {0}",
+        "haproxy_tls": " ssl crt {0}",
+        "lastcall_tls": ", tls: {{cert_file: {0}, key_file: {0}}}",
+    }
+    return {name: text.format(pem) if pem else "" for name, text in words.items()}
+
+
 @contextlib.contextmanager
-def proxies(bench, engine_port, cores=None):
-    """{name: (pid, port)}, all of them on these cores."""
+def proxies(bench, engine_port, cores=None, pem=None):
+    """{name: (pid, port)}, all of them on these cores; with a certificate they speak TLS."""
     started, threads = {}, bench.threads
     workers = ONE_WORKER if threads == 1 else f"worker_processes {threads}"
     with contextlib.ExitStack() as stack:
@@ -130,8 +152,8 @@ def proxies(bench, engine_port, cores=None):
             ("haproxy", "haproxy", HAPROXY, ("-db", "-f", "{config}")),
         ):
             process, port = _start(bench, program, text, words, cores,
-                                   engine=engine_port, threads=threads,
-                                   workers=workers)  # fmt: skip
+                                   engine=engine_port, threads=threads, workers=workers,
+                                   **_listening_with(pem))  # fmt: skip
             stack.callback(process.wait, PATIENCE)
             # A killed nginx would leave its workers behind.
             stack.callback(process.terminate if name == "nginx" else process.kill)

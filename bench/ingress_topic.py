@@ -5,14 +5,14 @@ import os
 import resource
 import select
 import socket
+import ssl
 import statistics
-import threading
 import time
 
 import ingress_load as load
 import processes
-from figures import Figure, NotMeasured, figure, middle, spread
-from ingress_proxies import engine, proxies, streaming_engine
+from figures import NotMeasured, figure, middle
+from ingress_proxies import certificate, engine, proxies, streaming_engine
 
 TITLE = "the ingress, beside other proxies"
 CONNECTIONS = 64
@@ -69,12 +69,21 @@ def unary(bench):
     yield _compared("small request", "us", results, lambda peers: 1.5 * min(peers.values()))
 
 
-def _streams(listener, streams, pid, port):
+def _user(port, over_tls):
+    user = socket.create_connection(("127.0.0.1", port))
+    if over_tls:
+        trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+        user = trusting.wrap_socket(user)
+    return user
+
+
+def _streams(listener, streams, over_tls, pid, port):
     """(microseconds of processor time an event, kB an idle stream)"""
     events, memory = STREAMS[streams], processes.memory(pid)["Private_Dirty"]
     users, inner = [], []
     for _ in range(streams):
-        user = socket.create_connection(("127.0.0.1", port))
+        user = _user(port, over_tls)
         user.sendall(REQUEST)
         users.append(user)
         connection, _ = listener.accept()
@@ -101,7 +110,7 @@ def _streams(listener, streams, pid, port):
     return event, idle
 
 
-def _of_streams(bench, count):
+def _of_streams(bench, count, pem):
     """{name: [(event, idle stream) of each round]}"""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if hard < 2 * count + 256:
@@ -109,38 +118,54 @@ def _of_streams(bench, count):
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
         listener.settimeout(20)
-        with proxies(bench, listener.getsockname()[1]) as running:
+        with proxies(bench, listener.getsockname()[1], pem=pem) as running:
             return bench.alternate(
-                {name: lambda at=at: _streams(listener, count, *at)
+                {name: lambda at=at: _streams(listener, count, pem is not None, *at)
                  for name, at in running.items()}, 7)  # fmt: skip
+
+
+def _stream_figures(bench, count, pem=None):
+    results = _of_streams(bench, count, pem)
+    kind = "TLS streams" if pem else "streams"
+    events = {name: [event for event, _ in taken] for name, taken in results.items()}
+    # The first round of each: later ones find the memory of the one before.
+    idle = {name: [taken[0][1]] for name, taken in results.items()}
+    yield _compared(f"{count} {kind}: relayed event", "us", events,
+                    lambda peers: 1.5 * min(peers.values()))  # fmt: skip
+    if bench.threads == 1:  # else nginx has several processes, which share memory
+        yield _compared(f"{count} {kind}: idle stream", "kB", idle, lambda peers: peers["nginx"])
 
 
 def streams(bench):
     """Open streams: what an event costs, and what a stream that says nothing holds."""
     for count in [256] if bench.quick else STREAMS:
-        results = _of_streams(bench, count)
-        events = {name: [event for event, _ in taken] for name, taken in results.items()}
-        # The first round of each: later ones find the memory of the one before.
-        idle = {name: [taken[0][1]] for name, taken in results.items()}
-        yield _compared(f"{count} streams: relayed event", "us", events,
-                        lambda peers: 1.5 * min(peers.values()))  # fmt: skip
-        if bench.threads == 1:  # else nginx has several processes, which share memory
-            yield _compared(f"{count} streams: idle stream", "kB", idle,
-                            lambda peers: peers["nginx"])
+        yield from _stream_figures(bench, count)
+
+
+def tls_streams(bench):
+    """The same with clients that speak TLS."""
+    yield from _stream_figures(bench, 256, certificate(bench))
 
 
 # --- how much and how soon
 
 
 @contextlib.contextmanager
-def _apart(bench):
-    """A core for each thread of a proxy, others for everything else: the cores of the proxies."""
+def _cores(bench, may_share=False):
+    """A core for each thread of a proxy, others for everything else: (the proxies', what to say).
+
+    With too few of them everything shares all: how much goes through says then what the work costs
+    beside its load, which costs the same whichever proxy it is; how soon would say nothing.
+    """
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) <= bench.threads:
-        raise NotMeasured(f"{len(cores)} cores are not enough to tell a proxy from its load")
+        if not may_share:
+            raise NotMeasured(f"{len(cores)} cores are not enough to tell a proxy from its load")
+        yield None, ", cores shared"
+        return
     os.sched_setaffinity(0, cores[bench.threads : 2 * bench.threads])
     try:
-        yield cores[: bench.threads]
+        yield cores[: bench.threads], ""
     finally:
         os.sched_setaffinity(0, cores)
 
@@ -153,18 +178,18 @@ def _most(name, unit, results):
 
 
 def throughput(bench):
-    """As much as goes through, each proxy with a core a thread, the same ones."""
-    with _apart(bench) as cores:
+    """As much as goes through, each proxy with the same cores."""
+    with _cores(bench, may_share=True) as (cores, how):
         with engine(bench) as port, proxies(bench, port, cores) as running:
             results = bench.alternate(
                 {name: lambda at=at: load.requests_a_second(bench, at[1], CONNECTIONS, 1)
                  for name, at in running.items()}, 7)  # fmt: skip
-        yield _most("requests a second", "k", results)
+        yield _most(f"requests a second{how}", "k", results)
         with streaming_engine(bench) as port, proxies(bench, port, cores) as running:
             results = bench.alternate(
                 {name: lambda at=at: load.events_a_second(at[1], 256, 50)
-                 for name, at in running.items()}, 7)  # fmt: skip
-        yield _most("256 streams: events a second", "k", results)
+                 for name, at in running.items()}, 7 if bench.quick else 31)  # fmt: skip
+        yield _most(f"256 streams: events a second{how}", "k", results)
 
 
 def _percentile(samples, share):
@@ -180,22 +205,25 @@ def _added(name, direct, results, share):
 
 
 def latency(bench):
-    """One request after the other, so that nothing waits for anything but its own way."""
-    count = 300 if bench.quick else 1_000
-    with _apart(bench) as cores:
+    """One request after the other, so that nothing waits for anything but its own way.
+
+    Short rounds and many of them: what disturbs a machine lasts longer than a round.
+    """
+    rounds = 20 if bench.quick else 80
+    with _cores(bench) as (cores, _):
         with engine(bench) as port, proxies(bench, port, cores) as running:
             ways = {"direct": (0, port), **running}
             results = bench.alternate(
-                {name: lambda at=at: load.round_trips(at[1], REQUEST, count)
-                 for name, at in ways.items()}, 7)  # fmt: skip
+                {name: lambda at=at: load.round_trips(at[1], REQUEST, 200)
+                 for name, at in ways.items()}, rounds)  # fmt: skip
         direct = results.pop("direct")
         yield _added("added to a request, median", direct, results, 50)
         yield _added("added to a request, p99", direct, results, 99)
         with streaming_engine(bench) as port, proxies(bench, port, cores) as running:
             ways = {"direct": (0, port), **running}
             results = bench.alternate(
-                {name: lambda at=at: load.times_to_first_byte(at[1], count // 2)
-                 for name, at in ways.items()}, 7)  # fmt: skip
+                {name: lambda at=at: load.times_to_first_byte(at[1], 100)
+                 for name, at in ways.items()}, rounds)  # fmt: skip
         direct = results.pop("direct")
         yield _added("added to the first byte, median", direct, results, 50)
         yield _added("added to the first byte, p99", direct, results, 99)
@@ -216,19 +244,21 @@ def _take_request(connection):
 
 def gone(bench):
     """The client's close to the end of the engine's connection, which is silent."""
-    rounds = 50 if bench.quick else 200
     for kind, begun in (("request", False), ("stream", True)):
         with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
             listener.settimeout(20)
             with proxies(bench, listener.getsockname()[1]) as running:
-                results = bench.alternate(
-                    {name: lambda at=at, begun=begun: _gone(listener, at[1], begun)
-                     for name, at in running.items()}, rounds)  # fmt: skip
+                rounds = [_gone_round(bench, listener, running, begun) for _ in range(bench.rounds)]
         for share, name in ((50, "median"), (99, "p99")):
-            values = {one: _percentile(taken, share) for one, taken in results.items()}
-            ours = values.pop("lastcall")
-            yield Figure(f"client of a {kind} gone to engine closed, {name}", "us", ours,
-                         spread(results["lastcall"]), values, 1.2 * values["haproxy"])  # fmt: skip
+            results = {one: [_percentile(taken[one], share) for taken in rounds] for one in running}
+            yield _compared(f"client of a {kind} gone to engine closed, {name}", "us", results,
+                            lambda peers: 1.2 * peers["haproxy"])  # fmt: skip
+
+
+def _gone_round(bench, listener, running, begun):
+    """{name: [microseconds]}; within a round each takes turns, too."""
+    return bench.alternate({name: lambda at=at: _gone(listener, at[1], begun)
+                            for name, at in running.items()}, 100)  # fmt: skip
 
 
 def _gone(listener, port, begun):
@@ -239,27 +269,20 @@ def _gone(listener, port, begun):
     if begun:
         inner.sendall(HEAD + EVENT)
         user.settimeout(20)
-        while not user.recv(65536).endswith(b"\n\n\r\n"):
-            pass
-    seen = []
-
-    def wait():
-        try:
-            said = inner.recv(1)
-        except ConnectionResetError:  # an end as good as another
-            said = b""
-        seen.append((said, time.monotonic_ns()))
-
-    waiter = threading.Thread(target=wait)
-    waiter.start()
-    time.sleep(0.002)
+        if not user.recv(65536):  # not the whole event: HAProxy keeps one back for 200 ms
+            raise NotMeasured("the response has not begun")
+    time.sleep(0.002)  # the proxy is at rest again
     before = time.monotonic_ns()
     user.close()
-    waiter.join()
+    try:
+        said = inner.recv(1)
+    except ConnectionResetError:  # an end as good as another
+        said = b""
+    taken = time.monotonic_ns() - before
     inner.close()
-    if seen[0][0]:
+    if said:
         raise NotMeasured("the engine's connection said something")
-    return (seen[0][1] - before) / 1e3
+    return taken / 1e3
 
 
-MEASUREMENTS = (unary, streams, throughput, latency, gone)
+MEASUREMENTS = (unary, streams, tls_streams, throughput, latency, gone)
