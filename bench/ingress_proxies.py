@@ -63,7 +63,8 @@ LASTCALL = """\
 probes: {{listen: "127.0.0.1:0"}}
 health: {{checks: []}}
 ipc: {{socket: "{folder}/i/l.sock", admin_socket: "{folder}/a/a.sock"}}
-ingress: {{listen: "127.0.0.1:{port}", upstream: "127.0.0.1:{engine}", threads: {threads}{lastcall_tls}}}
+ingress:
+  {{listen: "127.0.0.1:{port}", upstream: "127.0.0.1:{engine}", threads: {threads}{lastcall_tls}}}
 """
 
 
@@ -124,8 +125,9 @@ def streaming_engine(bench):
 def certificate(bench):
     """Certificate and key in one file, of today's usual kind."""
     key, path = bench.scratch / "key.pem", bench.scratch / "cert.pem"
-    output(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-            "-nodes", "-subj", "/CN=localhost", "-keyout", str(key), "-out", str(path)])  # fmt: skip
+    kind = ["-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    output(["openssl", "req", *kind, "-subj", "/CN=localhost", "-keyout", str(key),
+            "-out", str(path)])  # fmt: skip
     path.write_text(path.read_text() + key.read_text())
     return path
 
