@@ -30,6 +30,13 @@ def test_a_manual_has_what_its_page_has(page):
     assert "--output" in text if page == PAGES[0] else "--rewrite FROM:TO" in text
 
 
+def test_the_manual_of_the_shim_has_its_codes_and_only_its_variables():
+    text = read(PAGES[1]).replace("\\-", "-").replace("\\fB", "").replace("\\fR", "")
+    assert {"0", "1", "2", "126", "127", "137"} <= set(text.splitlines())
+    assert "LASTCALL_POD_GRACE_SECONDS" in text and "LASTCALL_SOCKET" in text
+    assert "LASTCALL_CONFIG" not in text and "LASTCALL_ETCD_PASSWORD" not in text
+
+
 @pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
 @pytest.mark.parametrize("page", PAGES)
 def test_groff_has_no_warning_about_a_manual(page):
