@@ -1,5 +1,5 @@
 // The pure core: facts of the world in, orders to the world out. Same events, same actions.
-// It composes the machines of this folder (phases, cleanup list, endpoints, requests, health) and
+// It composes the machines of this folder (docs/architecture.md has them in a table) and
 // applies the joint rules between them in one place, apply_joint_rules(). No machine calls another.
 //
 // Invariants, each held by simulation and exploration in tests/simulation:

@@ -4,7 +4,7 @@ import re
 import subprocess
 
 import pytest
-from lint_tree import ROOT, check, files, finding, read
+from lint_tree import PRODUCT, ROOT, check, files, finding, read
 
 # What each code means, by the words that tell it from the others: of a text the first that fits.
 OF_A_STOP = {
@@ -90,6 +90,37 @@ def broken_links(path, text):
     return found
 
 
+def missing_paths(path, text):
+    """Files that a page names by a path from the top of the tree, or from its own folder."""
+    kinds = "cpp|hpp|py|sh|md|yaml|json|jsonl|tpl|txt"
+    names = rf"(?<![\w./-])([a-z]+/[\w./-]*\.(?:{kinds}))(?![\w*])"
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        for name in re.findall(names, line):
+            known = {p.split("/", 1)[0] for p in files(".cpp", ".hpp", ".py", ".sh", ".md")}
+            folder = (ROOT / path).parent
+            if name.split("/", 1)[0] in known and not any(
+                (root / name).exists() for root in (ROOT, folder)
+            ):
+                found.append(finding(path, number, f"names {name}, which does not exist"))
+    return found
+
+
+def machines():
+    """The parts of the core that have a header and a source."""
+    sources, headers = (
+        {path[: -len(suffix)] for path in files(suffix, under=("supervisor/lifecycle/",))}
+        for suffix in (".cpp", ".hpp")
+    )
+    return sorted(path.rsplit("/", 1)[1] for path in sources & headers)
+
+
+def unnamed(names, page):
+    """Names that no code span of a page has, `admission*` and `admission.hpp` counting."""
+    spans = {re.sub(r"(\*|\.[ch]pp)$", "", span) for span in re.findall(r"`([\w.*]+)`", page)}
+    return [name for name in names if name not in spans]
+
+
 def test_every_subcommand_is_documented(help_of):
     subcommands = subcommands_of(help_of("lastcall"))
     assert subcommands, "`lastcall --help` lists no subcommand"
@@ -108,6 +139,16 @@ def test_every_flag_of_lastcall_is_documented(help_of):
         flags |= flags_of(help_of("lastcall", name))
     missing = undocumented(flags - {"--help", "--help-all"}, docs_text())
     assert not missing, f"in no document: {missing}"
+
+
+def test_every_variable_that_a_program_reads_is_documented():
+    read_by = r'"((?:LASTCALL|POD|KUBERNETES)_[A-Z_]*[A-Z])[="]'
+    sources = files(".cpp", ".py", under=(*PRODUCT, "sdk/python/lastcall/"))
+    names = {name for path in sources for name in re.findall(read_by, read(path))}
+    page = read("docs/cli.md")
+    assert {"LASTCALL_SOCKET", "POD_IP"} <= names
+    known = {name for name in names if name.startswith("LASTCALL_ASGI_") or f"`{name}`" in page}
+    assert not names - known
 
 
 def test_every_flag_of_the_shim_is_documented(help_of):
@@ -159,6 +200,15 @@ def test_links_lead_somewhere():
     check(broken_links, files(".md"))
 
 
+def test_files_that_the_docs_name_are_there():
+    check(missing_paths, ["README.md", "CONTRIBUTING.md", *files(".md", under=("docs/", "sdk/"))])
+
+
+def test_the_architecture_names_every_machine_of_the_core():
+    [section] = re.findall(r"## What decides.*?(?=\n## )", read("docs/architecture.md"), re.DOTALL)
+    assert "admission" in machines() and not unnamed(machines(), section)
+
+
 def test_dev_lists_all_of_its_verbs():
     listed = subprocess.run([ROOT / "dev"], capture_output=True, text=True).stdout
     cases = read("dev").split("case $verb in", 1)[1]
@@ -200,6 +250,12 @@ def test_exit_codes_that_changed_places_are_found():
     assert rows == [(1, "graceful stop"), (0, "fatal")]
     assert codes_by_meaning(rows, OF_A_STOP) == [(0, 1), (1, 0)]
     assert codes_by_meaning([(2, "whatever")], OF_A_STOP) == [(2, None)]
+
+
+def test_a_file_that_is_gone_is_found():
+    assert missing_paths("docs/x.md", "run `tests/integration/no_such_test.py`")
+    assert not missing_paths("docs/x.md", "see supervisor/lifecycle/exit_code.hpp, `a/b.md`")
+    assert unnamed(["admission", "budgets"], "`admission*`, `budget.hpp`") == ["budgets"]
 
 
 def test_a_broken_link_is_found():
