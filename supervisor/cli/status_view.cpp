@@ -107,7 +107,7 @@ void put_hook(std::ostream& out, Json const& status) {
 void put_requests(std::ostream& out, Json const& status) {
   Json const& flight = child_of(status, "in_flight");
   std::string const source = text_of(flight, "source", "unknown");
-  std::string line = source == "unknown" ? std::string("unknown (no SDK peer reports requests)")
+  std::string line = source == "unknown" ? std::string("unknown (no SDK or ingress counts them)")
                                          : std::to_string(number_of(flight, "requests"));
   if (std::int64_t const late = number_of(flight, "late"); late > 0) {
     line += ", " + std::to_string(late) + " came late";
@@ -128,6 +128,24 @@ void put_requests(std::ostream& out, Json const& status) {
             endpoint.first + ": " + std::to_string(in_flight) +
                 (endpoint.second ? ", drains" : ", migrates"));
   }
+}
+
+/// What runs and waits, where something bounds it; that the engine is busy, always.
+void put_admission(std::ostream& out, Json const& status) {
+  Json const& admission = child_of(status, "admission");
+  bool const busy = flag_of(admission, "busy");
+  std::int64_t const limit = number_of(admission, "engine_request_limit");
+  if (!busy && limit == 0 && number_of(admission, "engine_wait_limit") == 0) {
+    return;
+  }
+  auto const count = [&admission](char const* key) {
+    return std::to_string(number_of(admission, key));
+  };
+  std::string line = count("running") + " run, " + count("waiting") + " wait";
+  if (limit > 0) {
+    line += ", at most " + std::to_string(limit) + " and " + count("queue_limit");
+  }
+  put_row(out, "admission", line + (busy ? "; busy" : ""));
 }
 
 void put_health(std::ostream& out, Json const& status, ViewOptions options) {
@@ -190,6 +208,7 @@ std::string status_text(std::string_view status_json, ViewOptions options) {
                 : painted("no", false, options) + ": " + text_of(status, "ready_reason"));
   put_hook(out, status);
   put_requests(out, status);
+  put_admission(out, status);
   put_health(out, status, options);
   put_engine(out, status);
   put_surroundings(out, status);
@@ -237,6 +256,9 @@ std::string requests_text(std::string_view page_json, bool heading) {
   }
   for (Json const& request : child_of(page, "requests")) {
     std::string state = text_of(request, "state");
+    if (flag_of(request, "waiting")) {
+      state += ", waits";
+    }
     if (std::string const reason = text_of(request, "reason"); !reason.empty()) {
       state += " (" + reason + ")";
     }

@@ -151,6 +151,12 @@ def test_every_variable_that_a_program_reads_is_documented():
     assert not names - known
 
 
+def test_every_key_of_a_status_is_documented():
+    keys = set(re.findall(r'json\["(\w+)"\]', read("supervisor/runtime/status.cpp")))
+    [row] = re.findall(r"(?m)^\| `status` \|.*$", read("docs/cli.md"))
+    assert "admission" in keys and not undocumented(keys - {"next"}, row)  # that of `requests`
+
+
 def test_every_flag_of_the_shim_is_documented(help_of):
     flags = flags_of(help_of("lastcall-shim"))
     assert flags, "`lastcall-shim --help` lists no flag"

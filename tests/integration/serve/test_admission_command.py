@@ -9,9 +9,9 @@ from serve_peer import PATIENCE
 from serve_world import LASTCALL
 
 
-def command(one, *words):
+def command(one, *words, name="admission"):
     return subprocess.run(
-        [LASTCALL, "admission", "--admin-socket", one.admin_socket, *words],
+        [LASTCALL, name, "--admin-socket", one.admin_socket, *words],
         capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
 
@@ -42,6 +42,26 @@ def test_limits_and_thresholds_change_at_once_and_the_rest_stays(world):
     assert "engine_request_limit: none" in done.stdout.splitlines()
     assert admission(one)["active_decode_blocks_threshold"] is None
     assert admission(one)["queue_timeout_ms"] == 30_000
+
+
+def test_people_see_who_waits_and_that_the_engine_is_busy(world):
+    one = serving(world, **limited(1, 4))
+    peer = one.peer()
+    peer.ask("request.begin", id="a", admit=True)
+    peer.ask("request.begin", id="b", admit=True)
+    rows = [line.split() for line in command(one, name="requests").stdout.splitlines()[1:]]
+    assert {row[0]: "waits" in row for row in rows} == {"a": False, "b": True}
+    [row] = admission_rows(one)
+    assert row == "admission   1 run, 1 wait, at most 1 and 4"
+    command(one, "--engine-request-limit", "null", "--active-decode-blocks-threshold", "0.85")
+    assert not admission_rows(one)
+    peer.ask("load", active_decode_blocks=90, kv_total_blocks=100)
+    assert admission_rows(one) == ["admission   2 run, 0 wait; busy"]
+
+
+def admission_rows(one):
+    lines = command(one, name="status").stdout.splitlines()
+    return [line for line in lines if line.startswith("admission")]
 
 
 @pytest.mark.parametrize(
