@@ -39,7 +39,8 @@ void add_identity(Keys& keys, Identity& identity) {
         .slot = &identity.advertise,
         .doc = "URL that routers are told to reach this pod at.",
         .form = &kHttpUrl,
-        .unset = "`http://$POD_IP:<port of ingress.listen>`, `https` with `ingress.tls`"}});
+        .unset = "`http://$POD_IP:<port of ingress.listen>` (`https` with `ingress.tls`), without "
+                 "`ingress` the engine's port"}});
 }
 
 void add_engine(Keys& keys, Engine& engine) {

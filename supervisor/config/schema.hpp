@@ -41,7 +41,7 @@ struct Identity {
   std::string component = "backend";
   std::string endpoint = "generate";
   std::string model;                     // label of metrics; empty: as the requests say
-  std::optional<std::string> advertise;  // a URL; unset: http://$POD_IP:<ingress port>
+  std::optional<std::string> advertise;  // a URL; unset: http://$POD_IP:<ingress or engine port>
   friend bool operator==(Identity const&, Identity const&) = default;
 };
 
