@@ -132,10 +132,11 @@ void write_response_head(std::string& out, ResponseHead const& head, Returning c
   if (!facts.request_id.empty()) {
     append_field(out, "X-Request-Id", facts.request_id);
   }
-  if (facts.upgrade) {
-    std::string_view protocol;
-    head.fields.count("upgrade", protocol);
-    append_field(out, "Connection", "upgrade");
+  std::string_view protocol;
+  constexpr unsigned kUpgradeRequired = 426;  // names what to upgrade to: RFC 9110, 15.5.22
+  bool const names_protocol = facts.upgrade || head.status == kUpgradeRequired;
+  if (names_protocol && head.fields.count("upgrade", protocol) > 0) {
+    append_field(out, "Connection", facts.close ? "upgrade, close" : "upgrade");
     append_field(out, "Upgrade", protocol);
   } else if (facts.close) {
     append_field(out, "Connection", "close");

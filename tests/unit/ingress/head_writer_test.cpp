@@ -84,5 +84,17 @@ TEST(HeadWriter, A_response_goes_back_with_one_request_id_and_framing_of_this_si
             "HTTP/1.1 204 \r\nX-Request-Id: r1\r\nConnection: close\r\n\r\n");
 }
 
+TEST(HeadWriter, A_response_that_asks_for_an_upgrade_names_its_protocol) {
+  char const* const head =
+      "HTTP/1.1 426 Upgrade Required\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+  EXPECT_EQ(returned(head, {}),
+            "HTTP/1.1 426 Upgrade Required\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n");
+  EXPECT_EQ(returned(head, {.close = true}),
+            "HTTP/1.1 426 Upgrade Required\r\nConnection: upgrade, close\r\n"
+            "Upgrade: websocket\r\n\r\n");
+  EXPECT_EQ(returned("HTTP/1.1 426 Upgrade Required\r\n\r\n", {.close = true}),
+            "HTTP/1.1 426 Upgrade Required\r\nConnection: close\r\n\r\n");
+}
+
 }  // namespace
 }  // namespace lastcall::ingress
