@@ -17,8 +17,8 @@ void Client::refuse(Refusal const& refusal) {
   proxy_.tracker().refused(refusal);
   if (!x.request_done) {
     end_ = End::linger;
-  } else if (!x.keep_alive || proxy_.is_closing(place_)) {
-    end_ = End::close;
+  } else if (!x.keep_alive || x.version == Version::http10 || proxy_.is_closing(place_)) {
+    end_ = End::close;  // which HTTP/1.0 waits for, where nothing says that the connection stays
   }
   x.response = Response::done;
   x.head_sent = true;

@@ -88,6 +88,15 @@ def test_an_engine_that_is_not_there_is_a_retryable_refusal(proxy):
         assert b'"type":"engine_unavailable"' in answer and b'"retryable":true' in answer
 
 
+def test_a_refusal_ends_the_connection_of_an_http_1_0_client_that_would_keep_it(proxy):
+    """Without a word that the connection stays it reads on to its end."""
+    user = client(proxy(ingress={"upstream": f"127.0.0.1:{free_port()}"}))
+    user.send(b"POST /v1/completions HTTP/1.0\r\nConnection: keep-alive\r\n"
+              b"Content-Length: 2\r\n\r\n{}")  # fmt: skip
+    answer = user.rest()
+    assert answer.startswith(b"HTTP/1.1 503 ") and b"\r\nConnection: close\r\n" in answer
+
+
 def test_an_engine_that_speaks_no_http_is_a_bad_gateway(proxy, engine):
     one = proxy()
     for nonsense in (b"SSH-2.0-x\r\n\r\n", b"\x00\x01", b"HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\r\n"):
