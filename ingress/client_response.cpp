@@ -33,11 +33,8 @@ void Client::response(std::span<char> bytes) {
     switch (exchange_->response) {
       case Response::head:
         if (!response_head(bytes, wire)) {
-          write(wire);
-          if (!dead_) {
-            engine_failed();
-          }
-          return;
+          exchange_->is_malformed = true;
+          bytes = {};
         }
         break;
       case Response::body:
