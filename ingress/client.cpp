@@ -262,6 +262,7 @@ void Client::expired(Wait wait) {
       exchange_ ? end_exchange() : close();
       return;
     case Wait::keep_alive:
+    case Wait::connect_again:
     case Wait::upstream_idle:
     case Wait::left:
       close();

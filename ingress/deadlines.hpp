@@ -26,6 +26,7 @@ enum class Wait : std::uint8_t {
   client,         // for the next part of a request, or until the client takes a response
   keep_alive,     // for the next request
   connect,        // to the engine
+  connect_again,  // to a Unix socket whose queue was full
   first_byte,     // of its response
   left,           // for it, by a request that its client has left
   idle,           // between two reads of its response
@@ -34,7 +35,7 @@ enum class Wait : std::uint8_t {
   linger,         // until a client has read our last words
   upstream_idle,  // of a connection in the pool
 };
-inline constexpr std::size_t kWaits = 10;
+inline constexpr std::size_t kWaits = 11;
 
 class DeadlineOwner {
  public:

@@ -193,14 +193,8 @@ Upstream* Proxy::acquire(bool fresh) {
     }
     warm->close();
   }
-  bool connected = false;
-  Socket socket = begin_connect(options_.upstream[address_], connected);
-  if (!socket) {
-    return nullptr;
-  }
-  int const descriptor = socket.get();
-  auto owner = std::make_unique<Upstream>(*this, std::move(socket), address_, connected);
-  if (!poller_.add(descriptor, *owner)) {
+  auto owner = std::make_unique<Upstream>(*this, address_);
+  if (!owner->connect()) {
     return nullptr;
   }
   Upstream* const made = owner.get();

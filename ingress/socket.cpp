@@ -123,18 +123,19 @@ IoResult write_some(Socket const& socket, std::string_view bytes) {
   return {is_temporary(errno) ? Io::would_block : Io::broken, 0};
 }
 
-Socket begin_connect(Endpoint const& endpoint, bool& connected) {
+Connect begin_connect(Endpoint const& endpoint, Socket& socket) {
   sockaddr_storage address = endpoint.address;
-  Socket socket(::socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) {
-    return {};
+    socket = Socket(::socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    no_delay(socket.get());
   }
-  no_delay(socket.get());
-  connected = ::connect(socket.get(), address_of(address), endpoint.size) == 0;
-  if (!connected && errno != EINPROGRESS) {
-    return {};
+  if (::connect(socket.get(), address_of(address), endpoint.size) == 0) {
+    return Connect::done;
   }
-  return socket;
+  if (errno == EAGAIN) {
+    return Connect::no_room;
+  }
+  return errno == EINPROGRESS ? Connect::under_way : Connect::failed;
 }
 
 bool has_connected(Socket const& socket) {

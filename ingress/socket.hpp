@@ -53,8 +53,11 @@ struct IoResult {
 IoResult read_some(Socket const& socket, std::span<char> into);
 IoResult write_some(Socket const& socket, std::string_view bytes);
 
-/// Nothing when it cannot even begin; `connected` when there is nothing to wait for.
-Socket begin_connect(Endpoint const& endpoint, bool& connected);
+/// `no_room`: so many wait at a Unix socket that it takes no more of them now, and nothing tells
+/// when it does; the same call with the same socket tries again.
+enum class Connect : std::uint8_t { done, under_way, no_room, failed };
+/// With a socket that it makes where there is none.
+Connect begin_connect(Endpoint const& endpoint, Socket& socket);
 /// After it became writable.
 bool has_connected(Socket const& socket);
 /// Neither bytes nor an end wait to be read: the other side has not closed it meanwhile.

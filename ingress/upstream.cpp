@@ -15,10 +15,19 @@ constexpr int kReadsATurn = 16;
 
 }  // namespace
 
-Upstream::Upstream(Proxy& proxy, Socket socket, std::size_t address, bool connected)
-    : proxy_(proxy), socket_(std::move(socket)), address_(address), connected_(connected) {}
+Upstream::Upstream(Proxy& proxy, std::size_t address) : proxy_(proxy), address_(address) {}
 
 Upstream::~Upstream() = default;
+
+bool Upstream::connect() {
+  Connect const made = begin_connect(proxy_.options().upstream[address_], socket_);
+  if (made == Connect::no_room) {
+    proxy_.deadlines().arm(deadline_, Wait::connect_again);
+    return true;
+  }
+  connected_ = made == Connect::done;
+  return made != Connect::failed && proxy_.poller().add(socket_.get(), *this);
+}
 
 void Upstream::ready(std::uint32_t events) {
   if (dead_) {
@@ -108,8 +117,16 @@ void Upstream::release(bool keep) {
   }
 }
 
-void Upstream::expired(Wait) {
-  left_ ? let_go() : close();
+void Upstream::expired(Wait wait) {
+  if (wait == Wait::connect_again) {
+    if (!connect()) {
+      client_->connect_failed();
+    } else if (connected_) {
+      client_->connected();
+    }
+  } else {
+    left_ ? let_go() : close();
+  }
 }
 
 void Upstream::close() {

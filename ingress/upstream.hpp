@@ -26,10 +26,12 @@ struct Exchange;
 
 class Upstream final : public Watched, public DeadlineOwner {
  public:
-  /// `address`: of the engine's, the one that the socket connects to.
-  Upstream(Proxy& proxy, Socket socket, std::size_t address, bool connected);
+  /// `address`: of the engine's, the one that it connects to.
+  Upstream(Proxy& proxy, std::size_t address);
   ~Upstream() override;
 
+  /// False when it cannot even begin.
+  bool connect();
   void ready(std::uint32_t events) override;
   void expired(Wait wait) override;
 
@@ -64,7 +66,7 @@ class Upstream final : public Watched, public DeadlineOwner {
   Client* client_ = nullptr;
   std::unique_ptr<Exchange> left_;
   Deadline deadline_{*this};
-  bool connected_;
+  bool connected_ = false;
   bool was_used_ = false;  // for an exchange before this one
   bool readable_ = false;
   bool closing_ = false;  // the engine has said its last

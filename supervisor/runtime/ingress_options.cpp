@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t kKeptDescriptors = 512;
 /// Longer than the second after which a shim that nobody can watch counts as gone.
 constexpr config::Duration kVerdict{1'500};
+constexpr config::Duration kConnectAgain{20};
 constexpr std::size_t kOfAThread = 8;  // its epoll sets, its timer, its wake-up
 
 }  // namespace
@@ -26,6 +27,7 @@ ingress::Options ingress_options(config::Config const& config) {
   set(Wait::client, timeouts.client);
   set(Wait::keep_alive, timeouts.keep_alive);
   set(Wait::connect, timeouts.connect);
+  set(Wait::connect_again, kConnectAgain);
   set(Wait::first_byte, timeouts.first_byte);
   // A place that nobody bounds would be lost with each engine that forgets a request.
   bool const is_bounded = timeouts.first_byte || timeouts.total;
