@@ -26,8 +26,8 @@ void add_timeouts(Keys& keys, IngressTimeouts& timeouts) {
         .unset = "no limit"},
        {.path = "ingress.timeouts.idle",
         .slot = &timeouts.idle,
-        .doc = "For the next bytes of a response that has begun; of an upgraded connection, of "
-               "either side.",
+        .doc = "For the next bytes behind the first one, which has a limit of its own; of an "
+               "upgraded connection, of either side.",
         .range = kWait,
         .unset = "no limit"},
        {.path = "ingress.timeouts.total",
