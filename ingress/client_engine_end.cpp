@@ -64,7 +64,8 @@ void Client::engine_lives() {
   if (exchange_->awaits_verdict) {
     finish();
   } else {
-    break_off(ingress::engine_failed(), Outcome::error);
+    break_off(exchange_->is_malformed ? malformed_response() : ingress::engine_failed(),
+              Outcome::error);
   }
 }
 
@@ -84,7 +85,7 @@ void Client::engine_failed() {
     proxy_.deadlines().arm(deadline_, Wait::verdict);
     return;
   }
-  break_off(ingress::engine_failed(), Outcome::error);
+  engine_lives();
 }
 
 }  // namespace lastcall::ingress

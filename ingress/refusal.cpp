@@ -95,6 +95,10 @@ Refusal engine_failed() {
           {}};
 }
 
+Refusal malformed_response() {
+  return {502, "engine_error", "the engine's response is not valid HTTP/1.1", false, {}};
+}
+
 Refusal timed_out(std::string_view what) {
   return {504, "timeout", what, false, {}};
 }

@@ -37,8 +37,10 @@ Refusal rejected_because(lifecycle::RejectedReason reason, std::chrono::millisec
                          unsigned overload_status = 503);
 /// Nothing of the request has reached the engine.
 Refusal engine_unavailable();
-/// The engine's connection ended, or what came was no HTTP, before the response was complete.
+/// The engine's connection ended before the response was complete.
 Refusal engine_failed();
+/// What came on it could be read in two ways, or not at all.
+Refusal malformed_response();
 Refusal timed_out(std::string_view what);
 /// 4xx: `what` is wrong with it.
 Refusal bad_request(unsigned status, std::string_view what);

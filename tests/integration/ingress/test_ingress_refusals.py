@@ -104,7 +104,8 @@ def test_an_engine_that_speaks_no_http_is_a_bad_gateway(proxy, engine):
         user.send(get())
         wire, _ = engine.request()
         wire.send(nonsense)
-        assert user.until(b"\r\n").startswith(b"HTTP/1.1 502 ")
+        answer = user.until(b"}}\n")
+        assert answer.startswith(b"HTTP/1.1 502 ") and b"is not valid HTTP/1.1" in answer
 
 
 def test_each_timeout_is_a_knob_of_its_own(proxy, engine):
