@@ -180,9 +180,10 @@ class Client(Hooks, Failures):
         root is the user's request id when this is one of its sub-requests; a `parent` that is a
         Context passes its root on, and its cancels too; without one it is the live request that is
         worked on here, if any (`lastcall.current()`). With `admit` it waits for the supervisor
-        to let it run (blocking: in asyncio use `begin_async` or `request`) and raises `Rejected`
-        when refused, `Cancelled` when cancelled while it waited. `priority` is 0 (the most urgent)
-        to 7, 3 unless given: its place among those that wait, where `admission.priorities` is on.
+        to let it run (blocking: in asyncio use `begin_async` or `request`; not in a callback of a
+        context) and raises `Rejected` when refused, `Cancelled` when cancelled while it waited.
+        `priority` is 0 (the most urgent) to 7, 3 unless given: its place among those that wait,
+        where `admission.priorities` is on.
         """
         return self.request(
             id, endpoint=endpoint, model=model, stream=stream, root=root, parent=parent,

@@ -45,6 +45,10 @@ class Outlet:
     def send(self, line: bytes, token: Optional[object] = None) -> bool:
         raise NotImplementedError
 
+    def is_heard_here(self) -> bool:
+        """Whether this is the thread that hears what the supervisor answers."""
+        raise NotImplementedError
+
     def expect(self, react: React) -> int:
         """A new `seq`; `react` is called with the lock held."""
         raise NotImplementedError
@@ -67,6 +71,9 @@ class Ledger(Owner):
     @property
     def enabled(self) -> bool:
         return self._outlet.enabled
+
+    def is_heard_here(self) -> bool:
+        return self._outlet.is_heard_here()
 
     def find(self, request_id: str) -> Optional[Context]:
         entry = self._entries.get(request_id)

@@ -49,8 +49,7 @@ class Link:
         # The write under way: what is left of it, and whose end it will complete.
         self._writing = memoryview(b"")
         self._writing_tokens: list[object] = []
-        self._connected = False
-        self._overflowed = False
+        self._connected = self._overflowed = False
         self._is_to_renew = False
         self._settled = False
         self._complaint: Optional[str] = None
@@ -69,6 +68,9 @@ class Link:
     @property
     def connected(self) -> bool:
         return self._connected
+
+    def is_here(self) -> bool:
+        return threading.current_thread() is self._thread
 
     def settle(self) -> None:
         """The peer was welcomed: the next loss is a new one, to be retried fast again."""
@@ -114,7 +116,7 @@ class Link:
                 return
             self._close_by = time.monotonic() + timeout
             self.wake()
-        if threading.current_thread() is not self._thread:
+        if not self.is_here():
             self._thread.join(timeout + 1)
 
     def abandon(self) -> None:
@@ -291,6 +293,4 @@ class Link:
 
 def _milliseconds(due: Optional[float]) -> Optional[int]:
     """How long to poll: rounded up, so that the loop does not spin just before the instant."""
-    if due is None:
-        return None
-    return max(0, int((due - time.monotonic()) * 1000) + 1)
+    return None if due is None else max(0, int((due - time.monotonic()) * 1000) + 1)

@@ -90,6 +90,11 @@ class RequestScope:
         self.__exit__(kind, error, trace)
 
     def _start(self) -> tuple[Context, Optional[Admission[bool]]]:
+        if self._admit and self._ledger.is_heard_here():
+            raise RuntimeError(
+                "cannot wait for admission in a callback on the client's own thread, which would "
+                "have to hear the answer; begin the request on a thread of the program"
+            )
         parent = self._parent if self._parent is not None else current.parent()
         root, parent_id = self._root, None if isinstance(parent, Context) else parent
         if isinstance(parent, Context):

@@ -126,6 +126,9 @@ class Session(Peer, Outlet):
         link = self._link
         return link is not None and link.send(line, token)
 
+    def is_heard_here(self) -> bool:
+        return self._link is not None and self._link.is_here()
+
     def expect(self, react: React) -> int:
         self._seq += 1
         self._answers[self._seq] = react
