@@ -116,6 +116,9 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
     for (auto const& each : later) {
       each();
     }
+    if (busy_since_.load(std::memory_order_relaxed) != 0) {
+      tell_of_stall();
+    }
   }
 
   // The loop.
@@ -147,6 +150,8 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   void enter(Phase phase, Later& later);
   void send_fatal();
   void failed(std::string reason, std::string detail);
+  /// Says once when a callback does not come back: whoever else would be heard is who notices.
+  void tell_of_stall();
   void log(std::string const& text) const;
 
   std::uint64_t const generation_;
@@ -172,6 +177,8 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   bool is_welcomed_{};
   std::optional<Clock::time_point> close_by_;
   std::atomic<bool> is_closed_{};
+  std::atomic<Clock::rep> busy_since_{};  // 0: whoever processes waits, or was told of
+  std::atomic<pthread_t> busy_{};
 
   // Of the thread that processes.
   ipc::LineBuffer input_;

@@ -16,6 +16,7 @@ constexpr std::chrono::milliseconds kFastRetry{50};
 constexpr std::chrono::milliseconds kSlowRetry{500};
 constexpr std::chrono::seconds kFastFor{1};
 constexpr int kReadsAtOnce = 16;  // then others get their turn
+constexpr std::chrono::seconds kPatience{1};
 
 }  // namespace
 
@@ -106,6 +107,8 @@ void Session::run_once(int at_most_ms) {
     return;
   }
   auto const now = Clock::now();
+  busy_ = ::pthread_self();
+  busy_since_ = now.time_since_epoch().count();
   {
     std::lock_guard const lock(mutex_);
     connection_->woke(now);
@@ -117,6 +120,19 @@ void Session::run_once(int at_most_ms) {
     locked([this](Later& later) { disconnect(later); });
   }
   locked([this](Later& later) { finish_round(later); });
+  busy_since_ = 0;
+}
+
+void Session::tell_of_stall() {
+  auto since = busy_since_.load();
+  Clock::duration const lasts = Clock::now().time_since_epoch() - Clock::duration(since);
+  if (since == 0 || lasts < kPatience || ::pthread_equal(busy_, ::pthread_self()) != 0 ||
+      !busy_since_.compare_exchange_strong(since, 0)) {
+    return;
+  }
+  log("a callback has held up the connection for " +
+      std::to_string(std::chrono::floor<std::chrono::milliseconds>(lasts).count()) +
+      " ms; nothing reaches the supervisor until it returns");
 }
 
 void Session::connect(Clock::time_point now) {

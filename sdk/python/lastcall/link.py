@@ -27,6 +27,7 @@ from typing import Any, Optional
 from . import threads
 from .dial import check_path, dial
 from .peer import Line, Peer
+from .stall import Stall
 from .wire import LineReader, WireError, decode, encode
 
 MAX_PENDING = 1024 * 1024
@@ -60,6 +61,7 @@ class Link:
         os.set_blocking(self._wake_read, False)
         os.set_blocking(self._wake_write, False)
         self._woken = False
+        self._stall = Stall()
         self._thread = threading.Thread(target=self._run, name="lastcall", daemon=True)
 
     def start(self) -> None:
@@ -104,6 +106,7 @@ class Link:
             self.wake()
 
     def wake(self) -> None:
+        self._stall.tell()
         with self._lock:
             if not self._woken and not self._abandoned:
                 self._woken = True
@@ -118,6 +121,7 @@ class Link:
             self.wake()
         if not self.is_here():
             self._thread.join(timeout + 1)
+            self._stall.tell()
 
     def abandon(self) -> None:
         """For a forked child: lets go of the descriptors, of which the parent keeps its own.
@@ -259,7 +263,7 @@ class Link:
                     return self._refuse(connection, error)
                 self.send(encode("error", code=error.code, message=str(error)))
             else:
-                self._peer.receive(message)
+                self._stall.call(self._peer.receive, message)
         return True
 
     def _refuse(self, connection: socket.socket, error: WireError) -> bool:

@@ -1,9 +1,13 @@
 """Callbacks that run on the connection's thread, and what they may not do there."""
 
 import asyncio
+import logging
+import threading
 
 import pytest
 from strict_supervisor import eventually
+
+from lastcall import stall
 
 
 @pytest.fixture
@@ -41,3 +45,34 @@ def test_a_callback_cannot_wait_for_an_admission(supervisor, client, stopped_by_
     supervisor.wait("request.end", id="r")
     assert client.in_flight == 0
     assert len(supervisor.all("request.begin")) == 1
+
+
+def test_a_callback_that_hangs_is_told_of_once_with_its_place(
+    supervisor, client, stopped_by_supervisor, caplog, monkeypatch
+):
+    monkeypatch.setattr(stall, "PATIENCE", 0.0)
+    hangs, is_over = threading.Event(), threading.Event()
+
+    def never_returns(_):
+        hangs.set()
+        is_over.wait(20)
+
+    with caplog.at_level(logging.ERROR, "lastcall"):
+        stopped_by_supervisor(never_returns)
+        assert hangs.wait(20)
+        for _ in range(3):
+            client.begin().end()
+        is_over.set()
+    [told] = [each.getMessage() for each in caplog.records]
+    assert "never_returns" in told and "nothing reaches the supervisor" in told
+    client.end("r")
+    supervisor.wait("request.end", id="r")
+
+
+def test_a_callback_that_speaks_itself_is_not_told_of(
+    supervisor, client, stopped_by_supervisor, caplog, monkeypatch
+):
+    monkeypatch.setattr(stall, "PATIENCE", 0.0)
+    stopped_by_supervisor(lambda context: context.end())
+    supervisor.wait("request.end", id="r")
+    assert [each for each in caplog.records if each.name == "lastcall"] == []

@@ -150,5 +150,34 @@ TEST(ClientWait, A_callback_cannot_wait_for_an_admission_that_it_would_have_to_h
   EXPECT_TRUE(answer.get());
 }
 
+TEST(ClientStall, A_callback_that_hangs_is_told_of_once) {
+  FakeSupervisor supervisor;
+  supervisor.listen();
+  std::promise<void> hangs;
+  std::promise<void> may_return;
+  std::atomic<int> told = 0;
+  ClientOptions options = options_for(supervisor);
+  options.log = [&](std::string const& line) {
+    EXPECT_NE(line.find("a callback has held up the connection"), std::string::npos) << line;
+    ++told;
+  };
+  Client client(std::move(options));
+  client.on_phase([&](Phase) {
+    client.begin().end();  // one that speaks itself is not what hangs
+    hangs.set_value();
+    may_return.get_future().wait();
+  });
+  supervisor.welcome();
+  ASSERT_EQ(hangs.get_future().wait_for(kPatience), std::future_status::ready);
+  await([&] {
+    client.begin().end();
+    return told > 0;
+  });
+  client.begin().end();
+  may_return.set_value();
+  client.close();
+  EXPECT_EQ(told, 1);
+}
+
 }  // namespace
 }  // namespace lastcall

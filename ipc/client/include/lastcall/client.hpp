@@ -15,7 +15,8 @@
 //
 // Thread rule: every method from any thread, but process() from one at a time, and none from a
 // signal handler. Callbacks run on the client's thread, or in process(): they must not block and
-// not throw. C++17. Source: docs/ipc.md.
+// not throw. While one runs nothing reaches the supervisor; after a second of it the log says so as
+// soon as another thread has something to tell. C++17. Source: docs/ipc.md.
 #pragma once
 
 #include <chrono>
@@ -53,7 +54,7 @@ struct ClientOptions {
   bool report_uncaught = true;
   /// false: no thread is made, and the program's event loop calls process() (see there).
   bool own_thread = true;
-  /// What went wrong, in one line each; standard error unless given.
+  /// What went wrong, in one line each, from any thread; standard error unless given.
   std::function<void(std::string const&)> log;
 };
 

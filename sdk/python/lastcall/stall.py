@@ -1,0 +1,50 @@
+"""Stall: tells when what was called on the connection's thread does not come back.
+
+Some of the program's callbacks run on the connection's thread (those of a context, and what the log
+calls). While one of them runs, nothing reaches the supervisor and nothing is heard from it.
+
+Rules
+  1. Whoever else would be heard looks, so that no thread is needed to watch a thread.
+  2. Each call is told of once, with where it stands.
+
+Threads: `call` on the one thread, `tell` on any.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import time
+import traceback
+from typing import Callable, Optional, TypeVar
+
+PATIENCE = 5.0  # seconds; code that keeps the interpreter to itself for one or two is common
+
+_log = logging.getLogger("lastcall")
+_T = TypeVar("_T")
+
+
+class Stall:
+    def __init__(self) -> None:
+        self._since: Optional[float] = None
+        self._thread = 0
+
+    def call(self, function: Callable[[_T], None], argument: _T) -> None:
+        self._thread = threading.get_ident()
+        self._since = time.monotonic()
+        try:
+            function(argument)
+        finally:
+            self._since = None
+
+    def tell(self) -> None:
+        since, now = self._since, time.monotonic()
+        if since is None or now - since < PATIENCE or self._thread == threading.get_ident():
+            return
+        self._since = None
+        stack = traceback.format_stack(sys._current_frames().get(self._thread))
+        _log.error(
+            "the lastcall connection is held up for %.1f s, as by a callback that blocks; nothing "
+            "reaches the supervisor until this goes on:\n%s", now - since, "".join(stack),
+        )  # fmt: skip
