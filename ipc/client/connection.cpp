@@ -58,21 +58,21 @@ Connection::Connection(std::string path)
   }
 }
 
-bool Connection::open() {
+int Connection::open() {
   ipc::Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path_.data(), path_.size());
   void const* const generic = &address;
   if (!fd || ::connect(fd.get(), static_cast<sockaddr const*>(generic), sizeof(address)) != 0) {
-    return false;
+    return errno;
   }
   if (!watches(set_, fd)) {  // no memory, no room: tried again later, as when nobody listens
-    return false;
+    return errno;
   }
   socket_ = std::move(fd);
   is_watching_output_ = false;
-  return true;
+  return 0;
 }
 
 void Connection::close() {

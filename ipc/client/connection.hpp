@@ -36,8 +36,8 @@ class Connection {
   int handle() const { return set_.get(); }
   std::string const& path() const { return path_; }
 
-  /// True: connected; it never blocks.
-  bool open();
+  /// 0: connected; else an errno. It never blocks.
+  int open();
   void close();
   bool is_open() const { return static_cast<bool>(socket_); }
   bool is_overflowing();

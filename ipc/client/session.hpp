@@ -127,7 +127,8 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   void run_once(int at_most_ms);
   void run_until_closed();
   bool take_input();
-  void connect(Clock::time_point now);
+  /// What to say about the attempt, if anything.
+  std::string connect(Clock::time_point now);
   void disconnect(Later& later);
   void finish_round(Later& later);
 

@@ -17,6 +17,7 @@ constexpr std::chrono::milliseconds kSlowRetry{500};
 constexpr std::chrono::seconds kFastFor{1};
 constexpr int kReadsAtOnce = 16;  // then others get their turn
 constexpr std::chrono::seconds kPatience{1};
+constexpr std::chrono::seconds kComplainAfter{5};
 
 }  // namespace
 
@@ -109,12 +110,16 @@ void Session::run_once(int at_most_ms) {
   auto const now = Clock::now();
   busy_ = ::pthread_self();
   busy_since_ = now.time_since_epoch().count();
+  std::string trouble;
   {
     std::lock_guard const lock(mutex_);
     connection_->woke(now);
     if (!connection_->is_open() && now >= retry_at_ && !close_by_) {
-      connect(now);
+      trouble = connect(now);
     }
+  }
+  if (!trouble.empty()) {
+    log(trouble);
   }
   if (ready == Connection::Ready::input && !take_input()) {
     locked([this](Later& later) { disconnect(later); });
@@ -135,10 +140,15 @@ void Session::tell_of_stall() {
       " ms; nothing reaches the supervisor until it returns");
 }
 
-void Session::connect(Clock::time_point now) {
-  if (!connection_->open()) {
+std::string Session::connect(Clock::time_point now) {
+  if (int const problem = connection_->open(); problem != 0) {
     retry_at_ = now + (now - absent_since_ < kFastFor ? kFastRetry : kSlowRetry);
-    return;
+    if (now - absent_since_ < kComplainAfter) {
+      return {};  // it may come later, or be on its way back
+    }
+    std::string text = "cannot connect to the supervisor at " + connection_->path() + ": " +
+                       std::generic_category().message(problem) + "; trying on";
+    return std::exchange(refusal_, text) == text ? std::string() : text;
   }
   connected_at_ = now;
   input_ = ipc::LineBuffer();
@@ -156,6 +166,7 @@ void Session::connect(Clock::time_point now) {
   }
   ledger_.announce();
   connection_->end_greeting();
+  return {};
 }
 
 void Session::disconnect(Later& later) {

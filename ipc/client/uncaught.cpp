@@ -122,7 +122,7 @@ bool is_answer(std::string_view line) {
 /// Says so, and waits until it was heard.
 void tell(Target const& target, ipc::Fatal const& fatal, Clock::time_point until) {
   Connection connection(target.path);
-  if (!connection.open() || !ipc::encode(target.hello, std::nullopt, connection.out()) ||
+  if (connection.open() != 0 || !ipc::encode(target.hello, std::nullopt, connection.out()) ||
       !ipc::encode(fatal, kSeq, connection.out())) {
     return;
   }

@@ -1,33 +1,60 @@
-"""Dial: one attempt to reach the supervisor's socket."""
+"""Dial: attempts to reach the supervisor's socket.
+
+A supervisor may come later or be away for a while, so that an attempt that fails is nothing to tell
+of; that they all fail, as for a wrong path or for want of rights, is: nobody else could tell.
+
+Threads: the link's.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
+import time
 from typing import Optional
 
 MAX_PATH = 107  # sockaddr_un has 108 bytes, one of them the final zero
+COMPLAIN_AFTER = 5.0
+
+_log = logging.getLogger("lastcall")
 
 
-def check_path(path: str) -> str:
-    size = len(os.fsencode(path))
-    if size > MAX_PATH:
-        raise ValueError(
-            f"cannot connect to {path!r}: {size} bytes, but a Unix socket path has at most "
-            f"{MAX_PATH}"
-        )
-    return path
+class Dialer:
+    def __init__(self, path: str) -> None:
+        size = len(os.fsencode(path))
+        if size > MAX_PATH:
+            raise ValueError(
+                f"cannot connect to {path!r}: {size} bytes, but a Unix socket path has at most "
+                f"{MAX_PATH}"
+            )
+        self._path = path
+        self._failing_since: Optional[float] = None
+        self._said = ""
 
+    def dial(self) -> Optional[socket.socket]:
+        """None when nobody is there, and when the process has no descriptor left for now."""
+        connection = None
+        try:
+            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            connection.setblocking(False)
+            connection.connect(self._path)
+        except OSError as error:
+            if connection is not None:
+                connection.close()
+            self._failed(error)
+            return None
+        self._failing_since = None
+        self._said = ""
+        return connection
 
-def dial(path: str) -> Optional[socket.socket]:
-    """None when nobody is there, and when the process has no descriptor left for now."""
-    connection = None
-    try:
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        connection.setblocking(False)
-        connection.connect(path)
-    except OSError:
-        if connection is not None:
-            connection.close()
-        return None
-    return connection
+    def _failed(self, error: OSError) -> None:
+        now = time.monotonic()
+        if self._failing_since is None:
+            self._failing_since = now
+        elif now - self._failing_since >= COMPLAIN_AFTER and self._said != str(error):
+            self._said = str(error)
+            _log.warning(
+                "cannot connect to the lastcall supervisor at %s: %s; trying on",
+                self._path, os.strerror(error.errno or 0),
+            )  # fmt: skip

@@ -25,7 +25,7 @@ from collections import deque
 from typing import Any, Optional
 
 from . import threads
-from .dial import check_path, dial
+from .dial import Dialer
 from .peer import Line, Peer
 from .stall import Stall
 from .wire import LineReader, WireError, decode, encode
@@ -41,7 +41,7 @@ _log = logging.getLogger("lastcall")
 
 class Link:
     def __init__(self, path: str, lock: Any, peer: Peer) -> None:
-        self._path = check_path(path)
+        self._dialer = Dialer(path)
         self._lock = lock
         self._peer = peer
         self._queue: deque[Line] = deque()
@@ -155,7 +155,7 @@ class Link:
 
     def _connect(self, lost_at: float) -> float:
         """Serves one connection, if there is one to be had; returns since when there is none."""
-        connection = dial(self._path)
+        connection = self._dialer.dial()
         if connection is None:
             return lost_at
         started = time.monotonic()

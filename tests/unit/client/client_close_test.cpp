@@ -179,5 +179,22 @@ TEST(ClientStall, A_callback_that_hangs_is_told_of_once) {
   EXPECT_EQ(told, 1);
 }
 
+TEST(ClientAbsence, Is_told_once_with_its_cause_when_it_lasts) {
+  FakeSupervisor supervisor;  // which nobody can reach yet
+  std::atomic<int> told = 0;
+  ClientOptions options = options_for(supervisor);
+  options.log = [&](std::string const& line) {
+    EXPECT_EQ(line, "cannot connect to the supervisor at " + supervisor.path() +
+                        ": No such file or directory; trying on");
+    ++told;
+  };
+  Client client(std::move(options));
+  await([&] { return told > 0; });
+  supervisor.listen();
+  supervisor.welcome();
+  await([&] { return client.is_connected(); });
+  EXPECT_EQ(told, 1);
+}
+
 }  // namespace
 }  // namespace lastcall
