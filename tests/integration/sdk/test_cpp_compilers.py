@@ -91,3 +91,18 @@ def test_an_engine_of_another_compiler_reads_the_words_as_they_are(prefix, tmp_p
          *objects, archive, "-pthread", "-Wl,-z,muldefs")  # fmt: skip
     done = subprocess.run([program], capture_output=True, text=True, timeout=PATIENCE)
     assert (done.returncode, done.stdout) == (0, EXPECTED), done.stderr
+
+
+@pytest.mark.plain_build
+@pytest.mark.parametrize("compiler", ["clang++", "g++"])
+def test_an_engine_without_exceptions_and_rtti_may_include_the_headers(prefix, tmp_path, compiler):
+    command = settings()[0] if compiler == "clang++" else shutil.which(compiler)
+    if command is None:
+        pytest.skip(f"no {compiler} here")
+    headers = set(os.listdir(os.path.join(prefix, "include", "lastcall"))) - {"curl.hpp"}
+    assert "client.hpp" in headers
+    source = tmp_path / "engine.cpp"
+    source.write_text("".join(f"#include <lastcall/{name}>\n" for name in sorted(headers)) +
+                      "void end(lastcall::Client& client) { client.begin().end(); }\n")
+    call(command, "-std=c++17", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra", "-Werror",
+         "-I", os.path.join(prefix, "include"), "-fsyntax-only", str(source))  # fmt: skip

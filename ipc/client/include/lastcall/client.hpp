@@ -169,6 +169,7 @@ class Client {
   void watch_child(int pid, std::string name = {}, bool any_end = false);
   /// False: it is not watched (any more).
   bool forget_child(int pid);
+#ifdef __cpp_exceptions
   /// Calls the function and returns its result. An exception that leaves it is reported as fatal,
   /// and goes on: for loops that keep the engine alive, where somebody catches it (a future, say).
   /// NotAdmitted is no failure.
@@ -183,6 +184,7 @@ class Client {
       throw;
     }
   }
+#endif
 
   using Done = std::function<void()>;
   /// Each sets the one callback of its kind. `done` may be called later and from any thread.
