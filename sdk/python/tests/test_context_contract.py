@@ -57,7 +57,7 @@ class Case:
 
     def call(self, step):
         context = self.contexts[step["on"]]
-        given = {"reason": step["reason"]} if "reason" in step else {}
+        given = {key: step[key] for key in ("reason", "outcome") if key in step}
         return getattr(context, step["do"])(**given)
 
     def do_link_child(self, step):
@@ -68,6 +68,12 @@ class Case:
 
     def do_reason(self, step):
         return self.contexts[step["on"]].reason
+
+    def do_cause(self, step):
+        return self.contexts[step["on"]].cause
+
+    def do_outcome(self, step):
+        return self.contexts[step["on"]].outcome
 
     def do_children(self, step):
         return len(self.contexts[step["on"]]._children)

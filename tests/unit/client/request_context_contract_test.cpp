@@ -89,7 +89,11 @@ class Runner {
       return context.link_child(at(step, "child"));
     }
     if (what == "end") {
-      return context.end();
+      return step.contains("outcome") ? context.end(named<Outcome>(step["outcome"]))
+                                      : context.end();
+    }
+    if (what == "confirm") {
+      return context.confirm();
     }
     if (what == "id" || what == "root") {
       return what == "id" ? context.id() : context.root();
@@ -97,9 +101,11 @@ class Runner {
     if (what == "is_stopped" || what == "is_killed") {
       return what == "is_stopped" ? context.is_stopped() : context.is_killed();
     }
-    if (what == "reason") {
-      auto const reason = context.reason();
-      return reason ? Json(name(*reason)) : Json(nullptr);
+    if (what == "reason" || what == "cause") {
+      return word(what == "reason" ? context.reason() : context.cause());
+    }
+    if (what == "outcome") {
+      return word(context.outcome());
     }
     if (what == "children") {
       return sdk::Handles::state_of(context)->child_count();
@@ -113,13 +119,21 @@ class Runner {
     return react(what, context, step);
   }
 
-  Json cancel(std::string const& what, RequestContext const& context, Json const& step) {
-    Reason reason = Reason::control;
-    std::string const word = step.value("reason", std::string(name(reason)));
-    while (name(reason) != word) {
-      reason =
-          static_cast<Reason>(static_cast<int>(reason) == 7 ? 0 : static_cast<int>(reason) + 1);
+  template <typename Word>
+  static Json word(std::optional<Word> said) {
+    return said ? Json(name(*said)) : Json(nullptr);
+  }
+  template <typename Word>
+  static Word named(std::string const& text) {
+    int number = 0;
+    while (name(static_cast<Word>(number)) != text) {
+      ++number;
     }
+    return static_cast<Word>(number);
+  }
+
+  Json cancel(std::string const& what, RequestContext const& context, Json const& step) {
+    auto const reason = named<Reason>(step.value("reason", "control"));
     bool const is_named = step.contains("reason");
     if (what == "kill") {
       return is_named ? context.kill(reason) : context.kill();
