@@ -45,9 +45,13 @@ bootstrap() {
       'Created-By: Packages' 'Origin: Debian' 'Component: main' 2>/dev/null |
       grep -E ' bookworm[a-z-]* main$' || true)
   fi
-  mmdebstrap --quiet --variant=minbase --dpkgopt=force-unsafe-io bookworm - "${sources[@]}" |
-    "$engine" import --change 'ENV PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin' \
-      - "$bootstrapped" >/dev/null
+  # By way of a file: what a failed bootstrap gives would be imported, and taken ever after.
+  mkdir -p build
+  mmdebstrap --quiet --variant=minbase --dpkgopt=force-unsafe-io bookworm build/base.tar \
+    "${sources[@]}"
+  "$engine" import --change 'ENV PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin' \
+    build/base.tar "$bootstrapped" >/dev/null
+  rm build/base.tar
 }
 
 if [[ -z $base ]]; then

@@ -1,8 +1,10 @@
 """The image is built from the packages that ./dev installs, and for any processor."""
 
+import os
 import re
+import subprocess
 
-from lint_tree import check, finding, read
+from lint_tree import ROOT, check, finding, read
 
 # A machine's name in a path or a package ties the image to one processor.
 _MACHINES = re.compile(r"x86[_-]64|amd64|aarch64|arm64")
@@ -37,6 +39,24 @@ def test_the_image_needs_nothing_that_a_build_by_dev_does_not_install():
 
 def test_the_image_builds_on_any_processor():
     check(ties_to_a_machine, ["Dockerfile", "packaging/collect_rootfs.sh", "packaging/images.sh"])
+
+
+def test_a_bootstrap_that_fails_leaves_no_base(tmp_path):
+    """A later run takes the base that is there, so an empty one would stay for good."""
+    programs = {
+        "mmdebstrap": "exit 1",
+        "podman": f'echo "$1" >>{tmp_path}/calls; [ "$1" != image ]',
+    }
+    for name, text in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "CONTAINER_ENGINE": "podman"}
+    done = subprocess.run(
+        [ROOT / "packaging/images.sh", "--base", "bootstrap"],
+        env=environment, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert (tmp_path / "calls").read_text().split() == ["image"]
 
 
 def test_a_processors_name_is_found():
