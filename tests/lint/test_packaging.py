@@ -1,8 +1,10 @@
 """The image is built from the packages that ./dev installs, and for any processor."""
 
+import fnmatch
 import os
 import re
 import subprocess
+from pathlib import Path
 
 from lint_tree import ROOT, check, finding, read
 
@@ -57,6 +59,19 @@ def test_a_bootstrap_that_fails_leaves_no_base(tmp_path):
     )  # fmt: skip
     assert done.returncode != 0
     assert (tmp_path / "calls").read_text().split() == ["image"]
+
+
+def test_the_one_container_gets_every_library_that_its_base_lacks():
+    build = Path(os.environ.get("LASTCALL_BUILD_DIR", ROOT / "build/dev"))
+    done = subprocess.run(
+        ["ldd", build / "supervisor/cli/lastcall"], capture_output=True, text=True, check=True
+    )
+    every_base = r"(linux-vdso|ld-linux|libc|libm|libgcc_s|libstdc\+\+|libssl|libcrypto|libz)[.-]"
+    needed = set(re.findall(r"^\s*(lib[\w+-]+\.so\.[\d.]+) =>", done.stdout, re.MULTILINE))
+    given = re.findall(r"/usr/lib/\*/(lib[\w*+-]+\.so\.\*)", read("docs/operations.md"))
+    lacking = {name for name in needed if not re.match(every_base, name)}
+    assert lacking
+    assert not [n for n in lacking if not any(fnmatch.fnmatch(n, each) for each in given)]
 
 
 def test_a_processors_name_is_found():
