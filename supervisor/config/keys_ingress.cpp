@@ -58,7 +58,9 @@ void add_ingress_keys(Keys& keys, Ingress& ingress) {
       keys.end(),
       {{.path = "ingress",
         .slot = Section{&ingress.enabled},
-        .doc = "The HTTP proxy in front of an unmodified engine; on when this section is there."},
+        .doc =
+            "The HTTP proxy in front of an unmodified engine; on when this section is there, and "
+            "`ingress: {}` is enough, but not `ingress:` alone."},
        {.path = "ingress.enabled",
         .slot = &ingress.enabled,
         .doc = "On when this section is there; `false` switches it off all the same."},
