@@ -100,6 +100,38 @@ def test_a_volume_named_tmp_takes_the_place_of_the_charts_own(helm):
     assert found == [{"name": "tmp", "emptyDir": {"sizeLimit": "1Gi"}}]
 
 
+@pytest.mark.parametrize(
+    ("mode", "kube", "first", "others"),
+    [
+        ("native", "1.32.0", ["lastcall-install", "fetch", "lastcall"], ["engine", "beside"]),
+        ("plain", "1.28.0", ["lastcall-install", "fetch"], ["lastcall", "engine", "beside"]),
+        ("prestop", "1.32.0", ["fetch"], ["lastcall", "engine", "beside"]),
+    ],
+)
+def test_containers_of_the_users_run_before_the_supervisor_or_beside_the_engine(
+    helm, mode, kube, first, others
+):
+    settings = ("initContainers[0].name=fetch", "initContainers[0].image=a",
+                "extraContainers[0].name=beside", "extraContainers[0].image=b")  # fmt: skip
+    pod = helm.pod("-f", DEMO, *sets(f"mode={mode}", *settings), kube=kube)
+    assert [each["name"] for each in pod["initContainers"]] == first
+    assert [each["name"] for each in pod["containers"]] == others
+    assert container(pod, "beside") == {"name": "beside", "image": "b"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (("initContainers[0].name=lastcall",), 'initContainers has a container "lastcall"'),
+        (("initContainers[0].name=a", "extraContainers[0].name=a"),
+         'extraContainers has a container "a"'),
+        (("extraContainers[0].image=a",), "name"),
+    ],
+)  # fmt: skip
+def test_a_container_without_a_name_of_its_own_is_refused(helm, settings, said):
+    assert said in helm.refusal("-f", DEMO, *sets(*settings))
+
+
 def test_prestop_mode_gives_arguments_to_the_images_own_entry_point(helm):
     settings = ("mode=prestop", "engine.command=null", "engine.args={--model,m}")
     engine = container(deployment(helm, *settings)["spec"]["template"]["spec"], "engine")

@@ -56,6 +56,15 @@ problems, one a line; each message names the values and what was expected.
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- $taken := list "engine" "lastcall" "lastcall-install" -}}
+{{- range $key := list "initContainers" "extraContainers" -}}
+{{- range get $.Values $key -}}
+{{- if has .name $taken -}}
+{{- include "lastcall.problem" (printf "%s has a container %q, which is there already; expected another name" $key .name) -}}
+{{- end -}}
+{{- $taken = append $taken .name -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{- define "lastcall.checksTime" -}}
