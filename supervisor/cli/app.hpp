@@ -16,6 +16,8 @@ namespace lastcall::cli {
 
 inline constexpr int kExitSuccess = 0;
 inline constexpr int kExitUsage = 2;
+/// A failure of our own that nobody expected: no answer, and for `run` no word of its supervisor.
+inline constexpr int kExitUnexpected = 70;  // EX_SOFTWARE of sysexits.h
 
 /// `held_signals`: what main() has blocked for `run`, such as `TERM,INT`.
 int run_app(int argc, char const* const* argv, std::ostream& out, std::ostream& err,

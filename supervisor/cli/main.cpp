@@ -68,6 +68,6 @@ int main(int argc, char** argv) {
     return with_output_written(lastcall::cli::run_app(argc, argv, std::cout, std::cerr, held));
   } catch (std::exception const& error) {
     std::cerr << "lastcall: unexpected failure: " << error.what() << '\n';
-    return 1;
+    return lastcall::cli::kExitUnexpected;
   }
 }

@@ -15,7 +15,7 @@ OF_A_STOP = {
     126: "(not|cannot be) execut",
     127: "not found",
 }
-OF_A_SUBCOMMAND = {0: "^done", 1: "^no supervisor", 2: "^bad usage"}
+OF_A_SUBCOMMAND = {0: "^done", 1: "^no supervisor", 2: "^bad usage", 70: "^lastcall itself"}
 
 
 def docs_text():

@@ -85,6 +85,22 @@ def test_the_command_gets_the_mask_that_run_was_started_with(world, mask):
     assert blocked(one.path("status")) == mask
 
 
+def test_a_supervisor_that_crashes_at_its_start_is_started_again(world):
+    """No word of it: that it cannot run as configured would end all, and start nothing."""
+    one = world()
+    with open(one.path("serve"), "w") as file:  # its first life has no descriptors to work with
+        file.write(f"""#!/bin/sh
+[ -e {one.path("crashed")} ] || {{ : > {one.path("crashed")}; ulimit -n 4; }}
+exec {LASTCALL} serve --config {one.write_config()}
+""")
+    os.chmod(one.path("serve"), 0o755)
+    shim = one.shim("/bin/sleep", "3600", options=("--serve", one.path("serve")))
+    one.wait_for_log('"phase begun","phase":"serving"')
+    assert "unexpected failure" in one.log()
+    shim.send_signal(signal.SIGTERM)
+    assert shim.wait(timeout=PATIENCE) == 0
+
+
 AS_NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
 NOTHING_TO_TELL = ("--set", "discovery=[{file: {directory: /tmp}}]")
 # A command, the code, and what else is said: each ends in another place on the way.
