@@ -69,23 +69,31 @@ void parse(CLI::App& app, std::vector<std::string> const& words) {
   app.parse(std::move(reversed));
 }
 
-/// In the words of the one who typed it.
-std::string message_of(CLI::ParseError const& error) {
+/// In the words of the one who typed it, and in their order, which CLI11 turns round.
+std::string message_of(CLI::App const& app, CLI::ParseError const& error) {
   std::string text = error.what();
+  if (dynamic_cast<CLI::ExtrasError const*>(&error) != nullptr) {
+    text = "not expected:";
+    for (std::string const& word : app.remaining(true)) {
+      text += " " + word;
+    }
+  }
   std::erase(text, kOneWord);
   return text;
 }
 
 /// Of a command line that makes no sense.
-std::string explain(CLI::ParseError const& error, std::string_view command, int argc,
-                    char const* const* argv) {
-  bool const is_word = argc > 1 && argv[1][0] != '-' && argv[1][0] != '\0';
-  if (command.empty() && is_word) {
-    return unknown_command(argv[1]);
+std::string explain(CLI::App const& app, CLI::ParseError const& error, std::string_view command,
+                    std::string_view first) {
+  if (command.empty() && first.starts_with('-')) {
+    return "unknown option '" + std::string(first) + "'";
+  }
+  if (command.empty() && !first.empty()) {
+    return unknown_command(first);
   }
   bool const may_lack_dashes =
       command == "run" && dynamic_cast<CLI::ExtrasError const*>(&error) != nullptr;
-  return message_of(error) +
+  return message_of(app, error) +
          std::string(may_lack_dashes ? " (the engine's command comes after `--`)" : "");
 }
 
@@ -163,8 +171,8 @@ int run_app(int argc, char const* const* argv, std::ostream& out, std::ostream& 
   } catch (CLI::ParseError const& error) {
     std::vector<CLI::App*> const chosen = app.get_subcommands();
     std::string const name = chosen.empty() ? "lastcall" : "lastcall " + chosen.front()->get_name();
-    std::string const what =
-        explain(error, chosen.empty() ? "" : chosen.front()->get_name(), argc, argv);
+    std::string const what = explain(app, error, chosen.empty() ? "" : chosen.front()->get_name(),
+                                     argc > 1 ? argv[1] : "");
     err << name << ": " << what << "; see '" << name << " --help'\n";
     return kExitUsage;
   }

@@ -61,6 +61,17 @@ def test_every_subcommand_refuses_what_it_does_not_know_with_2():
         assert done.stderr.startswith(f"lastcall {command}: "), command
 
 
+@pytest.mark.parametrize(("words", "told"), [
+    (("requests", "--limit", "0"), "lastcall requests: not expected: --limit 0; see"),
+    (("status", "[a]", "b"), "lastcall status: not expected: [a] b; see"),
+    (("--nope",), "lastcall: unknown option '--nope'; see"),
+])  # fmt: skip
+def test_words_that_make_no_sense_are_named_as_they_were_typed(words, told):
+    done = lastcall(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(told) and done.stderr.count("\n") == 1
+
+
 def test_wait_ready_says_as_json_why_not(tmp_path):
     done = lastcall(
         "wait-ready", "--timeout", "50ms", "-o", "json", "--admin-socket", str(tmp_path / "none")
