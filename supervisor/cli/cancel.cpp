@@ -79,8 +79,13 @@ int run_cancel(CancelOptions const& options, config::Environment const& environm
   Json all = Json::object();
   std::size_t first = 0;
   do {
+    std::size_t const answered = first;
     auto const answer = ask_or_complain(*client, next_order(plain, options.ids, first), err);
     if (!answer) {
+      if (answered > 0) {
+        err << "lastcall cancel: the first " << answered << " of " << options.ids.size()
+            << " ids were taken before that\n";
+      }
       return kExitFailure;
     }
     join(all, *answer);

@@ -61,6 +61,29 @@ def test_a_stop_is_followed_to_its_last_phase_however_fast_it_is(served):
     assert served.process.wait(timeout=PATIENCE) == 0
 
 
+def test_a_cancel_that_breaks_off_in_the_middle_says_how_many_ids_were_taken(tmp_path):
+    """A supervisor that answers one line of them and is gone."""
+    path = str(tmp_path / "admin.sock")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        ids = [f"{i:040}" for i in range(3000)]
+        cancel = start("cancel", "--admin-socket", path, *ids)
+        connection, _ = listener.accept()
+        with connection, connection.makefile("r") as lines:
+            lines.readline()
+            connection.sendall(b'{"op":"welcome","version":1,"phase":"serving","grace_ms":1,'
+                               b'"budgets":{"deregister_ms":1,"late_accept_ms":1,'
+                               b'"cleanup_reserve_ms":1,"cancel_settle_ms":1}}\n')  # fmt: skip
+            taken = len(json.loads(lines.readline())["ids"])
+            connection.sendall(b'{"op":"ack","seq":1,"result":{"changed":true}}\n')
+            lines.readline()
+        out, err = cancel.communicate(timeout=PATIENCE)
+    assert 0 < taken < len(ids)
+    assert (cancel.returncode, out) == (1, "")
+    assert f"the first {taken} of 3000 ids were taken" in err
+
+
 # --- a drain that does not come to the end that was asked for, a stop that ends no supervisor
 
 
