@@ -193,7 +193,8 @@ void add_health(Keys& keys, Health& health) {
         .live = true},
        {.path = "health.startup_timeout",
         .slot = &health.startup_timeout,
-        .doc = "Longest time from the engine's start to its first healthy round.",
+        .doc = "Longest time from the engine's start to its first healthy round. Only a shim tells "
+               "of that start: without one a startup probe is the limit.",
         .range = within(1s, 24h),
         .unset = "no limit",
         .live = true},

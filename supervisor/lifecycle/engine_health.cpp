@@ -37,8 +37,9 @@ void EngineHealth::await_process() {
   reason_ = "the next engine's process is awaited";
 }
 
-void EngineHealth::engine_started(Instant now) {
-  engine_started_at_ = now;
+void EngineHealth::engine_started(Instant now, std::optional<Instant> at) {
+  engine_started_at_ = std::min(now, at.value_or(now));
+  engine_known_since_ = now;
   process_running_ = true;
 }
 
@@ -214,7 +215,10 @@ std::optional<Instant> EngineHealth::startup_limit() const {
   if (!settings_.startup_timeout || !engine_started_at_) {
     return std::nullopt;
   }
-  return *engine_started_at_ + *settings_.startup_timeout;
+  // One that has been ready for long, and was not seen so yet, gets the time to show it.
+  Duration const limit = *settings_.startup_timeout;
+  return std::max(*engine_started_at_ + limit,
+                  engine_known_since_ + std::min(limit, settings_.unresponsive_after));
 }
 
 void EngineHealth::judge(Verdict verdict, std::string reason) {

@@ -57,7 +57,8 @@ class EngineHealth {
   /// pass say nothing of it.
   void await_process();
   bool awaits_process() const { return process_awaited_; }
-  void engine_started(Instant now);
+  /// `at`: of one that started before we knew of it.
+  void engine_started(Instant now, std::optional<Instant> at = {});
   /// Restored from an earlier life: `starting` was over.
   void assume_started() { assumed_ = true; }
   void reset();
@@ -87,6 +88,7 @@ class EngineHealth {
   std::optional<Instant> progress_at_;
   std::optional<Instant> work_since_;
   std::optional<Instant> engine_started_at_;
+  Instant engine_known_since_;
   bool process_running_ = false;
   bool process_known_ = false;
   bool process_awaited_ = false;

@@ -76,6 +76,7 @@ struct ShimHello {
   bool run = false;
   EngineState engine = EngineState::waiting;
   EngineExit exit;
+  std::optional<Instant> started_at;
   std::optional<Instant> exited_at;
   /// The engine's end was ordered by an earlier life of ours.
   bool ordered = false;

@@ -47,7 +47,7 @@ void Lifecycle::on(Instant now, ShimHello const& hello) {
     engine_ = hello.engine;
   }
   if (hello.engine == EngineState::running && before != EngineState::running) {
-    health_.engine_started(now);
+    health_.engine_started(now, hello.started_at);
   }
   if (hello.engine == EngineState::running) {
     engine_gone_at_.reset();

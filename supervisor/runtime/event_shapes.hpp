@@ -52,8 +52,8 @@ LASTCALL_SHAPE(EngineStopHook, "engine_stop_hook")
 LASTCALL_SHAPE(EngineReplaced, "engine_replaced", v("how", x.how);)
 LASTCALL_SHAPE(TimerExpired, "timer_expired", v("late_ms", x.late);)
 LASTCALL_SHAPE(ShimHello, "shim_hello", v("boot", x.boot); v("run", x.run); v("engine", x.engine);
-               v("exit", x.exit); v("exited_at_ms", x.exited_at); v("ordered", x.ordered);
-               v("stop_at_ms", x.stop_at); v("blob", x.blob);)
+               v("exit", x.exit); v("started_at_ms", x.started_at); v("exited_at_ms", x.exited_at);
+               v("ordered", x.ordered); v("stop_at_ms", x.stop_at); v("blob", x.blob);)
 LASTCALL_SHAPE(ShimDisconnected, "shim_disconnected", v("watched", x.watched); v("oom", x.oom);)
 LASTCALL_SHAPE(ShimGone, "shim_gone", v("oom", x.oom);)
 LASTCALL_SHAPE(StopSignalHeld, "stop_signal_held", v("name", x.name); v("at_ms", x.at);)

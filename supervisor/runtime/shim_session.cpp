@@ -24,6 +24,7 @@ lifecycle::ShimHello fact_of(ipc::ShimFacts const& shim) {
           .exit = {.code = shim.engine.code.value_or(0),
                    .signal = shim.engine.signal.value_or(0),
                    .oom = shim.engine.oom},
+          .started_at = shim.engine.started_at,
           .exited_at = shim.engine.exited_at,
           .ordered = shim.engine.ordered,
           .stop_at = shim.stop_at,

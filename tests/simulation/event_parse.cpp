@@ -44,6 +44,7 @@ Event parse_shim(Words& words, Instant) {
   e.run = words.flag("run");
   e.engine = word_in<EngineState>(vocabulary::kEngineStates, words.text("engine"));
   e.exit = parse_exit(words);
+  e.started_at = words.instant("started_at");
   e.exited_at = words.instant("exited_at");
   e.ordered = words.flag("ordered");
   e.stop_at = words.instant("stop_at");

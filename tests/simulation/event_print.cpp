@@ -54,6 +54,7 @@ struct EventPrinter {
   std::string operator()(ShimHello const& e) const {
     Line line("shim");
     line.key("boot", e.boot).flag("run", e.run).key("engine", lifecycle::name(e.engine));
+    line.key("started_at", e.started_at);
     if (e.engine == EngineState::exited) {
       put_exit(line, e.exit);
       line.key("exited_at", e.exited_at);

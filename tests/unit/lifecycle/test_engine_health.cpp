@@ -151,6 +151,19 @@ TEST(EngineHealth, startup_timeout_ends_an_engine_that_never_gets_ready) {
   EXPECT_EQ(e.pass_time(60s), Verdict::dead);
 }
 
+TEST(EngineHealth, startup_timeout_counts_from_a_start_that_an_earlier_life_saw) {
+  HealthSettings s = settings();
+  s.startup_timeout = Duration{60s};
+  EngineHealth health(s);
+  health.engine_started(kHealthStart + 40s, kHealthStart);
+  EXPECT_EQ(health.next_deadline(), kHealthStart + 70s)
+      << "what was not looked at yet may be ready";
+  health.engine_started(kHealthStart + 20s, kHealthStart);
+  EXPECT_EQ(health.next_deadline(), kHealthStart + 60s);
+  health.engine_started(kHealthStart, kHealthStart + 5s);
+  EXPECT_EQ(health.next_deadline(), kHealthStart + 60s) << "nothing starts after it was seen";
+}
+
 TEST(EngineHealth, a_dead_verdict_is_final_until_reset) {
   Engine e(settings(1, 1));
   e.check(0s, CheckVerdict::passed);

@@ -26,6 +26,7 @@ std::vector<Event> every_event() {
                     .run = true,
                     .engine = EngineState::exited,
                     .exit = {.code = 3, .signal = 9, .oom = true},
+                    .started_at = instant_from_ms(40),
                     .exited_at = instant_from_ms(41),
                     .ordered = true,
                     .stop_at = instant_from_ms(42),
@@ -196,6 +197,7 @@ TEST(EventLog, Members_have_the_values_that_were_written) {
 TEST(EventLog, Nothing_of_an_event_is_lost) {
   auto const decoded = event_log::decode_event(event_log::encode(every_event()[7]));
   auto const& hello = std::get<ShimHello>(decoded.event.value());
+  EXPECT_EQ(hello.started_at, instant_from_ms(40));
   EXPECT_EQ(hello.exited_at, instant_from_ms(41));
   EXPECT_EQ(hello.stop_at, instant_from_ms(42));
   EXPECT_EQ(hello.exit, (EngineExit{.code = 3, .signal = 9, .oom = true}));
