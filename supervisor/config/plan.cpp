@@ -37,11 +37,18 @@ std::vector<PlanRow> make_rows(Config const& config, lifecycle::Budgets const& b
     rows.push_back(
         {closed, "migrate", "requests of endpoints with graceful_shutdown: false are handed off"});
   }
+  Duration const stop_cancel = budgets.stop_cancel_at(deadline) - cause;
+  Duration const kill_cancel = budgets.kill_cancel_at(deadline) - cause;
+  rows.push_back({stop_cancel, "stop_cancel", "the drain ends: what still runs is asked to stop"});
+  if (config.lifecycle.enabled) {  // preStop mode: no shim, and the kubelet ends the engine
+    rows.push_back({kill_cancel, "kill_cancel",
+                    "what still runs is killed; preStop returns, the kubelet sends SIGTERM"});
+    rows.push_back(
+        {deadline - cause, "deadline", "the time of the kubelet's SIGKILL is near: exit"});
+    return rows;
+  }
   std::vector<PlanRow> const end{
-      {budgets.stop_cancel_at(deadline) - cause, "stop_cancel",
-       "the drain ends: what still runs is asked to stop"},
-      {budgets.kill_cancel_at(deadline) - cause, "kill_cancel",
-       "what still runs is killed; cleanup begins"},
+      {kill_cancel, "kill_cancel", "what still runs is killed; cleanup begins"},
       {budgets.engine_term_at(deadline) - cause, "engine_term",
        resolve_engine(config).stop_signal + " to the engine"},
       {budgets.shim_term_at(deadline) - cause, "shim_term",

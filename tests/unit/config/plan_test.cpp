@@ -48,6 +48,22 @@ TEST(Plan, A_pod_of_30_seconds_ends_two_seconds_early) {
 )");
 }
 
+TEST(Plan, Without_a_shim_the_kubelet_ends_the_engine) {
+  Config config;
+  config.lifecycle.enabled = true;
+  EXPECT_EQ(to_text(make_plan(config, PodGrace{30s, "the pod grants 30s"})),
+            R"(shutdown timeline, latest instants after the cause
+(the pod grants 30s)
+
+   0.000s  the stop begins: every registry removes this instance
+   5.000s  the registries have confirmed, or are not waited for any longer
+   6.000s  new requests are refused from here on; the drain begins
+  22.000s  the drain ends: what still runs is asked to stop
+  23.000s  what still runs is killed; preStop returns, the kubelet sends SIGTERM
+  28.000s  the time of the kubelet's SIGKILL is near: exit
+)");
+}
+
 std::string const kJson = R"({
   "pod_grace_ms": 8000,
   "note": "n",
