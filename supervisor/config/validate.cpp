@@ -143,6 +143,10 @@ class Validator {
       if (std::holds_alternative<ProgressCheck>(check.kind) && !health.stalled_after) {
         warn(key + ".progress", "without health.stalled_after it never fails");
       }
+      if (std::holds_alternative<ProgressCheck>(check.kind) && given(key + ".failure_threshold")) {
+        warn(key + ".failure_threshold",
+             "has no effect on a progress check: health.stalled_after is its limit");
+      }
     }
     bool const connects = std::any_of(checks.begin(), checks.end(), [](HealthCheck const& check) {
       return std::holds_alternative<HttpCheck>(check.kind) ||

@@ -68,6 +68,13 @@ TEST(Warnings, Keys_without_effect_are_named) {
                           HasSubstr("4:25: engine.metrics.url: without engine.metrics.running")));
 }
 
+TEST(Warnings, A_limit_of_a_check_that_cannot_fail_is_named) {
+  EXPECT_THAT(warnings_of("health:\n"
+                          "  stalled_after: 60s\n"
+                          "  checks: [{name: p, progress: {}, failure_threshold: 3}]\n"),
+              ElementsAre(HasSubstr("3:55: health.checks[0].failure_threshold: has no effect")));
+}
+
 TEST(Warnings, Thresholds_of_load_that_nobody_tells_or_too_rarely_are_named) {
   std::string const threshold = "admission: {active_decode_blocks_threshold: 0.8}\n";
   std::string const ingress = "ingress: {upstream: 127.0.0.1:1}\n";
