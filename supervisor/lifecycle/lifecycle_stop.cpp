@@ -143,10 +143,11 @@ void Lifecycle::on(Instant now, ResumeRequested const& request) {
 void Lifecycle::on(Instant, RegistrySettled const& settled) {
   LC_ASSERT(settled.registry < registries_.size());
   RegistryRecord& record = registries_[settled.registry];
-  if (record.state == RegistryRecord::State::deregistering) {
-    record.state =
-        settled.confirmed ? RegistryRecord::State::confirmed : RegistryRecord::State::failed;
-    record.detail = settled.detail;
+  using State = RegistryRecord::State;
+  if (record.state == State::deregistering) {
+    record = {settled.confirmed ? State::confirmed : State::failed, settled.detail};
+  } else if (record.state == State::failed && settled.confirmed) {
+    record.state = State::confirmed;  // the detail says why it came late
   }
 }
 
