@@ -126,7 +126,7 @@ void Lifecycle::end_supervisor_or_rearm(Instant now) {
 
 void Lifecycle::rearm(Instant now) {
   // Without a shim nobody has ended the engine: it is not to serve again.
-  bool const is_condemned = settings_.lifecycle_hooks && !shim_;
+  bool const is_condemned = !shim_;
   Awaiting const condemned{.condemned = true,
                            .until = std::nullopt,
                            .since = now,

@@ -38,12 +38,15 @@ std::optional<probes::ReplacementSettings> engine_address(config::Config const& 
 HookCalls::HookCalls(boost::asio::any_io_executor executor, config::Config const& config,
                      EventSink& events, probes::Metrics& metrics, Log& log)
     : executor_(std::move(executor)), events_(events), metrics_(metrics), log_(log) {
-  if (!config.lifecycle.enabled) {
-    return;
-  }
-  if (auto const settings = engine_address(config)) {
+  bool const may_await =
+      config.lifecycle.enabled || config.shutdown.after_stop == config::AfterStop::rearm;
+  auto const settings = may_await ? engine_address(config) : std::nullopt;
+  if (settings) {
     watch_ = std::make_unique<probes::ReplacementWatch>(
         executor_, *settings, [this](std::string how) { replaced(std::move(how)); });
+  }
+  if (!config.lifecycle.enabled) {
+    return;
   }
   listener_ = std::make_unique<probes::HttpListener>(
       probes::ListenerSettings{.host = config.lifecycle.listen.host,
@@ -116,6 +119,8 @@ void HookCalls::await(lifecycle::AwaitReplacement const& order) {
   metrics_.set_engine_awaited(true);
   if (watch_) {
     watch_->start(order.condemned);
+  } else if (!listener_) {
+    replaced("nothing tells when");
   }
 }
 

@@ -2,11 +2,12 @@
 
 import os
 import signal
+import socket
 import sys
 
 import pytest
 from ports import free_port
-from serve_peer import PATIENCE, wait_until
+from serve_peer import PATIENCE, holds_for, wait_until
 from serve_stream import call
 from serve_world import ENGINE_SIM, SLEEPER, STUBBORN
 
@@ -219,3 +220,21 @@ def test_the_report_goes_into_the_termination_log_where_there_is_one(world):
     with open(one.path("termination")) as file:
         text = file.read()
     assert '"exit_code":0' in text and len(text) <= 4096
+
+
+def test_after_a_rearm_without_a_shim_only_another_engine_serves(world):
+    def engine():  # which nobody has to accept from
+        return socket.create_server(("127.0.0.1", port), backlog=4096)
+
+    port = free_port()
+    one = world(shutdown={"after_stop": "rearm"})
+    one.config["health"]["checks"] = [{"name": "up", "tcp": {"address": f"127.0.0.1:{port}"}}]
+    with engine():
+        one.serve()
+        serving(one)
+        one.operator().ask("drain", exit=True)
+        one.wait_for_log("ready for the next engine")
+        holds_for(lambda: one.status()["phase"] == "starting", 0.5)
+    one.wait_for_log("no longer waits for another engine")
+    with engine():
+        one.wait_for_log('"phase begun","phase":"serving"', 2)
