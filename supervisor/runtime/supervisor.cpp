@@ -179,9 +179,6 @@ void Supervisor::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Seq
         probes_.metrics().restarted(probes::Restarted::engine);
       }
       shim_.message(peer, std::move(message), seq);
-      if (core_.snapshot().engine != lifecycle::EngineState::running) {
-        gone_peers_.release();
-      }
       watch_engine(peer);
       changed();
       return;
@@ -221,8 +218,7 @@ void Supervisor::process_gone(ipc::PeerId peer) {
     gone_peers_.release();
   } else if (info != nullptr && info->role == ipc::Role::engine) {
     registries_.peer_gone(peer);
-    bool const engine_may_be_gone = shim_.is_connected() &&
-                                    core_.snapshot().engine == lifecycle::EngineState::running &&
+    bool const engine_may_be_gone = core_.snapshot().engine == lifecycle::EngineState::running &&
                                     core_.requests().of_peer(peer) > 0;
     if (engine_may_be_gone) {
       gone_peers_.hold(peer, sdks_.is_critical(peer) ? GonePeers::kHoldCritical : GonePeers::kHold);

@@ -108,7 +108,8 @@ class Supervisor final : private ipc::Observer {
   void count_peers();
   void count_restarts(ipc::ShimFacts const& shim);
   void sdk_gone(ipc::PeerId peer);
-  /// Run mode: who would be left to end the engine without its shim.
+  /// After word of it: peers that are gone waited for that, and in run mode somebody is to be left
+  /// to end the engine without its shim.
   void watch_engine(ipc::PeerId shim);
   /// Something changed that probes and watchers show; told once, at the end of this turn.
   void changed();

@@ -13,6 +13,9 @@ std::vector<ipc::PeerId> Supervisor::ask_sdks(ipc::FromSupervisor const& questio
 }
 
 void Supervisor::watch_engine(ipc::PeerId shim) {
+  if (core_.snapshot().engine != lifecycle::EngineState::running) {
+    gone_peers_.release();
+  }
   ipc::PeerInfo const* const info = server_.info(shim);
   if (!shim_.is_run_mode() || !shim_.is(shim) || info == nullptr) {
     return;

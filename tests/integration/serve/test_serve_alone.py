@@ -93,6 +93,28 @@ def test_what_went_down_with_the_engine_is_reported_however_late_the_shim_tells(
     assert one.report()["cause"] == ("signal" if draining else "engine_exited")
 
 
+def test_what_went_down_with_the_engine_while_its_shim_was_away_is_reported(world):
+    one = world()
+    one.serve()
+    shim = running_shim(one)
+    serving(one)
+    sdk = subprocess.Popen([sys.executable, "-c", SDK, one.socket], stdin=subprocess.DEVNULL)
+    one.processes.append(sdk)
+    wait_until(lambda: one.status()["in_flight"]["requests"] == 1, "the request")
+    shim.close()
+    wait_until(lambda: one.status()["engine"]["shim"] != "connected", "the shim is away")
+    sdk.kill()
+    sdk.wait()
+    wait_until(lambda: not any(peer["connected"] for peer in one.status()["peers"]), "its end")
+    shim = one.peer(
+        role="shim", boot="b", run=True,
+        engine={"state": "exited", "pid": 4242, "signal": 9, "exited_at_ms": now_ms()},
+    )  # fmt: skip
+    assert shim.expect("exit")["code"] == 1
+    assert one.report()["cause"] == "engine_exited"
+    assert one.report()["requests"]["lost"] == 1
+
+
 def test_what_a_critical_process_took_with_it_is_reported_though_the_shim_never_tells(world):
     one = world()
     one.serve()
