@@ -27,6 +27,8 @@ using boost::system::error_code;
 
 /// A line longer than this is handed over in pieces.
 constexpr std::size_t kLongestLine = 4096;
+/// Of what came before its end no more can wait: a pipe holds 64 KiB.
+constexpr std::size_t kMostWaiting = 64 * 1024;
 constexpr std::chrono::milliseconds kPollPeriod{10};
 /// One that was killed is waited for that long, then its owner hears that it overran.
 constexpr std::chrono::milliseconds kKillPatience{50};
@@ -190,9 +192,10 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
   /// What it wrote before its end, and nothing of what those write that it left behind.
   void take_rest() {
     error_code error;
-    while (!error && output.is_open()) {
+    for (std::size_t taken = 0; !error && output.is_open() && taken < kMostWaiting;) {
       std::size_t const size = output.read_some(boost::asio::buffer(buffer), error);
       take({buffer.data(), size});
+      taken += size;
     }
     say_line();
     output.close(error);

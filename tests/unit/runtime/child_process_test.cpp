@@ -78,6 +78,12 @@ TEST(ChildProcess, It_does_not_wait_for_those_that_it_left_behind_with_its_outpu
   EXPECT_TRUE(run({"/bin/sh", "-c", "setsid sleep 2 & echo done"}).exit->is_success());
 }
 
+TEST(ChildProcess, One_that_it_left_behind_may_write_faster_than_we_read) {
+  Ran const ran =
+      run({"/bin/sh", "-c", "setsid yes & until [ \"$(cat /proc/$!/comm)\" = yes ]; do :; done"});
+  EXPECT_TRUE(ran.exit->is_success());
+}
+
 TEST(ChildProcess, It_gets_default_signals_and_no_descriptor_of_ours) {
   std::signal(SIGPIPE, SIG_IGN);
   Ran const fds = run({"/bin/sh", "-c", "echo $(ls /proc/self/fd | wc -l); kill -PIPE $$"});
