@@ -80,7 +80,11 @@ class Remover {
 
   void remove_matching(std::string const& pattern) {
     std::vector<std::string> const parts = split(pattern);
-    descend(open_directory(AT_FDCWD, "/"), parts, 0);
+    Directory root = open_directory(AT_FDCWD, "/");
+    if (!root) {
+      note_unopened("/", errno, false);
+    }
+    descend(std::move(root), parts, 0);
   }
 
   ItemResult result() const {
@@ -103,18 +107,23 @@ class Remover {
 
   void descend(Directory directory, std::vector<std::string> const& parts, std::size_t depth) {
     if (!directory || is_late()) {
-      return;  // nothing of that name: nothing to remove
+      return;
     }
     std::string const& part = parts[depth];
+    bool const is_pattern = has_wildcard(part);
     std::vector<std::string> const names =
-        has_wildcard(part) ? entries_of(directory.get()) : std::vector<std::string>{part};
+        is_pattern ? entries_of(directory.get()) : std::vector<std::string>{part};
     int const fd = ::dirfd(directory.get());
     for (std::string const& name : names) {
       if (::fnmatch(part.c_str(), name.c_str(), FNM_PERIOD) != 0 && name != part) {
         continue;
       }
       if (depth + 1 < parts.size()) {
-        descend(open_directory(fd, name), parts, depth + 1);
+        Directory below = open_directory(fd, name);
+        if (!below) {
+          note_unopened(name, errno, is_pattern);
+        }
+        descend(std::move(below), parts, depth + 1);
         continue;
       }
       struct stat here {};
@@ -151,6 +160,15 @@ class Remover {
       note_problem(name, errno);
     }
     return true;
+  }
+
+  /// Where nothing of that name is, nothing is to be removed; else nobody knows what is there. A
+  /// pattern may meet directories of others.
+  void note_unopened(std::string const& name, int error, bool is_pattern) {
+    bool const is_nothing = error == ENOENT || error == ENOTDIR || error == ELOOP;
+    if (!is_nothing && !(is_pattern && error == EACCES)) {
+      note_problem(name, error);
+    }
   }
 
   void note_problem(std::string const& name, int error) {

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "supervisor/runtime/clock.hpp"
 #include "tests/unit/runtime/scratch_directory.hpp"
@@ -36,6 +37,22 @@ TEST(CleanupPaths, A_wildcard_may_stand_for_a_directory_on_the_way) {
   EXPECT_FALSE(scratch.has("a/cache"));
   EXPECT_FALSE(scratch.has("b/cache"));
   EXPECT_TRUE(scratch.has("b/keep"));
+}
+
+TEST(CleanupPaths, A_directory_that_cannot_be_looked_into_is_a_failure) {
+  ScratchDirectory const scratch;
+  scratch.write("lora-1", "x");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit const none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  ItemResult const result = remove_paths({scratch / "lora-*"}, {}, later());
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(result.outcome, lifecycle::ItemOutcome::failed);
+  EXPECT_EQ(result.detail, "removed 0, 1 could not be removed: /: Too many open files");
+  EXPECT_EQ(remove_paths({scratch / "none/x", scratch / "lora-1/x"}, {}, later()).outcome,
+            lifecycle::ItemOutcome::completed)
+      << "nothing is there";
 }
 
 TEST(CleanupPaths, Links_are_removed_as_links_and_never_followed) {
