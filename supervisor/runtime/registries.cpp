@@ -136,7 +136,7 @@ void Registries::disconnect_now(lifecycle::Instant deadline, CleanupHooks::Done 
                           result.outcome = lifecycle::ItemOutcome::skipped;
                         }
                         for (RegistryStatus const& status : results) {
-                          if (!status.last_error.empty()) {
+                          if (!status.last_error.empty() && !is_hidden(status.name)) {
                             result.outcome = lifecycle::ItemOutcome::failed;
                             result.detail += (result.detail.empty() ? "" : "; ") + status.name +
                                              ": " + status.last_error;

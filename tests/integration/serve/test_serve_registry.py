@@ -193,3 +193,17 @@ def test_a_drain_that_has_ended_takes_no_limit(world):
     operator.ask("drain")
     one.wait_for_phase("drained")
     assert operator.ask("drain", timeout_ms=1)["changed"] is False
+
+
+def test_a_registry_that_nobody_has_configured_is_not_one_that_failed(world):
+    """Peers of an earlier life might have left one of their own; they died with the engine."""
+    one = world()
+    process = one.run(*SLEEPER)
+    one.peer().ask("request.begin", id="r", endpoint="generate")
+    one.wait_for_phase("serving")
+    engine = one.status()["engine"]["pid"]
+    os.kill(one.supervisor_pid(), signal.SIGKILL)
+    os.kill(engine, signal.SIGKILL)
+    assert process.wait(timeout=PATIENCE) == 1
+    assert one.report()["cleanup"]["registries"]["outcome"] == "skipped"
+    assert "registries" not in one.report()
