@@ -45,6 +45,9 @@ class Validator {
         }
       }
     }
+    if (given("ingress") && !config_.ingress.enabled && !given("ingress.enabled")) {
+      warn("ingress", "nothing is below it: the ingress is off; `ingress: {}` turns it on");
+    }
     Address const upstream = resolve_engine(config_).upstream;
     if (config_.ingress.enabled && resolve_engine(config_).upstream_socket.empty() &&
         is_this_host(upstream.host) && upstream.port == config_.ingress.listen.port) {

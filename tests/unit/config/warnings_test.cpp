@@ -25,6 +25,14 @@ TEST(Warnings, Budgets_that_do_not_fit_into_the_pod_name_the_numbers) {
   EXPECT_THAT(warnings_of("", {{"LASTCALL_POD_GRACE_SECONDS", "62"}}), IsEmpty());
 }
 
+TEST(Warnings, A_section_that_would_turn_the_ingress_on_and_is_empty) {
+  EXPECT_THAT(warnings_of("ingress:\n"),
+              ElementsAre(testing::AllOf(testing::StartsWith("c.yaml:1:"),
+                                         HasSubstr("`ingress: {}` turns it on"))));
+  EXPECT_THAT(warnings_of("ingress: {upstream: \"h:1\"}\n"), IsEmpty());
+  EXPECT_THAT(warnings_of("ingress: {enabled: false}\n"), IsEmpty());
+}
+
 TEST(Warnings, A_default_that_does_not_fit_has_no_place) {
   EXPECT_THAT(warnings_of("", {{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}}),
               ElementsAre(testing::StartsWith("shutdown.grace_period: 60000ms cut to 28000ms")));
