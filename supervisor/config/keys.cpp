@@ -168,7 +168,8 @@ void add_cleanup(Keys& keys, Cleanup& cleanup) {
         .form = &kCleanupPath},
        {.path = "cleanup.hooks",
         .slot = items(cleanup.hooks),
-        .doc = "Commands to run, before the engine is stopped."}});
+        .doc = "Commands to run, before the engine is stopped. One that was running when the "
+               "supervisor crashed runs again."}});
 }
 
 void add_health(Keys& keys, Health& health) {
