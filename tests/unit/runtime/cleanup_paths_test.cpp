@@ -40,6 +40,11 @@ TEST(CleanupPaths, A_wildcard_may_stand_for_a_directory_on_the_way) {
 }
 
 TEST(CleanupPaths, A_directory_that_cannot_be_looked_into_is_a_failure) {
+#ifdef __has_feature
+#if __has_feature(undefined_behavior_sanitizer)
+  GTEST_SKIP() << "UBSan opens a pipe to look at a vptr: without descriptors it reports every call";
+#endif
+#endif
   ScratchDirectory const scratch;
   scratch.write("lora-1", "x");
   rlimit before{};
