@@ -85,6 +85,7 @@ def test_the_command_gets_the_mask_that_run_was_started_with(world, mask):
     assert blocked(one.path("status")) == mask
 
 
+@pytest.mark.plain_build  # sanitizers have no use for a process without descriptors
 def test_a_supervisor_that_crashes_at_its_start_is_started_again(world):
     """No word of it: that it cannot run as configured would end all, and start nothing."""
     one = world()

@@ -22,8 +22,8 @@ def documented(command):
         for row in page.splitlines()
         if row.startswith("|") and f"`{command}`" in row.split("|")[1]
     ]
-    outside = re.sub(r"\([^()]*\)", "", cell.split(". With", 1)[0].split(";", 1)[0])
-    keys = set(re.findall(r"`(\w+)`", outside))
+    outside = re.sub(r"\([^()]*\)", "", cell.split(". With", 1)[0])
+    keys = set(re.findall(r"`(\w+)`", outside.split(";", 1)[0]))
     return keys | (IN_A_STOP if command == "status" else set())
 
 
