@@ -72,15 +72,20 @@ def test_a_restarted_supervisor_that_finds_the_engine_ended_orders_the_exit_once
     assert len(one.reports()) == 1
 
 
+def sdk_with_a_request(one):
+    sdk = subprocess.Popen([sys.executable, "-c", SDK, one.socket], stdin=subprocess.DEVNULL)
+    one.processes.append(sdk)
+    wait_until(lambda: one.status()["in_flight"]["requests"] == 1, "the request")
+    return sdk
+
+
 @pytest.mark.parametrize("draining", [False, True], ids=["serving", "draining"])
 def test_what_went_down_with_the_engine_is_reported_however_late_the_shim_tells(world, draining):
     one = world()
     one.serve()
     shim = running_shim(one)
     serving(one)
-    sdk = subprocess.Popen([sys.executable, "-c", SDK, one.socket], stdin=subprocess.DEVNULL)
-    one.processes.append(sdk)
-    wait_until(lambda: one.status()["in_flight"]["requests"] == 1, "the request")
+    sdk = sdk_with_a_request(one)
     if draining:
         shim.ask("signal", name="TERM", at_ms=now_ms())
         one.wait_for_phase("draining")
@@ -98,9 +103,7 @@ def test_what_went_down_with_the_engine_while_its_shim_was_away_is_reported(worl
     one.serve()
     shim = running_shim(one)
     serving(one)
-    sdk = subprocess.Popen([sys.executable, "-c", SDK, one.socket], stdin=subprocess.DEVNULL)
-    one.processes.append(sdk)
-    wait_until(lambda: one.status()["in_flight"]["requests"] == 1, "the request")
+    sdk = sdk_with_a_request(one)
     shim.close()
     wait_until(lambda: one.status()["engine"]["shim"] != "connected", "the shim is away")
     sdk.kill()
