@@ -143,10 +143,11 @@ class Validator {
              to_text(check.timeout) + " is not below health.unresponsive_after (" +
                  to_text(health.unresponsive_after) + "): the first timeout is fatal");
       }
-      if (std::holds_alternative<ProgressCheck>(check.kind) && !health.stalled_after) {
+      bool const is_progress = std::holds_alternative<ProgressCheck>(check.kind);
+      if (is_progress && !health.stalled_after) {
         warn(key + ".progress", "without health.stalled_after it never fails");
       }
-      if (std::holds_alternative<ProgressCheck>(check.kind) && given(key + ".failure_threshold")) {
+      if (is_progress && given(key + ".failure_threshold")) {
         warn(key + ".failure_threshold",
              "has no effect on a progress check: health.stalled_after is its limit");
       }

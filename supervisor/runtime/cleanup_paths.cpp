@@ -80,11 +80,7 @@ class Remover {
 
   void remove_matching(std::string const& pattern) {
     std::vector<std::string> const parts = split(pattern);
-    Directory root = open_directory(AT_FDCWD, "/");
-    if (!root) {
-      note_unopened("/", errno, false);
-    }
-    descend(std::move(root), parts, 0);
+    descend(enter(AT_FDCWD, "/", false), parts, 0);
   }
 
   ItemResult result() const {
@@ -119,11 +115,7 @@ class Remover {
         continue;
       }
       if (depth + 1 < parts.size()) {
-        Directory below = open_directory(fd, name);
-        if (!below) {
-          note_unopened(name, errno, is_pattern);
-        }
-        descend(std::move(below), parts, depth + 1);
+        descend(enter(fd, name, is_pattern), parts, depth + 1);
         continue;
       }
       struct stat here {};
@@ -164,11 +156,15 @@ class Remover {
 
   /// Where nothing of that name is, nothing is to be removed; else nobody knows what is there. A
   /// pattern may meet directories of others.
-  void note_unopened(std::string const& name, int error, bool is_pattern) {
-    bool const is_nothing = error == ENOENT || error == ENOTDIR || error == ELOOP;
-    if (!is_nothing && !(is_pattern && error == EACCES)) {
-      note_problem(name, error);
+  Directory enter(int fd, std::string const& name, bool is_pattern) {
+    Directory directory = open_directory(fd, name);
+    if (int const error = errno; !directory) {
+      bool const is_nothing = error == ENOENT || error == ENOTDIR || error == ELOOP;
+      if (!is_nothing && !(is_pattern && error == EACCES)) {
+        note_problem(name, error);
+      }
     }
+    return directory;
   }
 
   void note_problem(std::string const& name, int error) {
