@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include "shim/log.hpp"
+#include "shim/process_tree.hpp"
 #include "shim/shim.hpp"
 
 namespace lastcall::shim {
@@ -22,6 +23,7 @@ void Shim::perform(Action action, Event event) {
     case Action::start:
       return start_engine(event);
     case Action::resume:
+      will_.forget();
       return clock_.forget();
     case Action::stop:
       return stop_engine(event);
@@ -30,7 +32,8 @@ void Shim::perform(Action action, Event event) {
         LogLine() << "the command is still there at its deadline: KILL";
       }
       engine_.note_kill();
-      return kill_pass(SIGKILL, service_.pid());
+      rest_.condemn();
+      return kill_tree(service_.pid(), false);
     case Action::settle:
       return settle();
     case Action::stand_down:
@@ -55,7 +58,9 @@ void Shim::start_engine(Event event) {
     LogLine() << "no order to start the command came in time: starting it without";
   }
   int const error = engine_.start(launch_, now_);
-  if (!service_.exists()) {
+  rest_.note_childless(false);
+  revival_.began(now_);
+  if (!service_.exists() && !options_.restarts) {
     launch_.forget_directory();
   }
   if (error != 0) {
@@ -66,16 +71,18 @@ void Shim::start_engine(Event event) {
     write_engine_exited(link_.out(), failed);
     return give_up(failed.ending.code);
   }
+  if (options_.supervised()) {
+    watch_.begin(now_, epoll_, engine_.pid());
+  }
   write_engine_started(link_.out(), engine_.facts());
 }
 
 /// An engine that nobody supervises is for a supervisor that may still come, not for one that has
 /// just said why it will not.
-void Shim::refuse_start(pid_t service, Ending ending) {
+void Shim::refuse_start(Ending ending) {
   LogLine() << "the supervisor cannot run, and ended with code " << ending.code
             << ": the command is not started";
   service_.never_restart();
-  service_.reaped(service, ending, now_);
   give_up(ending.code);
 }
 
@@ -102,6 +109,7 @@ void Shim::settle() {
   EngineFacts const& engine = engine_.facts();
   ended_at_ = now_;
   stopping_at_end_ = clock_.running();
+  rest_.look_anew();
   if (!options_.supervised()) {
     return;
   }
@@ -109,8 +117,6 @@ void Shim::settle() {
   LogLine() << "the command ended with " << (by_signal ? "signal " : "code ")
             << (by_signal ? engine.ending.signal : engine.ending.code)
             << (engine.oom ? ", after an OOM kill" : "") << (engine.ordered ? "" : ", unordered");
-  write_engine_exited(link_.out(), engine);
-  link_.send(now_);
 }
 
 void Shim::leave() {
@@ -122,7 +128,7 @@ void Shim::leave() {
   service_may_end_ = exit_ordered_ || standing != Standing::gone;
   service_.never_restart();
   if (!handed_report_.is_empty()) {
-    handed_report_.write(options_.termination_log);
+    write_report(options_.termination_log, handed_report_.view());
   }
 }
 
@@ -132,7 +138,11 @@ bool Shim::in_stop() const {
 }
 
 int Shim::code_alone() const {
+  if (will_.code()) {
+    return *will_.code();
+  }
   return exit_code({.supervised = options_.supervised(),
+                    .supervisor_seen = link_.standing(now_) != Standing::never,
                     .stopping = in_stop(),
                     .on_exit = options_.on_exit,
                     .engine = engine_.fate()});

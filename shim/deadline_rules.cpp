@@ -13,6 +13,11 @@ void StopClock::learn_settings(std::optional<Duration> grace, std::optional<Dura
   }
 }
 
+void StopClock::learn_rest_grace(Duration grace, bool main_ends_workers) {
+  rest_grace_ = grace;
+  main_ends_workers_ = main_ends_workers;
+}
+
 void StopClock::begin(Instant now) {
   if (!begun_at_) {
     begun_at_ = now;
@@ -65,10 +70,14 @@ Instant term_at(Situation const& situation, StopClock const& clock) {
 }
 
 Instant leave_at(Situation const& situation, StopClock const& clock) {
+  std::optional<Instant> const rest = rest_kill_at(situation, clock);
+  Instant const rest_gone = situation.tree_ended_at.value_or(rest.value_or(kAtOnce));
   if (situation.standing == Standing::never) {
-    return kAtOnce;  // nobody will give an order
+    return rest_gone;  // nobody will give an order
   }
-  Instant const patience = situation.engine_ended_at + kExitOrderTimeout;
+  Instant const patience =
+      std::max(situation.engine_ended_at, std::min(rest_gone, rest.value_or(rest_gone))) +
+      kExitOrderTimeout;
   return clock.running() ? std::min(patience, clock.deadline()) : patience;
 }
 
@@ -97,8 +106,17 @@ std::optional<Instant> rest_kill_at(Situation const& situation, StopClock const&
   if (!situation.engine_ordered || !clock.running()) {
     return std::nullopt;
   }
-  return std::min(situation.engine_ended_at + kRestOfTree,
+  return std::min(situation.engine_ended_at + clock.rest_grace(situation.died_of_stop_signal),
                   clock.current_margins().engine_kill_at(clock.deadline()));
+}
+
+Instant tracker_kill_at(std::optional<Instant> since, Instant now, StopClock const& clock) {
+  Instant const moment = since.value_or(now) + kTrackerMoment;
+  if (!clock.running()) {
+    return moment;
+  }
+  Margins const m = clock.current_margins();
+  return std::min(moment, clock.deadline() - m.kill / 2);
 }
 
 Instant service_end_at(Instant leaving_since, StopClock const& clock) {

@@ -20,8 +20,8 @@ namespace lastcall::shim {
 inline constexpr Duration kMinimumTotal{1'000};
 inline constexpr Duration kDefaultReserve{5'000};
 inline constexpr Duration kAckTimeout{1'000};        // a silent supervisor is gone after this
-inline constexpr Duration kExitOrderTimeout{5'000};  // engine ended, and no `exit` came
-inline constexpr Duration kRestOfTree{1'000};        // after an ordered end of the main process
+inline constexpr Duration kExitOrderTimeout{5'000};  // engine's tree ended, and no `exit` came
+inline constexpr Duration kTrackerMoment{2'000};     // for a resource tracker, after all others
 inline constexpr Duration kServiceMoment{1'000};     // for the supervisor's own end
 inline constexpr Duration kLeaveTimeout{5'000};  // survivors of KILL, where no deadline is nearer
 inline constexpr Duration kLastMoment{100};      // and at least: dying takes a moment
@@ -47,10 +47,14 @@ constexpr Margins margins(Duration total, Duration reserve) {
 /// What is known of the time of a stop, and what bounds it.
 class StopClock {
  public:
-  StopClock(Duration grace, std::optional<Duration> pod_grace)
-      : grace_(grace), pod_grace_(pod_grace) {}
+  StopClock(Duration grace, std::optional<Duration> pod_grace,
+            Duration rest_grace = Duration{10'000})
+      : grace_(grace), pod_grace_(pod_grace), rest_grace_(rest_grace) {}
 
   void learn_settings(std::optional<Duration> grace, std::optional<Duration> reserve);
+  /// `main_ends_workers`: the grace is for a main process that the stop signal itself has ended,
+  /// such as a shell; any other takes its workers with it.
+  void learn_rest_grace(Duration grace, bool main_ends_workers);
   /// The first call fixes the beginning.
   void begin(Instant now);
   /// A later one replaces an earlier one.
@@ -62,12 +66,17 @@ class StopClock {
   /// Both only while running().
   Instant deadline() const;
   Margins current_margins() const;
+  Duration rest_grace(bool died_of_stop_signal) const {
+    return main_ends_workers_ && !died_of_stop_signal ? Duration{0} : rest_grace_;
+  }
 
  private:
   Duration own_total() const;
 
   Duration grace_;
   std::optional<Duration> pod_grace_;
+  Duration rest_grace_;
+  bool main_ends_workers_ = false;
   std::optional<Duration> welcome_grace_;
   std::optional<Duration> welcome_reserve_;
   std::optional<Instant> begun_at_;
@@ -85,9 +94,11 @@ enum class Standing : unsigned char {
 struct Situation {
   State state = State::waiting;
   Standing standing = Standing::never;
-  Instant start_due{};          // no order to start by then
-  Instant engine_ended_at{};    // where it ended
-  bool engine_ordered = false;  // it ended on our order
+  Instant start_due{};                   // no order to start by then
+  Instant engine_ended_at{};             // where it ended
+  bool engine_ordered = false;           // it ended on our order
+  bool died_of_stop_signal = false;      // ... and of nothing else
+  std::optional<Instant> tree_ended_at;  // nothing of it is left since then
 };
 
 struct Due {
@@ -101,6 +112,9 @@ std::optional<Due> next_due(Situation const& situation, StopClock const& clock);
 /// From here what is left of an engine whose main process has ended is killed; nothing: only with
 /// the shim's own exit.
 std::optional<Instant> rest_kill_at(Situation const& situation, StopClock const& clock);
+
+/// From here a resource tracker is killed too, if all others are gone since `since`.
+Instant tracker_kill_at(std::optional<Instant> since, Instant now, StopClock const& clock);
 
 /// Until then a supervisor of our own may end by itself; a stuck one must not cost more than D.
 Instant service_end_at(Instant leaving_since, StopClock const& clock);

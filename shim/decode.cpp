@@ -16,6 +16,7 @@ constexpr OpName kOps[] = {
     {"welcome", Op::welcome},
     {"phase", Op::phase},
     {"remember", Op::remember},
+    {"will", Op::will},
     {"engine.start", Op::engine_start},
     {"engine.signal", Op::engine_signal},
     {"exit", Op::exit},
@@ -96,6 +97,9 @@ void read_welcome(Reader& in, Order& order) {
   std::optional<std::int64_t> const version = in.integer("version", "version: expected 1");
   order.supported_version = !version || *version == kProtocolVersion;
   order.grace = as_duration(in.integer("grace_ms", "grace_ms: expected milliseconds"));
+  order.rest_grace =
+      as_duration(in.integer("rest_grace_ms", "rest_grace_ms: expected milliseconds"));
+  order.main_ends_workers = in.raw("main_ends_workers") == "true";
   if (std::optional<std::string_view> const budgets = in.raw("budgets");
       budgets && budgets->starts_with('{')) {
     order.reserve = as_duration(in.integer(*budgets, "cleanup_reserve_ms",
@@ -140,12 +144,41 @@ void read_engine_signal(Reader& in, Order& order) {
   }
 }
 
-void read_exit(Reader& in, Order& order) {
+void read_code(Reader& in, Order& order, bool is_required) {
   std::optional<std::int64_t> const code = in.integer("code", "code: expected 0..255");
-  if (!code || *code > kLargestExitCode) {
+  if (code ? *code > kLargestExitCode : is_required) {
     return in.bad("code: expected 0..255");
   }
-  order.exit_code = static_cast<int>(*code);
+  if (code) {
+    order.exit_code = static_cast<int>(*code);
+  }
+}
+
+void read_will(Reader& in, Order& order) {
+  TextOf<16> mode;
+  in.word("mode", mode);
+  order.fatal = mode.view() == "fatal";
+  if (!order.fatal && mode.view() != "graceful") {
+    return in.bad("mode: expected graceful or fatal");
+  }
+  std::optional<std::int64_t> const at =
+      in.integer("deadline_at_ms", "deadline_at_ms: expected monotonic milliseconds");
+  if (!at) {
+    return in.bad("deadline_at_ms: expected monotonic milliseconds");
+  }
+  order.deadline = instant_from_ms(*at);
+  read_code(in, order, false);
+  TextOf<kLongestWillReport> report;
+  if (std::optional<std::string_view> const raw = in.raw("report"); raw && *raw != "null") {
+    if (!json::decode_string(*raw, report) || !json::is_object(report.view())) {
+      return in.bad("report: expected an object as a string of at most 1536 bytes");
+    }
+    order.raw_report = *raw;
+  }
+}
+
+void read_exit(Reader& in, Order& order) {
+  read_code(in, order, true);
   if (std::optional<std::string_view> const report = in.raw("report");
       report && *report != "null") {
     order.raw_report = *report;
@@ -165,6 +198,8 @@ void read_fields(Reader& in, Order& order) {
       return read_phase_change(in, order);
     case Op::remember:
       return read_blob(in, order);
+    case Op::will:
+      return read_will(in, order);
     case Op::engine_signal:
       return read_engine_signal(in, order);
     case Op::exit:

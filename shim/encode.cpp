@@ -57,6 +57,9 @@ void write_facts(json::Writer& out, EngineFacts const& engine) {
   if (engine.state != EngineFacts::State::waiting) {
     out.boolean("ordered", engine.ordered);
   }
+  if (engine.alive) {
+    out.number("alive", *engine.alive);
+  }
   out.close();
 }
 
@@ -99,7 +102,40 @@ void write_engine_exited(Text& out, EngineFacts const& engine) {
   write_ending(line, engine.ending);
   line.boolean("oom", engine.oom)
       .boolean("ordered", engine.ordered)
-      .number("at_ms", to_ms(engine.exited_at))
+      .number("at_ms", to_ms(engine.exited_at));
+  if (engine.alive) {
+    line.number("alive", *engine.alive);
+  }
+  line.close();
+  out << "\n";
+}
+
+void write_engine_tree(Text& out, int alive, std::string_view raw_names) {
+  json::Writer line(out);
+  line.open().string("op", "engine.tree").number("alive", alive);
+  if (alive > 0) {
+    line.raw("names", raw_names);
+  }
+  line.close();
+  out << "\n";
+}
+
+void write_engine_died(Text& out, std::int64_t pid, std::string_view name, int signal, Instant at) {
+  json::Writer line(out);
+  line.open().string("op", "engine.died").number("pid", pid).string("name", name);
+  if (signal != 0) {
+    line.number("signal", signal);
+  }
+  line.number("at_ms", to_ms(at)).close();
+  out << "\n";
+}
+
+void write_engine_stopped(Text& out, std::int64_t pid, std::string_view name) {
+  json::Writer(out)
+      .open()
+      .string("op", "engine.stopped")
+      .number("pid", pid)
+      .string("name", name)
       .close();
   out << "\n";
 }
@@ -114,6 +150,11 @@ void write_signal(Text& out, std::int64_t seq, int signal, Instant at) {
       .string("name", name.view())
       .number("at_ms", to_ms(at))
       .close();
+  out << "\n";
+}
+
+void write_ping(Text& out, std::int64_t seq) {
+  json::Writer(out).open().string("op", "ping").number("seq", seq).close();
   out << "\n";
 }
 

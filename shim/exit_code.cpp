@@ -22,6 +22,9 @@ int exit_code(ExitQuestion const& question) {
     if (!engine.started) {
       return 0;
     }
+    if (!question.supervisor_seen) {
+      return kExitFatal;
+    }
     if (!engine.ended || (engine.killed && engine.ending.signal == SIGKILL)) {
       return kExitKilled;
     }

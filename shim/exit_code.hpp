@@ -1,10 +1,11 @@
 // The exit code, where the supervisor did not give one.
 //
 // Rules, in this order: 1. a plain init passes the command's status on; 2. a stop before the start
-// is 0; 3. in a stop, an engine whose main process we had to KILL (or could not) is 137, one that
-// ended after our order is 0 whatever its status, one that died unordered is 1: its requests in
-// flight are unknown, and unknown counts as work in flight; 4. without a stop it is fatal, 1, or
-// with `propagate` the engine's own code. Pure values. Source: 'Exit codes' of the lifecycle.
+// is 0; 3. a stop of an engine that no supervisor ever saw is 1: nobody can tell what was cut; 4.
+// in a stop, an engine whose main process we had to KILL (or could not) is 137, one that ended
+// after our order is 0 whatever its status, one that died unordered is 1: its requests in flight
+// are unknown, and unknown counts as work in flight; 5. without a stop it is fatal, 1, or with
+// `propagate` the engine's own code. Pure values. Source: 'Exit codes' of the lifecycle.
 #pragma once
 
 namespace lastcall::shim {
@@ -40,7 +41,8 @@ struct EngineFate {
 };
 
 struct ExitQuestion {
-  bool supervised = false;
+  bool supervised = false;       // there is a socket
+  bool supervisor_seen = false;  // a supervisor has welcomed us
   bool stopping = false;
   OnExit on_exit = OnExit::fatal;
   EngineFate engine;

@@ -38,10 +38,15 @@ class Writer {
   Writer& open() { return begin("", '{'); }
   Writer& open(std::string_view key) { return begin(key, '{'); }
   Writer& close();
+  /// An array of its own; its members have empty keys.
+  Writer& open_array() { return begin("", '['); }
+  Writer& close_array();
   Writer& string(std::string_view key, std::string_view value);
   Writer& number(std::string_view key, std::int64_t value);
   Writer& boolean(std::string_view key, bool value);
   Writer& raw(std::string_view key, std::string_view value);
+  /// Every member of another object, for which is_object() holds.
+  Writer& members(std::string_view object);
 
  private:
   Writer& begin(std::string_view key, char bracket);

@@ -91,6 +91,12 @@ Writer& Writer::close() {
   return *this;
 }
 
+Writer& Writer::close_array() {
+  out_ << "]";
+  first_ = false;
+  return *this;
+}
+
 void Writer::name(std::string_view key) {
   if (!first_) {
     out_ << ",";
@@ -114,6 +120,16 @@ Writer& Writer::boolean(std::string_view key, bool value) {
 Writer& Writer::raw(std::string_view key, std::string_view value) {
   name(key);
   out_ << value;
+  return *this;
+}
+
+Writer& Writer::members(std::string_view object) {
+  std::size_t const begin = object.find('{') + 1;
+  std::string_view const inner = object.substr(begin, object.rfind('}') - begin);
+  if (inner.find('"') != std::string_view::npos) {
+    out_ << (first_ ? "" : ",") << inner;
+    first_ = false;
+  }
   return *this;
 }
 

@@ -12,13 +12,15 @@
 namespace lastcall::shim {
 namespace {
 
-constexpr Duration kIdlePassGap{100};  // where nothing was reaped since the last walk
+constexpr Duration kKillGap{100};  // where nothing was reaped since the last walk
+constexpr Duration kLookGap{250};
 constexpr Duration kServiceKill{250};
+constexpr Duration kNewsAge{10'000};
 
 }  // namespace
 
-/// Whether whatever lives is to be killed: by state, and by the second that the rest of an engine
-/// gets after its main process ended on our order.
+/// Whether whatever lives is to be killed: by state, and by the grace that the rest of an engine
+/// has after its main process ended on our order.
 bool Shim::kills_now() const {
   switch (state_) {
     case State::waiting:
@@ -27,69 +29,129 @@ bool Shim::kills_now() const {
     case State::stopping:
       return false;
     case State::killing:
+    case State::leaving:
       return true;
     case State::ended:
-    case State::leaving:
       break;
   }
-  if (state_ == State::leaving && engine_.is_running()) {
-    return true;
-  }
   std::optional<Instant> const rest = rest_kill_at(situation(), clock_);
-  return rest ? now_ >= *rest : state_ == State::leaving;
+  return rest_.is_condemned() || (rest && now_ >= *rest);
 }
 
-void Shim::kill_pass(int signal, pid_t spared) {
-  if (signal == SIGKILL) {
-    engine_.send(SIGKILL);  // needs no /proc
+/// The supervisor's choice for the main process, which may have been KILL.
+int Shim::rest_signal() const {
+  bool const is_given = ordered_signal_ != 0 && ordered_signal_ != SIGKILL;
+  return is_given ? ordered_signal_ : options_.signals.for_order(SIGTERM);
+}
+
+RestOfTree::Treatment Shim::treatment() const {
+  if (kills_now()) {
+    return RestOfTree::Treatment::kill;
   }
-  tally_ = signal_tree(signal, spared);
-  if (tally_.blind && signal == SIGKILL && engine_.pid() > 0) {
+  bool const asks = state_ == State::ended && !ordered_tree_ && rest_kill_at(situation(), clock_);
+  return asks ? RestOfTree::Treatment::ask : RestOfTree::Treatment::look;
+}
+
+void Shim::kill_tree(pid_t spared, bool trackers_too) {
+  engine_.send(SIGKILL);  // needs no /proc
+  rest_.treat(RestOfTree::Treatment::kill, SIGKILL, spared, trackers_too);
+  if (rest_.is_blind() && engine_.pid() > 0) {
     kill(-engine_.pid(), SIGKILL);  // its group is all that can be known without /proc
   }
-  last_pass_ = monotonic_now();
-  pass_cost_ = *last_pass_ - now_;
-  pass_wanted_ = false;
 }
 
 /// When the tree should be looked at again; nothing where it does not matter, or is empty.
 std::optional<Instant> Shim::next_pass() const {
-  if (state_ < State::killing || childless_) {
+  if (state_ < State::killing || rest_.is_childless()) {
     return std::nullopt;
   }
   if (tree_done_) {
-    return now_ < service_kill_at() ? service_kill_at() : now_ + kIdlePassGap;
+    return now_ < service_kill_at() ? service_kill_at() : now_ + kKillGap;
   }
-  // A walk after each reap, but never more than half of the time in walks.
-  Instant const walk_at =
-      last_pass_ ? *last_pass_ + (pass_wanted_ ? pass_cost_ : kIdlePassGap) : kAtOnce;
+  std::optional<Instant> const look_at = rest_.next_look(kills_now() ? kKillGap : kLookGap);
   if (state_ == State::leaving) {
-    return std::min(walk_at, give_up_at(leaving_since_, clock_));
+    return std::min(look_at.value_or(now_ + kKillGap), give_up_at(leaving_since_, clock_));
   }
-  bool const known_empty = last_pass_ && !pass_wanted_ && tally_.empty() && !tally_.blind;
-  if (kills_now()) {
-    return known_empty ? std::nullopt : std::optional(walk_at);
-  }
-  return rest_kill_at(situation(), clock_);
+  std::optional<Instant> const kill_at = rest_kill_at(situation(), clock_);
+  return look_at && kill_at && now_ < *kill_at ? std::min(*look_at, *kill_at) : look_at;
 }
 
 void Shim::tend_tree() {
   if (state_ < State::killing || tree_done_) {
     return;
   }
-  bool const looks = kills_now() || state_ == State::leaving;
-  std::optional<Instant> const due = next_pass();
-  if (looks && due && now_ >= *due) {
-    kill_pass(kills_now() ? SIGKILL : 0, service_.pid());
+  if (std::optional<Instant> const due = next_pass(); due && now_ >= *due) {
+    if (RestOfTree::Treatment const how = treatment(); how == RestOfTree::Treatment::kill) {
+      kill_tree(service_.pid(), now_ >= tracker_kill_at(rest_.only_trackers_since(), now_, clock_));
+    } else {
+      rest_.treat(how, rest_signal(), service_.pid(), false);
+    }
   }
+  tell_tree();
   if (state_ == State::leaving) {
-    bool const is_empty = childless_ || (last_pass_ && tally_.empty() && !tally_.blind);
-    tree_done_ = is_empty || now_ >= give_up_at(leaving_since_, clock_);
+    tree_done_ = rest_.is_empty() || now_ >= give_up_at(leaving_since_, clock_);
+  }
+}
+
+/// From its stop signal on, what happens to the tree is our doing.
+void Shim::tell_news() {
+  if (state_ != State::running && state_ != State::holding) {
+    if (watch_.is_on()) {
+      watch_.end();
+    }
+    watch_.deaths().clear();
+    watch_.stops().clear();
+    return;
+  }
+  for (ProcessNews const& death : watch_.deaths()) {
+    LogLine() << death.name.view() << ", process " << death.pid << ", has ended by itself";
+    write_engine_died(link_.out(), death.pid, death.name.view(), death.signal, death.at);
+    if (!first_death_ || now_ - first_death_->at > kNewsAge) {
+      first_death_ = death;
+    }
+  }
+  for (ProcessNews const& stop : watch_.stops()) {
+    if (stop.pid != service_.pid()) {
+      write_engine_stopped(link_.out(), stop.pid, stop.name.view());
+    }
+  }
+  watch_.deaths().clear();
+  watch_.stops().clear();
+}
+
+void Shim::repeat_first_death() {
+  if (first_death_ && now_ - first_death_->at <= kNewsAge && engine_.is_running()) {
+    write_engine_died(link_.out(), first_death_->pid, first_death_->name.view(),
+                      first_death_->signal, first_death_->at);
+  }
+}
+
+/// How the main process ended and how many it left, and then each change until none is left.
+void Shim::tell_tree() {
+  if (!engine_.fate().ended || !rest_.was_looked_at()) {
+    return;
+  }
+  if (rest_.is_empty() && !tree_ended_at_) {
+    tree_ended_at_ = now_;
+  }
+  bool const is_news = !rest_.is_blind() && engine_.note_alive(rest_.living());
+  if (!end_is_told_) {
+    end_is_told_ = true;
+    write_engine_exited(link_.out(), engine_.facts());
+    if (!is_news || rest_.living() == 0) {
+      return;
+    }
+    if (options_.supervised()) {
+      LogLine() << "the command left " << rest_.living() << " processes: " << rest_.names();
+    }
+  }
+  if (is_news) {
+    write_engine_tree(link_.out(), rest_.living(), rest_.names());
   }
 }
 
 bool Shim::has_left() {
-  return state_ == State::leaving && tree_done_ && (childless_ || service_has_left());
+  return state_ == State::leaving && tree_done_ && (rest_.is_childless() || service_has_left());
 }
 
 Instant Shim::service_kill_at() const {
@@ -103,7 +165,7 @@ bool Shim::service_has_left() {
   }
   if (now_ >= service_kill_at()) {
     kill(service_.pid(), SIGKILL);
-    kill_pass(SIGKILL, 0);
+    kill_tree(0, true);
   }
   return now_ >= service_kill_at() + kServiceKill;
 }
@@ -121,14 +183,35 @@ void Shim::take_terminal_back() const {
   }
 }
 
+/// No word of the supervisor's own is there: what it left for this case, and what we saw.
+void Shim::report_alone(int code, int survivors) const {
+  Standing const standing = link_.standing(now_);
+  TextOf<kLongestWillReport + 1024> report;
+  make_own_report(report, {.exit_code = code,
+                           .stopping = in_stop(),
+                           .stop_signal = stop_signal_,
+                           .supervisor = standing == Standing::never     ? "never"
+                                         : standing == Standing::present ? "present"
+                                                                         : "gone",
+                           .will = will_.report(),
+                           .engine = engine_.facts(),
+                           .orphans_reaped = orphans_reaped_,
+                           .survivors = survivors});
+  if (!exit_ordered_ && engine_.fate().started) {
+    LogLine() << "ended without the supervisor: " << report.view();
+  }
+  report << "\n";
+  write_report(options_.termination_log, report.view());
+}
+
 int Shim::finish() {
   TextOf<512> survivors;
   int count = 0;
-  if (!childless_) {
-    kill_pass(SIGKILL, 0);  // with what the supervisor left behind
+  if (!rest_.is_childless()) {
+    kill_tree(0, true);  // with what the supervisor left behind
     reap();
     describe_tree(survivors, 0);
-    count = childless_ ? 0 : tally_.living;
+    count = rest_.living();
   }
   if (count > 0 && now_ >= give_up_at(leaving_since_, clock_)) {
     LogLine() << "cannot end " << survivors.view();
@@ -136,17 +219,7 @@ int Shim::finish() {
   take_terminal_back();
   int const code = exit_code_ ? *exit_code_ : code_alone();
   if (options_.supervised() && handed_report_.is_empty()) {
-    Standing const standing = link_.standing(now_);
-    write_own_report(options_.termination_log,
-                     {.exit_code = code,
-                      .stopping = in_stop(),
-                      .stop_signal = stop_signal_,
-                      .supervisor = standing == Standing::never     ? "never"
-                                    : standing == Standing::present ? "present"
-                                                                    : "gone",
-                      .engine = engine_.facts(),
-                      .orphans_reaped = orphans_reaped_,
-                      .survivors = count});
+    report_alone(code, count);
   }
   return code;
 }

@@ -28,17 +28,24 @@ bool is_end(int error) {
   return error == EPIPE || error == ECONNRESET;
 }
 
+/// What is usual while a supervisor starts, or is busy.
+bool is_nobody_there(int error) {
+  return error == ENOENT || error == ECONNREFUSED || error == EAGAIN;
+}
+
+/// The descriptor, or minus the errno.
 int open_connection(char const* path) {
   int const fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) {
-    return -1;
+    return -errno;
   }
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::strncpy(address.sun_path, path, sizeof address.sun_path - 1);
   if (connect(fd, reinterpret_cast<sockaddr const*>(&address), sizeof address) != 0) {
+    int const error = errno;
     close(fd);
-    return -1;
+    return -error;
   }
   return fd;
 }
@@ -52,14 +59,17 @@ bool Link::connect_if_due(Instant now) {
   if (!looking_since_) {
     looking_since_ = now;
   }
-  fd_ = open_connection(path_);
-  if (fd_ >= 0) {
+  int const opened = open_connection(path_);
+  trouble_ = opened < 0 ? -opened : 0;
+  if (opened >= 0) {
+    fd_ = opened;
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.fd = fd_;
     if (epoll_ctl(epoll_, EPOLL_CTL_ADD, fd_, &event) == 0) {
       return true;
     }
+    trouble_ = errno;
     close(fd_);
     fd_ = -1;
   }
@@ -67,10 +77,19 @@ bool Link::connect_if_due(Instant now) {
   return false;
 }
 
-void Link::receive(Instant now) {
+int Link::take_trouble(Instant now) {
+  bool const is_early = looking_since_ && now - *looking_since_ < kEagerFor;
+  if (trouble_ == 0 || trouble_ == told_trouble_ || (is_early && is_nobody_there(trouble_))) {
+    return 0;
+  }
+  told_trouble_ = trouble_;
+  return trouble_;
+}
+
+bool Link::receive(Instant now) {
   in_.compact();
   if (!connected() || in_.is_full()) {
-    return;
+    return false;
   }
   ssize_t const count = recv(fd_, in_.space(), in_.space_size(), MSG_DONTWAIT);
   if (count > 0) {
@@ -78,6 +97,7 @@ void Link::receive(Instant now) {
   } else if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
     lose(now);
   }
+  return count > 0;
 }
 
 std::optional<std::string_view> Link::next_line() {
@@ -90,6 +110,7 @@ std::optional<std::string_view> Link::next_line() {
 
 void Link::welcomed() {
   welcomed_ = ever_welcomed_ = true;
+  told_trouble_ = 0;
   looking_since_.reset();
 }
 
@@ -200,6 +221,12 @@ void Link::send_signal(Instant now, int signal) {
     silent_at_ = now + kAckTimeout;
   }
   write_signal(out_, last_seq_, signal, now);
+}
+
+void Link::send_ping() {
+  if (connected()) {
+    write_ping(out_, ++last_seq_);
+  }
 }
 
 void Link::watch_output(bool wanted) {

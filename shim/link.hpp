@@ -37,8 +37,12 @@ class Link {
   /// Connects if it is time to; true: a connection is there, and wants its hello.
   bool connect_if_due(Instant now);
   /// Takes what has come; false: nothing more for now.
-  void receive(Instant now);
+  bool receive(Instant now);
   std::optional<std::string_view> next_line();
+
+  /// The errno of the last attempt, where it is another than the one told before; 0: nothing new.
+  /// That nobody listens is no news in the second that a supervisor needs to start.
+  int take_trouble(Instant now);
 
   /// Goes with the first bytes of this connection, then it is closed; -1 is nothing.
   void pass(int descriptor);
@@ -55,6 +59,8 @@ class Link {
   Text& out() { return out_; }
   void send(Instant now);
   void send_signal(Instant now, int signal);
+  /// Whatever comes back is an answer.
+  void send_ping();
 
   bool connected() const { return fd_ >= 0; }
   Standing standing(Instant now) const;
@@ -75,6 +81,8 @@ class Link {
   bool ever_welcomed_ = false;
   bool busy_ = false;
   bool watching_output_ = false;
+  int trouble_ = 0;       // errno of the last attempt
+  int told_trouble_ = 0;  // the last one that was taken
   Instant next_attempt_ = kAtOnce;
   std::optional<Instant> looking_since_;
   std::int64_t last_seq_ = 0;

@@ -31,7 +31,7 @@ class LogLine {
   LogLine& operator<<(int number) { return *this << std::int64_t{number}; }
 
  private:
-  TextOf<1024> text_;
+  TextOf<3072> text_;  // a pipe takes PIPE_BUF, 4096, at once
 };
 
 /// The system's own words for an errno value.

@@ -12,6 +12,7 @@
 // libc only, no exceptions, no heap after the start, one thread.
 #include <new>
 
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "shim/install.hpp"
@@ -52,6 +53,10 @@ int main_of_shim(int argc, char** argv) {
       break;
   }
   become_subreaper();
+  if (options.serve != nullptr) {
+    // The supervisor's secrets are in our environment; what runs beside us may have our uid.
+    prctl(PR_SET_DUMPABLE, 0);
+  }
   auto* const shim = new (shim_storage) Shim(options, launch, signals, environ);
   return shim->run();
 }

@@ -19,11 +19,14 @@ namespace lastcall::shim {
 inline constexpr std::int64_t kProtocolVersion = 1;
 /// 1 KiB of text, each byte of it escaped as \u00xx, and two quotes.
 inline constexpr std::size_t kLargestRawBlob = 6 * 1024 + 2;
+/// The report of a will, decoded.
+inline constexpr std::size_t kLongestWillReport = 1536;
 
 enum class Op : unsigned char {
   welcome,
   phase,
   remember,
+  will,
   engine_start,
   engine_signal,
   exit,
@@ -36,19 +39,22 @@ enum class ErrorCode : unsigned char { none, bad_json, too_long, unknown_op, bad
 /// What a line says; only the fields of its op are set. Views point into the line.
 struct Order {
   Op op = Op::ack;
-  std::optional<std::int64_t> seq;  // to be answered; for ack and error: what they answer
-  bool supported_version = true;    // welcome
-  std::optional<bool> phase_is_up;  // welcome, phase: starting or serving
-  std::optional<Duration> grace;    // welcome
-  std::optional<Duration> reserve;  // welcome
-  std::optional<Instant> deadline;  // phase
-  std::string_view raw_blob;        // remember
-  int signal = 0;                   // engine.signal
-  bool whole_tree = false;          // engine.signal
-  int exit_code = 0;                // exit
-  std::string_view raw_report;      // exit; empty: none
-  bool busy = false;                // error
-  std::string_view raw_error_code;  // error
+  std::optional<std::int64_t> seq;     // to be answered; for ack and error: what they answer
+  bool supported_version = true;       // welcome
+  std::optional<bool> phase_is_up;     // welcome, phase: starting or serving
+  std::optional<Duration> grace;       // welcome
+  std::optional<Duration> reserve;     // welcome
+  std::optional<Duration> rest_grace;  // welcome
+  bool main_ends_workers = false;      // welcome
+  std::optional<Instant> deadline;     // phase, will
+  std::string_view raw_blob;           // remember
+  int signal = 0;                      // engine.signal
+  bool whole_tree = false;             // engine.signal
+  bool fatal = false;                  // will
+  std::optional<int> exit_code;        // exit (always), will
+  std::string_view raw_report;         // exit, will; empty: none
+  bool busy = false;                   // error
+  std::string_view raw_error_code;     // error
 };
 
 struct Decoded {
@@ -70,6 +76,7 @@ struct EngineFacts {
   Ending ending;
   bool oom = false;
   bool ordered = false;
+  std::optional<int> alive;  // once it has exited: so many of its tree are left
 };
 
 struct Hello {
@@ -85,7 +92,13 @@ struct Hello {
 void write_hello(Text& out, Hello const& hello);
 void write_engine_started(Text& out, EngineFacts const& engine);
 void write_engine_exited(Text& out, EngineFacts const& engine);
+/// `raw_names`: a JSON array.
+void write_engine_tree(Text& out, int alive, std::string_view raw_names);
+/// `signal`: 0 where it could not be read.
+void write_engine_died(Text& out, std::int64_t pid, std::string_view name, int signal, Instant at);
+void write_engine_stopped(Text& out, std::int64_t pid, std::string_view name);
 void write_signal(Text& out, std::int64_t seq, int signal, Instant at);
+void write_ping(Text& out, std::int64_t seq);
 void write_ack(Text& out, std::int64_t seq);
 void write_error(Text& out, std::optional<std::int64_t> seq, ErrorCode code,
                  std::string_view message);

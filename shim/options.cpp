@@ -53,6 +53,9 @@ class Parser {
       }
     }
     options_.command = next_;
+    if (restarted_ != nullptr) {
+      *--options_.command = restarted_;  // where an option stood
+    }
     return check();
   }
 
@@ -98,11 +101,18 @@ class Parser {
   }
 
   bool takes_value() const {
-    constexpr std::string_view kValued[] = {"--socket",           "--supervisor-timeout",
-                                            "--on-exit",          "--stop-signals",
-                                            "--rewrite",          "--grace",
-                                            "--install",          "--serve",
-                                            "--serve-arg",        "--held-signals",
+    constexpr std::string_view kValued[] = {"--socket",
+                                            "--supervisor-timeout",
+                                            "--on-exit",
+                                            "--stop-signals",
+                                            "--rewrite",
+                                            "--grace",
+                                            "--rest-grace",
+                                            "--install",
+                                            "--serve",
+                                            "--serve-arg",
+                                            "--held-signals",
+                                            "--restart",
                                             "--private-directory"};
     for (std::string_view const option : kValued) {
       if (name_ == option) {
@@ -118,6 +128,9 @@ class Parser {
     }
     if (name_ == "--grace") {
       return duration(options_.grace);
+    }
+    if (name_ == "--rest-grace") {
+      return duration(options_.rest_grace);
     }
     if (name_ == "--on-exit") {
       return on_exit();
@@ -143,6 +156,8 @@ class Parser {
       options_.socket = absolute_path(value_, socket_storage);
     } else if (name_ == "--serve") {
       options_.serve = absolute_path(value_, serve_storage);
+    } else if (name_ == "--restart") {
+      restarted_ = value_;
     } else if (name_ == "--private-directory") {
       options_.private_directory = absolute_path(value_, private_storage);
     } else {
@@ -194,6 +209,11 @@ class Parser {
     if (options_.socket != nullptr && std::strlen(options_.socket) > kLongestSocketPath) {
       return fail("--socket", "path is longer than the 107 bytes that a Unix socket allows");
     }
+    if (restarted_ != nullptr && options_.socket != nullptr) {
+      return fail("--restart", "takes no --socket: it is for the supervisor's own container");
+    }
+    options_.restarts = restarted_ != nullptr && options_.command[1] != nullptr &&
+                        std::string_view(options_.command[1]) == "serve";
     if (options_.serve == nullptr && serve_count_ > 0) {
       return fail("--serve-arg", "needs --serve");
     }
@@ -216,6 +236,7 @@ class Parser {
   Text& error_;
   std::string_view name_;
   char* value_ = nullptr;
+  char* restarted_ = nullptr;
   std::size_t serve_count_ = 0;
 };
 

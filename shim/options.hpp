@@ -29,6 +29,7 @@ struct Options {
   char** command = nullptr;                       // as execve wants it
   Duration supervisor_timeout{10'000};
   Duration grace{60'000};
+  Duration rest_grace{10'000};
   std::optional<Duration> pod_grace;  // LASTCALL_POD_GRACE_SECONDS, or 30 s inside a pod
   char const* termination_log = "/dev/termination-log";
   OnExit on_exit = OnExit::fatal;
@@ -38,6 +39,7 @@ struct Options {
   char const* private_directory = nullptr;  // which it made, and we remove
   bool tty = false;
   bool required = false;
+  bool restarts = false;  // --restart, and the command is its `serve`
 
   bool supervised() const { return socket != nullptr; }
 };

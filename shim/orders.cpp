@@ -2,8 +2,10 @@
 #include <cstring>
 
 #include <signal.h>
+#include <unistd.h>
 
 #include "shim/log.hpp"
+#include "shim/process_tree.hpp"
 #include "shim/shim.hpp"
 
 namespace lastcall::shim {
@@ -32,10 +34,25 @@ void Shim::talk() {
     say_hello();
     return;
   }
+  if (int const error = link_.take_trouble(now_); error != 0) {
+    LogLine() << "cannot reach the supervisor at " << options_.socket << " as uid "
+              << std::int64_t{geteuid()} << ": " << error_text(error);
+  }
   if (!link_readable_) {
     return;
   }
   link_.receive(now_);
+  obey_lines();
+}
+
+/// What a supervisor of our own wrote before it ended: an order to exit is no crash.
+void Shim::hear_last_words() {
+  while (link_.receive(now_)) {
+    obey_lines();
+  }
+}
+
+void Shim::obey_lines() {
   while (std::optional<std::string_view> const line = link_.next_line()) {
     obey_line(*line);
   }
@@ -58,10 +75,15 @@ void Shim::say_hello() {
   }
   hello.raw_blob = blob_.view();
   write_hello(link_.out(), hello);
+  if (service_.is_running()) {
+    vigil_.begin(now_);
+  }
   link_.pass(engine_.open_oom_counter());
+  repeat_first_death();
 }
 
 void Shim::obey_line(std::string_view line) {
+  vigil_.heard();
   Decoded const decoded = decode(line);
   if (decoded.problem != ErrorCode::none) {
     write_error(link_.out(), decoded.order.seq, decoded.problem, decoded.detail);
@@ -94,6 +116,8 @@ void Shim::obey(Order const& order) {
       blob_.clear();
       blob_ << order.raw_blob;
       return;
+    case Op::will:
+      return obey_will(order);
     case Op::engine_start:
       return happen(Event::start_order);
     case Op::engine_signal:
@@ -121,6 +145,9 @@ void Shim::obey_welcome(Order const& order) {
     return link_.lose(now_);
   }
   clock_.learn_settings(order.grace, order.reserve);
+  if (order.rest_grace) {
+    clock_.learn_rest_grace(*order.rest_grace, order.main_ends_workers);
+  }
   link_.welcomed();
   refusal_.clear();
 }
@@ -129,12 +156,21 @@ void Shim::obey_welcome(Order const& order) {
 void Shim::obey_phase(Order const& order) {
   bool const is_up = order.phase_is_up.value_or(false);
   if (!is_up && order.deadline) {
-    clock_.learn_deadline(now_, *order.deadline);
-    service_.hurry(now_);
-    happen(Event::stop_phase);
+    begin_stop_elsewhere(*order.deadline);
   } else if (is_up && stop_signal_ == 0) {
     happen(Event::stop_undone);
   }
+}
+
+void Shim::obey_will(Order const& order) {
+  will_.keep(order);
+  begin_stop_elsewhere(*order.deadline);
+}
+
+void Shim::begin_stop_elsewhere(Instant deadline) {
+  clock_.learn_deadline(now_, deadline);
+  service_.hurry(now_);
+  happen(Event::stop_phase);
 }
 
 void Shim::obey_signal(Order const& order) {
@@ -166,7 +202,8 @@ void Shim::hear_error(Order const& order) {
   }
   std::string_view const code = order.raw_error_code.substr(0, kLongestRefusal);
   if (link_.has_welcome() || is_new_refusal(code)) {
-    LogLine() << "the supervisor answers with error " << code;
+    LogLine() << "the supervisor at " << options_.socket << " answers with error " << code
+              << ", asked as uid " << std::int64_t{geteuid()};
   }
 }
 

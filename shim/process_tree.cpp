@@ -4,13 +4,14 @@
 #include <optional>
 #include <string_view>
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "shim/directory.hpp"
+#include "shim/json.hpp"
 #include "shim/parse.hpp"
+#include "shim/process_name.hpp"
 
 namespace lastcall::shim {
 namespace {
@@ -40,23 +41,9 @@ pid_t take_pid(std::string_view& text) {
   return static_cast<pid_t>(parse_unsigned(take_word(text)).value_or(0));
 }
 
-/// Contents of /proc/PID/stat; empty when the process is gone.
-template <std::size_t Size>
-std::string_view read_stat(pid_t pid, char (&buffer)[Size]) {
-  TextOf<64> path;
-  path << "/proc/" << pid << "/stat" << std::string_view("\0", 1);
-  int const fd = open(path.view().data(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
-    return {};
-  }
-  ssize_t const count = read(fd, buffer, Size);
-  close(fd);
-  return {buffer, count > 0 ? static_cast<std::size_t>(count) : 0};
-}
-
 std::optional<Process> read_process(pid_t pid) {
   char buffer[512];
-  std::string_view stat = read_stat(pid, buffer);
+  std::string_view stat = read_process_file(pid, "stat", buffer, sizeof buffer);
   // The name may contain anything, ") Z (" too: fields count from the last parenthesis.
   std::size_t const name_end = stat.rfind(')');
   if (name_end == std::string_view::npos || name_end + 2 >= stat.size()) {
@@ -154,10 +141,64 @@ bool is_dead(Process const& process) {
 
 }  // namespace
 
-Tally signal_tree(int signal, pid_t spared) {
+bool Asked::add(pid_t pid) {
+  if (count_ == kMost || std::find(pids_, pids_ + count_, pid) != pids_ + count_) {
+    return false;
+  }
+  pids_[count_++] = pid;
+  return true;
+}
+
+void Asked::remove(pid_t pid) {
+  pid_t* const end = pids_ + count_;
+  if (pid_t* const found = std::find(pids_, end, pid); found != end) {
+    *found = pids_[--count_];
+  }
+}
+
+namespace {
+
+void obey(TreeOrder const& order, Process const& process) {
+  if (order.only_children == nullptr) {
+    kill(process.pid, order.signal);
+  } else if (process.parent == getpid() && order.only_children->add(process.pid)) {
+    kill(process.pid, order.signal);
+    kill(process.pid, SIGCONT);
+  }
+}
+
+/// Takes the names of the first few into an array.
+class NameList {
+ public:
+  explicit NameList(Text* out) : out_(out), line_(out != nullptr ? *out : none_) {
+    line_.open_array();
+  }
+  ~NameList() { line_.close_array(); }
+  NameList(NameList const&) = delete;
+  NameList& operator=(NameList const&) = delete;
+
+  void add(pid_t pid) {
+    TextOf<kLongestProcessName> name;
+    if (out_ != nullptr && ++count_ <= kMostDescribed) {
+      append_process_name(name, pid);
+      line_.string("", name.view());
+    }
+  }
+
+ private:
+  Text none_{nullptr, 0};
+  Text* out_;
+  json::Writer line_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace
+
+Tally walk_tree(TreeOrder const& order) {
   Tally tally;
-  Walk const walk(spared);
+  Walk const walk(order.spared);
   tally.blind = walk.begin() == walk.end();
+  NameList names(order.names);
   for (Process const& process : walk) {
     if (!process.descends || process.spared) {
       continue;
@@ -167,11 +208,22 @@ Tally signal_tree(int signal, pid_t spared) {
       continue;
     }
     ++tally.living;
-    if (signal != 0) {
-      kill(process.pid, signal);
+    bool const is_tracker = order.spares_trackers && is_resource_tracker(process.pid);
+    tally.trackers += is_tracker ? 1 : 0;
+    names.add(process.pid);
+    if (order.signal != 0 && !is_tracker) {
+      obey(order, process);
     }
   }
   return tally;
+}
+
+void visit_tree(pid_t spared, void (*visit)(void* context, pid_t pid), void* context) {
+  for (Process const& process : Walk(spared)) {
+    if (process.descends && !process.spared && !is_dead(process)) {
+      visit(context, process.pid);
+    }
+  }
 }
 
 void describe_tree(Text& out, pid_t spared) {
@@ -181,7 +233,7 @@ void describe_tree(Text& out, pid_t spared) {
       continue;
     }
     char buffer[512];
-    std::string_view const stat = read_stat(process.pid, buffer);
+    std::string_view const stat = read_process_file(process.pid, "stat", buffer, sizeof buffer);
     std::size_t const open = stat.find('(');
     std::size_t const close = stat.rfind(')');
     out << (described > 1 ? ", " : "") << process.pid;

@@ -11,19 +11,45 @@
 namespace lastcall::shim {
 namespace {
 
-void write_message(char const* path, std::string_view text) {
-  // Non-blocking: whatever somebody put at that path must not hold the container's end.
-  int const fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) {
-    if (errno != ENOENT) {
-      LogLine() << "cannot write the termination message to " << path << ": " << error_text(errno);
-    }
+constexpr std::size_t kLargestMessage = 4096;  // all that Kubernetes reads of it
+constexpr std::string_view kReportBegins = "{\"cause\":";
+
+/// Appends what the engine wrote there itself, without reports; whole lines, the last of them.
+void append_lines_of_others(int fd, Text& message) {
+  off_t const size = lseek(fd, 0, SEEK_END);
+  off_t const most = static_cast<off_t>(kLargestMessage);
+  off_t const from = size > most ? size - most : 0;
+  char buffer[kLargestMessage + 1];
+  ssize_t const count = size > 0 ? pread(fd, buffer, kLargestMessage, from) : 0;
+  if (count <= 0) {
     return;
   }
-  if (write(fd, text.data(), text.size()) < 0) {
-    LogLine() << "cannot write the termination message to " << path << ": " << error_text(errno);
+  std::size_t length = static_cast<std::size_t>(count);
+  if (buffer[length - 1] != '\n') {
+    buffer[length++] = '\n';
   }
-  close(fd);
+  std::string_view const text(buffer, length);
+  std::size_t const whole = from > 0 ? text.find('\n') + 1 : 0;  // behind a line that is cut
+  std::size_t first = length;                                    // the lines from here on fit
+  std::size_t room = kLargestMessage - message.view().size();
+  auto const is_report = [&](std::size_t at) { return text.substr(at).starts_with(kReportBegins); };
+  while (first > whole) {
+    std::size_t const before = first > 1 ? text.rfind('\n', first - 2) : std::string_view::npos;
+    std::size_t const begin = before == std::string_view::npos ? 0 : before + 1;
+    std::size_t const taken = is_report(begin) ? 0 : first - begin;
+    if (taken > room) {
+      break;
+    }
+    room -= taken;
+    first = begin;
+  }
+  while (first < length) {
+    std::size_t const end = text.find('\n', first) + 1;
+    if (!is_report(first)) {
+      message << text.substr(first, end - first);
+    }
+    first = end;
+  }
 }
 
 std::string_view cause(OwnReport const& report) {
@@ -48,25 +74,46 @@ void write_engine(json::Writer& line, EngineFacts const& engine) {
 
 }  // namespace
 
-void write_own_report(char const* path, OwnReport const& report) {
-  TextOf<1024> text;
-  json::Writer line(text);
-  line.open().string("cause", cause(report));
+void make_own_report(Text& out, OwnReport const& report) {
+  json::Writer line(out);
+  line.open();
+  if (report.will.empty()) {
+    line.string("cause", cause(report))
+        .string("mode", report.stopping ? "graceful" : "fatal")
+        .string("in_flight", "unknown");
+  } else {
+    line.members(report.will);
+  }
   if (report.stop_signal != 0) {
     TextOf<16> name;
     append_signal_name(name, report.stop_signal);
     line.string("signal", name.view());
   }
-  line.string("mode", report.stopping ? "graceful" : "fatal")
-      .number("exit_code", report.exit_code)
-      .string("supervisor", report.supervisor)
-      .string("in_flight", "unknown");
+  line.number("exit_code", report.exit_code).string("supervisor", report.supervisor);
   write_engine(line, report.engine);
   line.number("orphans_reaped", report.orphans_reaped)
       .number("survivors", report.survivors)
       .close();
-  text << "\n";
-  write_message(path, text.view());
+}
+
+void write_report(char const* path, std::string_view line) {
+  // Non-blocking: whatever somebody put at that path must not hold the container's end.
+  int const fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) {
+    if (errno != ENOENT) {
+      LogLine() << "cannot write the termination message to " << path << ": " << error_text(errno);
+    }
+    return;
+  }
+  TextOf<kLargestMessage> message;
+  message << line;
+  append_lines_of_others(fd, message);
+  std::string_view const text = message.view();
+  bool const is_cut = ftruncate(fd, 0) == 0 || errno == EINVAL;  // a device has no length
+  if (!is_cut || pwrite(fd, text.data(), text.size(), 0) < 0) {
+    LogLine() << "cannot write the termination message to " << path << ": " << error_text(errno);
+  }
+  close(fd);
 }
 
 void HandedReport::keep(std::string_view raw_json) {
@@ -79,10 +126,6 @@ void HandedReport::keep(std::string_view raw_json) {
   if (!text_.view().empty() && !text_.view().ends_with('\n')) {
     text_ << "\n";
   }
-}
-
-void HandedReport::write(char const* path) const {
-  write_message(path, text_.view());
 }
 
 }  // namespace lastcall::shim

@@ -17,19 +17,22 @@ struct OwnReport {
   bool stopping = false;
   int stop_signal = 0;  // 0: the stop began elsewhere
   std::string_view supervisor;
+  std::string_view will;  // what the supervisor knew: an object, or empty
   EngineFacts engine;
   std::int64_t orphans_reaped = 0;
   int survivors = 0;
 };
 
-void write_own_report(char const* path, OwnReport const& report);
+void make_own_report(Text& out, OwnReport const& report);
+/// Into the termination message.
+void write_report(char const* path, std::string_view line);
 
 /// Keeps the raw JSON of `exit.report` until the end; what is too long for the message is cut off.
 class HandedReport {
  public:
   void keep(std::string_view raw_json);
   bool is_empty() const { return text_.view().empty(); }
-  void write(char const* path) const;
+  std::string_view view() const { return text_.view(); }
 
  private:
   TextOf<4096> text_;

@@ -44,19 +44,23 @@ bool Service::restart_if_due(Launch const& launch, Instant now) {
   return true;
 }
 
-bool Service::is_refusal(pid_t pid, Ending ending) const {
-  bool const says_so = ending.code == kExitFatal || ending.code == kExitUsage;
-  return pid == pid_ && is_first_life_ && ending.signal == 0 && says_so;
-}
-
-bool Service::reaped(pid_t pid, Ending ending, Instant now) {
+bool Service::reaped(pid_t pid) {
   if (pid_ == 0 || pid != pid_) {
     return false;
   }
   pid_ = 0;
+  return true;
+}
+
+bool Service::is_refusal(Ending ending) const {
+  bool const says_so = ending.code == kExitFatal || ending.code == kExitUsage;
+  return is_first_life_ && ending.signal == 0 && says_so;
+}
+
+void Service::ended(Ending ending, Instant now) {
   is_first_life_ = false;
   if (stays_down_) {
-    return true;
+    return;
   }
   bool const lived_well = hurries_ || now - started_at_ >= kLivedWell;
   pause_ = lived_well || pause_ == Duration{} ? kFirstPause : std::min(pause_ * 2, kLongestPause);
@@ -64,7 +68,6 @@ bool Service::reaped(pid_t pid, Ending ending, Instant now) {
   LogLine() << "the supervisor ended with " << (ending.signal != 0 ? "signal " : "code ")
             << (ending.signal != 0 ? ending.signal : ending.code) << "; starting it again in "
             << pause_.count() << " ms";
-  return true;
 }
 
 void Service::hurry(Instant now) {

@@ -33,10 +33,12 @@ class Service {
   int start(Launch const& launch, Instant now);
   /// True: it was started.
   bool restart_if_due(Launch const& launch, Instant now);
+  /// True: that was it, and its number is not ours any more.
+  bool reaped(pid_t pid);
   /// Rule 5, as far as this child alone can tell.
-  bool is_refusal(pid_t pid, Ending ending) const;
-  /// True: that was it.
-  bool reaped(pid_t pid, Ending ending, Instant now);
+  bool is_refusal(Ending ending) const;
+  /// After reaped(): what it still has to say was heard.
+  void ended(Ending ending, Instant now);
   void hurry(Instant now);
   void never_restart() {
     restart_at_.reset();

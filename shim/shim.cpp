@@ -52,7 +52,7 @@ Shim::Shim(Options const& options, Launch& launch, int signals, char* const* env
       engine_(options, engine_environment(environment, options.socket)),
       service_(options.serve != nullptr ? options.serve_argv : nullptr, environment),
       link_(options.socket, epoll_),
-      clock_(options.grace, options.pod_grace) {
+      clock_(options.grace, options.pod_grace, options.rest_grace) {
   append_random_id(boot_);
 }
 
@@ -66,9 +66,14 @@ int Shim::run() {
     talk();  // before reaping: the last words of a supervisor that has just ended may be `exit`
     reap();
     if (service_.restart_if_due(launch_, now_)) {
+      rest_.note_childless(false);
       link_.look_eagerly(now_);
     }
+    revive_if_due();
+    watch_service();
     apply_due_rules();
+    watch_.tend(now_, service_.pid());
+    tell_news();
     tend_tree();
     link_.send(now_);
   }
@@ -103,11 +108,13 @@ std::optional<int> Shim::begin() {
 }
 
 void Shim::wait() {
-  epoll_event events[2];
+  constexpr int kSources = 3;
+  epoll_event events[kSources];
   link_readable_ = false;
-  int const count = epoll_wait(epoll_, events, 2, timeout_until(next_wake(), monotonic_now()));
+  int const count =
+      epoll_wait(epoll_, events, kSources, timeout_until(next_wake(), monotonic_now()));
   for (int i = 0; i < count; ++i) {
-    link_readable_ |= events[i].data.fd != signals_;
+    link_readable_ |= events[i].data.fd != signals_ && !watch_.is_own(events[i].data.fd);
   }
   now_ = monotonic_now();
 }
@@ -124,7 +131,10 @@ std::optional<Instant> Shim::next_wake() const {
   }
   consider(link_.next_wake(now_));
   consider(service_.next_wake());
+  consider(vigil_.next_wake());
+  consider(revival_.next_wake());
   consider(next_pass());
+  consider(watch_.next_look());
   return soonest;
 }
 
@@ -154,6 +164,9 @@ void Shim::take_signal(int signal, pid_t sender, int code) {
   if (options_.supervised() && options_.signals.is_stop(signal)) {
     return take_stop_signal(signal, sender);
   }
+  if (options_.restarts && options_.signals.is_stop(signal) && revival_.give_up()) {
+    return happen(Event::engine_ended);  // it has ended already, and nobody starts it again
+  }
   engine_.send(options_.signals.for_engine(signal));
 }
 
@@ -180,21 +193,74 @@ void Shim::take_stop_signal(int signal, pid_t sender) {
 void Shim::reap() {
   for (;;) {
     int status = 0;
-    pid_t const pid = waitpid(-1, &status, WNOHANG);
+    pid_t const pid = waitpid(-1, &status, WNOHANG | (watch_.is_on() ? WUNTRACED : 0));
     if (pid <= 0) {
-      childless_ = pid < 0 && errno == ECHILD;
+      rest_.note_childless(pid < 0 && errno == ECHILD);
       return;
     }
-    pass_wanted_ = true;
+    if (WIFSTOPPED(status)) {
+      watch_.stopped(pid, now_);
+      continue;
+    }
+    rest_.reaped(pid);
     Ending const ending = ending_from_status(status);
+    watch_.reaped(pid, ending, now_);
     if (engine_.reaped(pid, ending, now_)) {
-      happen(Event::engine_ended);
-    } else if (state_ == State::waiting && link_.standing(now_) == Standing::never &&
-               service_.is_refusal(pid, ending)) {
-      refuse_start(pid, ending);
-    } else if (!service_.reaped(pid, ending, now_)) {
+      engine_ended(ending);
+    } else if (service_.reaped(pid)) {
+      service_ended(ending);
+    } else {
       ++orphans_reaped_;
     }
+  }
+}
+
+void Shim::engine_ended(Ending ending) {
+  if (options_.restarts && state_ == State::running && revival_.wants(ending, now_)) {
+    LogLine() << options_.command[0] << " ended with " << (ending.signal != 0 ? "signal " : "code ")
+              << (ending.signal != 0 ? ending.signal : ending.code) << ": starting it again"
+              << (revival_.next_wake() == now_ ? "" : " after a pause");
+    return;
+  }
+  happen(Event::engine_ended);
+}
+
+/// What it wrote before its end comes first: an order to exit is no crash.
+void Shim::service_ended(Ending ending) {
+  vigil_.end();
+  hear_last_words();
+  bool const refuses = state_ == State::waiting && link_.standing(now_) == Standing::never &&
+                       service_.is_refusal(ending);
+  return refuses ? refuse_start(ending) : service_.ended(ending, now_);
+}
+
+void Shim::revive_if_due() {
+  if (!revival_.is_due(now_)) {
+    return;
+  }
+  if (int const error = engine_.start(launch_, now_); error != 0) {
+    LogLine() << "cannot run " << options_.command[0] << ": " << error_text(error);
+    revival_.wants({.code = exec_failure_code(error), .signal = 0}, now_);
+    return;
+  }
+  revival_.began(now_);
+  rest_.note_childless(false);
+}
+
+/// A supervisor of our own that answers nothing any more cannot be waited for.
+void Shim::watch_service() {
+  if (!service_.is_running() || !link_.connected() || state_ == State::leaving) {
+    return vigil_.end();
+  }
+  switch (vigil_.look(now_)) {
+    case Vigil::Need::nothing:
+      return;
+    case Vigil::Need::ask:
+      return link_.send_ping();
+    case Vigil::Need::give_up:
+      LogLine() << "the supervisor has answered nothing for 20 s: KILL, it is started again";
+      kill(service_.pid(), SIGKILL);
+      return vigil_.end();
   }
 }
 
@@ -203,7 +269,9 @@ Situation Shim::situation() const {
           .standing = link_.standing(now_),
           .start_due = began_at_ + options_.supervisor_timeout,
           .engine_ended_at = ended_at_,
-          .engine_ordered = engine_.facts().ordered};
+          .engine_ordered = engine_.facts().ordered,
+          .died_of_stop_signal = engine_.died_of(rest_signal()),
+          .tree_ended_at = tree_ended_at_};
 }
 
 void Shim::apply_due_rules() {

@@ -1,5 +1,6 @@
 #include "shim/spawn.hpp"
 
+#include <array>
 #include <cstring>
 #include <string_view>
 
@@ -87,6 +88,22 @@ int check_file(char const* path) {
   return access(path, X_OK) == 0 ? 0 : errno;
 }
 
+constexpr std::string_view kSocketName = "LASTCALL_SOCKET=";
+
+/// What only the supervisor is to know; its own list is in
+/// supervisor/runtime/secret_environment.hpp.
+constexpr std::array<std::string_view, 3> kSecrets{
+    "LASTCALL_ETCD_PASSWORD=", "LASTCALL_NATS_PASSWORD=", "LASTCALL_LIFECYCLE_TOKEN="};
+
+bool is_secret(std::string_view variable) {
+  for (std::string_view const name : kSecrets) {
+    if (variable.starts_with(name)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Spawned spawn(ChildPlan const& plan, Launch const& launch) {
@@ -125,13 +142,7 @@ int check_program(char const* program) {
 }
 
 char* const* engine_environment(char* const* environment, char const* socket) {
-  constexpr std::string_view kName = "LASTCALL_SOCKET=";
-  static char assignment[kName.size() + PATH_MAX];
-  if (socket == nullptr) {
-    return environment;
-  }
-  Text text(assignment, sizeof assignment - 1);
-  text << kName << socket;
+  static char assignment[kSocketName.size() + PATH_MAX];
   std::size_t count = 0;
   while (environment[count] != nullptr) {
     ++count;
@@ -141,9 +152,15 @@ char* const* engine_environment(char* const* environment, char const* socket) {
     return environment;  // an engine without SDK is better than none
   }
   char** next = result;
-  *next++ = assignment;
+  if (socket != nullptr) {
+    Text text(assignment, sizeof assignment - 1);
+    text << kSocketName << socket;
+    *next++ = assignment;
+  }
   for (std::size_t i = 0; i < count; ++i) {
-    if (!std::string_view(environment[i]).starts_with(kName)) {
+    std::string_view const variable = environment[i];
+    bool const is_replaced = socket != nullptr && variable.starts_with(kSocketName);
+    if (!is_replaced && !is_secret(variable)) {
       *next++ = environment[i];
     }
   }

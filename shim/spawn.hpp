@@ -31,7 +31,8 @@ Spawned spawn(ChildPlan const& plan, Launch const& launch);
 /// What exec would say of the program, before anything is started: 0, or an errno.
 int check_program(char const* program);
 
-/// The environment with LASTCALL_SOCKET set to `socket`; itself when that is null.
+/// The environment without the supervisor's secrets, and with LASTCALL_SOCKET set to `socket`
+/// unless that is null.
 char* const* engine_environment(char* const* environment, char const* socket);
 
 }  // namespace lastcall::shim

@@ -14,9 +14,13 @@ PID 1 of an engine container: starts COMMAND, reaps every child, and ends both i
   --stop-signals LIST        held and reported to the supervisor (TERM,INT,QUIT)
   --rewrite FROM:TO          send TO for FROM, names or numbers; 0 drops; repeatable
   --grace 60s                longest stop, where the supervisor says no less
+  --rest-grace 10s           for what COMMAND leaves behind when a stop has ended it
   --tty                      COMMAND gets its own process group and the terminal
   --serve PATH               start PATH as supervisor too, restarted after a crash
   --serve-arg ARGUMENT       one argument for it; repeatable
+  --restart PATH             PATH is the COMMAND: the words after it are its arguments, and
+                             PATH serve is started again after a crash (a signal, or a
+                             code other than 0 and 2), never after a stop signal
   --install DIR              copy this program into DIR, and exit
   --version, --help
 

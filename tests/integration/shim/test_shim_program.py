@@ -136,7 +136,8 @@ def switches(pid):
 
 
 @pytest.mark.parametrize("with_supervisor", [True, False])
-def test_idle_shim_never_wakes_up(shim, supervisor, socket_path, with_supervisor):
+def test_idle_shim_wakes_up_only_to_look_at_its_engine(shim, supervisor, socket_path,
+                                                       with_supervisor):
     if with_supervisor:
         boss = supervisor()
         process = shim("--socket", socket_path, "--", helper("ignore_term"))
@@ -147,7 +148,9 @@ def test_idle_shim_never_wakes_up(shim, supervisor, socket_path, with_supervisor
     eventually(lambda: stat_of(process.pid)[1] == "S", "it sleeps")
     before, at = switches(process.pid), monotonic_ms()
     eventually(lambda: monotonic_ms() - at > 1000, "a second passes")
-    assert switches(process.pid) == before
+    woken = switches(process.pid) - before
+    looks = (monotonic_ms() - at) // 2000 + 1 if with_supervisor else 0
+    assert woken <= looks
 
 
 @pytest.mark.parametrize("folder,name", [

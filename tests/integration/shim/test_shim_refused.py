@@ -1,5 +1,8 @@
 """A supervisor that refuses the shim, and lines that the system does not send."""
 
+import pathlib
+import tempfile
+
 import pytest
 from fake_supervisor import WELCOME
 from shim_process import SHIM, eventually, helper
@@ -52,3 +55,37 @@ def test_line_that_the_system_does_not_send_ends_the_connection_and_the_next_hel
     boss.send({"op": "remember", "blob": "kept", "seq": 1})
     boss.expect("(closed)")
     assert boss.expect("hello")["blob"] == "kept"
+
+
+def test_reason_why_nobody_can_be_reached_is_logged_each_time_it_changes(
+        shim, tmp_path):
+    place = pathlib.Path(tempfile.mkdtemp(dir="/tmp"))  # where another user may look
+    path = str(place / "l.sock")
+    log = tmp_path / "log"
+    with open(log, "wb") as file:
+        shim("--socket", path, "--", "sleep", "100", stderr=file,
+             program=["setpriv", "--reuid", "65534", "--clear-groups", SHIM])
+
+    def reasons():
+        return [line.split(f"{path} ")[1] for line in log.read_text().splitlines()
+                if "cannot reach the supervisor" in line]
+
+    denied = "as uid 65534: Permission denied"
+    eventually(lambda: reasons() == [denied], "why")
+    place.chmod(0o755)
+    missing = "as uid 65534: No such file or directory"
+    eventually(lambda: reasons() == [denied, missing], "another reason")
+    place.chmod(0)
+    eventually(lambda: reasons() == [denied, missing, denied], "the first one again")
+    place.rmdir()
+
+
+def test_socket_of_a_supervisor_that_is_still_starting_is_no_news(supervised, supervisor):
+    process = supervised("sleep", "100")
+    process.is_ready()
+    boss = supervisor()
+    boss.expect("engine.started")
+    process.send(15)
+    boss.send({"op": "exit", "code": 0})
+    assert process.wait() == 0
+    assert "cannot reach" not in process.stderr()

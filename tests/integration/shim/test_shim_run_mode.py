@@ -178,3 +178,39 @@ def test_stop_before_a_refusal_is_code_0(shim, socket_path):
     process.send(signal.SIGTERM)
     assert process.wait() == 0
     assert process.process.stdout.read() == b""
+
+
+def test_supervisor_that_ends_right_after_its_order_to_exit_has_not_crashed(run_mode):
+    for _ in range(5):
+        process = run_mode(helper("print_signals"), "15", "3")
+        process.wait_ready()
+        process.send(signal.SIGTERM)
+        assert process.wait() == 0
+        log = process.stderr()
+        assert "starting it again" not in log, log
+
+
+def test_supervisor_that_was_started_again_a_moment_before_the_end_is_ended_too(run_mode):
+    # The engine is gone and so is the supervisor: at that moment the shim has no child at all.
+    process = run_mode("sh", "-c", "echo ready; exec sleep 100",
+                       options=["--grace", "2s"], serve_args=["--crash", "100"])
+    process.wait_ready()
+    process.send(signal.SIGTERM)
+    process.wait(30)
+    eventually(lambda: not process.survivors(), "nothing is left")
+
+
+@pytest.mark.plain_build
+def test_supervisor_that_answers_nothing_is_killed_and_started_again(run_mode):
+    process = run_mode("sh", "-c", "echo ready; exec sleep 100")
+    process.wait_ready()
+    frozen = serve_pid(process)
+    os.kill(frozen, signal.SIGSTOP)
+    _, took = elapsed(lambda: eventually(lambda: len(process.marks()) == 2, "a next one", 60))
+    assert took >= 19000, "longer than any liveness limit"
+    assert not is_alive(frozen)
+    eventually(lambda: serve_pid(process) != frozen, "the next one")
+    process.remember_tree()
+    process.send(signal.SIGTERM)
+    assert process.wait() == 0
+    eventually(lambda: not process.survivors(), "nothing is left")

@@ -45,12 +45,10 @@ def test_supervisor_that_comes_late_hears_of_the_running_engine(supervised, supe
     assert list(process.tree()) == [engine]
 
 
-@pytest.mark.parametrize("command,code", [
-    (["sleep", "100"], 0),
-    ([helper("print_signals"), "15", "9"], 0),
-    ([helper("ignore_term")], 137),
+@pytest.mark.parametrize("command", [
+    ["sleep", "100"], [helper("print_signals"), "15", "9"], [helper("ignore_term")],
 ])
-def test_stop_without_any_supervisor_is_term_then_kill(supervised, command, code):
+def test_stop_without_any_supervisor_is_term_then_kill_and_code_1(supervised, command):
     process = supervised(*command, options=["--supervisor-timeout", "50ms", "--grace", "1500ms"])
     engine = process.engine()
     eventually(lambda: stat_of(engine)[0] == os.path.basename(command[0]), "the engine runs")
@@ -58,7 +56,7 @@ def test_stop_without_any_supervisor_is_term_then_kill(supervised, command, code
         process.wait_ready()
     process.is_ready()
     process.send(signal.SIGTERM)
-    assert process.wait() == code
+    assert process.wait() == 1, "nobody can tell what was cut"
     assert not is_alive(engine)
 
 
@@ -70,7 +68,7 @@ def test_engine_that_ignores_a_stop_is_killed_when_the_grace_is_over(supervised)
         process.is_ready()
         sent = monotonic_ms()
         ended = end_of(process.engine(), lambda: process.send(signal.SIGTERM))
-        assert process.wait() == 137
+        assert process.wait() == 1, "no supervisor ever saw it"
         return ended - sent
 
     in_time(took, 2500, least=1500)

@@ -7,13 +7,31 @@
 namespace lastcall::shim {
 namespace {
 
+/// What a welcome says, which knows the whole grace alone.
+Duration told_reserve(lifecycle::ShutdownSettings const& settings) {
+  return lifecycle::with_room_for_cleanup(lifecycle::budgets_within(settings, {}), false).reserve;
+}
+
+TEST(BudgetsContract, The_shim_never_holds_an_engine_for_longer_than_the_supervisor_drains) {
+  for (std::int64_t total = 0; total <= 120'000; total += 7) {
+    for (std::int64_t const reserve : {0, 1, 499, 1'999}) {
+      lifecycle::ShutdownSettings settings;
+      settings.cleanup_reserve = Duration{reserve};
+      lifecycle::Budgets const theirs = lifecycle::with_room_for_cleanup(
+          lifecycle::clamp_to_total(settings, Duration{total}), false);
+      Margins const ours = margins(Duration{total}, told_reserve(settings));
+      ASSERT_GE(ours.reserve, theirs.reserve) << total;
+    }
+  }
+}
+
 TEST(BudgetsContract, Every_fixed_point_of_the_shim_is_the_one_of_the_supervisor) {
   for (std::int64_t total = 0; total <= 120'000; total += 7) {
-    for (std::int64_t const reserve : {0, 1, 499, 2'000, 5'000, 30'000}) {
+    for (std::int64_t const reserve : {2'000, 3'333, 5'000, 30'000}) {
       lifecycle::ShutdownSettings settings;
       settings.cleanup_reserve = Duration{reserve};
       lifecycle::Budgets const theirs = lifecycle::clamp_to_total(settings, Duration{total});
-      Margins const ours = margins(Duration{total}, Duration{reserve});
+      Margins const ours = margins(Duration{total}, told_reserve(settings));
       std::int64_t const deadline = 1'000'000 + theirs.total.count();
       Instant const ours_at = instant_from_ms(deadline);
       lifecycle::Instant const theirs_at = lifecycle::instant_from_ms(deadline);

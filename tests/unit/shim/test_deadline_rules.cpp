@@ -116,15 +116,58 @@ TEST(DeadlineRules, With_a_running_deadline_there_is_always_a_next_step) {
   }
 }
 
-TEST(DeadlineRules, Rest_of_an_ordered_engine_has_a_second_within_the_deadline) {
+Situation ended_at(std::int64_t ms) {
   Situation situation;
   situation.state = State::ended;
-  situation.engine_ended_at = at(10'000);
-  EXPECT_FALSE(rest_kill_at(situation, running_clock()).has_value()) << "it was not ordered";
+  situation.standing = Standing::present;
+  situation.engine_ended_at = at(ms);
   situation.engine_ordered = true;
-  EXPECT_EQ(rest_kill_at(situation, running_clock()), at(11'000));
+  return situation;
+}
+
+TEST(DeadlineRules, Rest_of_an_ordered_engine_has_its_grace_within_the_deadline) {
+  Situation situation = ended_at(10'000);
+  EXPECT_EQ(rest_kill_at(situation, running_clock()), at(20'000));
   situation.engine_ended_at = at(58'700);
   EXPECT_EQ(rest_kill_at(situation, running_clock()), at(59'000));
+  situation.engine_ordered = false;
+  EXPECT_FALSE(rest_kill_at(situation, running_clock()).has_value()) << "it was not ordered";
+}
+
+TEST(DeadlineRules, Main_process_that_ends_its_workers_leaves_no_grace_unless_the_signal_ended_it) {
+  StopClock clock = running_clock();
+  clock.learn_rest_grace(Duration{3'000}, true);
+  Situation situation = ended_at(10'000);
+  EXPECT_EQ(rest_kill_at(situation, clock), at(10'000));
+  situation.died_of_stop_signal = true;
+  EXPECT_EQ(rest_kill_at(situation, clock), at(13'000)) << "a shell took nobody with it";
+  clock.learn_rest_grace(Duration{3'000}, false);
+  situation.died_of_stop_signal = false;
+  EXPECT_EQ(rest_kill_at(situation, clock), at(13'000));
+}
+
+TEST(DeadlineRules, Supervisor_has_five_seconds_after_the_last_of_the_tree) {
+  Situation situation = ended_at(10'000);
+  EXPECT_EQ(next_due(situation, running_clock())->at, at(25'000)) << "the whole grace, and 5 s";
+  situation.tree_ended_at = at(12'000);
+  EXPECT_EQ(next_due(situation, running_clock())->at, at(17'000));
+  situation.tree_ended_at = at(21'500);
+  EXPECT_EQ(next_due(situation, running_clock())->at, at(25'000)) << "KILL took its time";
+}
+
+TEST(DeadlineRules, Alone_the_shim_waits_for_the_rest_of_the_tree_and_for_nothing_else) {
+  Situation situation = ended_at(10'000);
+  situation.standing = Standing::never;
+  EXPECT_EQ(next_due(situation, running_clock())->at, at(20'000));
+  situation.tree_ended_at = at(12'000);
+  EXPECT_EQ(next_due(situation, running_clock())->at, at(12'000));
+}
+
+TEST(DeadlineRules, Resource_tracker_has_a_moment_after_all_others_within_the_deadline) {
+  StopClock const idle(Duration{60'000}, std::nullopt);
+  EXPECT_EQ(tracker_kill_at(at(1'000), at(2'000), idle), at(3'000));
+  EXPECT_EQ(tracker_kill_at(std::nullopt, at(2'000), idle), at(4'000)) << "others live";
+  EXPECT_EQ(tracker_kill_at(at(59'000), at(59'100), running_clock()), at(59'500));
 }
 
 TEST(DeadlineRules, Leaving_ends_even_if_a_process_cannot_be_killed) {

@@ -37,6 +37,7 @@ std::string in_words(End const& end) {
 
 ExitQuestion as_the_shim_sees_it(End const& end) {
   return {.supervised = true,
+          .supervisor_seen = true,
           .stopping = end.in_stop,
           .on_exit = end.propagated ? OnExit::propagate : OnExit::fatal,
           .engine = {.started = end.started,

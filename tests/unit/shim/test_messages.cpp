@@ -16,6 +16,12 @@ TEST(ShimMessages, Every_order_of_the_protocol_is_understood) {
   EXPECT_EQ(welcome.order.grace, Duration{60'000});
   EXPECT_EQ(welcome.order.reserve, Duration{4'000});
   EXPECT_TRUE(welcome.order.supported_version);
+  EXPECT_FALSE(welcome.order.rest_grace.has_value());
+
+  Decoded const newer =
+      decode(R"({"op":"welcome","version":1,"rest_grace_ms":0,"main_ends_workers":true})");
+  EXPECT_EQ(newer.order.rest_grace, Duration{0});
+  EXPECT_TRUE(newer.order.main_ends_workers);
 
   Decoded const phase = decode(R"({"op":"phase","phase":"draining","deadline_at_ms":123})");
   EXPECT_EQ(phase.order.phase_is_up, false);
@@ -33,6 +39,16 @@ TEST(ShimMessages, Every_order_of_the_protocol_is_understood) {
   EXPECT_EQ(exit.order.exit_code, 137);
   EXPECT_EQ(exit.order.raw_report, R"("{}")");
 
+  Decoded const will = decode(R"({"op":"will","mode":"fatal","deadline_at_ms":9,"code":1,)"
+                              R"("report":"{\"cause\":\"dead\"}"})");
+  EXPECT_EQ(will.problem, ErrorCode::none);
+  EXPECT_TRUE(will.order.fatal);
+  EXPECT_EQ(will.order.deadline, instant_from_ms(9));
+  EXPECT_EQ(will.order.exit_code, 1);
+  EXPECT_EQ(will.order.raw_report, R"("{\"cause\":\"dead\"}")");
+  EXPECT_EQ(decode(R"({"op":"will","mode":"graceful","deadline_at_ms":9})").order.exit_code,
+            std::nullopt);
+
   EXPECT_TRUE(decode(R"({"op":"error","code":"busy","message":"m"})").order.busy);
   EXPECT_FALSE(decode(R"({"op":"error","code":"conflict"})").order.busy);
 }
@@ -45,6 +61,13 @@ TEST(ShimMessages, Problems_are_told_apart_and_keep_the_seq) {
   EXPECT_EQ(decode(R"({"seq":8})").problem, ErrorCode::bad_field);
   EXPECT_EQ(decode(R"({"op":"exit","code":256})").problem, ErrorCode::bad_field);
   EXPECT_EQ(decode(R"({"op":"exit","code":0,"seq":-1})").problem, ErrorCode::bad_field);
+  EXPECT_EQ(decode(R"({"op":"exit","report":"{}"})").problem, ErrorCode::bad_field);
+  EXPECT_EQ(decode(R"({"op":"will","mode":"slow","deadline_at_ms":9})").problem,
+            ErrorCode::bad_field);
+  EXPECT_EQ(decode(R"({"op":"will","mode":"fatal"})").problem, ErrorCode::bad_field);
+  EXPECT_EQ(
+      decode(R"({"op":"will","mode":"fatal","deadline_at_ms":9,"report":"no object"})").problem,
+      ErrorCode::bad_field);
 }
 
 TEST(ShimMessages, Answers_are_never_a_problem_so_that_nobody_answers_an_answer) {
@@ -94,12 +117,25 @@ TEST(ShimMessages, Facts_and_answers_are_golden) {
   TextOf<1024> out;
   write_engine_started(out, engine);
   write_engine_exited(out, engine);
+  engine.alive = 2;
+  write_engine_exited(out, engine);
+  write_engine_tree(out, 2, R"(["vllm","a\"b"])");
+  write_engine_tree(out, 0, "[]");
+  write_engine_died(out, 42, "VLLM::EngineCore", SIGKILL, instant_from_ms(7));
+  write_engine_died(out, 43, "VLLM::Worker", 0, instant_from_ms(8));
+  write_engine_stopped(out, 42, "VLLM::EngineCore");
   write_signal(out, 2, SIGTERM, instant_from_ms(9));
   write_ack(out, 4);
   write_error(out, 5, ErrorCode::bad_field, "why");
   write_error(out, std::nullopt, ErrorCode::too_long, "why");
   EXPECT_EQ(out.view(), R"({"op":"engine.started","pid":12,"at_ms":5}
 {"op":"engine.exited","code":3,"oom":false,"ordered":true,"at_ms":6}
+{"op":"engine.exited","code":3,"oom":false,"ordered":true,"at_ms":6,"alive":2}
+{"op":"engine.tree","alive":2,"names":["vllm","a\"b"]}
+{"op":"engine.tree","alive":0}
+{"op":"engine.died","pid":42,"name":"VLLM::EngineCore","signal":9,"at_ms":7}
+{"op":"engine.died","pid":43,"name":"VLLM::Worker","at_ms":8}
+{"op":"engine.stopped","pid":42,"name":"VLLM::EngineCore"}
 {"op":"signal","seq":2,"name":"TERM","at_ms":9}
 {"op":"ack","seq":4}
 {"op":"error","seq":5,"code":"bad_field","message":"why"}

@@ -1,0 +1,54 @@
+#include "shim/process_name.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace lastcall::shim {
+namespace {
+
+constexpr std::size_t kReadOfCommandLine = 512;
+
+/// Of /proc/PID/cmdline: empty where it lists a program and its arguments.
+std::string_view title_in(std::string_view command_line) {
+  while (command_line.ends_with('\0')) {
+    command_line.remove_suffix(1);
+  }
+  bool const is_list = command_line.find('\0') != std::string_view::npos;
+  bool const is_path = command_line.starts_with('/') || command_line.starts_with('.');
+  return is_list || is_path ? std::string_view{} : command_line;
+}
+
+}  // namespace
+
+std::string_view read_process_file(pid_t pid, std::string_view entry, char* buffer,
+                                   std::size_t size) {
+  TextOf<64> path;
+  path << "/proc/" << pid << "/" << entry << std::string_view("\0", 1);
+  int const fd = open(path.view().data(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    return {};
+  }
+  ssize_t const count = read(fd, buffer, size);
+  close(fd);
+  return {buffer, count > 0 ? static_cast<std::size_t>(count) : 0};
+}
+
+bool append_process_name(Text& out, pid_t pid) {
+  char buffer[kReadOfCommandLine];
+  std::string_view name = title_in(read_process_file(pid, "cmdline", buffer, sizeof buffer));
+  bool const is_title = !name.empty();
+  if (!is_title) {
+    name = read_process_file(pid, "comm", buffer, sizeof buffer);
+    name = name.substr(0, name.find('\n'));
+  }
+  out << name.substr(0, kLongestProcessName);
+  return is_title;
+}
+
+bool is_resource_tracker(pid_t pid) {
+  char buffer[kReadOfCommandLine];
+  std::string_view const line = read_process_file(pid, "cmdline", buffer, sizeof buffer);
+  return line.find("multiprocessing.resource_tracker") != std::string_view::npos;
+}
+
+}  // namespace lastcall::shim

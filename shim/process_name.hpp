@@ -1,0 +1,31 @@
+// The name under which people know a process: the title that it gave itself, else the kernel's
+// name.
+//
+// Rules: 1. a title is a command line of one word that is no path: Python's setproctitle writes
+// `VLLM::EngineCore` there, of which the kernel's name holds 15 bytes; 2. at most 64 bytes; 3.
+// empty when the process is gone. Source: proc(5).
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include <sys/types.h>
+
+#include "shim/text.hpp"
+
+namespace lastcall::shim {
+
+inline constexpr std::size_t kLongestProcessName = 64;
+
+/// Contents of /proc/PID/`entry`, cut to the buffer; empty when the process is gone.
+std::string_view read_process_file(pid_t pid, std::string_view entry, char* buffer,
+                                   std::size_t size);
+
+/// True: it is a title.
+bool append_process_name(Text& out, pid_t pid);
+
+/// Python's helper that unlinks the shared memory of processes that could not do it themselves: it
+/// ends by itself once all of them are gone.
+bool is_resource_tracker(pid_t pid);
+
+}  // namespace lastcall::shim

@@ -1,0 +1,57 @@
+// When a command that crashed is started again: `--restart`.
+//
+// Rules: 1. a crash is a signal, or a code other than 0 and 2, which say that it is done and that
+// it cannot run as it was told to; 2. the first one is followed by another start at once, the next
+// ones after 0.1 s, doubling to 5 s, until a life lasted 10 s; 3. who was asked to end is never
+// started again. Pure values on an explicit `now`. Source: 'Run mode' of the shim's specification.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+
+#include "shim/exit_code.hpp"
+#include "shim/instant.hpp"
+
+namespace lastcall::shim {
+
+class Revival {
+ public:
+  void began(Instant now) {
+    began_at_ = now;
+    due_.reset();
+  }
+  /// It ended so; true: it is to be started again when that is due.
+  bool wants(Ending ending, Instant now);
+  bool is_due(Instant now) const { return due_ && now >= *due_; }
+  std::optional<Instant> next_wake() const { return due_; }
+  /// It was asked to end. True: there was nobody to ask, only a start to come.
+  bool give_up() {
+    is_given_up_ = true;
+    bool const was_due = due_.has_value();
+    due_.reset();
+    return was_due;
+  }
+
+ private:
+  static constexpr Duration kFirstPause{100};
+  static constexpr Duration kLongestPause{5'000};
+  static constexpr Duration kLivedWell{10'000};
+
+  Instant began_at_{};
+  std::optional<Instant> due_;
+  Duration pause_{};  // before the next start
+  bool is_given_up_ = false;
+};
+
+inline bool Revival::wants(Ending ending, Instant now) {
+  bool const is_crash = ending.signal != 0 || (ending.code != 0 && ending.code != kExitUsage);
+  if (!is_crash || is_given_up_) {
+    return false;
+  }
+  pause_ = now - began_at_ >= kLivedWell ? Duration{} : pause_;
+  due_ = now + pause_;
+  pause_ = pause_ == Duration{} ? kFirstPause : std::min(pause_ * 2, kLongestPause);
+  return true;
+}
+
+}  // namespace lastcall::shim

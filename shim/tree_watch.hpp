@@ -1,0 +1,112 @@
+// The engine's other processes while it runs: which of them ends by itself, which is stopped.
+//
+// Rules:
+//  1. A process is known once a walk of /proc has seen it; walks come 2, 4 and 6 s after the start
+//     and then every 10 s, more rarely where one takes long. Its end is told by its pidfd at once,
+//     where there is none by the next look, every 2 s: at most 128 are known.
+//  2. What lived for less than 5 s was a helper (a compiler, nvidia-smi), and so was what ended
+//  with
+//     code 0 and had no title of its own: neither is a death.
+//  3. State T is seen by the same look, and for a child of ours by waitpid.
+//  4. Deaths and stops wait here until they are taken: at most 8 of each, more in one turn are
+//  lost.
+// Source: pidfd_open(2), proc(5).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include <sys/types.h>
+
+#include "shim/exit_code.hpp"
+#include "shim/instant.hpp"
+#include "shim/process_name.hpp"
+
+namespace lastcall::shim {
+
+/// A name of its own, to be kept after the process is gone.
+struct ProcessName {
+  char bytes[kLongestProcessName] = {};
+  unsigned char size = 0;
+  bool is_title = false;
+
+  void read(pid_t pid);
+  std::string_view view() const { return {bytes, size}; }
+};
+
+struct ProcessNews {
+  pid_t pid = 0;
+  ProcessName name;
+  int signal = 0;  // of a death, where it could be read
+  Instant at{};
+};
+
+/// At most a few, in their order.
+class NewsQueue {
+ public:
+  void add(ProcessNews const& news);
+  ProcessNews const* begin() const { return news_; }
+  ProcessNews const* end() const { return news_ + count_; }
+  void clear() { count_ = 0; }
+
+ private:
+  static constexpr std::size_t kMost = 8;
+  ProcessNews news_[kMost];
+  std::size_t count_ = 0;
+};
+
+class TreeWatch {
+ public:
+  /// The engine has been started. Without this nothing is ever looked at.
+  void begin(Instant now, int epoll, pid_t main);
+  void end();
+  bool is_on() const { return epoll_ >= 0; }
+  bool is_own(int descriptor) const { return is_on() && descriptor == epoll_; }
+
+  std::optional<Instant> next_look() const {
+    return is_on() ? std::optional(look_at_) : std::nullopt;
+  }
+  /// What has ended or is due; `spared` as for every walk.
+  void tend(Instant now, pid_t spared);
+  /// A child of ours ended, so that its status is known.
+  void reaped(pid_t child, Ending ending, Instant now);
+  /// A child of ours is stopped.
+  void stopped(pid_t child, Instant now);
+
+  NewsQueue& deaths() { return deaths_; }
+  NewsQueue& stops() { return stops_; }
+
+ private:
+  struct Known {
+    pid_t pid = 0;
+    int pidfd = -1;
+    std::uint64_t started = 0;  // in ticks since the boot
+    bool is_stopped = false;
+    ProcessName name;
+  };
+
+  static void meet(void* self, pid_t pid);
+  void meet(pid_t pid);
+  void look(Instant now);
+  void walk(Instant now, pid_t spared);
+  void take_ended(Instant now);
+  void note_stop(Known& known, bool is_stopped, Instant now);
+  void note_end(Known& known, std::optional<Ending> ending, Instant now);
+  Known* find(pid_t pid);
+  void forget(Known& known);
+
+  static constexpr std::size_t kMostKnown = 128;
+  int epoll_ = -1;
+  pid_t main_ = 0;
+  Instant look_at_{};
+  Instant walk_at_{};
+  int walks_ = 0;
+  Known known_[kMostKnown];
+  std::size_t count_ = 0;
+  NewsQueue deaths_;
+  NewsQueue stops_;
+};
+
+}  // namespace lastcall::shim

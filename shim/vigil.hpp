@@ -1,0 +1,53 @@
+// Whether a supervisor that the shim started itself still answers.
+//
+// Rules: 1. every 5 s without a word of it, it is asked for one; 2. four more such times without a
+// word, so 20 s after the first question, and it is given up: longer than any liveness limit that a
+// kubelet would have; 3. a round that the shim itself slept through (its container was frozen, the
+// machine slept) proves nothing, and the count begins anew. Pure values on an explicit `now`.
+// Source: 'Run mode' of the shim's specification.
+#pragma once
+
+#include <optional>
+
+#include "shim/instant.hpp"
+
+namespace lastcall::shim {
+
+class Vigil {
+ public:
+  enum class Need : unsigned char { nothing, ask, give_up };
+
+  /// A connection to it began.
+  void begin(Instant now) {
+    silent_rounds_ = 0;
+    next_ = now + kRound;
+  }
+  /// There is nobody to ask.
+  void end() { next_.reset(); }
+  void heard() { silent_rounds_ = 0; }
+  Need look(Instant now);
+  std::optional<Instant> next_wake() const { return next_; }
+
+ private:
+  static constexpr Duration kRound{5'000};
+  static constexpr Duration kOwnAbsence{1'000};
+  static constexpr int kPatience = 4;
+
+  std::optional<Instant> next_;
+  int silent_rounds_ = 0;
+};
+
+inline Vigil::Need Vigil::look(Instant now) {
+  if (!next_ || now < *next_) {
+    return Need::nothing;
+  }
+  bool const was_away = now - *next_ > kOwnAbsence;
+  silent_rounds_ = was_away ? 1 : silent_rounds_ + 1;
+  next_ = now + kRound;
+  if (silent_rounds_ > kPatience) {
+    return Need::give_up;
+  }
+  return silent_rounds_ == 1 ? Need::ask : Need::nothing;
+}
+
+}  // namespace lastcall::shim

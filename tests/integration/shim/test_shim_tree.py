@@ -1,0 +1,157 @@
+"""What the shim tells of the engine's other processes while the engine runs."""
+
+import os
+import signal
+import sys
+
+import pytest
+from fake_supervisor import TERM_MAIN, monotonic_ms
+from shim_process import REFUSED, elapsed, eventually, is_alive, start_engine, status_field
+
+GROWN = 5.5  # what lived for 5 s is no helper
+KNOWN = 4.5  # by then a walk has seen it
+
+# A main process with workers that name themselves as setproctitle does, or by prctl alone; says
+# their numbers. Each of them ends when it reads a line, with the code that it says.
+PARTS = """
+import ctypes, os, sys, time
+libc = ctypes.CDLL(None)
+def title(text):
+    start = None
+    with open("/proc/self/stat") as f:
+        fields = f.read().rsplit(")", 1)[1].split()
+    start, end = int(fields[45]), int(fields[46])
+    data = text.encode().ljust(end - start, b"\\0")[: end - start]
+    ctypes.memmove(start, data, end - start)
+def work(name):
+    if "::" in name:
+        title(name)
+    libc.prctl(15, name.encode(), 0, 0, 0)
+    time.sleep(1000)
+pids = []
+for name in sys.argv[1:]:
+    pid = os.fork()
+    if pid == 0:
+        middle = name.startswith("+")
+        if middle and os.fork() != 0:
+            os.wait()
+            time.sleep(1000)
+        work(name.lstrip("+"))
+    pids.append(pid)
+print("ready", flush=True)
+while True:
+    try:
+        os.wait()
+    except ChildProcessError:
+        time.sleep(1000)
+"""
+
+
+@pytest.fixture
+def parts(supervised, supervisor, tmp_path):
+    """Starts an engine with parts of these names; gives (boss, shim, {name: pid})."""
+    program = tmp_path / "parts.py"
+    program.write_text(PARTS)
+
+    def start(*names):
+        boss = supervisor()
+        process = start_engine(supervised, boss, sys.executable, str(program), *names)
+        process.wait_ready()
+
+        def named():
+            found = {}
+            for pid in process.tree():
+                with open(f"/proc/{pid}/comm", encoding="ascii") as file:
+                    found[file.read().strip()] = pid
+            return found if all(name.lstrip("+")[:15] in found for name in names) else None
+
+        return boss, process, eventually(named, "all have their names")
+
+    return start
+
+
+def age_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        started = int(file.read().rsplit(")", 1)[1].split()[19])
+    with open("/proc/uptime", encoding="ascii") as file:
+        return float(file.read().split()[0]) - started / os.sysconf("SC_CLK_TCK")
+
+
+def await_age(pid, seconds):
+    eventually(lambda: age_of(pid) >= seconds, f"{pid} is {seconds} s old", 30)
+
+
+def test_process_of_the_tree_that_is_killed_is_named_with_its_signal(parts):
+    boss, process, pids = parts("VLLM::EngineCore", "+VLLM::Worker_TP0")
+    core, worker = pids["VLLM::EngineCor"], pids["VLLM::Worker_TP"]
+    await_age(worker, GROWN)
+    before = monotonic_ms()
+    os.kill(worker, signal.SIGKILL)
+    died = boss.expect("engine.died")
+    assert died["name"] == "VLLM::Worker_TP0", "the title, of which the kernel's name is a part"
+    if process.mode not in REFUSED:  # there the next look tells, and nobody keeps the status
+        assert died["signal"] == signal.SIGKILL
+        assert before <= died["at_ms"] < before + 1500, "its pidfd tells, no look is awaited"
+    os.kill(core, signal.SIGKILL)
+    assert boss.expect("engine.died")["name"] == "VLLM::EngineCore"
+
+
+def test_helper_that_did_not_live_for_long_is_no_death(parts):
+    boss, _, pids = parts("ninja", "core")
+    await_age(pids["core"], 2.5)  # known since the first walk
+    os.kill(pids["ninja"], signal.SIGKILL)
+    killed_in_time = age_of(pids["core"]) < 5
+    await_age(pids["core"], GROWN)
+    os.kill(pids["core"], signal.SIGKILL)
+    if killed_in_time:
+        assert boss.expect("engine.died")["name"] == "core"
+
+
+def test_supervisor_that_comes_back_hears_of_a_death_again(parts):
+    boss, _, pids = parts("core")
+    await_age(pids["core"], GROWN)
+    boss.vanish()
+    os.kill(pids["core"], signal.SIGKILL)
+    boss.listen()
+    boss.expect("hello")
+    assert boss.expect("engine.died")["name"] == "core"
+
+
+def test_what_ends_after_the_stop_signal_is_no_death(parts):
+    boss, process, pids = parts("core")
+    await_age(pids["core"], GROWN)
+    boss.send({"op": "phase", "phase": "cleaning_up", "deadline_at_ms": monotonic_ms() + 30000})
+    boss.send(TERM_MAIN)
+    boss.expect("engine.tree", alive=0)
+    assert boss.nothing_of("engine.died")
+    boss.send({"op": "exit", "code": 0})
+    assert process.wait() == 0
+
+
+def test_stopped_main_process_is_told_at_once_and_again_after_it_went_on(supervised, supervisor):
+    boss = supervisor()
+    process = start_engine(supervised, boss, "sleep", "100")
+    engine = process.engine()
+    os.kill(engine, signal.SIGSTOP)
+    stopped, took = elapsed(lambda: boss.expect("engine.stopped"))
+    assert (stopped["pid"] > 0, stopped["name"]) == (True, "sleep")
+    os.kill(engine, signal.SIGCONT)
+    eventually(lambda: status_field(engine, "State").startswith("S"), "it goes on")
+    os.kill(engine, signal.SIGSTOP)
+    boss.expect("engine.stopped")
+    os.kill(engine, signal.SIGKILL)
+    boss.expect("engine.exited", signal=9)
+    assert took < 5000
+
+
+def test_stopped_process_below_the_main_one_is_told_within_seconds(parts):
+    boss, process, pids = parts("VLLM::EngineCore")
+    core = pids["VLLM::EngineCor"]
+    await_age(core, KNOWN)
+    os.kill(core, signal.SIGSTOP)
+    stopped = boss.expect("engine.stopped")
+    assert stopped["name"] == "VLLM::EngineCore"
+    if process.mode != "pid1":
+        assert stopped["pid"] == core
+    os.kill(core, signal.SIGCONT)
+    assert is_alive(core)
