@@ -1,7 +1,8 @@
 // Everything the core can ask of the shell: one struct an order or note, in the imperative.
 //
 // Rules:
-//  1. Orders are obeyed in their sequence; Remember always comes first in its step.
+//  1. Orders are obeyed in their sequence; Remember always comes first in its step, and LeaveWill
+//     right after it.
 //  2. Views point into the core and are valid until its next call.
 //  3. Notes (last part) change nothing; they are what the log and the metrics say.
 //
@@ -20,8 +21,7 @@
 
 namespace lastcall::lifecycle {
 
-enum class StopMode : std::uint8_t { graceful, fatal };
-enum class Verdict : std::uint8_t { starting, healthy, busy, wedged, dead };
+enum class Verdict : std::uint8_t { starting, healthy, busy, unresponsive, wedged, dead };
 enum class PhaseOutcome : std::uint8_t { running, completed, timed_out, skipped, failed };
 
 // --- what must survive us ------------------------------------------------------------------------
@@ -32,6 +32,14 @@ struct Remember {
 };
 /// The drain or stop has ended: a `stop.json` must not outlive it.
 struct ForgetStopRecord {};
+/// To the shim, for the case that it must finish this stop alone; the shell adds what to report.
+struct LeaveWill {
+  Phase phase = Phase::starting;
+  StopMode mode = StopMode::graceful;
+  Instant deadline;
+  std::optional<int> code;  // absent: how the engine ends decides
+  friend bool operator==(LeaveWill const&, LeaveWill const&) = default;
+};
 
 // --- the engine, through the shim ----------------------------------------------------------------
 
@@ -40,6 +48,8 @@ struct SignalEngine {
   std::string name;  // "TERM", "KILL", ...
   bool all = false;  // the whole tree, not only its main process
 };
+/// Something happened to the engine that its checks may see: they run now.
+struct RunChecks {};
 /// The shim ends with this code; the shell adds the report.
 struct ExitShim {
   int code = 0;
@@ -61,6 +71,8 @@ struct Admit {
   Duration waited{};
 };
 /// `limit` and `count`: how many may run and wait together, and how many did; of limits only.
+/// `silent`: it is overloaded because the engine is unresponsive, whatever its limits.
+/// `excess`: by what the engine was busy; of load only.
 struct Reject {
   PeerId peer = 0;
   std::string id;
@@ -68,6 +80,8 @@ struct Reject {
   Duration retry_after{};
   std::optional<std::uint64_t> limit;
   std::optional<std::uint64_t> count;
+  bool silent = false;
+  std::optional<LoadExcess> excess;
 };
 /// Nothing of this peer is of interest any more (its process may be unwatched).
 struct ForgetPeer {
@@ -104,11 +118,29 @@ struct ReplacementEnded {
   std::string how;
 };
 
+// --- a request of our own ------------------------------------------------------------------------
+
+enum class TokenUse : std::uint8_t { barrier, canary };
+
+/// Ask the engine for one token; TokenSent and TokenAnswered with the same number tell what came of
+/// it, and no answer at all is one too. Nobody counts this request.
+struct AskToken {
+  std::uint64_t number = 0;
+  TokenUse use = TokenUse::barrier;
+  /// Nobody counts requests: only an engine whose gauges are at 0 is asked.
+  bool looks_first = false;
+};
+/// The request that is out must not be any more.
+struct WithdrawToken {};
+
 // --- registries and cleanup ----------------------------------------------------------------------
 
 struct Register {};
+/// `returns`: Register will undo it as soon as the engine is heard again, so that a registry which
+/// cannot come back is not asked.
 struct Deregister {
   Instant deadline;
+  bool returns = false;
 };
 /// Begin an item of phase 3; CleanupSettled answers it (the engine item is the core's own).
 struct StartCleanup {
@@ -173,10 +205,13 @@ struct RequestSettled {
   Duration elapsed{};
   std::optional<RejectedReason> rejected;  // with the outcome of that name
   bool begun = true;                       // false: refused before it was in flight
+  bool from_tier = false;                  // its user is a client of the tier above
+  bool full = false;                       // refused because limit and queue were full
 };
-/// All ranks are above a threshold, or not any more.
+/// All ranks are above a threshold, or not any more. `excess`: by what it is busy.
 struct BusyChanged {
   bool busy = false;
+  std::optional<LoadExcess> excess;
 };
 /// First cancel of a request; it is counted here and nowhere else.
 struct CancelCounted {
@@ -184,6 +219,7 @@ struct CancelCounted {
   std::string_view model;
   std::optional<bool> stream;
   CancelReason reason = CancelReason::control;
+  bool from_tier = false;  // its user is a client of the tier above
 };
 /// The engine confirmed a cancel (first of `cancel.done` and `request.end`).
 struct CancelSettled {
@@ -192,11 +228,12 @@ struct CancelSettled {
 };
 
 using Action =
-    std::variant<Remember, ForgetStopRecord, StartEngine, SignalEngine, ExitShim, AnnouncePhase,
-                 CancelsReady, Admit, Reject, ForgetPeer, Refuse, Answer, ReleaseHook,
-                 AwaitReplacement, ReplacementEnded, Register, Deregister, StartCleanup,
-                 PublishReport, Rearm, LeaveIngress, ExitSupervisor, StopBegun, SignalIgnored,
-                 DrainAborted, PhaseBegun, PhaseEnded, GracefulEndpoints, LastEndpointCompleted,
-                 VerdictChanged, RequestSettled, BusyChanged, CancelCounted, CancelSettled>;
+    std::variant<Remember, ForgetStopRecord, LeaveWill, StartEngine, SignalEngine, RunChecks,
+                 ExitShim, AnnouncePhase, CancelsReady, Admit, Reject, ForgetPeer, Refuse, Answer,
+                 ReleaseHook, AwaitReplacement, ReplacementEnded, AskToken, WithdrawToken, Register,
+                 Deregister, StartCleanup, PublishReport, Rearm, LeaveIngress, ExitSupervisor,
+                 StopBegun, SignalIgnored, DrainAborted, PhaseBegun, PhaseEnded, GracefulEndpoints,
+                 LastEndpointCompleted, VerdictChanged, RequestSettled, BusyChanged, CancelCounted,
+                 CancelSettled>;
 
 }  // namespace lastcall::lifecycle

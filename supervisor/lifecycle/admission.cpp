@@ -50,12 +50,14 @@ Admission::Ticket Admission::take(Instant now, Owner owner, bool since_when_is_k
   return ticket;
 }
 
-void Admission::first_byte(Ticket ticket) {
+std::optional<Duration> Admission::first_byte(Instant now, Ticket ticket) {
   Node& node = nodes_[ticket];
-  if (node.state == State::running && !node.first_byte) {
-    node.first_byte = true;
-    --without_first_byte_;
+  if (node.state != State::running || node.first_byte) {
+    return std::nullopt;
   }
+  node.first_byte = true;
+  --without_first_byte_;
+  return node.measured ? std::optional(now - node.since) : std::nullopt;
 }
 
 void Admission::leave(Instant now, Ticket ticket) {
@@ -131,11 +133,27 @@ Duration Admission::retry_after() const {
   if (mean_sixteenths_ < 0) {
     return kRetryDefault;
   }
-  auto const places = static_cast<std::int64_t>(limits_.running ? *limits_.running : running_);
   auto const before = static_cast<std::int64_t>(waiting_) + 1;
-  std::int64_t const divisor = std::max<std::int64_t>(places, 1) * kFraction;
+  std::int64_t const divisor = places() * kFraction;
   return std::clamp(Duration{(mean_sixteenths_ * before + divisor - 1) / divisor}, kRetryLeast,
                     kRetryMost);
+}
+
+Duration Admission::take_retry_slot(Instant now) {
+  std::int64_t const mean =
+      mean_sixteenths_ < 0 ? to_ms(kRetryDefault) * kFraction : mean_sixteenths_;
+  std::int64_t const at = to_ms(now) * kFraction;
+  std::int64_t const first = at + to_ms(retry_after()) * kFraction;
+  last_slot_ = std::max(first, last_slot_ + std::max<std::int64_t>(mean / places(), 1));
+  if (last_slot_ > at + to_ms(kRetryMost) * kFraction) {
+    last_slot_ = std::min(first, at + to_ms(kRetryMost) * kFraction / 2);
+  }
+  return std::min(Duration{(last_slot_ - at + kFraction - 1) / kFraction}, kRetryMost);
+}
+
+std::int64_t Admission::places() const {
+  std::size_t const places = limits_.running ? *limits_.running : running_;
+  return std::max<std::int64_t>(static_cast<std::int64_t>(places), 1);
 }
 
 std::optional<std::uint64_t> Admission::capacity() const {

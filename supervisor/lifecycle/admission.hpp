@@ -56,8 +56,9 @@ class Admission {
   /// Takes a place whatever the limits. `since_when_is_known`: its end will measure a service.
   Ticket take(Instant now, Owner owner, bool since_when_is_known);
   bool is_waiting(Ticket ticket) const { return nodes_[ticket].state == State::waiting; }
-  /// The first byte of its answer has come; again: nothing happens.
-  void first_byte(Ticket ticket);
+  /// The first byte of its answer has come; again: nothing happens. How long it took, where it is
+  /// known since when it runs.
+  std::optional<Duration> first_byte(Instant now, Ticket ticket);
   /// It ended, or it waits no longer. The ticket is void.
   void leave(Instant now, Ticket ticket);
 
@@ -74,6 +75,10 @@ class Admission {
   /// (moving average, a weight of 1/8 for the newest), times those that would be before it, by the
   /// number of places. Rises with the queue and the mean, falls with N; kRetryLeast to kRetryMost.
   Duration retry_after() const;
+  /// The same for one that is refused now, one slot after the last one that was told: those that
+  /// were refused together come back one by one, as places become free. A slot is the time between
+  /// two places that become free; beyond kRetryMost they begin again.
+  Duration take_retry_slot(Instant now);
 
   std::size_t running() const { return running_; }
   std::size_t waiting() const { return waiting_; }
@@ -111,6 +116,8 @@ class Admission {
   };
 
   bool has_room() const;
+  /// How many may run at once, as far as that is known; at least one.
+  std::int64_t places() const;
   Ticket allocate(Instant now, Owner owner);
   void run(Instant now, Node& node, bool measured);
   void enqueue(Ticket ticket);
@@ -127,6 +134,7 @@ class Admission {
   std::size_t waiting_ = 0;
   std::size_t without_first_byte_ = 0;
   std::int64_t mean_sixteenths_ = -1;  // of a millisecond; below zero: nothing measured
+  std::int64_t last_slot_ = 0;         // in sixteenths of a millisecond
 };
 
 }  // namespace lastcall::lifecycle

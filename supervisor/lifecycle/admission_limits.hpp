@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "supervisor/lifecycle/instant.hpp"
 
@@ -37,7 +38,24 @@ struct LoadThresholds {
   std::optional<std::uint64_t> prefill_tokens;
   /// What a rank said longer ago proves nothing.
   Duration max_age{10'000};
+  /// How many ranks the engine has: one that has never reported is free. Absent: as many as have.
+  std::optional<std::uint32_t> ranks;
   friend bool operator==(LoadThresholds const&, LoadThresholds const&) = default;
+};
+
+enum class LoadFigure : std::uint8_t { active_decode_blocks, active_prefill_tokens };
+
+constexpr std::string_view name(LoadFigure x) {
+  return x == LoadFigure::active_decode_blocks ? "active_decode_blocks" : "active_prefill_tokens";
+}
+
+/// A figure of a rank that is above its threshold.
+struct LoadExcess {
+  LoadFigure figure = LoadFigure::active_decode_blocks;
+  std::uint32_t rank = 0;
+  std::uint64_t value = 0;  // decode blocks: a share of all, in millionths, as the threshold
+  std::uint64_t threshold = 0;
+  friend bool operator==(LoadExcess const&, LoadExcess const&) = default;
 };
 
 }  // namespace lastcall::lifecycle

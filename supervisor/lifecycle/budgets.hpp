@@ -5,6 +5,8 @@
 //  2. The reserve, the settle and the kill margin are taken off before any phase gets time, so an
 //     earlier phase can never use them.
 //  3. Whatever the settings, the numbers fit: what does not fit is clamped, and says so.
+//  4. What one phase cannot use is not kept for it: the reserve is never longer than phase 3 can
+//     use, and time that deregistration leaves goes to `late_accept`.
 //
 // The core, `lastcall plan`, the chart's notes and the shim agree on these numbers; a contract test
 // holds the shim's own copy of the arithmetic (it links nothing of ours) to this one.
@@ -27,12 +29,22 @@ struct ShutdownSettings {
   Duration cleanup_reserve{5'000};
   Duration cancel_settle{1'000};
   Duration drain_unknown{15'000};
+  /// What phase 3 has to leave; the most where nobody says otherwise.
+  bool events = true;
+  bool registries = true;
 };
 
 /// A fixed part of the pod's grace that the kubelet's own work may take.
 inline constexpr Duration kPodMargin{2'000};
 /// Total budget never goes below this, however small the pod's grace is.
 inline constexpr Duration kMinimumTotal{1'000};
+/// SDK cleanup and hooks have this much together; an SDK may connect at any time, so it counts
+/// always.
+inline constexpr Duration kAcksAndHooksCap{2'000};
+/// The last event has this much, and so has what registries give back.
+inline constexpr Duration kDisconnectCap{500};
+/// An engine's stop takes this much of phase 3.
+inline constexpr Duration kEngineStop{2'000};
 /// A fatal stop is abbreviated to this much.
 inline constexpr Duration kFatalTotal{5'000};
 
@@ -41,10 +53,21 @@ struct Budgets {
   Duration total{};
   Duration deregister_timeout{};
   Duration late_accept{};
+  Duration shared{};  // deregistration and late_accept have this much together
   Duration reserve{};
   Duration settle{};
   Duration kill_margin{};
+  Duration disconnects{};  // events and registries have this much of the reserve together
 
+  /// What deregistration has not used goes to `late_accept`, up to its configured length.
+  constexpr Duration late_accept_after(Duration used) const {
+    Duration const left = shared > used ? shared - used : Duration{0};
+    return late_accept < left ? late_accept : left;
+  }
+  /// New requests are refused from here on at the latest, counted from the cause.
+  constexpr Duration closed_after() const {
+    return deregister_timeout + late_accept_after(deregister_timeout);
+  }
   constexpr Instant deadline(Instant cause) const { return cause + total; }
   /// What still runs is asked to stop here ...
   constexpr Instant stop_cancel_at(Instant deadline) const { return deadline - reserve - settle; }
@@ -76,5 +99,11 @@ BudgetPlan derive_budgets(ShutdownSettings const& settings, std::optional<Durati
 
 /// Cuts budgets to a shorter total (fatal stops, a deadline that moved closer).
 Budgets clamp_to_total(ShutdownSettings const& settings, Duration total);
+
+/// What phase 3 needs before the KILL point, and the reserve that leaves room for it, at most half
+/// of the total. The configured reserve may be shorter: then the drain ends earlier instead of the
+/// engine's stop cutting hooks short, or streams before they were told.
+Duration cleanup_need(Budgets const& budgets, bool acks_or_hooks);
+Budgets with_room_for_cleanup(Budgets budgets, bool acks_or_hooks);
 
 }  // namespace lastcall::lifecycle

@@ -187,9 +187,9 @@ Instant CleanupSequence::group_deadline(Instant deadline, Budgets const& budgets
   Instant const term_at = budgets.engine_term_at(deadline);
   Duration const left = std::max(term_at - group_began_, Duration{0});
   switch (step_) {
-    case 0:  // however small the pod's grace is, the two disconnects keep their share
+    case 0:  // however small the pod's grace is, the disconnects that there are keep their share
       return std::min(group_began_ + kAcksAndHooksCap,
-                      term_at - 2 * std::min(kDisconnectCap, left / 4));
+                      term_at - std::min(budgets.disconnects, left / 2));
     case 1:
       return group_began_ + std::min(kDisconnectCap, left / 2);
     case 2:

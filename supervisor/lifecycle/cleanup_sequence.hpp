@@ -21,8 +21,6 @@
 namespace lastcall::lifecycle {
 
 inline constexpr std::size_t kCleanupItems = 6;
-inline constexpr Duration kAcksAndHooksCap{2'000};
-inline constexpr Duration kDisconnectCap{500};
 
 struct CleanupRecord {
   ItemOutcome outcome = ItemOutcome::skipped;

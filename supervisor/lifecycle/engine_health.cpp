@@ -46,20 +46,44 @@ void EngineHealth::engine_started(Instant now, std::optional<Instant> at) {
 void EngineHealth::listen_anew(Instant now) {
   for (Row& row : rows_) {
     if (row.slow_since) {
-      row.slow_since = now;
+      row.slow_since = row.unanswered_since = now;
     }
   }
   if (work_since_) {
     work_since_ = now;
+  }
+  if (canary_since_) {
+    canary_since_ = now;
   }
 }
 
 void EngineHealth::in_flight(Instant now, std::size_t count) {
   if (count == 0) {
     work_since_.reset();
-  } else if (!work_since_) {
-    work_since_ = now;
+    idle_since_ = idle_since_.value_or(now);
+  } else {
+    work_since_ = work_since_.value_or(now);
+    idle_since_.reset();
   }
+}
+
+void EngineHealth::gauges_read(Instant now, bool with_tokens) {
+  tokens_at_ = with_tokens && settings_.tokens_show_stalls ? std::optional(now) : std::nullopt;
+}
+
+void EngineHealth::process_stopped(Instant now, std::string name) {
+  if (started()) {  // one that loads is not ready anyway
+    responsiveness_.process_stopped(now, std::move(name));
+  }
+}
+
+void EngineHealth::canary_sent(Instant now) {
+  canary_since_ = canary_since_.value_or(now);
+}
+
+void EngineHealth::canary_answered(Instant now) {
+  canary_since_.reset();
+  progressed(now);
 }
 
 bool EngineHealth::started() const {
@@ -85,6 +109,8 @@ void EngineHealth::check_finished(Instant now, CheckFinished const& result) {
       row.passes = true;
       row.failures = 0;
       row.slow_since.reset();
+      row.unanswered_since.reset();
+      check_at_ = now;
       break;
     case CheckVerdict::failed:
       // Refused before all were up is an engine that loads.
@@ -99,6 +125,7 @@ void EngineHealth::check_finished(Instant now, CheckFinished const& result) {
       row.passes = was_up;
       if (was_up && !row.slow_since) {
         row.slow_since = now;
+        row.unanswered_since = now - result.took;
       }
       break;
   }
@@ -138,7 +165,60 @@ void EngineHealth::update(Instant now) {
           "requests in flight and no progress for " + seconds_text(*settings_.stalled_after));
     return;
   }
-  update_alive();
+  if (auto const limit = canary_lost_at(); limit && now >= *limit) {
+    judge(Verdict::wedged, "a request of one token was not answered for " +
+                               seconds_text(settings_.unresponsive_after) +
+                               " and no byte of any request moved");
+    return;
+  }
+  responsiveness_.update(now, heard());
+  if (responsiveness_.silence() != Silence::none) {
+    judge(Verdict::unresponsive, silence_text());
+  } else {
+    update_alive();
+  }
+}
+
+Responsiveness::Heard EngineHealth::heard() const {
+  Responsiveness::Heard heard{.progress_at = progress_at_,
+                              .check_at = check_at_,
+                              .unanswered_since = std::nullopt,
+                              .canary_since = canary_since_,
+                              .work_since = work_since_,
+                              .idle_since = idle_since_,
+                              .tokens_at = tokens_at_};
+  for (Row const& row : rows_) {
+    heard.unanswered_since = earlier_of(heard.unanswered_since, row.unanswered_since);
+  }
+  return heard;
+}
+
+std::string EngineHealth::silence_text() const {
+  std::string const nothing_moved =
+      " for " + seconds_text(kSilenceLimit) + " and no byte of any request moved";
+  switch (responsiveness_.silence()) {
+    case Silence::none:
+      return {};
+    case Silence::checks: {
+      auto const row = std::find_if(rows_.begin(), rows_.end(),
+                                    [](Row const& r) { return r.unanswered_since.has_value(); });
+      if (row == rows_.end()) {
+        return "it was silent before this supervisor started, and nothing was heard of it since";
+      }
+      return "check '" + settings_.checks[static_cast<std::size_t>(row - rows_.begin())].name +
+             "' was not answered" + nothing_moved + because(row->detail);
+    }
+    case Silence::canary:
+      return "a request of one token was not answered" + nothing_moved;
+    case Silence::tokens:
+      return "requests are in flight and no token was generated for " +
+             seconds_text(responsiveness_.patience());
+    case Silence::process:
+      return responsiveness_.stopped_name().empty()
+                 ? "one of its processes is stopped"
+                 : "its process '" + responsiveness_.stopped_name() + "' is stopped";
+  }
+  return {};
 }
 
 void EngineHealth::update_alive() {
@@ -180,6 +260,8 @@ std::optional<Instant> EngineHealth::next_deadline() const {
     earliest = earlier_of(earliest, unresponsive_at(row));
   }
   earliest = earlier_of(earliest, stalled_at());
+  earliest = earlier_of(earliest, canary_lost_at());
+  earliest = earlier_of(earliest, responsiveness_.next_deadline(heard()));
   return earliest;
 }
 
@@ -203,6 +285,19 @@ std::optional<Instant> EngineHealth::stalled_at() const {
   auto const since = still_since();
   return since && settings_.stalled_after ? std::optional(*since + *settings_.stalled_after)
                                           : std::nullopt;
+}
+
+std::optional<Instant> EngineHealth::canary_lost_at() const {
+  if (!canary_since_) {
+    return std::nullopt;
+  }
+  Instant const since = progress_at_ ? std::max(*canary_since_, *progress_at_) : *canary_since_;
+  return since + settings_.unresponsive_after;
+}
+
+Duration EngineHealth::still_for(Instant now) const {
+  auto const since = still_since();
+  return since ? now - *since : Duration{0};
 }
 
 std::string EngineHealth::progress_text(Instant now) const {

@@ -80,6 +80,8 @@ struct ShimHello {
   std::optional<Instant> exited_at;
   /// The engine's end was ordered by an earlier life of ours.
   bool ordered = false;
+  /// After its end: so many of its processes are left. Absent: the shim does not tell.
+  std::optional<std::uint32_t> alive;
   /// A stop signal that the shim holds.
   std::optional<Instant> stop_at;
   std::string blob;
@@ -104,6 +106,25 @@ struct EngineExited {
   EngineExit exit;
   /// The shim had signalled it, on our order or at its own deadline.
   bool ordered = false;
+  /// So many of its processes are left. Absent: the shim does not tell.
+  std::optional<std::uint32_t> alive;
+};
+/// What is left of the engine's processes after its main one; names of a few of them.
+struct EngineTreeSeen {
+  std::uint32_t alive = 0;
+  std::vector<std::string> names;
+};
+/// Not the main process: one that had lived for a while and ended though nobody ordered it.
+struct EngineProcessDied {
+  std::int64_t pid = 0;  // in the shim's namespace: for people
+  std::string name;
+  int signal = 0;  // 0: none, or it could not be read
+  Instant at;
+};
+/// A process of the engine's tree was seen stopped (state T): by a signal, or by a debugger.
+struct EngineProcessStopped {
+  std::int64_t pid = 0;
+  std::string name;
 };
 
 // --- operators -----------------------------------------------------------------------------------
@@ -211,6 +232,7 @@ struct CheckFinished {
   std::uint32_t check = 0;  // index into the settings
   CheckVerdict verdict = CheckVerdict::passed;
   std::string detail;
+  Duration took{};  // from when it was asked
 };
 /// A reload of the configuration changed the limits of the checks; the checks themselves stay.
 struct HealthLimitsChanged {
@@ -224,6 +246,23 @@ struct HealthLimitsChanged {
 struct GaugesRead {
   std::optional<std::uint64_t> in_flight;
   std::optional<std::uint64_t> tokens;
+  /// Its load counter, which counts a request from its acceptance on.
+  std::optional<std::uint64_t> load;
+};
+
+enum class TokenOutcome : std::uint8_t {
+  generated,  // 200 and a token
+  refused,    // anything else: nothing is proven
+  withheld,   // it was not sent: the engine sleeps or works
+};
+
+/// The request of AskToken has gone out.
+struct TokenSent {
+  std::uint64_t number = 0;
+};
+struct TokenAnswered {
+  std::uint64_t number = 0;
+  TokenOutcome outcome = TokenOutcome::generated;
 };
 /// One registry has removed this instance and seen it gone, or has given up on it.
 struct RegistrySettled {
@@ -243,14 +282,13 @@ struct CleanupSettled {
   std::string detail;
 };
 
-using Event =
-    std::variant<SupervisorStarted, StopRecordRead, OwnSignal, DeletionSeen, EngineStopHook,
-                 EngineReplaced, TimerExpired, ShimHello, ShimDisconnected, ShimGone,
-                 StopSignalHeld, EngineStarted, EngineExited, DrainRequested, ResumeRequested,
-                 CancelRequested, PeerConnected, PeerDisconnected, PeerGone, EndpointRegistered,
-                 EndpointUnregistered, RequestBegun, RequestEnded, RequestProgressed,
-                 CancelConfirmed, PeerFatal, PeerCleanedUp, LoadReported, AdmissionLimitsChanged,
-                 LoadThresholdsChanged, CheckFinished, HealthLimitsChanged, GaugesRead,
-                 RegistrySettled, CleanupSettled>;
+using Event = std::variant<
+    SupervisorStarted, StopRecordRead, OwnSignal, DeletionSeen, EngineStopHook, EngineReplaced,
+    TimerExpired, ShimHello, ShimDisconnected, ShimGone, StopSignalHeld, EngineStarted,
+    EngineExited, EngineTreeSeen, EngineProcessDied, EngineProcessStopped, DrainRequested,
+    ResumeRequested, CancelRequested, PeerConnected, PeerDisconnected, PeerGone, EndpointRegistered,
+    EndpointUnregistered, RequestBegun, RequestEnded, RequestProgressed, CancelConfirmed, PeerFatal,
+    PeerCleanedUp, LoadReported, AdmissionLimitsChanged, LoadThresholdsChanged, CheckFinished,
+    HealthLimitsChanged, GaugesRead, TokenSent, TokenAnswered, RegistrySettled, CleanupSettled>;
 
 }  // namespace lastcall::lifecycle

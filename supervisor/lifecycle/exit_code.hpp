@@ -5,7 +5,8 @@
 //        the drain with in-flight known to be 0; or was stopped during `starting`
 //   1    fatal; the engine exited by itself in `starting` or `serving`, 0 included
 //        (engine.on_exit: propagate passes its code, 128+n for signals); or died unordered in a
-//        drain with work in flight
+//        drain with work in flight; or (the shim's own judgement) no supervisor ever saw the
+//        engine that a shim with a socket stopped
 //   137  graceful stop in which the engine's main process had to be KILLed at the deadline
 //   2, 126, 127 never come from here: usage and exec failures, before there is an engine.
 //

@@ -48,7 +48,7 @@ struct Mixer {
 };
 
 void put(Mixer& m, Budgets const& b) {
-  m.all(b.deregister_timeout, b.late_accept, b.reserve, b.settle, b.kill_margin);
+  m.all(b.deregister_timeout, b.late_accept, b.shared, b.reserve, b.settle, b.kill_margin);
 }
 
 /// Phase, deadline and gate.
@@ -62,12 +62,17 @@ void put(Mixer& m, ShutdownCoordinator const& c, Settings const& settings) {
     put(m, clamp_to_total(settings.shutdown, stop->deadline - stop->cause_at));
   }
   if (c.phase() == Phase::deregistering) {
-    m.put(gate.deregistered_at ? *gate.deregistered_at + c.budgets().late_accept
-                               : *c.deregister_limit());
-    m.put(gate.deregistered_at.has_value());
+    auto const& at = gate.deregistered_at;
+    Duration const used = at ? *at - c.phase_began() : Duration{0};
+    m.put(at ? *at + c.budgets().late_accept_after(used) : *c.deregister_limit());
+    m.put(at.has_value());
+    m.put(at ? m.now : c.phase_began() + c.budgets().shared);  // how long late_accept may be
   }
   if (c.phase() == Phase::draining) {
     m.put(c.phase_began() + settings.shutdown.drain_unknown);
+  }
+  if (c.phase() == Phase::drained && c.restored_at()) {
+    m.put(*c.restored_at() + settings.shutdown.drain_unknown);
   }
   m.put(c.hook().has_value());
   if (auto const& hook = c.hook()) {
@@ -95,22 +100,47 @@ void put(Mixer& m, CleanupSequence const& cleanup) {
 }
 
 void put(Mixer& m, EngineHealth const& health) {
-  m.all(health.verdict(), health.started(), health.next_deadline(), health.awaits_process());
+  Responsiveness const& soft = health.responsiveness();
+  auto const fell = soft.fell_silent_at();
+  m.all(health.verdict(), health.started(), health.next_deadline(), health.awaits_process(),
+        soft.silence(), soft.is_stopped(), soft.patience(),
+        fell ? std::min(m.now - *fell, kSilenceForgiven) : kSilenceForgiven,
+        health.waits_for_canary());
+  if (health.settings().tokens_show_stalls) {
+    m.put(std::min(health.still_for(m.now), soft.patience()));
+  }
   for (EngineHealth::Row const& row : health.rows()) {
     m.all(row.passes, row.failures, row.slow_since ? m.now - *row.slow_since : Duration{-1},
-          row.last, row.seen);
+          row.last, row.seen, row.unanswered_since ? m.now - *row.unanswered_since : Duration{-1});
   }
 }
 
-void put(Mixer& m, GaugeEvidence const& gauges) {
-  auto const age = [&m](std::optional<Instant> at) { return at ? m.now - *at : Duration{-1}; };
-  m.all(gauges.is_idle(), gauges.shows_work(), gauges.in_flight(), age(gauges.zero_since()),
-        age(gauges.busy_at()));
+/// How long ago something was matters no longer than it is waited for.
+void put(Mixer& m, GaugeEvidence const& gauges, TokenProbe const& token, Settings const& settings,
+         bool drains) {
+  auto const age = [&m](std::optional<Instant> at, Duration most) {
+    return at ? std::min(m.now - *at, most) : Duration{-1};
+  };
+  m.all(gauges.is_settled(), gauges.shows_work(), gauges.in_flight(),
+        age(gauges.zero_since(), settings.gauge_refresh.value_or(Duration{0})),
+        age(gauges.busy_at(), drains ? settings.shutdown.drain_unknown : Duration{0}),
+        gauges.load_counts(), gauges.load_is_zero());
+  m.all(token.out(), token.proof(), token.canary_at());
 }
 
 /// Its limits do not change by themselves, and measured times only say what is told to who asks.
 void put(Mixer& m, Admission const& admission) {
   m.all(admission.running(), admission.waiting(), admission.without_first_byte());
+}
+
+void put(Mixer& m, CutRequests const& requests) {
+  std::uint64_t sum = 0;
+  requests.for_each(m.now, [&](std::string_view id, Cut const& cut, Instant until) {
+    Mixer one{m.now};
+    one.all(id, cut.mode, cut.relayed, until);
+    sum += one.hash;
+  });
+  m.put(sum);
 }
 
 /// A command that waits until an earlier life is known.
@@ -144,11 +174,11 @@ std::uint64_t Lifecycle::fingerprint(Instant now) const {
   }
   m.all(engine_, engine_exit_.code, engine_exit_.signal, engine_ordered_, engine_killed_,
         died_with_work_, aborted_with_work_, last_source_gone_, work_was_lost());
-  put(m, gauges_);
-  put(m, admission_);
-  m.all(told_busy_, admission_deadline());
+  put(m, gauges_, token_, settings_, coordinator_.is_draining());
+  put(m, admission_), put(m, cut_);
+  m.all(told_busy_, admission_deadline(), tree_.state(), rest_gone_by());
   if (engine_gone_at_) {
-    m.put(*engine_gone_at_ + kAfterEngine);
+    m.put(tree_.counted_from(*engine_gone_at_) + kAfterEngine);
   }
   for (RegistryRecord const& record : registries_) {
     m.put(record.state);

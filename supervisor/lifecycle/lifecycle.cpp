@@ -17,6 +17,7 @@ std::span<Action const> Lifecycle::step(Instant now, Event const& event) {
   actions_.clear();
   std::visit([&](auto const& fact) { on(now, fact); }, event);
   apply_joint_rules(now);
+  leave_will_if_changed();
   remember_if_changed();
   return actions_;
 }
@@ -25,6 +26,7 @@ std::span<Action const> Lifecycle::step(Instant now, Event const& event) {
 
 /// Runs to a fixed point: each rule looks at the sum of the machines, and any may enable another.
 void Lifecycle::apply_joint_rules(Instant now) {
+  coordinator_.expect_acks_or_hooks(settings_.cleanup_hooks || sdk_may_clean_up());
   drain_ledger(now);  // who left in this step is not refused by what time decides in it
   apply_timers(now);
   apply_admission_time(now);
@@ -33,8 +35,10 @@ void Lifecycle::apply_joint_rules(Instant now) {
   while (changed && !supervisor_ended_) {
     drain_ledger(now);
     changed = apply_verdict(now) || apply_readiness(now) || apply_hook(now) ||
-              apply_move(now, coordinator_.next(now, facts())) || apply_cleanup(now);
+              apply_move(now, coordinator_.next(now, facts())) || apply_token(now) ||
+              apply_cleanup(now);
   }
+  apply_silence(now);
   drain_ledger(now);
   if (!supervisor_ended_) {  // nothing is ordered after its exit: who waits asks the next one
     grant_waiters(now);
@@ -55,6 +59,7 @@ void Lifecycle::apply_timers(Instant now) {
   if (awaiting_ && awaiting_->until && now >= *awaiting_->until) {
     end_awaiting("nothing else was seen in time");
   }
+  apply_rest(now);
   apply_held(now);
   expire_peers(now);
 }
@@ -75,11 +80,11 @@ bool Lifecycle::apply_verdict(Instant now) {
     act(VerdictChanged{verdict, health_.reason()});
   }
   if (verdict == Verdict::dead) {
-    fatal(now, CauseKind::dead, health_.reason());
+    fatal(now, CauseKind::dead, with_first_death(now, health_.reason()));
     return true;
   }
   if (verdict == Verdict::wedged) {
-    fatal(now, CauseKind::wedged, health_.reason());
+    fatal(now, CauseKind::wedged, with_first_death(now, health_.reason()));
     return true;
   }
   return false;
@@ -98,6 +103,18 @@ bool Lifecycle::apply_readiness(Instant now) {
   return true;
 }
 
+/// An engine that answers nobody is offered nowhere until it is heard again.
+void Lifecycle::apply_silence(Instant now) {
+  if (supervisor_ended_ || coordinator_.phase() != Phase::serving || own_restart_) {
+    return;
+  }
+  if (is_silent() && registered_) {
+    deregister_everywhere(now, true);
+  } else if (!is_silent() && !registered_) {
+    register_everywhere();
+  }
+}
+
 bool Lifecycle::apply_move(Instant now, Move move) {
   switch (move) {
     case Move::none:
@@ -105,6 +122,7 @@ bool Lifecycle::apply_move(Instant now, Move move) {
     case Move::enter_draining:
       note_phase_change();
       gauges_.forget();  // what was read before the drain proves nothing
+      token_.forget_proof();
       told_graceful_ = endpoints_.active_graceful();
       endpoint_awaited_ = told_graceful_ > 0;
       act(GracefulEndpoints{told_graceful_});
@@ -116,6 +134,7 @@ bool Lifecycle::apply_move(Instant now, Move move) {
       ledger_.cancel_ungraceful(now, endpoints_, CancelMode::kill, CancelReason::migrate);
       return true;
     case Move::stop_all:
+      note_cut_work();
       cancel_all(now, CancelMode::stop, CancelReason::grace_timeout);
       return true;
     case Move::kill_all:
@@ -127,11 +146,30 @@ bool Lifecycle::apply_move(Instant now, Move move) {
     case Move::end_drained:
       return true;
     case Move::enter_cleaning_up:
+      if (!in_flight_known()) {  // what is counted was told when it was cancelled
+        note_cut_work();
+      }
       note_phase_change();
       begin_cleanup(now, 0);
       return true;
   }
   return false;
+}
+
+/// A request of our own goes out, or has to end before what comes next.
+bool Lifecycle::apply_token(Instant now) {
+  TokenProbe::Facts const known = token_facts();
+  token_.observe(now, known);
+  if (token_.withdraws(known)) {
+    health_.canary_dropped();
+    act(WithdrawToken{});
+    return true;
+  }
+  auto const ask = token_.next(now, known);
+  if (ask) {
+    act(*ask);
+  }
+  return ask.has_value();
 }
 
 bool Lifecycle::apply_cleanup(Instant now) {
@@ -152,7 +190,7 @@ bool Lifecycle::apply_cleanup(Instant now) {
       return true;
     case CleanupSequence::Order::kill_engine:
       engine_ordered_ = true;
-      engine_killed_ = true;
+      engine_killed_ = engine_killed_ || engine_ == EngineState::running;
       act(SignalEngine{"KILL", true});
       return true;
     case CleanupSequence::Order::done:
@@ -177,6 +215,25 @@ void Lifecycle::announce() {
   }
 }
 
+void Lifecycle::progressed(Instant now) {
+  health_.progressed(now);
+  token_.progressed(now);
+}
+
+void Lifecycle::count_anew() {
+  outcomes_ = {};
+  longest_request_ = Duration{0};
+  in_flight_at_end_.reset();
+}
+
+/// Before it is cut: as many as anybody knows of.
+void Lifecycle::note_cut_work() {
+  std::uint64_t const told = in_flight_known() ? ledger_.roots_in_flight() : gauges_.last_figure();
+  if (!in_flight_at_end_ && told > 0) {
+    in_flight_at_end_ = told;
+  }
+}
+
 void Lifecycle::note_phase_change() {
   if (auto ended = coordinator_.take_ended()) {
     ended->in_flight = in_flight_told();
@@ -196,7 +253,7 @@ void Lifecycle::drain_ledger(Instant now) {
   }
   for (RequestLedger::Cancelled const& cancelled : ledger_.cancelled) {
     act(CancelCounted{endpoints_.at(cancelled.slot).name, ledger_.model_name(cancelled.model),
-                      cancelled.stream, cancelled.reason});
+                      cancelled.stream, cancelled.reason, cancelled.from_tier});
   }
   for (RequestLedger::Confirmed const& confirmed : ledger_.confirmed) {
     act(CancelSettled{confirmed.reason, confirmed.elapsed});
@@ -204,9 +261,13 @@ void Lifecycle::drain_ledger(Instant now) {
   for (RequestLedger::Settled const& settled : ledger_.settled) {
     if (settled.counted) {
       ++outcomes_[static_cast<std::size_t>(settled.outcome)];
+      if (settled.outcome == Outcome::error) {
+        recent_errors_.ended(now);
+      }
       longest_request_ = std::max(longest_request_, settled.elapsed);
       act(RequestSettled{endpoints_.at(settled.slot).name, ledger_.model_name(settled.model),
-                         settled.outcome, settled.elapsed, settled.rejected});
+                         settled.outcome, settled.elapsed, settled.rejected, true,
+                         settled.from_tier});
     }
     if (settled.ticket != kNoTicket) {
       admission_.leave(now, settled.ticket);
@@ -216,12 +277,16 @@ void Lifecycle::drain_ledger(Instant now) {
   for (PeerId const peer : ledger_.ready) {
     act(CancelsReady{peer});
   }
+  for (RequestLedger::CutOff const& ended : ledger_.cut_off) {
+    cut_.ended(now, ended.id, ended.cut);
+  }
   ledger_.withdrawn.clear();
   ledger_.moved_from.clear();
   ledger_.cancelled.clear();
   ledger_.confirmed.clear();
   ledger_.settled.clear();
   ledger_.ready.clear();
+  ledger_.cut_off.clear();
   tell_endpoints();
 }
 

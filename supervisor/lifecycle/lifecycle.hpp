@@ -9,6 +9,7 @@
 //  4. Each request ends exactly once and is counted once.
 //  5. Deregistration is asked before any stop signal to the engine.
 //  6. Nothing is ordered after the exit.
+//  7. While a stop is under way a connected shim has a will that says what holds now.
 //
 // No I/O, no clock, no thread, no log. One thread owns it; the shell passes `now`, obeys the
 // actions in order and calls again with TimerExpired at next_deadline().
@@ -25,16 +26,20 @@
 #include "supervisor/lifecycle/admission.hpp"
 #include "supervisor/lifecycle/awaiting.hpp"
 #include "supervisor/lifecycle/cleanup_sequence.hpp"
+#include "supervisor/lifecycle/cut_requests.hpp"
 #include "supervisor/lifecycle/endpoint_tracker.hpp"
 #include "supervisor/lifecycle/engine_health.hpp"
+#include "supervisor/lifecycle/engine_tree.hpp"
 #include "supervisor/lifecycle/event.hpp"
 #include "supervisor/lifecycle/gauge_evidence.hpp"
 #include "supervisor/lifecycle/load_monitor.hpp"
 #include "supervisor/lifecycle/own_restart.hpp"
+#include "supervisor/lifecycle/recent_errors.hpp"
 #include "supervisor/lifecycle/report.hpp"
 #include "supervisor/lifecycle/request_ledger.hpp"
 #include "supervisor/lifecycle/settings.hpp"
 #include "supervisor/lifecycle/shutdown_coordinator.hpp"
+#include "supervisor/lifecycle/token_probe.hpp"
 
 namespace lastcall::lifecycle {
 
@@ -62,11 +67,14 @@ class Lifecycle {
 
   EndpointTracker const& endpoints() const { return endpoints_; }
   RequestLedger const& requests() const { return ledger_; }
+  CutRequests const& cut_requests() const { return cut_; }
   EngineHealth const& health() const { return health_; }
   LoadMonitor const& loads() const { return loads_; }
   Admission const& admission() const { return admission_; }
   Settings const& settings() const { return settings_; }
   std::vector<RegistryRecord> const& registries() const { return registries_; }
+  /// The shortest that phase 1 can be.
+  Duration late_accept() const { return coordinator_.budgets().late_accept; }
   std::optional<Instant> deregister_limit() const { return coordinator_.deregister_limit(); }
   /// SDK peers of an earlier life have until then to come back; absent: none is missing.
   std::optional<Instant> peers_expected_until() const { return peers_until_; }
@@ -107,6 +115,7 @@ class Lifecycle {
     bool engine_killed = false;
     std::optional<ShutdownCoordinator::Hook> hook;
     bool condemned = false;
+    Silence silence = Silence::none;
     bool operator==(RememberedKey const&) const = default;
   };
 
@@ -124,6 +133,9 @@ class Lifecycle {
   void on(Instant now, StopSignalHeld const&);
   void on(Instant now, EngineStarted const&);
   void on(Instant now, EngineExited const&);
+  void on(Instant now, EngineTreeSeen const&);
+  void on(Instant now, EngineProcessDied const&);
+  void on(Instant now, EngineProcessStopped const&);
   void on(Instant now, DrainRequested const&);
   void on(Instant now, ResumeRequested const&);
   void on(Instant now, CancelRequested const&);
@@ -144,6 +156,8 @@ class Lifecycle {
   void on(Instant now, CheckFinished const&);
   void on(Instant now, HealthLimitsChanged const&);
   void on(Instant now, GaugesRead const&);
+  void on(Instant now, TokenSent const&);
+  void on(Instant now, TokenAnswered const&);
   void on(Instant now, RegistrySettled const&);
   void on(Instant now, CleanupSettled const&);
 
@@ -151,8 +165,10 @@ class Lifecycle {
   void apply_joint_rules(Instant now);
   bool apply_verdict(Instant now);
   bool apply_readiness(Instant now);
+  void apply_silence(Instant now);
   bool apply_hook(Instant now);
   bool apply_move(Instant now, Move move);
+  bool apply_token(Instant now);
   bool apply_cleanup(Instant now);
   void apply_timers(Instant now);
   void apply_own_restart(Instant now);
@@ -160,12 +176,17 @@ class Lifecycle {
   void note_phase_change();
   void drain_ledger(Instant now);
   void tell_endpoints();
+  void progressed(Instant now);
+  /// What the report tells of the drain or stop that begins is counted from now on.
+  void count_anew();
+  void note_cut_work();
   void remember_if_changed();
+  void leave_will_if_changed();
   // Admission (lifecycle_admission.cpp).
   std::optional<RejectedReason> refusal_of(Instant now, RequestBegun const& request) const;
   bool load_refuses(Instant now) const;
   void refuse_new(Instant now, RequestBegun const& request, RejectedReason why);
-  Reject rejection(Instant now, PeerId peer, std::string_view id, RejectedReason why) const;
+  Reject rejection(Instant now, PeerId peer, std::string_view id, RejectedReason why);
   bool admit_newest(Instant now, RequestBegun const& request, bool asks, bool is_part);
   void grant_waiters(Instant now);
   void refuse_waiter(Instant now, RequestLedger::Index index, RejectedReason why);
@@ -182,7 +203,8 @@ class Lifecycle {
   void heed_second_signal(Instant now, std::string const& name, bool may_force);
   void register_everywhere();
   void assume_earlier_registration();
-  void deregister_everywhere(Instant now);
+  void deregister_everywhere(Instant now, bool returns = false);
+  void assume_withdrawn();
   void begin_cleanup(Instant now, std::uint32_t first_step);
   void start_cleanup_item(Instant now, CleanupItem item, Instant deadline);
   void settle_sdk_cleanup(Instant now);
@@ -195,12 +217,16 @@ class Lifecycle {
   bool release_hook(Instant now);
   void await_replacement(Instant now, Awaiting awaiting);
   void end_awaiting(std::string how);
-  void engine_exited(Instant now, EngineExit const& exit, bool ordered);
+  void engine_exited(Instant now, EngineExited const& exited, std::optional<Instant> at);
   void shim_lost(Instant now);
   void stop_for_held_signal(Instant now, ShimHello const& hello);
   void heed_earlier_signal(Instant at);
   void resume_shim(Instant now, bool ordered);
-  Instant rest_gone_at(Instant now) const;
+  void judge_rest(Instant now, Instant at, std::optional<std::uint32_t> alive);
+  Instant rest_gone_at(Instant now, std::optional<std::uint32_t> alive) const;
+  std::optional<Instant> rest_gone_by() const;
+  void apply_rest(Instant now);
+  std::string with_first_death(Instant now, std::string detail) const;
   void judge_unordered_exit(Instant now, CauseKind kind, std::string detail);
   void cancel_late(Instant now, RequestBegun const& request, EndpointSlot slot);
   bool hold_until_recovered(Event const& event);
@@ -216,12 +242,20 @@ class Lifecycle {
   void expire_peers(Instant now);
 
   Facts facts() const;
+  TokenProbe::Facts token_facts() const;
   bool in_flight_known() const;
+  /// The engine's own word proves that nothing is in it.
+  bool engine_proves_idle() const;
+  bool ingress_counts() const;
   /// Somebody knows that nothing is in flight, and nothing went down in this drain.
   bool is_known_idle() const;
   /// Requests of this drain went down with a process; its end may be seen before the engine's.
   bool work_was_lost() const { return outcomes_[static_cast<std::size_t>(Outcome::lost)] > 0; }
   bool engine_is_live() const;
+  /// It serves, and its engine answers nobody: nothing new should come until it is heard.
+  bool is_silent() const;
+  /// SDK peers are there, or expected back, that phase 3 will ask to clean up.
+  bool sdk_may_clean_up() const;
   bool engine_is_leaving() const;
   bool hook_has_returned() const { return coordinator_.hook() && hook_is_answered_; }
   bool has_own_container() const { return shim_ ? !shim_->run : restored_own_container_; }
@@ -243,6 +277,7 @@ class Lifecycle {
   CleanupSequence cleanup_;
   EndpointTracker endpoints_;
   RequestLedger ledger_;
+  CutRequests cut_;
   EngineHealth health_{settings_.health};
   Admission admission_{settings_.admission};
   LoadMonitor loads_{settings_.load};
@@ -252,6 +287,7 @@ class Lifecycle {
   EngineState engine_ = EngineState::waiting;
   EngineExit engine_exit_;
   std::optional<Instant> engine_gone_at_;
+  EngineTree tree_;
   bool engine_ordered_ = false;
   bool engine_killed_ = false;
   bool died_with_work_ = false;
@@ -261,7 +297,8 @@ class Lifecycle {
   std::vector<std::string> left_unclean_;  // names of peers that phase 3 asked and that went away
   bool last_source_gone_ = false;
   bool ingress_has_relayed_ = false;
-  GaugeEvidence gauges_{settings_.gauge_refresh};
+  GaugeEvidence gauges_{settings_.gauge_refresh, settings_.load_counts};
+  TokenProbe token_{settings_.token};
   std::vector<RegistryRecord> registries_;
   bool registered_ = false;
 
@@ -290,9 +327,12 @@ class Lifecycle {
   bool endpoint_awaited_ = false;  // its completion is still to be told
   std::uint64_t ignored_signals_ = 0;
   OutcomeCounts outcomes_{};
+  RecentErrors recent_errors_;
   Duration longest_request_{};
+  std::optional<std::uint64_t> in_flight_at_end_;  // of a drain that its time has ended
   std::size_t late_ = 0;
   std::optional<RememberedKey> remembered_;
+  std::optional<LeaveWill> will_;  // as this connection of the shim has it
   std::optional<Report> final_report_;
 };
 

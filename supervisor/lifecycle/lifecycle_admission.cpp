@@ -41,30 +41,37 @@ std::optional<RejectedReason> Lifecycle::refusal_of(Instant now,
   if (coordinator_.refuses() || leaves) {
     return RejectedReason::draining;
   }
-  bool const may = !load_refuses(now) && admission_.judge() != Admission::Answer::refused;
+  bool const may =
+      !is_silent() && !load_refuses(now) && admission_.judge() != Admission::Answer::refused;
   return may ? std::nullopt : std::optional(RejectedReason::overloaded);
 }
 
 /// It never was in flight.
 void Lifecycle::refuse_new(Instant now, RequestBegun const& request, RejectedReason why) {
   ++outcomes_[static_cast<std::size_t>(Outcome::rejected)];
-  act(rejection(now, request.peer, request.id, why));
+  Reject const reject = rejection(now, request.peer, request.id, why);
+  bool const is_full = why == RejectedReason::overloaded && !reject.excess && !reject.silent;
+  act(reject);
   act(RequestSettled{.endpoint = request.endpoint,
                      .model = request.model,
                      .outcome = Outcome::rejected,
                      .rejected = why,
-                     .begun = false});
+                     .begun = false,
+                     .from_tier = !request.parent.empty(),
+                     .full = is_full});
 }
 
-Reject Lifecycle::rejection(Instant now, PeerId peer, std::string_view id,
-                            RejectedReason why) const {
+Reject Lifecycle::rejection(Instant now, PeerId peer, std::string_view id, RejectedReason why) {
   Reject reject{.peer = peer, .id = std::string(id), .reason = why};
   if (why == RejectedReason::draining) {
     reject.retry_after = kRetryElsewhere;
     return reject;
   }
-  reject.retry_after = admission_.retry_after();
-  if (!load_refuses(now) || why == RejectedReason::queue_timeout) {
+  reject.retry_after = admission_.take_retry_slot(now);
+  reject.silent = is_silent() && why == RejectedReason::overloaded;
+  if (load_refuses(now) && why != RejectedReason::queue_timeout) {
+    reject.excess = loads_.excess(now);
+  } else if (!reject.silent) {
     reject.limit = admission_.capacity();
     reject.count = admission_.running() + admission_.waiting();
   }
@@ -120,7 +127,7 @@ void Lifecycle::apply_admission_time(Instant now) {
   }
   if (bool const busy = loads_.is_busy(now); busy != told_busy_) {
     told_busy_ = busy;
-    act(BusyChanged{busy});
+    act(BusyChanged{busy, loads_.excess(now)});
   }
 }
 

@@ -23,12 +23,11 @@ void Lifecycle::begin_cleanup(Instant now, std::uint32_t first_step) {
     applies[static_cast<std::size_t>(item)] = value;
   };
   // A dead engine has nobody left to clean up after itself.
-  set(CleanupItem::sdk,
-      engine_ != EngineState::exited && (snapshot().peers > 0 || peers_until_.has_value()));
+  set(CleanupItem::sdk, engine_ != EngineState::exited && sdk_may_clean_up());
   set(CleanupItem::hooks, settings_.cleanup_hooks);
   set(CleanupItem::events, settings_.events);
   set(CleanupItem::registries, !registries_.empty());
-  set(CleanupItem::engine, engine_is_live());
+  set(CleanupItem::engine, engine_is_live() || tree_.state() == EngineTree::State::leaving);
   set(CleanupItem::paths, settings_.cleanup_paths);
   cleanup_.begin(now, applies, first_step);
   if (engine_ordered_) {
@@ -142,13 +141,14 @@ void Lifecycle::rearm(Instant now) {
   engine_ = EngineState::waiting;
   engine_exit_ = {};
   engine_gone_at_.reset();
+  tree_.forget();
   engine_ordered_ = engine_killed_ = died_with_work_ = aborted_with_work_ = false;
   last_source_gone_ = false;
-  gauges_ = GaugeEvidence{settings_.gauge_refresh};
+  gauges_ = GaugeEvidence{settings_.gauge_refresh, settings_.load_counts};
+  token_.forget_proof();
   registries_.assign(registries_.size(), {});
   registered_ = false;
-  outcomes_ = {};
-  longest_request_ = Duration{0};
+  count_anew();
   ignored_signals_ = 0;
   late_ = 0;
   hook_is_answered_ = false;
@@ -180,6 +180,7 @@ void Lifecycle::apply_own_restart(Instant now) {
   Instant const deadline = budgets.deadline(restart.signalled_at);
   if (restart.stage == Stage::announced && now >= restart.next) {
     restart.enter(Stage::deregistering, now + budgets.deregister_timeout);
+    assume_withdrawn();
     deregister_everywhere(now);
     if (ingress_has_relayed_) {
       act(LeaveIngress{});

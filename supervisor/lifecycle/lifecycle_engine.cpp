@@ -1,4 +1,5 @@
 // What is heard of the engine: its shim, its process, its checks and its gauges.
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -10,11 +11,16 @@ namespace {
 
 constexpr int kSigKill = 9;  // <csignal> of the C++ standard does not name it
 
-std::string exit_text(EngineExit const& exit) {
+std::string exit_text(EngineExit const& exit, bool ordered) {
   if (exit.oom) {
     return exit.signal == kSigKill
                ? "the engine was killed for lack of memory (oom)"
                : "the engine ended after a process of it was killed for lack of memory (oom)";
+  }
+  if (ordered) {
+    return "the engine ended on the shim's stop signal, with " +
+           (exit.signal != 0 ? "signal " + std::to_string(exit.signal)
+                             : "code " + std::to_string(exit.code));
   }
   if (exit.signal != 0) {
     return "the engine was killed by signal " + std::to_string(exit.signal) + " (" +
@@ -37,6 +43,7 @@ void Lifecycle::on(Instant now, ShimHello const& hello) {
   shim_ = Shim{.boot = hello.boot, .connected = true, .run = hello.run};
   recovered_ = true;
   remembered_.reset();  // this shim's memory is to be written
+  will_.reset();
   if (record_kept_) {
     record_kept_ = false;
     act(ForgetStopRecord{});
@@ -51,6 +58,7 @@ void Lifecycle::on(Instant now, ShimHello const& hello) {
   }
   if (hello.engine == EngineState::running) {
     engine_gone_at_.reset();
+    tree_.forget();
     cleanup_.engine_back(now);
   }
   if (!same_life) {
@@ -66,11 +74,14 @@ void Lifecycle::on(Instant now, ShimHello const& hello) {
     stop_for_held_signal(now, hello);
   }
   if (hello.engine == EngineState::exited) {
-    engine_exited(now, hello.exit, hello.ordered);
+    engine_exited(now, {hello.exit, hello.ordered, hello.alive}, hello.exited_at);
     // What was in flight when it ended, nobody can say now.
     died_with_work_ =
         died_with_work_ || (told_late && !engine_ordered_ && !coordinator_.stop()->in_starting);
     engine_gone_at_ = hello.exited_at ? hello.exited_at : engine_gone_at_;
+    if (hello.alive) {
+      on(now, EngineTreeSeen{*hello.alive, {}});
+    }
   }
   if (!signal_came_first) {
     stop_for_held_signal(now, hello);
@@ -157,6 +168,7 @@ void Lifecycle::shim_lost(Instant now) {
                          shim_->oom ? "the engine's container was killed for lack of memory (oom)"
                                     : "the engine container's shim is gone");
   }
+  tree_.end(now);
   cleanup_.engine_gone(now, now);
 }
 
@@ -165,15 +177,18 @@ void Lifecycle::shim_lost(Instant now) {
 void Lifecycle::on(Instant now, EngineStarted const&) {
   if (engine_ == EngineState::waiting) {
     engine_ = EngineState::running;
+    tree_.forget();
     health_.engine_started(now);
   }
 }
 
 void Lifecycle::on(Instant now, EngineExited const& exited) {
-  engine_exited(now, exited.exit, exited.ordered);
+  engine_exited(now, exited, std::nullopt);
 }
 
-void Lifecycle::engine_exited(Instant now, EngineExit const& exit, bool ordered) {
+/// `at`: where it ended before we were told.
+void Lifecycle::engine_exited(Instant now, EngineExited const& exited, std::optional<Instant> at) {
+  auto const& [exit, ordered, alive] = exited;
   if (engine_ == EngineState::exited) {
     return;
   }
@@ -181,6 +196,7 @@ void Lifecycle::engine_exited(Instant now, EngineExit const& exit, bool ordered)
   engine_gone_at_ = now;
   engine_exit_ = exit;
   engine_ordered_ = engine_ordered_ || ordered;
+  judge_rest(now, at.value_or(now), alive);
   if (coordinator_.phase() == Phase::exited) {
     return;
   }
@@ -193,22 +209,85 @@ void Lifecycle::engine_exited(Instant now, EngineExit const& exit, bool ordered)
     // Our order crossed its death: what went down with it was not stopped by us.
     died_with_work_ = died_with_work_ || (!ordered && (work_was_lost() || aborted_with_work_));
     if (coordinator_.is_draining()) {
-      fatal(now, CauseKind::engine_exited, exit_text(exit));  // nobody is left to drain for
+      // Nobody is left to drain for. It did not fail: its time was up before what ran was told.
+      if (ordered) {
+        cancel_all(now, CancelMode::kill, CancelReason::grace_timeout);
+      }
+      fatal(now, CauseKind::engine_exited, exit_text(exit, ordered));
     }
   } else {
-    judge_unordered_exit(now, CauseKind::engine_exited, exit_text(exit));
+    judge_unordered_exit(now, CauseKind::engine_exited, exit_text(exit, engine_ordered_));
   }
-  cleanup_.engine_gone(now, rest_gone_at(now));
+  if (tree_.state() == EngineTree::State::gone) {
+    cleanup_.engine_gone(now, rest_gone_at(now, alive));
+  } else {
+    cleanup_.assume_term_sent();
+    cleanup_.engine_back(now);  // a list that an earlier life began does not know of the rest yet
+  }
 }
 
-/// When the shim has killed what an engine that was asked to end has left behind.
-Instant Lifecycle::rest_gone_at(Instant now) const {
+/// What an engine that was asked to end leaves behind is a part of it, until the shim has seen the
+/// last of it.
+void Lifecycle::judge_rest(Instant now, Instant at, std::optional<std::uint32_t> alive) {
+  bool const is_awaited = engine_ordered_ && coordinator_.deadline() && !cleanup_.kill_sent();
+  if (!is_awaited || !alive) {
+    tree_.end(now);
+    return;
+  }
+  bool const takes_workers_along = settings_.main_ends_workers && engine_exit_.signal == 0;
+  tree_.left_behind(at, *alive, takes_workers_along ? Duration{0} : settings_.rest_grace);
+}
+
+/// When a shim that does not tell has killed what an engine that was asked to end has left behind.
+Instant Lifecycle::rest_gone_at(Instant now, std::optional<std::uint32_t> alive) const {
   auto const deadline = coordinator_.deadline();
-  if (!engine_ordered_ || !deadline || cleanup_.kill_sent()) {
+  if (!engine_ordered_ || !deadline || cleanup_.kill_sent() || alive) {
     return now;
   }
   Instant const kill_at = coordinator_.budgets().engine_kill_at(*deadline);
   return std::max(now, std::min(now + kRestOfTree, kill_at) + kKillTaken);
+}
+
+std::optional<Instant> Lifecycle::rest_gone_by() const {
+  auto const deadline = coordinator_.deadline();
+  return deadline ? tree_.gone_by(coordinator_.budgets().engine_kill_at(*deadline)) : std::nullopt;
+}
+
+void Lifecycle::on(Instant now, EngineTreeSeen const& seen) {
+  bool const was_awaited = tree_.state() == EngineTree::State::leaving;
+  tree_.seen(now, seen);
+  if (was_awaited && tree_.state() == EngineTree::State::gone) {
+    cleanup_.engine_gone(now, now);
+  }
+}
+
+void Lifecycle::apply_rest(Instant now) {
+  if (auto const limit = rest_gone_by(); limit && now >= *limit) {
+    tree_.give_up(now);
+    cleanup_.engine_gone(now, now);
+  }
+}
+
+void Lifecycle::on(Instant now, EngineProcessDied const& death) {
+  if (engine_ != EngineState::running) {
+    return;  // it follows the main process
+  }
+  tree_.died(now, death);
+  if (coordinator_.is_stopping() || engine_is_leaving()) {
+    return;
+  }
+  if (health_.started() && matches_any(settings_.essential_processes, death.name)) {
+    health_.condemn(tree_.first_death(now));
+  } else {
+    act(RunChecks{});
+  }
+}
+
+/// A death that was confirmed just now is explained by the first one of the tree.
+std::string Lifecycle::with_first_death(Instant now, std::string detail) const {
+  std::string const first = tree_.first_death(now);
+  bool const is_new = !first.empty() && detail != first;
+  return is_new ? detail + "; " + first : detail;
 }
 
 /// The engine ended and nobody had ordered it.
@@ -221,7 +300,7 @@ void Lifecycle::judge_unordered_exit(Instant now, CauseKind kind, std::string de
     died_with_work_ = died_with_work_ || aborted_with_work_;
   }
   if (!coordinator_.is_stopping() || in_drain) {
-    fatal(now, kind, std::move(detail));
+    fatal(now, kind, with_first_death(now, std::move(detail)));
   }
 }
 
@@ -233,13 +312,45 @@ void Lifecycle::on(Instant now, CheckFinished const& result) {
   }
 }
 
+void Lifecycle::on(Instant now, EngineProcessStopped const& stopped) {
+  if (!coordinator_.is_stopping() && !engine_is_leaving()) {
+    health_.process_stopped(now, stopped.name);
+  }
+}
+
 void Lifecycle::on(Instant /*now*/, HealthLimitsChanged const& limits) {
   health_.limits_changed(limits);
 }
 
 void Lifecycle::on(Instant now, GaugesRead const& gauges) {
-  if (gauges_.read(now, gauges)) {
-    health_.progressed(now);
+  health_.gauges_read(now, gauges.tokens.has_value());
+  if (gauges_.read(now, gauges, token_.is_out() ? 1 : 0)) {
+    progressed(now);
+  }
+  if (gauges_.in_flight() > 0) {
+    token_.work_seen();
+  }
+}
+
+void Lifecycle::on(Instant now, TokenSent const& sent) {
+  if (token_.is_canary(sent.number)) {
+    health_.canary_sent(now);
+  }
+}
+
+void Lifecycle::on(Instant now, TokenAnswered const& answer) {
+  auto const use = token_.answered(answer);
+  if (use == TokenUse::barrier) {
+    gauges_.await_reading();
+  } else if (use == TokenUse::canary) {
+    if (answer.outcome == TokenOutcome::generated) {
+      health_.canary_answered(now);
+    } else {
+      health_.canary_dropped();
+    }
+  }
+  if (use && answer.outcome == TokenOutcome::generated) {
+    progressed(now);
   }
 }
 

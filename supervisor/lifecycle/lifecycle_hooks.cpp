@@ -44,8 +44,7 @@ void Lifecycle::on(Instant now, EngineStopHook const&) {
   recovered_ = true;
   decided_ = true;
   if (!is_loading && !coordinator_.is_stopping() && !coordinator_.is_draining()) {
-    outcomes_ = {};
-    longest_request_ = Duration{0};
+    count_anew();
     assume_earlier_registration();
     coordinator_.begin_drain(now, std::nullopt);
     deregister_everywhere(now);
@@ -110,7 +109,8 @@ void Lifecycle::await_replacement(Instant now, Awaiting awaiting) {
     note_phase_change();
   }
   health_.reset();
-  gauges_.forget();
+  gauges_ = GaugeEvidence{settings_.gauge_refresh, settings_.load_counts};
+  token_.forget_proof();
   bool const condemned = awaiting.condemned;
   awaiting_ = std::move(awaiting);
   act(AwaitReplacement{condemned});

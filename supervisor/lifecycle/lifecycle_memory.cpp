@@ -1,8 +1,10 @@
-// What survives a supervisor: when it is remembered, how it is restored.
+// What survives a supervisor: when it is remembered, what the shim does without one, how it is
+// restored.
 #include <algorithm>
 #include <utility>
 
 #include "supervisor/lifecycle/lifecycle.hpp"
+#include "supervisor/lifecycle/will.hpp"
 
 namespace lastcall::lifecycle {
 
@@ -21,16 +23,18 @@ void Lifecycle::on(Instant now, StopRecordRead const& record) {
 
 Lifecycle::RememberedKey Lifecycle::remembered_key() const {
   auto const progress = coordinator_.progress();
-  return {.phase = progress.phase,
-          .stopping = progress.stop.has_value(),
-          .deadline = coordinator_.deadline(),
-          .drain_limit = progress.drain_limit,
-          .cleanup_step = cleanup_.step(),
-          .sdk_peers = peers_until_ ? std::max(expected_peers_, sdk_peers()) : sdk_peers(),
-          .died_with_work = died_with_work_,
-          .engine_killed = engine_killed_,
-          .hook = progress.hook,
-          .condemned = awaiting_ && awaiting_->condemned};
+  return {
+      .phase = progress.phase,
+      .stopping = progress.stop.has_value(),
+      .deadline = coordinator_.deadline(),
+      .drain_limit = progress.drain_limit,
+      .cleanup_step = cleanup_.step(),
+      .sdk_peers = peers_until_ ? std::max(expected_peers_, sdk_peers()) : sdk_peers(),
+      .died_with_work = died_with_work_,
+      .engine_killed = engine_killed_,
+      .hook = progress.hook,
+      .condemned = awaiting_ && awaiting_->condemned,
+      .silence = coordinator_.is_stopping() ? Silence::none : health_.responsiveness().silence()};
 }
 
 /// First in its step: what is ordered next must not be lost with us.
@@ -64,9 +68,27 @@ void Lifecycle::remember_if_changed() {
       .boot = shim_ ? shim_->boot : restored_boot_,
       .own_container = has_own_container(),
       .ready = health_.started(),
+      .silence = key.silence,
+      .relayed = ingress_has_relayed_,
       .condemned = key.condemned ? std::optional(awaiting_->why) : std::nullopt,
-      .outcomes = outcomes_};
+      .outcomes = outcomes_,
+      .in_flight_at_end = in_flight_at_end_};
   actions_.insert(actions_.begin(), Remember{encode(remembered)});
+}
+
+/// Before anything else but Remember: who is frozen after its next word has left it.
+void Lifecycle::leave_will_if_changed() {
+  bool const can_be_left = shim_ && shim_->connected;
+  auto will = can_be_left ? will_of({.phase = coordinator_.phase(),
+                                     .stop = coordinator_.stop(),
+                                     .engine_has_ended = engine_ == EngineState::exited,
+                                     .died_with_work = died_with_work_,
+                                     .code = exit_code_now()})
+                          : std::nullopt;
+  if (will && will != will_) {
+    actions_.insert(actions_.begin(), *will);
+  }
+  will_ = std::move(will);
 }
 
 void Lifecycle::restore(Instant now, std::string const& blob, bool stop_follows) {
@@ -121,6 +143,7 @@ void Lifecycle::restore_progress(Instant now, Remembered remembered, bool stop_f
     coordinator_.limit_deadline(*own_deadline);
   }
   outcomes_ = remembered.outcomes;
+  in_flight_at_end_ = remembered.in_flight_at_end;
   died_with_work_ = remembered.died_with_work;
   aborted_with_work_ = remembered.aborted_with_work;
   engine_killed_ = remembered.engine_killed;
@@ -128,9 +151,13 @@ void Lifecycle::restore_progress(Instant now, Remembered remembered, bool stop_f
   restored_own_container_ = remembered.own_container;
   if (remembered.ready) {
     health_.assume_started();
+    health_.assume_silent(now, remembered.silence);
     health_.update(now);
-    told_verdict_ = health_.verdict();
+    if (!is_silent()) {  // that is told: this life did not see it begin
+      told_verdict_ = health_.verdict();
+    }
   }
+  ingress_has_relayed_ = ingress_has_relayed_ || remembered.relayed;
   expected_peers_ = remembered.sdk_peers;
   if (expected_peers_ > 0 && !peers_are_back()) {
     peers_until_ = now + kRecoveryWindow;
@@ -147,7 +174,7 @@ void Lifecycle::restore_progress(Instant now, Remembered remembered, bool stop_f
     begin_cleanup(now, remembered.cleanup_step);
   }
   if (coordinator_.phase() == Phase::serving) {
-    if (stop_follows) {
+    if (stop_follows || is_silent()) {
       registered_ = !registries_.empty();  // the keys are there; a dying instance is not offered
     } else {
       register_everywhere();

@@ -133,9 +133,14 @@ void Lifecycle::on(Instant now, RequestBegun const& request) {
     return;
   }
   (is_relayed ? ingress_has_relayed_ : found->second.source) = true;
+  std::optional<Cut> cut = cut_.begun(now, request);
+  if (cut && ledger_.is_wanted(request)) {
+    cut.reset();  // what is live says more than what is over
+  }
   bool const is_known = ledger_.is_adoptable(request);
   bool const asks = request.admit && !request.resumed && !is_known;
-  if (auto const refused = asks ? refusal_of(now, request) : std::nullopt) {
+  // One whose user has left is not refused: its cancel is the answer.
+  if (auto const refused = asks && !cut ? refusal_of(now, request) : std::nullopt) {
     refuse_new(now, request, *refused);
     return;
   }
@@ -143,7 +148,7 @@ void Lifecycle::on(Instant now, RequestBegun const& request) {
   bool const is_part = ledger_.is_part(request);
   bool may_run = true;
   EndpointSlot const slot = endpoints_.slot(request.peer, request.endpoint);
-  switch (ledger_.begin(now, request, slot, is_late)) {
+  switch (ledger_.begin(now, request, slot, is_late, cut)) {
     case RequestLedger::Begin::duplicate:
       act(Refuse{Refusal::duplicate_id, "request '" + request.id + "' is live already"});
       return;
@@ -186,7 +191,7 @@ void Lifecycle::on(Instant now, RequestEnded const& ended) {
     return;
   }
   if (ended.outcome == Outcome::completed) {
-    health_.progressed(now);
+    progressed(now);
   }
 }
 
@@ -196,11 +201,14 @@ void Lifecycle::on(Instant now, RequestProgressed const& progress) {
     auto const ticket = ledger_.ticket_of(progress.peer, id);
     moved = moved || ticket.has_value();
     if (ticket && *ticket != kNoTicket) {
-      admission_.first_byte(*ticket);
+      auto const waited = admission_.first_byte(now, *ticket);
+      if (waited && !ledger_.answers_whole(progress.peer, id)) {
+        health_.first_token(*waited);
+      }
     }
   }
   if (moved) {
-    health_.progressed(now);
+    progressed(now);
   }
 }
 

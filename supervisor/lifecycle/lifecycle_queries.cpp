@@ -23,7 +23,9 @@ std::optional<Instant> Lifecycle::next_deadline() const {
   if (!coordinator_.is_stopping() && !engine_is_leaving()) {
     at = earlier_of(at, health_.next_deadline());
   }
+  at = earlier_of(at, rest_gone_by());
   at = earlier_of(at, coordinator_.next_deadline(facts()));
+  at = earlier_of(at, token_.next_deadline(token_facts()));
   at = earlier_of(at, admission_deadline());
   if (coordinator_.phase() == Phase::cleaning_up) {
     at = earlier_of(at, cleanup_.next_deadline(cleanup_limit(), coordinator_.budgets()));
@@ -41,8 +43,9 @@ Facts Lifecycle::facts() const {
     facts.registries_confirmed &= registry.state != RegistryRecord::State::failed;
   }
   facts.in_flight_known = in_flight_known();
-  facts.gauges_idle = gauges_.is_idle();
+  facts.gauges_idle = engine_proves_idle();
   facts.gauges_busy_at = gauges_.busy_at();
+  facts.has_gauges = settings_.gauge_refresh.has_value();
   facts.recovering = peers_until_.has_value();
   facts.ungraceful = endpoints_.ungraceful_in_flight();
   facts.graceful = ledger_.in_flight() - facts.ungraceful;
@@ -50,24 +53,57 @@ Facts Lifecycle::facts() const {
 }
 
 bool Lifecycle::in_flight_known() const {
-  return last_source_gone_ || ingress_has_relayed_ || ledger_.in_flight() > 0 ||
+  return last_source_gone_ || ingress_counts() || ledger_.in_flight() > 0 ||
          std::any_of(peers_.begin(), peers_.end(),
                      [](auto const& entry) { return entry.second.source; });
 }
 
+bool Lifecycle::engine_proves_idle() const {
+  return gauges_.is_settled() && (gauges_.load_is_zero() || token_.has_passed());
+}
+
+/// Whether the engine may be asked for a token, and what it would prove.
+TokenProbe::Facts Lifecycle::token_facts() const {
+  Phase const phase = coordinator_.phase();
+  bool const is_counted = in_flight_known();
+  bool const is_joined =
+      coordinator_.is_stopping() || (coordinator_.hook() && !coordinator_.hook_is_done());
+  bool const drains = phase == Phase::draining || (phase == Phase::drained && is_joined);
+  bool const lives = !shim_ || engine_ == EngineState::running;
+  TokenProbe::Facts facts;
+  facts.engine_takes = health_.started() && lives && phase >= Phase::serving &&
+                       phase <= Phase::drained && !engine_is_leaving();
+  facts.drains = drains && !is_counted && !peers_until_;
+  facts.shows_zero = gauges_.is_zero() && !gauges_.load_is_zero();
+  facts.is_idle = phase == Phase::serving && !own_restart_ && ledger_.in_flight() == 0;
+  facts.is_counted = is_counted;
+  return facts;
+}
+
+/// It is the only way to the engine, or it has relayed.
+bool Lifecycle::ingress_counts() const {
+  return settings_.ingress_is_exclusive || ingress_has_relayed_;
+}
+
+bool Lifecycle::sdk_may_clean_up() const {
+  return peers_until_ || std::any_of(peers_.begin(), peers_.end(),
+                                     [](auto const& entry) { return entry.second.connected; });
+}
+
 bool Lifecycle::is_known_idle() const {
-  return (in_flight_known() || gauges_.is_idle()) && !peers_until_ && ledger_.in_flight() == 0 &&
+  return (in_flight_known() || engine_proves_idle()) && !peers_until_ && ledger_.in_flight() == 0 &&
          !work_was_lost();
 }
 
 InFlightSource Lifecycle::source() const {
-  if (ingress_has_relayed_) {
+  if (ingress_counts()) {
     return InFlightSource::ingress;
   }
   if (in_flight_known()) {
     return InFlightSource::sdk;
   }
-  return gauges_.is_known() ? InFlightSource::gauges : InFlightSource::unknown;
+  bool const is_told = gauges_.in_flight() > 0 || engine_proves_idle();
+  return is_told ? InFlightSource::gauges : InFlightSource::unknown;
 }
 
 std::size_t Lifecycle::in_flight_told() const {
@@ -76,6 +112,11 @@ std::size_t Lifecycle::in_flight_told() const {
 
 bool Lifecycle::engine_is_live() const {
   return shim_ && engine_ == EngineState::running;
+}
+
+bool Lifecycle::is_silent() const {
+  return coordinator_.phase() == Phase::serving && !coordinator_.is_stopping() &&
+         health_.verdict() == Verdict::unresponsive;
 }
 
 std::uint32_t Lifecycle::sdk_peers() const {
@@ -110,6 +151,7 @@ Snapshot Lifecycle::snapshot() const {
   s.stop = coordinator_.stop();
   s.verdict = health_.verdict();
   s.verdict_reason = health_.reason();
+  s.silent = is_silent();
   s.source = source();
   s.in_flight = in_flight_told();
   s.late = late_;
@@ -160,6 +202,7 @@ Report Lifecycle::make_report(Instant now) const {
   r.requests = outcomes_;
   r.source = source();
   r.longest_request = longest_request_;
+  r.in_flight_at_end = in_flight_at_end_;
   for (std::size_t i = 0; i < kCleanupItems; ++i) {
     r.cleanup[i] = cleanup_.record(static_cast<CleanupItem>(i));
   }
@@ -168,23 +211,32 @@ Report Lifecycle::make_report(Instant now) const {
   r.engine = engine_;
   r.engine_exit = engine_exit_;
   r.engine_ordered = engine_ordered_;
+  r.rest_alive = tree_.alive();
+  r.rest_names = tree_.names();
   r.ignored_signals = ignored_signals_;
   return r;
 }
 
-/// Once the engine is gone the shim waits a fixed time for our exit: the list must end before it.
+/// Once the engine's tree is gone the shim waits a fixed time for our exit: the list must end
+/// before it.
 Instant Lifecycle::cleanup_limit() const {
   Instant const deadline = *coordinator_.deadline();
-  return engine_gone_at_ ? std::min(deadline, *engine_gone_at_ + kAfterEngine) : deadline;
+  return engine_gone_at_ ? std::min(deadline, tree_.counted_from(*engine_gone_at_) + kAfterEngine)
+                         : deadline;
 }
 
-/// The end of phase 3 waits for peers that are still there to hear of their requests' cancel.
+/// The end of phase 3 waits for peers that are still there to hear of their requests' cancel, and
+/// for clients that read slowly: what is cut in the ingress is there until its last byte, the error
+/// event, was taken.
 Instant Lifecycle::cancels_out_by() const {
-  bool const ingress_heard = ledger_.of_peer(kIngressPeer) == 0;
-  bool const heard =
-      ingress_heard && std::none_of(peers_.begin(), peers_.end(), [this](auto const& entry) {
-        return entry.second.connected && ledger_.of_peer(entry.first) > 0;
-      });
+  if (ledger_.of_peer(kIngressPeer) > 0) {
+    Duration const margin = coordinator_.budgets().kill_margin / 2;
+    return std::max(coordinator_.phase_began(),
+                    std::min(cleanup_limit(), *coordinator_.deadline() - margin));
+  }
+  bool const heard = std::none_of(peers_.begin(), peers_.end(), [this](auto const& entry) {
+    return entry.second.connected && ledger_.of_peer(entry.first) > 0;
+  });
   return heard ? coordinator_.phase_began()
                : std::min(coordinator_.phase_began() + coordinator_.budgets().settle,
                           cleanup_limit());

@@ -65,6 +65,7 @@ void Lifecycle::heed_second_signal(Instant now, std::string const& name, bool ma
     return;
   }
   act(DrainAborted{"second_signal", name});
+  note_cut_work();
   cancel_all(now, CancelMode::kill, CancelReason::grace_timeout);
   bool const cleaning = coordinator_.phase() == Phase::cleaning_up;
   coordinator_.abort_drain(now, kMinimumTotal);
@@ -90,8 +91,7 @@ void Lifecycle::on(Instant now, DrainRequested const& request) {
     // Joins what is under way; a nearer limit for its requests holds for both.
     answer(request.timeout && coordinator_.limit_drain(now, *request.timeout));
   } else {
-    outcomes_ = {};
-    longest_request_ = Duration{0};
+    count_anew();
     assume_earlier_registration();
     coordinator_.begin_drain(now, request.timeout);
     deregister_everywhere(now);
@@ -133,6 +133,7 @@ void Lifecycle::on(Instant now, ResumeRequested const& request) {
   hook_is_answered_ = false;
   coordinator_.resume(now, health_.started());
   gauges_.forget();
+  token_.forget_proof();
   note_phase_change();
   if (coordinator_.phase() == Phase::serving) {
     register_everywhere();
@@ -171,11 +172,13 @@ void Lifecycle::stop(Instant now, Cause cause, StopMode mode, Instant cause_at,
   final_report_.reset();
   bool const joins = coordinator_.is_draining();
   if (!joins) {
-    outcomes_ = {};
-    longest_request_ = Duration{0};
+    count_anew();
+    if (mode == StopMode::fatal) {  // the engine was dying before anybody knew
+      outcomes_[static_cast<std::size_t>(Outcome::error)] = recent_errors_.count(now);
+    }
   }
   assume_earlier_registration();
-  coordinator_.begin_stop(now, std::move(cause), mode, cause_at, timeout);
+  coordinator_.begin_stop(now, std::move(cause), mode, cause_at, ledger_.in_flight() > 0, timeout);
   auto const& begun = *coordinator_.stop();
   act(StopBegun{name(begun.cause.kind), begun.cause.detail, mode, begun.deadline});
   if (!joins) {
@@ -207,6 +210,9 @@ void Lifecycle::fatal(Instant now, CauseKind kind, std::string detail) {
   // During a graceful stop: cause and mode stay, the drain ends.
   bool const cleaning = coordinator_.phase() == Phase::cleaning_up;
   aborted_with_work_ = aborted_with_work_ || (!cleaning && !is_known_idle());
+  if (!cleaning) {
+    note_cut_work();
+  }
   cancel_all(now, CancelMode::kill, CancelReason::engine_dead);
   coordinator_.abort_drain(now, kFatalTotal);
   if (!cleaning) {
@@ -238,7 +244,7 @@ void Lifecycle::signal_ignored(std::string const& name) {
 }
 
 void Lifecycle::register_everywhere() {
-  if (registries_.empty()) {
+  if (registries_.empty() || is_silent()) {
     return;
   }
   for (RegistryRecord& record : registries_) {
@@ -254,9 +260,15 @@ void Lifecycle::assume_earlier_registration() {
   if (coordinator_.phase() == Phase::starting && may_have_run) {
     registered_ = !registries_.empty();
   }
+  assume_withdrawn();
 }
 
-void Lifecycle::deregister_everywhere(Instant now) {
+/// While the engine is silent not every registry was asked, and not all may have confirmed.
+void Lifecycle::assume_withdrawn() {
+  registered_ = registered_ || (is_silent() && !registries_.empty());
+}
+
+void Lifecycle::deregister_everywhere(Instant now, bool returns) {
   if (!registered_) {
     return;
   }
@@ -265,7 +277,7 @@ void Lifecycle::deregister_everywhere(Instant now) {
     record = {RegistryRecord::State::deregistering, {}};
   }
   Instant const cap = now + coordinator_.budgets().deregister_timeout;
-  act(Deregister{*earlier_of(cap, coordinator_.deadline())});
+  act(Deregister{*earlier_of(cap, coordinator_.deadline()), returns});
 }
 
 }  // namespace lastcall::lifecycle

@@ -52,14 +52,28 @@ void LoadMonitor::peer_forgotten(PeerId peer) {
   }
 }
 
-bool LoadMonitor::is_above(LoadReported const& report) const {
+std::optional<LoadExcess> LoadMonitor::excess_of(LoadReported const& report) const {
   auto const& [peer, rank, blocks, total, tokens] = report;
-  bool const decode = thresholds_.decode_ppm && tells_blocks(report) &&
-                      std::min(*blocks, kMostBlocks) * kMillion >
-                          std::min(*total, kMostBlocks) * *thresholds_.decode_ppm;
-  bool const prefill =
-      thresholds_.prefill_tokens && tokens && *tokens > *thresholds_.prefill_tokens;
-  return decode || prefill;
+  if (thresholds_.decode_ppm && tells_blocks(report)) {
+    std::uint64_t const used = std::min(*blocks, kMostBlocks) * kMillion;
+    std::uint64_t const all = std::min(*total, kMostBlocks);
+    if (used > all * *thresholds_.decode_ppm) {
+      return LoadExcess{LoadFigure::active_decode_blocks, rank, used / all,
+                        *thresholds_.decode_ppm};
+    }
+  }
+  if (thresholds_.prefill_tokens && tokens && *tokens > *thresholds_.prefill_tokens) {
+    return LoadExcess{LoadFigure::active_prefill_tokens, rank, *tokens,
+                      *thresholds_.prefill_tokens};
+  }
+  return std::nullopt;
+}
+
+std::optional<LoadExcess> LoadMonitor::excess(Instant now) const {
+  if (is_busy_by_ranks(now)) {
+    return excess_of(ranks_.begin()->second.report);
+  }
+  return is_busy(now) ? excess_of(gauge_->report) : std::nullopt;
 }
 
 /// A report of exactly that age still holds.
@@ -70,6 +84,9 @@ Instant LoadMonitor::end_of(Rank const& rank) const {
 void LoadMonitor::judge() {
   gauge_until_ = gauge_ && is_above(gauge_->report) ? std::optional(end_of(*gauge_)) : std::nullopt;
   ranks_until_.reset();
+  if (ranks_.size() < thresholds_.ranks.value_or(0)) {
+    return;
+  }
   for (auto const& [number, rank] : ranks_) {
     if (!is_above(rank.report)) {
       ranks_until_.reset();

@@ -3,8 +3,9 @@
 // Invariants:
 //  1. A rank is busy when it is above either threshold, strictly; a figure that it does not tell
 //     is never above one, nor is a share of no blocks.
-//  2. The engine is busy only while all ranks are that have told of themselves: one that is silent
-//     for longer than the limit on a report's age is free. Nothing told: not busy.
+//  2. The engine is busy only while all ranks are: those that have told of themselves and, where
+//     their number is configured, those that have not, which are free. One that is silent for
+//     longer than the limit on a report's age is free. Nothing told: not busy.
 //  3. The engine's own gauges tell of the rank with most room, so that they speak for all ranks.
 //     They say nothing while an SDK tells blocks of its own, freshly: those are more exact.
 //  4. Who asks why learns whether ranks said so themselves, or only gauges: an engine that runs
@@ -51,9 +52,14 @@ class LoadMonitor {
   /// When it ends by itself, nothing being told meanwhile.
   std::optional<Instant> busy_until() const { return std::max(ranks_until_, gauge_until_); }
   std::map<std::uint32_t, Rank> const& ranks() const { return ranks_; }
-  bool is_above(LoadReported const& report) const;
+  bool is_above(LoadReported const& report) const { return excess_of(report).has_value(); }
+  /// What makes it busy now: of the rank with the lowest number, the gauges' where it is they.
+  std::optional<LoadExcess> excess(Instant now) const;
+  /// What the engine's own gauges said last.
+  std::optional<Rank> const& gauge() const { return gauge_; }
 
  private:
+  std::optional<LoadExcess> excess_of(LoadReported const& report) const;
   static bool holds(std::optional<Instant> until, Instant now) { return until && now < *until; }
   void take_gauge(Instant now, LoadReported const& report);
   Instant end_of(Rank const& rank) const;

@@ -121,6 +121,12 @@ std::string encode(Remembered const& remembered) {
   put_number("began", to_ms(p.phase_began));
   put_number("peers", remembered.sdk_peers);
   put_number("ready", remembered.ready ? 1 : 0);
+  if (remembered.silence != Silence::none) {
+    put("silence", std::string(name(remembered.silence)));
+  }
+  if (remembered.relayed) {
+    put_number("relayed", 1);
+  }
   put_number("own_container", remembered.own_container ? 1 : 0);
   put("boot", escape(remembered.boot));
   if (p.drain_limit) {
@@ -159,6 +165,9 @@ std::string encode(Remembered const& remembered) {
     (counts += counts.empty() ? "" : ",") += std::to_string(count);
   }
   put("outcomes", counts);
+  if (remembered.in_flight_at_end) {
+    put_number("at_end", static_cast<std::int64_t>(*remembered.in_flight_at_end));
+  }
   return blob;
 }
 
@@ -200,6 +209,10 @@ std::optional<Remembered> decode_remembered(std::string_view blob) {
   r.aborted_with_work = number(words, "aborted_with_work") == 1;
   r.engine_killed = number(words, "killed") == 1;
   r.ready = number(words, "ready") == 1;
+  if (auto const silence = words.find("silence"); silence != words.end()) {
+    r.silence = vocabulary::find_word<Silence>(kSilences, silence->second).value_or(Silence::none);
+  }
+  r.relayed = number(words, "relayed") == 1;
   r.own_container = number(words, "own_container") == 1;
   if (auto const boot = words.find("boot"); boot != words.end()) {
     r.boot = unescape(boot->second);
@@ -211,6 +224,9 @@ std::optional<Remembered> decode_remembered(std::string_view blob) {
       std::from_chars(rest.data(), rest.data() + std::min(comma, rest.size()), count);
       rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
     }
+  }
+  if (auto const left = number(words, "at_end"); left && *left > 0) {
+    r.in_flight_at_end = static_cast<std::uint64_t>(*left);
   }
   return r;
 }

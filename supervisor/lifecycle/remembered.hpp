@@ -15,12 +15,13 @@
 #include <string>
 #include <string_view>
 
+#include "supervisor/lifecycle/responsiveness.hpp"
 #include "supervisor/lifecycle/shutdown_coordinator.hpp"
 
 namespace lastcall::lifecycle {
 
 /// Requests that ended since the drain or stop began, by Outcome.
-using OutcomeCounts = std::array<std::uint64_t, 6>;
+using OutcomeCounts = std::array<std::uint64_t, kOutcomes>;
 
 struct Remembered {
   ShutdownCoordinator::Progress progress;
@@ -32,9 +33,12 @@ struct Remembered {
   std::string boot;            // of the shim whose stop this is; empty: none was there
   bool own_container = false;  // that shim lives in another container than we
   bool ready = false;          // every check had passed once
+  Silence silence = Silence::none;
+  bool relayed = false;  // its ingress told what is in flight; that has died with it
   /// Without a shim: the engine must not serve again, and why.
   std::optional<std::string> condemned;
   OutcomeCounts outcomes{};
+  std::optional<std::uint64_t> in_flight_at_end;  // of a drain that its time has ended
 };
 
 std::string encode(Remembered const& remembered);

@@ -18,23 +18,21 @@ enum class InFlightSource : std::uint8_t { unknown, sdk, gauges, ingress };
 
 namespace vocabulary {
 inline constexpr std::array<std::string_view, 4> kSources{"unknown", "sdk", "gauges", "ingress"};
-inline constexpr std::array<std::string_view, 2> kModes{"graceful", "fatal"};
-inline constexpr std::array<std::string_view, 5> kVerdicts{"starting", "healthy", "busy", "wedged",
-                                                           "dead"};
+inline constexpr std::array<std::string_view, 6> kVerdicts{"starting",     "healthy", "busy",
+                                                           "unresponsive", "wedged",  "dead"};
 inline constexpr std::array<std::string_view, 5> kPhaseOutcomes{"running", "completed", "timed_out",
                                                                 "skipped", "failed"};
 inline constexpr std::array<std::string_view, 5> kItemOutcomes{"pending", "completed", "timed_out",
                                                                "skipped", "failed"};
 inline constexpr std::array<std::string_view, 6> kCleanupItems{"sdk",        "hooks",  "events",
                                                                "registries", "engine", "paths"};
+inline constexpr std::array<std::string_view, 3> kTokenOutcomes{"generated", "refused", "withheld"};
+inline constexpr std::array<std::string_view, 2> kTokenUses{"barrier", "canary"};
 inline constexpr std::array<std::string_view, 3> kEngineStates{"waiting", "running", "exited"};
 }  // namespace vocabulary
 
 constexpr std::string_view name(InFlightSource x) {
   return vocabulary::word_of(vocabulary::kSources, x);
-}
-constexpr std::string_view name(StopMode x) {
-  return vocabulary::word_of(vocabulary::kModes, x);
 }
 constexpr std::string_view name(Verdict x) {
   return vocabulary::word_of(vocabulary::kVerdicts, x);
@@ -47,6 +45,12 @@ constexpr std::string_view name(ItemOutcome x) {
 }
 constexpr std::string_view name(CleanupItem x) {
   return vocabulary::word_of(vocabulary::kCleanupItems, x);
+}
+constexpr std::string_view name(TokenOutcome x) {
+  return vocabulary::word_of(vocabulary::kTokenOutcomes, x);
+}
+constexpr std::string_view name(TokenUse x) {
+  return vocabulary::word_of(vocabulary::kTokenUses, x);
 }
 constexpr std::string_view name(EngineState x) {
   return vocabulary::word_of(vocabulary::kEngineStates, x);
@@ -87,6 +91,7 @@ struct Snapshot {
   std::optional<ShutdownCoordinator::Stop> stop;
   Verdict verdict = Verdict::starting;
   std::string_view verdict_reason;
+  bool silent = false;  // serving, and the engine is unresponsive: nothing new should come
   InFlightSource source = InFlightSource::unknown;
   std::size_t in_flight = 0;  // users' requests
   std::size_t late = 0;
@@ -118,6 +123,8 @@ struct Report {
   OutcomeCounts requests{};
   InFlightSource source = InFlightSource::unknown;
   Duration longest_request{};
+  /// How many were in flight, by the last that anybody knew, when time ended phase 2.
+  std::optional<std::uint64_t> in_flight_at_end;
   Duration time_left{};
   std::array<CleanupRecord, kCleanupItems> cleanup{};
   std::vector<RegistryRecord> registries;
@@ -125,6 +132,9 @@ struct Report {
   EngineState engine = EngineState::waiting;
   EngineExit engine_exit;
   bool engine_ordered = false;
+  /// What was left of its processes in the end, or had to be waited for.
+  std::uint32_t rest_alive = 0;
+  std::vector<std::string> rest_names;
   std::uint64_t ignored_signals = 0;
 };
 

@@ -60,7 +60,8 @@ void RequestLedger::lose_requests(Instant now, PeerId peer) {
 // --- requests ------------------------------------------------------------------------------------
 
 RequestLedger::Begin RequestLedger::begin(Instant now, RequestBegun const& request,
-                                          EndpointSlot slot, bool late) {
+                                          EndpointSlot slot, bool late,
+                                          std::optional<Cut> const& cut) {
   if (find(request.peer, request.id) != kNone) {
     return Begin::duplicate;
   }
@@ -84,7 +85,8 @@ RequestLedger::Begin RequestLedger::begin(Instant now, RequestBegun const& reque
   entry.model = intern_model(request.model);
   entry.stream = request.stream;
   entry.late = late;
-  entry.counted = parent == kNone;
+  entry.counted = parent == kNone && !cut;
+  entry.from_tier = parent == kNone && !request.parent.empty();
   entry.asked = request.admit;
   index_.emplace(Key{entry.peer, entry.id}, index);
   enter_root(index);
@@ -92,7 +94,10 @@ RequestLedger::Begin RequestLedger::begin(Instant now, RequestBegun const& reque
   ++live_;
   if (parent == kNone) {
     ++roots_;
-    ++roots_begun_;
+    roots_begun_ += cut ? 0 : 1;
+    if (cut) {
+      rise_tree(now, index, cut->mode, CancelReason::parent);
+    }
   } else {
     link(parent, index);
     RequestState const above = entries_[parent].state;
@@ -206,7 +211,7 @@ bool RequestLedger::rise(Instant now, Entry& entry, CancelMode mode, CancelReaso
     entry.cancelled_at = now;
     ++unconfirmed_;
     if (entry.counted) {
-      cancelled.push_back({entry.slot, entry.model, entry.stream, reason});
+      cancelled.push_back({entry.slot, entry.model, entry.stream, reason, entry.from_tier});
     }
   }
   return true;

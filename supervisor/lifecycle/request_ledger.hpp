@@ -25,6 +25,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "supervisor/lifecycle/cut_requests.hpp"
 #include "supervisor/lifecycle/endpoint_tracker.hpp"
 #include "supervisor/lifecycle/event.hpp"
 
@@ -72,6 +73,7 @@ class RequestLedger {
     Outcome outcome = Outcome::completed;
     Duration elapsed{};
     bool counted = false;  // as a user's request: sub-requests are not
+    bool from_tier = false;
     std::optional<RejectedReason> rejected;
     AdmissionTicket ticket = kNoTicket;  // the place it had
   };
@@ -80,10 +82,16 @@ class RequestLedger {
     std::uint32_t model = 0;
     std::optional<bool> stream;
     CancelReason reason = CancelReason::control;
+    bool from_tier = false;
   };
   struct Confirmed {
     CancelReason reason = CancelReason::control;
     Duration elapsed{};
+  };
+  /// It ended after it was cancelled.
+  struct CutOff {
+    std::string id;
+    Cut cut;
   };
   enum class Begin : std::uint8_t { begun, adopted, duplicate, own_parent };
 
@@ -102,13 +110,17 @@ class RequestLedger {
   void lose_requests(Instant now, PeerId peer);
 
   // --- requests ---
-  /// A resumed request of a peer that went away is adopted: it moves to this peer and `slot`.
-  Begin begin(Instant now, RequestBegun const& request, EndpointSlot slot, bool late);
+  /// A resumed request of a peer that went away is adopted: it moves to this peer and `slot`. One
+  /// that belongs to a request which is over, by `cut`, gets its cancel and is counted with it.
+  Begin begin(Instant now, RequestBegun const& request, EndpointSlot slot, bool late,
+              std::optional<Cut> const& cut = std::nullopt);
   /// It moves here from a connection that went away, as resumed, or asking again for an admission
   /// that it has and did not hear of.
   bool is_adoptable(RequestBegun const& request) const { return orphan_of(request) != kNone; }
   /// It is part of a live request that runs: its parent, or the root that it names.
   bool is_part(RequestBegun const& request) const;
+  /// Its parent, or the root that it names, is live and was not cancelled.
+  bool is_wanted(RequestBegun const& request) const;
   /// The last that begun.
   Index newest() const { return newest_; }
   /// False when the peer has no such live request.
@@ -123,6 +135,8 @@ class RequestLedger {
   /// The views are valid while it is in flight.
   RequestView at(Index index) const { return view(entries_[index], nullptr); }
   std::optional<AdmissionTicket> ticket_of(PeerId peer, std::string_view id) const;
+  /// Its answer does not come in parts: its first byte is there when all of it is.
+  bool answers_whole(PeerId peer, std::string_view id) const;
 
   // --- cancels; each returns how many requests it raised (live < stopped < killed) ---
   std::size_t cancel_id(Instant now, PeerId peer, std::string_view id, CancelMode mode,
@@ -172,6 +186,7 @@ class RequestLedger {
   std::vector<EndpointSlot> moved_from;
   /// Tickets of waiters that were cancelled.
   std::vector<AdmissionTicket> withdrawn;
+  std::vector<CutOff> cut_off;
 
  private:
   static constexpr Index kNone = 0xffffffffU;
@@ -203,8 +218,9 @@ class RequestLedger {
     bool used = false;
     bool late = false;
     bool confirmed = false;
-    bool queued = false;   // its cancel waits for the peer's socket
-    bool counted = false;  // begun as a user's request
+    bool queued = false;     // its cancel waits for the peer's socket
+    bool counted = false;    // begun as a user's request
+    bool from_tier = false;  // a tier above relays it: the user is a client of that one
   };
   struct Key {
     PeerId peer;

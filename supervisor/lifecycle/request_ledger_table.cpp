@@ -6,10 +6,15 @@
 namespace lastcall::lifecycle {
 namespace {
 
-/// An engine that ends a handed-off request says `cancelled`; what the user got is `migrated`.
+/// An engine that ends a handed-off request says `cancelled`; what the user got is `migrated`. One
+/// that was cut because the engine died ended by that, however its end was reported.
 Outcome settle_outcome(std::optional<CancelReason> reason, Outcome reported) {
   bool const handed_off = reason == CancelReason::migrate || reason == CancelReason::grace_timeout;
-  return handed_off && reported == Outcome::cancelled ? Outcome::migrated : reported;
+  if (handed_off && reported == Outcome::cancelled) {
+    return Outcome::migrated;
+  }
+  bool const failed = reported == Outcome::cancelled || reported == Outcome::error;
+  return reason == CancelReason::engine_dead && failed ? Outcome::engine_dead : reported;
 }
 
 }  // namespace
@@ -26,6 +31,7 @@ RequestLedger::RequestLedger(RequestLedger const& other)
       ready(other.ready),
       moved_from(other.moved_from),
       withdrawn(other.withdrawn),
+      cut_off(other.cut_off),
       entries_(other.entries_),
       free_(other.free_),
       peers_(other.peers_),
@@ -73,7 +79,13 @@ void RequestLedger::remove(Instant now, Index index, Outcome outcome) {
     --unconfirmed_;
   }
   settled.push_back({entry.slot, entry.model, settle_outcome(reason, outcome), now - entry.began_at,
-                     entry.counted, std::nullopt, entry.ticket});
+                     entry.counted, entry.from_tier, std::nullopt, entry.ticket});
+  if (reason) {
+    bool const is_kill = entry.state == RequestState::killed;
+    cut_off.push_back({entry.id,
+                       {.mode = is_kill ? CancelMode::kill : CancelMode::stop,
+                        .relayed = entry.peer == kIngressPeer}});
+  }
   waiting_ -= entry.standing == Standing::waiting ? 1 : 0;
   if (entry.parent == kNone) {
     --roots_;
@@ -141,12 +153,25 @@ std::optional<AdmissionTicket> RequestLedger::ticket_of(PeerId peer, std::string
   return index == kNone ? std::nullopt : std::optional(entries_[index].ticket);
 }
 
+bool RequestLedger::answers_whole(PeerId peer, std::string_view id) const {
+  Index const index = find(peer, id);
+  return index != kNone && entries_[index].stream == false;
+}
+
 bool RequestLedger::is_part(RequestBegun const& request) const {
   Index whole = parent_of(request);
   if (whole == kNone && !request.root.empty() && request.root != request.id) {
     whole = find_parent(request.peer, request.root);
   }
   return whole != kNone && entries_[whole].standing == Standing::running;
+}
+
+bool RequestLedger::is_wanted(RequestBegun const& request) const {
+  Index whole = parent_of(request);
+  if (whole == kNone && request.root != request.id) {
+    whole = find_parent(request.peer, request.root);
+  }
+  return whole != kNone && entries_[whole].state == RequestState::live;
 }
 
 // --- the tree ------------------------------------------------------------------------------------
@@ -211,10 +236,14 @@ RequestLedger::Index RequestLedger::find_parent(PeerId peer, std::string_view id
   return engines == kNone ? find(kIngressPeer, id) : engines;
 }
 
-/// The parent that it names, else the user's request of the same id or root in the ingress.
+/// The parent that it names, else the user's request of the same id or root in the ingress. What
+/// the ingress relays has none here: its header may be anybody's.
 RequestLedger::Index RequestLedger::parent_of(RequestBegun const& request) const {
+  if (request.peer == kIngressPeer) {
+    return kNone;
+  }
   Index const named = request.parent.empty() ? kNone : find_parent(request.peer, request.parent);
-  if (named != kNone || request.peer == kIngressPeer) {
+  if (named != kNone) {
     return named;
   }
   return find(kIngressPeer, request.root.empty() ? request.id : request.root);

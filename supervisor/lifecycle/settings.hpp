@@ -34,6 +34,14 @@ struct HealthSettings {
   std::optional<Duration> startup_timeout;
 };
 
+/// The request of one token that we send ourselves (token_probe.hpp).
+struct TokenSettings {
+  /// In a drain, as a proof that the gauges are fresh.
+  bool barrier = false;
+  /// To an idle engine, to see that it still generates.
+  bool canary = false;
+};
+
 struct Settings {
   ShutdownSettings shutdown;
   std::optional<Duration> pod_grace;
@@ -45,15 +53,26 @@ struct Settings {
   /// next one by watching it.
   bool lifecycle_hooks = false;
   std::string stop_signal = "TERM";
+  /// For what an engine that was asked to end leaves behind, until the KILL point.
+  Duration rest_grace{10'000};
+  /// None for a main process that ended by its own code: it takes its workers with it.
+  bool main_ends_workers = false;
+  /// Names of processes without which the engine is dead; a last '*' stands for any end.
+  std::vector<std::string> essential_processes;
   HealthSettings health;
   std::uint32_t registries = 0;
   bool cleanup_hooks = false;
   bool cleanup_paths = false;
   bool events = false;
+  /// The ingress is the engine's only way in: what it has in flight is all there is.
+  bool ingress_is_exclusive = false;
   /// Requests of a peer that went away become `lost` after this long.
   Duration reconnect_window{5'000};
   /// Set where the engine's gauges can be read: their refresh period.
   std::optional<Duration> gauge_refresh;
+  /// The engine's load counter is known to count; otherwise it is believed once it was above 0.
+  bool load_counts = false;
+  TokenSettings token;
   AdmissionLimits admission;
   LoadThresholds load;
 };
@@ -68,9 +87,9 @@ inline constexpr Duration kCleanupReturn{1'000};
 inline constexpr Duration kShimReturn{1'000};
 /// The shim ends everything 5 s after the engine's exit; what we still do then takes less.
 inline constexpr Duration kAfterEngine{4'500};
-/// What an engine that was asked to end leaves behind lives on for so long, then the shim kills it.
+/// A shim that does not tell what an engine has left behind kills it after so long.
 inline constexpr Duration kRestOfTree{1'000};
-/// And is gone after so long.
+/// What was killed is gone after so long.
 inline constexpr Duration kKillTaken{50};
 /// Woken this much too late we were not running: silence that was counted meanwhile proves nothing.
 inline constexpr Duration kOwnAbsence{1'000};

@@ -22,6 +22,7 @@ Budgets restart_budgets(ShutdownSettings settings) {
   budgets.late_accept = kUntilUnready;
   Duration const rest = budgets.total - budgets.settle - budgets.late_accept;
   budgets.deregister_timeout = std::min(budgets.deregister_timeout, rest / 2);
+  budgets.shared = budgets.deregister_timeout + budgets.late_accept;
   return budgets;
 }
 
@@ -81,27 +82,28 @@ void ShutdownCoordinator::await_replacement(Instant now) {
 }
 
 void ShutdownCoordinator::begin_stop(Instant now, Cause cause, StopMode mode, Instant cause_at,
-                                     std::optional<Duration> timeout) {
+                                     bool has_work, std::optional<Duration> timeout) {
   LC_ASSERT(!stop_ && phase_ != Phase::cleaning_up && phase_ != Phase::exited);
-  bool const abbreviated = mode == StopMode::fatal || phase_ == Phase::starting;
-  stop_budgets_ = budgets_of(cause_at);
+  bool const nothing_to_drain = phase_ == Phase::starting && !has_work;
+  bool const abbreviated = mode == StopMode::fatal || nothing_to_drain;
+  stop_budgets_ = with_cleanup(budgets_of(cause_at));
   Instant deadline = stop_budgets_.deadline(cause_at);
   if (abbreviated && now + kFatalTotal < deadline) {
     deadline = now + kFatalTotal;
-    stop_budgets_ = clamp_to_total(settings_.shutdown, kFatalTotal);
+    stop_budgets_ = with_cleanup(clamp_to_total(settings_.shutdown, kFatalTotal));
   }
   stop_ = Stop{.cause = std::move(cause),
                .mode = mode,
                .cause_at = cause_at,
                .deadline = deadline,
-               .in_starting = phase_ == Phase::starting};
+               .in_starting = abbreviated && phase_ == Phase::starting};
   if (timeout) {
     drain_limit_ = earlier_of(drain_limit_, now + *timeout);
   }
   keep_reserve();
   if (abbreviated) {
     skip_to_cleanup(now);
-  } else if (phase_ == Phase::serving) {
+  } else if (phase_ == Phase::starting || phase_ == Phase::serving) {
     gate_ = {};
     records_ = {};
     enter(now, Phase::deregistering, PhaseOutcome::completed);
@@ -112,7 +114,7 @@ void ShutdownCoordinator::abort_drain(Instant now, Duration within) {
   LC_ASSERT(stop_.has_value());
   if (now + within < stop_->deadline) {
     stop_->deadline = now + within;
-    stop_budgets_ = clamp_to_total(settings_.shutdown, within);
+    stop_budgets_ = with_cleanup(clamp_to_total(settings_.shutdown, within));
   }
   if (phase_ != Phase::cleaning_up && phase_ != Phase::exited) {
     enter(now, Phase::cleaning_up, PhaseOutcome::failed);
@@ -143,9 +145,24 @@ bool ShutdownCoordinator::limit_grace(Duration grace) {
   if (!limit_deadline(shorter.deadline(stop_->cause_at))) {
     return false;
   }
-  stop_budgets_ = shorter;
+  stop_budgets_ = with_cleanup(shorter);
   keep_reserve();
   return true;
+}
+
+void ShutdownCoordinator::expect_acks_or_hooks(bool expected) {
+  if (acks_or_hooks_ == expected) {
+    return;
+  }
+  acks_or_hooks_ = expected;
+  if (stop_) {
+    stop_budgets_ = with_cleanup(clamp_to_total(settings_.shutdown, stop_budgets_.total));
+    keep_reserve();
+  }
+}
+
+Budgets ShutdownCoordinator::with_cleanup(Budgets const& budgets) const {
+  return with_room_for_cleanup(budgets, acks_or_hooks_);
 }
 
 /// What was given time to end before a bound was known has to keep to that bound too.
@@ -175,6 +192,7 @@ void ShutdownCoordinator::rearm(Instant now) {
   phase_began_ = now;
   stop_.reset();
   drain_limit_.reset();
+  restored_at_.reset();
   hook_.reset();
   gate_ = {};
   records_ = {};

@@ -37,8 +37,8 @@ struct PhaseMove {
 
 inline constexpr std::array<PhaseMove, 17> kLegalMoves{{
     {Phase::starting, Phase::serving, "every check passed once"},
-    {Phase::starting, Phase::deregistering, "drain"},
-    {Phase::starting, Phase::cleaning_up, "stop or fatal: nothing to drain"},
+    {Phase::starting, Phase::deregistering, "drain, or stop with requests in flight"},
+    {Phase::starting, Phase::cleaning_up, "fatal, or stop with nothing to drain"},
     {Phase::serving, Phase::deregistering, "drain or stop"},
     {Phase::serving, Phase::cleaning_up, "fatal"},
     {Phase::deregistering, Phase::draining, "confirmed or timed out, and late_accept"},
@@ -71,6 +71,8 @@ struct Facts {
   bool gauges_idle = false;
   /// When they last said that something runs or waits.
   std::optional<Instant> gauges_busy_at;
+  /// There are such gauges.
+  bool has_gauges = false;
   /// Peers of an earlier life are still expected back: no gate counts as empty.
   bool recovering = false;
   std::size_t graceful = 0;    // requests on graceful endpoints
@@ -96,7 +98,7 @@ class ShutdownCoordinator {
     StopMode mode = StopMode::graceful;
     Instant cause_at;
     Instant deadline;
-    bool in_starting = false;
+    bool in_starting = false;  // there was nothing to drain
   };
   /// The engine's container is being stopped: its first preStop call.
   struct Hook {
@@ -150,8 +152,9 @@ class ShutdownCoordinator {
   void forget_hook() { hook_.reset(); }
   /// The engine ends without a stop of ours: wait for the next one.
   void await_replacement(Instant now);
-  /// Not to be called when is_stopping().
-  void begin_stop(Instant now, Cause cause, StopMode mode, Instant cause_at,
+  /// Not to be called when is_stopping(). `has_work`: requests are in flight, so that there is
+  /// something to drain even in `starting`.
+  void begin_stop(Instant now, Cause cause, StopMode mode, Instant cause_at, bool has_work,
                   std::optional<Duration> timeout = std::nullopt);
   /// A fatal event during a graceful stop: the deadline moves closer, the drain ends.
   void abort_drain(Instant now, Duration within);
@@ -163,6 +166,8 @@ class ShutdownCoordinator {
   void finish(Instant now);
   void restore(Instant now, Progress const& progress);
   void rearm(Instant now);
+  /// SDK cleanup or hooks will want their time: a shorter reserve begins earlier for them.
+  void expect_acks_or_hooks(bool expected);
 
   Move next(Instant now, Facts const& facts);
   std::optional<Instant> next_deadline(Facts const& facts) const;
@@ -191,6 +196,7 @@ class ShutdownCoordinator {
   Progress progress() const;
   PhaseRecord const& record(Phase phase) const { return records_[static_cast<std::size_t>(phase)]; }
   Gate const& gate() const { return gate_; }
+  std::optional<Instant> restored_at() const { return restored_at_; }
   /// Set by the last enter(): what the log says about the phase that ended.
   std::optional<PhaseEnded> take_ended();
 
@@ -198,12 +204,14 @@ class ShutdownCoordinator {
   void enter(Instant now, Phase phase, PhaseOutcome outcome_of_last);
   void skip_to_cleanup(Instant now);
   void keep_reserve();
+  Budgets with_cleanup(Budgets const& budgets) const;
   Move next_in_deregistering(Instant now, Facts const& facts);
   Move next_in_draining(Instant now, Facts const& facts);
   Move next_after_timeout(Instant now, Facts const& facts);
   Move end_draining(Instant now, PhaseOutcome outcome);
   bool gate_is_empty(Instant now, Facts const& facts) const;
   bool came_late(Facts const& facts) const;
+  bool is_at_rest(Facts const& facts) const;
   Instant unknown_until(Facts const& facts) const;
   std::optional<Instant> stop_cancel_point() const;
   /// What was asked to end is killed here, where phase 2 ends at the latest.
@@ -215,12 +223,14 @@ class ShutdownCoordinator {
   Instant phase_began_{};
   std::optional<Stop> stop_;
   Budgets stop_budgets_;
+  bool acks_or_hooks_ = false;
   std::optional<Duration> pod_grace_;
   Budgets drain_budgets_;          // of a drain without a deadline
   Budgets const restart_budgets_;  // of a hook that no deletion explains
   std::optional<Hook> hook_;
   bool hook_done_ = false;  // its drain has ended
   std::optional<Instant> drain_limit_;
+  std::optional<Instant> restored_at_;  // where an earlier life was
   Gate gate_;
   std::array<PhaseRecord, 7> records_{};
   std::optional<PhaseEnded> ended_;

@@ -36,7 +36,9 @@ Move ShutdownCoordinator::next_in_deregistering(Instant now, Facts const& facts)
           facts.registries_confirmed ? PhaseOutcome::completed : PhaseOutcome::failed;
     } else if (now >= *deregister_limit() || pressed) {
       gate_.deregistered_at = now;
-      gate_.deregister_outcome = PhaseOutcome::timed_out;
+      // Nobody was to be waited for: that is no failure to confirm in time.
+      bool const waits = budgets().deregister_timeout > Duration{0};
+      gate_.deregister_outcome = waits ? PhaseOutcome::timed_out : PhaseOutcome::skipped;
     }
   }
   if (gate_.deregistered_at && (now >= draining_from() || pressed)) {
@@ -124,8 +126,14 @@ bool ShutdownCoordinator::gate_is_empty(Instant now, Facts const& facts) const {
     return facts.graceful == 0;
   }
   // Nobody tells what is in flight: time is all there is, and the report says `unknown`.
-  bool const rests = phase_ == Phase::drained && !came_late(facts);
-  return facts.gauges_idle || rests || now >= unknown_until(facts);
+  return facts.gauges_idle || is_at_rest(facts) || now >= unknown_until(facts);
+}
+
+/// The drain is over, and nothing is known to have come since: what an earlier life of ours may
+/// have seen come, this one has to see proven gone.
+bool ShutdownCoordinator::is_at_rest(Facts const& facts) const {
+  bool const saw_its_end = !restored_at_ || !facts.has_gauges;
+  return phase_ == Phase::drained && !came_late(facts) && saw_its_end;
 }
 
 /// After the drain the engine's own gauges showed work again.
@@ -135,7 +143,10 @@ bool ShutdownCoordinator::came_late(Facts const& facts) const {
 
 /// Silence is counted from the last time that anybody knew something.
 Instant ShutdownCoordinator::unknown_until(Facts const& facts) const {
-  Instant const known_at = std::max(phase_began_, facts.gauges_busy_at.value_or(phase_began_));
+  Instant known_at = std::max(phase_began_, facts.gauges_busy_at.value_or(phase_began_));
+  if (phase_ == Phase::drained && facts.has_gauges) {
+    known_at = std::max(known_at, restored_at_.value_or(known_at));
+  }
   return known_at + settings_.shutdown.drain_unknown;
 }
 
@@ -164,7 +175,7 @@ std::optional<Instant> ShutdownCoordinator::next_deadline(Facts const& facts) co
   if (gate_.migrate_kill_at && !gate_.migrate_killed) {
     at = earlier_of(at, gate_.migrate_kill_at);
   }
-  bool const may_be_busy = phase_ == Phase::draining || came_late(facts);
+  bool const may_be_busy = phase_ == Phase::draining || !is_at_rest(facts);
   if (!facts.in_flight_known && !facts.recovering && may_be_busy) {
     at = earlier_of(at, unknown_until(facts));
   }
@@ -189,7 +200,8 @@ std::optional<Instant> ShutdownCoordinator::kill_cancel_point() const {
 }
 
 Instant ShutdownCoordinator::draining_from() const {
-  return *gate_.deregistered_at + budgets().late_accept;
+  return *gate_.deregistered_at +
+         budgets().late_accept_after(*gate_.deregistered_at - phase_began_);
 }
 
 }  // namespace lastcall::lifecycle

@@ -27,12 +27,13 @@ void ShutdownCoordinator::restore(Instant now, Progress const& progress) {
   drain_limit_ = progress.drain_limit;
   hook_ = progress.hook;
   hook_done_ = false;
+  restored_at_ = now;
   records_[static_cast<std::size_t>(Phase::deregistering)] = progress.deregistering;
   records_[static_cast<std::size_t>(Phase::draining)] = progress.draining;
   gate_ = {};
   if (stop_) {
     Duration const total = std::max(stop_->deadline - stop_->cause_at, Duration{0});
-    stop_budgets_ = clamp_to_total(settings_.shutdown, total);
+    stop_budgets_ = with_cleanup(clamp_to_total(settings_.shutdown, total));
   }
 }
 

@@ -30,6 +30,9 @@ enum class Phase : std::uint8_t {
 /// How hard a request is cancelled: `stop` asks the engine to end it, `kill` cuts it off.
 enum class CancelMode : std::uint8_t { stop, kill };
 
+/// Whether a stop was asked for, or something is broken.
+enum class StopMode : std::uint8_t { graceful, fatal };
+
 /// Why a request was cancelled.
 enum class CancelReason : std::uint8_t {
   client_disconnect,
@@ -42,8 +45,17 @@ enum class CancelReason : std::uint8_t {
   engine_dead,
 };
 
-/// How a request ended; each is counted once.
-enum class Outcome : std::uint8_t { completed, cancelled, migrated, error, rejected, lost };
+/// How a request ended; each is counted once. `engine_dead`: cancelled because its engine died.
+enum class Outcome : std::uint8_t {
+  completed,
+  cancelled,
+  migrated,
+  error,
+  rejected,
+  lost,
+  engine_dead,
+};
+inline constexpr std::size_t kOutcomes = 7;
 
 /// Why a request was not admitted.
 enum class RejectedReason : std::uint8_t { draining, overloaded, queue_timeout };
@@ -53,11 +65,12 @@ namespace vocabulary {
 inline constexpr std::array<std::string_view, 7> kPhases{
     "starting", "serving", "deregistering", "draining", "drained", "cleaning_up", "exited"};
 inline constexpr std::array<std::string_view, 2> kCancelModes{"stop", "kill"};
+inline constexpr std::array<std::string_view, 2> kStopModes{"graceful", "fatal"};
 inline constexpr std::array<std::string_view, 8> kCancelReasons{
     "client_disconnect", "control", "connection_lost", "parent",
     "operator",          "migrate", "grace_timeout",   "engine_dead"};
-inline constexpr std::array<std::string_view, 6> kOutcomes{"completed", "cancelled", "migrated",
-                                                           "error",     "rejected",  "lost"};
+inline constexpr std::array<std::string_view, lifecycle::kOutcomes> kOutcomes{
+    "completed", "cancelled", "migrated", "error", "rejected", "lost", "engine_dead"};
 inline constexpr std::array<std::string_view, 3> kRejectedReasons{"draining", "overloaded",
                                                                   "queue_timeout"};
 
@@ -87,6 +100,9 @@ constexpr std::string_view name(Phase x) {
 constexpr std::string_view name(CancelMode x) {
   return vocabulary::word_of(vocabulary::kCancelModes, x);
 }
+constexpr std::string_view name(StopMode x) {
+  return vocabulary::word_of(vocabulary::kStopModes, x);
+}
 constexpr std::string_view name(CancelReason x) {
   return vocabulary::word_of(vocabulary::kCancelReasons, x);
 }
@@ -103,6 +119,9 @@ constexpr std::optional<Phase> parse_phase(std::string_view word) {
 constexpr std::optional<CancelMode> parse_cancel_mode(std::string_view word) {
   return vocabulary::find_word<CancelMode>(vocabulary::kCancelModes, word);
 }
+constexpr std::optional<StopMode> parse_stop_mode(std::string_view word) {
+  return vocabulary::find_word<StopMode>(vocabulary::kStopModes, word);
+}
 constexpr std::optional<CancelReason> parse_cancel_reason(std::string_view word) {
   return vocabulary::find_word<CancelReason>(vocabulary::kCancelReasons, word);
 }
@@ -116,8 +135,9 @@ constexpr std::optional<RejectedReason> parse_rejected_reason(std::string_view w
 // A word added to one side only does not compile.
 static_assert(name(Phase::exited) == "exited");
 static_assert(name(CancelMode::kill) == "kill");
+static_assert(name(StopMode::fatal) == "fatal");
 static_assert(name(CancelReason::engine_dead) == "engine_dead");
-static_assert(name(Outcome::lost) == "lost");
+static_assert(name(Outcome::engine_dead) == "engine_dead");
 static_assert(name(RejectedReason::queue_timeout) == "queue_timeout");
 
 }  // namespace lastcall::lifecycle

@@ -46,6 +46,9 @@ std::string remembered_text(std::string const& blob) {
     line.key("hook", progress.hook->called_at).flag("deletion", progress.hook->deletion);
     line.key("grace", progress.hook->grace);
   }
+  if (decoded->silence != Silence::none) {
+    line.key("silence", lifecycle::name(decoded->silence));
+  }
   line.key("condemned", decoded->condemned);
   return line.take();
 }
@@ -64,6 +67,7 @@ std::string report_text(Report const& report) {
   put_record(line, "draining", report.draining);
   put_record(line, "cleaning_up", report.cleaning_up);
   line.key("in_flight", lifecycle::name(report.source));
+  line.key("at_end", signed_of(report.in_flight_at_end));
   for (std::size_t i = 0; i < report.requests.size(); ++i) {
     if (report.requests[i] != 0) {
       line.key(vocabulary::kOutcomes[i], static_cast<std::int64_t>(report.requests[i]));
@@ -87,8 +91,15 @@ struct ActionPrinter {
 
   void operator()(Remember const& a) { out.push_back(remembered_text(a.blob)); }
   void operator()(ForgetStopRecord const&) { out.push_back("forget_stop_record"); }
+  void operator()(LeaveWill const& a) {
+    Line line("leave_will");
+    line.word(lifecycle::name(a.phase)).word(lifecycle::name(a.mode)).key("deadline", a.deadline);
+    out.push_back(
+        line.key("code", a.code ? std::optional<std::int64_t>(*a.code) : std::nullopt).take());
+  }
   void operator()(LeaveIngress const&) { out.push_back("leave_ingress"); }
   void operator()(StartEngine const&) { out.push_back("start_engine"); }
+  void operator()(RunChecks const&) { out.push_back("run_checks"); }
   void operator()(SignalEngine const& a) {
     out.push_back(Line("signal_engine").word(a.name).flag("all", a.all).take());
   }
@@ -126,7 +137,8 @@ struct ActionPrinter {
     if (a.reason != RejectedReason::draining) {
       line.key("retry", a.retry_after);
     }
-    out.push_back(line.key("limit", signed_of(a.limit)).key("count", signed_of(a.count)).take());
+    line.key("limit", signed_of(a.limit)).key("count", signed_of(a.count));
+    out.push_back(line.flag("silent", a.silent).take());
   }
   void operator()(ForgetPeer const& a) { out.push_back(Line("forget_peer").peer(a.peer).take()); }
   void operator()(Refuse const& a) {
@@ -142,9 +154,15 @@ struct ActionPrinter {
   void operator()(ReplacementEnded const& a) {
     out.push_back(Line("replacement_ended").word(a.how).take());
   }
+  void operator()(AskToken const& a) {
+    Line line("ask_token");
+    line.number(a.number).word(lifecycle::name(a.use));
+    out.push_back(line.flag("looks_first", a.looks_first).take());
+  }
+  void operator()(WithdrawToken const&) { out.push_back("withdraw_token"); }
   void operator()(Register const&) { out.push_back("register"); }
   void operator()(Deregister const& a) {
-    out.push_back(Line("deregister").key("by", a.deadline).take());
+    out.push_back(Line("deregister").key("by", a.deadline).flag("returns", a.returns).take());
   }
   void operator()(StartCleanup const& a) {
     out.push_back(Line("clean_up").word(lifecycle::name(a.item)).key("by", a.deadline).take());

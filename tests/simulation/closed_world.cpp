@@ -1,6 +1,7 @@
 #include "tests/simulation/closed_world.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "supervisor/lifecycle/remembered.hpp"
 #include "tests/simulation/event_text.hpp"
@@ -30,7 +31,9 @@ ClosedWorld::ClosedWorld(Settings const& settings, Limits const& limits, bool re
   if (!is_alone()) {
     shim_says_hello();
   }
-  peer_says_hello();
+  if (!limits_.gauges) {
+    peer_says_hello();
+  }
 }
 
 std::string ClosedWorld::tell(Event event) {
@@ -40,12 +43,16 @@ std::string ClosedWorld::tell(Event event) {
   auto const actions = core_->step(now_, event);
   delivered_.clear();
   obey(actions);
-  return checker_.check({.now = now_,
-                         .event = event,
-                         .actions = actions,
-                         .core = *core_,
-                         .after = core_->snapshot(),
-                         .delivered = delivered_});
+  std::string wrong = checker_.check({.now = now_,
+                                      .event = event,
+                                      .actions = actions,
+                                      .core = *core_,
+                                      .after = core_->snapshot(),
+                                      .delivered = delivered_});
+  if (wrong.empty() && std::exchange(token_leaves_, false)) {
+    wrong = tell(TokenSent{token_out_->number});
+  }
+  return wrong;
 }
 
 void ClosedWorld::obey(std::span<Action const> actions) {
@@ -69,6 +76,12 @@ void ClosedWorld::obey(std::span<Action const> actions) {
       take_cancels(ready->peer);
     } else if (auto const* reject = std::get_if<Reject>(&action)) {
       requests_[1].live = requests_[1].live && reject->peer != kIngressPeer;
+    } else if (auto const* ask = std::get_if<AskToken>(&action)) {
+      token_out_ = *ask;
+      token_leaves_ = true;
+    } else if (std::holds_alternative<WithdrawToken>(action)) {
+      token_out_.reset();
+      token_leaves_ = false;
     } else if (std::holds_alternative<ExitShim>(action)) {
       shim_alive_ = shim_alive_ && !shim_connected_;
       over_ = over_ || !shim_alive_;
@@ -104,6 +117,7 @@ std::string ClosedWorld::start_again() {
   shim_connected_ = peer_connected_ = registry_asked_ = hook_runs_ = false;
   registries_closing_ = ack_asked_ = false;
   requests_[1].live = requests_[1].live && !is_relayed(1);  // its connection died with us
+  token_out_.reset();
   core_.emplace(settings_);
   checker_.new_life();
   if (recording_) {
@@ -198,10 +212,10 @@ std::uint64_t ClosedWorld::fingerprint() const {
     put(to_ms(std::max(at - now_, -matters_for)));
   };
   auto const put_all = [&put](auto const&... x) { (put(static_cast<std::int64_t>(x)), ...); };
-  put_all(kills_, signals_, drains_, shim_drops_, peer_drops_, faults_, hooks_, restarts_,
+  put_all(kills_, signals_, drains_, shim_drops_, peer_drops_, faults_, hooks_, restarts_, freezes_,
           deletion_, shim_connected_, ordered_, peer_connected_, requests_[0].live,
           requests_[0].ever, requests_[1].live, requests_[1].ever, registry_asked_, hook_runs_,
-          registries_closing_, ack_asked_, engine_, exit_.signal, is_cut_);
+          registries_closing_, ack_asked_, engine_, exit_.signal, is_cut_, token_out_.has_value());
   bool const another_life = kills_ < limits_.kills;
   bool const another_hello = another_life || !shim_connected_ || shim_drops_ < limits_.shim_drops;
   bool const stop_is_known = core_->snapshot().stop.has_value() && !another_life;
@@ -233,7 +247,8 @@ std::uint64_t ClosedWorld::fingerprint() const {
       put(to_ms(progress.stop->deadline - progress.stop->cause_at));
     }
     put_all(kept->cleanup_step, kept->sdk_peers, kept->died_with_work, kept->engine_killed,
-            kept->ready, kept->outcomes[static_cast<std::size_t>(Outcome::lost)]);
+            kept->ready, kept->silence, kept->relayed,
+            kept->outcomes[static_cast<std::size_t>(Outcome::lost)]);
   };
   if (another_life || !core_->snapshot().shim_known) {
     put_kept(blob_);

@@ -1,6 +1,6 @@
 // A world so small that everything that can happen in it can be tried: one shim, one engine, one
 // peer with a request on a graceful and one on another endpoint, one registry, one cleanup hook; or
-// an ingress with a request of which the peer's is a part.
+// an ingress with a request of which the peer's is a part; or gauges and no peer.
 // Time moves only by the core's own timer, so states merge.
 //
 // Rules:
@@ -50,8 +50,15 @@ enum class Choice : std::uint8_t {
   check_fails,
   engine_replaced,
   deletion_read,  // with a grace that is shorter than the settings'
+  gauges_zero,
+  gauges_busy,
+  token_generated,
+  token_refused,
+  check_times_out,
+  process_stops,
+  bytes_move,
 };
-inline constexpr std::uint32_t kChoices = 29;
+inline constexpr std::uint32_t kChoices = 36;
 
 /// How often each kind of thing may happen: small limits make a world that can be exhausted.
 struct Limits {
@@ -64,8 +71,12 @@ struct Limits {
   std::uint32_t faults = 0;    // SDK fatal, a kill from outside, a registry that fails
   std::uint32_t requests = 0;  // 1: graceful, 2: the other one too
   bool relays = false;         // the other request is the ingress's, of the same id
+  bool exclusive = false;      // ... and nothing else reaches the engine
   std::uint32_t hooks = 0;     // preStop calls; then there is no shim, and signals are our own
+  std::uint32_t freezes = 0;   // a check that the engine does not answer, a process that is stopped
   std::uint32_t restarts = 0;  // signals of our own beside a shim, whose pod may be read as deleted
+  bool gauges = false;         // no peer: the engine's gauges tell, and a barrier
+  bool canary = false;         // ... and a canary
 };
 
 class ClosedWorld {
@@ -102,7 +113,11 @@ class ClosedWorld {
   std::string end(std::size_t which);
   std::string end_engine(int signal);
   std::string take_alone(Choice choice);
+  std::string take_gauges(Choice choice);
+  std::string take_cleanup(Choice choice);
   void add_alone(std::vector<Choice>& choices) const;
+  std::string take_frozen(Choice choice);
+  void add_frozen(std::vector<Choice>& choices) const;
   bool is_alone() const { return limits_.hooks > 0; }
   bool is_sidecar() const { return limits_.restarts > 0; }
 
@@ -124,6 +139,7 @@ class ClosedWorld {
   std::uint32_t faults_ = 0;
   std::uint32_t hooks_ = 0;
   std::uint32_t restarts_ = 0;
+  std::uint32_t freezes_ = 0;
   bool deletion_ = false;
   bool shim_connected_ = false;
   bool shim_alive_ = true;
@@ -142,6 +158,8 @@ class ClosedWorld {
   bool hook_runs_ = false;
   bool registries_closing_ = false;
   bool ack_asked_ = false;
+  std::optional<lifecycle::AskToken> token_out_;
+  bool token_leaves_ = false;
 };
 
 }  // namespace lastcall::simulation

@@ -5,6 +5,12 @@ namespace lastcall::simulation {
 
 using namespace lifecycle;
 
+namespace {
+
+constexpr auto* kFirstRequest = "graceful";
+
+}  // namespace
+
 std::vector<Choice> ClosedWorld::enabled() const {
   std::vector<Choice> choices;
   if (over_) {
@@ -37,14 +43,53 @@ std::vector<Choice> ClosedWorld::enabled() const {
   add(shim_connected_ && shim_drops_ < limits_.shim_drops, Choice::shim_drops);
   add(!shim_connected_ && !is_alone(), Choice::shim_returns);
   add(peer_connected_ && peer_drops_ < limits_.peer_drops, Choice::peer_drops);
-  add(!peer_connected_, Choice::peer_returns);
+  add(!peer_connected_ && !limits_.gauges, Choice::peer_returns);
+  add(limits_.gauges && running, Choice::gauges_zero);
+  add(limits_.gauges && running, Choice::gauges_busy);
+  add(token_out_.has_value(), Choice::token_generated);
+  add(token_out_.has_value(), Choice::token_refused);
   add(kills_ < limits_.kills, Choice::supervisor_dies);
   add(restarts_ < limits_.restarts, Choice::own_signal);
   add(is_sidecar() && !deletion_, Choice::deletion_read);
   if (is_alone()) {
     add_alone(choices);
   }
+  if (limits_.freezes > 0) {
+    add_frozen(choices);
+  }
   return choices;
+}
+
+/// An engine with a check that may not be answered for a while.
+void ClosedWorld::add_frozen(std::vector<Choice>& choices) const {
+  Snapshot const seen = core_->snapshot();
+  if (seen.stop || engine_ != EngineState::running || !shim_connected_) {
+    return;
+  }
+  bool const is_well = seen.verdict == Verdict::healthy;
+  bool const may_freeze = core_->health().started() && freezes_ < limits_.freezes;
+  if (!is_well) {
+    choices.push_back(Choice::check_passes);
+  }
+  if (may_freeze) {
+    choices.push_back(Choice::check_times_out);
+    choices.push_back(Choice::process_stops);
+  }
+  if (!is_well && peer_connected_ && requests_[0].live) {
+    choices.push_back(Choice::bytes_move);
+  }
+}
+
+std::string ClosedWorld::take_frozen(Choice choice) {
+  if (choice == Choice::bytes_move) {
+    return tell(RequestProgressed{.peer = conn_, .ids = {kFirstRequest}});
+  }
+  ++freezes_;
+  if (choice == Choice::process_stops) {
+    return tell(EngineProcessStopped{.pid = 17, .name = "engine"});
+  }
+  return tell(CheckFinished{
+      .check = 0, .verdict = CheckVerdict::timed_out, .detail = {}, .took = Duration{1'000}});
 }
 
 /// Beside an engine without a shim.
@@ -85,10 +130,38 @@ std::string ClosedWorld::take_alone(Choice choice) {
   if (choice == Choice::engine_replaced) {
     return tell(EngineReplaced{"refused"});
   }
+  if (choice == Choice::check_times_out || choice == Choice::process_stops ||
+      choice == Choice::bytes_move) {
+    return take_frozen(choice);
+  }
   faults_ += choice == Choice::check_fails ? 1 : 0;
   return tell(CheckFinished{
       .check = 0,
       .verdict = choice == Choice::check_fails ? CheckVerdict::failed : CheckVerdict::passed});
+}
+
+/// An item of phase 3 is done.
+std::string ClosedWorld::take_cleanup(Choice choice) {
+  if (choice == Choice::peer_acks) {
+    ack_asked_ = false;
+    return tell(PeerCleanedUp{conn_});
+  }
+  bool const is_hook = choice == Choice::hook_ends;
+  (is_hook ? hook_runs_ : registries_closing_) = false;
+  return tell(
+      CleanupSettled{.item = is_hook ? CleanupItem::hooks : CleanupItem::registries, .detail = {}});
+}
+
+std::string ClosedWorld::take_gauges(Choice choice) {
+  if (choice == Choice::gauges_zero || choice == Choice::gauges_busy) {
+    std::uint64_t const figure = choice == Choice::gauges_busy ? 2 : 0;
+    return tell(GaugesRead{.in_flight = figure, .tokens = {}, .load = {}});
+  }
+  TokenOutcome const outcome =
+      choice == Choice::token_generated ? TokenOutcome::generated : TokenOutcome::refused;
+  std::uint64_t const number = token_out_->number;
+  token_out_.reset();
+  return tell(TokenAnswered{.number = number, .outcome = outcome});
 }
 
 std::uint64_t ClosedWorld::what_follows() const {
@@ -116,18 +189,15 @@ std::string ClosedWorld::take(Choice choice) {
       ++drains_;
       return tell(ResumeRequested{});
     case Choice::engine_ends:
-      return end_engine(0);
     case Choice::engine_is_killed:
-      ++faults_;
-      return end_engine(9);
+      faults_ += choice == Choice::engine_is_killed ? 1 : 0;
+      return end_engine(choice == Choice::engine_is_killed ? 9 : 0);
     case Choice::begin_graceful:
-      return begin(0, false);
     case Choice::begin_other:
-      return begin(1, false);
+      return begin(choice == Choice::begin_other ? 1 : 0, false);
     case Choice::end_graceful:
-      return end(0);
     case Choice::end_other:
-      return end(1);
+      return end(choice == Choice::end_other ? 1 : 0);
     case Choice::registry_confirms:
     case Choice::registry_fails:
       faults_ += choice == Choice::registry_fails ? 1 : 0;
@@ -135,14 +205,9 @@ std::string ClosedWorld::take(Choice choice) {
       return tell(RegistrySettled{
           .registry = 0, .confirmed = choice == Choice::registry_confirms, .detail = {}});
     case Choice::hook_ends:
-      hook_runs_ = false;
-      return tell(CleanupSettled{.item = CleanupItem::hooks, .detail = {}});
     case Choice::registries_close:
-      registries_closing_ = false;
-      return tell(CleanupSettled{.item = CleanupItem::registries, .detail = {}});
     case Choice::peer_acks:
-      ack_asked_ = false;
-      return tell(PeerCleanedUp{conn_});
+      return take_cleanup(choice);
     case Choice::peer_fatal:
       ++faults_;
       return tell(PeerFatal{.peer = conn_, .reason = "engine_dead", .detail = {}});
@@ -167,7 +232,15 @@ std::string ClosedWorld::take(Choice choice) {
     case Choice::check_fails:
     case Choice::engine_replaced:
     case Choice::deletion_read:
+    case Choice::check_times_out:
+    case Choice::process_stops:
+    case Choice::bytes_move:
       return take_alone(choice);
+    case Choice::gauges_zero:
+    case Choice::gauges_busy:
+    case Choice::token_generated:
+    case Choice::token_refused:
+      return take_gauges(choice);
   }
   return {};
 }

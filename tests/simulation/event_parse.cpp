@@ -38,6 +38,27 @@ EngineExit parse_exit(Words& words) {
           .oom = words.flag("oom")};
 }
 
+std::optional<std::uint32_t> parse_alive(Words& words) {
+  auto const alive = words.number("alive");
+  return alive ? std::optional(static_cast<std::uint32_t>(*alive)) : std::nullopt;
+}
+
+Event parse_tree(Words& words, Instant) {
+  EngineTreeSeen e;
+  e.alive = static_cast<std::uint32_t>(words.next_number("how many"));
+  e.names = rest_of(words);
+  return e;
+}
+
+Event parse_process_died(Words& words, Instant now) {
+  EngineProcessDied e;
+  e.pid = words.number("pid").value_or(0);
+  e.signal = static_cast<int>(words.number("signal").value_or(0));
+  e.at = words.instant("at").value_or(now);
+  e.name = words.next("its name");
+  return e;
+}
+
 Event parse_shim(Words& words, Instant) {
   ShimHello e;
   e.boot = words.text("boot");
@@ -46,6 +67,7 @@ Event parse_shim(Words& words, Instant) {
   e.exit = parse_exit(words);
   e.started_at = words.instant("started_at");
   e.exited_at = words.instant("exited_at");
+  e.alive = parse_alive(words);
   e.ordered = words.flag("ordered");
   e.stop_at = words.instant("stop_at");
   e.blob = words.text("blob");
@@ -148,7 +170,17 @@ Event parse_gauges(Words& words, Instant) {
   if (auto const tokens = words.number("tokens")) {
     reading.tokens = static_cast<std::uint64_t>(*tokens);
   }
+  if (auto const load = words.number("load")) {
+    reading.load = static_cast<std::uint64_t>(*load);
+  }
   return reading;
+}
+
+Event parse_token(Words& words, Instant) {
+  std::uint64_t const number = words.next_number("the request's number");
+  return TokenAnswered{
+      .number = number,
+      .outcome = word_in<TokenOutcome>(vocabulary::kTokenOutcomes, words.next("the outcome"))};
 }
 
 Event parse_registry(Words& words, Instant) {
@@ -168,6 +200,7 @@ Event parse_check(Words& words, Instant) {
   e.check = static_cast<std::uint32_t>(words.next_number("the check"));
   e.verdict = word_in<CheckVerdict>(kCheckVerdicts, words.next("the verdict"));
   e.detail = words.text("detail");
+  e.took = words.duration("took").value_or(e.took);
   return e;
 }
 
@@ -201,6 +234,11 @@ Event parse_fatal(Words& words, Instant) {
 
 using Parser = std::function<Event(Words&, Instant)>;
 
+Event parse_stopped(Words& w, Instant /*now*/) {
+  auto const pid = w.next_number("the process");
+  return EngineProcessStopped{static_cast<std::int64_t>(pid), w.next("its name")};
+}
+
 std::map<std::string, Parser, std::less<>> const& parsers() {
   static std::map<std::string, Parser, std::less<>> const table{
       {"started", [](Words&, Instant) { return SupervisorStarted{}; }},
@@ -222,8 +260,12 @@ std::map<std::string, Parser, std::less<>> const& parsers() {
       {"engine_exited",
        [](Words& w, Instant) {
          bool const ordered = w.flag("ordered");
-         return EngineExited{.exit = parse_exit(w), .ordered = ordered};
+         auto const alive = parse_alive(w);
+         return EngineExited{.exit = parse_exit(w), .ordered = ordered, .alive = alive};
        }},
+      {"engine_tree", parse_tree},
+      {"process_died", parse_process_died},
+      {"engine_stopped", parse_stopped},
       {"drain", parse_drain},
       {"resume", [](Words&, Instant) { return ResumeRequested{}; }},
       {"cancel", parse_cancel},
@@ -258,6 +300,9 @@ std::map<std::string, Parser, std::less<>> const& parsers() {
       {"check", parse_check},
       {"health_limits", parse_health_limits},
       {"gauges", parse_gauges},
+      {"token_sent",
+       [](Words& w, Instant) { return TokenSent{w.next_number("the request's number")}; }},
+      {"token", parse_token},
       {"registry", parse_registry},
       {"cleanup", parse_cleanup},
   };

@@ -29,6 +29,10 @@ void put_exit(Line& line, EngineExit const& exit) {
   line.flag("oom", exit.oom);
 }
 
+void put_alive(Line& line, std::optional<std::uint32_t> alive) {
+  line.key("alive", alive ? std::optional(std::int64_t{*alive}) : std::nullopt);
+}
+
 /// One overload an event; each line is the mirror of parse_*() in event_parse.cpp.
 struct EventPrinter {
   Instant now;
@@ -58,6 +62,7 @@ struct EventPrinter {
     if (e.engine == EngineState::exited) {
       put_exit(line, e.exit);
       line.key("exited_at", e.exited_at);
+      put_alive(line, e.alive);
     }
     line.flag("ordered", e.ordered).key("stop_at", e.stop_at).text("blob", e.blob);
     return line.take();
@@ -77,7 +82,24 @@ struct EventPrinter {
   std::string operator()(EngineExited const& e) const {
     Line line("engine_exited");
     put_exit(line, e.exit);
+    put_alive(line, e.alive);
     return line.flag("ordered", e.ordered).take();
+  }
+  std::string operator()(EngineTreeSeen const& e) const {
+    Line line("engine_tree");
+    line.number(e.alive);
+    for (std::string const& process : e.names) {
+      line.word(process);
+    }
+    return line.take();
+  }
+  std::string operator()(EngineProcessDied const& e) const {
+    return Line("process_died")
+        .word(e.name)
+        .key("pid", e.pid)
+        .key("signal", e.signal != 0 ? std::optional(std::int64_t{e.signal}) : std::nullopt)
+        .key("at", e.at == now ? std::nullopt : std::optional(e.at))
+        .take();
   }
   std::string operator()(DrainRequested const& e) const {
     return Line("drain").flag("exit", e.exit).key("timeout", e.timeout).take();
@@ -168,13 +190,18 @@ struct EventPrinter {
     put_admission(line, e.limits);
     return line.take();
   }
+  std::string operator()(EngineProcessStopped const& e) const {
+    return Line("engine_stopped").word(std::to_string(e.pid)).word(e.name).take();
+  }
   std::string operator()(LoadThresholdsChanged const& e) const {
     Line line("thresholds");
     put_load(line, e.thresholds);
     return line.take();
   }
   std::string operator()(CheckFinished const& e) const {
-    return Line("check").number(e.check).word(name(e.verdict)).text("detail", e.detail).take();
+    Line line("check");
+    line.number(e.check).word(name(e.verdict)).text("detail", e.detail);
+    return line.key("took", e.took > Duration{0} ? std::optional(e.took) : std::nullopt).take();
   }
   std::string operator()(HealthLimitsChanged const& e) const {
     Line line("health_limits");
@@ -195,7 +222,13 @@ struct EventPrinter {
     if (e.tokens) {
       line.key("tokens", static_cast<std::int64_t>(*e.tokens));
     }
-    return line.take();
+    return line.key("load", signed_of(e.load)).take();
+  }
+  std::string operator()(TokenSent const& e) const {
+    return Line("token_sent").number(e.number).take();
+  }
+  std::string operator()(TokenAnswered const& e) const {
+    return Line("token").number(e.number).word(lifecycle::name(e.outcome)).take();
   }
   std::string operator()(RegistrySettled const& e) const {
     return Line("registry")

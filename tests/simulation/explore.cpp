@@ -34,15 +34,22 @@ lifecycle::Settings settings_of(Limits const& limits) {
   lifecycle::Settings settings;
   settings.registries = 1;
   settings.cleanup_hooks = limits.hooks == 0;
+  settings.ingress_is_exclusive = limits.exclusive;
   settings.lifecycle_hooks = limits.hooks > 0;
-  if (limits.hooks > 0) {
+  if (limits.hooks > 0 || limits.freezes > 0) {
     settings.health.checks.push_back({.name = "engine", .failure_threshold = 1});
   }
   settings.shutdown.drain_unknown = lifecycle::Duration{4'000};
+  if (limits.gauges) {
+    settings.gauge_refresh = lifecycle::Duration{0};
+    settings.token = {.barrier = true, .canary = limits.canary};
+    settings.registries = 0;
+    settings.cleanup_hooks = false;
+  }
   return settings;
 }
 
-constexpr std::array<Limits, 11> kWorlds{{
+constexpr std::array<Limits, 16> kWorlds{{
     {.name = "a stop and its requests", .signals = 2, .faults = 1, .requests = 2},
     {.name = "drain, resume and stop", .signals = 1, .drains = 3, .requests = 1},
     {.name = "the supervisor dies in a stop", .signals = 1, .kills = 2, .requests = 1},
@@ -62,6 +69,12 @@ constexpr std::array<Limits, 11> kWorlds{{
      .kills = 1,
      .requests = 2,
      .relays = true},
+    {.name = "the ingress is the only way in, and the supervisor dies",
+     .signals = 1,
+     .kills = 1,
+     .requests = 2,
+     .relays = true,
+     .exclusive = true},
     {.name = "preStop calls", .signals = 1, .drains = 1, .faults = 1, .requests = 1, .hooks = 2},
     {.name = "the supervisor dies in preStop",
      .signals = 1,
@@ -74,6 +87,22 @@ constexpr std::array<Limits, 11> kWorlds{{
      .requests = 2,
      .relays = true,
      .restarts = 1},
+    {.name = "gauges and a barrier, and the supervisor dies",
+     .signals = 1,
+     .drains = 2,
+     .kills = 1,
+     .gauges = true},
+    {.name = "gauges, a canary and a barrier",
+     .signals = 1,
+     .drains = 1,
+     .gauges = true,
+     .canary = true},
+    {.name = "an engine that falls silent", .signals = 1, .drains = 2, .requests = 1, .freezes = 3},
+    {.name = "the supervisor dies beside a silent engine",
+     .signals = 1,
+     .kills = 1,
+     .faults = 1,
+     .freezes = 2},
 }};
 
 class Exploration {

@@ -18,6 +18,9 @@ Settings random_settings(Random& random) {
     s.pod_grace = Duration{pod};
   }
   s.shutdown.late_accept = Duration{random.chance(50) ? 1'000 : random.below(6'000)};
+  s.shutdown.deregister_timeout = Duration{random.chance(70)   ? 5'000
+                                           : random.chance(30) ? 0
+                                                               : random.below(6'000)};
   s.shutdown.cancel_settle = Duration{random.chance(70) ? 1'000 : random.below(3'000)};
   s.shutdown.cleanup_reserve = Duration{random.chance(70) ? 5'000 : random.below(20'000)};
   s.shutdown.drain_unknown = Duration{random.chance(50) ? 15'000 : random.below(4'000)};
@@ -30,7 +33,9 @@ Settings random_settings(Random& random) {
   s.registries = random.below(3);
   s.cleanup_hooks = random.chance(50);
   s.cleanup_paths = random.chance(50);
-  s.events = random.chance(50);
+  s.shutdown.events = s.events = random.chance(50);
+  s.shutdown.registries = s.registries > 0;
+  s.ingress_is_exclusive = random.chance(15);
   s.reconnect_window = Duration{random.chance(70) ? 5'000 : random.below(9'000)};
   if (random.chance(30)) {
     s.gauge_refresh = Duration{1'000};
@@ -183,6 +188,23 @@ void crowd(Plan& plan, std::uint32_t span) {
   }
 }
 
+/// What the engine has beside its main process. Of random numbers of its own, too.
+void work_in_parts(Plan& plan, std::uint32_t span) {
+  Random random(plan.seed * 0xbf58476d1ce4e5b9ULL + 13);
+  if (!random.chance(50)) {
+    return;
+  }
+  plan.manners.left_behind = random.chance(40) ? 0 : 1 + random.below(3);
+  plan.manners.rest_ms = answer_ms(random);
+  plan.settings.rest_grace = Duration{random.chance(50) ? 10'000 : random.below(3'000)};
+  plan.settings.main_ends_workers = random.chance(20);
+  plan.settings.essential_processes = {"core*"};
+  for (std::uint32_t i = 0, n = random.below(3); i < n; ++i) {
+    plan.stimuli.push_back({kEpoch + Duration{100 + random.below(span)}, What::process_dies,
+                            random.chance(20) ? 1U : 0U, 0, 0});
+  }
+}
+
 /// An ingress, what it relays, and the engine's side of it. Of random numbers of its own, too.
 void relay(Plan& plan, std::uint32_t span) {
   Random random(plan.seed * 0xd1342543de82ef95ULL + 11);
@@ -212,6 +234,48 @@ void relay(Plan& plan, std::uint32_t span) {
     What const what = random.chance(70) ? What::peer_cancels : What::operator_cancels;
     plan.stimuli.push_back(
         {kEpoch + Duration{100 + random.below(span)}, what, random.below(10), random.below(2), 0});
+  }
+}
+
+/// What the engine's gauges tell, and the request of one token. Of random numbers of its own, too.
+void ask_engine(Plan& plan, std::uint32_t span) {
+  Random random(plan.seed * 0x8cb92ba72f3d8dd7ULL + 13);
+  if (!random.chance(30)) {
+    return;
+  }
+  plan.settings.gauge_refresh = plan.settings.gauge_refresh.value_or(Duration{500});
+  plan.settings.load_counts = random.chance(20);
+  plan.settings.token = {.barrier = random.chance(80), .canary = random.chance(50)};
+  plan.manners.token_ms = random.chance(80) ? answer_ms(random) : random.below(20'000);
+  plan.manners.token_outcome = random.chance(70) ? 0 : random.below(3);
+  for (std::uint32_t i = 0, n = random.below(30); i < n; ++i) {
+    std::uint32_t const figure = random.chance(85) ? 0 : random.chance(30) ? 1'000 : 1;
+    plan.stimuli.push_back({kEpoch + Duration{100 + random.below(span)}, What::gauges_say, figure,
+                            random.chance(20) ? 1U : 0U, 0});
+  }
+}
+
+/// An engine that stands still for a while, and tokens that say so. Of random numbers of its own.
+void freeze(Plan& plan, std::uint32_t span) {
+  Random random(plan.seed * 0x9fb21c651e98df25ULL + 13);
+  if (!random.chance(30)) {
+    return;
+  }
+  auto const add = [&](What what, std::uint32_t a, std::uint32_t b) {
+    plan.stimuli.push_back({kEpoch + Duration{100 + random.below(span)}, what, a, b, 0});
+  };
+  for (std::uint32_t i = 0, n = 1 + random.below(4); i < n; ++i) {
+    add(What::process_stops, 1 + random.below(random.chance(70) ? 9'000 : 40'000), random.below(2));
+  }
+  if (random.chance(50)) {
+    plan.settings.gauge_refresh = Duration{1'000};
+    plan.settings.health.tokens_show_stalls = true;
+    for (std::uint32_t i = 0, n = random.below(12); i < n; ++i) {
+      add(What::tokens_say, random.below(3), random.below(3));
+    }
+  }
+  for (std::uint32_t i = 0, n = random.below(6); i < n; ++i) {
+    add(What::progress, random.below(12), 0);
   }
 }
 
@@ -286,6 +350,9 @@ Plan generate(std::uint64_t seed) {
   }
   crowd(plan, span);
   relay(plan, span);
+  ask_engine(plan, span);
+  work_in_parts(plan, span);
+  freeze(plan, span);
   std::stable_sort(plan.stimuli.begin(), plan.stimuli.end(),
                    [](Entry const& x, Entry const& y) { return x.at < y.at; });
   return plan;

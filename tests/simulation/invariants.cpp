@@ -26,7 +26,7 @@ bool may_follow_exit(Action const& a) {
   return !(std::holds_alternative<SignalEngine>(a) || std::holds_alternative<StartEngine>(a) ||
            std::holds_alternative<Register>(a) || std::holds_alternative<Deregister>(a) ||
            std::holds_alternative<StartCleanup>(a) || std::holds_alternative<CancelsReady>(a) ||
-           std::holds_alternative<StopBegun>(a));
+           std::holds_alternative<LeaveWill>(a) || std::holds_alternative<StopBegun>(a));
 }
 
 }  // namespace
@@ -43,36 +43,43 @@ std::optional<Remembered> remembered_by(std::span<Action const> actions) {
 void Checker::new_life() {
   requests_.new_life();
   phase_ = before_ = Phase::starting;
-  ended_ = commanded_ = exit_ordered_ = shim_known_ = shim_connected_ = gauges_idle_ = false;
+  ended_ = commanded_ = exit_ordered_ = shim_known_ = shim_connected_ = false;
   may_jump_ = true;
   own_signal_ = exit_asked_ = run_mode_ = stop_seen_ = deletion_seen_ = false;
   hook_waits_ = hook_answered_ = hook_restored_ = hook_pressed_ = condemned_ = false;
   hook_called_.reset();
   hook_told_.reset();
   own_signal_at_.reset();
+  silent_at_.reset();
   pod_grace_ = settings_.pod_grace;
   awaiting_since_.reset();
   engine_ = EngineState::waiting;  // until this life hears of it
   term_asked_ = false;             // an order that was lost with the connection is not known
   stop_.reset();
+  will_.reset();
   shim_lost_at_.reset();
   draining_since_.reset();
   drain_limit_.reset();
-  gauges_zero_at_.reset();
-  gauges_busy_at_.reset();
+  forget_gauges();
+  load_counts_ = settings_.load_counts;
+  token_out_.reset();
 }
 
 void Checker::new_boot() {
-  registered_ = engine_ordered_ = kill_sent_ = died_with_work_ = main_killed_ = false;
+  registered_ = registered_ && phase_ == Phase::serving;  // without a shim this life went on
+  engine_ordered_ = kill_sent_ = died_with_work_ = main_killed_ = false;
   work_unclear_ = shim_given_up_ = term_asked_ = false;
   aborted_with_work_ = abort_unclear_ = false;
   engine_ = EngineState::waiting;
   engine_exit_ = {};
   exit_code_.reset();
+  rest_alive_ = 0;
+  rest_ends_by_.reset();
 }
 
 std::string Checker::check(StepView const& step) {
   before_ = phase_;
+  in_flight_before_ = requests_.in_flight();
   rearmed_ = restored_stop_ = hook_read_ = false;
   restored_phase_.reset();
   if (ended_) {
@@ -89,6 +96,12 @@ std::string Checker::check(StepView const& step) {
   }
   if (wrong.empty()) {
     wrong = check_stop(step);
+  }
+  if (wrong.empty()) {
+    wrong = check_will(step);
+  }
+  if (wrong.empty()) {
+    wrong = check_silence(step);
   }
   if (wrong.empty()) {
     wrong = check_timer(step);
@@ -158,11 +171,18 @@ std::string Checker::check_action(StepView const& step, Action const& action) {
       return "the shim's exit is ordered twice";
     }
     exit_ordered_ = true;
+    if (std::string problem = check_rest(step); !problem.empty()) {
+      return problem;
+    }
     return check_exit_code(step, exit->code);
   } else if (std::holds_alternative<PublishReport>(action)) {
     return phase_ == Phase::exited && before_ != Phase::exited
                ? ""
                : "a report is published before the exit, or again after it";
+  } else if (auto const* ask = std::get_if<AskToken>(&action)) {
+    return check_ask(step, *ask);
+  } else if (std::holds_alternative<WithdrawToken>(action)) {
+    token_out_.reset();
   } else if (std::holds_alternative<ExitSupervisor>(action)) {
     ended_ = true;
   } else if (std::holds_alternative<Rearm>(action)) {
@@ -174,10 +194,10 @@ std::string Checker::check_action(StepView const& step, Action const& action) {
     rearmed_ = may_jump_ = true;
     requests_.rearm();
     term_asked_ = kill_sent_ = aborted_with_work_ = abort_unclear_ = false;
+    silent_at_.reset();              // of another engine
     engine_ = EngineState::waiting;  // the same boot may come back and tell again
-    gauges_idle_ = false;
-    gauges_zero_at_.reset();
-    gauges_busy_at_.reset();
+    forget_gauges();
+    load_counts_ = settings_.load_counts;
     shim_known_ = shim_connected_ = exit_ordered_ = false;
   }
   return {};
@@ -193,15 +213,14 @@ std::string Checker::check_phase(StepView const& step, Phase to) {
                      std::holds_alternative<StopRecordRead>(step.event);
   if (hello && may_jump_ && (restored_phase_ ? to > from : to == from)) {
     may_jump_ = false;  // where the earlier life was
+    draining_since_ = to == Phase::draining ? step.after.phase_began : step.now;
     return {};
   }
   if (to == Phase::deregistering || (from < Phase::deregistering && to == Phase::cleaning_up)) {
     requests_.begin_counting(0);
   }
   if (to == Phase::draining) {
-    gauges_idle_ = false;  // what was read before proves nothing
-    gauges_zero_at_.reset();
-    gauges_busy_at_.reset();
+    forget_gauges();  // what was read before proves nothing
   }
   draining_since_ = to == Phase::draining ? std::optional(step.now) : draining_since_;
   if (!is_legal(from, to)) {
@@ -233,6 +252,61 @@ std::string Checker::check_remembered(StepView const& step) {
     return "another stop or deadline is remembered than the one that holds";
   }
   return {};
+}
+
+/// A supervisor that is frozen or killed after its next word has left a will behind.
+std::string Checker::check_will(StepView const& step) {
+  bool const says_hello = std::holds_alternative<ShimHello>(step.event);
+  will_ = says_hello ? std::nullopt : will_;
+  for (std::size_t i = 0; i < step.actions.size(); ++i) {
+    if (auto const* will = std::get_if<LeaveWill>(&step.actions[i])) {
+      bool const is_first = i == 0 || (i == 1 && std::holds_alternative<Remember>(step.actions[0]));
+      if (!is_first) {
+        return "something is ordered or said before the will of its step";
+      }
+      if (!shim_connected_ || will_ == *will) {
+        return "a will is left with nobody, or again";
+      }
+      will_ = *will;
+    }
+  }
+  auto const& stop = step.after.stop;
+  if (!shim_connected_ || !stop || step.after.phase == Phase::exited) {
+    return {};
+  }
+  if (!will_ || will_->phase != step.after.phase || will_->mode != stop->mode ||
+      will_->deadline != stop->deadline) {
+    return "the shim's will says another stop than the one that holds";
+  }
+  bool const is_certain = stop->mode == StopMode::fatal || stop->in_starting;
+  if (!will_->code) {
+    return is_certain ? "the will of a stop whose code is certain has none" : "";
+  }
+  return check_exit_code(step, *will_->code);
+}
+
+/// Where it serves and is not about to leave, its registration follows what is heard of the engine.
+std::string Checker::check_silence(StepView const& step) {
+  for (Action const& action : step.actions) {
+    auto const* changed = std::get_if<VerdictChanged>(&action);
+    if (changed == nullptr || changed->verdict != Verdict::unresponsive) {
+      continue;
+    }
+    if (silent_at_ && step.now < *silent_at_ + kSilenceCycle) {
+      return "the engine fell silent at " + text_of(step.now) + " and before at " +
+             text_of(*silent_at_);
+    }
+    silent_at_ = step.now;
+  }
+  bool const serves = step.after.phase == Phase::serving && !step.after.stop &&
+                      !step.after.own_restart && settings_.registries > 0 && !ended_;
+  if (!serves) {
+    return {};
+  }
+  if (step.after.verdict == Verdict::unresponsive) {
+    return registered_ ? "an engine that answers nobody is registered" : "";
+  }
+  return registered_ ? "" : "an engine that serves is registered nowhere";
 }
 
 std::string Checker::check_timer(StepView const& step) {

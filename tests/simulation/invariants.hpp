@@ -4,11 +4,16 @@
 // events alone; it never asks the core what is right, only what it did. Its rules:
 //
 //  order    nothing after the exit; Remember first in its step; deregistered before any signal;
+//           the shim has a will that is true before anything of a stop is announced;
 //           KILL after TERM and not before its time; phases move by kLegalMoves and only rise
 //  time     D is cause + total and only moves closer; the stop has ended at D; phase 3 has its
 //           reserve; the next deadline is never past; an expired timer always makes progress
 //  admission  never more than N granted, Q wait, in their order; each waiter gets one answer;
 //           gauges alone refuse nobody while nothing runs
+//  token    one request of our own is out at a time, to an engine that was ready and runs; nothing
+//           is taken for idle by gauges alone
+//  silence  an engine that answers nobody is registered nowhere and gets no new request, and every
+//           other that serves is registered; at most one such fall in kSilenceCycle
 //  gate     phase 2 ends when nothing graceful is in flight, or at the cancel points
 //  requests each is in flight until it ends once; counted once; a cancel's mode only rises
 //  exit     once for each boot and connection, with the code that the table says
@@ -86,6 +91,7 @@ class RequestOracle {
   void apply_begin(StepView const& step, lifecycle::RequestBegun const& begun);
   Live const* named(lifecycle::PeerId peer, std::string const& id) const;
   Live const* whole_of(lifecycle::RequestBegun const& begun) const;
+  bool is_late(StepView const& step, lifecycle::RequestBegun const& begun) const;
   void lose(lifecycle::PeerId peer);
   void remove(std::map<Key, Live>::iterator entry);
   std::string check_delivered(StepView const& step);
@@ -100,12 +106,18 @@ class RequestOracle {
 
   std::uint64_t arrivals_ = 0;
   std::map<Key, Live> live_;
-  std::map<Key, bool> graceful_;  // what a peer registered
+  struct Ended {
+    bool relayed = false;
+    Instant until;
+  };
+  std::map<std::string, Ended> cut_;  // what the core remembered before this step
+  std::map<Key, bool> graceful_;      // what a peer registered
   std::set<lifecycle::PeerId> sources_;
   std::set<lifecycle::PeerId> peers_{lifecycle::kIngressPeer};  // that one is always there
   std::set<lifecycle::PeerId> keeps_watching_;  // critical and watched: not forgotten
   std::map<lifecycle::PeerId, Instant> lost_at_;
   bool ranks_told_load_ = false;
+  bool was_silent_ = false;  // the engine, after the step before
   std::size_t settled_now_ = 0;
   std::uint64_t lost_ = 0;
   bool source_died_ = false;
@@ -140,7 +152,9 @@ class Checker {
   std::string check_action(StepView const& step, lifecycle::Action const& action);
   std::string check_phase(StepView const& step, lifecycle::Phase to);
   std::string check_remembered(StepView const& step);
+  std::string check_will(StepView const& step);
   std::string check_timer(StepView const& step);
+  std::string check_silence(StepView const& step);
   // invariants_stop.cpp
   std::string check_stop(StepView const& step);
   std::string check_stop_begins(StepView const& step);
@@ -164,7 +178,14 @@ class Checker {
   void engine_exited(StepView const& step, lifecycle::EngineExit const& exit, bool ordered);
   bool ended_in_drain(StepView const& step) const;
   void note_fatal();
+  void note_gauges(lifecycle::Instant now, lifecycle::GaugesRead const& gauges);
+  void note_token(lifecycle::TokenAnswered const& answer);
+  void forget_gauges();
+  std::string check_ask(StepView const& step, lifecycle::AskToken const& ask);
+  void note_rest(StepView const& step, Instant ended_at, std::optional<std::uint32_t> alive);
+  std::string check_rest(StepView const& step) const;
   bool in_flight_known_idle() const;
+  bool ingress_counts() const { return settings_.ingress_is_exclusive || relayed_before_; }
   int expected_code() const;
 
   lifecycle::Settings const& settings_;
@@ -175,12 +196,15 @@ class Checker {
   lifecycle::Phase before_ = lifecycle::Phase::starting;  // this step
   lifecycle::Phase phase_at_stop_ = lifecycle::Phase::starting;
   bool ended_ = false;
+  bool relayed_before_ = false;       // an earlier life's ingress did
+  std::size_t in_flight_before_ = 0;  // this step
   bool own_signal_ = false;
   bool exit_asked_ = false;
   bool run_mode_ = false;
   bool stop_seen_ = false;
   bool deletion_seen_ = false;
   std::optional<Instant> own_signal_at_;  // the first one
+  std::optional<Instant> silent_at_;      // the engine's last fall
   std::optional<Duration> pod_grace_;     // as far as this life knows
   bool hook_waits_ = false;
   std::optional<Instant> hook_called_;  // the first call of this container's stop
@@ -201,11 +225,17 @@ class Checker {
   std::optional<Stop> stop_;
   std::optional<Instant> draining_since_;
   std::optional<Instant> drain_limit_;
-  bool exit_ordered_ = false;  // on this connection of the shim
+  bool exit_ordered_ = false;                 // on this connection of the shim
+  std::optional<lifecycle::LeaveWill> will_;  // the shim's, on this connection
   bool shim_known_ = false;
   bool shim_connected_ = false;
   std::optional<Instant> shim_lost_at_;
   bool gauges_idle_ = false;
+  bool gauges_settled_ = false;  // ... but not proven
+  bool load_counts_ = settings_.load_counts;
+  bool load_is_zero_ = false;
+  bool token_proves_ = false;
+  std::optional<lifecycle::AskToken> token_out_;
   bool busy_after_drained_ = false;  // by the gauges
   std::optional<Instant> gauges_zero_at_;
   std::optional<Instant> gauges_busy_at_;
@@ -224,6 +254,8 @@ class Checker {
   lifecycle::EngineState engine_ = lifecycle::EngineState::waiting;
   lifecycle::EngineExit engine_exit_;
   std::optional<int> exit_code_;
+  std::uint32_t rest_alive_ = 0;         // of the engine's processes, after the main one
+  std::optional<Instant> rest_ends_by_;  // its grace
 };
 
 }  // namespace lastcall::simulation

@@ -20,7 +20,8 @@ bool is_drain(Phase phase) {
 
 /// Somebody knows that nothing is in flight, and nothing went down in this drain.
 bool Checker::in_flight_known_idle() const {
-  bool const known = requests_.known() || requests_.source_died() || gauges_idle_;
+  bool const known =
+      ingress_counts() || requests_.known() || requests_.source_died() || gauges_idle_;
   return known && requests_.in_flight() == 0 && requests_.lost() == 0;
 }
 
@@ -32,7 +33,8 @@ bool Checker::ended_in_drain(StepView const& step) const {
   bool const signalled = hello != nullptr && hello->stop_at && hello->exited_at &&
                          *hello->stop_at <= *hello->exited_at;
   return stop_ ? stop_->mode == StopMode::graceful && is_drain(phase)
-               : signalled && (phase == Phase::serving || is_drain(phase));
+               : signalled && (phase == Phase::serving || is_drain(phase) ||
+                               (phase == Phase::starting && in_flight_before_ > 0));
 }
 
 void Checker::engine_exited(StepView const& step, EngineExit const& exit, bool ordered) {
@@ -59,6 +61,27 @@ void Checker::engine_exited(StepView const& step, EngineExit const& exit, bool o
   }
 }
 
+void Checker::note_rest(StepView const& step, Instant ended_at,
+                        std::optional<std::uint32_t> alive) {
+  bool const is_first = !rest_ends_by_ && step.after.stop;
+  if (is_first && alive.value_or(0) > 0 && (engine_ordered_ || term_asked_) && !kill_sent_) {
+    bool const none = settings_.main_ends_workers && engine_exit_.signal == 0;
+    rest_ends_by_ = ended_at + (none ? Duration{0} : settings_.rest_grace);
+  }
+  rest_alive_ = alive.value_or(0);
+}
+
+/// Exit kills what is left: not before its grace, or the KILL point.
+std::string Checker::check_rest(StepView const& step) const {
+  if (rest_alive_ == 0 || !rest_ends_by_ || !stop_) {
+    return "";
+  }
+  Instant const kill_at = stop_->budgets.engine_kill_at(step.after.stop->deadline);
+  return step.now < std::min(*rest_ends_by_, kill_at)
+             ? "the exit is ordered while the rest of the engine has time left"
+             : "";
+}
+
 /// A fatal event that is no exit ends the drain of a graceful stop.
 void Checker::note_fatal() {
   Phase const phase = std::max(before_, restored_phase_.value_or(before_));
@@ -83,6 +106,7 @@ void Checker::note_engine(StepView const& step) {
     engine_ordered_ = engine_ordered_ || hello->ordered;
     if (hello->engine == EngineState::exited) {
       engine_exited(step, hello->exit, hello->ordered);
+      note_rest(step, hello->exited_at.value_or(step.now), hello->alive);
     } else {
       engine_ = hello->engine;
     }
@@ -95,6 +119,9 @@ void Checker::note_engine(StepView const& step) {
   } else if (auto const* exited = std::get_if<EngineExited>(&step.event)) {
     engine_ordered_ = engine_ordered_ || exited->ordered;
     engine_exited(step, exited->exit, exited->ordered);
+    note_rest(step, step.now, exited->alive);
+  } else if (auto const* tree = std::get_if<EngineTreeSeen>(&step.event)) {
+    rest_alive_ = tree->alive;
   } else if (std::holds_alternative<PeerFatal>(step.event)) {
     note_fatal();
   } else if (auto const* gone = std::get_if<ShimDisconnected>(&step.event)) {
@@ -104,17 +131,72 @@ void Checker::note_engine(StepView const& step) {
     shim_connected_ = false;
     shim_lost_at_ = step.now;
   } else if (auto const* gauges = std::get_if<GaugesRead>(&step.event)) {
-    if (gauges->in_flight != 0U) {
-      gauges_zero_at_.reset();
-      gauges_idle_ = false;
-      gauges_busy_at_ = gauges->in_flight ? step.now : gauges_busy_at_;
-      busy_after_drained_ |= gauges->in_flight && before_ == Phase::drained;
-    } else if (!gauges_zero_at_) {
-      gauges_zero_at_ = step.now;
-    } else if (settings_.gauge_refresh) {
-      gauges_idle_ = gauges_idle_ || step.now - *gauges_zero_at_ >= *settings_.gauge_refresh;
-    }
+    note_gauges(step.now, *gauges);
+  } else if (auto const* answer = std::get_if<TokenAnswered>(&step.event)) {
+    note_token(*answer);
   }
+}
+
+void Checker::forget_gauges() {
+  gauges_idle_ = gauges_settled_ = load_is_zero_ = token_proves_ = false;
+  gauges_zero_at_.reset();
+  gauges_busy_at_.reset();
+}
+
+/// Our own request is not among the figures.
+void Checker::note_gauges(Instant now, GaugesRead const& gauges) {
+  std::uint64_t const own = token_out_ ? 1 : 0;
+  auto const others = [own](std::uint64_t figure) { return figure > own ? figure - own : 0; };
+  load_counts_ = load_counts_ || gauges.load.value_or(0) > 0;
+  std::uint64_t const load = load_counts_ && gauges.load ? others(*gauges.load) : 0;
+  load_is_zero_ = load_counts_ && gauges.load && load == 0;
+  bool const is_busy = load > 0 || (gauges.in_flight && others(*gauges.in_flight) > 0);
+  if (is_busy || !gauges.in_flight) {
+    gauges_zero_at_.reset();
+    gauges_settled_ = false;
+    token_proves_ = token_proves_ && !is_busy;
+    gauges_busy_at_ = is_busy ? now : gauges_busy_at_;
+    busy_after_drained_ |= is_busy && before_ == Phase::drained;
+  } else if (!gauges_zero_at_) {
+    gauges_zero_at_ = now;
+  } else if (settings_.gauge_refresh) {
+    gauges_settled_ = now - *gauges_zero_at_ >= *settings_.gauge_refresh;
+  }
+  gauges_idle_ = gauges_settled_ && (load_is_zero_ || token_proves_);
+}
+
+void Checker::note_token(TokenAnswered const& answer) {
+  if (!token_out_ || token_out_->number != answer.number) {
+    return;
+  }
+  if (token_out_->use == TokenUse::barrier) {
+    token_proves_ = answer.outcome == TokenOutcome::generated;
+    gauges_idle_ = gauges_settled_ = false;  // until the gauges are read again
+  }
+  token_out_.reset();
+}
+
+std::string Checker::check_ask(StepView const& step, AskToken const& ask) {
+  if (token_out_) {
+    return "a second request of our own while one is out";
+  }
+  if (phase_ < Phase::serving || phase_ > Phase::drained || !step.core.health().started()) {
+    return "an engine that is not known to be ready is asked for a token";
+  }
+  if (shim_known_ && engine_ != EngineState::running) {
+    return "an engine that does not run is asked for a token";
+  }
+  bool const drains = phase_ == Phase::draining || phase_ == Phase::drained;
+  bool const is_counted =
+      step.after.source == InFlightSource::sdk || step.after.source == InFlightSource::ingress;
+  if (ask.use == TokenUse::barrier && (!drains || !gauges_zero_at_ || is_counted)) {
+    return "a barrier where it proves nothing";
+  }
+  if (ask.use == TokenUse::canary && (phase_ != Phase::serving || requests_.in_flight() > 0)) {
+    return "a canary to an engine that has work or drains";
+  }
+  token_out_ = ask;
+  return {};
 }
 
 // --- the engine's end and the exit ---------------------------------------------------------------

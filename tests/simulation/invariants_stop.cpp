@@ -71,7 +71,12 @@ std::string Checker::check_stop_begins(StepView const& step) {
   Stop stop;
   stop.mode = begun->mode;
   stop.cause = *parse_cause(begun->cause);
-  stop.in_starting = phase_at_stop_ == Phase::starting;
+  // Where the last request ended in this very step, or the first began, either may have come first.
+  bool const had_work = in_flight_before_ > 0;
+  bool const is_clear = had_work == (requests_.in_flight() > 0) || !core_stop;
+  bool const drains = is_clear ? had_work : !core_stop->in_starting;
+  stop.in_starting =
+      phase_at_stop_ == Phase::starting && (begun->mode == StopMode::fatal || !drains);
   stop.known_at = stop.cause_at = step.now;
   if (auto const* signal = std::get_if<StopSignalHeld>(&step.event)) {
     stop.cause_at = signal->at;
@@ -112,6 +117,7 @@ std::string Checker::check_stop_begins(StepView const& step) {
 void Checker::note_blob(StepView const& step, std::string const& blob) {
   auto const decoded = decode_remembered(blob);
   auto const own = stop_;
+  relayed_before_ = relayed_before_ || (decoded && decoded->relayed);
   if (decoded && decoded->progress.hook && decoded->progress.hook->deletion) {
     deletion_seen_ = true;  // a pod is deleted once
     if (auto const& grace = decoded->progress.hook->grace) {
@@ -249,12 +255,13 @@ std::string Checker::check_gate(StepView const& step) {
   if (!enters || stop_->mode == StopMode::fatal || stop_->aborted || stop_->in_starting) {
     return {};
   }
-  Instant const latest = std::max(stop_->budgets.kill_cancel_at(stop_->deadline), stop_->known_at);
+  Budgets const kept = with_room_for_cleanup(stop_->budgets, settings_.cleanup_hooks);
+  Instant const latest = std::max(kept.kill_cancel_at(stop_->deadline), stop_->known_at);
   if (step.now > latest) {
     return "phase 3 begins at " + text_of(step.now) + ", its reserve began at " + text_of(latest);
   }
-  Instant const cancel_at =
-      *earlier_of(stop_->budgets.stop_cancel_at(stop_->deadline), drain_limit_);
+  Instant const cancel_at = *earlier_of(
+      with_room_for_cleanup(stop_->budgets, true).stop_cancel_at(stop_->deadline), drain_limit_);
   if (step.now < cancel_at && !hook_pressed_) {
     if (requests_.graceful_in_flight() > 0) {
       return "phase 2 ends while requests of graceful endpoints are in flight";
@@ -263,8 +270,8 @@ std::string Checker::check_gate(StepView const& step) {
         draining_since_ &&
         step.now >= std::max(*draining_since_, gauges_busy_at_.value_or(*draining_since_)) +
                         settings_.shutdown.drain_unknown;
-    if (!requests_.known() && !requests_.source_died() && !gauges_idle_ && !waited &&
-        (before_ != Phase::drained || busy_after_drained_)) {
+    if (!ingress_counts() && !requests_.known() && !requests_.source_died() && !gauges_idle_ &&
+        !waited && (before_ != Phase::drained || busy_after_drained_)) {
       return "phase 2 ends though nobody knows what is in flight";
     }
   }

@@ -63,11 +63,14 @@ enum class What : std::uint8_t {
   peer_fatal,         // a: peer
   health_turns,       // a: check, b: verdict from now on
   repeat_end,         // a: request number: an end that was already sent
+  process_dies,       // a: 1 one that the engine cannot be without
   endpoint_vanishes,  // a: peer, b: endpoint
-  gauges_say,         // a: figure, 1000 for unreadable
+  gauges_say,         // a: figure, 1000 for unreadable, b: 1 with the load counter
   progress,           // a: request number
   limits_change,      // a: may run, b: may wait
   load_told,          // a: peer, b: percent of its blocks in use, c: 1 by the gauges
+  process_stops,      // a: stopped for ms, b: 1 the shim sees it
+  tokens_say,         // a: figure, b: where the counter of live tokens stands
   engine_hook,        // a: 0 a restart of the container, 1 the pod goes, 2 and it is said first
   // Consequences: what the world does because of the above or of an order.
   supervisor_returns,
@@ -76,6 +79,7 @@ enum class What : std::uint8_t {
   shim_times_out,   // a: boot number
   engine_is_up,     // a: boot number
   engine_ends,      // a: boot number, b: code, c: signal
+  rest_ends,        // a: boot number: the last of the engine's processes
   container_ends,   // a: 1 the pod goes
   engine_replaced,  // a: supervisor life
   peer_returns,
@@ -85,6 +89,8 @@ enum class What : std::uint8_t {
   registry_says,  // a: supervisor life, b: registry, c: confirmed
   cleanup_says,   // a: supervisor life, b: item, c: outcome
   sdk_says,       // a: supervisor life, b: peer
+  token_leaves,   // a: supervisor life, b: number
+  token_comes,    // a: supervisor life, b: number, c: outcome
 };
 
 inline constexpr std::uint32_t kRequestEndpoint = 3;      // of kPeerEndpoints
@@ -132,10 +138,15 @@ struct Manners {
   bool run = false;                              // one container
   bool alone = false;                            // no shim: preStop mode
   std::uint32_t replaced_ms = 300;               // from the wait for it to another engine
-  bool timer_first = true;                       // of a timer and an event at the same instant
-  bool relays = false;                           // there is an ingress
+  std::uint32_t token_ms = 20;                   // of a request of one token
+  std::uint32_t token_outcome = 0;
+  bool timer_first = true;  // of a timer and an event at the same instant
+  bool relays = false;      // there is an ingress
   bool critical_peers = false;
   bool watched_peers = true;
+  /// After an ordered end; kNever: the shim does not tell.
+  std::uint32_t left_behind = kNever;
+  std::uint32_t rest_ms = 100;  // until nobody of them is left by itself
 };
 
 struct Plan {

@@ -68,6 +68,28 @@ RequestOracle::Live const* RequestOracle::whole_of(RequestBegun const& begun) co
   return relayed == live_.end() ? nullptr : &relayed->second;
 }
 
+/// It belongs to what was cut a moment ago, and is counted with that.
+bool RequestOracle::is_late(StepView const& step, RequestBegun const& begun) const {
+  Live const* const root = begun.root == begun.id ? nullptr : named(begun.peer, begun.root);
+  bool is_wanted = false;
+  step.core.requests().for_each(
+      [&](RequestView const& view) {
+        auto const found = live_.find({view.peer, std::string(view.id)});
+        is_wanted = is_wanted || (root != nullptr && found != live_.end() &&
+                                  &found->second == root && view.state == RequestState::live);
+      },
+      step.core.endpoints());
+  auto const known = [&](std::string const& id) {
+    auto const found = cut_.find(id);
+    return found == cut_.end() || step.now >= found->second.until ? nullptr : &found->second;
+  };
+  auto const* own = known(begun.id);
+  return begun.peer != kIngressPeer && whole_of(begun) == nullptr && !is_wanted &&
+         ((own != nullptr && own->relayed) ||
+          (begun.parent != begun.id && known(begun.parent) != nullptr) ||
+          (begun.root != begun.id && known(begun.root) != nullptr));
+}
+
 void RequestOracle::apply_begin(StepView const& step, RequestBegun const& begun) {
   bool const rejected = was_rejected(step, begun.peer, begun.id);
   settled_now_ += rejected ? 1 : 0;
@@ -101,7 +123,7 @@ void RequestOracle::apply_begin(StepView const& step, RequestBegun const& begun)
       return;
     }
   }
-  live.counted = whole_of(begun) == nullptr;
+  live.counted = whole_of(begun) == nullptr && !is_late(step, begun);
   live.stands = stands_of(step, begun);
   live_[{begun.peer, begun.id}] = live;
 }
@@ -190,6 +212,7 @@ std::string RequestOracle::check(StepView const& step, Phase before, Duration) {
   if (auto const* begun = std::get_if<RequestBegun>(&step.event)) {
     wrong = check_arrival(step, *begun);
   }
+  was_silent_ = step.after.silent;
   apply(step, before);
   if (wrong.empty() && !exited_) {
     wrong = check_answers(step, before);
@@ -211,6 +234,11 @@ std::string RequestOracle::check(StepView const& step, Phase before, Duration) {
   if (step.core.endpoints().ungraceful_in_flight() != live_.size() - graceful_in_flight()) {
     return "the core's number of requests on endpoints that are not graceful is wrong";
   }
+  cut_.clear();
+  step.core.cut_requests().for_each(step.now,
+                                    [&](std::string_view id, Cut const& cut, Instant until) {
+                                      cut_[std::string(id)] = {cut.relayed, until};
+                                    });
   return check_delivered(step);
 }
 

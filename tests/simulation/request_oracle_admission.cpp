@@ -67,8 +67,19 @@ std::string RequestOracle::check_arrival(StepView const& step, RequestBegun cons
     }
     return nullptr;
   }();
+  bool const is_known = std::any_of(live_.begin(), live_.end(), [&](auto const& entry) {
+    return entry.first.second == begun.id;  // it may go on, or be refused as a duplicate
+  });
+  bool const asks = begun.admit && !begun.resumed && !is_known;
+  if (rejected == nullptr && asks && was_silent_ && step.after.silent &&
+      stands_of(step, begun) == Stands::place) {
+    return "'" + begun.id + "' was admitted to an engine that answers nobody";
+  }
   if (rejected == nullptr || rejected->reason != RejectedReason::overloaded) {
     return {};
+  }
+  if (rejected->silent) {
+    return was_silent_ ? "" : "'" + begun.id + "' was refused for an engine that answers";
   }
   bool const is_full = limits.running && standing(Stands::place) >= *limits.running;
   bool const is_silent = limits.first_byte.has_value();

@@ -23,6 +23,8 @@ enum class Tamper : std::uint8_t {
   exit_after_the_deadline,
   forget_to_remember,
   remember_last,
+  leave_no_will,
+  leave_a_will_last,
   signal_before_deregister,
   kill_at_once,
   count_a_request_twice,
@@ -37,7 +39,7 @@ enum class Tamper : std::uint8_t {
   lose_an_admission,
   refuse_twice,
 };
-inline constexpr std::uint32_t kTampers = 19;
+inline constexpr std::uint32_t kTampers = 21;
 char const* name(Tamper tamper);
 
 struct RunResult {

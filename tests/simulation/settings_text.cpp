@@ -48,6 +48,7 @@ void for_each_duration(SettingsRef& s, Visitor&& visit) {
   visit("drain_unknown", s.shutdown.drain_unknown);
   visit("unresponsive_after", s.health.unresponsive_after);
   visit("reconnect_window", s.reconnect_window);
+  visit("rest_grace", s.rest_grace);
 }
 
 template <typename SettingsRef, typename Visitor>
@@ -63,8 +64,13 @@ void for_each_flag(SettingsRef& s, Visitor&& visit) {
   visit("hooks", s.cleanup_hooks);
   visit("paths", s.cleanup_paths);
   visit("events", s.events);
+  visit("exclusive", s.ingress_is_exclusive);
   visit("lifecycle_hooks", s.lifecycle_hooks);
+  visit("main_ends_workers", s.main_ends_workers);
   visit("tokens_show_stalls", s.health.tokens_show_stalls);
+  visit("load_counts", s.load_counts);
+  visit("barrier", s.token.barrier);
+  visit("canary", s.token.canary);
 }
 
 }  // namespace
@@ -86,6 +92,8 @@ std::string text_of(Settings const& settings) {
       settings, [&](auto key, Duration const& d) { put_changed(line, key, d, defaults[next++]); });
   for_each_optional(settings, [&](auto key, auto const& d) { line.key(key, d); });
   for_each_flag(settings, [&](auto key, bool set) { line.flag(key, set); });
+  line.flag("no_events_reserved", !settings.shutdown.events);
+  line.flag("no_registries_reserved", !settings.shutdown.registries);
   put_word(line, "migrate", kMigrate, settings.migrate);
   put_word(line, "second_signal", kSecondSignal, settings.second_signal);
   put_word(line, "after_stop", kAfterStop, settings.after_stop);
@@ -94,6 +102,9 @@ std::string text_of(Settings const& settings) {
   put_load(line, settings.load);
   if (settings.stop_signal != standard.stop_signal) {
     line.key("stop_signal", settings.stop_signal);
+  }
+  if (!settings.essential_processes.empty()) {
+    line.key("essential", settings.essential_processes.front());
   }
   return line.take();
 }
@@ -111,6 +122,8 @@ Settings parse_settings(std::string_view text) {
   for_each_duration(s, [&](auto key, Duration& d) { d = words.duration(key).value_or(d); });
   for_each_optional(s, [&](auto key, auto& d) { d = words.duration(key); });
   for_each_flag(s, [&](auto key, bool& set) { set = words.flag(key); });
+  s.shutdown.events = !words.flag("no_events_reserved");
+  s.shutdown.registries = !words.flag("no_registries_reserved");
   read_word(words, "migrate", kMigrate, s.migrate);
   read_word(words, "second_signal", kSecondSignal, s.second_signal);
   read_word(words, "after_stop", kAfterStop, s.after_stop);
@@ -118,6 +131,9 @@ Settings parse_settings(std::string_view text) {
   s.admission = parse_admission(words);
   s.load = parse_load_limits(words);
   s.stop_signal = words.key("stop_signal").value_or(s.stop_signal);
+  if (auto const essential = words.key("essential")) {
+    s.essential_processes = {std::string(*essential)};
+  }
   words.finish();
   return s;
 }

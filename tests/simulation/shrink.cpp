@@ -37,7 +37,7 @@ bool drop_stimuli(Plan& plan, std::string const& violation, Tamper tamper) {
 
 void calm_down(Plan& plan, std::string const& violation, Tamper tamper) {
   lifecycle::Settings const standard;
-  std::array<std::function<void(Plan&)>, 17> const changes{
+  std::array<std::function<void(Plan&)>, 19> const changes{
       [](Plan& p) { p.manners = Manners{}; },
       [&](Plan& p) { p.settings.shutdown = standard.shutdown; },
       [](Plan& p) { p.settings.pod_grace.reset(); },
@@ -47,6 +47,7 @@ void calm_down(Plan& plan, std::string const& violation, Tamper tamper) {
       [](Plan& p) { p.settings.cleanup_paths = false; },
       [](Plan& p) { p.settings.events = false; },
       [](Plan& p) { p.settings.gauge_refresh.reset(); },
+      [](Plan& p) { p.settings.token = {}; },
       [](Plan& p) { p.settings.migrate = lifecycle::MigratePolicy::at_end; },
       [](Plan& p) { p.settings.second_signal = lifecycle::SecondSignal::ignore; },
       [](Plan& p) { p.settings.after_stop = lifecycle::AfterStop::automatic; },
@@ -55,6 +56,7 @@ void calm_down(Plan& plan, std::string const& violation, Tamper tamper) {
       [](Plan& p) { p.manners.registry_repeats = p.manners.registry_fails = 0; },
       [](Plan& p) { p.manners.cleanup_fails = 0; },
       [](Plan& p) { p.manners.check_interval_ms = 60'000; },
+      [](Plan& p) { p.manners.left_behind = kNever; },
   };
   for (auto const& change : changes) {
     try_change(plan, violation, tamper, change);

@@ -37,6 +37,8 @@ char const* name(Tamper tamper) {
                                                      "exit_after_the_deadline",
                                                      "forget_to_remember",
                                                      "remember_last",
+                                                     "leave_no_will",
+                                                     "leave_a_will_last",
                                                      "signal_before_deregister",
                                                      "kill_at_once",
                                                      "count_a_request_twice",
@@ -82,13 +84,10 @@ void Tampering::change(Instant now, Lifecycle const& core) {
       drop<ExitSupervisor>(changed_);
       break;
     case Tamper::forget_to_remember:
-      drop<Remember>(changed_);
-      break;
     case Tamper::remember_last:
-      if (changed_.size() > 1 && std::holds_alternative<Remember>(changed_.front())) {
-        changed_.push_back(changed_.front());
-        changed_.erase(changed_.begin());
-      }
+    case Tamper::leave_no_will:
+    case Tamper::leave_a_will_last:
+      change_what_is_left();
       break;
     case Tamper::signal_before_deregister:
       drop<Deregister>(changed_);
@@ -131,6 +130,21 @@ void Tampering::change(Instant now, Lifecycle const& core) {
     case Tamper::refuse_twice:
       change_admission();
       break;
+  }
+}
+
+/// What the shim has for the time after us.
+void Tampering::change_what_is_left() {
+  if (how_ == Tamper::forget_to_remember) {
+    drop<Remember>(changed_);
+  } else if (how_ == Tamper::leave_no_will) {
+    drop<LeaveWill>(changed_);
+  } else if (how_ == Tamper::leave_a_will_last) {
+    repeat<LeaveWill>(changed_);
+    drop<LeaveWill>(changed_);
+  } else if (changed_.size() > 1 && std::holds_alternative<Remember>(changed_.front())) {
+    changed_.push_back(changed_.front());
+    changed_.erase(changed_.begin());
   }
 }
 

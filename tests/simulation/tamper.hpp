@@ -18,6 +18,7 @@ class Tampering {
                                            std::span<lifecycle::Action const> actions);
 
  private:
+  void change_what_is_left();
   void change_admission();
   void change(Instant now, lifecycle::Lifecycle const& core);
 

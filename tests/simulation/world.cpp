@@ -87,15 +87,28 @@ void World::happen_elsewhere(Entry const& e) {
   } else if (e.what == What::health_turns) {
     health_[e.a % health_.size()] = static_cast<CheckVerdict>(e.b % 4);
   } else if (e.what == What::gauges_say) {
-    tell(GaugesRead{e.a == 1'000 ? std::nullopt : std::optional<std::uint64_t>(e.a), {}});
+    tell_gauges(e);
+  } else if (e.what == What::tokens_say) {
+    tell(GaugesRead{.in_flight = e.a, .tokens = e.b});
+  } else if (e.what == What::process_stops) {
+    freeze(e.a, e.b != 0);
   } else if (e.a == life_ && e.what == What::checks_due) {
     checks();
   } else if (e.a == life_ && e.what == What::registry_says) {
     tell(RegistrySettled{.registry = e.b, .confirmed = e.c != 0});
+  } else if (e.a == life_ && e.what == What::token_leaves) {
+    tell(TokenSent{e.b});
+  } else if (e.a == life_ && e.what == What::token_comes) {
+    tell(TokenAnswered{.number = e.b, .outcome = static_cast<TokenOutcome>(e.c)});
   } else if (e.a == life_ && e.what == What::cleanup_says) {
     tell(CleanupSettled{.item = static_cast<CleanupItem>(e.b),
                         .outcome = static_cast<ItemOutcome>(e.c)});
   }
+}
+
+void World::tell_gauges(Entry const& e) {
+  auto const figure = e.a == 1'000 ? std::nullopt : std::optional<std::uint64_t>(e.a);
+  tell(GaugesRead{.in_flight = figure, .tokens = {}, .load = e.b != 0 ? figure : std::nullopt});
 }
 
 /// The kubelet calls the engine's preStop, and the supervisor's where the pod goes.
@@ -118,6 +131,17 @@ void World::end_container(bool pod_goes) {
   }
 }
 
+/// It is stopped: it answers nothing, and what its shim sees of it is told.
+void World::freeze(std::uint32_t ms, bool is_seen) {
+  if (!engine_answers_) {
+    return;
+  }
+  frozen_until_ = std::max(frozen_until_, now_ + Duration{ms});
+  if (is_seen && hears_shim() && shim_.engine == EngineState::running) {
+    tell(EngineProcessStopped{.pid = 17, .name = "engine"});
+  }
+}
+
 void World::checks() {
   if (!supervisor_up_) {
     return;
@@ -125,7 +149,13 @@ void World::checks() {
   for (std::uint32_t i = 0; i < plan_.settings.health.checks.size(); ++i) {
     bool const runs = plan_.manners.alone || shim_.engine == EngineState::running;
     bool const up = engine_answers_ && runs;
-    tell(CheckFinished{.check = i, .verdict = up ? health_[i] : CheckVerdict::failed});
+    bool const frozen = up && now_ < frozen_until_;
+    tell(CheckFinished{.check = i,
+                       .verdict = frozen ? CheckVerdict::timed_out
+                                  : up   ? health_[i]
+                                         : CheckVerdict::failed,
+                       .detail = {},
+                       .took = Duration{frozen ? 1'000 : 0}});
   }
   after(plan_.manners.check_interval_ms, What::checks_due, life_);
 }

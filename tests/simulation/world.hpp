@@ -38,6 +38,8 @@ class World {
     std::optional<Instant> stop_at;
     std::optional<Instant> deadline;
     std::optional<Instant> engine_gone_at;
+    std::optional<std::uint32_t> rest;     // of its processes, after the main one
+    std::optional<Instant> patience_ends;  // without an order to exit
     std::string blob;
     std::optional<int> exit_code;  // ordered by the core
     bool failed_safe = false;      // it had to exit by itself
@@ -114,11 +116,15 @@ class World {
   void drop_shim(std::uint32_t away_ms, bool watched);
   void end_shim();
   void end_engine(lifecycle::EngineExit exit);
+  void leave_behind();
+  void end_rest();
   void signal_engine(bool kill, bool by_core);
   void stop_signal(std::uint32_t which);
   void arm_failsafe();
   void fail_safe();
   void checks();
+  void tell_gauges(Entry const& e);
+  void freeze(std::uint32_t ms, bool is_seen);
   void call_hook(Entry const& entry);
   void end_container(bool pod_goes);
   // peers (world_peers.cpp)
@@ -158,6 +164,7 @@ class World {
   std::vector<Request> requests_;
   std::array<lifecycle::CheckVerdict, 2> health_{};
   bool engine_answers_ = false;
+  Instant frozen_until_{};
   bool pod_goes_ = false;
 };
 

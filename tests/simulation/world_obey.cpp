@@ -20,6 +20,12 @@ struct World::Obey {
     }
   }
   void operator()(ForgetStopRecord const&) const { world.stop_record_.clear(); }
+  void operator()(LeaveWill const& a) const {
+    if (world.shim_.connected) {
+      world.shim_.deadline = a.deadline;
+      world.arm_failsafe();
+    }
+  }
   void operator()(StartEngine const&) const {
     World::Shim& shim = world.shim_;
     if (!shim.connected || shim.engine != EngineState::waiting || shim.stop_at) {
@@ -81,6 +87,15 @@ struct World::Obey {
   }
   void operator()(AwaitReplacement const&) const {
     world.after(world.plan_.manners.replaced_ms, What::engine_replaced, world.life_);
+  }
+  void operator()(AskToken const& a) const {
+    Manners const& m = world.plan_.manners;
+    auto const number = static_cast<std::uint32_t>(a.number);
+    bool const goes_out = static_cast<TokenOutcome>(m.token_outcome) != TokenOutcome::withheld;
+    if (goes_out) {
+      world.after(1, What::token_leaves, world.life_, number);
+    }
+    world.after(m.token_ms, What::token_comes, world.life_, number, m.token_outcome);
   }
   void operator()(ExitSupervisor const&) const {
     world.kill_supervisor(kNever);

@@ -40,6 +40,15 @@ bool World::happen_to_processes(Entry const& e) {
       shim_.main_killed = e.c == 9;
       end_engine({.code = static_cast<int>(e.b), .signal = static_cast<int>(e.c)});
     }
+  } else if (e.what == What::rest_ends) {
+    if (this_boot) {
+      end_rest();
+    }
+  } else if (e.what == What::process_dies) {
+    if (hears_shim() && shim_.engine == EngineState::running) {
+      tell(EngineProcessDied{
+          .pid = 30, .name = e.a != 0 ? "core0" : "helper", .signal = 9, .at = now_});
+    }
   } else {
     return false;
   }
@@ -112,6 +121,7 @@ void World::connect_shim() {
   hello.exit = shim_.exit;
   hello.exited_at = shim_.engine_gone_at;
   hello.ordered = shim_.ordered;
+  hello.alive = shim_.rest;
   hello.stop_at = shim_.stop_at;
   hello.blob = shim_.blob;
   shim_.hello_told = true;
@@ -166,8 +176,9 @@ void World::end_engine(EngineExit exit) {
   shim_.exit = exit;
   shim_.engine_gone_at = now_;
   engine_answers_ = false;
+  leave_behind();
   if (hears_shim()) {
-    tell(EngineExited{.exit = exit, .ordered = shim_.ordered});
+    tell(EngineExited{.exit = exit, .ordered = shim_.ordered, .alive = shim_.rest});
   }
   for (std::uint32_t i = 0; i < requests_.size(); ++i) {
     if (requests_[i].live && requests_[i].peer == kRelay && !requests_[i].waits) {
@@ -178,7 +189,37 @@ void World::end_engine(EngineExit exit) {
   arm_failsafe();
 }
 
+/// The shim kills what has not ended by itself after its grace.
+void World::leave_behind() {
+  Manners const& m = plan_.manners;
+  bool const is_rest = shim_.ordered && !shim_.main_killed;
+  if (m.left_behind != kNever) {
+    shim_.rest = is_rest ? m.left_behind : 0;
+  }
+  Duration rest{0};
+  if (shim_.rest.value_or(0) > 0) {
+    bool const none = plan_.settings.main_ends_workers && shim_.exit.signal == 0;
+    Duration const grace = none ? Duration{0} : plan_.settings.rest_grace;
+    rest = std::min(Duration{m.rest_ms}, grace);
+    after(static_cast<std::uint32_t>(to_ms(std::min(Duration{m.rest_ms}, grace + Duration{20}))),
+          What::rest_ends, shim_.number);
+  }
+  shim_.patience_ends = now_ + rest + Duration{5'000};
+}
+
+void World::end_rest() {
+  if (shim_.engine == EngineState::exited && shim_.rest.value_or(0) > 0) {
+    shim_.rest = 0;
+    if (hears_shim()) {
+      tell(EngineTreeSeen{});
+    }
+  }
+}
+
 void World::signal_engine(bool kill, bool by_core) {
+  if (kill && shim_.rest.value_or(0) > 0) {
+    after(plan_.manners.engine_kill_ms, What::rest_ends, shim_.number);
+  }
   if (shim_.engine != EngineState::running) {
     return;
   }
@@ -206,7 +247,7 @@ void World::stop_signal(std::uint32_t which) {
   arm_failsafe();
 }
 
-/// When the shim acts next by itself: KILL near D, exit at D, exit 5 s after its engine.
+/// When the shim acts next by itself: KILL near D, exit at D, exit 5 s after its engine's tree.
 void World::arm_failsafe() {
   constexpr Duration kLate{1};  // the core's own order of the same instant comes first
   if (shim_.stop_at && !shim_.deadline) {
@@ -217,13 +258,13 @@ void World::arm_failsafe() {
     at(std::max(*shim_.deadline + kLate, now_), What::shim_times_out, shim_.number);
   }
   if (shim_.engine_gone_at) {
-    at(*shim_.engine_gone_at + Duration{5'000} + kLate, What::shim_times_out, shim_.number);
+    at(*shim_.patience_ends + kLate, What::shim_times_out, shim_.number);
   }
 }
 
 void World::fail_safe() {
   bool const at_deadline = shim_.deadline && now_ > *shim_.deadline;
-  bool const engine_left = shim_.engine_gone_at && now_ > *shim_.engine_gone_at + Duration{5'000};
+  bool const engine_left = shim_.patience_ends && now_ > *shim_.patience_ends;
   if (at_deadline || engine_left) {
     shim_.failed_safe = true;
     end_shim();

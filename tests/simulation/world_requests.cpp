@@ -92,7 +92,8 @@ void World::name_request(Request& request) {
     return;
   }
   for (Request const& other : requests_) {
-    bool const is_relayed = other.live && other.peer == kRelay && !other.waits;
+    // One that is over by now, too: an engine may announce it after its client has left.
+    bool const is_relayed = other.peer == kRelay && !other.waits;
     bool const is_taken = std::any_of(requests_.begin(), requests_.end(), [&](Request const& r) {
       return r.peer == request.peer && r.live && r.id == other.id;
     });

@@ -1,3 +1,6 @@
+#include <map>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "supervisor/lifecycle/admission.hpp"
@@ -133,8 +136,9 @@ TEST(Admission, ALimitOnFirstBytesHoldsThoughPlacesAreFree) {
   Admission admission(limits);
   auto const first = admission.arrive(kAdmissionStart, 0);
   EXPECT_TRUE(admission.is_waiting(admission.arrive(kAdmissionStart, 1)));
-  admission.first_byte(first);
-  admission.first_byte(first);
+  EXPECT_EQ(admission.first_byte(kAdmissionStart + Duration{30}, first), Duration{30});
+  EXPECT_FALSE(admission.first_byte(kAdmissionStart + Duration{40}, first))
+      << "it is not the first";
   EXPECT_EQ(admission.without_first_byte(), 0U);
   EXPECT_EQ(admission.grant(kAdmissionStart)->owner, 1U);
   EXPECT_FALSE(admission.grant(kAdmissionStart));
@@ -187,6 +191,48 @@ TEST(AdmissionRetry, RisesAndFallsWithTheServiceAndStaysWithinItsBounds) {
   EXPECT_EQ(admission.retry_after(), kRetryMost);
   serve(admission, now, Duration{1}, 300);
   EXPECT_EQ(admission.retry_after(), kRetryLeast);
+}
+
+TEST(AdmissionRetry, EachRefusalTakesTheNextSlot) {
+  Admission admission(limits_of(4, 0));
+  Instant now = kAdmissionStart;
+  serve(admission, now, Duration{2'000}, 1);
+  std::vector<std::int64_t> told;
+  for (int i = 0; i < 5; ++i) {
+    told.push_back(to_ms(admission.take_retry_slot(now)));
+  }
+  EXPECT_EQ(told, (std::vector<std::int64_t>{500, 1'000, 1'500, 2'000, 2'500}));
+  now += Duration{1'000};
+  EXPECT_EQ(admission.take_retry_slot(now), Duration{2'000}) << "behind those that still wait";
+  now += Duration{60'000};
+  EXPECT_EQ(admission.take_retry_slot(now), Duration{500}) << "they have all come back";
+}
+
+TEST(AdmissionRetry, SlotsBeginAgainWithinTheMinute) {
+  Admission admission(limits_of(2, 0));
+  Instant const now = kAdmissionStart;
+  std::map<Duration, int> told;  // nothing measured: a second by two places
+  for (int i = 0; i < 1'000; ++i) {
+    ++told[admission.take_retry_slot(now)];
+  }
+  EXPECT_EQ(told.begin()->first, Duration{1'000});
+  EXPECT_EQ(told.rbegin()->first, kRetryMost);
+  EXPECT_EQ(told.size(), 119U);
+  for (auto const& [retry, count] : told) {
+    EXPECT_LE(count, 9) << to_ms(retry);
+  }
+}
+
+TEST(AdmissionRetry, SlotsOfManyFastPlacesAreFinerThanAMillisecond) {
+  Admission admission(limits_of(1'000, 0));
+  Instant now = kAdmissionStart;
+  serve(admission, now, Duration{200}, 1);
+  Duration last{};
+  for (int i = 0; i < 500; ++i) {
+    last = admission.take_retry_slot(now);
+  }
+  EXPECT_GE(last, Duration{190}) << "a fifth of a millisecond each, behind the least";
+  EXPECT_LE(last, Duration{201});
 }
 
 }  // namespace

@@ -180,7 +180,7 @@ struct Explorer {
       ended.erase(i);
       keep(std::move(ended));
       World moved = from;
-      moved.machine.first_byte(moved.model[i].ticket);
+      moved.machine.first_byte(moved.now, moved.model[i].ticket);
       moved.model[i].has_byte = moved.model[i].runs;
       keep(std::move(moved));
     }

@@ -104,8 +104,10 @@ TEST(EngineHealth, takes_a_timeout_for_slowness_until_unresponsive_after) {
   Engine e(settings());
   e.check(0s, CheckVerdict::passed);
   EXPECT_EQ(e.check(2s, CheckVerdict::timed_out), Verdict::busy);
+  EXPECT_EQ(e.health.next_deadline(), kHealthStart + 7s);
+  EXPECT_EQ(e.pass_time(7s), Verdict::unresponsive);
   EXPECT_EQ(e.health.next_deadline(), kHealthStart + 32s);
-  EXPECT_EQ(e.pass_time(31'999ms), Verdict::busy);
+  EXPECT_EQ(e.pass_time(31'999ms), Verdict::unresponsive);
   EXPECT_EQ(e.pass_time(32s), Verdict::dead);
 }
 
@@ -114,8 +116,10 @@ TEST(EngineHealth, a_byte_of_any_request_postpones_the_end_of_a_slow_engine) {
   e.check(0s, CheckVerdict::passed);
   e.check(2s, CheckVerdict::timed_out);
   e.health.progressed(kHealthStart + 20s);
+  EXPECT_EQ(e.health.next_deadline(), kHealthStart + 25s);
+  EXPECT_EQ(e.pass_time(25s), Verdict::unresponsive);
   EXPECT_EQ(e.health.next_deadline(), kHealthStart + 50s);
-  EXPECT_EQ(e.pass_time(49s), Verdict::busy);
+  EXPECT_EQ(e.pass_time(49s), Verdict::unresponsive);
   EXPECT_EQ(e.check(49'500ms, CheckVerdict::passed), Verdict::healthy);
   EXPECT_FALSE(e.health.next_deadline());
 }
@@ -141,6 +145,63 @@ TEST(EngineHealth, is_wedged_only_where_asked_and_with_work_in_flight) {
   EXPECT_EQ(e.pass_time(115s), Verdict::healthy);
   e.health.in_flight(kHealthStart + 120s, 3);
   EXPECT_EQ(e.pass_time(130s), Verdict::wedged);
+}
+
+TEST(EngineHealth, an_unanswered_canary_is_wedged_though_every_check_passes) {
+  Engine e(settings());
+  e.check(0s, CheckVerdict::passed);
+  e.health.canary_sent(kHealthStart + 10s);
+  e.health.canary_sent(kHealthStart + 20s);
+  EXPECT_EQ(e.health.next_deadline(), kHealthStart + 15s) << "counted from the first";
+  EXPECT_EQ(e.pass_time(15s), Verdict::unresponsive);
+  EXPECT_EQ(e.health.reason(),
+            "a request of one token was not answered for 5 s and no byte of any request moved");
+  EXPECT_EQ(e.check(39s, CheckVerdict::passed), Verdict::unresponsive);
+  EXPECT_EQ(e.pass_time(40s), Verdict::wedged);
+  EXPECT_EQ(e.health.reason(),
+            "a request of one token was not answered for 30 s and no byte of any request moved");
+}
+
+TEST(EngineHealth, a_byte_of_any_request_postpones_the_end_that_a_canary_would_bring) {
+  Engine e(settings());
+  e.check(0s, CheckVerdict::passed);
+  e.health.canary_sent(kHealthStart + 10s);
+  e.health.progressed(kHealthStart + 35s);
+  EXPECT_NE(e.pass_time(64s), Verdict::wedged);
+  EXPECT_EQ(e.pass_time(65s), Verdict::wedged);
+}
+
+TEST(EngineHealth, an_answered_canary_is_progress) {
+  Engine e(settings());
+  e.check(0s, CheckVerdict::passed);
+  e.check(2s, CheckVerdict::timed_out);
+  e.health.canary_sent(kHealthStart + 10s);
+  e.health.canary_answered(kHealthStart + 12s);
+  EXPECT_EQ(e.health.next_deadline(), kHealthStart + 17s) << "the check's silence, from then on";
+  e.check(13s, CheckVerdict::passed);
+  EXPECT_EQ(e.pass_time(100s), Verdict::healthy);
+}
+
+TEST(EngineHealth, a_canary_that_was_dropped_proves_nothing) {
+  Engine e(settings());
+  e.check(0s, CheckVerdict::passed);
+  e.check(2s, CheckVerdict::timed_out);
+  e.health.canary_sent(kHealthStart + 10s);
+  e.health.canary_dropped();
+  EXPECT_EQ(e.health.next_deadline(), kHealthStart + 7s) << "the check's silence alone";
+  EXPECT_EQ(e.pass_time(31'999ms), Verdict::unresponsive);
+  EXPECT_EQ(e.pass_time(32s), Verdict::dead);
+}
+
+TEST(EngineHealth, a_canary_sent_before_our_own_absence_counts_anew) {
+  Engine e(settings());
+  e.check(0s, CheckVerdict::passed);
+  e.health.canary_sent(kHealthStart + 10s);
+  e.health.listen_anew(kHealthStart + 60s);
+  EXPECT_NE(e.pass_time(60s), Verdict::wedged);
+  EXPECT_EQ(e.health.next_deadline(), kHealthStart + 65s);
+  EXPECT_EQ(e.pass_time(65s), Verdict::unresponsive);
+  EXPECT_EQ(e.health.next_deadline(), kHealthStart + 90s);
 }
 
 TEST(EngineHealth, startup_timeout_ends_an_engine_that_never_gets_ready) {

@@ -159,5 +159,26 @@ TEST(LoadMonitor, MoreRanksThanAnyEngineHasAreNotKept) {
   EXPECT_EQ(loads.ranks().size(), kMostRanks);
 }
 
+TEST(LoadMonitor, ARankThatHasNeverReportedIsFreeWhereTheirNumberIsKnown) {
+  LoadThresholds of_two = thresholds();
+  of_two.ranks = 2;
+  LoadMonitor loads(of_two);
+  loads.report(kLoadStart, decode(0, 90));
+  EXPECT_FALSE(loads.is_busy(kLoadStart));
+  loads.report(kLoadStart, decode(1, 90));
+  EXPECT_TRUE(loads.is_busy(kLoadStart));
+}
+
+TEST(LoadMonitor, TellsByWhatTheEngineIsBusy) {
+  LoadMonitor loads(thresholds());
+  EXPECT_FALSE(loads.excess(kLoadStart));
+  loads.report(kLoadStart, gauge(90));
+  EXPECT_EQ(loads.excess(kLoadStart),
+            (LoadExcess{LoadFigure::active_decode_blocks, 0, 900'000, 850'000}));
+  loads.report(kLoadStart, prefill(3, 12'000));
+  EXPECT_EQ(loads.excess(kLoadStart),
+            (LoadExcess{LoadFigure::active_prefill_tokens, 3, 12'000, 10'000}));
+}
+
 }  // namespace
 }  // namespace lastcall::lifecycle

@@ -65,6 +65,19 @@ TEST_F(RequestLedgerTree, a_handed_off_request_that_ends_cancelled_has_migrated)
   }
 }
 
+TEST_F(RequestLedgerTree, what_the_engines_death_cut_ends_as_engine_dead_however_it_is_reported) {
+  std::pair<Outcome, Outcome> const cells[] = {{Outcome::cancelled, Outcome::engine_dead},
+                                               {Outcome::error, Outcome::engine_dead},
+                                               {Outcome::completed, Outcome::completed},
+                                               {Outcome::lost, Outcome::lost}};
+  for (auto const& [reported, counted] : cells) {
+    begin(1, "r");
+    ledger.cancel_id(now, 1, "r", CancelMode::kill, CancelReason::engine_dead);
+    ledger.end(now, 1, "r", reported);
+    EXPECT_EQ(ledger.settled.back().outcome, counted) << name(reported);
+  }
+}
+
 TEST_F(RequestLedgerTree, a_parents_cancel_reaches_children_in_link_order) {
   begin(1, "top");
   begin(1, "a", "top");

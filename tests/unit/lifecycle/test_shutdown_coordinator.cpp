@@ -26,7 +26,7 @@ struct CoordinatorTest : testing::Test {
   static Cause term() { return {CauseKind::signal, "TERM"}; }
   void serve() { c.become_ready(kStart); }
   void stop(Duration at = 0s) {
-    c.begin_stop(kStart + at, term(), StopMode::graceful, kStart + at);
+    c.begin_stop(kStart + at, term(), StopMode::graceful, kStart + at, false);
   }
   Move next(Duration at) { return c.next(kStart + at, facts); }
   void drain_now() {
@@ -182,7 +182,7 @@ TEST_F(CoordinatorTest, a_stop_while_starting_is_abbreviated) {
 
 TEST_F(CoordinatorTest, a_fatal_stop_has_5_seconds) {
   serve();
-  c.begin_stop(kStart + 3s, {CauseKind::dead, {}}, StopMode::fatal, kStart + 3s);
+  c.begin_stop(kStart + 3s, {CauseKind::dead, {}}, StopMode::fatal, kStart + 3s, false);
   EXPECT_EQ(c.phase(), Phase::cleaning_up);
   EXPECT_EQ(c.deadline(), kStart + 8s);
 }
