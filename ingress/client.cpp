@@ -236,7 +236,7 @@ void Client::written() {
     end_exchange();
     return;
   }
-  if (exchange_->is_malformed) {
+  if (exchange_->is_malformed && !exchange_->held) {
     engine_failed();
     return;
   }
@@ -262,6 +262,9 @@ void Client::expired(Wait wait) {
       exchange_ ? end_exchange() : close();
       return;
     case Wait::keep_alive:
+    case Wait::parting:
+      part();
+      return;
     case Wait::connect_again:
     case Wait::upstream_idle:
     case Wait::left:
@@ -271,14 +274,18 @@ void Client::expired(Wait wait) {
       connect_failed();
       return;
     case Wait::first_byte:
-      break_off(timed_out("the engine did not answer in time"), lifecycle::Outcome::error);
+      break_off(timed_out("the engine did not answer in time", true), lifecycle::Outcome::error);
       return;
     case Wait::idle:
-      break_off(timed_out("the engine's response stood still for too long"),
-                lifecycle::Outcome::error);
+      break_off(
+          timed_out("the engine's response stood still for too long", !exchange_->has_first_byte),
+          lifecycle::Outcome::error);
       return;
     case Wait::total:
-      break_off(timed_out("the request took too long"), lifecycle::Outcome::error);
+      break_off(timed_out("the request took too long", false), lifecycle::Outcome::error);
+      return;
+    case Wait::held:
+      let_through();
       return;
     case Wait::verdict:
       engine_lives();

@@ -8,8 +8,9 @@
 //  4. Reading stops while what was read is not taken: back-pressure in both directions.
 //
 // client.cpp holds the connection, client_request.cpp what the client sends, client_engine.cpp its
-// way to the engine, client_response.cpp the way back, client_engine_end.cpp what the end of the
-// engine's connection means, client_end.cpp how exchanges end.
+// way to the engine, client_response.cpp the way back, client_held.cpp errors that are held back,
+// client_engine_end.cpp what the end of the engine's connection means, client_end.cpp how exchanges
+// end.
 // Thread rule: the loop's thread. Source: docs/ingress.md.
 #pragma once
 
@@ -46,7 +47,7 @@ class Client final : public Watched, public DeadlineOwner {
   void connected();
   void connect_failed();
   void engine_takes_more();
-  bool takes_response() const { return out_.empty(); }
+  bool takes_response() const { return out_.empty() && !(exchange_ && exchange_->held); }
   void response(std::span<char> bytes);
   void engine_ended(bool orderly);
 
@@ -55,10 +56,13 @@ class Client final : public Watched, public DeadlineOwner {
   void rejected(Refusal const& refusal);
   void cut(Refusal const& refusal, bool at_once);
   void refuse_connection();
+  /// Every check of the engine has passed that began then or later.
+  void check_passed(std::chrono::milliseconds since);
+  /// Without a request it is closed soon: one that is on its way is still answered.
+  void part_soon();
+  void part_if_idle();
   /// Of its request, once that has asked for its place; else 0.
   std::uint64_t serial() const { return exchange_ ? exchange_->serial : 0; }
-  /// Nothing is under way, and it is not at its end, with last words to be read.
-  bool is_idle() const { return !exchange_ && out_.empty() && end_ == End::keep; }
   bool is_flushed() const { return out_.empty(); }
   void close();
 
@@ -107,12 +111,20 @@ class Client final : public Watched, public DeadlineOwner {
   bool start_response(std::string_view head, std::string& wire);
   void prepare_return(ResponseHead const& head, std::string& wire);
   void response_body(std::span<char>& bytes, std::string& wire);
+  bool has_all_of_response() const;
+  void responded(std::string_view wire, bool took_all);
   void deliver(std::string_view payload, std::string& wire);
   void note_event();
   void note_first_byte();
   void take_early_words();
   void emit(std::string_view first, std::string_view second, std::string& wire);
   void finish_response(std::string& wire);
+
+  // client_held.cpp
+  bool may_hold() const;
+  HeldError& hold(HeldError::Part part);
+  bool hold_event(std::string_view payload, std::string& wire);
+  void let_through();
 
   // client_engine_end.cpp
   bool ends_with_a_line() const;
@@ -123,6 +135,7 @@ class Client final : public Watched, public DeadlineOwner {
   void engine_failed();
 
   // client_end.cpp
+  bool is_idle() const;
   void refuse(Refusal const& refusal);
   void refuse_early(unsigned status, std::string_view what, bool head_only = false);
   void refuse_as(Refusal const& refusal, bool head_only = false);
@@ -132,6 +145,7 @@ class Client final : public Watched, public DeadlineOwner {
   void leave_to_engine();
   void drop_upstream();
   void end_exchange();
+  void part();
   void end_connection(End end);
 
   Proxy& proxy_;

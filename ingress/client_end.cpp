@@ -53,9 +53,10 @@ void Client::cut(Refusal const& refusal, bool at_once) {
   if (exchange_->response != Response::done) {
     hand_off(refusal);
     break_off(refusal, Outcome::cancelled);
-  } else if (at_once) {
+  } else if (at_once && !refusal.retryable) {
+    // Its place is free; the rest of what it was sent is its connection's matter. What a stop cuts
+    // is in flight until it has left: phase 3 waits for that as long as there is time.
     end_ = End::close;
-    out_.clear();
     end_exchange();
   }
 }
@@ -68,7 +69,7 @@ void Client::hand_off(Refusal const& refusal) {
          .endpoint = x.endpoint,
          .model = x.model.empty() ? proxy_.options().default_model : x.model,
          .reason = refusal.reason,
-         .events = x.events.events(),
+         .events = x.events_sent(),
          .bytes = x.bytes_sent});
   }
 }
@@ -78,6 +79,8 @@ void Client::hand_off(Refusal const& refusal) {
 void Client::break_off(Refusal const& refusal, Outcome outcome) {
   Exchange& x = *exchange_;
   drop_upstream();
+  std::uint64_t const events_sent = x.events_sent();
+  x.held.reset();
   x.outcome = outcome;
   x.is_cut = true;
   if (!x.head_sent) {
@@ -98,7 +101,7 @@ void Client::break_off(Refusal const& refusal, Outcome outcome) {
     return;
   }
   std::string event;
-  append_error_event(event, refusal, {x.id, x.events.events(), x.bytes_sent});
+  append_error_event(event, refusal, {x.id, events_sent, x.bytes_sent});
   std::string wire;
   emit(event, {}, wire);
   write(wire);
@@ -135,8 +138,8 @@ void Client::lost() {
 /// The engine has the whole request or will have it, and may not lose it before its first byte.
 bool Client::must_stay() const {
   Exchange const& x = *exchange_;
-  return x.defers_cancel && x.begun && x.request_done && !x.request_is_broken && !x.is_cut &&
-         x.response <= Response::body && !x.has_first_byte && upstream_ != nullptr &&
+  return x.defers_cancel && !x.held && x.begun && x.request_done && !x.request_is_broken &&
+         !x.is_cut && x.response <= Response::body && !x.has_first_byte && upstream_ != nullptr &&
          upstream_->is_connected();
 }
 
@@ -169,11 +172,44 @@ void Client::end_exchange() {
     return;
   }
   if (end_ != End::keep) {
-    end_connection(end_);
+    if (out_.empty()) {  // else when that has left
+      end_connection(end_);
+    }
     return;
   }
-  proxy_.deadlines().arm(deadline_, Wait::keep_alive);
+  proxy_.deadlines().arm(deadline_, proxy_.is_parting() ? Wait::parting : Wait::keep_alive);
   next();
+}
+
+bool Client::is_idle() const {
+  return !exchange_ && out_.empty() && end_ == End::keep;
+}
+
+void Client::part_soon() {
+  if (is_idle()) {
+    proxy_.deadlines().arm(deadline_, Wait::parting);
+  }
+}
+
+void Client::part_if_idle() {
+  if (is_idle()) {
+    part();
+  }
+}
+
+/// A request that crosses our end would be lost: what has come is answered, and behind our end what
+/// comes is read, because closing with something unread resets the connection.
+void Client::part() {
+  readable_ = true;
+  pump();
+  if (dead_ || exchange_ || end_ != End::keep) {
+    return;
+  }
+  if (in_.empty()) {
+    end_connection(End::linger);
+  } else {
+    refuse_early(408, "the request did not come in time");
+  }
 }
 
 void Client::end_connection(End end) {

@@ -25,8 +25,8 @@ void Client::begin() {
   }
   x.serial = proxy_.next_serial();
   std::string const& model = x.model.empty() ? proxy_.options().default_model : x.model;
-  Admission const admission =
-      proxy_.tracker().begin({x.id, x.serial, x.endpoint, model, x.streaming, x.priority});
+  Admission const admission = proxy_.tracker().begin(
+      {x.id, x.serial, x.endpoint, model, x.streaming, x.priority, x.parent});
   switch (admission.kind) {
     case Admission::Kind::admitted:
       x.begun = true;
@@ -150,7 +150,8 @@ void Client::repeat() {
 /// has to take one first, or the engine. A client that has to take something first has its time
 /// already.
 void Client::await_response() {
-  if (!exchange_ || upstream_ == nullptr || !upstream_->is_connected() || !out_.empty()) {
+  bool const waits_for_it = exchange_ && upstream_ != nullptr && upstream_->is_connected();
+  if (!waits_for_it || !out_.empty() || exchange_->held) {
     return;
   }
   Exchange const& x = *exchange_;

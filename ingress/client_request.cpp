@@ -17,10 +17,12 @@ namespace {
 /// A longer body asks for its place and goes on to the engine before it is complete, with `model`
 /// and `stream` or without.
 constexpr std::size_t kHeldBody = 64 * 1024;
+/// An id is no longer than that.
+constexpr std::size_t kMaxParent = 256;
 
 bool keeps_alive(RequestHead const& head) {
-  return head.version == Version::http11 ? !head.fields.lists("connection", "close")
-                                         : head.fields.lists("connection", "keep-alive");
+  return head.version == Version::http11 ? !head.connection.has("close")
+                                         : head.connection.has("keep-alive");
 }
 
 /// An offer of HTTP/2 may be ignored, and is: what would go through it is no request of ours to
@@ -28,7 +30,7 @@ bool keeps_alive(RequestHead const& head) {
 bool is_upgrade(RequestHead const& head) {
   std::string_view protocol;
   return head.version == Version::http11 && head.fields.count("upgrade", protocol) == 1 &&
-         head.fields.lists("connection", "upgrade") && !head.fields.lists("upgrade", "h2c");
+         head.connection.has("upgrade") && !head.fields.lists("upgrade", "h2c");
 }
 
 bool is_idempotent(std::string_view method) {
@@ -117,12 +119,16 @@ void Client::describe(RequestHead const& head, Destination const& destination) {
   EndpointName const endpoint = proxy_.endpoint(head.method, destination.target, x.upgrade);
   x.counts = endpoint.counts;
   x.endpoint = endpoint.name;
-  x.model = endpoint.model;
+  x.model = unescaped(endpoint.model);
   x.priority = priority_of(head.fields);
   x.defers_cancel = proxy_.defers_cancel(x.endpoint);
   x.streaming = destination.target.find("generate_stream") != std::string_view::npos;
   if (x.counts && x.request.kind != Framing::Kind::none) {
     x.look.emplace();
+  }
+  std::string_view parent;
+  if (x.counts && head.fields.count("x-lastcall-parent", parent) == 1) {
+    x.parent = parent.substr(0, kMaxParent);
   }
   std::string_view wanted;
   bool const is_named = head.fields.count("x-request-id", wanted) == 1;

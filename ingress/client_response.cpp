@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ingress/client.hpp"
+#include "ingress/engine_error.hpp"
 #include "ingress/first_byte.hpp"
 #include "ingress/head_writer.hpp"
 #include "ingress/proxy.hpp"
@@ -29,7 +30,7 @@ void Client::response(std::span<char> bytes) {
   }
   std::string& wire = proxy_.wire();
   wire.clear();
-  while (!bytes.empty() && exchange_->response != Response::done) {
+  while (!bytes.empty() && !has_all_of_response()) {
     switch (exchange_->response) {
       case Response::head:
         if (!response_head(bytes, wire)) {
@@ -49,15 +50,29 @@ void Client::response(std::span<char> bytes) {
         break;
     }
   }
+  responded(wire, bytes.empty());
+}
+
+bool Client::has_all_of_response() const {
+  return exchange_->response == Response::done || (exchange_->held && exchange_->held->is_last);
+}
+
+/// What follows from `wire`; `took_all`: the engine has said no more than that.
+void Client::responded(std::string_view wire, bool took_all) {
   Exchange& x = *exchange_;
   if (x.begun && x.has_first_byte) {
     proxy_.tracker().moved(x.id);
+  }
+  if (x.held) {
+    x.engine_keeps_alive = x.engine_keeps_alive && took_all;
+    write(wire);
+    return;
   }
   if (x.response == Response::done && upstream_ != nullptr) {
     // An engine that answers early may read the rest of the body later: what comes then on this
     // connection would be taken for it. RFC 9112, 9.3.
     bool const has_all = x.request_done && x.to_engine_at == x.to_engine.size();
-    bool const keep = x.engine_keeps_alive && has_all && !x.request_is_broken && bytes.empty() &&
+    bool const keep = x.engine_keeps_alive && has_all && !x.request_is_broken && took_all &&
                       !x.is_cut && x.framing.kind != Framing::Kind::until_close;
     std::exchange(upstream_, nullptr)->release(keep);
   }
@@ -105,7 +120,12 @@ bool Client::response_head(std::span<char>& bytes, std::string& wire) {
   }
   std::size_t const length = x.head_scanner.length();
   bool const is_good = start_response(text.substr(0, length), wire);
-  bytes = bytes.subspan(length - before);
+  if (x.held) {
+    x.held->bytes = text;
+    bytes = {};
+  } else {
+    bytes = bytes.subspan(length - before);
+  }
   std::string().swap(x.head);
   x.head_scanner.reset();
   return is_good;
@@ -136,15 +156,18 @@ bool Client::start_response(std::string_view bytes, std::string& wire) {
     }
     return true;
   }
-  prepare_return(head, wire);
+  if (error_of_answer(head) == EngineError::suspect && may_hold()) {
+    hold(HeldError::Part::answer);
+  } else {
+    prepare_return(head, wire);
+  }
   return true;
 }
 
 void Client::prepare_return(ResponseHead const& head, std::string& wire) {
   Exchange& x = *exchange_;
-  x.engine_keeps_alive = head.version == Version::http11
-                             ? !head.fields.lists("connection", "close")
-                             : head.fields.lists("connection", "keep-alive");
+  x.engine_keeps_alive = head.version == Version::http11 ? !head.connection.has("close")
+                                                         : head.connection.has("keep-alive");
   bool const is_open_ended =
       x.framing.kind == Framing::Kind::chunked || x.framing.kind == Framing::Kind::until_close;
   x.chunked_to_client = is_open_ended && x.version == Version::http11;
@@ -233,6 +256,13 @@ void Client::deliver(std::string_view payload, std::string& wire) {
     x.last_words.erase(0, x.last_words.size() - std::min(x.last_words.size(), kLastWords));
   }
   std::size_t const boundary = x.events.scan(payload);
+  if (x.held) {
+    x.held->bytes.append(payload);
+    return;
+  }
+  if (x.events.suspect() && hold_event(payload, wire)) {
+    return;
+  }
   std::string_view const whole = payload.substr(0, boundary);
   std::string_view const part = payload.substr(boundary);
   if (boundary > 0) {
@@ -278,6 +308,10 @@ void Client::emit(std::string_view first, std::string_view second, std::string& 
 
 void Client::finish_response(std::string& wire) {
   Exchange& x = *exchange_;
+  if (x.held) {
+    x.held->is_last = true;
+    return;
+  }
   emit(x.part_of_event, {}, wire);
   std::string().swap(x.part_of_event);
   if (x.chunked_to_client) {

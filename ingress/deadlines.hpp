@@ -32,10 +32,12 @@ enum class Wait : std::uint8_t {
   idle,           // between two reads of its response
   total,          // from begin to end
   verdict,        // on an engine whose connection broke
+  held,           // on an engine that answered with an error
+  parting,        // for a last request on a connection that is to be closed
   linger,         // until a client has read our last words
   upstream_idle,  // of a connection in the pool
 };
-inline constexpr std::size_t kWaits = 11;
+inline constexpr std::size_t kWaits = 13;
 
 class DeadlineOwner {
  public:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 namespace lastcall::ingress {
 namespace {
@@ -59,7 +60,8 @@ constexpr std::array kControls = std::to_array<std::string_view>({"/health",
                                                                   "/v2/repository",
                                                                   "/v2/health",
                                                                   "/v2/logging",
-                                                                  "/v2/trace"});
+                                                                  "/v2/trace",
+                                                                  "/lastcall/calls"});
 
 constexpr std::string_view kModels = "/v2/models/";
 
@@ -85,6 +87,24 @@ bool find_kserve(std::string_view path, EndpointName& found) {
 }
 
 }  // namespace
+
+std::string unescaped(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unsigned byte = static_cast<unsigned char>(text[i]);
+    if (text[i] == '%') {
+      char const* const digits = text.data() + i + 1;
+      bool const is_whole = text.size() - i > 2;
+      auto const [end, error] = std::from_chars(digits, is_whole ? digits + 2 : digits, byte, 16);
+      if (!is_whole || error != std::errc{} || end != digits + 2 || byte < 0x20 || byte == 0x7f) {
+        return std::string(text);
+      }
+      i += 2;
+    }
+    out += static_cast<char>(byte);
+  }
+  return out;
+}
 
 std::string_view path_of(std::string_view target) {
   std::string_view path = target.substr(0, target.find('?'));

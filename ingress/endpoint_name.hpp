@@ -10,18 +10,22 @@
 // route tables of vLLM, SGLang, TensorRT-LLM; KServe's Open Inference Protocol.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace lastcall::ingress {
 
 struct EndpointName {
   std::string_view name;   // "chat_completions"; "other" where none is known
-  std::string_view model;  // where the path says it (KServe); else empty
+  std::string_view model;  // where the path says it (KServe), as it is written there; else empty
   bool counts = false;
 };
 
 /// `target`: in origin form, with its query.
 EndpointName endpoint_of(std::string_view method, std::string_view target, bool upgrade);
+
+/// With its %XX as the bytes that they stand for; as it is where that is no text.
+std::string unescaped(std::string_view text);
 
 /// Without its query and its last slash.
 std::string_view path_of(std::string_view target);

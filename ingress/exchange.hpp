@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "ingress/chunk_decoder.hpp"
 #include "ingress/deadlines.hpp"
 #include "ingress/event_scanner.hpp"
+#include "ingress/held_error.hpp"
 #include "ingress/http_head.hpp"
 #include "ingress/waiting_bytes.hpp"
 #include "supervisor/lifecycle/admission_limits.hpp"
@@ -37,11 +39,15 @@ struct Exchange {
     waiting.release();
   }
 
+  /// How many events of the response its client has.
+  std::uint64_t events_sent() const { return held ? held->events_before : events.events(); }
+
   // --- who ---
   std::string id;
   std::uint64_t serial = 0;  // since it asked for its place
   std::string endpoint;
   std::string model;
+  std::string parent;  // in the tier above, where one relays this
   std::uint8_t priority = lifecycle::kUsualPriority;
   std::chrono::milliseconds began_at{};
   bool counts = false;
@@ -92,6 +98,8 @@ struct Exchange {
   bool is_torn = false;  // the client has a part of an event
   bool is_cut = false;
   bool is_malformed = false;
+  std::unique_ptr<HeldError> held;
+  bool was_held = false;
   EventScanner events;
   std::string part_of_event;  // held back
   std::string last_words;     // of a stream of events that ends with its connection

@@ -19,7 +19,8 @@ bool is_of_one_connection(std::string_view name) {
     case 10:
       return same(name, "connection") || same(name, "keep-alive");
     case 16:
-      return same(name, "proxy-connection");
+      // The second is what our own requests to the engine have: nobody else's are left uncounted.
+      return same(name, "proxy-connection") || same(name, "x-lastcall-probe");
     case 17:
       return same(name, "transfer-encoding");
     case 19:
@@ -33,26 +34,28 @@ bool is_request_id(std::string_view name) {
   return name.size() == 12 && same(name, "x-request-id");
 }
 
-/// What a Connection field may not take away: it frames the body, or says who is meant.
-bool is_protected(std::string_view name) {
-  return same(name, "content-length") || same(name, "host") || same(name, "authorization") ||
-         same(name, "content-type");
+bool begins(std::string_view name, std::string_view prefix) {
+  return name.size() > prefix.size() && same(name.substr(0, prefix.size()), prefix);
 }
 
-bool travels_on(Fields const& fields, bool has_connection, std::string_view name) {
+/// What a Connection field may not take away: it says what the body is, who is meant, who asks, and
+/// what the proxies before us vouch for.
+bool is_protected(std::string_view name) {
+  return begins(name, "content-") || same(name, "host") || same(name, "authorization") ||
+         same(name, "cookie") || same(name, "set-cookie") || same(name, "x-api-key") ||
+         same(name, "forwarded") || begins(name, "x-forwarded-") || same(name, "x-real-ip") ||
+         begins(name, "x-lastcall-");
+}
+
+bool travels_on(ConnectionOptions const& connection, std::string_view name) {
   if (is_of_one_connection(name) || is_request_id(name)) {
     return false;
   }
-  return !has_connection || is_protected(name) || !fields.lists("connection", name);
+  return connection.empty() || !connection.has(name) || is_protected(name);
 }
 
 void append_field(std::string& out, std::string_view name, std::string_view value) {
   out.append(name).append(": ").append(value).append("\r\n");
-}
-
-bool has_connection(Fields const& fields) {
-  std::string_view value;
-  return fields.count("connection", value) > 0;
 }
 
 void append_forwarding(std::string& out, RequestHead const& head, Destination const& destination,
@@ -96,11 +99,10 @@ void write_request_head(std::string& out, RequestHead const& head, Destination c
   }
   out.append(destination.target).append(" HTTP/1.1\r\n");
   append_field(out, "Host", destination.host);
-  bool const connection = has_connection(head.fields);
   for (Field const& field : head.fields) {
     bool const is_ours = same(field.name, "host") || same(field.name, "expect") ||
                          (same(field.name, "x-forwarded-for") && !facts.client.empty());
-    if (!is_ours && travels_on(head.fields, connection, field.name)) {
+    if (!is_ours && travels_on(head.connection, field.name)) {
       append_field(out, field.name, field.value);
     }
   }
@@ -123,9 +125,8 @@ void write_response_head(std::string& out, ResponseHead const& head, Returning c
   auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), head.status);
   out.append("HTTP/1.1 ").append(digits.data(), end.ptr).append(" ").append(head.reason);
   out.append("\r\n");
-  bool const connection = has_connection(head.fields);
   for (Field const& field : head.fields) {
-    if (travels_on(head.fields, connection, field.name)) {
+    if (travels_on(head.connection, field.name)) {
       append_field(out, field.name, field.value);
     }
   }

@@ -4,7 +4,8 @@
 //  1. Fields keep their order, case and duplicates; left out is what belongs to one connection
 //     (Connection and what it lists, Keep-Alive, TE, Trailer, Transfer-Encoding, Upgrade, ...).
 //  2. What frames the body or names the request is written by us: no Connection field can take a
-//     Content-Length or a Host away.
+//     Content-* or a Host away, nor a key, a cookie, or what a proxy before us said of the client
+//     (Forwarded, X-Forwarded-*, X-Real-IP).
 //  3. X-Forwarded-For gets the client's address appended; X-Forwarded-Host and -Proto are set where
 //     they are missing; Forwarded gets an element of its own. X-Request-Id is there exactly once.
 //

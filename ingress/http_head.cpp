@@ -20,8 +20,9 @@ std::string_view take_line(std::string_view& rest) {
   return line;
 }
 
-HeadFault parse_fields(std::string_view rest, Fields& fields) {
+HeadFault parse_fields(std::string_view rest, Fields& fields, ConnectionOptions& connection) {
   fields.clear();
+  connection.clear();
   while (true) {
     std::string_view const line = take_line(rest);
     if (line.empty()) {
@@ -44,6 +45,9 @@ HeadFault parse_fields(std::string_view rest, Fields& fields) {
     }
     if (!fields.add({name, value})) {
       return {431, "too many header lines"};
+    }
+    if (same(name, "connection") && !connection.add(value)) {
+      return {400, "a Connection field with too many elements, or too long a one"};
     }
   }
 }
@@ -131,7 +135,7 @@ HeadScanner::Found HeadScanner::scan(std::string_view bytes) {
     return Found::bad;
   }
   while (line_ < bytes.size()) {
-    std::string_view const rest = bytes.substr(line_);
+    std::string_view const rest = bytes.substr(seen_);
     std::size_t const newline = rest.find('\n');
     std::size_t const carriage = rest.substr(0, newline).find('\r');
     bool const is_last = carriage + 1 == std::min(newline, rest.size());  // npos + 1 is 0
@@ -139,17 +143,19 @@ HeadScanner::Found HeadScanner::scan(std::string_view bytes) {
       return Found::bad;  // a CR that ends no line
     }
     if (newline == std::string_view::npos) {
+      seen_ += std::min(carriage, rest.size());
       return Found::incomplete;
     }
     if (carriage == std::string_view::npos) {
       return Found::bad;
     }
     bool const is_first = line_ == 0;
-    line_ += newline + 1;
-    if (newline == 1 && !is_first && bytes.substr(0, line_) != "\r\n\r\n") {
+    bool const is_empty = seen_ + newline == line_ + 1;
+    line_ = seen_ += newline + 1;
+    if (is_empty && !is_first && bytes.substr(0, line_) != "\r\n\r\n") {
       return Found::complete;
     }
-    if (line_ == 4 && newline == 1) {
+    if (line_ == 4 && is_empty) {
       return Found::bad;  // two empty lines and no head
     }
   }
@@ -177,7 +183,7 @@ HeadFault parse_request_head(std::string_view bytes, RequestHead& head) {
   if (HeadFault const fault = parse_version(line.substr(last + 1), head.version)) {
     return fault;
   }
-  return parse_fields(bytes, head.fields);
+  return parse_fields(bytes, head.fields, head.connection);
 }
 
 HeadFault parse_response_head(std::string_view bytes, ResponseHead& head) {
@@ -199,7 +205,7 @@ HeadFault parse_response_head(std::string_view bytes, ResponseHead& head) {
   if (!all(head.reason, kValue)) {
     return {400, "a control character in a status line"};
   }
-  return parse_fields(bytes, head.fields);
+  return parse_fields(bytes, head.fields, head.connection);
 }
 
 HeadFault request_framing(RequestHead const& head, Framing& framing) {

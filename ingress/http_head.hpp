@@ -17,6 +17,8 @@
 #include <span>
 #include <string_view>
 
+#include "ingress/connection_options.hpp"
+
 namespace lastcall::ingress {
 
 struct Field {
@@ -50,6 +52,7 @@ struct RequestHead {
   std::string_view target;  // as it came
   Version version = Version::http11;
   Fields fields;
+  ConnectionOptions connection;
 };
 
 struct ResponseHead {
@@ -57,6 +60,7 @@ struct ResponseHead {
   unsigned status = 0;
   std::string_view reason;
   Fields fields;
+  ConnectionOptions connection;
 };
 
 /// What is wrong with a head; status 0: nothing. Of a response it means 502 whatever the status.
@@ -74,10 +78,11 @@ class HeadScanner {
   Found scan(std::string_view bytes);
   /// Of a complete head, with its empty line.
   std::size_t length() const { return line_; }
-  void reset() { line_ = 0; }
+  void reset() { line_ = seen_ = 0; }
 
  private:
   std::size_t line_ = 0;  // where the line begins that is not complete yet
+  std::size_t seen_ = 0;  // up to here that line has neither CR nor LF
 };
 
 /// `bytes`: a complete head, at most one empty line before it.

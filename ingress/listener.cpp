@@ -9,6 +9,8 @@ namespace lastcall::ingress {
 namespace {
 
 constexpr int kAcceptsATurn = 64;
+/// Of the queue of a listener that closes; more than its backlog has room for.
+constexpr int kLastTurns = 128;
 /// Of 2^32: its multiples are spread evenly, however many of them there are.
 constexpr std::uint32_t kGoldenRatio = 2'654'435'769;
 /// Clients above the limit that are waited for at a time, until they have read that they are.
@@ -44,14 +46,29 @@ void Listener::open(int descriptor) {
   poller_.add(descriptor, *door_);
 }
 
+void Listener::take_no_newcomers() {
+  if (door_) {
+    ingress::take_no_newcomers(door_->listening.get());
+  }
+}
+
 void Listener::close() {
   if (door_) {
+    for (int turn = 0; turn < kLastTurns && accept_some(); ++turn) {
+    }
     door_->listening.close();
     poller_.bury(std::move(door_));
   }
 }
 
 void Listener::accept() {
+  if (accept_some()) {
+    poller_.again(*door_);
+  }
+}
+
+/// True: there may be more.
+bool Listener::accept_some() {
   if (!door_->spare) {
     door_->open_spare();
   }
@@ -59,11 +76,11 @@ void Listener::accept() {
     Accepted accepted;
     switch (accept_one(door_->listening, accepted.socket, accepted.address)) {
       case Accept::none:
-        return;
+        return false;
       case Accept::no_room:
         if (!refuse_with_spare()) {
           is_crowded_ = true;
-          return;
+          return false;
         }
         continue;
       case Accept::accepted:
@@ -84,7 +101,7 @@ void Listener::accept() {
     ++clients_;
     listeners_.take(std::move(accepted));
   }
-  poller_.again(*door_);
+  return true;
 }
 
 /// False when not even the spare descriptor is to be had.

@@ -2,7 +2,10 @@
 //
 // Invariants:
 //  1. At most `most` clients at a time, whoever serves them; one more is told so and closed.
-//  2. When no descriptor is left, who waits is told so with a spare one, or accepted as soon as a
+//  2. Who has connected before it closes is served: the kernel would reset what waits in the queue
+//  of a
+//     listener that closes.
+//  3. When no descriptor is left, who waits is told so with a spare one, or accepted as soon as a
 //     client has left.
 //
 // Thread rule: the loop's thread. Source: docs/ingress.md, 'Limits'; accept(2).
@@ -45,6 +48,9 @@ class Listener {
   void secure(std::unique_ptr<TlsContext> tls) { tls_ = std::move(tls); }
   /// Takes over a listening, non-blocking descriptor.
   void open(int descriptor);
+  /// Who is connected already, or is about to be, is still accepted; nobody else is.
+  void take_no_newcomers();
+  /// After the last of them.
   void close();
   void client_left();
 
@@ -52,6 +58,7 @@ class Listener {
   class Door;
 
   void accept();
+  bool accept_some();
   bool refuse_with_spare();
   void refuse_at_once(Socket socket);
 

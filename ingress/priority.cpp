@@ -9,6 +9,9 @@
 namespace lastcall::ingress {
 namespace {
 
+/// Of all fields together. What is longer says nothing, and would cost more to read than its head.
+constexpr std::size_t kLongest = 512;
+
 /// The next member of a dictionary, which is taken off: commas in strings and inner lists are its
 /// own.
 std::string_view next_member(std::string_view& rest) {
@@ -39,9 +42,14 @@ std::string_view next_member(std::string_view& rest) {
 
 std::uint8_t priority_of(Fields const& fields) {
   std::uint8_t priority = lifecycle::kUsualPriority;
+  std::size_t length = 0;
   for (Field const& field : fields) {
     if (!http_text::same(field.name, "priority")) {
       continue;
+    }
+    length += field.value.size();
+    if (length > kLongest) {
+      return lifecycle::kUsualPriority;
     }
     for (std::string_view rest = field.value; !rest.empty();) {
       std::string_view member = next_member(rest);

@@ -10,7 +10,8 @@
 
 namespace lastcall::ingress {
 
-/// 0 is the most urgent, 7 the least; lifecycle::kUsualPriority where it says nothing or nonsense.
+/// 0 is the most urgent, 7 the least; lifecycle::kUsualPriority where it says nothing, nonsense, or
+/// more than 512 bytes.
 std::uint8_t priority_of(Fields const& fields);
 
 }  // namespace lastcall::ingress

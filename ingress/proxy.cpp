@@ -38,6 +38,7 @@ void Proxy::close_over(std::chrono::milliseconds over) {
 
 void Proxy::keep_alive_again() {
   closing_.reset();
+  is_parting_ = false;
 }
 
 bool Proxy::is_closing(std::uint32_t place) const {
@@ -50,15 +51,29 @@ bool Proxy::is_closing(std::uint32_t place) const {
   return monotonic_now() - closing_->since >= turn;
 }
 
-void Proxy::close_idle() {
-  std::vector<Client*> idle;
+void Proxy::part() {
+  is_parting_ = true;
+  for_each_client([](Client& client) { client.part_soon(); });
+}
+
+void Proxy::part_now() {
+  is_parting_ = true;
+  for_each_client([](Client& client) { client.part_if_idle(); });
+}
+
+void Proxy::check_passed(std::chrono::milliseconds since) {
+  for_each_client([since](Client& client) { client.check_passed(since); });
+}
+
+/// `visit` may end its client, and no other.
+void Proxy::for_each_client(std::function<void(Client&)> const& visit) {
+  std::vector<Client*> all;
+  all.reserve(clients_.size());
   for (auto const& [client, owner] : clients_) {
-    if (client->is_idle()) {
-      idle.push_back(client);
-    }
+    all.push_back(client);
   }
-  for (Client* const client : idle) {
-    client->close();
+  for (Client* const client : all) {
+    visit(*client);
   }
 }
 
@@ -76,6 +91,8 @@ void Proxy::adopt(Accepted accepted) {
     client.close();
   } else if (accepted.is_too_many) {
     client.refuse_connection();
+  } else if (is_parting_) {
+    client.part_soon();
   }
 }
 

@@ -73,8 +73,13 @@ class Proxy {
   /// the end may come nearer.
   void close_over(std::chrono::milliseconds over);
   void keep_alive_again();
-  /// Of connections without a request; those with one close after it.
-  void close_idle();
+  /// Of connections without a request, a moment later: one that is on its way is still answered.
+  /// Those with one close after it.
+  void part();
+  void part_now();
+  bool is_parting() const { return is_parting_; }
+  /// Every check of the engine has passed that began then or later.
+  void check_passed(std::chrono::milliseconds since);
 
   /// Of the request that has this id now; 0: there is none that asked for its place.
   std::uint64_t serial_of(std::string_view id) const;
@@ -90,6 +95,8 @@ class Proxy {
  private:
   friend class Client;
   friend class Upstream;
+
+  void for_each_client(std::function<void(Client&)> const& visit);
 
   // Of clients.
   void ended(Client& client);
@@ -152,6 +159,7 @@ class Proxy {
     std::chrono::milliseconds over{};
   };
   std::optional<Closing> closing_;
+  bool is_parting_ = false;
   std::uint64_t last_serial_ = 0;
   std::string last_served_;  // model
 };

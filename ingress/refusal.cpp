@@ -83,6 +83,12 @@ Refusal rejected_because(RejectedReason reason, std::chrono::milliseconds retry_
           lifecycle::name(reason), retry_after};
 }
 
+Refusal engine_silent(std::chrono::milliseconds retry_after) {
+  return {
+      503,  "overloaded",   "the engine is unresponsive; send the request again, elsewhere at once",
+      true, "unresponsive", retry_after};
+}
+
 Refusal engine_unavailable() {
   return {503, "engine_unavailable", "the engine takes no connections", true, {}};
 }
@@ -99,8 +105,8 @@ Refusal malformed_response() {
   return {502, "engine_error", "the engine's response is not valid HTTP/1.1", false, {}};
 }
 
-Refusal timed_out(std::string_view what) {
-  return {504, "timeout", what, false, {}};
+Refusal timed_out(std::string_view what, bool before_first_byte) {
+  return {504, "timeout", what, before_first_byte, {}};
 }
 
 Refusal bad_request(unsigned status, std::string_view what) {
@@ -162,7 +168,10 @@ void append_refusal(std::string& out, Refusal const& refusal, Sent const& sent, 
   if (refusal.retryable) {
     auto const seconds = std::max<std::int64_t>((refusal.retry_after.count() + 999) / 1'000, 1);
     out.append("Retry-After: ").append(std::to_string(seconds)).append("\r\n");
+    out.append("retry-after-ms: ").append(std::to_string(refusal.retry_after.count()));
+    out.append("\r\n");
   }
+  out.append("x-should-retry: ").append(refusal.retryable ? "true\r\n" : "false\r\n");
   if (refusal.status == 405) {
     out.append("Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n");
   }

@@ -35,13 +35,17 @@ Refusal cut_by(lifecycle::CancelReason reason);
 /// `overload_status`: of those for lack of a place or because the engine is busy.
 Refusal rejected_because(lifecycle::RejectedReason reason, std::chrono::milliseconds retry_after,
                          unsigned overload_status = 503);
+/// The engine answers nobody at present.
+Refusal engine_silent(std::chrono::milliseconds retry_after);
 /// Nothing of the request has reached the engine.
 Refusal engine_unavailable();
 /// The engine's connection ended before the response was complete.
 Refusal engine_failed();
 /// What came on it could be read in two ways, or not at all.
 Refusal malformed_response();
-Refusal timed_out(std::string_view what);
+/// `before_first_byte`: its client has nothing of the answer, and the engine no more of the
+/// request.
+Refusal timed_out(std::string_view what, bool before_first_byte);
 /// 4xx: `what` is wrong with it.
 Refusal bad_request(unsigned status, std::string_view what);
 Refusal too_many_connections();

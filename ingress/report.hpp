@@ -24,6 +24,7 @@ struct Begun {
   std::string model;
   std::optional<bool> streaming;
   std::uint8_t priority = 0;
+  std::string parent;
 };
 struct FirstByte {
   std::string id;
@@ -54,6 +55,7 @@ struct EventGap {
   std::string endpoint;
   std::chrono::milliseconds took{};
 };
+struct ErrorHeld {};
 struct Connections {
   std::size_t adopted = 0;  // ever
   std::size_t clients = 0;
@@ -61,7 +63,7 @@ struct Connections {
 };
 
 using Report = std::variant<Begun, FirstByte, Moved, ClientGone, Ended, HandedOff, EventGap,
-                            Refusal, Connections>;
+                            ErrorHeld, Refusal, Connections>;
 using Batch = std::vector<Report>;
 
 }  // namespace lastcall::ingress::report

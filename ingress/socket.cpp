@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <arpa/inet.h>
+#include <linux/filter.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -165,6 +166,21 @@ void look_for_the_vanished(int listening) {
   set(IPPROTO_TCP, TCP_KEEPIDLE, kQuietSeconds);
   set(IPPROTO_TCP, TCP_KEEPINTVL, kSecondsBetween);
   set(IPPROTO_TCP, TCP_KEEPCNT, kTries);
+}
+
+void take_no_newcomers(int listening) {
+  // A filter of a TCP socket sees segments from their TCP header on.
+  constexpr std::uint32_t kFlags = 13;
+  constexpr std::uint32_t kSynAck = 0x12;
+  constexpr std::uint32_t kSyn = 0x02;
+  constexpr std::uint32_t kAll = 0xffffffff;
+  std::array<sock_filter, 5> program{
+      {BPF_STMT(BPF_LD | BPF_B | BPF_ABS, kFlags), BPF_STMT(BPF_ALU | BPF_AND | BPF_K, kSynAck),
+       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kSyn, 0, 1), BPF_STMT(BPF_RET | BPF_K, 0),
+       BPF_STMT(BPF_RET | BPF_K, kAll)}};
+  sock_fprog const filter{static_cast<unsigned short>(program.size()), program.data()};
+  // Where the kernel takes no filter, the close is as it would be without.
+  ::setsockopt(listening, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
 }
 
 Accept accept_one(Socket const& listener, Socket& accepted, std::string& address) {

@@ -28,6 +28,7 @@ struct Begun {
   std::string_view model;
   std::optional<bool> streaming;
   std::uint8_t priority = lifecycle::kUsualPriority;  // 0 to 7, less is more urgent
+  std::string_view parent = {};                       // in the tier above, where one relays this
 };
 
 /// What whoever continues a cut request elsewhere has to know.
@@ -69,6 +70,10 @@ class Tracker {
   /// The engine's connection broke: true when its process may have ended and the word of that is
   /// still on its way.
   virtual bool engine_may_be_gone() const = 0;
+  /// The engine answers with an error: true when that may be its death, and somebody would say so.
+  virtual bool engine_may_be_dying() const = 0;
+  /// Such an error is held back: whether the engine is well should be found out now.
+  virtual void error_held() = 0;
 
   // To be counted, nothing else.
   /// Between two reads that ended events of one stream.

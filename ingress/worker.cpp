@@ -62,8 +62,11 @@ void Worker::adopt(Accepted accepted) {
   });
 }
 
-void Worker::engine_may_be_gone(bool may_be) {
-  boost::asio::post(*io_, [this, may_be] { engine_may_be_gone_ = may_be; });
+void Worker::engine_changed(bool may_be_gone, bool may_be_dying) {
+  boost::asio::post(*io_, [this, may_be_gone, may_be_dying] {
+    engine_may_be_gone_ = may_be_gone;
+    engine_may_be_dying_ = may_be_dying;
+  });
 }
 
 void Worker::ask(std::function<void(bool is_flushed)> answer) {
@@ -81,7 +84,8 @@ Admission Worker::begin(Begun const& begun) {
                      .endpoint = std::string(begun.endpoint),
                      .model = std::string(begun.model),
                      .streaming = begun.streaming,
-                     .priority = begun.priority});
+                     .priority = begun.priority,
+                     .parent = std::string(begun.parent)});
   return {Admission::Kind::waits, {}};
 }
 
@@ -118,6 +122,10 @@ void Worker::handed_off(HandedOff const& handed) {
 
 void Worker::event_gap(std::string_view endpoint, std::chrono::milliseconds took) {
   tell(report::EventGap{std::string(endpoint), took});
+}
+
+void Worker::error_held() {
+  tell(report::ErrorHeld{});
 }
 
 void Worker::refused(Refusal const& refusal) {

@@ -39,7 +39,7 @@ class Worker final : private Tracker, private SharedIds {
 
   void order(std::function<void(Proxy&)> order);
   void adopt(Accepted accepted);
-  void engine_may_be_gone(bool may_be);
+  void engine_changed(bool may_be_gone, bool may_be_dying);
   /// Answers on the worker's thread, once all orders before are carried out and what came of them
   /// was mailed: whether nothing waits to be written to a client.
   void ask(std::function<void(bool is_flushed)> answer);
@@ -54,6 +54,8 @@ class Worker final : private Tracker, private SharedIds {
   void ended(std::string_view id, lifecycle::Outcome outcome) override;
   void handed_off(HandedOff const& handed) override;
   bool engine_may_be_gone() const override { return engine_may_be_gone_; }
+  bool engine_may_be_dying() const override { return engine_may_be_dying_; }
+  void error_held() override;
   void event_gap(std::string_view endpoint, std::chrono::milliseconds took) override;
   void refused(Refusal const& refusal) override;
   void connections(std::size_t clients, std::size_t upstream) override;
@@ -75,6 +77,7 @@ class Worker final : private Tracker, private SharedIds {
   std::vector<std::string> released_;
   bool post_is_due_ = false;
   bool engine_may_be_gone_ = false;
+  bool engine_may_be_dying_ = false;
   std::size_t adopted_ = 0;
   std::chrono::milliseconds told_progress_{};
 };

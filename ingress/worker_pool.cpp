@@ -115,10 +115,13 @@ void WorkerPool::engine_changed() {
 }
 
 void WorkerPool::tell_engine() {
-  bool const may_be = tracker_.engine_may_be_gone();
-  if (std::exchange(engine_may_be_gone_, may_be) != may_be) {
+  bool const may_be_gone = tracker_.engine_may_be_gone();
+  bool const may_be_dying = tracker_.engine_may_be_dying();
+  bool const was_gone = std::exchange(engine_may_be_gone_, may_be_gone);
+  bool const was_dying = std::exchange(engine_may_be_dying_, may_be_dying);
+  if (was_gone != may_be_gone || was_dying != may_be_dying) {
     for (Seat const& seat : seats_) {
-      seat.worker->engine_may_be_gone(may_be);
+      seat.worker->engine_changed(may_be_gone, may_be_dying);
     }
   }
 }
@@ -166,7 +169,8 @@ void WorkerPool::hear(std::size_t seat, report::Begun const& told) {
                                               .endpoint = told.endpoint,
                                               .model = told.model,
                                               .streaming = told.streaming,
-                                              .priority = told.priority});
+                                              .priority = told.priority,
+                                              .parent = told.parent});
   switch (admission.kind) {
     case Admission::Kind::admitted:
       admitted({told.id, told.serial});
@@ -214,6 +218,10 @@ void WorkerPool::hear(std::size_t, report::HandedOff const& told) {
 
 void WorkerPool::hear(std::size_t, report::EventGap const& told) {
   tracker_.event_gap(told.endpoint, told.took);
+}
+
+void WorkerPool::hear(std::size_t, report::ErrorHeld const&) {
+  tracker_.error_held();
 }
 
 void WorkerPool::hear(std::size_t, Refusal const& told) {

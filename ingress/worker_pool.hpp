@@ -75,6 +75,7 @@ class WorkerPool final : public Relay {
   void hear(std::size_t seat, report::Ended const& told);
   void hear(std::size_t seat, report::HandedOff const& told);
   void hear(std::size_t seat, report::EventGap const& told);
+  void hear(std::size_t seat, report::ErrorHeld const& told);
   void hear(std::size_t seat, Refusal const& told);
   void hear(std::size_t seat, report::Connections const& told);
 
@@ -85,6 +86,7 @@ class WorkerPool final : public Relay {
   Listener listener_;
   std::unordered_map<std::string, Live> live_;
   bool engine_may_be_gone_ = false;
+  bool engine_may_be_dying_ = false;
   bool is_asking_ = false;
   bool is_flushed_ = false;
   std::size_t next_ = 0;     // of the seats, where several have the fewest clients

@@ -14,6 +14,7 @@
 #include "supervisor/config/load.hpp"
 #include "supervisor/config/plan.hpp"
 #include "supervisor/config/validate.hpp"
+#include "tests/fuzz/work.hpp"
 
 namespace {
 
@@ -105,6 +106,7 @@ void as_flags(std::string_view bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size);
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+  lastcall::fuzz::BoundedWork const work(size, {.a_byte = 2'000, .besides = 1'000'000});
   std::string_view const bytes(reinterpret_cast<char const*>(data), size);
   constexpr std::string_view kFlags = "flags\n";
   if (bytes.starts_with(kFlags)) {

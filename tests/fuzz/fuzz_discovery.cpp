@@ -11,6 +11,7 @@
 #include "discovery/etcd_wire.hpp"
 #include "discovery/http_message.hpp"
 #include "discovery/kubernetes_wire.hpp"
+#include "tests/fuzz/work.hpp"
 
 namespace {
 
@@ -61,6 +62,7 @@ void as_template(std::string_view bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size);
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+  lastcall::fuzz::BoundedWork const work(size, {.a_byte = 1'000, .besides = 200'000});
   std::string_view const bytes(reinterpret_cast<char const*>(data), size);
   as_etcd(bytes);
   as_kubernetes(bytes);

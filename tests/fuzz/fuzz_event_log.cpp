@@ -11,6 +11,7 @@
 #include "supervisor/runtime/event_log.hpp"
 #include "supervisor/runtime/replay.hpp"
 #include "supervisor/runtime/settings_log.hpp"
+#include "tests/fuzz/work.hpp"
 
 namespace {
 
@@ -93,6 +94,7 @@ void run(std::string_view bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size);
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+  lastcall::fuzz::BoundedWork const work(size, {.a_byte = 10'000, .besides = 2'000'000});
   std::string_view const bytes(reinterpret_cast<char const*>(data), size);
   run(bytes);
   Replay raw;

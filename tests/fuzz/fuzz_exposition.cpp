@@ -8,6 +8,7 @@
 
 #include "probes/exposition.hpp"
 #include "probes/prometheus_text.hpp"
+#include "tests/fuzz/work.hpp"
 
 namespace {
 
@@ -49,6 +50,7 @@ void check(std::string_view engine, bool openmetrics) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+  lastcall::fuzz::BoundedWork const work(size, {.a_byte = 300, .besides = 20'000});
   std::string const engine(data, data + size);
   check(engine, false);
   check(engine, true);

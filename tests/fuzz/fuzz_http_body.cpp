@@ -1,7 +1,7 @@
 // What comes after a head: chunks, events, and the look at a JSON body. Checked:
 //  1. each gives the same answer however the bytes arrive;
 //  2. the payload of chunks is not longer than they are, and what follows them is left alone;
-//  3. a boundary of events lies within what was scanned, and bounds hold.
+//  3. a boundary of events lies within what was scanned, and so does one that may report an error.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,9 @@
 
 #include "ingress/body_look.hpp"
 #include "ingress/chunk_decoder.hpp"
+#include "ingress/engine_error.hpp"
 #include "ingress/event_scanner.hpp"
+#include "tests/fuzz/work.hpp"
 
 namespace {
 
@@ -43,13 +45,19 @@ auto decode(std::string_view bytes, std::size_t step) {
 auto scan(std::string_view bytes, std::size_t step) {
   EventScanner scanner;
   std::size_t boundary = 0;
+  std::size_t suspect = 0;
   for (std::size_t at = 0; at < bytes.size(); at += step) {
     std::string_view const part = bytes.substr(at, step);
     std::size_t const found = scanner.scan(part);
     require(found <= part.size());
+    if (auto const& event = scanner.suspect()) {
+      require(event->begin < event->end && event->end <= found);
+      std::ignore = error_of_event(part.substr(event->begin, event->end - event->begin));
+      suspect = suspect == 0 ? at + event->end : suspect;
+    }
     boundary = found > 0 ? at + found : boundary;
   }
-  return std::tuple(boundary, scanner.events());
+  return std::tuple(boundary, scanner.events(), suspect);
 }
 
 auto look(std::string_view bytes, std::size_t step) {
@@ -64,6 +72,7 @@ auto look(std::string_view bytes, std::size_t step) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+  lastcall::fuzz::BoundedWork const work(size, {.a_byte = 500, .besides = 20'000});
   std::string const bytes(data, data + size);
   std::size_t const whole = bytes.size() + 1;
   auto const [payload, used, state] = decode(bytes, whole);

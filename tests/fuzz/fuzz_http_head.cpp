@@ -1,15 +1,19 @@
 // What a client or an engine can send as a head. Checked:
 //  1. the end of a head is the same however its bytes arrive;
 //  2. a head that passes is passed on as one that passes too, with the same length and host;
-//  3. a fault has words and a status that belongs to it.
+//  3. a fault has words and a status that belongs to it;
+//  4. work grows with the bytes alone, whatever is repeated how often.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include "ingress/endpoint_name.hpp"
 #include "ingress/head_writer.hpp"
 #include "ingress/http_head.hpp"
+#include "ingress/priority.hpp"
+#include "tests/fuzz/work.hpp"
 
 namespace {
 
@@ -48,6 +52,8 @@ void check_request(std::string_view bytes) {
   if (HeadFault const fault = find_destination(head, destination)) {
     return check_fault(fault);
   }
+  static_cast<void>(endpoint_of(head.method, destination.target, false));
+  static_cast<void>(priority_of(head.fields));
   std::string out;
   write_request_head(out, head, destination, {.request_id = "r", .client = "::1", .body = framing});
   require(scan(out, out.size()) == std::pair(HeadScanner::Found::complete, out.size()));
@@ -90,6 +96,8 @@ void check_response(std::string_view bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+  // Three times what the plainest head costs, which is one long value.
+  lastcall::fuzz::BoundedWork const work(size, {.a_byte = 75, .besides = 20'000});
   std::string const bytes(data, data + size);
   auto const whole = scan(bytes, bytes.size() + 1);
   require(whole == scan(bytes, 1) && whole == scan(bytes, 3));

@@ -14,6 +14,7 @@
 #include "ipc/codec.hpp"
 #include "ipc/json_reader.hpp"
 #include "ipc/line_buffer.hpp"
+#include "tests/fuzz/work.hpp"
 
 namespace {
 
@@ -65,6 +66,7 @@ void check(std::string_view line, Decode decode) {
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size);
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+  lastcall::fuzz::BoundedWork const work(size, {.a_byte = 500, .besides = 20'000});
   std::string_view const bytes(reinterpret_cast<char const*>(data), size);
   if (is_comparable(bytes)) {
     bool const is_value = json::is_value(bytes);

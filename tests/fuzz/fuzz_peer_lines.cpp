@@ -20,6 +20,7 @@
 #include "supervisor/runtime/log.hpp"
 #include "supervisor/runtime/sdk_sessions.hpp"
 #include "supervisor/runtime/shim_session.hpp"
+#include "tests/fuzz/work.hpp"
 
 namespace {
 
@@ -271,6 +272,7 @@ class World : public runtime::EventSink {
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size);
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+  lastcall::fuzz::BoundedWork const work(size, {.a_byte = 500, .besides = 200'000});
   std::string_view rest(reinterpret_cast<char const*>(data), size);
   World world;
   for (int count = 0; count < kMostLines && !rest.empty(); ++count) {

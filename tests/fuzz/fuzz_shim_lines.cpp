@@ -17,6 +17,7 @@
 #include "shim/json.hpp"
 #include "shim/line_buffer.hpp"
 #include "shim/messages.hpp"
+#include "tests/fuzz/work.hpp"
 
 namespace {
 
@@ -65,8 +66,8 @@ void check_line(std::string_view line) {
     require(view.empty() || is_inside || view == kNoErrorCode);
   }
   require(order.raw_blob.size() <= shim::kLargestRawBlob);
-  require(order.signal >= 0 && order.signal <= 64 && order.exit_code >= 0 &&
-          order.exit_code <= 255);
+  require(order.signal >= 0 && order.signal <= 64 && order.exit_code.value_or(0) >= 0 &&
+          order.exit_code.value_or(0) <= 255);
 }
 
 /// As the shim's link reads: what is there, then the lines, then room again.
@@ -90,6 +91,7 @@ std::vector<std::string> lines_of(std::string_view bytes, std::size_t step) {
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size);
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+  lastcall::fuzz::BoundedWork const work(size, {.a_byte = 500, .besides = 20'000});
   std::string_view const bytes(reinterpret_cast<char const*>(data), size);
   std::vector<std::string> const lines = lines_of(bytes, 4096);
   require(lines == lines_of(bytes, 7));

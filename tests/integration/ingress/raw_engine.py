@@ -1,6 +1,7 @@
 """Both ends of a proxy as plain sockets: an engine and a client that say what a test wants."""
 
 import queue
+import select
 import socket
 import threading
 
@@ -116,6 +117,23 @@ SSE_HEAD = (
 
 def chunk(data):
     return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+def fill(wire):
+    """Sends events until the proxy takes no more: what is left of the last one, their number."""
+    wire.socket.setblocking(False)
+    event = chunk(b"data: " + b"x" * 60_000 + b"\n\n")
+    count, pending, stuck = 0, b"", 0
+    while stuck < 3:  # until nothing moves any more
+        if not select.select([], [wire.socket], [], 0.5)[1]:
+            stuck += 1
+            continue
+        count += not pending
+        pending = pending or event
+        pending = pending[wire.socket.send(pending) :]
+        assert count < 1024, "the proxy buffers without end"
+    wire.socket.settimeout(PATIENCE)
+    return pending, count
 
 
 def metric(one, name, **labels):

@@ -77,7 +77,7 @@ def test_a_client_that_ends_its_output_has_left_unless_it_only_looks(proxy, engi
 
 
 def test_probes_and_scrapes_never_count(proxy, engine):
-    one = proxy()
+    one = proxy(ingress={"exclusive": False})
     users = []
     for path in ("/health", "/metrics", "/v1/models"):
         users.append(client(one))

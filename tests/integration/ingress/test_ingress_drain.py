@@ -4,7 +4,7 @@ import json
 import os
 import signal
 
-from raw_engine import chunk, client, get, metric, ok, post, stream
+from raw_engine import SSE_HEAD, chunk, client, fill, get, metric, ok, post, stream
 from in_time import in_time
 from serve_peer import PATIENCE, wait_until
 
@@ -72,6 +72,8 @@ def test_connections_are_closed_one_after_the_other_before_requests_are_refused(
             assert user.ended()
             open_ones.remove(user)
         closed_in_round.append(len(said_close))
+    # With time left, in which whoever asks again is told.
+    assert one.status()["phase"] == "deregistering"
     assert max(closed_in_round) < 8, closed_in_round
     assert one.process.wait(timeout=PATIENCE + 10) == 0
     assert one.report()["requests"]["rejected"] == 0
@@ -114,6 +116,24 @@ def test_what_does_not_fit_into_the_grace_is_cut_and_told_where_to_go_on(proxy, 
     ] * 2
     assert sorted((r["events_sent"], r["bytes_sent"]) for r in told) == [(0, 0), (1, 9)]
     assert error["request_id"] in {r["id"] for r in told}
+
+
+def test_a_client_that_reads_slowly_gets_the_error_event_as_long_as_there_is_time(proxy, engine):
+    one = proxy(**SHORT)
+    slow = client(one)
+    slow.send(post())
+    wire, _ = engine.request()
+    wire.until(b"}")
+    wire.send(SSE_HEAD)
+    fill(wire)
+    one.process.send_signal(signal.SIGTERM)
+    one.wait_for_log('"phase begun","phase":"cleaning_up"')  # 3.5 s are left
+    assert wire.ended()
+    last = slow.rest()
+    assert b'event: error\ndata: {"error":{"type":"migrated"' in last, last[-500:]
+    assert not last.endswith(b"0\r\n\r\n")
+    assert one.process.wait(timeout=PATIENCE) == 0
+    assert one.report()["requests"]["migrated"] == 1
 
 
 def test_endpoints_that_are_not_graceful_are_handed_off_and_hold_nothing(proxy, engine):

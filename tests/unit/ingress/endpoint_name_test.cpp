@@ -29,6 +29,13 @@ TEST(EndpointName, Paths_of_the_known_apis_have_the_metrics_names) {
   EXPECT_EQ(name_of("/anything"), "other");
 }
 
+TEST(EndpointName, A_models_name_in_a_path_is_unescaped) {
+  EXPECT_EQ(unescaped("Qwen%2FQwen3%2d0.6B"), "Qwen/Qwen3-0.6B");
+  EXPECT_EQ(unescaped("100%"), "100%");
+  EXPECT_EQ(unescaped("a%zz"), "a%zz");
+  EXPECT_EQ(unescaped("line%0abreak"), "line%0abreak");
+}
+
 TEST(EndpointName, Each_name_that_the_configuration_knows_is_given_to_a_path) {
   std::set<std::string_view> given;
   for (std::string_view const path :

@@ -40,7 +40,8 @@ TEST(HeadWriter, A_request_travels_on_with_its_fields_and_what_we_know_of_the_cl
 TEST(HeadWriter, What_belongs_to_one_connection_stays_there) {
   std::string const out = forwarded(
       "POST http://a HTTP/1.1\r\nHost: h\r\nConnection: close, X-Mine\r\nX-Mine: 1\r\n"
-      "Keep-Alive: 5\r\nTE: trailers\r\nTrailer: x\r\nUpgrade: h2c\r\nProxy-Connection: x\r\n"
+      "Keep-Alive: 5\r\nTE: trailers\r\nTrailer: x\r\nUpgrade: h2c\r\nProxy-Connection: "
+      "x\r\nX-Lastcall-Probe: 1\r\n"
       "Transfer-Encoding: chunked\r\nExpect: 100-continue\r\nX-Yours: 1\r\n\r\n");
   EXPECT_EQ(out,
             "POST / HTTP/1.1\r\nHost: a\r\nX-Yours: 1\r\nTransfer-Encoding: chunked\r\n"
@@ -55,6 +56,39 @@ TEST(HeadWriter, A_connection_field_cannot_take_the_length_or_the_key_away) {
   EXPECT_NE(out.find("\r\nContent-Length: 4\r\n"), std::string::npos);
   EXPECT_NE(out.find("\r\nHost: h\r\n"), std::string::npos);
   EXPECT_NE(out.find("\r\nAuthorization: k\r\n"), std::string::npos);
+}
+
+TEST(HeadWriter, A_connection_field_cannot_take_away_what_proxies_vouch_for) {
+  std::string const out = forwarded(
+      "GET / HTTP/1.1\r\nHost: h\r\nConnection: x-forwarded-for, X-FORWARDED-PROTO, x-real-ip\r\n"
+      "Connection: x-forwarded-user, forwarded, cookie, x-mine\r\nX-Forwarded-For: 1.1.1.1\r\n"
+      "X-Forwarded-Proto: https\r\nX-Forwarded-User: u\r\nX-Real-IP: 1.1.1.1\r\n"
+      "Forwarded: for=1.1.1.1\r\nCookie: c\r\nX-Mine: 1\r\n\r\n",
+      {.client = "10.0.0.9"});
+  for (char const* const field :
+       {"X-Forwarded-For: 1.1.1.1, 10.0.0.9", "X-Forwarded-Proto: https", "X-Forwarded-User: u",
+        "X-Real-IP: 1.1.1.1", "Forwarded: for=1.1.1.1", "Cookie: c"}) {
+    EXPECT_NE(out.find("\r\n" + std::string(field) + "\r\n"), std::string::npos) << field;
+  }
+  EXPECT_EQ(out.find("X-Mine"), std::string::npos);
+}
+
+TEST(HeadWriter, Every_one_of_the_most_connection_options_is_left_out) {
+  std::string options;
+  std::string fields;
+  for (std::size_t i = 0; i < ConnectionOptions::kMost; ++i) {
+    std::string const name = "X-" + std::string(i % 5, 'n') + std::to_string(i);
+    options += i % 8 == 7 ? "\r\nConnection: " : (i > 0 ? " , " : "");
+    options += name;
+    fields += (i % 2 == 0 ? name : "x" + name.substr(1)) + ": 1\r\n";
+  }
+  std::string const out = forwarded("GET / HTTP/1.1\r\nHost: h\r\nConnection: " + options + "\r\n" +
+                                    fields + "X-Kept: 1\r\n\r\n");
+  EXPECT_EQ(out.find("X-n"), std::string::npos) << out;
+  EXPECT_EQ(out,
+            "GET / HTTP/1.1\r\nHost: h\r\nX-Kept: 1\r\nX-Forwarded-Host: h\r\n"
+            "X-Forwarded-Proto: http\r\nForwarded: for=unknown;host=\"h\";proto=http\r\n"
+            "X-Request-Id: r1\r\n\r\n");
 }
 
 TEST(HeadWriter, The_client_is_appended_to_those_before_it) {

@@ -152,6 +152,25 @@ TEST(HttpHead, An_absolute_target_gives_the_host_and_keeps_path_and_query) {
   EXPECT_EQ(destination.target, "");
 }
 
+TEST(HttpHead, A_connection_list_that_is_too_long_is_refused) {
+  auto const status_of = [](std::string const& fields) {
+    RequestHead head;
+    return parse_request_head("GET / HTTP/1.1\r\nHost: h\r\n" + fields + "\r\n", head).status;
+  };
+  std::string names = "a";
+  for (std::size_t i = 1; i < ConnectionOptions::kMost; ++i) {
+    names += ",a";
+  }
+  EXPECT_EQ(status_of("Connection: " + names + "\r\n"), 0U);
+  EXPECT_EQ(status_of("Connection: " + names + ",a\r\n"), 400U);
+  EXPECT_EQ(status_of("Connection: " + names + "\r\nconnection: a\r\n"), 400U);
+  EXPECT_EQ(status_of("Connection: " + std::string(30'000, ',') + "\r\n"), 400U);
+  EXPECT_EQ(status_of("Connection:\r\nConnection: \r\n"), 0U);
+  EXPECT_EQ(status_of("Connection: " + std::string(ConnectionOptions::kLongest, 'a') + "\r\n"), 0U);
+  EXPECT_EQ(status_of("Connection: b" + std::string(ConnectionOptions::kLongest, 'a') + "\r\n"),
+            400U);
+}
+
 TEST(HttpHead, Too_many_fields_are_refused) {
   std::string text = "GET / HTTP/1.1\r\nHost: h\r\n";
   for (std::size_t i = 1; i < kMaxFields; ++i) {

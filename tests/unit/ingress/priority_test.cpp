@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "supervisor/lifecycle/admission_limits.hpp"
+
 namespace lastcall::ingress {
 namespace {
 
@@ -25,6 +27,16 @@ TEST(Priority, Is_read_from_the_field_as_every_implementation_does) {
     EXPECT_EQ(priority_of(fields), one["priority"].get<int>()) << one["case"];
   }
   EXPECT_GT(count, 0U);
+}
+
+TEST(Priority, More_than_512_bytes_say_nothing) {
+  Fields fields;
+  fields.add({"Priority", "u=1"});
+  std::string const longest = "u=2," + std::string(505, ' ');
+  fields.add({"Priority", longest});
+  EXPECT_EQ(priority_of(fields), 2);
+  fields.add({"Priority", "i"});
+  EXPECT_EQ(priority_of(fields), lifecycle::kUsualPriority);
 }
 
 }  // namespace

@@ -1,0 +1,67 @@
+#include "tests/fuzz/work.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace {
+
+std::uint64_t steps = 0;
+
+constexpr std::size_t kBytesAStep = 16;
+
+/// libFuzzer takes each byte of this section that became set for something new.
+constexpr std::size_t kHeights = 64;
+[[gnu::section("__libfuzzer_extra_counters")]] std::uint8_t heights[kHeights];
+
+}  // namespace
+
+// By the linker's --wrap: the compiler's hook, which libFuzzer leaves empty, and what loops where
+// the compiler cannot count.
+extern "C" {
+
+void __wrap___sanitizer_cov_trace_pc();
+void __wrap___sanitizer_cov_trace_pc() {
+  ++steps;
+}
+
+#define LASTCALL_COUNTED(result, name, first, second)               \
+  result __real_##name(first, second, std::size_t size);            \
+  result __wrap_##name(first, second, std::size_t size);            \
+  result __wrap_##name(first one, second other, std::size_t size) { \
+    steps += size / kBytesAStep;                                    \
+    return __real_##name(one, other, size);                         \
+  }
+LASTCALL_COUNTED(void*, memchr, void const*, int)
+LASTCALL_COUNTED(int, memcmp, void const*, void const*)
+LASTCALL_COUNTED(void*, __asan_memcpy, void*, void const*)
+LASTCALL_COUNTED(void*, __asan_memmove, void*, void const*)
+#undef LASTCALL_COUNTED
+
+}  // extern "C"
+
+namespace lastcall::fuzz {
+
+BoundedWork::BoundedWork(std::size_t bytes, MostWork most) : bytes_(bytes), most_(most) {
+  steps = 0;
+}
+
+BoundedWork::~BoundedWork() {
+  std::uint64_t const taken = steps;
+  std::uint64_t const above = taken > most_.besides ? taken - most_.besides : 0;
+  // Eight heights to the limit and as many above it; more would only fill the corpus.
+  std::uint64_t const height = above * 8 / (most_.a_byte * (bytes_ + 1));
+  heights[height < kHeights ? height : kHeights - 1] = 1;
+  bool const is_bearable = above <= most_.a_byte * bytes_;
+  // The variable shows what each input of a corpus costs, to choose a target's limits by.
+  if (!is_bearable || std::getenv("LASTCALL_FUZZ_WORK") != nullptr) {  // NOLINT(concurrency-*)
+    std::fprintf(stderr, "%llu steps for %zu bytes, where %llu and %llu a byte are bearable\n",
+                 static_cast<unsigned long long>(taken), bytes_,
+                 static_cast<unsigned long long>(most_.besides),
+                 static_cast<unsigned long long>(most_.a_byte));
+  }
+  if (!is_bearable) {
+    std::abort();
+  }
+}
+
+}  // namespace lastcall::fuzz

@@ -1,0 +1,39 @@
+// Bounds what one input may cost: a fuzz target counts the steps of the code under test and ends
+// the process where there are more than so many a byte. A cost that grows faster than its input is
+// a defect as much as a crash is, and the fuzzer is led towards it: each new height of steps a byte
+// counts as coverage.
+//
+// A step is an edge of the control flow (the compiler calls a hook on each), or 16 bytes that a
+// function of the C library looked at or moved. No clock: the same input has the same number. Not
+// counted is what other libraries do, and nothing is counted in a build that is not for fuzzing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lastcall::fuzz {
+
+struct MostWork {
+  std::uint64_t a_byte = 0;
+  std::uint64_t besides = 0;  // what an empty input may cost
+};
+
+/// Counts from here to the end of the scope.
+class BoundedWork {
+ public:
+  BoundedWork(std::size_t bytes, MostWork most);
+  ~BoundedWork();
+  BoundedWork(BoundedWork const&) = delete;
+  BoundedWork& operator=(BoundedWork const&) = delete;
+
+ private:
+  [[maybe_unused]] std::size_t bytes_;
+  [[maybe_unused]] MostWork most_;
+};
+
+#ifndef LASTCALL_COUNTS_WORK
+inline BoundedWork::BoundedWork(std::size_t bytes, MostWork most) : bytes_(bytes), most_(most) {}
+inline BoundedWork::~BoundedWork() = default;
+#endif
+
+}  // namespace lastcall::fuzz

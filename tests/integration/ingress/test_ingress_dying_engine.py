@@ -1,0 +1,244 @@
+"""An engine that dies in parts: its core is gone, its API server answers on with errors."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+from in_time import in_time
+from ports import free_port
+from raw_engine import Wire, chunk, client, get, ok, post, stream
+from serve_peer import PATIENCE, wait_until
+from serve_world import ENGINE_SIM, SLEEPER
+
+SELDOM = {"interval": "60s"}  # a check that runs by its interval alone would come too late
+INTERNAL = (
+    b'data: {"error":{"message":"the engine core died","type":"InternalServerError","code":500}}'
+    b"\n\n"
+)
+LAST = chunk(b"data: [DONE]\n\n") + b"0\r\n\r\n"
+FAILED = b'{"error":{"message":"the engine core died","code":500}}'
+FAILURE = b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: %d\r\n\r\n%b" % (
+    len(FAILED), FAILED
+)  # fmt: skip
+
+
+class Dying:
+    """An engine_sim with a core of its own, there before its supervisor and its ingress."""
+
+    def __init__(self, world, *flags):
+        self.listen, self.port = free_port(), free_port()
+        url = f"http://127.0.0.1:{self.port}"
+        check = {"name": "engine", "failure_threshold": 1, "http": {"url": url + "/health"}}
+        self.world = one = world(
+            ingress={"listen": f"127.0.0.1:{self.listen}"},
+            engine={"kind": "vllm", "url": url},
+            health={**SELDOM, "checks": [check]},
+        )
+        one.ingress_port = self.listen
+        ready = one.path("port")
+        engine = (sys.executable, ENGINE_SIM, "--port", str(self.port), "--port-file", ready)
+        self.engine = subprocess.Popen(
+            (*engine, "--core", "--trace", one.path("trace"), "--rate", "20", *flags)
+        )
+        one.processes.append(self.engine)
+        wait_until(lambda: os.path.exists(ready), "the engine listens")
+        one.process = one.run(*SLEEPER)
+        one.wait_for_log('"phase begun","phase":"serving"')
+
+    def user(self, tokens, **body):
+        user = client(self.world)
+        body = {"model": "m", "max_tokens": tokens, **body}
+        user.send(post("/v1/completions", json.dumps(body).encode()))
+        return user
+
+    def core(self):
+        asked = Wire(socket.create_connection(("127.0.0.1", self.port)))
+        asked.send(get("/sim/state", "Connection: close"))
+        head = asked.until(b"\r\n\r\n")
+        size = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+        pid = json.loads(asked.exactly(size))["core"]
+        asked.close()
+        return pid
+
+    def seen(self, event):
+        with open(self.world.path("trace"), encoding="utf-8") as file:
+            return sum(json.loads(line)["event"] == event for line in file)
+
+
+def test_errors_of_an_engine_whose_core_died_are_told_as_its_death(world):
+    dying = Dying(world)
+    streams = [dying.user(10_000, stream=True) for _ in range(3)]
+    for user in streams:
+        user.until(b"t0 ")
+    unary = [dying.user(10_000) for _ in range(2)]
+    wait_until(lambda: dying.seen("start") == 5, "all of them run")
+    os.kill(dying.core(), signal.SIGKILL)
+    for user in streams:
+        last = user.rest()
+        assert b'"type":"engine_dead"' in last and b'"retryable":true' in last, last
+        assert b"[DONE]" not in last and b"EngineCore" not in last, last
+        assert not last.endswith(b"0\r\n\r\n")
+    for user in unary:
+        answer = user.until(b"}}\n")
+        assert answer.startswith(b"HTTP/1.1 503 ") and b'"type":"engine_dead"' in answer
+        assert b"\r\nRetry-After: " in answer
+    assert dying.world.process.wait(timeout=PATIENCE) == 1
+    report = dying.world.report()
+    assert report["requests"]["engine_dead"] == 5, report
+    assert report["requests"]["completed"] == report["requests"]["cancelled"] == 0
+
+
+def test_events_sent_are_those_before_the_error_that_was_held(world):
+    dying = Dying(world)
+    user = dying.user(10_000, stream=True)
+    user.until(b"t0 ")
+    os.kill(dying.core(), signal.SIGKILL)
+    last = user.rest()
+    error = json.loads(last.partition(b"event: error\ndata: ")[2].partition(b"\n")[0])["error"]
+    assert error["events_sent"] == 1 + last.count(b'"text_completion"'), last
+    assert dying.world.process.wait(timeout=PATIENCE) == 1
+
+
+@pytest.fixture
+def failing(world, engine):
+    """An engine written by the test, with a health check that always passes, seldom by itself."""
+    health = socket.create_server(("127.0.0.1", 0), backlog=64)
+    listen = free_port()
+    one = world(ingress={"listen": f"127.0.0.1:{listen}", "upstream": engine.address},
+                health={**SELDOM, "checks": [{"name": "engine", "tcp": {"address":
+                        "127.0.0.1:%d" % health.getsockname()[1]}}]})  # fmt: skip
+    one.ingress_port = listen
+    one.process = one.run(*SLEEPER)
+    one.wait_for_log('"phase begun","phase":"serving"')
+    yield one
+    health.close()
+
+
+def test_an_error_of_a_live_engine_goes_on_unchanged_as_soon_as_its_checks_have_passed(
+    failing, engine
+):
+    def took():
+        user = client(failing)
+        user.send(post(body=b"{}"))
+        wire, _ = engine.request()
+        wire.until(b"}")
+        begin = time.monotonic()
+        wire.send(FAILURE)
+        head = user.until(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 500 Internal Server Error\r\n")
+        assert user.exactly(len(FAILED)) == FAILED
+        user.close()
+        wire.close()
+        return (time.monotonic() - begin) * 1000
+
+    in_time(took, 1_000)
+    assert failing.status()["phase"] == "serving"
+
+
+def test_an_error_event_of_a_live_engine_goes_on_unchanged_with_what_came_behind_it(
+    failing, engine
+):
+    user, wire = stream(failing, engine)
+    wire.send(chunk(b"data: 2\n\n" + INTERNAL) + LAST)
+    assert user.until(b"0\r\n\r\n").replace(b"\r\n", b"").count(INTERNAL + b"data: [DONE]") == 1
+    user.send(get())  # and both connections are kept
+    wire.until(b"\r\n\r\n")
+    wire.send(ok())
+    user.until(b"hello")
+    wait_until(lambda: failing.status()["in_flight"]["requests"] == 0, "it has ended")
+
+
+def test_what_nobody_confirms_or_refutes_is_held_no_longer_than_two_seconds(proxy, engine):
+    one = proxy()  # without a check; the shim alone could say that the engine is dead
+    user, wire = stream(one, engine)
+    other = client(one)
+    other.send(post(body=b"{}"))
+    late, _ = engine.request()
+    late.until(b"}")
+    wire.send(chunk(INTERNAL) + LAST)
+    late.send(FAILURE)
+    assert INTERNAL in user.until(b"0\r\n\r\n")
+    assert other.until(FAILED).startswith(b"HTTP/1.1 500 ")
+
+
+@pytest.mark.parametrize("event", [
+    b'data: {"error":{"message":"too long","type":"BadRequestError","code":400}}\n\n',
+    b'data: {"error":{"message":"no","type":"invalid_request_error","code":null}}\n\n',
+    b'data: {"error":{"type":"migrated","code":503,"retryable":true}}\n\n',
+], ids=["code", "type", "lastcall"])  # fmt: skip
+def test_an_error_that_says_all_is_not_held(proxy, engine, event):
+    def took():
+        one = proxy()
+        user, wire = stream(one, engine)
+        begin = time.monotonic()
+        wire.send(chunk(event))
+        user.until(event)
+        return (time.monotonic() - begin) * 1000
+
+    in_time(took, 1_000, tries=3)
+
+
+def test_a_refusal_of_the_engine_is_not_held(proxy, engine):
+    one = proxy()
+
+    def took():
+        user = client(one)
+        user.send(post(body=b"{}"))
+        wire, _ = engine.request()
+        wire.until(b"}")
+        begin = time.monotonic()
+        wire.send(b"HTTP/1.1 503 Busy\r\nRetry-After: 1\r\nContent-Length: 4\r\n\r\nbusy")
+        user.until(b"busy")
+        user.close()
+        wire.close()
+        return (time.monotonic() - begin) * 1000
+
+    in_time(took, 1_000)
+
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_held_error_is_told_as_the_engines_death_when_its_process_ends(proxy, engine, threads):
+    one = proxy(ingress={"threads": threads})
+    user, wire = stream(one, engine)
+    early = client(one)
+    early.send(post(body=b"{}"))
+    silent, _ = engine.request()
+    silent.until(b"}")
+    wire.send(chunk(INTERNAL) + LAST)
+    silent.send(FAILURE)
+    os.kill(one.status()["engine"]["pid"], signal.SIGKILL)
+    last = user.rest()
+    assert b'"type":"engine_dead"' in last and b"InternalServerError" not in last
+    answer = early.until(b"}}\n")
+    assert answer.startswith(b"HTTP/1.1 503 ") and b'"type":"engine_dead"' in answer
+    assert one.process.wait(timeout=PATIENCE) == 1
+    assert one.report()["requests"]["engine_dead"] == 2
+
+
+def test_an_error_that_was_relayed_a_moment_before_the_death_is_in_the_report(proxy, engine):
+    one = proxy()
+    user, wire = stream(one, engine)
+    told = b'data: {"error":{"message":"the engine died","code":400}}\n\n'  # so it is not held
+    wire.send(chunk(told) + LAST)
+    user.until(b"0\r\n\r\n")
+    wait_until(lambda: one.status()["in_flight"]["requests"] == 0, "it has ended")
+    os.kill(one.status()["engine"]["pid"], signal.SIGKILL)
+    assert one.process.wait(timeout=PATIENCE) == 1
+    assert one.report()["requests"]["error"] == 1
+
+
+def test_a_client_that_leaves_while_its_error_is_held_is_counted_as_gone(proxy, engine):
+    one = proxy()
+    user, wire = stream(one, engine)
+    wire.send(chunk(INTERNAL) + LAST)
+    user.close()
+    wait_until(lambda: one.status()["in_flight"]["requests"] == 0, "it has ended", patience=1.5)
+    again, wire = stream(one, engine)
+    wire.send(LAST)
+    again.until(b"0\r\n\r\n")

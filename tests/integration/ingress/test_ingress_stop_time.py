@@ -1,0 +1,66 @@
+"""How long a stop takes that the ingress knows all about, and what it gives to requests."""
+
+import signal
+
+from ports import free_port
+from raw_engine import chunk, stream
+from serve_peer import PATIENCE
+from serve_world import SLEEPER
+
+
+def loading(world, engine, **config):
+    """A supervisor whose engine's check has not passed yet, and an engine that streams anyway."""
+    one = world(**config)
+    port = free_port()
+    one.ingress_port = port
+    one.config["ingress"] = {"listen": f"127.0.0.1:{port}", "upstream": engine.address}
+    one.config["health"]["checks"] = [
+        {"name": "never", "tcp": {"address": f"127.0.0.1:{free_port()}"}}
+    ]
+    one.process = one.run(*SLEEPER)
+    one.wait_for_log('"engine started"')
+    return one
+
+
+def test_a_stop_while_starting_drains_a_stream_that_is_in_flight(world, engine):
+    one = loading(world, engine, shutdown={"grace_period": "60s"})
+    user, wire = stream(one, engine)
+    one.process.send_signal(signal.SIGTERM)
+    one.wait_for_phase("draining")
+    wire.send(chunk(b"data: [DONE]\n\n") + b"0\r\n\r\n")
+    wire.close()
+    assert b"[DONE]" in user.until(b"0\r\n\r\n")
+    assert one.process.wait(timeout=PATIENCE) == 0
+    report = one.report()
+    assert report["requests"]["completed"] == 1
+    assert report["phases"]["draining"]["outcome"] == "completed"
+    assert report["stopped_in_starting"] is False
+
+
+def test_an_idle_pod_that_never_relayed_does_not_wait_for_what_is_unknown(proxy):
+    one = proxy(shutdown={"grace_period": "60s"})
+    one.process.send_signal(signal.SIGTERM)
+    assert one.process.wait(timeout=PATIENCE) == 0
+    report = one.report()
+    assert report["in_flight"] == "ingress"
+    assert report["phases"]["draining"] == {"outcome": "completed", "ms": 0}
+
+
+def test_an_ingress_beside_other_ways_in_proves_nothing_before_it_relayed(proxy):
+    one = proxy(shutdown={"grace_period": "60s", "drain_unknown": "700ms"},
+                ingress={"exclusive": False})  # fmt: skip
+    one.process.send_signal(signal.SIGTERM)
+    assert one.process.wait(timeout=PATIENCE) == 0
+    report = one.report()
+    assert report["in_flight"] == "unknown"
+    assert report["phases"]["draining"]["ms"] >= 700
+
+
+def test_late_accept_is_honoured_in_a_short_grace_that_a_registry_leaves_unused(proxy, tmp_path):
+    one = proxy(shutdown={"grace_period": "8s", "late_accept": "1s", "deregister_timeout": "5s"},
+                identity={"advertise": "http://10.0.0.7:8000"},
+                discovery=[{"file": {"directory": str(tmp_path)}}])  # fmt: skip
+    one.process.send_signal(signal.SIGTERM)
+    assert one.process.wait(timeout=PATIENCE) == 0
+    phase = one.report()["phases"]["deregistering"]
+    assert phase["outcome"] == "completed" and phase["ms"] >= 1000

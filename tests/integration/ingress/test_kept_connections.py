@@ -1,0 +1,155 @@
+"""Clients that keep their connections, while the replicas behind them are stopped and started."""
+
+import os
+import signal
+import sys
+import threading
+
+from kept_load import Service, end, users
+from ports import free_port
+from prestop_world import SUPERVISOR_HOOK, Call
+from raw_engine import chunk, client, get, ok, post, stream
+from serve_peer import PATIENCE, wait_until
+from serve_world import ENGINE_SIM
+
+
+class Replica:
+    """One address, at which one supervised engine after the other lives."""
+
+    def __init__(self, world):
+        self.world = world
+        self.ports = [free_port() for _ in range(3)]  # ingress, probes, engine
+
+    def start(self):
+        listen, probes, engine = (f"127.0.0.1:{port}" for port in self.ports)
+        self.one = self.world(
+            ingress={"listen": listen, "upstream": engine},
+            probes={"listen": probes},
+            engine={"kind": "vllm", "url": f"http://{engine}"},
+            shutdown={"grace_period": "20s", "late_accept": "2s"},
+        )
+        flags = ("--port", str(self.ports[2]), "--rate", "200")
+        self.one.port = self.ports[1]
+        self.one.process = self.one.run(sys.executable, ENGINE_SIM, *flags)
+
+    def is_ready(self):
+        return self.one.get("/readyz")[0] == 200
+
+    def stop(self):
+        self.one.process.send_signal(signal.SIGTERM)
+        assert self.one.process.wait(timeout=3 * PATIENCE) == 0
+        requests = self.one.report()["requests"]
+        assert requests["error"] == requests["lost"] == requests["cancelled"] == 0, requests
+
+
+class Endpoints(threading.Thread):
+    """Follows who is ready, as an endpoint slice does."""
+
+    def __init__(self, service, replicas):
+        super().__init__()
+        self.service, self.replicas, self.ends = service, replicas, threading.Event()
+        self.look()
+        self.start()
+
+    def look(self):
+        ready = [replica.ports[0] for replica in self.replicas if replica.is_ready()]
+        if ready:
+            self.service.set_ready(ready)
+
+    def run(self):
+        while not self.ends.wait(0.05):
+            self.look()
+
+
+def test_a_rolling_restart_loses_no_request_on_a_kept_connection(world):
+    replicas = [Replica(world) for _ in range(3)]
+    for replica in replicas:
+        replica.start()
+    for replica in replicas:
+        wait_until(replica.is_ready, "it is ready", patience=60)
+    service = Service()
+    endpoints = Endpoints(service, replicas)
+    everybody = users(service)
+    try:
+        for replica in replicas:
+            served = sum(user.served for user in everybody)
+            wait_until(lambda n=served: sum(user.served for user in everybody) >= n + 50,
+                       "answers", patience=60)  # fmt: skip
+            replica.stop()
+            replica.start()
+            wait_until(replica.is_ready, "it is back", patience=60)
+    finally:
+        end(everybody)
+        endpoints.ends.set()
+        endpoints.join()
+    assert [lost for user in everybody for lost in user.lost] == []
+    assert all(user.served for user in everybody)
+
+
+def test_who_connects_while_the_listener_closes_is_answered(proxy, engine):
+    """What waits in the kernel's queue when phase 2 ends is not reset."""
+    one = proxy()
+    user, wire = stream(one, engine)
+    one.process.send_signal(signal.SIGTERM)
+    one.wait_for_phase("draining")
+    pid = one.supervisor_pid()
+    os.kill(pid, signal.SIGSTOP)
+    late = [client(one) for _ in range(30)]
+    for newcomer in late:
+        newcomer.send(post(body=b"{}"))
+    silent = client(one)
+    wire.send(chunk(b"data: [DONE]\n\n") + b"0\r\n\r\n")
+    wire.close()  # the last request: phase 3 begins with its end
+    os.kill(pid, signal.SIGCONT)
+    user.until(b"0\r\n\r\n")
+    for newcomer in late:
+        answer = newcomer.rest()
+        assert answer.startswith(b"HTTP/1.1 503 ") and b'"type":"draining"' in answer, answer
+        assert b"\r\nConnection: close\r\n" in answer and b"<reset>" not in answer
+    assert silent.rest() == b""
+    assert one.process.wait(timeout=PATIENCE) == 0
+
+
+def test_a_request_on_a_silent_connection_is_answered_when_a_drain_has_ended(proxy, engine):
+    one = proxy()
+    kept = [client(one) for _ in range(8)]
+    for user in kept:
+        user.send(get())
+        wire, _ = engine.request()
+        wire.send(ok(b"hello", "Connection: close"))
+        user.until(b"hello")
+    pid = one.supervisor_pid()
+    operator = one.operator()
+    operator.ask("drain", exit=False)
+    one.wait_for_phase("drained")
+    os.kill(pid, signal.SIGSTOP)  # whatever comes next, it is there before it is looked at
+    for user in kept:
+        user.send(post(body=b"{}"))
+    os.kill(pid, signal.SIGCONT)
+    for user in kept:
+        answer = user.rest()
+        assert answer.startswith(b"HTTP/1.1 503 ") and b'"type":"draining"' in answer, answer
+        assert b"\r\nConnection: close\r\n" in answer and b"<reset>" not in answer
+
+
+def test_a_pod_that_is_being_deleted_does_not_listen_again(world, engine):
+    """Its engine has been stopped, and the next one never comes."""
+    listen, hooks = free_port(), free_port()
+    one = world(ingress={"listen": f"127.0.0.1:{listen}", "upstream": engine.address},
+                lifecycle={"enabled": True, "listen": f"127.0.0.1:{hooks}"},
+                health={"checks": []})  # fmt: skip
+    one.ingress_port = listen
+    one.serve()
+    shim = one.shim("/bin/sleep", "3600")
+    one.wait_for_log('"phase begun","phase":"serving"')
+    call = Call(hooks, SUPERVISOR_HOOK)
+    call.start()
+    call.result()
+    shim.send_signal(signal.SIGTERM)
+    assert shim.wait(timeout=PATIENCE) == 0
+    one.wait_for_log('"phase begun","phase":"starting"')  # again
+    try:
+        client(one).close()
+    except ConnectionRefusedError:
+        return
+    raise AssertionError("it listens again")
