@@ -1,6 +1,8 @@
 #include "probes/check_runner.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -8,6 +10,12 @@
 #include <boost/asio/steady_timer.hpp>
 
 namespace lastcall::probes {
+namespace {
+
+/// Of an engine that starts the rounds come after this part of its time so far.
+constexpr int kStartingShare = 4;
+
+}  // namespace
 
 struct CheckRunner::State : std::enable_shared_from_this<CheckRunner::State> {
   struct Entry {
@@ -33,7 +41,18 @@ struct CheckRunner::State : std::enable_shared_from_this<CheckRunner::State> {
     });
   }
 
-  std::chrono::steady_clock::time_point following(std::chrono::steady_clock::time_point at) const {
+  std::chrono::steady_clock::time_point following(std::chrono::steady_clock::time_point at) {
+    if (!is_starting || !is_starting()) {
+      starting_since.reset();
+    } else {
+      starting_since = starting_since.value_or(at);
+      auto const now = std::chrono::steady_clock::now();
+      auto const pause = std::max<std::chrono::steady_clock::duration>(
+          (now - *starting_since) / kStartingShare, kFirstPause);
+      if (pause < interval) {
+        return now + pause;
+      }
+    }
     auto const missed = (std::chrono::steady_clock::now() - at) / interval;
     return at + (missed + 1) * interval;
   }
@@ -44,15 +63,21 @@ struct CheckRunner::State : std::enable_shared_from_this<CheckRunner::State> {
       on_round();
     }
     for (std::size_t i = 0; i < entries.size() && era == current; ++i) {
-      if (!std::exchange(entries[i].running, true)) {
-        entries[i].check->start(entries[i].timeout, [this, i](CheckOutcome const& outcome) {
-          entries[i].running = false;
-          // The callback may destroy the runner.
-          auto const keep = shared_from_this();
-          on_outcome(i, entries[i].name, outcome);
-        });
-      }
+      run(i);
     }
+  }
+
+  bool run(std::size_t i) {
+    if (std::exchange(entries[i].running, true)) {
+      return false;
+    }
+    entries[i].check->start(entries[i].timeout, [this, i](CheckOutcome const& outcome) {
+      entries[i].running = false;
+      // The callback may destroy the runner.
+      auto const keep = shared_from_this();
+      on_outcome(i, entries[i].name, outcome);
+    });
+    return true;
   }
 
   void halt() {
@@ -68,6 +93,8 @@ struct CheckRunner::State : std::enable_shared_from_this<CheckRunner::State> {
   Duration interval;
   OnOutcome on_outcome;
   std::function<void()> on_round;
+  std::function<bool()> is_starting;
+  std::optional<std::chrono::steady_clock::time_point> starting_since;
   std::vector<Entry> entries;
   bool started = false;
   std::uint64_t era = 0;  // rises with each start, stop and change of the interval
@@ -90,10 +117,19 @@ void CheckRunner::on_round(std::function<void()> callback) {
   state_->on_round = std::move(callback);
 }
 
+void CheckRunner::while_starting(std::function<bool()> is_starting) {
+  state_->is_starting = std::move(is_starting);
+}
+
 void CheckRunner::start() {
   state_->halt();
+  state_->starting_since.reset();
   state_->started = true;
   state_->arm(std::chrono::steady_clock::now());
+}
+
+bool CheckRunner::run_now(std::size_t index) {
+  return state_->started && state_->run(index);
 }
 
 void CheckRunner::stop() {
@@ -102,6 +138,10 @@ void CheckRunner::stop() {
 
 void CheckRunner::set_interval(Duration interval) {
   state_->interval = interval;
+  run_now();
+}
+
+void CheckRunner::run_now() {
   if (!state_->started) {
     return;
   }

@@ -8,6 +8,8 @@
 //  3. The text is read in pieces and at most TextAttempt::kMostText of it: memory does not grow
 //  with what an
 //     engine says.
+//  4. The load counter is one process's own: it is asked only where the gauges are one process's,
+//     too, which shows in the start time of a process that they have.
 //
 // Thread rule: everything on the loop's thread. Source: the model server protocol's gauges.
 #pragma once
@@ -30,13 +32,15 @@ struct GaugeSettings {
   std::string waiting;        // empty: the engine has no such gauge
   std::string tokens;         // empty: it has no such counter
   std::string kv_usage = {};  // empty: it has no such gauge
+  std::string load_url = {};  // empty: it has no load counter
 };
 
 struct GaugeReading {
   std::optional<std::uint64_t> in_flight;  // running + waiting
   std::optional<std::uint64_t> tokens;
-  std::optional<double> kv_usage;  // of the rank that has most room, 0 to 1
-  std::string problem;             // why there is no in_flight; empty when there is
+  std::optional<std::uint64_t> load;  // its load counter, where that counts all of it
+  std::optional<double> kv_usage;     // of the rank that has most room, 0 to 1
+  std::string problem;                // why there is no in_flight; empty when there is
 };
 
 class GaugeReader {
@@ -53,8 +57,11 @@ class GaugeReader {
 
  private:
   struct State;
+  void read_load(GaugeReading reading, Duration timeout, Done done);
+
   std::shared_ptr<State> state_;
   std::unique_ptr<Check> check_;
+  std::unique_ptr<Check> load_check_;  // empty: there is no load counter
   std::string problem_;
 };
 

@@ -6,6 +6,7 @@
 // Thread rule: see metrics.hpp. This header is for metrics.cpp alone.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -51,14 +52,21 @@ struct Metrics::Families {
 
   prometheus::Labels constants(MetricFamily const& entry) const {
     prometheus::Labels labels;
-    for (auto const& [name, value] : {std::pair{"dynamo_namespace", &identity.dynamo_namespace},
-                                      std::pair{"dynamo_component", &identity.component},
-                                      std::pair{"version", &identity.version}}) {
-      if (entry.labels.find(name) != std::string_view::npos) {
-        labels[name] = is_valid_utf8(*value) ? *value : "other";
+    for (auto const& [name, value] :
+         {std::pair{"dynamo_namespace", &identity.dynamo_namespace},
+          std::pair{"dynamo_component", &identity.component}, std::pair{"model", &identity.model},
+          std::pair{"worker_id", &identity.worker_id}, std::pair{"version", &identity.version}}) {
+      if (entry.labels.find(name) != std::string_view::npos && is_constant(entry, name)) {
+        labels[name] = value->empty() ? "unknown" : is_valid_utf8(*value) ? *value : "other";
       }
     }
     return labels;
+  }
+  /// Dynamo's name of an endpoint within the component: an engine has one for all of its API.
+  std::string_view own_name(std::string_view endpoint) const {
+    bool const is_api =
+        std::find(kApiEndpoints.begin(), kApiEndpoints.end(), endpoint) != kApiEndpoints.end();
+    return is_api || endpoint.empty() ? std::string_view(identity.endpoint) : endpoint;
   }
 
   template <typename Metric, typename Builder>
@@ -118,6 +126,7 @@ struct Metrics::Families {
   Series<Gauge> phase = gauge(find_family("lastcall_phase"));
   Series<Histogram> phase_duration = histogram(find_family("lastcall_phase_duration_seconds"));
   Series<Gauge> ready = gauge(find_family("lastcall_ready"));
+  Series<Gauge> shim_missing = gauge(find_family("lastcall_shim_missing"));
   Series<Counter> stops = counter(find_family("lastcall_stops_total"));
   Series<Counter> signals = counter(find_family("lastcall_signals_total"));
   Series<Counter> signals_ignored = counter(find_family("lastcall_signals_ignored_total"));
@@ -126,6 +135,7 @@ struct Metrics::Families {
   Series<Gauge> prestop_waiting = gauge(find_family("lastcall_prestop_waiting"));
   Series<Histogram> prestop_held = histogram(find_family("lastcall_prestop_held_seconds"));
   Series<Gauge> engine_awaited = gauge(find_family("lastcall_engine_awaited"));
+  Series<Counter> slow_steps = counter(find_family("lastcall_loop_slow_steps_total"));
   Series<Counter> oom_kills = counter(find_family("lastcall_oom_kills_total"));
 
   Series<Gauge> engine_health = gauge(find_family("lastcall_engine_health"));
@@ -137,6 +147,9 @@ struct Metrics::Families {
   Series<Gauge> admission_limit = gauge(find_family("lastcall_admission_limit"));
   Series<Histogram> admission_wait = histogram(find_family("lastcall_admission_wait_seconds"));
   Series<Gauge> busy = gauge(find_family("lastcall_busy"));
+  Series<Gauge> rank_decode_blocks = gauge(find_family("lastcall_rank_active_decode_blocks"));
+  Series<Gauge> rank_total_blocks = gauge(find_family("lastcall_rank_kv_total_blocks"));
+  Series<Gauge> rank_prefill_tokens = gauge(find_family("lastcall_rank_active_prefill_tokens"));
 
   Series<Gauge> peers = gauge(find_family("lastcall_ipc_peers"));
   Series<Counter> peers_dropped = counter(find_family("lastcall_ipc_peers_dropped_total"));

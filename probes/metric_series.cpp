@@ -102,7 +102,7 @@ std::vector<std::string> variable_labels(MetricFamily const& family) {
   while (!rest.empty()) {
     auto const end = std::min(rest.find(' '), rest.size());
     auto const label = rest.substr(0, end);
-    if (std::find(kConstantLabels.begin(), kConstantLabels.end(), label) == kConstantLabels.end()) {
+    if (!is_constant(family, label)) {
       names.emplace_back(label);
     }
     rest.remove_prefix(std::min(end + 1, rest.size()));

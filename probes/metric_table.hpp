@@ -27,9 +27,25 @@ struct MetricFamily {
 };
 
 inline constexpr std::array kOpenLabels = std::to_array<std::string_view>(
-    {"model", "endpoint", "dynamo_endpoint", "check", "registry", "signal", "code"});
-inline constexpr std::array kConstantLabels =
-    std::to_array<std::string_view>({"dynamo_namespace", "dynamo_component", "version"});
+    {"model", "endpoint", "dynamo_endpoint", "check", "registry", "signal", "code", "dp_rank"});
+inline constexpr std::array kConstantLabels = std::to_array<std::string_view>(
+    {"dynamo_namespace", "dynamo_component", "worker_id", "version"});
+
+/// What the ingress and the ASGI middleware call the paths of an engine's API.
+inline constexpr std::array kApiEndpoints = std::to_array<std::string_view>(
+    {"chat_completions", "completions", "embeddings", "images", "videos", "audios", "responses",
+     "anthropic_messages", "rerank", "score", "pooling", "classify", "tensor", "tokenize",
+     "invocations", "realtime", "other"});
+
+/// The same for the whole process. The frontend's `model` is the request's, a component's its own.
+constexpr bool is_constant(MetricFamily const& family, std::string_view label) {
+  for (std::string_view const constant : kConstantLabels) {
+    if (constant == label) {
+      return true;
+    }
+  }
+  return label == "model" && family.labels.starts_with("dynamo_namespace");
+}
 
 inline constexpr std::array kMetricFamilies = std::to_array<MetricFamily>({
     // Under Dynamo's names, so that its dashboards and tools find them.
@@ -38,14 +54,14 @@ inline constexpr std::array kMetricFamilies = std::to_array<MetricFamily>({
     {"dynamo_frontend_model_rejection_total", MetricType::counter, "model endpoint",
      "Requests refused because the worker was at capacity"},
     {"dynamo_component_requests_total", MetricType::counter,
-     "dynamo_namespace dynamo_component dynamo_endpoint", "Requests that began"},
+     "dynamo_namespace dynamo_component model worker_id dynamo_endpoint", "Requests that began"},
     {"dynamo_component_inflight_requests", MetricType::gauge,
-     "dynamo_namespace dynamo_component dynamo_endpoint", "Requests in flight"},
+     "dynamo_namespace dynamo_component model worker_id dynamo_endpoint", "Requests in flight"},
     {"dynamo_component_cancellation_total", MetricType::counter,
-     "dynamo_namespace dynamo_component dynamo_endpoint",
+     "dynamo_namespace dynamo_component model worker_id dynamo_endpoint",
      "Requests that were told to stop, each counted once"},
-    {"dynamo_component_uptime_seconds", MetricType::gauge, "dynamo_namespace dynamo_component",
-     "Time since the supervisor started"},
+    {"dynamo_component_uptime_seconds", MetricType::gauge,
+     "dynamo_namespace dynamo_component model worker_id", "Time since the supervisor started"},
     {"dynamo_rejection_request_total", MetricType::counter, "",
      "Requests refused because limit and queue were full"},
     {"dynamo_engine_request", MetricType::gauge, "", "Requests admitted to the engine"},
@@ -69,6 +85,8 @@ inline constexpr std::array kMetricFamilies = std::to_array<MetricFamily>({
     {"lastcall_phase_duration_seconds", MetricType::histogram, "phase outcome",
      "How long phases of drains and stops took"},
     {"lastcall_ready", MetricType::gauge, "", "1 while requests should come"},
+    {"lastcall_shim_missing", MetricType::gauge, "",
+     "1 while checks pass and no shim is connected: a stop would cut what runs"},
     {"lastcall_stops_total", MetricType::counter, "mode", "Stops that began"},
     {"lastcall_stop_deadline_left_seconds", MetricType::gauge, "",
      "Time left until the deadline of the stop; absent while none is under way"},
@@ -100,6 +118,12 @@ inline constexpr std::array kMetricFamilies = std::to_array<MetricFamily>({
     {"lastcall_admission_wait_seconds", MetricType::histogram, "",
      "How long admitted requests had waited"},
     {"lastcall_busy", MetricType::gauge, "", "1 while load thresholds are exceeded"},
+    {"lastcall_rank_active_decode_blocks", MetricType::gauge, "dp_rank",
+     "KV cache blocks in use, as the rank reported last; NaN while it does not"},
+    {"lastcall_rank_kv_total_blocks", MetricType::gauge, "dp_rank",
+     "KV cache blocks in all, as the rank reported last; NaN while it does not"},
+    {"lastcall_rank_active_prefill_tokens", MetricType::gauge, "dp_rank",
+     "Tokens in prefill, as the rank reported last; NaN while it does not"},
     // Peers and registries.
     {"lastcall_ipc_peers", MetricType::gauge, "role", "Peers connected to the IPC sockets"},
     {"lastcall_ipc_peers_dropped_total", MetricType::counter, "reason",
@@ -125,6 +149,8 @@ inline constexpr std::array kMetricFamilies = std::to_array<MetricFamily>({
     {"lastcall_uptime_seconds", MetricType::gauge, "", "Time since the supervisor started"},
     {"lastcall_loop_heartbeat_age_seconds", MetricType::gauge, "",
      "Time since the supervisor's loop last proved that it moves"},
+    {"lastcall_loop_slow_steps_total", MetricType::counter, "event",
+     "Steps of the supervisor's loop that took more than 5 ms, by the event that they served"},
 });
 
 /// The family of that name; a name that the table lacks is an error of the compiler.

@@ -20,8 +20,8 @@ Buckets const kToFirstByte{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1,  2.5,
                            5,     10,   20,    30,   60,  120,  300, 600};
 Buckets const kSlow{0.1, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120, 300, 600};
 
-constexpr std::array<std::string_view, 5> kVerdicts{"starting", "healthy", "busy", "wedged",
-                                                    "dead"};
+constexpr std::array<std::string_view, 6> kVerdicts{"starting",     "healthy", "busy",
+                                                    "unresponsive", "wedged",  "dead"};
 constexpr std::array<std::string_view, 4> kPhaseOutcomes{"completed", "timed_out", "skipped",
                                                          "failed"};
 constexpr std::array<std::string_view, 3> kRoles{"shim", "engine", "operator"};
@@ -50,27 +50,29 @@ Metrics::Metrics(MetricIdentity const& identity) : families_(std::make_unique<Fa
 Metrics::~Metrics() = default;
 
 void Metrics::request_began(std::string_view endpoint) {
-  families_->component_requests.at({endpoint}).Increment();
-  families_->component_inflight.at({endpoint}).Increment();
+  families_->component_requests.at({families_->own_name(endpoint)}).Increment();
+  families_->component_inflight.at({families_->own_name(endpoint)}).Increment();
   families_->in_flight.at({endpoint}).Increment();
 }
 
 void Metrics::request_ended(std::string_view endpoint, lifecycle::Outcome outcome) {
-  families_->component_inflight.at({endpoint}).Decrement();
+  families_->component_inflight.at({families_->own_name(endpoint)}).Decrement();
   families_->in_flight.at({endpoint}).Decrement();
   families_->requests.at({endpoint, lifecycle::name(outcome)}).Increment();
 }
 
 void Metrics::request_rejected(std::string_view model, std::string_view endpoint,
-                               lifecycle::RejectedReason reason, bool begun) {
-  if (begun) {
-    families_->component_inflight.at({endpoint}).Decrement();
+                               lifecycle::RejectedReason reason, Refused how) {
+  if (how.begun) {
+    families_->component_inflight.at({families_->own_name(endpoint)}).Decrement();
     families_->in_flight.at({endpoint}).Decrement();
   }
   families_->rejections.at({lifecycle::name(reason)}).Increment();
   families_->requests.at({endpoint, lifecycle::name(lifecycle::Outcome::rejected)}).Increment();
-  if (reason != lifecycle::RejectedReason::draining) {
+  if (reason != lifecycle::RejectedReason::draining && !how.from_tier) {
     families_->frontend_rejection.at({model, endpoint}).Increment();
+  }
+  if (how.full) {
     families_->rejection.at({}).Increment();
   }
 }
@@ -86,7 +88,7 @@ void Metrics::client_cancelled(std::string_view model, std::string_view endpoint
 }
 
 void Metrics::cancel_signalled(std::string_view endpoint, lifecycle::CancelReason reason) {
-  families_->component_cancellation.at({endpoint}).Increment();
+  families_->component_cancellation.at({families_->own_name(endpoint)}).Increment();
   families_->cancels.at({lifecycle::name(reason)}).Increment();
 }
 
@@ -117,6 +119,10 @@ void Metrics::set_ready(bool ready) {
   families_->ready.at({}).Set(ready ? 1 : 0);
 }
 
+void Metrics::set_shim_missing(bool missing) {
+  families_->shim_missing.at({}).Set(missing ? 1 : 0);
+}
+
 void Metrics::set_stop_deadline(std::optional<std::int64_t> deadline_ms) {
   families_->deadline_ms = deadline_ms.value_or(kNoDeadline);
 }
@@ -135,6 +141,10 @@ void Metrics::signal_ignored(std::string_view signal) {
 
 void Metrics::restarted(Restarted what) {
   families_->restarts.at({word(kProcesses, what)}).Increment();
+}
+
+void Metrics::slow_step(std::string_view event) {
+  families_->slow_steps.at({event}).Increment();
 }
 
 void Metrics::oom_kills(std::uint64_t count) {
@@ -185,6 +195,19 @@ void Metrics::admission_waited(Seconds took) {
 
 void Metrics::set_busy(bool busy) {
   families_->busy.at({}).Set(busy ? 1 : 0);
+}
+
+void Metrics::set_rank_load(std::uint32_t rank, std::optional<std::uint64_t> active_decode_blocks,
+                            std::optional<std::uint64_t> kv_total_blocks,
+                            std::optional<std::uint64_t> active_prefill_tokens) {
+  std::string const label = std::to_string(rank);
+  auto const set = [&label](auto& gauge, std::optional<std::uint64_t> figure) {
+    gauge.at({label}).Set(figure ? static_cast<double>(*figure)
+                                 : std::numeric_limits<double>::quiet_NaN());
+  };
+  set(families_->rank_decode_blocks, active_decode_blocks);
+  set(families_->rank_total_blocks, kv_total_blocks);
+  set(families_->rank_prefill_tokens, active_prefill_tokens);
 }
 
 void Metrics::set_peers(PeerRole role, std::size_t count) {

@@ -32,13 +32,16 @@ inline constexpr std::size_t kMaxLabelValues = 64;
 struct MetricIdentity {
   std::string dynamo_namespace = "dynamo";
   std::string component = "backend";
+  std::string endpoint = "generate";  // the engine's: what the API calls it is not its name here
+  std::string model;                  // empty: not said
+  std::string worker_id;              // the instance id, in hexadecimal as in Dynamo's keys
   std::string version;
 };
 
 /// How long something took, whatever the unit that it was measured in.
 using Seconds = std::chrono::duration<double>;
 
-enum class Verdict : std::uint8_t { starting, healthy, busy, wedged, dead };
+enum class Verdict : std::uint8_t { starting, healthy, busy, unresponsive, wedged, dead };
 enum class PhaseOutcome : std::uint8_t { completed, timed_out, skipped, failed };
 enum class PeerRole : std::uint8_t { shim, engine, operator_ };
 enum class PeerDrop : std::uint8_t { slow_reader, backlog, protocol, not_allowed };
@@ -56,10 +59,15 @@ class Metrics {
   void request_began(std::string_view endpoint);
   /// After a request_began of the same endpoint.
   void request_ended(std::string_view endpoint, lifecycle::Outcome outcome);
-  /// Refused: counts its outcome too; `begun`: after a request_began, from the queue. Dynamo's
-  /// counters are for lack of capacity, so a refusal because of a drain is not among them.
+  struct Refused {
+    bool begun = false;      // after a request_began, from the queue
+    bool full = false;       // because limit and queue were full
+    bool from_tier = false;  // what the frontend counts is counted there
+  };
+  /// Refused: counts its outcome too. Dynamo's counters are for lack of capacity, so a refusal
+  /// because of a drain is not among them.
   void request_rejected(std::string_view model, std::string_view endpoint,
-                        lifecycle::RejectedReason reason, bool begun = false);
+                        lifecycle::RejectedReason reason, Refused how);
 
   /// It exists: by the configuration, or because the engine has answered for it.
   void model_served(std::string_view model);
@@ -77,11 +85,13 @@ class Metrics {
   void set_phase(lifecycle::Phase phase);
   void phase_ended(lifecycle::Phase phase, PhaseOutcome outcome, Seconds took);
   void set_ready(bool ready);
+  void set_shim_missing(bool missing);
   void set_stop_deadline(std::optional<std::int64_t> deadline_ms);  // CLOCK_MONOTONIC
   void stop_began(bool fatal);
   void signal_received(std::string_view signal);  // "TERM"
   void signal_ignored(std::string_view signal);
   void restarted(Restarted what);
+  void slow_step(std::string_view event);
   void oom_kills(std::uint64_t count);
   /// A preStop call, of the engine's container or of our own.
   void hook_called(bool engine);
@@ -98,6 +108,10 @@ class Metrics {
   void set_admission_limits(std::optional<std::uint32_t> running, std::uint32_t waiting);
   void admission_waited(Seconds took);
   void set_busy(bool busy);
+  /// What a data-parallel rank reports; absent what it does not tell, or does not tell any more.
+  void set_rank_load(std::uint32_t rank, std::optional<std::uint64_t> active_decode_blocks,
+                     std::optional<std::uint64_t> kv_total_blocks,
+                     std::optional<std::uint64_t> active_prefill_tokens);
 
   // Peers and registries.
   void set_peers(PeerRole role, std::size_t count);

@@ -87,6 +87,9 @@ std::vector<Line> engine_startupz(Facts const& facts) {
 
 std::vector<Line> readyz(Facts const& facts) {
   std::vector<Line> lines{loop_line(facts), {"ready", facts.state.ready, facts.state.ready_reason}};
+  if (!facts.state.shim_missing.empty()) {
+    lines.push_back({"shim", true, "warning: " + facts.state.shim_missing});
+  }
   if (facts.state.busy) {
     lines.push_back(
         {"load", true, "busy: all ranks are above a threshold, new requests are refused"});

@@ -58,6 +58,8 @@ struct ProbeState {
   bool ready = false;  // requests should come
   std::string ready_reason = "the supervisor is starting";
 
+  std::string shim_missing;  // why an engine without a shim is a danger; empty: it has one
+
   bool busy = false;  // new requests are refused for load; it never turns readiness off
 
   SocketState socket = SocketState::pending;  // the IPC socket

@@ -84,6 +84,32 @@ TEST_F(Runner, rounds_keep_the_interval) {
   EXPECT_EQ(starts_, static_cast<int>(rounds_.size()));
 }
 
+TEST_F(Runner, of_an_engine_that_starts_rounds_come_fast_and_then_ever_slower) {
+  make(1h);
+  add("a", true);
+  runner_->while_starting([] { return true; });
+  runner_->start();
+  ASSERT_TRUE(run_until([&] { return rounds_.size() >= 12; }));
+  EXPECT_LT(rounds_[3] - rounds_[0], 5s);
+  for (std::size_t i = 1; i < rounds_.size(); ++i) {
+    EXPECT_GE(rounds_[i] - rounds_[i - 1], CheckRunner::kFirstPause) << i;
+    EXPECT_GE(rounds_[i] - rounds_[i - 1], (rounds_[i - 1] - rounds_[0]) / 4) << i;
+  }
+}
+
+TEST_F(Runner, once_it_has_started_the_interval_holds) {
+  make(1h);
+  add("a", true);
+  bool starting = true;
+  runner_->while_starting([&] { return starting; });
+  on_outcome_ = [&] { starting = outcomes_.size() < 3; };
+  runner_->start();
+  ASSERT_TRUE(run_until([&] { return outcomes_.size() == 3; }));
+  io_.restart();
+  io_.run_for(300ms);
+  EXPECT_LE(rounds_.size(), 4U) << "one may have been due when it was ready";
+}
+
 TEST_F(Runner, rounds_come_without_any_check_too) {
   make(10ms);
   runner_->start();
@@ -145,6 +171,19 @@ TEST_F(Runner, a_new_interval_starts_a_round_now) {
   ASSERT_TRUE(run_until([&] { return outcomes_.size() == 1; }));
   runner_->set_interval(10ms);
   EXPECT_TRUE(run_until([&] { return outcomes_.size() >= 4; }));
+}
+
+TEST_F(Runner, a_check_may_run_beside_the_rounds_unless_it_runs_already) {
+  make(1h);
+  add("good", true);
+  add("stuck", false);
+  EXPECT_FALSE(runner_->run_now(0)) << "nothing was started";
+  runner_->start();
+  ASSERT_TRUE(run_until([&] { return outcomes_.size() == 1; }));
+  EXPECT_TRUE(runner_->run_now(0));
+  EXPECT_FALSE(runner_->run_now(1));
+  EXPECT_TRUE(run_until([&] { return outcomes_.size() == 2; }));
+  EXPECT_EQ(rounds_.size(), 1U);
 }
 
 TEST_F(Runner, a_new_interval_does_not_start_what_was_not_started) {

@@ -20,19 +20,23 @@ using lifecycle::Phase;
 using lifecycle::RejectedReason;
 using namespace std::chrono_literals;
 
-MetricIdentity const kIdentity{
-    .dynamo_namespace = "dynamo", .component = "backend", .version = "1.2.3"};
+MetricIdentity const kIdentity{.dynamo_namespace = "dynamo",
+                               .component = "backend",
+                               .model = "m",
+                               .worker_id = "1a2b",
+                               .version = "1.2.3"};
 
 /// Every method once, so that every family has a series.
 void use_everything(Metrics& metrics, PublishedState const& state) {
   metrics.request_began("generate");
   metrics.request_ended("generate", Outcome::completed);
-  metrics.request_rejected("m", "chat_completions", RejectedReason::overloaded);
+  metrics.request_rejected("m", "chat_completions", RejectedReason::overloaded, {.full = true});
   metrics.client_cancelled("m", "chat_completions", true);
   metrics.cancel_signalled("generate", CancelReason::migrate);
   metrics.cancel_confirmed(CancelReason::migrate, 2ms);
   metrics.set_cancels_unconfirmed(3);
   metrics.set_cancels_overdue(1);
+  metrics.slow_step("request_begun");
   metrics.set_phase(Phase::serving);
   metrics.phase_ended(Phase::draining, PhaseOutcome::completed, 4s);
   metrics.set_ready(true);
@@ -53,6 +57,8 @@ void use_everything(Metrics& metrics, PublishedState const& state) {
   metrics.set_admission_limits(256, 64);
   metrics.admission_waited(10ms);
   metrics.set_busy(false);
+  metrics.set_rank_load(0, 1, 2, 3);
+  metrics.set_shim_missing(true);
   metrics.set_peers(PeerRole::engine, 4);
   metrics.peer_dropped(PeerDrop::slow_reader);
   metrics.protocol_error("bad_json");
@@ -158,7 +164,8 @@ TEST(Metrics, dynamo_series_read_as_in_its_documentation) {
   Metrics metrics(kIdentity);
   metrics.client_cancelled("Qwen/Qwen3-0.6B", "chat_completions", true);
   metrics.client_cancelled("Qwen/Qwen3-0.6B", "chat_completions", false);
-  metrics.cancel_signalled("generate", CancelReason::client_disconnect);
+  metrics.cancel_signalled("chat_completions", CancelReason::client_disconnect);
+  metrics.cancel_signalled("prefill", CancelReason::client_disconnect);
   auto const text = metrics.serialize();
   EXPECT_TRUE(has_line(text,
                        "dynamo_frontend_model_cancellation_total{endpoint=\"chat_completions\","
@@ -166,8 +173,45 @@ TEST(Metrics, dynamo_series_read_as_in_its_documentation) {
       << text;
   EXPECT_TRUE(has_line(text,
                        "dynamo_component_cancellation_total{dynamo_component=\"backend\","
-                       "dynamo_namespace=\"dynamo\",dynamo_endpoint=\"generate\"} 1"))
+                       "dynamo_namespace=\"dynamo\",model=\"m\",worker_id=\"1a2b\","
+                       "dynamo_endpoint=\"generate\"} 1"))
+      << text << "the engine's endpoint, whatever the API calls it";
+  EXPECT_TRUE(has_line(text,
+                       "dynamo_component_cancellation_total{dynamo_component=\"backend\","
+                       "dynamo_namespace=\"dynamo\",model=\"m\",worker_id=\"1a2b\","
+                       "dynamo_endpoint=\"prefill\"} 1"))
       << text;
+}
+
+TEST(Metrics, a_refusal_counts_as_full_only_where_limit_and_queue_were) {
+  Metrics metrics(kIdentity);
+  metrics.request_rejected("m", "e", RejectedReason::overloaded, {});  // by the engine's load
+  metrics.request_rejected("m", "e", RejectedReason::queue_timeout, {.begun = false});
+  EXPECT_FALSE(has_line(metrics.serialize(), "dynamo_rejection_request_total 1"));
+  metrics.request_rejected("m", "e", RejectedReason::overloaded, {.full = true});
+  auto const text = metrics.serialize();
+  EXPECT_TRUE(has_line(text, "dynamo_rejection_request_total 1")) << text;
+  EXPECT_TRUE(
+      has_line(text, "dynamo_frontend_model_rejection_total{endpoint=\"e\",model=\"m\"} 3"));
+}
+
+TEST(Metrics, a_refusal_of_what_a_tier_above_relays_is_none_of_the_frontends) {
+  Metrics metrics(kIdentity);
+  metrics.request_rejected("m", "e", RejectedReason::overloaded, {.full = true, .from_tier = true});
+  auto const text = metrics.serialize();
+  EXPECT_EQ(text.find("dynamo_frontend_model_rejection_total{"), std::string::npos);
+  EXPECT_TRUE(has_line(text, "dynamo_rejection_request_total 1")) << text;
+}
+
+TEST(Metrics, a_rank_that_reports_nothing_any_more_has_no_number) {
+  Metrics metrics(kIdentity);
+  metrics.set_rank_load(3, 7, 9, std::nullopt);
+  auto const text = metrics.serialize();
+  EXPECT_TRUE(has_line(text, "lastcall_rank_active_decode_blocks{dp_rank=\"3\"} 7")) << text;
+  EXPECT_TRUE(has_line(text, "lastcall_rank_active_prefill_tokens{dp_rank=\"3\"} Nan")) << text;
+  metrics.set_rank_load(3, std::nullopt, std::nullopt, std::nullopt);
+  EXPECT_TRUE(
+      has_line(metrics.serialize(), "lastcall_rank_active_decode_blocks{dp_rank=\"3\"} Nan"));
 }
 
 TEST(Metrics, in_flight_rises_and_falls_with_requests) {
@@ -183,7 +227,7 @@ TEST(Metrics, in_flight_rises_and_falls_with_requests) {
 
 TEST(Metrics, a_refusal_because_of_a_drain_is_not_counted_as_lack_of_capacity) {
   Metrics metrics(kIdentity);
-  metrics.request_rejected("m", "e", RejectedReason::draining);
+  metrics.request_rejected("m", "e", RejectedReason::draining, {});
   auto const text = metrics.serialize();
   EXPECT_TRUE(has_line(text, "lastcall_rejections_total{reason=\"draining\"} 1"));
   EXPECT_EQ(count_lines(text, "dynamo_rejection_request_total"), 0U);

@@ -1,0 +1,123 @@
+// The request of one token against real sockets on one loop, as in the supervisor.
+#include "probes/token_request.hpp"
+
+#include <optional>
+
+#include <boost/asio/io_context.hpp>
+#include <gtest/gtest.h>
+
+#include "tests/unit/probes/fake_engine.hpp"
+
+namespace lastcall::probes::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Outcome = TokenRequest::Outcome;
+
+constexpr char const* kToken =
+    R"({"choices":[{"text":"t0","finish_reason":"length"}],"usage":{"completion_tokens":1}})";
+
+class TokenRequests : public ::testing::Test {
+ protected:
+  std::string url(std::string const& path) const {
+    return "http://127.0.0.1:" + std::to_string(engine_.port()) + path;
+  }
+  Outcome ask(TokenRequestSettings settings) {
+    TokenRequest request(io_.get_executor(), std::move(settings));
+    EXPECT_EQ(request.problem(), "");
+    std::optional<Outcome> found;
+    request.ask([this] { ++sent_; },
+                [&](Outcome outcome, std::string const& detail) {
+                  found = outcome;
+                  detail_ = detail;
+                });
+    EXPECT_FALSE(found) << "reported from inside ask()";
+    run_until([&] { return found.has_value(); });
+    return found.value_or(Outcome::refused);
+  }
+  Outcome ask_completions(std::string response) {
+    engine_.answer(std::move(response));
+    return ask({.url = url("/v1/completions"), .model = "m"});
+  }
+  template <typename Condition>
+  void run_until(Condition is_met) {
+    auto const give_up = std::chrono::steady_clock::now() + 30s;
+    while (!is_met() && std::chrono::steady_clock::now() < give_up) {
+      io_.restart();
+      io_.run_one_for(100ms);
+    }
+  }
+
+  boost::asio::io_context io_;
+  FakeEngine engine_{io_};
+  int sent_ = 0;
+  std::string detail_;
+};
+
+TEST_F(TokenRequests, A_200_with_a_token_is_generated) {
+  EXPECT_EQ(ask_completions(http_response(200, kToken)), Outcome::generated);
+  EXPECT_EQ(sent_, 1);
+  EXPECT_NE(engine_.last_request().find("POST /v1/completions "), std::string::npos);
+}
+
+TEST_F(TokenRequests, Anything_else_is_refused_and_says_why) {
+  EXPECT_EQ(ask_completions(http_response(503, kToken)), Outcome::refused);
+  EXPECT_EQ(detail_, "status 503");
+  EXPECT_EQ(ask_completions(http_response(200, "{}")), Outcome::refused);
+  EXPECT_EQ(ask_completions("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"), Outcome::refused);
+  engine_.die();
+  EXPECT_EQ(ask({.url = url("/v1/completions"), .model = "m"}), Outcome::refused);
+  EXPECT_NE(detail_.find("refused"), std::string::npos);
+}
+
+TEST_F(TokenRequests, An_engine_that_sleeps_is_not_asked) {
+  engine_.answer(http_response(200, R"({"is_sleeping":true})"));
+  EXPECT_EQ(ask({.url = url("/v1/completions"),
+                 .models_url = url("/v1/models"),
+                 .sleeping_url = url("/is_sleeping"),
+                 .model = "m"}),
+            Outcome::asleep);
+  EXPECT_EQ(sent_, 0);
+}
+
+TEST_F(TokenRequests, Without_a_model_the_engine_is_asked_for_its_first) {
+  engine_.answer(http_response(200, R"({"data":[]})"));
+  EXPECT_EQ(ask({.url = url("/v1/completions"), .models_url = url("/v1/models")}),
+            Outcome::refused);
+  EXPECT_EQ(sent_, 0);
+  EXPECT_EQ(detail_, "it lists no model");
+}
+
+TEST_F(TokenRequests, A_cancel_closes_the_connection_and_nothing_is_reported) {
+  engine_.never_answer();
+  TokenRequest request(io_.get_executor(), {.url = url("/v1/completions"), .model = "m"});
+  request.ask([this] { ++sent_; }, [](Outcome, std::string const&) { FAIL(); });
+  run_until([this] { return sent_ == 1 && engine_.open_now() == 1; });
+  ASSERT_EQ(engine_.open_now(), 1U);
+  request.cancel();
+  run_until([this] { return engine_.open_now() == 0; });
+  EXPECT_EQ(engine_.open_now(), 0U);
+}
+
+TEST(TokenAnswer, Only_a_choice_that_ended_by_itself_with_a_token_proves) {
+  EXPECT_EQ(why_no_token(kToken), "");
+  EXPECT_EQ(why_no_token(R"({"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]})"),
+            "");
+  for (char const* const answer :
+       {"", "[]", R"({"choices":[]})", R"({"error":{"message":"no"}})",
+        R"({"choices":[{"text":"a","finish_reason":"abort"}],"usage":{"completion_tokens":1}})",
+        R"({"choices":[{"text":"a","finish_reason":null}]})",
+        R"({"choices":[{"text":"","finish_reason":"stop"}],"usage":{"completion_tokens":0}})",
+        R"({"choices":[{"text":"","finish_reason":"stop"}]})"}) {
+    EXPECT_NE(why_no_token(answer), "") << answer;
+  }
+}
+
+TEST(TokenAnswer, The_path_tells_which_form_the_request_has) {
+  EXPECT_NE(token_request_body("http://e/v1/chat/completions", "m").find("messages"),
+            std::string::npos);
+  EXPECT_NE(token_request_body("http://e/v1/completions", "m").find("prompt"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lastcall::probes::test
