@@ -31,6 +31,8 @@ void read(Fields& f, Welcome& m) {
   m.phase = f.word("phase", lifecycle::parse_phase, vocabulary::kPhases);
   m.grace = f.required_duration("grace_ms");
   m.budgets = read_budgets(f);
+  m.rest_grace = f.duration("rest_grace_ms");
+  m.main_ends_workers = f.boolean("main_ends_workers", false);
 }
 
 void read(Fields& f, PhaseChange& m) {
@@ -65,6 +67,15 @@ void read(Fields& f, Cleanup& m) {
 
 void read(Fields& f, Remember& m) {
   m.blob = f.required_text("blob", kMaxBlob);
+}
+
+void read(Fields& f, Will& m) {
+  m.mode = f.word("mode", lifecycle::parse_stop_mode, vocabulary::kStopModes);
+  m.deadline_at = f.required_instant("deadline_at_ms");
+  if (auto const code = f.number("code", 0, kMaxExitCode)) {
+    m.code = static_cast<int>(*code);
+  }
+  m.report = f.text("report", kMaxWillReport);
 }
 
 void read(Fields& f, EngineSignal& m) {

@@ -38,6 +38,7 @@ EngineFacts read_engine_facts(Fields& hello) {
   engine.signal = small(f.number("signal", 1, kMaxSignal));
   engine.oom = f.boolean("oom", false);
   engine.ordered = f.boolean("ordered", false);
+  engine.alive = f.number("alive", 0, kMaxCount);
   hello.adopt_error(f);
   return engine;
 }
@@ -139,6 +140,26 @@ void read(Fields& f, EngineExited& m) {
   m.oom = f.boolean("oom", false);
   m.ordered = f.boolean("ordered", false);
   m.at = f.instant("at_ms");
+  m.alive = f.number("alive", 0, kMaxCount);
+}
+
+void read(Fields& f, EngineTree& m) {
+  m.alive = f.required_number("alive", 0, kMaxCount);
+  if (f.has("names")) {
+    m.names = f.ids("names");
+  }
+}
+
+void read(Fields& f, EngineDied& m) {
+  m.pid = static_cast<std::int64_t>(f.number("pid", 0, kMaxPid).value_or(0));
+  m.name = f.required_text("name", kMaxId);
+  m.signal = small(f.number("signal", 1, kMaxSignal));
+  m.at = f.required_instant("at_ms");
+}
+
+void read(Fields& f, EngineStopped& m) {
+  m.pid = static_cast<std::int64_t>(f.number("pid", 0, kMaxPid).value_or(0));
+  m.name = f.required_text("name", kMaxId);
 }
 
 void read(Fields& f, Signal& m) {
@@ -177,6 +198,7 @@ void read(Fields& f, ThresholdsSet& m) {
 void read(Fields&, Registered&) {}
 void read(Fields&, Deregistered&) {}
 void read(Fields&, CleanupDone&) {}
+void read(Fields&, Ping&) {}
 void read(Fields&, StatusQuery&) {}
 void read(Fields&, Resume&) {}
 void read(Fields&, Reload&) {}

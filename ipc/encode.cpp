@@ -18,6 +18,7 @@ void write_engine_facts(LineWriter& w, EngineFacts const& m) {
   w.number("signal", m.signal);
   w.flag("oom", m.oom);
   w.flag("ordered", m.ordered);
+  w.number("alive", m.alive);
   w.end_object();
 }
 
@@ -116,6 +117,26 @@ void write(LineWriter& w, EngineExited const& m) {
   w.boolean("oom", m.oom);
   w.flag("ordered", m.ordered);
   w.at("at_ms", m.at);
+  w.number("alive", m.alive);
+}
+
+void write(LineWriter& w, EngineTree const& m) {
+  w.number("alive", m.alive);
+  if (!m.names.empty()) {
+    w.ids("names", m.names);
+  }
+}
+
+void write(LineWriter& w, EngineDied const& m) {
+  w.number("pid", static_cast<std::uint64_t>(m.pid));
+  w.required_text("name", m.name, kMaxId);
+  w.number("signal", m.signal);
+  w.at("at_ms", m.at);
+}
+
+void write(LineWriter& w, EngineStopped const& m) {
+  w.number("pid", static_cast<std::uint64_t>(m.pid));
+  w.required_text("name", m.name, kMaxId);
 }
 
 void write(LineWriter& w, Signal const& m) {
@@ -160,6 +181,8 @@ void write(LineWriter& w, Welcome const& m) {
   w.ms("cleanup_reserve_ms", m.budgets.cleanup_reserve);
   w.ms("cancel_settle_ms", m.budgets.cancel_settle);
   w.end_object();
+  w.ms("rest_grace_ms", m.rest_grace);
+  w.flag("main_ends_workers", m.main_ends_workers);
 }
 
 void write(LineWriter& w, PhaseChange const& m) {
@@ -193,6 +216,13 @@ void write(LineWriter& w, Remember const& m) {
   w.required_text("blob", m.blob, kMaxBlob);
 }
 
+void write(LineWriter& w, Will const& m) {
+  w.required_text("mode", name(m.mode));
+  w.at("deadline_at_ms", m.deadline_at);
+  w.number("code", m.code);
+  w.text("report", m.report, kMaxWillReport);
+}
+
 void write(LineWriter& w, EngineSignal const& m) {
   w.required_text("name", m.name, kMaxSignalName);
   w.required_text("scope", name(m.scope));
@@ -220,6 +250,7 @@ void write(LineWriter& w, Error const& m) {
 void write(LineWriter&, Registered const&) {}
 void write(LineWriter&, Deregistered const&) {}
 void write(LineWriter&, CleanupDone const&) {}
+void write(LineWriter&, Ping const&) {}
 void write(LineWriter&, StatusQuery const&) {}
 void write(LineWriter&, Resume const&) {}
 void write(LineWriter&, Reload const&) {}

@@ -29,6 +29,8 @@ struct Welcome {
   Phase phase{};
   Duration grace{};
   WelcomeBudgets budgets;
+  std::optional<Duration> rest_grace;  // for a shim: what an engine leaves behind has so long
+  bool main_ends_workers{};            // ... unless the main process ended by its own code
   friend bool operator==(Welcome const&, Welcome const&) = default;
 };
 
@@ -76,6 +78,15 @@ struct Cleanup {
 struct Remember {
   std::string blob;  // opaque to the shim; the empty one forgets
   friend bool operator==(Remember const&, Remember const&) = default;
+};
+
+/// What the shim does and reports if it must finish this stop alone.
+struct Will {
+  StopMode mode{};
+  Instant deadline_at{};
+  std::optional<int> code;  // absent: how the engine ends decides
+  std::string report;       // a JSON object as text: what is known now
+  friend bool operator==(Will const&, Will const&) = default;
 };
 
 struct EngineStart {

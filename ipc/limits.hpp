@@ -19,6 +19,7 @@ inline constexpr std::size_t kMaxLine = 64 * 1024;
 inline constexpr std::size_t kMaxId = 256;
 inline constexpr std::size_t kMaxBlob = 1024;
 inline constexpr std::size_t kMaxReport = 4000;
+inline constexpr std::size_t kMaxWillReport = 1536;  // with the rest of a will at most 2 KiB
 inline constexpr std::size_t kMaxSignalName = 16;
 /// `next` of a page of requests, `after` of the query for the one that follows.
 inline constexpr std::size_t kMaxCursor = 2 * kMaxId + 1;

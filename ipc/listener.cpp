@@ -6,6 +6,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 namespace lastcall::ipc {
 
@@ -21,6 +22,29 @@ class Listener::Impl : public std::enable_shared_from_this<Listener::Impl> {
     if (auto* const problem = std::get_if<std::string>(&made)) {
       return std::move(*problem);
     }
+    auto& listening = std::get<Listening>(made);
+    mode_ = mode;
+    file_ = listening.file;
+    socket_.assign(listening.fd.release());
+    wait();
+    return std::nullopt;
+  }
+
+  bool is_in_place() const {
+    struct stat now {};
+    return ::stat(file_.path.c_str(), &now) == 0 && now.st_dev == file_.device &&
+           now.st_ino == file_.inode;
+  }
+
+  std::optional<std::string> open_again() {
+    auto made = listen_on(file_.path, mode_);
+    if (auto* const problem = std::get_if<std::string>(&made)) {
+      return std::move(*problem);
+    }
+    accept_now();
+    boost::system::error_code ignored;
+    socket_.close(ignored);
+    pause_.cancel();
     auto& listening = std::get<Listening>(made);
     file_ = listening.file;
     socket_.assign(listening.fd.release());
@@ -99,6 +123,7 @@ class Listener::Impl : public std::enable_shared_from_this<Listener::Impl> {
   boost::asio::steady_timer pause_;
   Handlers handlers_;
   SocketFile file_;
+  mode_t mode_{};
   bool has_complained_{};
 };
 
@@ -111,6 +136,14 @@ Listener::~Listener() {
 
 std::optional<std::string> Listener::open(std::string const& path, mode_t mode) {
   return impl_->open(path, mode);
+}
+
+bool Listener::is_in_place() const {
+  return impl_->is_in_place();
+}
+
+std::optional<std::string> Listener::open_again() {
+  return impl_->open_again();
 }
 
 void Listener::accept_now() {

@@ -4,6 +4,8 @@
 //  1. An error of accept never spins: after one that concerns us the listener rests kAcceptPause,
 //     and says so once until it has accepted again.
 //  2. close() removes the socket file, if it is still ours.
+//  3. A path that leads elsewhere (its directory was replaced) is bound anew on request; what was
+//     bound before is given up once that has worked.
 //
 // Thread rule: the thread that runs the io_context. Source: accept(2), docs/ipc.md.
 #pragma once
@@ -37,6 +39,10 @@ class Listener {
   Listener& operator=(Listener const&) = delete;
 
   [[nodiscard]] std::optional<std::string> open(std::string const& path, mode_t mode);
+  /// Whether the path still leads to this socket.
+  [[nodiscard]] bool is_in_place() const;
+  /// As open(), at the same path; who is connected stays.
+  [[nodiscard]] std::optional<std::string> open_again();
   /// Takes what waits already, without waiting for its turn.
   void accept_now();
   void close();

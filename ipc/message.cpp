@@ -26,7 +26,8 @@ bool may_send(Role role, ToSupervisor const& message) {
           return true;
         } else if constexpr (is_one_of<T, Cancel>) {
           return role == Role::engine || role == Role::operator_;
-        } else if constexpr (is_one_of<T, EngineStarted, EngineExited, Signal>) {
+        } else if constexpr (is_one_of<T, EngineStarted, EngineExited, EngineTree, EngineDied,
+                                       EngineStopped, Signal, Ping>) {
           return role == Role::shim;
         } else if constexpr (is_one_of<T, StatusQuery, RequestsQuery, Watch, Drain, Resume, Reload,
                                        AdmissionSet, ThresholdsSet>) {

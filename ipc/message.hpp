@@ -22,12 +22,13 @@ namespace lastcall::ipc {
 using ToSupervisor =
     std::variant<Hello, EndpointRegister, EndpointUnregister, RequestBegin, RequestEnd,
                  RequestProgress, Cancel, CancelDone, Health, Load, Fatal, Registered, Deregistered,
-                 CleanupDone, EngineStarted, EngineExited, Signal, StatusQuery, RequestsQuery,
-                 Watch, Drain, Resume, Reload, AdmissionSet, ThresholdsSet, Ack, Error>;
+                 CleanupDone, EngineStarted, EngineExited, EngineTree, EngineDied, EngineStopped,
+                 Signal, Ping, StatusQuery, RequestsQuery, Watch, Drain, Resume, Reload,
+                 AdmissionSet, ThresholdsSet, Ack, Error>;
 
-using FromSupervisor =
-    std::variant<Welcome, PhaseChange, Admitted, Rejected, CancelBatch, HealthCheck, Deregister,
-                 Cleanup, Remember, EngineStart, EngineSignal, Exit, StatusUpdate, Ack, Error>;
+using FromSupervisor = std::variant<Welcome, PhaseChange, Admitted, Rejected, CancelBatch,
+                                    HealthCheck, Deregister, Cleanup, Remember, Will, EngineStart,
+                                    EngineSignal, Exit, StatusUpdate, Ack, Error>;
 
 /// The `op` of a message.
 std::string_view op_of(ToSupervisor const& message);

@@ -29,7 +29,11 @@ inline constexpr std::array<std::string_view, std::variant_size_v<ToSupervisor>>
     "cleanup.done",
     "engine.started",
     "engine.exited",
+    "engine.tree",
+    "engine.died",
+    "engine.stopped",
     "signal",
+    "ping",
     "status",
     "requests",
     "watch",
@@ -44,9 +48,9 @@ inline constexpr std::array<std::string_view, std::variant_size_v<ToSupervisor>>
 
 inline constexpr std::array<std::string_view, std::variant_size_v<FromSupervisor>>
     kFromSupervisorOps{
-        "welcome",       "phase",      "admitted", "rejected", "cancel",
-        "health.check",  "deregister", "cleanup",  "remember", "engine.start",
-        "engine.signal", "exit",       "status",   "ack",      "error",
+        "welcome",    "phase",   "admitted", "rejected", "cancel",       "health.check",
+        "deregister", "cleanup", "remember", "will",     "engine.start", "engine.signal",
+        "exit",       "status",  "ack",      "error",
     };
 
 static_assert(kToSupervisorOps.back() == "error" && kFromSupervisorOps.back() == "error");

@@ -29,6 +29,14 @@ Server::Impl::Impl(boost::asio::io_context& io, ServerOptions options, Observer&
       admins_(io, handlers(true)) {}
 
 std::optional<std::string> Server::Impl::listen() {
+  // Never beside the engine's socket, whose directory others share.
+  std::variant<Fd, std::string> lock;
+  if (!options_.admin_socket.empty()) {
+    lock = lock_beside(options_.admin_socket);
+    if (auto* const problem = std::get_if<std::string>(&lock)) {
+      return std::move(*problem);
+    }
+  }
   auto problem = engines_.open(options_.engine_socket, options_.mode);
   if (!problem && !options_.admin_socket.empty()) {
     problem = admins_.open(options_.admin_socket, options_.mode);
@@ -37,6 +45,16 @@ std::optional<std::string> Server::Impl::listen() {
     }
   }
   return problem;
+}
+
+std::string Server::Impl::follow_engine_socket() {
+  if (engines_.is_in_place()) {
+    return {};
+  }
+  auto problem = engines_.open_again();
+  return problem ? std::move(*problem)
+                 : "the directory of " + options_.engine_socket +
+                       " was replaced: listening in the new one";
 }
 
 void Server::Impl::welcome(PeerId id, Welcome const& welcome) {
@@ -228,6 +246,9 @@ Server::~Server() {
 
 std::optional<std::string> Server::listen() {
   return impl_->listen();
+}
+std::string Server::follow_engine_socket() {
+  return impl_->follow_engine_socket();
 }
 void Server::welcome(PeerId peer, Welcome const& welcome) {
   impl_->welcome(peer, welcome);

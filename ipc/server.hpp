@@ -113,6 +113,10 @@ class Server {
   /// and why: "cannot listen on /run/lastcall/lastcall.sock: another process listens there".
   [[nodiscard]] std::optional<std::string> listen();
 
+  /// Where the engine socket's directory was replaced, as a volume is that is mounted late, listens
+  /// in the new one. What happened, for the log; empty: the path leads here.
+  [[nodiscard]] std::string follow_engine_socket();
+
   // Calls with a peer that is gone or closing do nothing.
 
   void welcome(PeerId peer, Welcome const& welcome);

@@ -22,10 +22,11 @@ struct EngineFacts {
   std::int64_t pid{};  // in the shim's PID namespace: for people, never for a signal
   std::optional<Instant> started_at;
   std::optional<Instant> exited_at;
-  std::optional<int> code;    // exited by itself
-  std::optional<int> signal;  // killed by this one
-  bool oom{};                 // the cgroup counted an OOM kill
-  bool ordered{};             // the shim had signalled it
+  std::optional<int> code;             // exited by itself
+  std::optional<int> signal;           // killed by this one
+  bool oom{};                          // the cgroup counted an OOM kill
+  bool ordered{};                      // the shim had signalled it
+  std::optional<std::uint64_t> alive;  // after its end: so many of its processes are left
   friend bool operator==(EngineFacts const&, EngineFacts const&) = default;
 };
 
@@ -143,10 +144,39 @@ struct EngineExited {
   bool oom{};
   bool ordered{};
   std::optional<Instant> at;
+  std::optional<std::uint64_t> alive;  // absent: this shim does not tell
   friend bool operator==(EngineExited const&, EngineExited const&) = default;
 };
 
+/// What is left of the engine's processes after its main one.
+struct EngineTree {
+  std::uint64_t alive{};
+  std::vector<std::string> names;  // of a few of them
+  friend bool operator==(EngineTree const&, EngineTree const&) = default;
+};
+
+/// A process of the engine's tree, not the main one, that ended though nobody ordered it.
+struct EngineDied {
+  std::int64_t pid{};
+  std::string name;
+  std::optional<int> signal;
+  Instant at{};
+  friend bool operator==(EngineDied const&, EngineDied const&) = default;
+};
+
+/// A process of the engine's tree is in state T.
+struct EngineStopped {
+  std::int64_t pid{};
+  std::string name;
+  friend bool operator==(EngineStopped const&, EngineStopped const&) = default;
+};
+
 /// A stop signal that the shim received and holds.
+/// Its ack is proof that the supervisor runs.
+struct Ping {
+  friend bool operator==(Ping const&, Ping const&) = default;
+};
+
 struct Signal {
   std::string name;  // without SIG: TERM, INT, QUIT
   Instant at{};

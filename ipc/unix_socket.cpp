@@ -132,6 +132,21 @@ void remove_socket_file(SocketFile const& file) {
   }
 }
 
+std::variant<Fd, std::string> lock_beside(std::string const& path) {
+  std::string const directory = directory_of(path);
+  if (auto problem = make_directory(directory)) {
+    return *problem;
+  }
+  Fd lock(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lock) {
+    return cannot("open directory", directory, system_text(errno));
+  }
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    return cannot("listen on", path, "another process is just beginning to");
+  }
+  return lock;
+}
+
 std::variant<Listening, std::string> listen_on(std::string const& path, mode_t mode) {
   auto const address = address_of(path);
   if (!address) {
@@ -140,14 +155,6 @@ std::variant<Listening, std::string> listen_on(std::string const& path, mode_t m
   std::string const directory = directory_of(path);
   if (auto problem = make_directory(directory)) {
     return *problem;
-  }
-  // Two processes that both found a stale file would remove each other's new one.
-  Fd const lock(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!lock) {
-    return cannot("open directory", directory, system_text(errno));
-  }
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    return cannot("listen on", path, "another process is just beginning to");
   }
   if (auto problem = remove_stale(path, *address)) {
     return *problem;

@@ -55,6 +55,11 @@ struct Listening {
   SocketFile file;
 };
 
+/// Held while somebody replaces stale sockets: two processes that both found one would remove each
+/// other's new one. `path` lies in a directory that only those processes reach, because whoever can
+/// open a directory can hold its lock; the directory is made if there is none.
+std::variant<Fd, std::string> lock_beside(std::string const& path);
+
 /// Makes the directory (setgid, 2770) if there is none, replaces a stale file, refuses a live one.
 std::variant<Listening, std::string> listen_on(std::string const& path, mode_t mode);
 

@@ -22,6 +22,7 @@ using lifecycle::CancelReason;
 using lifecycle::Outcome;
 using lifecycle::Phase;
 using lifecycle::RejectedReason;
+using lifecycle::StopMode;
 
 /// Who speaks. Operators only on the admin socket, the others only on the engine socket.
 enum class Role : std::uint8_t { shim, engine, operator_ };

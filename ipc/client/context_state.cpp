@@ -218,7 +218,8 @@ Outcome ContextState::natural_outcome(TreeLock& lock) {
   }
   auto const cause = cause_ == Reason::parent ? cause_above(lock) : cause_;
   bool const is_handed_off = cause == Reason::migrate || cause == Reason::grace_timeout;
-  return is_handed_off ? Outcome::migrated : Outcome::cancelled;
+  Outcome const other = cause == Reason::engine_dead ? Outcome::engine_dead : Outcome::cancelled;
+  return is_handed_off ? Outcome::migrated : other;
 }
 
 void ContextState::progress() {

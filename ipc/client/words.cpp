@@ -16,7 +16,7 @@ static_assert(ends_alike(Phase::exited, ipc::Phase::exited));
 static_assert(ends_alike(Phase::drained, ipc::Phase::drained));
 static_assert(ends_alike(Reason::engine_dead, ipc::CancelReason::engine_dead));
 static_assert(ends_alike(Reason::operator_, ipc::CancelReason::operator_));
-static_assert(ends_alike(Outcome::lost, ipc::Outcome::lost));
+static_assert(ends_alike(Outcome::engine_dead, ipc::Outcome::engine_dead));
 static_assert(ends_alike(Refusal::queue_timeout, ipc::RejectedReason::queue_timeout));
 static_assert(ends_alike(Health::dead, ipc::HealthStatus::dead));
 

@@ -7,10 +7,15 @@ Rules
   1. A request is in flight from its first byte until the last one of its answer was written, or
      until the application has let go of it.
   2. A cancel is to the application what a client that leaves is: `http.disconnect`, and sends that
-     fail. On a kill the await at which it stands is cancelled too.
+     fail. On a kill the await at which it stands is cancelled too, but later: vLLM and others end
+     the work only when they receive `http.disconnect`, and cancelling what waits for that work
+     would leave it running.
   3. A cut answer never looks finished: a 503 with the error object before its first byte; after it
      `event: error` where the answer is a stream of events, and then the connection breaks.
-  4. Without a supervisor (LASTCALL_SOCKET unset), and for what is not tracked, the application
+  4. A client that leaves is a kill, as in lastcall's own proxy: nobody can use what comes.
+  5. A tier above that stops its call says so (`DELETE /lastcall/calls/SECRET`, the secret of the
+     call's X-Lastcall-Channel): that is a stop here, where the end of its connection is a kill.
+  6. Without a supervisor (LASTCALL_SOCKET unset), and for what is not tracked, the application
      gets exactly what the server gives. Websockets and lifespan always pass.
 
 Threads: any number of event loops may share one middleware.
@@ -19,17 +24,20 @@ Threads: any number of event loops may share one middleware.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from typing import Any, Awaitable, Callable, Optional
+from typing import Any, Awaitable, Callable, Iterator, Optional
 
 from . import outgoing
 from .asgi_messages import Inbox, Outbox, Receive, Send, refuse
-from .asgi_options import Options
+from .asgi_options import Options, is_multi_process_engine
 from .asgi_priority import priority_of
 from .asgi_request import (
     Scope,
+    channel_of,
     free_id,
     headers_of,
+    is_own_probe,
     id_of,
     is_short_json,
     new_id,
@@ -49,6 +57,9 @@ __all__ = ["Middleware", "Options"]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 TAIL_WITHIN = 1.0  # seconds for a client that does not read to take the last event
+# How long a killed application may take to end by itself: from when it has received the disconnect,
+# and where it has not asked for it. SGLang asks every 4 s while a request waits in its queue.
+HEARD_WITHIN, UNHEARD_WITHIN = 1.0, 5.0
 
 _ORDERS = (KeyboardInterrupt, SystemExit, GeneratorExit)
 _log = logging.getLogger("lastcall")
@@ -76,6 +87,7 @@ class Middleware:
         self._given = client
         self._options = options or Options.from_environment()
         self._known_to: Optional[Client] = None
+        self._calls: dict[str, Context] = {}  # by the secret of a tier above
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -84,20 +96,42 @@ class Middleware:
             except (ValueError, LastcallError) as error:
                 return await _fail_to_start(receive, send, f"lastcall.asgi: {error}")
         elif scope["type"] == "http":
+            if scope["method"] == "DELETE" and path_of(scope).startswith(outgoing.CALLS):
+                if await self._stop_call(path_of(scope)[len(outgoing.CALLS) :], send):
+                    return
             endpoint = self._options.endpoint_of(scope["method"], path_of(scope))
             client = self._client()
-            if endpoint is not None and client.enabled:
+            if endpoint is not None and client.enabled and not is_own_probe(scope):
                 return await self._serve(client, endpoint, dict(scope), receive, send)
         await self._app(scope, receive, send)
 
+    async def _stop_call(self, channel: str, send: Send) -> bool:
+        """False: no call of this process, nor a secret that one could have."""
+        context = self._calls.get(channel)
+        if context is None:
+            return False
+        context.stop("parent")
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        return True
+
     def _client(self) -> Client:
         # Not made before it is used: a server may fork its workers after it loaded the application.
-        client = self._given or (connect(critical=True) if self._options.critical else connect())
+        client = self._given or self._connect()
         if self._known_to is not client:
             self._known_to = client
             for name in self._options.names():
                 client.register_endpoint(name, name not in self._options.hand_off)
         return client
+
+    def _connect(self) -> Client:
+        critical = self._options.critical
+        if critical is None and is_multi_process_engine():
+            try:
+                return connect(critical=True)
+            except LastcallError:  # whoever connected this process before has chosen
+                return connect()
+        return connect(critical=True) if critical else connect()
 
     async def _serve(
         self, client: Client, endpoint: str, scope: Scope, receive: Receive, send: Send
@@ -117,7 +151,8 @@ class Middleware:
                 scope["lastcall"] = {
                     "context": context, "endpoint": endpoint, "model": model, "stream": stream,
                 }  # fmt: skip
-                await _Exchange(context, inbox, send).run(self._app, scope)
+                with self._stoppable(channel_of(headers), context):
+                    await _Exchange(context, inbox, send).run(self._app, scope)
         except (Rejected, Cancelled) as refusal:
             if inbox.started:  # the request ran: this is the break of its connection
                 raise
@@ -126,6 +161,16 @@ class Middleware:
             await refuse(send, refusal, self._options.overload_status)
         finally:
             inbox.close()
+
+    @contextlib.contextmanager
+    def _stoppable(self, channel: Optional[str], context: Context) -> Iterator[None]:
+        if channel is None or self._calls.setdefault(channel, context) is not context:
+            yield
+            return
+        try:
+            yield
+        finally:
+            del self._calls[channel]
 
     async def _begin(
         self,
@@ -144,7 +189,7 @@ class Middleware:
                 admit=self._options.admit,
                 **said,
             )
-            inbox.on_leave = lambda: _stop(client.find(request_id))
+            inbox.on_leave = lambda: _kill(client.find(request_id))
             with inbox.waiting():
                 return await ask.__aenter__()
 
@@ -163,19 +208,20 @@ class _Exchange:
         self._outbox = Outbox(send, context.id(), context.progress)
         self._loop = asyncio.get_running_loop()
         self._telling: Optional[asyncio.Future[None]] = None
+        self._timers: list[asyncio.TimerHandle] = []
         inbox.on_leave = self._on_leave
         inbox.started = True
 
     async def run(self, app: Application, scope: Scope) -> None:
         context = self._context
         forget = context.on_stop(self._on_stop)
-        guard = KillGuard(context)
+        guard = KillGuard(context, self._cut_later)
         try:
             if self._inbox.gone:
                 self._on_leave()
             await guard.run(app(scope, self._inbox.receive, self._send))
         except asyncio.CancelledError:  # by the server, which has let go of the connection
-            context.stop_generating(LEFT)
+            context.kill(LEFT)
             context.end()
             raise
         except BaseException as error:  # some task groups raise a cancel among other things
@@ -186,6 +232,8 @@ class _Exchange:
         finally:
             forget()
             guard.close()
+            for timer in self._timers:
+                timer.cancel()
         await self._finish()
 
     async def _send(self, message: Any) -> None:
@@ -223,7 +271,16 @@ class _Exchange:
 
     def _on_leave(self) -> None:
         if not self._outbox.complete:
-            self._context.stop(LEFT)
+            self._context.kill(LEFT)
+
+    def _cut_later(self, fire: Callable[[], object]) -> None:
+        """Leaves a killed application the time to act on the disconnect before its await ends."""
+
+        def at(instant: float) -> None:
+            self._timers.append(self._loop.call_at(instant, fire))
+
+        at(self._inbox.left_at(self._loop.time()) + UNHEARD_WITHIN)
+        self._inbox.when_told(lambda told_at: at(told_at + HEARD_WITHIN))
 
     def _on_stop(self, _: Context) -> None:
         try:
@@ -250,9 +307,9 @@ def _retrieve(telling: asyncio.Future[None]) -> None:
         _log.debug("cannot tell the client of a cancel: %r", telling.exception())
 
 
-def _stop(context: Optional[Context]) -> None:
+def _kill(context: Optional[Context]) -> None:
     if context is not None:
-        context.stop(LEFT)
+        context.kill(LEFT)
 
 
 async def _fail_to_start(receive: Receive, send: Send, message: str) -> None:

@@ -80,6 +80,9 @@ class Inbox:
         self._waits = False
         self._complete = False
         self._cut = False
+        self._left_at = math.inf
+        self._told_at = math.inf  # the application has received the disconnect
+        self._on_told: list[Callable[[float], object]] = []
         self._news = asyncio.Event()
         self._room = asyncio.Event()
         self.gone = False
@@ -110,11 +113,23 @@ class Inbox:
             self._news.clear()
             await self._news.wait()
         if self._cut or not self._messages:
+            self._told()
             return {"type": "http.disconnect"}
         message = self._messages.popleft()
         self._hold(-len(message.get("body", b"")))
         self._room.set()
         return message
+
+    def left_at(self, now: float) -> float:
+        """Since when the client looks gone, by the loop's clock."""
+        return min(self._left_at, now)
+
+    def when_told(self, call: Callable[[float], object]) -> None:
+        """Calls with the instant at which the application received the disconnect."""
+        if math.isfinite(self._told_at):
+            call(self._told_at)
+        else:
+            self._on_told.append(call)
 
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
@@ -129,13 +144,23 @@ class Inbox:
     def cut(self) -> None:
         """From now on the client looks gone."""
         self._cut = True
-        self._news.set()
+        self._left()
 
     def close(self) -> None:
         self._pump.cancel()
         self._messages.clear()
         self._hold(-self._held)
         self._spare.forget(self._room)
+
+    def _left(self) -> None:
+        self._left_at = min(self._left_at, asyncio.get_running_loop().time())
+        self._news.set()
+
+    def _told(self) -> None:
+        self._told_at = min(self._told_at, asyncio.get_running_loop().time())
+        calls, self._on_told = self._on_told, []
+        for call in calls:
+            call(self._told_at)
 
     def _hold(self, more: int) -> None:
         self._held += more
@@ -157,7 +182,7 @@ class Inbox:
                 message = {"type": "http.disconnect"}
             if message["type"] == "http.disconnect":
                 self.gone = True
-                self._news.set()
+                self._left()
                 self.on_leave()
                 return
             self._messages.append(message)
@@ -294,6 +319,9 @@ async def refuse(send: Send, refusal: Union[Rejected, Cancelled], status: int = 
         retry_after = getattr(refusal, "retry_after", None)
         # Elsewhere it may be sent again at once; a client that knows one server only waits a bit.
         headers.append((b"retry-after", b"%d" % max(1, math.ceil(retry_after or 1))))
+        headers.append((b"retry-after-ms", b"%d" % max(1, math.ceil((retry_after or 1) * 1000))))
+    should_retry = b"true" if error["error"]["retryable"] else b"false"
+    headers.append((b"x-should-retry", should_retry))
     code = error["error"]["code"]
     await send({"type": "http.response.start", "status": code, "headers": headers})
     await send({"type": "http.response.body", "body": body, "more_body": False})

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from typing import Mapping, Optional
+import sys
+from typing import Mapping, Optional, TypeVar
 
 from . import wire
 
@@ -28,6 +29,15 @@ OVERLOAD_STATUSES = (503, 529, 429)
 OTHER = "other"  # a name of every path that somebody may ask for would be a label without bounds
 
 
+# Engines whose core and workers are processes of their own: without these the server is of no use.
+MULTI_PROCESS_ENGINES = ("vllm", "sglang")
+
+
+def is_multi_process_engine() -> bool:
+    """As far as this process has loaded one."""
+    return any(name in sys.modules for name in MULTI_PROCESS_ENGINES)
+
+
 @dataclasses.dataclass(frozen=True)
 class Options:
     """Of `Middleware`; `from_environment` reads the LASTCALL_ASGI_* variables.
@@ -38,7 +48,8 @@ class Options:
     admit       ask the supervisor before a request runs
     overload_status  HTTP status of a refusal for lack of capacity: 503, 529 or 429
     peek_bytes  how long a JSON body may be for its model to be read; 0 reads none
-    critical    connect as `lastcall.connect(critical=True)` does, where no client is given
+    critical    connect as `lastcall.connect(critical=True)` does, where no client is given; None:
+                where the engine in this process is known to have others beside it
     """
 
     endpoints: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -47,7 +58,7 @@ class Options:
     admit: bool = True
     peek_bytes: int = 1024 * 1024
     overload_status: int = 503
-    critical: bool = False
+    critical: Optional[bool] = None
 
     def __post_init__(self) -> None:
         for path, name in self.endpoints.items():
@@ -111,7 +122,10 @@ def _pairs(given: Mapping[str, str], name: str) -> dict[str, str]:
     return pairs
 
 
-def _flag(given: Mapping[str, str], name: str, default: bool) -> bool:
+Default = TypeVar("Default", bool, Optional[bool])
+
+
+def _flag(given: Mapping[str, str], name: str, default: Default) -> Default:
     text = given.get(name, "").strip().lower()
     if text in ("", "true", "1", "false", "0"):
         return text in ("true", "1") if text else default

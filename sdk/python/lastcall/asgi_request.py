@@ -21,6 +21,17 @@ def headers_of(scope: Scope) -> dict[bytes, bytes]:
     return {bytes(name).lower(): bytes(value) for name, value in scope.get("headers", ())}
 
 
+def is_own_probe(scope: Scope) -> bool:
+    """The supervisor's own request of one token, which nobody counts.
+
+    It comes from the same host, and the ingress takes the field from what it relays.
+    """
+    if not any(name == b"x-lastcall-probe" for name, _ in scope.get("headers", ())):
+        return False
+    host = str((scope.get("client") or ("",))[0])
+    return host.startswith(("127.", "::ffff:127.")) or host == "::1"
+
+
 def is_short_json(headers: dict[bytes, bytes], limit: int) -> bool:
     kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
     length = headers.get(b"content-length", b"0")
@@ -46,6 +57,12 @@ def id_of(headers: dict[bytes, bytes], name: str) -> Optional[str]:
         return wire.check_id(value)
     except ValueError:
         return None
+
+
+def channel_of(headers: dict[bytes, bytes]) -> Optional[str]:
+    """The secret by which a tier above may stop this; one that can be guessed is none."""
+    value = headers.get(outgoing.CHANNEL.lower().encode(), b"").decode("latin-1")
+    return value if 32 <= len(value) <= wire.MAX_ID and value.isalnum() else None
 
 
 def parent_of(headers: dict[bytes, bytes], request_id: str) -> Optional[str]:

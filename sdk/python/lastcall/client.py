@@ -53,6 +53,7 @@ class Client(Hooks, Failures):
     ) -> None:
         path = os.environ.get("LASTCALL_SOCKET") if socket is None else socket
         self.name = name or _program_name(sys.argv[0])
+        self._models: dict[str, str] = {}  # of endpoints that have one
         super().__init__()
         critical = critical and not spawned.is_being_imported()
         hello = {
@@ -120,8 +121,15 @@ class Client(Hooks, Failures):
 
     # --- endpoints
 
-    def register_endpoint(self, name: str, graceful_shutdown: bool = True) -> None:
-        """graceful_shutdown: a drain waits for its requests; otherwise they are handed off."""
+    def register_endpoint(
+        self, name: str, graceful_shutdown: bool = True, *, model: Optional[str] = None
+    ) -> None:
+        """graceful_shutdown: a drain waits for its requests; otherwise they are handed off.
+
+        model is that of its requests which do not name another one.
+        """
+        if model is not None:
+            self._models[name] = model
         for each in (self._own, self._session):
             each.set_endpoint(wire.check_id(name, "endpoint"), graceful_shutdown)
 
@@ -222,6 +230,8 @@ class Client(Hooks, Failures):
     ) -> RequestScope:
         """`with` or `async with` this: the request begins with the block and ends with it."""
         ledger = standin.session_to_begin(self._own, endpoint).ledger
+        if model is None and endpoint is not None:
+            model = self._models.get(endpoint)
         return RequestScope(ledger, id, endpoint, model, stream, root, parent, admit, priority)
 
     def find(self, id: str) -> Optional[Context]:

@@ -189,7 +189,8 @@ class Context:
     def end(self, outcome: Optional[str] = None) -> bool:
         """The request is over; the first call wins and later ones return False.
 
-        Without an outcome the state says it: completed, or migrated or cancelled once stopped.
+        Without an outcome the state says it: completed, or once stopped migrated, engine_dead or
+        cancelled.
         """
         if outcome is not None:
             wire.check_word(outcome, wire.OUTCOMES, "outcome")
@@ -223,7 +224,9 @@ class Context:
     def _natural_outcome(self) -> str:
         if self._state == LIVE:
             return "completed"
-        return "migrated" if self.cause in HANDED_OFF else "cancelled"
+        if self.cause in HANDED_OFF:
+            return "migrated"
+        return "engine_dead" if self.cause == "engine_dead" else "cancelled"
 
     def _raise(
         self,

@@ -8,7 +8,7 @@ Rules
      threads, which nothing can cut, ends at its next item.
   3. A handler whose context was stopped never looks finished: the caller gets `Cancelled`.
   4. A caller that leaves before the end, by closing the generator or because its task is cancelled,
-     is a cancel with the reason `client_disconnect`; one that closes it after its end is none.
+     is a kill with the reason `client_disconnect`; one that closes it after its end is none.
   5. A group of exceptions that holds nothing but cancels is one, once the context was stopped.
   6. Items cost no extra task and no thread hop.
 
@@ -33,6 +33,7 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 T = TypeVar("T")
 Enter = Callable[[dict[str, Any]], RequestScope]
 Hand = Callable[[dict[str, Any], Context], dict[str, Any]]
+Later = Callable[[Callable[[], object]], None]
 
 LEFT = "client_disconnect"  # nobody asked for the cancel: whom the answer was for is gone
 
@@ -92,7 +93,7 @@ def _wrap_async_generator(handler: Any, enter: Enter, hand: Hand, wants_context:
                     yield item
                 context.raise_if_stopped()
             except (GeneratorExit, asyncio.CancelledError):
-                context.stop_generating(LEFT)  # tells the sub-requests too
+                context.kill(LEFT)  # tells the sub-requests too
                 raise
             finally:
                 guard.close()
@@ -114,7 +115,7 @@ def _wrap_coroutine(handler: Any, enter: Enter, hand: Hand, wants_context: bool)
                 context.raise_if_stopped()
                 return result
             except asyncio.CancelledError:
-                context.stop_generating(LEFT)
+                context.kill(LEFT)
                 raise
             finally:
                 guard.close()
@@ -137,7 +138,7 @@ def _wrap_generator(handler: Any, enter: Enter, hand: Hand, wants_context: bool)
                     yield item
                 context.raise_if_stopped()
             except GeneratorExit:
-                context.stop_generating(LEFT)
+                context.kill(LEFT)
                 raise
             except BaseException as error:
                 _raise_as_cancelled(error, context)
@@ -173,11 +174,15 @@ def _is_over(context: Context, wants_context: bool) -> bool:
 
 
 class KillGuard:
-    """Cancels the await under way when the context is killed."""
+    """Cancels the await under way when the context is killed.
 
-    def __init__(self, context: Context) -> None:
+    `later` is called on the loop with what cancels it, where that shall not happen at once.
+    """
+
+    def __init__(self, context: Context, later: Optional[Later] = None) -> None:
         self._context = context
         self._loop = asyncio.get_running_loop()
+        self._later = later
         self._cut = Cut()
         self._forget = context.on_kill(self._on_kill)
 
@@ -188,7 +193,7 @@ class KillGuard:
         """Awaits the step; `Cancelled` when it was cut, or gave up because of a stop."""
         self._cut.arm()
         if self._context.is_killed():
-            self._loop.call_soon(self._cut.fire)  # killed before there was a task to cancel
+            self._loop.call_soon(self._fire)  # killed before there was a task to cancel
         try:
             with working_on(self._context):
                 return await step
@@ -204,9 +209,15 @@ class KillGuard:
 
     def _on_kill(self, _: Context) -> None:
         try:
-            self._loop.call_soon_threadsafe(self._cut.fire)
+            self._loop.call_soon_threadsafe(self._fire)
         except RuntimeError:
             pass  # the loop is closed, and the handler with it
+
+    def _fire(self) -> None:
+        if self._later is None:
+            self._cut.fire()
+        else:
+            self._later(self._cut.fire)
 
     def _gave_up(self) -> bool:
         """The handler itself raised CancelledError, having seen the stop.

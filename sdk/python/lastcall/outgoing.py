@@ -32,6 +32,9 @@ from .errors import Cancelled
 REQUEST_ID = "X-Request-Id"
 ROOT = "X-Lastcall-Root"
 PARENT = "X-Lastcall-Parent"
+# A secret of the call: whoever knows it may stop the call, by `DELETE` of CALLS + the secret.
+CHANNEL = "X-Lastcall-Channel"
+CALLS = "/lastcall/calls/"
 
 _calls = itertools.count(1)
 # What a header value may hold as it is. Not '%', so that the way back is never in doubt.

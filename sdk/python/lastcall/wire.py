@@ -32,7 +32,9 @@ REASONS = frozenset(
         "engine_dead",
     )
 )
-OUTCOMES = frozenset(("completed", "cancelled", "migrated", "error", "rejected", "lost"))
+OUTCOMES = frozenset(
+    ("completed", "cancelled", "migrated", "error", "rejected", "lost", "engine_dead")
+)
 REFUSALS = frozenset(("draining", "overloaded", "queue_timeout"))
 HEALTH = frozenset(("healthy", "busy", "dead"))
 

@@ -120,6 +120,37 @@ async def hang(scope, receive, send):
     await receive()
 
 
+class UntilDisconnect:
+    """An application that runs its work in a task of its own, as vLLM does with unary requests.
+
+    Only `http.disconnect` ends the work: to cancel what waits for it leaves it running.
+    """
+
+    def __init__(self):
+        self.working = asyncio.Event()
+        self.work = None
+
+    async def __call__(self, scope, receive, send):
+        await read_all(receive)
+        self.work = asyncio.ensure_future(self._generate())
+        listens = asyncio.ensure_future(self._listen(receive))
+        try:
+            done, _ = await asyncio.wait({self.work, listens}, return_when="FIRST_COMPLETED")
+            if listens in done:
+                self.work.cancel()
+            await answer(send, b"null" if listens in done else b"42")
+        finally:
+            listens.cancel()
+
+    async def _generate(self):
+        self.working.set()
+        await asyncio.sleep(3600)
+
+    async def _listen(self, receive):
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+
 def leaves_while_it_waits(supervisor, client, make_server):
     """A client of request `r` that waits for admission, and is gone before the answer."""
 

@@ -3,7 +3,17 @@
 import asyncio
 
 import pytest
-from asgi_server import Server, answer, hang, read_all, run, stream_until_left, wrap
+from asgi_server import (
+    PATIENCE,
+    Server,
+    UntilDisconnect,
+    answer,
+    hang,
+    read_all,
+    run,
+    stream_until_left,
+    wrap,
+)
 from strict_supervisor import eventually
 
 import lastcall
@@ -46,6 +56,7 @@ def test_a_request_that_is_cut_before_its_first_byte_gets_the_error_object(
         assert server.header("x-lastcall-reason") == reason.encode()
         assert server.error()["reason"] == reason
         assert (server.header("retry-after") is not None) == (status == 503)
+        assert server.header("x-should-retry") == (b"true" if status == 503 else b"false")
 
     eventually(lambda: client.connected)
     run(main)
@@ -136,6 +147,52 @@ def test_a_kill_cuts_an_application_that_ignores_the_stop(supervisor, client):
     eventually(lambda: client.connected)
     run(main)
     supervisor.wait("request.end", id="r")
+
+
+@pytest.mark.parametrize("how", ["kill", "leave"])
+def test_a_kill_reaches_work_that_only_a_disconnect_ends(supervisor, client, how):
+    async def main():
+        engine = UntilDisconnect()
+        server = Server(wrap(engine, client), x_request_id="r").start()
+        await engine.working.wait()
+        context = client.find("r")
+        if how == "kill":
+            supervisor.cancel("r", mode="kill", reason="operator")
+        else:
+            server.leave()
+        assert await server.ends() is None
+        await asyncio.wait({engine.work}, timeout=PATIENCE)
+        assert engine.work.cancelled() and context.is_killed()
+        assert how == "leave" or server.status == 499
+
+    eventually(lambda: client.connected)
+    run(main)
+    assert supervisor.wait("request.end", id="r")["outcome"] == "cancelled"
+
+
+def test_an_application_that_received_a_disconnect_and_goes_on_is_cut(supervisor, client):
+    """Sooner than one that has not asked for it."""
+    cut_after, started = [], asyncio.Event()
+
+    async def deaf(scope, receive, send):
+        await read_all(receive)
+        started.set()
+        assert (await receive())["type"] == "http.disconnect"
+        began = asyncio.get_running_loop().time()
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            cut_after.append(asyncio.get_running_loop().time() - began)
+
+    async def main():
+        server = Server(wrap(deaf, client), x_request_id="r").start()
+        await started.wait()
+        server.leave()
+        assert await server.ends() is None
+        assert cut_after[0] >= 0.9
+
+    eventually(lambda: client.connected)
+    run(main)
 
 
 @pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n", b"\r\r"])

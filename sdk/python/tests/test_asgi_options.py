@@ -1,6 +1,7 @@
 """What the ASGI middleware tracks, and what it leaves exactly as it is."""
 
 import asyncio
+import sys
 
 import pytest
 from asgi_server import Server, echo, run, wrap
@@ -98,6 +99,26 @@ def test_its_process_is_critical_if_the_environment_says_so(supervisor, connecte
     lifespan = Middleware(quiet)({"type": "lifespan"}, None, None)
     run(lambda: lifespan)
     assert supervisor.wait("hello")["critical"] is (value == "true")
+
+
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "json"])
+def test_its_process_is_critical_where_it_serves_an_engine_of_several_processes(
+    supervisor, connected_by, monkeypatch, engine
+):
+    monkeypatch.setitem(sys.modules, engine, sys.modules["json"])
+    connected_by()
+    lifespan = Middleware(quiet)({"type": "lifespan"}, None, None)
+    run(lambda: lifespan)
+    assert supervisor.wait("hello")["critical"] is (engine != "json")
+
+
+def test_its_process_stays_as_it_was_connected_before(supervisor, connected_by, monkeypatch):
+    monkeypatch.setitem(sys.modules, "vllm", sys.modules["json"])
+    connected_by()(name="mine")
+    lifespan = Middleware(quiet)({"type": "lifespan"}, None, None)
+    run(lambda: lifespan)
+    hello = supervisor.wait("hello")
+    assert (hello["name"], hello["critical"]) == ("mine", False)
 
 
 def test_a_client_that_was_connected_otherwise_is_named_at_the_start(supervisor, connected_by):

@@ -34,6 +34,21 @@ def test_a_client_that_leaves_is_a_cancel_and_gets_nothing(supervisor, client, a
     assert supervisor.wait("request.end", id="r")["outcome"] == "cancelled"
 
 
+def test_the_supervisors_own_request_is_not_announced_and_that_of_another_host_is(
+    supervisor, client
+):
+    async def main():
+        for host, name in (("127.0.0.1", "own"), ("10.0.0.7", "another")):
+            server = Server(wrap(echo, client), x_lastcall_probe="1", x_request_id=name)
+            server.scope["client"] = (host, 4711)
+            assert await server.start().ends() is None
+            assert server.status == 200
+
+    eventually(lambda: client.connected)
+    run(main)
+    assert supervisor.wait("request.begin")["id"] == "another"
+
+
 def test_a_client_that_leaves_while_it_waits_gives_its_place_back(supervisor, client):
     leaves_while_it_waits(
         supervisor, client, lambda: Server(wrap(echo, client), x_request_id="r")
@@ -74,6 +89,8 @@ def test_a_refusal_is_typed_and_can_be_retried(supervisor, client, reason, wait_
         assert await server.ends() is None
         assert (server.status, server.is_complete) == (503, True)
         assert server.header("retry-after") == seconds
+        assert server.header("retry-after-ms") == b"%d" % (wait_ms or 1000)
+        assert server.header("x-should-retry") == b"true"
         assert server.header("x-lastcall-reason") == reason.encode()
         error = json.loads(server.body)["error"]
         assert (error["type"], error["retryable"], error["request_id"]) == (kind, True, "r")

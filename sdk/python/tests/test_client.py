@@ -164,3 +164,15 @@ def test_a_path_that_is_too_long_is_a_clear_error():
 def test_a_client_is_named_after_its_program(monkeypatch, path, name):
     monkeypatch.setattr(sys, "argv", [path])
     assert lastcall.Client(socket="").name == name
+
+
+def test_requests_of_an_endpoint_have_its_model_unless_they_name_another(supervisor, client):
+    eventually(lambda: client.connected)
+    client.register_endpoint("generate", model="m")
+    with client.request("one", endpoint="generate"), client.request(
+        "two", endpoint="generate", model="other"
+    ), client.request("three", endpoint="embed"):
+        pass
+    assert supervisor.wait("request.begin", id="one")["model"] == "m"
+    assert supervisor.wait("request.begin", id="two")["model"] == "other"
+    assert "model" not in supervisor.wait("request.begin", id="three")

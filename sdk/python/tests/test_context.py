@@ -137,7 +137,7 @@ def test_the_first_end_wins():
         (lambda context: context.stop("control"), "cancelled"),
         (lambda context: context.kill("migrate"), "migrated"),
         (lambda context: context.kill("grace_timeout"), "migrated"),
-        (lambda context: context.kill("engine_dead"), "cancelled"),
+        (lambda context: context.kill("engine_dead"), "engine_dead"),
     ],
 )
 def test_the_outcome_follows_from_the_state(cancel, outcome):

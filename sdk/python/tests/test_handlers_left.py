@@ -47,7 +47,7 @@ def test_a_caller_that_leaves_is_a_client_that_left(supervisor, client, how):
     assert (context.reason, context.outcome) == ("client_disconnect", "cancelled")
     assert (child.reason, child.cause) == ("parent", "client_disconnect")
     told = supervisor.wait("cancel", reason="client_disconnect")
-    assert (told["ids"], told["mode"]) == (["r"], "stop")
+    assert (told["ids"], told["mode"]) == (["r"], "kill")
     assert supervisor.wait("request.end", id="r")["outcome"] == "cancelled"
 
 

@@ -92,8 +92,9 @@ class RequestContext {
   /// Says that the engine let go of this cancelled request before the request itself ends. False:
   /// it is live, or finished, or that was said already.
   bool confirm() const;
-  /// The request is over, with the outcome that its state gives: completed, or migrated (causes
-  /// migrate and grace_timeout) or cancelled once stopped. False: it was over already.
+  /// The request is over, with the outcome that its state gives: completed, or once stopped
+  /// migrated (causes migrate and grace_timeout), engine_dead (that cause) or cancelled. False: it
+  /// was over already.
   bool end() const;
   bool end(Outcome outcome) const;
 

@@ -37,7 +37,15 @@ enum class Reason : int {
 };
 
 /// How a request ended; each is counted once.
-enum class Outcome : int { completed, cancelled, migrated, error, rejected, lost };
+enum class Outcome : int {
+  completed,
+  cancelled,
+  migrated,
+  error,
+  rejected,
+  lost,
+  engine_dead,
+};
 
 /// Why a request may not run.
 enum class Refusal : int { draining, overloaded, queue_timeout };
