@@ -59,7 +59,7 @@ httplib::Request to_library(HttpServer const& server, HttpRequest const& request
 std::string to_text(HttpServer const& server) {
   bool const is_v6 = server.host.find(':') != std::string::npos;
   return (server.tls ? "https://" : "http://") + (is_v6 ? "[" + server.host + "]" : server.host) +
-         ":" + std::to_string(server.port) + server.path;
+         ":" + std::to_string(server.port) + server.path.substr(0, server.path.find('?'));
 }
 
 HttpClient::HttpClient(HttpTls tls) : tls_(std::move(tls)) {}

@@ -44,7 +44,7 @@ struct HttpServer {
   friend bool operator==(HttpServer const&, HttpServer const&) = default;
 };
 
-/// "http://10.0.0.7:2379", for messages.
+/// "http://10.0.0.7:2379/path", for messages: without the query, which may hold a secret.
 std::string to_text(HttpServer const& server);
 
 /// Files; an empty name means the system's authorities, or no certificate of our own.

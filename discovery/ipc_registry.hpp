@@ -43,6 +43,9 @@ class IpcRegistry final : public Registry {
   /// Whoever hangs there would have one callback more to run each time.
   bool may_leave_later() const override { return false; }
 
+  /// An SDK hears of phases, and of none that begins again.
+  bool may_enter_again() const override { return false; }
+
   void peer_joined(PeerId peer);    // it was asked too
   void peer_done(PeerId peer);      // it said `deregistered`
   void peer_gone(PeerId peer);      // its process ended, or its requests became lost

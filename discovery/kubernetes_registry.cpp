@@ -12,10 +12,68 @@ namespace {
 
 constexpr Duration kLook{500};  // at the pod, of the time that leaving has
 
+constexpr Duration kNoteTime{5'000};
+
+/// Posts Events one after the other.
+class Notes : public std::enable_shared_from_this<Notes> {
+ public:
+  Notes(boost::asio::any_io_executor const& executor, KubernetesSettings const& settings)
+      : session_(std::make_shared<KubernetesSession>(settings)),
+        worker_(executor, "kube-events", settings.tls) {}
+
+  void post(std::string const& text) {
+    if (is_posting_) {
+      skipped_ += waiting_.empty() ? 0 : 1;
+      waiting_ = text;
+      return;
+    }
+    is_posting_ = true;
+    worker_.run(
+        TimePoint::clock::now() + kNoteTime,
+        [session = session_, event = KubernetesSummary{.text = text, .reason = "OperatorOrder"}](
+            HttpClient& client, TimePoint until) {
+          static_cast<void>(session->post_event(client, until, event));
+        },
+        [weak = weak_from_this()] {
+          if (auto const self = weak.lock()) {
+            self->posted();
+          }
+        });
+  }
+
+  /// Beside them: it is rare, and none of them makes up for it.
+  void warn(KubernetesSummary event) {
+    worker_.run(
+        TimePoint::clock::now() + kNoteTime,
+        [session = session_, event = std::move(event)](HttpClient& client, TimePoint until) {
+          static_cast<void>(session->post_event(client, until, event));
+        },
+        [] {});
+  }
+
+ private:
+  void posted() {
+    is_posting_ = false;
+    if (!waiting_.empty()) {
+      std::string const before =
+          skipped_ > 0 ? " (" + std::to_string(skipped_) + " orders before it are in the log)" : "";
+      skipped_ = 0;
+      post(std::exchange(waiting_, {}) + before);
+    }
+  }
+
+  std::shared_ptr<KubernetesSession> session_;  // the registry's own is used on another thread
+  HttpWorker worker_;
+  bool is_posting_ = false;
+  std::string waiting_;
+  std::size_t skipped_ = 0;
+};
+
 class KubernetesRegistry final : public Registry {
  public:
   KubernetesRegistry(boost::asio::any_io_executor executor, KubernetesSettings settings)
-      : summary_(std::move(settings.summary)),
+      : notes_(settings.summary ? std::make_shared<Notes>(executor, settings) : nullptr),
+        summary_(std::move(settings.summary)),
         on_deletion_(std::move(settings.on_deletion)),
         worker_(std::move(executor), "kube-registry", settings.tls),
         session_(std::make_shared<KubernetesSession>(std::move(settings))) {}
@@ -49,6 +107,18 @@ class KubernetesRegistry final : public Registry {
         },
         deadline, std::move(done));
     return true;
+  }
+
+  void note(std::string const& text) override {
+    if (notes_) {
+      notes_->post(text);
+    }
+  }
+
+  void warn(std::string const& reason, std::string const& text) override {
+    if (notes_) {
+      notes_->warn({.is_warning = true, .text = text, .reason = reason});
+    }
   }
 
   void hurry() override { worker_.interrupt(); }
@@ -85,6 +155,7 @@ class KubernetesRegistry final : public Registry {
         [result, done = std::move(done)] { done(std::move(*result)); });
   }
 
+  std::shared_ptr<Notes> const notes_;  // empty: no Events are wanted
   std::function<KubernetesSummary()> summary_;
   std::function<void(std::chrono::seconds)> on_deletion_;
   bool deletion_is_known_ = false;

@@ -10,7 +10,9 @@
 //     and its grace bounds the stop. An answer that does not come soon, or is refused, tells
 //     nothing.
 //  4. disconnect() posts an Event of the pod with the outcome so far, where that is asked for.
-//  5. The token is read again for each request, the authority for each connection.
+//  5. note() posts an Event, too, on a thread of its own, so that an API server that hangs holds no
+//     operation up. While one is under way the latest waits, with the number of those before it.
+//  6. The token is read again for each request, the authority for each connection.
 //
 // Thread rule: as for every Registry; the callbacks are called on the loop.
 // Source: the discovery rules of the design; KEP-1672 for terminating endpoints.
@@ -34,6 +36,7 @@ namespace lastcall::discovery {
 struct KubernetesSummary {
   bool is_warning = false;
   std::string text;
+  std::string reason{};  // empty: Drained, or DrainIncomplete of a warning
 };
 
 struct KubernetesSettings {

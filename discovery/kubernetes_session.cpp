@@ -148,7 +148,7 @@ std::string KubernetesSession::post_event(HttpClient& client, TimePoint deadline
                 {.path = kubernetes::events_path(settings_.pod),
                  .headers = {},
                  .body = kubernetes::event_body(settings_.pod, summary.is_warning, summary.text,
-                                                now_as_text())});
+                                                now_as_text(), summary.reason)});
 }
 
 }  // namespace lastcall::discovery

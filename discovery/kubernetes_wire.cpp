@@ -104,7 +104,7 @@ std::string label_patch(Pod const& pod, std::string_view key, bool value) {
 }
 
 std::string event_body(Pod const& pod, bool is_warning, std::string_view message,
-                       std::string_view now) {
+                       std::string_view now, std::string_view reason) {
   Json involved{
       {"apiVersion", "v1"}, {"kind", "Pod"}, {"namespace", pod.space}, {"name", pod.name}};
   if (!pod.uid.empty()) {
@@ -114,7 +114,9 @@ std::string event_body(Pod const& pod, bool is_warning, std::string_view message
                {"kind", "Event"},
                {"metadata", {{"generateName", pod.name + ".lastcall."}, {"namespace", pod.space}}},
                {"involvedObject", std::move(involved)},
-               {"reason", is_warning ? "DrainIncomplete" : "Drained"},
+               {"reason", !reason.empty() ? reason
+                          : is_warning    ? "DrainIncomplete"
+                                          : "Drained"},
                {"message", message.substr(0, kLongestMessage)},
                {"type", is_warning ? "Warning" : "Normal"},
                {"firstTimestamp", now},

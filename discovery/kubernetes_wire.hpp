@@ -41,7 +41,7 @@ std::string condition_patch(Pod const& pod, std::string_view type, bool value,
 std::string label_patch(Pod const& pod, std::string_view key, bool value);
 /// `now` as RFC 3339 in UTC.
 std::string event_body(Pod const& pod, bool is_warning, std::string_view message,
-                       std::string_view now);
+                       std::string_view now, std::string_view reason = {});
 /// Of a pod as the API has it: how long its containers may take to end, where it is being deleted.
 std::optional<std::chrono::seconds> deletion_grace(Pod const& pod, std::string_view body);
 /// "pods \"a\" is forbidden: ..." of an answer that refuses.

@@ -51,11 +51,19 @@ class Registry {
   virtual Duration patience() const { return Duration{0}; }
   /// A deregistration that was given up may be tried again behind everybody's back.
   virtual bool may_leave_later() const { return true; }
+  /// register_instances() makes good what deregister() took away.
+  virtual bool may_enter_again() const { return true; }
   /// Registering is not wanted any more: what is under way should end soon, as failed if need be.
   virtual void hurry() {}
   /// Last of all, even while another operation hangs: give back leases and connections. False, and
   /// no Done, where there is nothing to give back.
   virtual bool disconnect(TimePoint deadline, RegistryDone done);
+
+  /// Something that an operator did, for the places where people look such things up. At any time,
+  /// beside any operation; nobody waits for it, and it may be lost.
+  virtual void note(std::string const& /*text*/) {}
+  /// The same of something that is wrong; `reason` is one word, as Kubernetes has them.
+  virtual void warn(std::string const& /*reason*/, std::string const& /*text*/) {}
 
   /// Called when an entry was lost without our doing (an expired lease): register again.
   void set_on_lost(std::function<void(std::string reason)> callback) {

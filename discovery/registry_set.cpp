@@ -35,6 +35,12 @@ bool RegistrySet::empty() const {
   return state_->entries.empty();
 }
 
+void RegistrySet::note(std::string const& text) {
+  for (auto const& entry : state_->entries) {
+    entry->registry->note(text);
+  }
+}
+
 void RegistrySet::register_all() {
   state_->disconnected = false;
   state_->end_removal("superseded by registering again");
@@ -45,13 +51,14 @@ void RegistrySet::register_all() {
   }
 }
 
-void RegistrySet::deregister_all(TimePoint deadline, OnAll done) {
+void RegistrySet::deregister_all(TimePoint deadline, OnAll done, Leaving leaving) {
   state_->disconnected = false;
   state_->deadline = deadline;
   state_->waiting.push_back(std::move(done));
   state_->arm_deadline();
   for (auto const& entry : state_->entries) {
-    if (entry->status.state != RegistryState::deregistered) {
+    bool const stays = leaving == Leaving::for_a_while && !entry->registry->may_enter_again();
+    if (entry->status.state != RegistryState::deregistered && !stays) {
       state_->want(*entry, State::Operation::remove);
     }
   }
@@ -60,6 +67,15 @@ void RegistrySet::deregister_all(TimePoint deadline, OnAll done) {
       state->end_removal_if_over();  // nothing to remove
     }
   });
+}
+
+void RegistrySet::ask_all_to_leave() {
+  state_->disconnected = false;
+  for (auto const& entry : state_->entries) {
+    if (entry->status.state != RegistryState::deregistered) {
+      state_->want(*entry, State::Operation::remove);
+    }
+  }
 }
 
 void RegistrySet::disconnect_all(TimePoint deadline, OnAll done) {

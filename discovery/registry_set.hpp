@@ -39,6 +39,8 @@ enum class RegistryState : std::uint8_t {
 
 std::string_view name(RegistryState state);
 
+enum class Leaving : std::uint8_t { for_good, for_a_while };
+
 struct RegistryStatus {
   std::string name;
   RegistryState state = RegistryState::idle;
@@ -74,9 +76,15 @@ class RegistrySet {
 
   void register_all();
   /// `done` comes when each is confirmed or given up. Without registries it comes at once.
-  void deregister_all(TimePoint deadline, OnAll done);
+  /// For a while: those that cannot enter again by register_all() stay as they are.
+  void deregister_all(TimePoint deadline, OnAll done, Leaving leaving = Leaving::for_good);
+  /// Asks each once, and nobody waits: what did not confirm is `failed`, and tried on as above.
+  void ask_all_to_leave();
   /// Gives back leases and connections; ends whatever else is under way.
   void disconnect_all(TimePoint deadline, OnAll done);
+
+  /// To each: an operator's order, in a sentence.
+  void note(std::string const& text);
 
   std::vector<RegistryStatus> status() const;
 
