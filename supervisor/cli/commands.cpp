@@ -188,6 +188,7 @@ Run setup_serve(CLI::App& app) {
   add_config(app, command->load);
   // For `run`, which made the directory; no matter of a user.
   app.add_option("--private-directory", command->private_directory)->group("");
+  app.add_option("--parent", command->parent)->group("");
   return [command](Streams const& streams) {
     return run_serve(*command, config::process_environment(), streams.err);
   };

@@ -1,9 +1,9 @@
 // lastcall: one binary, one subcommand for each thing it can do.
 #include <cerrno>
+#include <cstring>
 #include <exception>
 #include <iostream>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -24,22 +24,37 @@ void reserve_standard_descriptors() {
   }
 }
 
+constexpr std::pair<int, char const*> kStops[] = {
+    {SIGTERM, "TERM"}, {SIGINT, "INT"}, {SIGQUIT, "QUIT"}};
+sigset_t mask_before;
+
+bool becomes_shim(int argc, char const* const* argv) {
+  return argc > 1 && std::strcmp(argv[1], "run") == 0;
+}
+
 /// For `run`, which may be PID 1, where the kernel drops what nobody handles or blocks. What comes
-/// while it reads its configuration waits for the shim that it becomes. Names those that were not
-/// blocked before: the engine is to get them as we did.
-std::string hold_stop_signals() {
-  constexpr std::pair<int, char const*> kStops[] = {
-      {SIGTERM, "TERM"}, {SIGINT, "INT"}, {SIGQUIT, "QUIT"}};
+/// while it reads its configuration waits for the shim that it becomes. Called before the
+/// constructors of this program and of its libraries, which take longer than all the rest.
+void hold_stop_signals(int argc, char** argv, char** /*environment*/) {
+  if (!becomes_shim(argc, argv)) {
+    return;
+  }
   sigset_t stops;
-  sigset_t before;
   ::sigemptyset(&stops);
   for (auto const& [signal, name] : kStops) {
     ::sigaddset(&stops, signal);
   }
-  ::pthread_sigmask(SIG_BLOCK, &stops, &before);
+  ::sigprocmask(SIG_BLOCK, &stops, &mask_before);
+}
+
+[[gnu::section(".preinit_array"), gnu::used]] void (*const kHoldFirst)(int, char**,
+                                                                       char**) = hold_stop_signals;
+
+/// Those that were not blocked before: the engine is to get them as we did.
+std::string held_signals() {
   std::string held;
   for (auto const& [signal, name] : kStops) {
-    if (::sigismember(&before, signal) == 0) {
+    if (::sigismember(&mask_before, signal) == 0) {
       (held += held.empty() ? "" : ",") += name;
     }
   }
@@ -62,8 +77,7 @@ int with_output_written(int code) {
 
 int main(int argc, char** argv) {
   try {
-    bool const becomes_shim = argc > 1 && std::string_view(argv[1]) == "run";
-    std::string const held = becomes_shim ? hold_stop_signals() : std::string();
+    std::string const held = becomes_shim(argc, argv) ? held_signals() : std::string();
     reserve_standard_descriptors();
     return with_output_written(lastcall::cli::run_app(argc, argv, std::cout, std::cerr, held));
   } catch (std::exception const& error) {

@@ -12,6 +12,7 @@
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/problems.hpp"
 #include "supervisor/cli/run_sockets.hpp"
+#include "supervisor/config/presets.hpp"
 #include "supervisor/config/text.hpp"
 
 namespace lastcall::cli {
@@ -86,6 +87,7 @@ void add_serve(Arguments& arguments, RunCommand const& command, config::Loaded c
                RunSockets const& sockets) {
   arguments.add("--serve", own_path().string());
   arguments.serve("serve");
+  arguments.serve("--parent", std::to_string(::getpid()));  // the shim's too, which we become
   if (!loaded.source.empty()) {
     arguments.serve("--config", fs::absolute(loaded.source).string());
   }
@@ -112,6 +114,8 @@ Arguments shim_arguments(RunCommand const& command, config::Loaded const& loaded
                 config.engine.on_exit == config::OnExit::propagate ? "propagate" : "fatal");
   arguments.add("--stop-signals", "TERM,INT,QUIT");
   arguments.add("--grace", std::to_string(config.shutdown.budgets.grace_period.count()) + "ms");
+  arguments.add("--rest-grace",
+                std::to_string(config::resolve_engine(config).rest_grace.count()) + "ms");
   if (!command.held_signals.empty()) {
     arguments.add("--held-signals", command.held_signals);
   }

@@ -2,6 +2,8 @@
 
 #include <ostream>
 
+#include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "supervisor/cli/app.hpp"
@@ -10,8 +12,23 @@
 
 namespace lastcall::cli {
 
+namespace {
+
+/// A shim that is killed before it has spoken is one that nobody misses. True: it was there just
+/// now.
+bool ends_with(pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  return ::getppid() == parent;
+}
+
+}  // namespace
+
 int run_serve(ServeCommand const& command, config::Environment const& environment,
               std::ostream& err) {
+  if (command.parent != 0 && !ends_with(command.parent)) {
+    err << "lastcall serve: the shim that started it is gone\n";
+    return kExitUnexpected;
+  }
   config::LoadOptions load = command.load;
   config::Loaded loaded = config::load(load, environment);
   if (!loaded.errors.empty()) {

@@ -13,6 +13,7 @@ namespace lastcall::cli {
 struct ServeCommand {
   config::LoadOptions load;
   std::string private_directory;  // set by `run`: removed at the end
+  pid_t parent = 0;               // set by `run`: the shim, without which there is nothing to do
 };
 
 /// Does not return once the supervisor has run: a worker that hangs must not hold the process.

@@ -11,6 +11,25 @@ namespace {
 
 constexpr std::size_t kLongestQuote = 60;
 
+/// A user's name and password in a URL or an address, and a URL's query: what is printed is kept in
+/// logs. Where a password has odd characters the last @ ends it, as people mean it.
+std::string without_secrets(std::string_view text) {
+  std::size_t const scheme = text.find("://");
+  std::size_t const begin = scheme == std::string_view::npos ? 0 : scheme + 3;
+  std::size_t const at = text.rfind('@');
+  bool const has_user = at != std::string_view::npos && at >= begin &&
+                        (begin > 0 || text.substr(0, at).find(':') != std::string_view::npos);
+  std::string out(text.substr(0, begin));
+  std::string_view rest = text.substr(begin);
+  if (has_user) {
+    out += "***";
+    rest = text.substr(at);
+  }
+  std::size_t const query = begin > 0 ? rest.find('?') : std::string_view::npos;
+  out += rest.substr(0, query);
+  return query == std::string_view::npos ? out : out + "?***";
+}
+
 /// Complains unless the node is a scalar that may be a number or a boolean.
 Complaint refuse_unless_plain(Node const& node) {
   if (node.kind != Node::Kind::scalar) {
@@ -61,7 +80,8 @@ Complaint read_whole(Node const& node, std::uint64_t ceiling, Key const& key, st
 
 }  // namespace
 
-std::string quote(std::string_view text) {
+std::string quote(std::string_view given) {
+  std::string const text = without_secrets(given);
   bool const is_long = text.size() > kLongestQuote;
   std::size_t length = std::min(text.size(), kLongestQuote);
   // Never cut inside a UTF-8 sequence.
@@ -69,7 +89,7 @@ std::string quote(std::string_view text) {
     --length;
   }
   std::string out = "'";
-  for (char const c : text.substr(0, length)) {
+  for (char const c : std::string_view(text).substr(0, length)) {
     bool const is_control = static_cast<unsigned char>(c) < 0x20 || c == '\x7f';
     out += is_control ? '?' : c;
   }
@@ -119,7 +139,7 @@ Complaint read(Node const& node, Key const& key, std::string& out) {
     }
   }
   if (key.form != nullptr && !key.form->accepts(node.text)) {
-    return quote(node.text);
+    return key.secret ? "what is there" : quote(node.text);
   }
   out = node.text;
   return std::nullopt;

@@ -44,7 +44,6 @@ void add_identity(Keys& keys, Identity& identity) {
 }
 
 void add_engine(Keys& keys, Engine& engine) {
-  EngineMetrics& metrics = engine.metrics;
   keys.insert(
       keys.end(),
       {{.path = "engine", .slot = Section{}, .doc = "The engine beside which lastcall stands."},
@@ -63,6 +62,24 @@ void add_engine(Keys& keys, Engine& engine) {
         .doc = "Signal that asks the engine to end.",
         .form = &kSignal,
         .unset = "the preset's (SIGTERM)"},
+       {.path = "engine.rest_grace",
+        .slot = &engine.rest_grace,
+        .doc =
+            "How long processes live on that the engine's main process leaves behind when it was "
+            "asked to end, such as an engine behind a shell: each gets the stop signal once no "
+            "other process of the tree can end it, and SIGKILL after this time, at the latest a "
+            "second before the deadline.",
+        .range = within(0s, 10min),
+        .unset =
+            "`10s`; with vllm and sglang that only after a main process that the signal itself "
+            "ended, else nothing, because theirs ends its workers"},
+       {.path = "engine.essential_processes",
+        .slot = &engine.essential_processes,
+        .doc =
+            "Names of processes without which the engine is dead, as `ps` shows them; a last `*` "
+            "stands for any end. When the shim sees one of them vanish, the stop is fatal at "
+            "once. Empty: the preset's (see `docs/engines.md`).",
+        .form = &kAnyText},
        {.path = "engine.on_exit",
         .slot = choice(engine.on_exit, kOnExit),
         .doc = "Exit code after the engine ended by itself: `fatal` is 1, `propagate` the "
@@ -71,8 +88,13 @@ void add_engine(Keys& keys, Engine& engine) {
         .slot = &engine.url,
         .doc = "Base URL of the engine's HTTP server, for the preset's check and gauges.",
         .form = &kPlainHttpUrl,
-        .unset = "`ingress.upstream` if set, else the preset's"},
-       {.path = "engine.metrics",
+        .unset = "`ingress.upstream` if set, else the preset's"}});
+}
+
+void add_engine_metrics(Keys& keys, EngineMetrics& metrics) {
+  keys.insert(
+      keys.end(),
+      {{.path = "engine.metrics",
         .slot = Section{},
         .doc = "The engine's own gauges: the source of in-flight where no SDK and no ingress "
                "counts. They are read in a drain, while a check is not answered, and for "
@@ -105,9 +127,55 @@ void add_engine(Keys& keys, Engine& engine) {
         .unset = "the preset's"},
        {.path = "engine.metrics.refresh",
         .slot = &metrics.refresh,
-        .doc = "How old the engine's gauges may be; two idle readings this far apart count.",
+        .doc =
+            "How far the engine's gauges are behind its steps: two readings at 0 this far apart, "
+            "and a proof by the load counter or by a request of one token, make it idle.",
         .range = within(100ms, 10min),
-        .unset = "the preset's"}});
+        .unset = "the preset's"},
+       {.path = "engine.metrics.load_url",
+        .slot = &metrics.load_url,
+        .doc =
+            "Where the engine counts requests from their acceptance on: JSON with `server_load`. "
+            "Believed once it was above 0, and only where the gauges are those of one process.",
+        .form = &kPlainHttpUrl,
+        .unset = "`engine.url` with the preset's path"},
+       {.path = "engine.metrics.load_tracking",
+        .slot = &metrics.load_tracking,
+        .doc = "The engine was started so that it counts (vLLM: `--enable-server-load-tracking`): "
+               "its load counter is believed before it was above 0."}});
+}
+
+void add_engine_probe(Keys& keys, EngineProbe& probe) {
+  keys.insert(
+      keys.end(),
+      {{.path = "engine.probe",
+        .slot = Section{},
+        .doc =
+            "The request of one token that lastcall sends to the engine itself. No count has it."},
+       {.path = "engine.probe.barrier",
+        .slot = &probe.barrier,
+        .doc =
+            "Whether a drain whose requests nobody counts sends it once the gauges are at 0: its "
+            "token proves that they are fresh. Without a proof the drain stays `unknown`."},
+       {.path = "engine.probe.canary",
+        .slot = &probe.canary,
+        .doc = "Whether an engine that had nothing to do for 10 s gets it, at most once in 30 s: "
+               "its silence shows a core that froze while idle."},
+       {.path = "engine.probe.url",
+        .slot = &probe.url,
+        .doc = "Where it is posted: completions or chat completions of the OpenAI API.",
+        .form = &kPlainHttpUrl,
+        .unset = "`engine.url` with the preset's path; `custom` has none, and sends nothing"},
+       {.path = "engine.probe.model",
+        .slot = &probe.model,
+        .doc = "Model that it names.",
+        .form = &kAnyText,
+        .unset = "`identity.model`, else the first that the engine lists"},
+       {.path = "engine.probe.headers",
+        .slot = &probe.headers,
+        .doc = "Further headers, each `Name: value`.",
+        .form = &kHttpHeader,
+        .secret = true}});
 }
 
 void add_shutdown(Keys& keys, Shutdown& shutdown) {
@@ -123,15 +191,18 @@ void add_shutdown(Keys& keys, Shutdown& shutdown) {
         .range = within(1s, 24h)},
        {.path = "shutdown.deregister_timeout",
         .slot = &budgets.deregister_timeout,
-        .doc = "Longest wait for the registries to confirm.",
+        .doc = "Longest wait for the registries to confirm; 0s asks each once and does not wait.",
         .range = within(0s, 1h)},
        {.path = "shutdown.late_accept",
         .slot = &budgets.late_accept,
-        .doc = "How long new requests are still served after deregistration.",
+        .doc = "How long new requests are still served after deregistration, with which it shares "
+               "half of "
+               "the time before cleanup.",
         .range = within(0s, 1h)},
        {.path = "shutdown.cleanup_reserve",
         .slot = &budgets.cleanup_reserve,
-        .doc = "Kept for cleanup at the end; no earlier phase can use it.",
+        .doc = "Kept for cleanup at the end, at most what cleanup can use; no earlier phase can "
+               "use it.",
         .range = within(0s, 1h)},
        {.path = "shutdown.cancel_settle",
         .slot = &budgets.cancel_settle,
@@ -223,6 +294,8 @@ Keys keys_of(Config& config) {
   Keys keys;
   add_identity(keys, config.identity);
   add_engine(keys, config.engine);
+  add_engine_metrics(keys, config.engine.metrics);
+  add_engine_probe(keys, config.engine.probe);
   add_shutdown(keys, config.shutdown);
   add_cleanup(keys, config.cleanup);
   add_health(keys, config.health);

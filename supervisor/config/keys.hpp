@@ -69,8 +69,8 @@ struct OneOf {
 };
 
 using Slot =
-    std::variant<Section, bool*, std::string*, std::optional<std::string>*, Duration*,
-                 std::optional<Duration>*, std::uint32_t*, std::optional<std::uint32_t>*,
+    std::variant<Section, bool*, std::optional<bool>*, std::string*, std::optional<std::string>*,
+                 Duration*, std::optional<Duration>*, std::uint32_t*, std::optional<std::uint32_t>*,
                  std::optional<std::uint64_t>*, std::optional<double>*, Address*,
                  std::optional<Address>*, std::vector<std::string>*, std::vector<std::uint32_t>*,
                  std::optional<std::vector<std::uint32_t>>*, FileMode, Choice, Items, OneOf>;

@@ -74,6 +74,12 @@ void add_ingress_keys(Keys& keys, Ingress& ingress) {
         .doc = "The engine's address, or its Unix socket.",
         .form = &kUpstream,
         .unset = "the preset's (127.0.0.1:8000, sglang 127.0.0.1:30000)"},
+       {.path = "ingress.exclusive",
+        .slot = &ingress.exclusive,
+        .doc = "Nothing reaches the engine but through the ingress: what it has in flight is all "
+               "there "
+               "is, from the first moment on.",
+        .unset = "true where the upstream is a loopback address or a Unix socket"},
        {.path = "ingress.tls",
         .slot = Section{},
         .doc = "TLS for its clients. Changed files are read again before the next connection."},

@@ -149,7 +149,9 @@ std::string_view type_text(Key const& key) {
   using namespace std::string_view_literals;
   return std::visit(
       Overloaded{
-          [](Section const&) { return "section"sv; }, [](bool*) { return "boolean"sv; },
+          [](Section const&) { return "section"sv; },
+          [](bool*) { return "boolean"sv; },
+          [](std::optional<bool>*) { return "boolean"sv; },
           [](std::string*) { return "text"sv; },
           [](std::optional<std::string>*) { return "text"sv; },
           [](Duration*) { return "duration"sv; },
@@ -157,7 +159,8 @@ std::string_view type_text(Key const& key) {
           [](std::uint32_t*) { return "whole number"sv; },
           [](std::optional<std::uint32_t>*) { return "whole number"sv; },
           [](std::optional<std::uint64_t>*) { return "whole number"sv; },
-          [](std::optional<double>*) { return "number"sv; }, [](Address*) { return "address"sv; },
+          [](std::optional<double>*) { return "number"sv; },
+          [](Address*) { return "address"sv; },
           [](std::optional<Address>*) { return "address"sv; },
           [](std::vector<std::string>*) { return "list of texts"sv; },
           [](std::vector<std::uint32_t>*) { return "list of whole numbers"sv; },

@@ -1,6 +1,5 @@
 #include "supervisor/config/plan.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -25,7 +24,7 @@ std::vector<PlanRow> make_rows(Config const& config, lifecycle::Budgets const& b
   lifecycle::Instant const cause{};
   lifecycle::Instant const deadline = budgets.deadline(cause);
   Duration const deregistered = budgets.deregister_timeout;
-  Duration const closed = deregistered + budgets.late_accept;
+  Duration const closed = budgets.closed_after();
   bool const hands_off_early = config.shutdown.migrate == Migrate::at_start;
   std::vector<PlanRow> rows{
       {Duration{0}, "cause", "the stop begins: every registry removes this instance"},
@@ -57,20 +56,17 @@ std::vector<PlanRow> make_rows(Config const& config, lifecycle::Budgets const& b
       {deadline - cause, "deadline", "exit"},
   };
   rows.insert(rows.end(), end.begin(), end.end());
-  // A reserve below the engine's own margins moves the order of the last rows.
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](PlanRow const& a, PlanRow const& b) { return a.at < b.at; });
   return rows;
 }
 
 }  // namespace
 
 Plan make_plan(Config const& config, PodGrace const& grace) {
-  lifecycle::BudgetPlan derived = lifecycle::derive_budgets(config.shutdown.budgets, grace.value);
+  lifecycle::BudgetPlan derived = lifecycle::derive_budgets(shutdown_settings(config), grace.value);
   Plan plan;
   plan.grace = grace;
-  plan.budgets = derived.budgets;
-  plan.rows = make_rows(config, derived.budgets);
+  plan.budgets = lifecycle::with_room_for_cleanup(derived.budgets, !config.cleanup.hooks.empty());
+  plan.rows = make_rows(config, plan.budgets);
   plan.warnings = std::move(derived.warnings);
   return plan;
 }

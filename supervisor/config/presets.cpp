@@ -26,14 +26,23 @@ EnginePreset vllm_preset() {
       .tokens_counter = "vllm:generation_tokens_total",
       .tokens_are_live = true,
       .kv_usage_gauge = "vllm:kv_cache_usage_perc",
-      // Gauges are set after each scheduler step; an idle engine takes none, and one second
-      // covers a long prefill step.
+      // vllm/entrypoints/serve/instrumentator/server_info.py and load_aware_call: counted by the
+      // API server from acceptance on, with --enable-server-load-tracking only; else it stays at 0.
+      .load_path = "/load",
+      .completions_path = "/v1/completions",
+      // In development mode only; elsewhere 404, and it cannot be put to sleep by HTTP.
+      .sleeping_path = "/is_sleeping",
+      // Gauges are set after each scheduler step, and only then: see docs/engines.md.
       .gauge_refresh = Duration{1'000},
       // TERM to the API server only: its engine core and workers end with it, and a TERM of
       // their own cuts the requests that it still drains. It aborts what runs unless it was
       // started with --shutdown-timeout (vllm#34730, #36666), and a second TERM breaks its
       // cleanup off (vllm#50529).
       .stop_signal = "SIGTERM",
+      .main_ends_workers = true,
+      // Titles that its processes give themselves (vllm/utils/system_utils.py: set_process_title):
+      // VLLM::EngineCore, VLLM::EngineCore_DP0, VLLM::Worker_TP1.
+      .essential_processes = {"VLLM::EngineCore*", "VLLM::Worker*"},
       // Shared memory of its workers, when a KILL kept them from unlinking it: the prefix is
       // Python's (Lib/multiprocessing/shared_memory.py), whatever the engine.
       .leftovers = "/dev/shm/psm_*",
@@ -58,12 +67,22 @@ EnginePreset sglang_preset() {
       // proves life, and its standing still proves nothing.
       .tokens_counter = "sglang:generation_tokens_total",
       .kv_usage_gauge = "sglang:token_usage",
-      // The scheduler refreshes its gauges only each 30 s when it is idle (llmaz#381;
+      .load_path = "",
+      .completions_path = "/v1/completions",
+      .sleeping_path = "",
+      // The scheduler sets its gauges with each prefill batch, which a barrier makes it run; else
+      // only each 30 s when it is idle (llmaz#381;
       // python/sglang/srt/managers/scheduler_runtime_checker_mixin.py).
-      .gauge_refresh = Duration{30'000},
+      .gauge_refresh = Duration{1'000},
       // On TERM it waits for its running requests by itself (sigterm_watchdog of
       // python/sglang/srt/managers/tokenizer_manager.py); ours have ended by then.
+      // It ends by killing its own process tree.
       .stop_signal = "SIGTERM",
+      .main_ends_workers = true,
+      // setproctitle in python/sglang/srt/managers: scheduler.py, detokenizer_manager.py,
+      // data_parallel_controller.py.
+      .essential_processes = {"sglang::scheduler*", "sglang::detokenizer*",
+                              "sglang::data_parallel_controller*"},
       // As with vLLM.
       .leftovers = "/dev/shm/psm_*",
   };
@@ -85,6 +104,9 @@ EnginePreset trtllm_preset() {
       // In newer versions only; whether it moves with each token is not said.
       .tokens_counter = "trtllm_generation_tokens_total",
       .kv_usage_gauge = "trtllm_kv_cache_utilization",
+      .load_path = "",
+      .completions_path = "/v1/completions",
+      .sleeping_path = "",
       // Updated with each iteration's statistics.
       .gauge_refresh = Duration{1'000},
       // Same file: TERM ends the web server, whose last step shuts the engine down. Its workers
@@ -106,6 +128,9 @@ EnginePreset custom_preset() {
       .waiting_gauge = "",
       .tokens_counter = "",
       .kv_usage_gauge = "",
+      .load_path = "",
+      .completions_path = "",
+      .sleeping_path = "",
       .leftovers = "",
   };
 }
@@ -156,7 +181,7 @@ std::string resolve_metrics_url(Config const& config, EnginePreset const& preset
 }
 
 std::optional<EngineGauges> resolve_gauges(Config const& config, EnginePreset const& preset,
-                                           std::string const& url) {
+                                           Address const& upstream, std::string const& url) {
   EngineMetrics const& set = config.engine.metrics;
   EngineGauges gauges;
   gauges.url = url;
@@ -165,11 +190,45 @@ std::optional<EngineGauges> resolve_gauges(Config const& config, EnginePreset co
   gauges.tokens = set.tokens.value_or(std::string(preset.tokens_counter));
   gauges.tokens_are_live = set.tokens ? true : preset.tokens_are_live;
   gauges.kv_usage = set.kv_usage.value_or(std::string(preset.kv_usage_gauge));
+  gauges.load_counts = set.load_tracking;
   gauges.refresh = set.refresh.value_or(preset.gauge_refresh);
   if (gauges.url.empty() || gauges.running.empty()) {
     return std::nullopt;
   }
+  if (!preset.load_path.empty()) {
+    gauges.load_url = base_url(config, upstream) + std::string(preset.load_path);
+  }
+  gauges.load_url = set.load_url.value_or(gauges.load_url);
   return gauges;
+}
+
+/// Where the list of models is that belongs to the completions of this URL.
+std::string models_beside(std::string const& url) {
+  std::size_t const chat = url.find("/chat/completions");
+  std::size_t const path = url.find('/', url.find("//") + 2);
+  std::size_t const end = chat != std::string::npos ? chat : url.rfind('/');
+  return path == std::string::npos ? url + "/v1/models" : url.substr(0, end) + "/models";
+}
+
+std::optional<TokenProbe> resolve_probe(Config const& config, EnginePreset const& preset,
+                                        EngineProfile const& profile) {
+  EngineProbe const& set = config.engine.probe;
+  bool const has_address = profile.upstream_socket.empty() || config.engine.url;
+  bool const is_known = !preset.completions_path.empty() && has_address;
+  if ((!set.url && !is_known) || (!set.barrier && !set.canary)) {
+    return std::nullopt;
+  }
+  std::string const base = base_url(config, profile.upstream);
+  TokenProbe probe;
+  probe.url = set.url.value_or(base + std::string(preset.completions_path));
+  probe.models_url = models_beside(probe.url);
+  if (has_address && !preset.sleeping_path.empty()) {
+    probe.sleeping_url = base + std::string(preset.sleeping_path);
+  }
+  probe.model = set.model.value_or(config.identity.model);
+  probe.barrier = set.barrier;
+  probe.canary = set.canary;
+  return probe;
 }
 
 }  // namespace
@@ -198,9 +257,31 @@ EngineProfile resolve_engine(Config const& config) {
   }
   profile.dead_statuses = config.health.dead_statuses.value_or(preset.dead_statuses);
   profile.stop_signal = config.engine.stop_signal.value_or(std::string(preset.stop_signal));
+  profile.rest_grace = config.engine.rest_grace.value_or(profile.rest_grace);
+  profile.main_ends_workers = preset.main_ends_workers && !config.engine.rest_grace;
+  profile.essential_processes = config.engine.essential_processes.empty()
+                                    ? preset.essential_processes
+                                    : config.engine.essential_processes;
   profile.metrics_url = resolve_metrics_url(config, preset, profile.upstream);
-  profile.gauges = resolve_gauges(config, preset, profile.metrics_url);
+  profile.gauges = resolve_gauges(config, preset, profile.upstream, profile.metrics_url);
+  profile.probe = resolve_probe(config, preset, profile);
   return profile;
+}
+
+bool ingress_is_exclusive(Config const& config) {
+  if (!config.ingress.enabled) {
+    return false;
+  }
+  EngineProfile const profile = resolve_engine(config);
+  bool const is_local = !profile.upstream_socket.empty() || is_loopback(profile.upstream.host);
+  return config.ingress.exclusive.value_or(is_local);
+}
+
+lifecycle::ShutdownSettings shutdown_settings(Config const& config) {
+  lifecycle::ShutdownSettings settings = config.shutdown.budgets;
+  settings.events = config.events.nats.url.has_value();
+  settings.registries = !config.discovery.empty();
+  return settings;
 }
 
 std::optional<std::string> resolve_advertise(Config const& config,

@@ -30,8 +30,15 @@ struct EnginePreset {
   std::string_view tokens_counter;
   bool tokens_are_live = false;  // the counter rises with each token, not at a request's end
   std::string_view kv_usage_gauge;
+  std::string_view load_path;         // of its load counter; empty: none is known
+  std::string_view completions_path;  // where one token may be asked for; empty: none is known
+  std::string_view sleeping_path;     // tells whether it sleeps; empty: it never does
   Duration gauge_refresh{1'000};
   std::string_view stop_signal = "SIGTERM";
+  /// Asked to end it ends its workers first: what outlives it is not given time.
+  bool main_ends_workers = false;
+  /// Processes without which it is dead, as they call themselves; a last '*' stands for any end.
+  std::vector<std::string> essential_processes;
   /// What it leaves behind when it is killed: a proposal for cleanup.paths, never a default, since
   /// a shared directory may hold the same names of somebody else.
   std::string_view leftovers;
@@ -52,7 +59,20 @@ struct EngineGauges {
   bool tokens_are_live = false;
   std::string kv_usage;  // empty: none is known
   Duration refresh{};
+  std::string load_url;      // of its load counter; empty: none is known
+  bool load_counts = false;  // ... and it is known to count
   friend bool operator==(EngineGauges const&, EngineGauges const&) = default;
+};
+
+/// Where and how one token is asked for.
+struct TokenProbe {
+  std::string url;
+  std::string models_url;
+  std::string sleeping_url;  // empty: it never sleeps
+  std::string model;         // empty: the first that the engine lists
+  bool barrier = false;
+  bool canary = false;
+  friend bool operator==(TokenProbe const&, TokenProbe const&) = default;
 };
 
 /// The preset with everything that the configuration says on top. Nothing is left open.
@@ -63,11 +83,21 @@ struct EngineProfile {
   std::vector<HealthCheck> checks;  // each with its failure_threshold filled in
   std::vector<std::uint32_t> dead_statuses;
   std::string stop_signal;
+  Duration rest_grace{10'000};
+  bool main_ends_workers = false;
+  std::vector<std::string> essential_processes;
   std::string metrics_url;             // of its Prometheus text; empty: none is known
   std::optional<EngineGauges> gauges;  // nothing: in-flight cannot be asked of the engine
+  std::optional<TokenProbe> probe;     // nothing: it is never asked for a token
 };
 
 EngineProfile resolve_engine(Config const& config);
+
+/// The ingress is on, and the engine's only way in.
+bool ingress_is_exclusive(Config const& config);
+
+/// What the budgets are derived from: the keys, and which items phase 3 has.
+lifecycle::ShutdownSettings shutdown_settings(Config const& config);
 
 /// The URL that routers are told, from identity.advertise or POD_IP; nothing where neither is
 /// known.

@@ -78,6 +78,7 @@ struct SchemaOf {
   Json operator()(Section const& /*section*/) const { return Json::object(); }
   Json operator()(OneOf const& /*one_of*/) const { return Json::object(); }
   Json operator()(bool* /*at*/) const { return {{"type", "boolean"}}; }
+  Json operator()(std::optional<bool>* /*at*/) const { return nullable({{"type", "boolean"}}); }
   Json operator()(std::string* /*at*/) const { return text_of(key); }
   Json operator()(std::optional<std::string>* /*at*/) const { return nullable(text_of(key)); }
   Json operator()(Duration* /*at*/) const { return duration(); }

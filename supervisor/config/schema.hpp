@@ -56,7 +56,19 @@ struct EngineMetrics {
   std::optional<std::string> tokens;
   std::optional<std::string> kv_usage;
   std::optional<Duration> refresh;
+  std::optional<std::string> load_url;
+  bool load_tracking = false;
   friend bool operator==(EngineMetrics const&, EngineMetrics const&) = default;
+};
+
+/// The request of one token that we send ourselves; unset members come from the preset.
+struct EngineProbe {
+  bool barrier = true;
+  bool canary = true;
+  std::optional<std::string> url;
+  std::optional<std::string> model;
+  std::vector<std::string> headers;  // "Name: value"
+  friend bool operator==(EngineProbe const&, EngineProbe const&) = default;
 };
 
 struct Engine {
@@ -64,8 +76,11 @@ struct Engine {
   std::vector<std::string> command;        // run mode only
   std::optional<std::string> stop_signal;  // unset: the preset's
   OnExit on_exit = OnExit::fatal;
-  std::optional<std::string> url;  // base URL of the engine's HTTP server
+  std::optional<Duration> rest_grace;  // unset: 10 s, or the preset's main process ends its workers
+  std::vector<std::string> essential_processes;  // empty: the preset's
+  std::optional<std::string> url;                // base URL of the engine's HTTP server
   EngineMetrics metrics;
+  EngineProbe probe;
   friend bool operator==(Engine const&, Engine const&) = default;
 };
 
@@ -186,6 +201,7 @@ struct Ingress {
   bool enabled = false;  // true as soon as the file has an `ingress:` section
   Address listen{"::", 8080};
   std::optional<std::string> upstream;  // host:port or unix:/path; unset: the preset's address
+  std::optional<bool> exclusive;        // unset: where the upstream is local
   IngressTls tls;
   IngressTimeouts timeouts;
   std::uint32_t max_header_size = 32'768;      // bytes
@@ -205,6 +221,7 @@ struct Admission {
   std::optional<double> active_decode_blocks_threshold;
   std::optional<std::uint64_t> active_prefill_tokens_threshold;
   Duration load_max_age{10'000};
+  std::optional<std::uint32_t> ranks;  // unset: as many as have reported
   bool http_api = false;
   friend bool operator==(Admission const&, Admission const&) = default;
 };

@@ -162,6 +162,10 @@ bool is_ip_literal(std::string_view host) {
   return is_address_of_family(AF_INET, host) || is_address_of_family(AF_INET6, host);
 }
 
+bool is_loopback(std::string_view host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
 std::optional<Url> parse_url(std::string_view text) {
   std::size_t const scheme_end = text.find("://");
   if (scheme_end == std::string_view::npos) {

@@ -39,6 +39,9 @@ std::optional<std::string> parse_unix(std::string_view text);
 /// Whether the host is a literal IPv4 or IPv6 address, as a listener needs it.
 bool is_ip_literal(std::string_view host);
 
+/// Only this machine reaches it.
+bool is_loopback(std::string_view host);
+
 struct Url {
   std::string scheme;
   Address address;   // the port is the scheme's where the text has none

@@ -13,7 +13,7 @@
 namespace lastcall::config {
 namespace {
 
-constexpr Duration kHooksTogether{2'000};
+constexpr Duration kHooksTogether = lifecycle::kAcksAndHooksCap;
 
 class Validator {
  public:
@@ -50,7 +50,7 @@ class Validator {
     }
     Address const upstream = resolve_engine(config_).upstream;
     if (config_.ingress.enabled && resolve_engine(config_).upstream_socket.empty() &&
-        is_this_host(upstream.host) && upstream.port == config_.ingress.listen.port) {
+        is_loopback(upstream.host) && upstream.port == config_.ingress.listen.port) {
       error("ingress.upstream", to_text(upstream) +
                                     " is the ingress itself, expected the engine's address, with "
                                     "another port than ingress.listen");
@@ -62,7 +62,7 @@ class Validator {
     std::optional<Url> const parsed = parse_url(url);
     Address const& own = config_.probes.listen;
     if (parsed && parsed->address.port == own.port &&
-        (is_this_host(parsed->address.host) || parsed->address.host == own.host)) {
+        (is_loopback(parsed->address.host) || parsed->address.host == own.host)) {
       error(config_.engine.metrics.url ? "engine.metrics.url" : "engine.url",
             url + " is lastcall's own listener (probes.listen), expected the engine's");
     }
@@ -168,13 +168,8 @@ class Validator {
 
   void budgets(PodGrace const& grace) {
     lifecycle::BudgetPlan const plan =
-        lifecycle::derive_budgets(config_.shutdown.budgets, grace.value);
-    lifecycle::Budgets const& b = plan.budgets;
-    if (b.reserve < 2 * b.kill_margin) {
-      warn("shutdown.cleanup_reserve",
-           to_text(b.reserve) + " is less than the engine gets to end (" +
-               to_text(2 * b.kill_margin) + "): it is signalled while requests still run");
-    }
+        lifecycle::derive_budgets(shutdown_settings(config_), grace.value);
+    reserve(plan.budgets);
     for (std::string const& text : plan.warnings) {
       std::size_t const colon = text.find(": ");
       warn(text.substr(0, colon), text.substr(colon + 2));
@@ -190,14 +185,34 @@ class Validator {
   }
 
  private:
+  /// Whether what is kept for phase 3 is enough for what it has to do.
+  void reserve(lifecycle::Budgets const& b) {
+    bool const has_hooks = !config_.cleanup.hooks.empty();
+    Duration const need = lifecycle::cleanup_need(b, has_hooks);
+    if (b.reserve >= need) {
+      return;
+    }
+    Duration const raised = lifecycle::with_room_for_cleanup(b, has_hooks).reserve;
+    std::string const before =
+        has_hooks
+            ? "cleanup hooks (" + to_text(kHooksTogether) + ")" +
+                  (b.disconnects > Duration{0} ? ", disconnects (" + to_text(b.disconnects) + ")"
+                                               : "") +
+                  " and the engine's stop"
+            : "the engine's stop";
+    warn("shutdown.cleanup_reserve",
+         to_text(b.reserve) + " is less than " + before + " (" + to_text(2 * b.kill_margin) +
+             ") can use, " + to_text(need) + " in all: " +
+             (raised > b.reserve ? "the drain ends " + to_text(raised - b.reserve) + " earlier"
+                                 : "") +
+             (raised > b.reserve && raised < need ? ", and " : "") +
+             (raised < need ? "hooks get " + to_text(need - raised) + " less" : ""));
+  }
+
   static bool overlap(Address const& a, Address const& b) {
     auto const is_any = [](std::string const& host) { return host == "::" || host == "0.0.0.0"; };
     return a.port != 0 && a.port == b.port &&
            (a.host == b.host || is_any(a.host) || is_any(b.host));
-  }
-
-  static bool is_this_host(std::string_view host) {
-    return host == "localhost" || host == "::1" || host.starts_with("127.");
   }
 
   template <class Element>

@@ -75,6 +75,7 @@ lifecycle::LoadThresholds reloaded(lifecycle::LoadThresholds now,
   take_changed(now, before, after, &Thresholds::decode_ppm);
   take_changed(now, before, after, &Thresholds::prefill_tokens);
   take_changed(now, before, after, &Thresholds::max_age);
+  take_changed(now, before, after, &Thresholds::ranks);
   return now;
 }
 

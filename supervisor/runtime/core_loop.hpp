@@ -11,6 +11,7 @@
 // Thread rule: the loop's thread.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -33,10 +34,15 @@ class CoreLoop final : public EventSink {
   using Observe = std::function<void(lifecycle::Instant now, lifecycle::Event const&,
                                      std::span<lifecycle::Action const>)>;
 
+  /// How long each step took, with all that it ordered.
+  using Watch = std::function<void(lifecycle::Event const&, std::chrono::steady_clock::time_point,
+                                   std::chrono::steady_clock::time_point)>;
+
   CoreLoop(boost::asio::io_context& io, lifecycle::Lifecycle& core, Obey obey);
   ~CoreLoop() override;
 
   void set_observer(Observe observe) { observe_ = std::move(observe); }
+  void set_watch(Watch watch) { watch_ = std::move(watch); }
   StepReply const& feed(lifecycle::Event const& event) override;
   void halt();
 
@@ -52,6 +58,7 @@ class CoreLoop final : public EventSink {
   lifecycle::Lifecycle& core_;
   Obey obey_;
   Observe observe_;
+  Watch watch_;
   std::unique_ptr<Timer> timer_;
   std::optional<lifecycle::Instant> armed_for_;
   lifecycle::Instant due_at_{};  // of the timer, while it is armed

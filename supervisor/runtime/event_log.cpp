@@ -112,6 +112,11 @@ void append(std::string& out, auto const& variant) {
 
 }  // namespace
 
+std::string_view name(lifecycle::Event const& event) {
+  return std::visit(
+      []<typename E>(E const& /*event*/) -> std::string_view { return Shape<E>::kName; }, event);
+}
+
 std::string encode(lifecycle::Event const& event) {
   std::string out;
   append(out, event);

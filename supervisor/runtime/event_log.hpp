@@ -18,6 +18,8 @@
 namespace lastcall::runtime::event_log {
 
 std::string encode(lifecycle::Event const& event);
+/// Its struct's name in snake case.
+std::string_view name(lifecycle::Event const& event);
 std::string encode(std::span<lifecycle::Action const> actions);
 std::string encode(lifecycle::Action const& action);
 

@@ -32,6 +32,8 @@ std::optional<Enum> parse_word(std::string_view text) {
     return find_word<Enum>(words::kOutcomes, text);
   } else if constexpr (std::is_same_v<Enum, lifecycle::CleanupItem>) {
     return find_word<Enum>(words::kCleanupItems, text);
+  } else if constexpr (std::is_same_v<Enum, lifecycle::TokenOutcome>) {
+    return find_word<Enum>(words::kTokenOutcomes, text);
   } else {
     static_assert(std::is_same_v<Enum, lifecycle::ItemOutcome>);
     return find_word<Enum>(words::kItemOutcomes, text);

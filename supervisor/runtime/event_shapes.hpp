@@ -40,7 +40,10 @@ LASTCALL_SHAPE(AdmissionLimits, "", v("running", x.running); v("waiting", x.wait
                v("wait_timeout_ms", x.wait_timeout); v("first_byte", x.first_byte);
                v("priorities", x.priorities);)
 LASTCALL_SHAPE(LoadThresholds, "", v("decode_ppm", x.decode_ppm);
-               v("prefill_tokens", x.prefill_tokens); v("max_age_ms", x.max_age);)
+               v("prefill_tokens", x.prefill_tokens); v("max_age_ms", x.max_age);
+               v("ranks", x.ranks);)
+LASTCALL_SHAPE(LoadExcess, "", v("figure", x.figure); v("rank", x.rank); v("value", x.value);
+               v("threshold", x.threshold);)
 
 // --- events --------------------------------------------------------------------------------------
 
@@ -53,12 +56,18 @@ LASTCALL_SHAPE(EngineReplaced, "engine_replaced", v("how", x.how);)
 LASTCALL_SHAPE(TimerExpired, "timer_expired", v("late_ms", x.late);)
 LASTCALL_SHAPE(ShimHello, "shim_hello", v("boot", x.boot); v("run", x.run); v("engine", x.engine);
                v("exit", x.exit); v("started_at_ms", x.started_at); v("exited_at_ms", x.exited_at);
-               v("ordered", x.ordered); v("stop_at_ms", x.stop_at); v("blob", x.blob);)
+               v("ordered", x.ordered); v("alive", x.alive); v("stop_at_ms", x.stop_at);
+               v("blob", x.blob);)
 LASTCALL_SHAPE(ShimDisconnected, "shim_disconnected", v("watched", x.watched); v("oom", x.oom);)
 LASTCALL_SHAPE(ShimGone, "shim_gone", v("oom", x.oom);)
 LASTCALL_SHAPE(StopSignalHeld, "stop_signal_held", v("name", x.name); v("at_ms", x.at);)
 LASTCALL_SHAPE(EngineStarted, "engine_started")
-LASTCALL_SHAPE(EngineExited, "engine_exited", v("exit", x.exit); v("ordered", x.ordered);)
+LASTCALL_SHAPE(EngineExited, "engine_exited", v("exit", x.exit); v("ordered", x.ordered);
+               v("alive", x.alive);)
+LASTCALL_SHAPE(EngineTreeSeen, "engine_tree_seen", v("alive", x.alive); v("names", x.names);)
+LASTCALL_SHAPE(EngineProcessDied, "engine_process_died", v("pid", x.pid); v("name", x.name);
+               v("signal", x.signal); v("at_ms", x.at);)
+LASTCALL_SHAPE(EngineProcessStopped, "engine_process_stopped", v("pid", x.pid); v("name", x.name);)
 LASTCALL_SHAPE(DrainRequested, "drain_requested", v("exit", x.exit); v("timeout_ms", x.timeout);)
 LASTCALL_SHAPE(ResumeRequested, "resume_requested")
 LASTCALL_SHAPE(CancelRequested, "cancel_requested", v("by", x.by); v("ids", x.ids);
@@ -89,12 +98,15 @@ LASTCALL_SHAPE(LoadReported, "load_reported", v("peer", x.peer); v("rank", x.ran
 LASTCALL_SHAPE(AdmissionLimitsChanged, "admission_limits_changed", v("limits", x.limits);)
 LASTCALL_SHAPE(LoadThresholdsChanged, "load_thresholds_changed", v("thresholds", x.thresholds);)
 LASTCALL_SHAPE(CheckFinished, "check_finished", v("check", x.check); v("verdict", x.verdict);
-               v("detail", x.detail);)
+               v("detail", x.detail); v("took_ms", x.took);)
 LASTCALL_SHAPE(HealthLimitsChanged, "health_limits_changed",
                v("failure_thresholds", x.failure_thresholds);
                v("unresponsive_after_ms", x.unresponsive_after);
                v("stalled_after_ms", x.stalled_after); v("startup_timeout_ms", x.startup_timeout);)
-LASTCALL_SHAPE(GaugesRead, "gauges_read", v("in_flight", x.in_flight); v("tokens", x.tokens);)
+LASTCALL_SHAPE(GaugesRead, "gauges_read", v("in_flight", x.in_flight); v("tokens", x.tokens);
+               v("load", x.load);)
+LASTCALL_SHAPE(TokenSent, "token_sent", v("number", x.number);)
+LASTCALL_SHAPE(TokenAnswered, "token_answered", v("number", x.number); v("outcome", x.outcome);)
 LASTCALL_SHAPE(RegistrySettled, "registry_settled", v("registry", x.registry);
                v("confirmed", x.confirmed); v("detail", x.detail);)
 LASTCALL_SHAPE(CleanupSettled, "cleanup_settled", v("item", x.item); v("outcome", x.outcome);
@@ -104,23 +116,30 @@ LASTCALL_SHAPE(CleanupSettled, "cleanup_settled", v("item", x.item); v("outcome"
 
 LASTCALL_SHAPE(Remember, "remember", v("blob", x.blob);)
 LASTCALL_SHAPE(ForgetStopRecord, "forget_stop_record")
+LASTCALL_SHAPE(LeaveWill, "leave_will", v("phase", x.phase); v("mode", x.mode);
+               v("deadline_at_ms", x.deadline); v("code", x.code);)
 LASTCALL_SHAPE(StartEngine, "start_engine")
 LASTCALL_SHAPE(SignalEngine, "signal_engine", v("name", x.name); v("all", x.all);)
+LASTCALL_SHAPE(RunChecks, "run_checks")
 LASTCALL_SHAPE(ExitShim, "exit_shim", v("code", x.code);)
 LASTCALL_SHAPE(AnnouncePhase, "announce_phase", v("phase", x.phase);
                v("deadline_at_ms", x.deadline);)
 LASTCALL_SHAPE(CancelsReady, "cancels_ready", v("peer", x.peer);)
 LASTCALL_SHAPE(Admit, "admit", v("peer", x.peer); v("id", x.id); v("waited_ms", x.waited);)
 LASTCALL_SHAPE(Reject, "reject", v("peer", x.peer); v("id", x.id); v("reason", x.reason);
-               v("retry_after_ms", x.retry_after); v("limit", x.limit); v("count", x.count);)
+               v("retry_after_ms", x.retry_after); v("limit", x.limit); v("count", x.count);
+               v("silent", x.silent); v("excess", x.excess);)
 LASTCALL_SHAPE(ForgetPeer, "forget_peer", v("peer", x.peer);)
 LASTCALL_SHAPE(Refuse, "refuse", v("code", x.code); v("message", x.message);)
 LASTCALL_SHAPE(Answer, "answer", v("changed", x.changed);)
 LASTCALL_SHAPE(ReleaseHook, "release_hook", v("why", x.why); v("held_ms", x.held);)
 LASTCALL_SHAPE(AwaitReplacement, "await_replacement", v("condemned", x.condemned);)
 LASTCALL_SHAPE(ReplacementEnded, "replacement_ended", v("how", x.how);)
+LASTCALL_SHAPE(AskToken, "ask_token", v("number", x.number); v("use", x.use);
+               v("looks_first", x.looks_first);)
+LASTCALL_SHAPE(WithdrawToken, "withdraw_token")
 LASTCALL_SHAPE(Register, "register")
-LASTCALL_SHAPE(Deregister, "deregister", v("deadline_at_ms", x.deadline);)
+LASTCALL_SHAPE(Deregister, "deregister", v("deadline_at_ms", x.deadline); v("returns", x.returns);)
 LASTCALL_SHAPE(StartCleanup, "start_cleanup", v("item", x.item); v("deadline_at_ms", x.deadline);)
 LASTCALL_SHAPE(PublishReport, "publish_report")
 LASTCALL_SHAPE(Rearm, "rearm")
@@ -138,10 +157,10 @@ LASTCALL_SHAPE(LastEndpointCompleted, "last_endpoint_completed")
 LASTCALL_SHAPE(VerdictChanged, "verdict_changed", v("verdict", x.verdict); v("reason", x.reason);)
 LASTCALL_SHAPE(RequestSettled, "request_settled", v("endpoint", x.endpoint); v("model", x.model);
                v("outcome", x.outcome); v("elapsed_ms", x.elapsed); v("rejected", x.rejected);
-               v("begun", x.begun);)
-LASTCALL_SHAPE(BusyChanged, "busy_changed", v("busy", x.busy);)
+               v("begun", x.begun); v("from_tier", x.from_tier); v("full", x.full);)
+LASTCALL_SHAPE(BusyChanged, "busy_changed", v("busy", x.busy); v("excess", x.excess);)
 LASTCALL_SHAPE(CancelCounted, "cancel_counted", v("endpoint", x.endpoint); v("model", x.model);
-               v("stream", x.stream); v("reason", x.reason);)
+               v("stream", x.stream); v("reason", x.reason); v("from_tier", x.from_tier);)
 LASTCALL_SHAPE(CancelSettled, "cancel_settled", v("reason", x.reason); v("elapsed_ms", x.elapsed);)
 
 #undef LASTCALL_SHAPE

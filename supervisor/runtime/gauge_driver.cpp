@@ -4,8 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "supervisor/config/presets.hpp"
-
 namespace lastcall::runtime {
 namespace {
 
@@ -21,6 +19,15 @@ Duration drain_period(Duration refresh, Duration drain_unknown) {
 
 }  // namespace
 
+probes::GaugeSettings gauge_settings(config::EngineGauges const& gauges) {
+  return {.url = gauges.url,
+          .running = gauges.running,
+          .waiting = gauges.waiting,
+          .tokens = gauges.tokens,
+          .kv_usage = gauges.kv_usage,
+          .load_url = gauges.load_url};
+}
+
 GaugeDriver::GaugeDriver(boost::asio::any_io_executor executor, config::Config const& config,
                          EventSink& events, Log& log, std::function<void()> on_reading)
     : drain_period_(kSlowest),
@@ -33,12 +40,7 @@ GaugeDriver::GaugeDriver(boost::asio::any_io_executor executor, config::Config c
       timer_(executor) {
   if (auto const gauges = config::resolve_engine(config).gauges) {
     drain_period_ = drain_period(gauges->refresh, config.shutdown.budgets.drain_unknown);
-    reader_ = std::make_unique<probes::GaugeReader>(
-        std::move(executor), probes::GaugeSettings{.url = gauges->url,
-                                                   .running = gauges->running,
-                                                   .waiting = gauges->waiting,
-                                                   .tokens = gauges->tokens,
-                                                   .kv_usage = gauges->kv_usage});
+    reader_ = std::make_unique<probes::GaugeReader>(std::move(executor), gauge_settings(*gauges));
   }
 }
 
@@ -58,6 +60,14 @@ void GaugeDriver::need(Need need) {
   }
 }
 
+void GaugeDriver::read_anew() {
+  if (reader_ && need_ == Need::drain) {
+    timer_.cancel();
+    reader_->cancel();
+    ask();
+  }
+}
+
 void GaugeDriver::ask() {
   reader_->read(timeout_, [this](probes::GaugeReading const& reading) { take(reading); });
 }
@@ -72,7 +82,7 @@ void GaugeDriver::take(probes::GaugeReading const& reading) {
   });
   tell_load(reading);
   if (need_ != Need::load) {
-    events_.feed(lifecycle::GaugesRead{reading.in_flight, reading.tokens});
+    events_.feed(lifecycle::GaugesRead{reading.in_flight, reading.tokens, reading.load});
   }
   on_reading_();
 }

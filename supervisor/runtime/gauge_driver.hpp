@@ -20,11 +20,15 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "probes/gauge_reader.hpp"
+#include "supervisor/config/presets.hpp"
 #include "supervisor/config/schema.hpp"
 #include "supervisor/runtime/event_sink.hpp"
 #include "supervisor/runtime/log.hpp"
 
 namespace lastcall::runtime {
+
+/// What a reader of these gauges is made of.
+probes::GaugeSettings gauge_settings(config::EngineGauges const& gauges);
 
 class GaugeDriver {
  public:
@@ -37,6 +41,8 @@ class GaugeDriver {
   /// Empty: nothing is wrong. Otherwise why no gauge can be read.
   std::string problem() const { return reader_ ? reader_->problem() : std::string{}; }
   void need(Need need);
+  /// In a drain: what is read from here on was not asked for before.
+  void read_anew();
 
  private:
   void ask();

@@ -58,6 +58,8 @@ HealthDriver::HealthDriver(boost::asio::any_io_executor executor, config::Config
       callbacks_(std::move(callbacks)),
       ipc_(callbacks_.ask_peers),
       interval_(config.health.interval),
+      doubt_(executor_, {.run_now = [this](std::size_t index) { return runner_.run_now(index); },
+                         .all_passed = callbacks_.on_all_passed}),
       runner_(std::move(executor), config.health.interval,
               [this](std::size_t index, std::string const&, CheckOutcome const& result) {
                 outcome(index, result);
@@ -68,8 +70,10 @@ HealthDriver::HealthDriver(boost::asio::any_io_executor executor, config::Config
   }
   runner_.on_round([this] {
     note_absence();
+    note_slow_start();
     callbacks_.on_round();
   });
+  runner_.while_starting([this] { return callbacks_.is_starting(); });
 }
 
 void HealthDriver::add(config::HealthCheck const& check,
@@ -96,6 +100,7 @@ void HealthDriver::add(config::HealthCheck const& check,
   bool const is_exec = std::holds_alternative<config::ExecCheck>(check.kind);
   runner_.add(check.name, std::move(made), is_exec ? check.timeout + kKillWait : check.timeout);
   rows_.push_back({.name = check.name});
+  doubt_.add_check();
 }
 
 std::unique_ptr<probes::Check> HealthDriver::make_exec(config::ExecCheck const& exec,
@@ -155,15 +160,23 @@ void HealthDriver::run(bool wanted) {
   }
   is_running_ = wanted;
   last_round_.reset();
+  starting_since_.reset();
   if (wanted) {
     runner_.start();
     return;
   }
   runner_.stop();
+  doubt_.end();
   for (auto const& child : children_) {
     if (*child) {
       (*child)->cancel();
     }
+  }
+}
+
+void HealthDriver::doubt() {
+  if (is_running_) {
+    doubt_.arises();
   }
 }
 
@@ -177,7 +190,11 @@ void HealthDriver::outcome(std::size_t index, CheckOutcome const& result) {
   row.detail = result.detail;
   row.latency = result.latency;
   callbacks_.on_outcome(row.name, result);
-  events_.feed(lifecycle::CheckFinished{static_cast<std::uint32_t>(index), verdict, result.detail});
+  doubt_.outcome(index, verdict);
+  events_.feed(lifecycle::CheckFinished{.check = static_cast<std::uint32_t>(index),
+                                        .verdict = verdict,
+                                        .detail = result.detail,
+                                        .took = result.latency});
 }
 
 /// Rounds come at fixed times: one that is late tells that we were not running.
@@ -192,6 +209,40 @@ void HealthDriver::note_absence() {
   }
 }
 
+void HealthDriver::run_now() {
+  if (is_running_) {
+    runner_.run_now();
+  }
+}
+
+/// Loading takes minutes: what is waited for is said now and then.
+void HealthDriver::note_slow_start() {
+  if (!callbacks_.is_starting()) {
+    starting_since_.reset();
+    return;
+  }
+  lifecycle::Instant const now = monotonic_now();
+  if (!starting_since_) {
+    starting_since_ = now;
+    next_reminder_ = kFirstReminder;
+  }
+  lifecycle::Duration const age = now - *starting_since_;
+  if (age < next_reminder_) {
+    return;
+  }
+  next_reminder_ = age * 2;
+  std::string awaited;
+  for (Row const& row : rows_) {
+    bool const passes = row.last == CheckVerdict::passed || row.last == CheckVerdict::busy;
+    if (!passes) {
+      awaited += (awaited.empty() ? "check '" : ", check '") + row.name + "'";
+      awaited += row.detail.empty() ? "" : ": " + row.detail;
+    }
+  }
+  log_.info("still starting after " + std::to_string(lifecycle::to_ms(age) / 1'000) +
+            " s: " + (awaited.empty() ? "every check passes" : awaited));
+}
+
 bool HealthDriver::is_slow() const {
   return std::any_of(rows_.begin(), rows_.end(),
                      [](Row const& row) { return row.last == CheckVerdict::timed_out; });
@@ -202,7 +253,11 @@ void HealthDriver::note_change(Row const& row, CheckVerdict verdict, std::string
     return;
   }
   bool const is_good = verdict == CheckVerdict::passed || verdict == CheckVerdict::busy;
-  log_.write(is_good ? LogLevel::info : LogLevel::warning, is_good ? "check passes" : "check fails",
+  bool const is_expected = is_good || callbacks_.is_starting();
+  log_.write(is_expected ? LogLevel::info : LogLevel::warning,
+             is_good       ? "check passes"
+             : is_expected ? "check awaited"
+                           : "check fails",
              {{"check", row.name}, {"detail", detail}});
 }
 

@@ -5,7 +5,9 @@
 //  2. Checks run while there may be an engine: with a shim, while its engine runs; without one,
 //     always. The first round comes at once.
 //  3. An answer that proves nothing (HTTP 404, no SDK there) counts as none: only slowness.
-//  4. A `progress` check never fails by itself: it shows what the core's `stalled_after` judges.
+//  4. Of an engine that starts nothing is a warning, and rounds come fast. What is awaited is said
+//     after kFirstReminder, and then each time that its age has doubled.
+//  5. A `progress` check never fails by itself: it shows what the core's `stalled_after` judges.
 //
 // Thread rule: the loop's thread. Source: the engine health rules of the design.
 #pragma once
@@ -23,6 +25,7 @@
 #include "supervisor/config/presets.hpp"
 #include "supervisor/config/schema.hpp"
 #include "supervisor/runtime/child_process.hpp"
+#include "supervisor/runtime/engine_doubt.hpp"
 #include "supervisor/runtime/event_sink.hpp"
 #include "supervisor/runtime/ipc_health.hpp"
 #include "supervisor/runtime/log.hpp"
@@ -43,7 +46,12 @@ class HealthDriver {
     std::function<std::string()> describe_progress;
     std::function<void(std::string const& check, probes::CheckOutcome const&)> on_outcome;
     std::function<void()> on_round;
+    /// After doubt(): every check has passed that began then or later.
+    std::function<void(lifecycle::Instant since)> on_all_passed;
+    /// The engine has not been ready yet.
+    std::function<bool()> is_starting;
   };
+  static constexpr lifecycle::Duration kFirstReminder{60'000};
 
   HealthDriver(boost::asio::any_io_executor executor, config::Config const& config,
                EventSink& events, Log& log, Callbacks callbacks);
@@ -53,6 +61,10 @@ class HealthDriver {
 
   void run(bool wanted);
   bool is_running() const { return is_running_; }
+  /// The engine has answered with an error that may be its end: every check runs now.
+  void doubt();
+  /// The next round comes now, if they run.
+  void run_now();
   void health(ipc::PeerId peer, ipc::Health const& health);
   void peer_left(ipc::PeerId peer) { ipc_.left(peer); }
 
@@ -67,6 +79,7 @@ class HealthDriver {
   std::unique_ptr<probes::Check> make_progress();
   void outcome(std::size_t index, probes::CheckOutcome const& outcome);
   void note_absence();
+  void note_slow_start();
   void note_change(Row const& row, lifecycle::CheckVerdict verdict, std::string const& detail);
 
   boost::asio::any_io_executor executor_;
@@ -81,6 +94,9 @@ class HealthDriver {
   bool is_running_ = false;
   probes::Duration interval_;
   std::optional<lifecycle::Instant> last_round_;
+  EngineDoubt doubt_;
+  std::optional<lifecycle::Instant> starting_since_;
+  lifecycle::Duration next_reminder_ = kFirstReminder;
   probes::CheckRunner runner_;  // last: its checks refer to the others
 };
 

@@ -13,6 +13,9 @@ constexpr std::size_t kKeptDescriptors = 512;
 /// Longer than the second after which a shim that nobody can watch counts as gone.
 constexpr config::Duration kVerdict{1'500};
 constexpr config::Duration kConnectAgain{20};
+/// A dying engine's check fails within this, where it can be asked at all.
+constexpr config::Duration kHeld{2'000};
+constexpr config::Duration kParting{1'000};
 constexpr std::size_t kOfAThread = 8;  // its epoll sets, its timer, its wake-up
 
 }  // namespace
@@ -35,6 +38,8 @@ ingress::Options ingress_options(config::Config const& config) {
   set(Wait::idle, timeouts.idle);
   set(Wait::total, timeouts.total);
   set(Wait::verdict, kVerdict);
+  set(Wait::held, kHeld);
+  set(Wait::parting, kParting);
   set(Wait::linger, config::Duration{2'000});
   set(Wait::upstream_idle, timeouts.upstream_keep_alive);
   options.max_head = config.ingress.max_header_size;

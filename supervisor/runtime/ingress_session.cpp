@@ -16,6 +16,8 @@ namespace lastcall::runtime {
 namespace {
 
 constexpr int kBacklog = 4096;
+/// Connections that have begun are complete by then, where both ends are well.
+constexpr lifecycle::Duration kLastArrivals{100};
 
 }  // namespace
 
@@ -29,7 +31,8 @@ IngressSession::IngressSession(boost::asio::io_context& io, config::Config const
       metrics_(metrics),
       log_(log),
       listeners_(std::move(listeners)),
-      port_(config.ingress.listen.port) {}
+      port_(config.ingress.listen.port),
+      last_arrivals_(io) {}
 
 IngressSession::~IngressSession() {
   *alive_ = false;
@@ -118,31 +121,65 @@ void IngressSession::phase(lifecycle::Phase phase) {
   if (phase < Phase::deregistering) {
     relay_->order([](ingress::Proxy& proxy) { proxy.keep_alive_again(); });
   } else {
-    // The shortest that phase 1 can be: by its end every connection has had its turn.
-    close_over(phase == Phase::deregistering ? config_.shutdown.budgets.late_accept
-                                             : lifecycle::Duration{0});
+    close_over(phase == Phase::deregistering ? core_.late_accept() : lifecycle::Duration{0});
   }
   if (phase >= Phase::cleaning_up) {
-    is_listening_ = false;
-    relay_->listener().close();  // first: who was accepted last is to be closed, too
+    stop_listening();
   }
   if (phase >= Phase::drained) {
-    relay_->order([](ingress::Proxy& proxy) { proxy.close_idle(); });
+    relay_->order([](ingress::Proxy& proxy) { proxy.part(); });
   }
-  if (phase < Phase::cleaning_up && !is_listening_) {
-    if (std::string const problem = listen(); !problem.empty()) {
-      log_.error("the ingress does not serve again", {{"detail", problem}});
+  if (phase < Phase::cleaning_up && !is_listening_ && !core_.snapshot().deletion_seen) {
+    reopen();
+  }
+}
+
+void IngressSession::reopen() {
+  last_arrivals_.cancel();
+  relay_->listener().close();
+  if (std::string const problem = listen(); !problem.empty()) {
+    log_.error("the ingress does not serve again", {{"detail", problem}});
+  }
+}
+
+/// Who is connecting at this moment is accepted, and told that this replica is leaving.
+void IngressSession::stop_listening() {
+  if (!std::exchange(is_listening_, false)) {
+    return;
+  }
+  relay_->listener().take_no_newcomers();
+  last_arrivals_.expires_after(kLastArrivals);
+  last_arrivals_.async_wait([this](boost::system::error_code error) {
+    if (!error) {
+      relay_->listener().close();
     }
+  });
+}
+
+void IngressSession::end() {
+  if (relay_) {
+    last_arrivals_.cancel();
+    relay_->listener().close();
+    relay_->order([](ingress::Proxy& proxy) { proxy.part_now(); });
+  }
+}
+
+void IngressSession::checks_passed(lifecycle::Instant since) {
+  if (relay_) {
+    relay_->order([since](ingress::Proxy& proxy) { proxy.check_passed(since.time_since_epoch()); });
   }
 }
 
 void IngressSession::leave() {
   if (relay_) {
-    close_over(config_.shutdown.budgets.late_accept);
+    close_over(core_.late_accept());
   }
 }
 
-void IngressSession::close_over(lifecycle::Duration over) {
+/// `shortest`: that phase 1 can be. Every connection has had its turn a quarter before its
+/// end: those that ask again within that are told, and connect to another replica.
+void IngressSession::close_over(lifecycle::Duration shortest) {
+  lifecycle::Duration const over = shortest - shortest / 4;
   relay_->order([over](ingress::Proxy& proxy) { proxy.close_over(over); });
 }
 
@@ -166,8 +203,10 @@ void IngressSession::admit(lifecycle::Admit const& order) {
 }
 
 void IngressSession::reject(lifecycle::Reject const& order) {
-  ingress::Refusal refusal =
-      ingress::rejected_because(order.reason, order.retry_after, config_.admission.overload_status);
+  ingress::Refusal refusal = order.silent
+                                 ? ingress::engine_silent(order.retry_after)
+                                 : ingress::rejected_because(order.reason, order.retry_after,
+                                                             config_.admission.overload_status);
   refusal.limit = order.limit;
   refusal.count = order.count;
   decided(order.id, {ingress::Admission::Kind::refused, refusal});

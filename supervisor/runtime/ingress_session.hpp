@@ -5,7 +5,9 @@
 //  1. A request that counts begins, ends and is cancelled by the same events as one of an SDK.
 //  2. Nothing of the proxy runs inside a step of the core: decisions that come in one are carried
 //     out in the loop's next turn or by its threads, on the request that they were made for.
-//  3. The listener is there from `starting` to the end of phase 2; a rearm opens it again.
+//  3. The listener is there from `starting` to the end of phase 2; a rearm opens it again, unless
+//  the
+//     pod is being deleted.
 //
 // Thread rule: the loop's thread. Source: docs/ingress.md.
 #pragma once
@@ -16,6 +18,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <boost/asio/steady_timer.hpp>
 
 #include "ingress/relay.hpp"
 #include "ingress/tracker.hpp"
@@ -32,6 +36,10 @@ class IngressSession final : private ingress::Tracker {
   struct Listeners {
     /// The engine's process may have ended, and the shim's word of it is still on its way.
     std::function<bool()> engine_may_be_gone;
+    /// The engine answers with an error: that may be its death, and somebody would say so.
+    std::function<bool()> engine_may_be_dying;
+    /// Such an error is held back until it is known.
+    std::function<void()> error_held;
     /// Cancels were taken off the core's list: `ids` of at most `most`.
     std::function<void(std::size_t most, std::size_t ids)> cancels_taken;
     std::function<void()> request_began;
@@ -55,7 +63,11 @@ class IngressSession final : private ingress::Tracker {
   void phase(lifecycle::Phase phase);
   /// Our own restart: connections close as in the first phase of a drain.
   void leave();
+  /// The process ends: who has connected is answered, or sees an orderly end.
+  void end();
 
+  /// Every check of the engine has passed that began then or later.
+  void checks_passed(lifecycle::Instant since);
   /// Something of the shim or the engine may have changed.
   void refresh();
   /// Once what the core has cut until now is cut and told.
@@ -77,6 +89,8 @@ class IngressSession final : private ingress::Tracker {
   bool engine_may_be_gone() const override {
     return cancels_are_due_ || listeners_.engine_may_be_gone();
   }
+  bool engine_may_be_dying() const override { return listeners_.engine_may_be_dying(); }
+  void error_held() override { listeners_.error_held(); }
   void first_byte(std::string_view id, std::string_view endpoint, std::string_view model,
                   std::chrono::milliseconds took) override;
   void event_gap(std::string_view endpoint, std::chrono::milliseconds took) override;
@@ -86,7 +100,9 @@ class IngressSession final : private ingress::Tracker {
   std::string make_relay(ingress::Options const& options);
   std::string secure();
   std::string listen();
-  void close_over(lifecycle::Duration over);
+  void reopen();
+  void stop_listening();
+  void close_over(lifecycle::Duration shortest);
   void decided(std::string_view id, ingress::Admission admission);
   void carry_out();
   void cut_cancelled();
@@ -103,6 +119,7 @@ class IngressSession final : private ingress::Tracker {
   std::string address_;
   std::uint16_t port_ = 0;
   bool is_listening_ = false;
+  boost::asio::steady_timer last_arrivals_;
 
   std::string_view beginning_;  // the request whose begin() is under way
   ingress::Admission answer_;

@@ -14,7 +14,7 @@ ingress::Admission IngressSession::begin(ingress::Begun const& begun) {
   lifecycle::RequestBegun const event{.peer = lifecycle::kIngressPeer,
                                       .id = std::string(begun.id),
                                       .root = {},
-                                      .parent = {},
+                                      .parent = std::string(begun.parent),
                                       .endpoint = std::string(begun.endpoint),
                                       .model = std::string(begun.model),
                                       .stream = begun.streaming,

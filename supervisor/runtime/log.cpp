@@ -5,11 +5,13 @@
 #include <charconv>
 #include <chrono>
 #include <ctime>
+#include <deque>
 #include <iterator>
 #include <mutex>
 #include <ostream>
 #include <utility>
 
+#include <poll.h>
 #include <spdlog/formatter.h>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/base_sink.h>
@@ -189,36 +191,78 @@ std::string render(LogFormat format, std::string_view message, Log::Fields field
   return payload;
 }
 
-/// Drops what does not fit, and says so as soon as something does.
+/// What may wait for a reader that is away, and for how long it may hold our own end.
+constexpr std::size_t kMostWaiting = 64 * 1024;
+constexpr auto kLastWait = std::chrono::milliseconds(700);
+
+/// Keeps what does not fit for its reader, the newest of it, and says how much was dropped: the
+/// last line of a stop is the report.
 class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
-  DescriptorSink(int fd, LogFormat format) : output_(fd), format_(format) {}
+  DescriptorSink(int fd, LogFormat format) : fd_(fd), output_(fd), format_(format) {}
+  ~DescriptorSink() override {
+    auto const until = std::chrono::steady_clock::now() + kLastWait;
+    while (!drain()) {
+      auto const left = std::chrono::duration_cast<std::chrono::milliseconds>(
+          until - std::chrono::steady_clock::now());
+      pollfd reader{fd_, POLLOUT, 0};
+      if (left.count() <= 0 || poll(&reader, 1, static_cast<int>(left.count())) <= 0 ||
+          reader.revents != POLLOUT) {
+        return;
+      }
+    }
+  }
+  DescriptorSink(DescriptorSink const&) = delete;
+  DescriptorSink& operator=(DescriptorSink const&) = delete;
 
  protected:
   void sink_it_(spdlog::details::log_msg const& record) override {
+    std::string line = text_of(record);
+    if (drain() && output_.write(line)) {
+      return;
+    }
+    waiting_bytes_ += line.size();
+    waiting_.push_back(std::move(line));
+    while (waiting_bytes_ > kMostWaiting) {
+      waiting_bytes_ -= waiting_.front().size();
+      waiting_.pop_front();
+      ++dropped_;
+    }
+  }
+  void flush_() override { drain(); }
+
+ private:
+  std::string text_of(spdlog::details::log_msg const& record) {
+    spdlog::memory_buf_t line;
+    formatter_->format(record, line);
+    return {line.data(), line.size()};
+  }
+
+  /// True: nothing waits any more.
+  bool drain() {
     if (dropped_ > 0) {
       std::string const payload =
           render(format_, "log lines were dropped: nobody read them", {{"lines", dropped_}});
-      spdlog::details::log_msg const note(record.time, {}, "lastcall", spdlog::level::warn,
+      spdlog::details::log_msg const note({}, "lastcall", spdlog::level::warn,
                                           spdlog::string_view_t(payload.data(), payload.size()));
-      if (put(note)) {
-        dropped_ = 0;
+      if (!output_.write(text_of(note))) {
+        return false;
       }
+      dropped_ = 0;
     }
-    dropped_ += dropped_ > 0 || !put(record) ? 1 : 0;
-  }
-  void flush_() override {}
-
- private:
-  bool put(spdlog::details::log_msg const& record) {
-    spdlog::memory_buf_t line;
-    formatter_->format(record, line);
-    return output_.write({line.data(), line.size()});
+    while (!waiting_.empty() && output_.write(waiting_.front())) {
+      waiting_bytes_ -= waiting_.front().size();
+      waiting_.pop_front();
+    }
+    return waiting_.empty();
   }
 
+  int fd_;
   LogOutput output_;
   LogFormat format_;
   std::uint64_t dropped_ = 0;
+  std::deque<std::string> waiting_;
+  std::size_t waiting_bytes_ = 0;
 };
 
 }  // namespace

@@ -13,6 +13,8 @@ probes::Verdict verdict_of(lifecycle::Verdict verdict) {
       return probes::Verdict::healthy;
     case lifecycle::Verdict::busy:
       return probes::Verdict::busy;
+    case lifecycle::Verdict::unresponsive:
+      return probes::Verdict::unresponsive;
     case lifecycle::Verdict::wedged:
       return probes::Verdict::wedged;
     case lifecycle::Verdict::dead:
@@ -38,9 +40,10 @@ probes::PhaseOutcome outcome_of(lifecycle::PhaseOutcome outcome) {
 
 void count_settled(probes::Metrics& metrics, lifecycle::RequestSettled const& settled) {
   if (settled.outcome == lifecycle::Outcome::rejected) {
-    metrics.request_rejected(settled.model, settled.endpoint,
-                             settled.rejected.value_or(lifecycle::RejectedReason::draining),
-                             settled.begun);
+    metrics.request_rejected(
+        settled.model, settled.endpoint,
+        settled.rejected.value_or(lifecycle::RejectedReason::draining),
+        {.begun = settled.begun, .full = settled.full, .from_tier = settled.from_tier});
   } else {
     metrics.request_ended(settled.endpoint, settled.outcome);
   }
@@ -67,7 +70,7 @@ void count(probes::Metrics& metrics, lifecycle::Action const& action) {
     count_settled(metrics, *settled);
   } else if (auto const* cancelled = std::get_if<lifecycle::CancelCounted>(&action)) {
     metrics.cancel_signalled(cancelled->endpoint, cancelled->reason);
-    if (cancelled->reason == lifecycle::CancelReason::client_disconnect) {
+    if (cancelled->reason == lifecycle::CancelReason::client_disconnect && !cancelled->from_tier) {
       metrics.client_cancelled(cancelled->model, cancelled->endpoint, cancelled->stream);
     }
   } else if (auto const* confirmed = std::get_if<lifecycle::CancelSettled>(&action)) {

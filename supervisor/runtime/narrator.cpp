@@ -21,6 +21,16 @@ Field in_flight_of(lifecycle::Lifecycle const& core, std::optional<std::size_t> 
   return {"in_flight", counted.value_or(core.snapshot().in_flight)};
 }
 
+/// Of millionths: "0.91".
+std::string share_text(std::uint64_t ppm) {
+  std::string digits = std::to_string(ppm % 1'000'000);
+  digits.insert(0, 6 - digits.size(), '0');
+  while (digits.size() > 1 && digits.back() == '0') {
+    digits.pop_back();
+  }
+  return std::to_string(ppm / 1'000'000) + "." + digits;
+}
+
 }  // namespace
 
 void Narrator::tell(lifecycle::Instant now, lifecycle::Action const& action) {
@@ -56,8 +66,29 @@ void Narrator::tell(lifecycle::Instant now, lifecycle::Action const& action) {
             : "waits for another engine");
   } else if (auto const* replaced = std::get_if<lifecycle::ReplacementEnded>(&action)) {
     log_.info("no longer waits for another engine", {{"why", replaced->how}});
+  } else if (auto const* busy = std::get_if<lifecycle::BusyChanged>(&action)) {
+    load_changed(*busy);
   } else if (std::holds_alternative<lifecycle::Rearm>(action)) {
     log_.info("ready for the next engine");
+  }
+}
+
+void Narrator::load_changed(lifecycle::BusyChanged const& changed) {
+  if (!changed.excess) {
+    log_.info("takes new requests again: the load is below its thresholds");
+    return;
+  }
+  auto const& [figure, rank, value, threshold] = *changed.excess;
+  if (figure == lifecycle::LoadFigure::active_decode_blocks) {
+    log_.info("refuses new requests: every rank is above a load threshold",
+              {{"figure", name(figure)},
+               {"dp_rank", rank},
+               {"value", share_text(value)},
+               {"threshold", share_text(threshold)}});
+  } else {
+    log_.info(
+        "refuses new requests: every rank is above a load threshold",
+        {{"figure", name(figure)}, {"dp_rank", rank}, {"value", value}, {"threshold", threshold}});
   }
 }
 
@@ -95,8 +126,11 @@ void Narrator::phase_ended(lifecycle::PhaseEnded const& ended) {
 void Narrator::verdict_changed(lifecycle::VerdictChanged const& changed) {
   bool const is_bad =
       changed.verdict == lifecycle::Verdict::dead || changed.verdict == lifecycle::Verdict::wedged;
-  log_.write(is_bad ? LogLevel::critical : LogLevel::info, "engine health",
-             {{"verdict", name(changed.verdict)}, {"reason", changed.reason}});
+  bool const is_silent = changed.verdict == lifecycle::Verdict::unresponsive;
+  log_.write(is_bad      ? LogLevel::critical
+             : is_silent ? LogLevel::warning
+                         : LogLevel::info,
+             "engine health", {{"verdict", name(changed.verdict)}, {"reason", changed.reason}});
 }
 
 }  // namespace lastcall::runtime

@@ -30,6 +30,7 @@ class Narrator {
   void phase_begun(lifecycle::Instant now, lifecycle::PhaseBegun const& begun);
   void phase_ended(lifecycle::PhaseEnded const& ended);
   void verdict_changed(lifecycle::VerdictChanged const& changed);
+  void load_changed(lifecycle::BusyChanged const& changed);
 
   lifecycle::Lifecycle const& core_;
   Log& log_;

@@ -65,28 +65,31 @@ void OperatorSessions::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ip
   } else if (auto const* wish = std::get_if<ipc::Drain>(&message)) {
     drain(peer, *wish, seq);
   } else if (std::holds_alternative<ipc::Resume>(message)) {
-    log_.info("operator asks to resume", {{"peer", peer}});
-    answer(peer, seq, events_.feed(lifecycle::ResumeRequested{}));
+    record(peer, "resume", answer(peer, seq, events_.feed(lifecycle::ResumeRequested{})));
   } else if (auto* const order = std::get_if<ipc::Cancel>(&message)) {
     cancel(peer, std::move(*order), seq);
   } else if (std::holds_alternative<ipc::Reload>(message)) {
     reload(peer, seq);
   } else if (auto const* limits = std::get_if<ipc::AdmissionSet>(&message)) {
-    log_.info("operator sets the limits of admission", {{"peer", peer}});
-    server_.ack(peer, seq, answers_.set_admission(*limits));
+    std::string const now = answers_.set_admission(*limits);
+    server_.ack(peer, seq, now);
+    record(peer, "set admission", {"done", now});
   } else if (auto const* thresholds = std::get_if<ipc::ThresholdsSet>(&message)) {
-    log_.info("operator sets thresholds of load", {{"peer", peer}});
-    server_.ack(peer, seq, answers_.set_thresholds(*thresholds));
+    std::string const now = answers_.set_thresholds(*thresholds);
+    server_.ack(peer, seq, now);
+    record(peer, "set thresholds", {"done", now});
   }
 }
 
 void OperatorSessions::drain(ipc::PeerId peer, ipc::Drain const& drain, ipc::Seq seq) {
-  log_.info("operator asks to drain",
-            {{"peer", peer},
-             {"exit", drain.exit},
-             {"timeout_ms", drain.timeout ? std::optional(drain.timeout->count()) : std::nullopt}});
-  answer(peer, seq,
-         events_.feed(lifecycle::DrainRequested{.exit = drain.exit, .timeout = drain.timeout}));
+  Effect const effect =
+      answer(peer, seq,
+             events_.feed(lifecycle::DrainRequested{.exit = drain.exit, .timeout = drain.timeout}));
+  std::string command = drain.exit ? "drain --exit" : "drain";
+  if (drain.timeout) {
+    command += " --timeout " + std::to_string(drain.timeout->count()) + "ms";
+  }
+  record(peer, command, effect);
 }
 
 void OperatorSessions::requests(ipc::PeerId peer, ipc::RequestsQuery const& query, ipc::Seq seq) {
@@ -107,38 +110,59 @@ void OperatorSessions::cancel(ipc::PeerId peer, ipc::Cancel&& cancel, ipc::Seq s
                                          .root = std::move(cancel.root),
                                          .mode = cancel.mode,
                                          .reason = ipc::CancelReason::operator_};
-  answer(peer, seq, events_.feed(order));
-  server_.flush();  // who asked does not wait for the log
-  ipc::PeerInfo const* const by = server_.info(peer);
-  log_.info("operator cancels requests",
-            {{"peer", peer},
-             {"name", by != nullptr ? std::optional<std::string_view>(by->name) : std::nullopt},
-             {"mode", name(order.mode)},
-             {"ids", order.ids.size()},
-             {"first_ids", order.ids.empty() ? std::nullopt : std::optional(first_of(order.ids))},
-             {"root", order.root}});
+  Effect const effect = answer(peer, seq, events_.feed(order));
+  std::string command = "cancel --mode " + std::string(name(order.mode));
+  if (!order.root.empty()) {
+    command += " --root " + order.root;
+  }
+  if (!order.ids.empty()) {
+    command += ", " + std::to_string(order.ids.size()) + " ids: " + first_of(order.ids);
+  }
+  record(peer, command, effect);
 }
 
 void OperatorSessions::reload(ipc::PeerId peer, ipc::Seq seq) {
-  log_.info("reload asked for", {{"by", "operator"}, {"peer", peer}});
   ReloadAnswer const answer = answers_.reload();
   if (answer.refusal) {
     server_.error(peer, seq, ipc::ErrorCode::conflict, *answer.refusal);
   } else {
     server_.ack(peer, seq, answer.result);
   }
+  record(peer, "reload",
+         {answer.refusal ? "refused" : "done", answer.refusal.value_or(answer.result)});
 }
 
-void OperatorSessions::answer(ipc::PeerId peer, ipc::Seq seq, StepReply const& reply) {
+OperatorSessions::Effect OperatorSessions::answer(ipc::PeerId peer, ipc::Seq seq,
+                                                  StepReply const& reply) {
   if (reply.refusal) {
     server_.error(peer, seq, ipc::ErrorCode::conflict, reply.refusal->message);
-    return;
+    return {"refused", reply.refusal->message};
   }
   bool const has_changed = reply.answer && reply.answer->changed;
   std::string const phase(name(answers_.welcome().phase));
   server_.ack(peer, seq,
               std::string(R"({"changed":)") + (has_changed ? "true" : "false") + R"(,"phase":")" +
                   phase + "\"}");
+  return {has_changed ? "done" : "nothing to do", "phase " + phase};
+}
+
+void OperatorSessions::record(ipc::PeerId peer, std::string const& command, Effect const& effect) {
+  server_.flush();  // who asked does not wait for the log
+  ipc::PeerInfo const* const by = server_.info(peer);
+  ipc::PeerInfo const nobody;
+  ipc::PeerInfo const& who = by != nullptr ? *by : nobody;
+  log_.info("operator's order", {{"command", command},
+                                 {"effect", effect.word},
+                                 {"detail", effect.detail},
+                                 {"uid", who.uid},
+                                 {"pid", who.pid},
+                                 {"name", who.name},
+                                 {"peer", peer}});
+  if (answers_.noted) {
+    answers_.noted("operator with uid " + std::to_string(who.uid) + ", pid " +
+                   std::to_string(who.pid) + ": " + command + ": " + effect.word + ", " +
+                   effect.detail);
+  }
 }
 
 void OperatorSessions::say_status(ipc::PeerId peer) {

@@ -6,6 +6,8 @@
 //  2. A watch gets a line at each change, at most one each kWatchPause, and also one each interval
 //     that it asked for. Nobody watching costs nothing: no timer runs.
 //  3. What cannot be done is refused with a code and a reason, never ignored.
+//  4. Each order leaves one record: who gave it (uid and pid as the kernel says), which, and what
+//     came of it, refusals too. Questions leave none.
 //
 // Thread rule: the loop's thread. Source: docs/ipc.md.
 #pragma once
@@ -45,6 +47,8 @@ class OperatorSessions {
     /// Each answers with what holds now.
     std::function<std::string(ipc::AdmissionSet const&)> set_admission;
     std::function<std::string(ipc::ThresholdsSet const&)> set_thresholds;
+    /// Each order with who gave it and what came of it, in a sentence.
+    std::function<void(std::string text)> noted;
   };
 
   OperatorSessions(boost::asio::io_context& io, ipc::Server& server, EventSink& events, Log& log,
@@ -75,7 +79,13 @@ class OperatorSessions {
   void requests(ipc::PeerId peer, ipc::RequestsQuery const& query, ipc::Seq seq);
   void cancel(ipc::PeerId peer, ipc::Cancel&& cancel, ipc::Seq seq);
   void reload(ipc::PeerId peer, ipc::Seq seq);
-  void answer(ipc::PeerId peer, ipc::Seq seq, StepReply const& reply);
+  /// What came of an order, for the record.
+  struct Effect {
+    std::string word;
+    std::string detail;
+  };
+  Effect answer(ipc::PeerId peer, ipc::Seq seq, StepReply const& reply);
+  void record(ipc::PeerId peer, std::string const& command, Effect const& effect);
   void say_status(ipc::PeerId peer);
   static std::optional<lifecycle::Instant> due(Watch const& watch);
   void serve_watches();

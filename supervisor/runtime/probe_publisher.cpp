@@ -6,13 +6,18 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "discovery/instance.hpp"
 #include "supervisor/config/presets.hpp"
 #include "supervisor/runtime/clock.hpp"
+#include "supervisor/runtime/registry_factory.hpp"
 
 namespace lastcall::runtime {
 namespace {
 
 using lifecycle::name;
+
+/// Anybody may ask the probe port: no address and no answer of a registry is said there.
+constexpr char const* kWhereItSays = "it failed; the log and `lastcall status` say why";
 
 void put_checks(probes::ProbeState& state, StatusSources const& sources) {
   for (HealthDriver::Row const& row : sources.health.rows()) {
@@ -33,7 +38,7 @@ void put_registries(probes::ProbeState& state, StatusSources const& sources) {
     state.registries.push_back({.name = status.name,
                                 .state = std::string(discovery::name(status.state)),
                                 .settled = settled,
-                                .detail = status.last_error});
+                                .detail = status.last_error.empty() ? "" : kWhereItSays});
   }
 }
 
@@ -44,6 +49,7 @@ probes::ProbeState state_of(StatusSources const& sources) {
   state.phase = name(snapshot.phase);
   state.ready = readiness.is_ready;
   state.ready_reason = std::move(readiness.reason);
+  state.shim_missing = sources.shim_watch.warning();
   state.busy = snapshot.admission.busy;
   state.socket = probes::SocketState::bound;
   state.engine_started = sources.core.health().started();
@@ -81,6 +87,9 @@ ProbePublisher::ProbePublisher(boost::asio::io_context& io, config::Config const
       serves_thresholds_(config.admission.http_api),
       metrics_({.dynamo_namespace = config.identity.dynamo_namespace,
                 .component = config.identity.component,
+                .endpoint = config.identity.endpoint,
+                .model = config.identity.model,
+                .worker_id = discovery::instance_hex(instance_of(config, std::nullopt).id),
                 .version = LASTCALL_VERSION}),
       stall_after_(probes::stall_limit(config.health.interval)),
       routes_(
@@ -140,12 +149,29 @@ void ProbePublisher::publish(StatusSources const& sources) {
   core_ = &sources.core;
 }
 
+/// A rank whose process has gone reports nothing any more.
+void ProbePublisher::publish_loads() {
+  auto const& ranks = core_->loads().ranks();
+  for (std::uint32_t const rank : told_ranks_) {
+    if (!ranks.contains(rank)) {
+      metrics_.set_rank_load(rank, std::nullopt, std::nullopt, std::nullopt);
+    }
+  }
+  told_ranks_.clear();
+  for (auto const& [number, rank] : ranks) {
+    told_ranks_.push_back(number);
+    metrics_.set_rank_load(number, rank.report.active_decode_blocks, rank.report.kv_total_blocks,
+                           rank.report.active_prefill_tokens);
+  }
+}
+
 void ProbePublisher::beat() {
   constexpr lifecycle::Duration kOverdueAfter{5'000};
   state_.beat();
   if (core_ != nullptr) {
     auto const then = monotonic_now() - kOverdueAfter;
     metrics_.set_cancels_overdue(core_->requests().unconfirmed_since(then));
+    publish_loads();
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "probes/listener.hpp"
 #include "probes/metrics.hpp"
@@ -49,6 +50,7 @@ class ProbePublisher {
   void beat_by_itself(bool wanted);
 
  private:
+  void publish_loads();
   struct Timer;
   void arm();
 
@@ -65,6 +67,7 @@ class ProbePublisher {
   probes::HttpListener listener_;
   std::unique_ptr<Timer> timer_;
   bool beats_by_itself_ = false;
+  std::vector<std::uint32_t> told_ranks_;       // with a series that says what they reported
   lifecycle::Lifecycle const* core_ = nullptr;  // once it was published
 };
 

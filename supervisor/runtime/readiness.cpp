@@ -40,6 +40,9 @@ Readiness readiness_of(lifecycle::Snapshot const& snapshot, config::ReadinessOnS
                    ? Readiness{false, "this supervisor is being restarted"}
                    : while_deregistering(stays_on(on_stop, snapshot.deletion_seen));
       }
+      if (snapshot.silent) {
+        return {false, "unresponsive: " + std::string(snapshot.verdict_reason)};
+      }
       return were_all_registered ? Readiness{true, "serving"}
                                  : Readiness{false, "serving, but not registered everywhere yet"};
     case Phase::deregistering:

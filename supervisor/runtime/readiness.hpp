@@ -6,7 +6,8 @@
 //     them off would make an outage of it.
 //  2. A pod that is being deleted leaves the endpoint list anyway, and late clients still need it:
 //     with deletion evidence `auto` stays ready through phase 1, otherwise it is off at once.
-//  3. Being busy never turns it off: all replicas busy would be an outage.
+//  3. Being busy never turns it off: all replicas busy would be an outage. An engine that is
+//     unresponsive does, until it is heard again; a registry that is slow to take it back does not.
 //
 // Pure, no thread rule. Source: the probe rules of the design; Kubernetes, pod termination.
 #pragma once

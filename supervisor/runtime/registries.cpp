@@ -52,6 +52,7 @@ void Registries::add(config::Registry const& registry, discovery::Instance const
       problem_ = "registry '" + name + "': " + made.problem;
       return;
     }
+    named_.push_back(made.registry.get());
     set_.add(name, std::move(made.registry));
   }
   names_.push_back(name);
@@ -63,6 +64,12 @@ void Registries::add_sdks(std::string const& name, discovery::IpcRegistry::AskAl
                                                       callbacks.peers_expected_until);
   sdk_.push_back(sdk.get());
   set_.add(name, std::move(sdk));
+}
+
+void Registries::warn(std::string const& reason, std::string const& text) {
+  for (discovery::Registry* const registry : named_) {
+    registry->warn(reason, text);
+  }
 }
 
 bool Registries::is_hidden(std::string_view name) const {
@@ -105,23 +112,31 @@ void Registries::note_registered(RegistryStatus const& status) {
   }
 }
 
-void Registries::deregister(lifecycle::Instant deadline) {
-  set_.deregister_all(to_steady(deadline), [this](std::vector<RegistryStatus> const& results) {
-    std::for_each(results.begin(), results.end(),
-                  [this](RegistryStatus const& status) { settle(status); });
-  });
+void Registries::deregister(lifecycle::Instant deadline, bool returns) {
+  if (deadline <= monotonic_now()) {  // no time was given to wait
+    set_.ask_all_to_leave();
+    return;
+  }
+  set_.deregister_all(
+      to_steady(deadline),
+      [this](std::vector<RegistryStatus> const& results) {
+        std::for_each(results.begin(), results.end(),
+                      [this](RegistryStatus const& status) { settle(status); });
+      },
+      returns ? discovery::Leaving::for_a_while : discovery::Leaving::for_good);
 }
 
 void Registries::disconnect(lifecycle::Instant deadline, CleanupHooks::Done done) {
   std::vector<RegistryStatus> const now = set_.status();
-  bool const is_removing = std::any_of(now.begin(), now.end(), [](RegistryStatus const& status) {
-    return status.state == RegistryState::deregistering;
+  bool const is_there = std::any_of(now.begin(), now.end(), [](RegistryStatus const& status) {
+    return status.state == RegistryState::deregistering || status.state == RegistryState::failed;
   });
-  if (!is_removing) {
+  if (!is_there) {
     disconnect_now(deadline, std::move(done));
     return;
   }
-  // A fatal stop does not wait in phase 1; the removal that it began is not cut off here.
+  // A fatal stop does not wait in phase 1, nor does one that is to ask only once: a removal that
+  // is under way is not cut off here, and one that failed gets its last try.
   set_.deregister_all(to_steady(deadline - kFarewell),
                       [this, deadline, done = std::move(done)](auto const&) mutable {
                         disconnect_now(deadline, std::move(done));

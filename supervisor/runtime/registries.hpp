@@ -47,13 +47,19 @@ class Registries {
   std::string const& problem() const { return problem_; }
 
   void register_all();
-  void deregister(lifecycle::Instant deadline);
+  /// `returns`: for a while, so those are left out that could not enter again.
+  void deregister(lifecycle::Instant deadline, bool returns);
   /// Waits for removals under way first, inside the deadline.
   void disconnect(lifecycle::Instant deadline, CleanupHooks::Done done);
+
+  /// To wherever people look for this instance.
+  void warn(std::string const& reason, std::string const& text);
 
   /// Every SDK's process is asked to deregister, as the configuration says.
   bool asks_every_sdk() const { return !unnamed_; }
   /// An SDK's process joins registries by its own means: it is asked to leave them.
+  /// An operator's order, for where people look such things up.
+  void note(std::string const& text) { set_.note(text); }
   void note_self_registering();
   void peer_joined(ipc::PeerId peer);
   void peer_done(ipc::PeerId peer);
@@ -90,6 +96,7 @@ class Registries {
   std::vector<std::string> names_;
   std::vector<std::string> awaited_;          // not registered yet in this life
   std::vector<discovery::IpcRegistry*> sdk_;  // owned by the set
+  std::vector<discovery::Registry*> named_;   // as well
   /// The one of SDKs where the configuration names none: the last, told of once it is used.
   std::optional<std::string> unnamed_;
   bool unnamed_is_used_ = false;

@@ -28,6 +28,10 @@ struct ReportFacts {
 
 std::string report_json(lifecycle::Report const& report, ReportFacts const& facts);
 
+/// What a shim that must finish alone says of a stop that is in this phase: an object of at most
+/// ipc::kMaxWillReport bytes, to which it adds the code and what became of the engine.
+std::string will_json(lifecycle::Report const& report, lifecycle::Phase phase);
+
 /// LASTCALL_TERMINATION_LOG, else /dev/termination-log.
 std::string termination_log_path();
 /// True: the file was there and holds the report now.

@@ -55,7 +55,8 @@ lifecycle::AdmissionLimits admission_limits_from(config::Admission const& admiss
 lifecycle::LoadThresholds load_thresholds_from(config::Admission const& admission) {
   lifecycle::LoadThresholds thresholds{.decode_ppm = std::nullopt,
                                        .prefill_tokens = admission.active_prefill_tokens_threshold,
-                                       .max_age = admission.load_max_age};
+                                       .max_age = admission.load_max_age,
+                                       .ranks = admission.ranks};
   if (admission.active_decode_blocks_threshold) {
     thresholds.decode_ppm = millionths(*admission.active_decode_blocks_threshold);
   }
@@ -83,7 +84,7 @@ std::string_view without_sig(std::string_view signal_name) {
 
 lifecycle::Settings settings_from(config::Config const& config, config::PodGrace const& grace) {
   lifecycle::Settings settings;
-  settings.shutdown = config.shutdown.budgets;
+  settings.shutdown = config::shutdown_settings(config);
   settings.pod_grace = grace.value;
   settings.migrate = policy_of(config.shutdown.migrate);
   settings.second_signal = config.shutdown.second_signal == config::SecondSignal::force
@@ -97,13 +98,21 @@ lifecycle::Settings settings_from(config::Config const& config, config::PodGrace
   settings.health = health_of(config);
   config::EngineProfile const profile = config::resolve_engine(config);
   settings.stop_signal = without_sig(profile.stop_signal);
+  settings.rest_grace = profile.rest_grace;
+  settings.main_ends_workers = profile.main_ends_workers;
+  settings.essential_processes = profile.essential_processes;
   if (profile.gauges) {
     settings.gauge_refresh = profile.gauges->refresh;
     settings.health.tokens_show_stalls = profile.gauges->tokens_are_live;
+    settings.load_counts = profile.gauges->load_counts;
+  }
+  if (profile.probe) {
+    settings.token = {.barrier = profile.probe->barrier, .canary = profile.probe->canary};
   }
   settings.events = config.events.nats.url.has_value();
   settings.registries =
       static_cast<std::uint32_t>(config.discovery.size() + (asks_sdks_unnamed(config) ? 1 : 0));
+  settings.ingress_is_exclusive = config::ingress_is_exclusive(config);
   settings.cleanup_hooks = !config.cleanup.hooks.empty();
   settings.cleanup_paths = !config.cleanup.paths.empty();
   settings.admission = admission_limits_from(config.admission);

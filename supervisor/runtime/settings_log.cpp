@@ -28,11 +28,14 @@ constexpr std::array<std::string_view, 2> kOnExit{"fatal", "propagate"};
 template <typename SettingsRef, typename Visitor>
 void visit(SettingsRef& settings, Visitor&& v) {
   auto& [shutdown, pod_grace, migrate, second_signal, after_stop, on_exit, lifecycle_hooks,
-         stop_signal, health, registries, cleanup_hooks, cleanup_paths, events, reconnect_window,
-         gauge_refresh, admission, load] = settings;
-  auto& [grace_period, deregister_timeout, late_accept, reserve, settle, drain_unknown] = shutdown;
+         stop_signal, rest_grace, main_ends_workers, essential_processes, health, registries,
+         cleanup_hooks, cleanup_paths, events, exclusive, reconnect_window, gauge_refresh,
+         load_counts, token, admission, load] = settings;
+  auto& [barrier, canary] = token;
+  auto& [grace_period, deregister_timeout, late_accept, reserve, settle, drain_unknown,
+         events_reserved, registries_reserved] = shutdown;
   auto& [running, waiting, wait_timeout, first_byte, priorities] = admission;
-  auto& [decode_ppm, prefill_tokens, max_age] = load;
+  auto& [decode_ppm, prefill_tokens, max_age, ranks] = load;
   auto& [checks, unresponsive_after, stalled_after, tokens_show_stalls, startup_timeout] = health;
   v("grace_period_ms", grace_period);
   v("deregister_timeout_ms", deregister_timeout);
@@ -40,6 +43,8 @@ void visit(SettingsRef& settings, Visitor&& v) {
   v("cleanup_reserve_ms", reserve);
   v("cancel_settle_ms", settle);
   v("drain_unknown_ms", drain_unknown);
+  v("events_reserved", events_reserved);
+  v("registries_reserved", registries_reserved);
   v("pod_grace_ms", pod_grace);
   v.word("migrate", kMigrate, migrate);
   v.word("second_signal", kSecondSignal, second_signal);
@@ -47,6 +52,9 @@ void visit(SettingsRef& settings, Visitor&& v) {
   v.word("on_exit", kOnExit, on_exit);
   v("lifecycle_hooks", lifecycle_hooks);
   v("stop_signal", stop_signal);
+  v("rest_grace_ms", rest_grace);
+  v("main_ends_workers", main_ends_workers);
+  v("essential_processes", essential_processes);
   v("checks", checks);
   v("unresponsive_after_ms", unresponsive_after);
   v("stalled_after_ms", stalled_after);
@@ -56,8 +64,12 @@ void visit(SettingsRef& settings, Visitor&& v) {
   v("cleanup_hooks", cleanup_hooks);
   v("cleanup_paths", cleanup_paths);
   v("events", events);
+  v("ingress_is_exclusive", exclusive);
   v("reconnect_window_ms", reconnect_window);
   v("gauge_refresh_ms", gauge_refresh);
+  v("load_counts", load_counts);
+  v("barrier", barrier);
+  v("canary", canary);
   v("admission_running", running);
   v("admission_waiting", waiting);
   v("admission_wait_timeout_ms", wait_timeout);
@@ -66,6 +78,7 @@ void visit(SettingsRef& settings, Visitor&& v) {
   v("load_decode_ppm", decode_ppm);
   v("load_prefill_tokens", prefill_tokens);
   v("load_max_age_ms", max_age);
+  v("load_ranks", ranks);
 }
 
 class Writer {
@@ -132,6 +145,14 @@ class Reader {
     }
     auto const number = json.get<std::int64_t>();
     return number >= 0 && number <= most ? std::optional(number) : std::nullopt;
+  }
+  static bool take(Json const& json, std::vector<std::string>& texts) {
+    for (Json const& item : json) {
+      if (!take(item, texts.emplace_back())) {
+        return false;
+      }
+    }
+    return json.is_array();
   }
   static bool take(Json const& json, Duration& value) {
     auto const number = number_of(json, kLongestMs);

@@ -1,5 +1,7 @@
 #include "supervisor/runtime/shim_session.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace lastcall::runtime {
@@ -17,6 +19,11 @@ lifecycle::EngineState state_of(ipc::EngineState state) {
   return lifecycle::EngineState::waiting;
 }
 
+std::optional<std::uint32_t> alive_of(std::optional<std::uint64_t> told) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  return told ? std::optional(static_cast<std::uint32_t>(std::min(*told, kMost))) : std::nullopt;
+}
+
 lifecycle::ShimHello fact_of(ipc::ShimFacts const& shim) {
   return {.boot = shim.boot,
           .run = shim.run,
@@ -27,22 +34,33 @@ lifecycle::ShimHello fact_of(ipc::ShimFacts const& shim) {
           .started_at = shim.engine.started_at,
           .exited_at = shim.engine.exited_at,
           .ordered = shim.engine.ordered,
+          .alive = alive_of(shim.engine.alive),
           .stop_at = shim.stop_at,
           .blob = shim.blob};
+}
+
+std::string joined(std::vector<std::string> const& names) {
+  std::string text;
+  for (std::string const& name : names) {
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text;
 }
 
 }  // namespace
 
 ipc::Welcome welcome_of(lifecycle::Lifecycle const& core) {
   lifecycle::Settings const& settings = core.settings();
-  lifecycle::Budgets const budgets =
-      lifecycle::budgets_within(settings.shutdown, settings.pod_grace);
+  lifecycle::Budgets const budgets = lifecycle::with_room_for_cleanup(
+      lifecycle::budgets_within(settings.shutdown, settings.pod_grace), settings.cleanup_hooks);
   return {.phase = core.snapshot().phase,
           .grace = budgets.total,
           .budgets = {.deregister = budgets.deregister_timeout,
                       .late_accept = budgets.late_accept,
                       .cleanup_reserve = budgets.reserve,
-                      .cancel_settle = budgets.settle}};
+                      .cancel_settle = budgets.settle},
+          .rest_grace = settings.rest_grace,
+          .main_ends_workers = settings.main_ends_workers};
 }
 
 void ShimSession::hello(ipc::PeerId peer, ipc::Hello&& hello) {
@@ -67,12 +85,14 @@ void ShimSession::hello(ipc::PeerId peer, ipc::Hello&& hello) {
                                {"engine", ipc::name(engine_.state)},
                                {"engine_pid", engine_.pid},
                                {"holds_stop", shim.stop_at.has_value()}});
-  greeting_ = true;
+  owes_welcome_ = true;
   events_.feed(fact_of(shim));
-  greeting_ = false;
-  server_.welcome(peer, welcome_of(core_));
-  for (ipc::FromSupervisor const& message : std::exchange(after_welcome_, {})) {
-    server_.send(peer, message);
+  welcome_once();
+}
+
+void ShimSession::welcome_once() {
+  if (std::exchange(owes_welcome_, false)) {
+    server_.welcome(peer_, welcome_of(core_));
   }
 }
 
@@ -80,11 +100,8 @@ void ShimSession::tell(ipc::FromSupervisor const& message) {
   if (peer_ == 0) {
     return;
   }
-  if (greeting_) {
-    after_welcome_.push_back(message);
-  } else {
-    server_.send(peer_, message);
-  }
+  welcome_once();
+  server_.send(peer_, message);
 }
 
 void ShimSession::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Seq seq) {
@@ -100,6 +117,19 @@ void ShimSession::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Se
     events_.feed(lifecycle::EngineStarted{});
   } else if (auto const* exited = std::get_if<ipc::EngineExited>(&message)) {
     engine_exited(*exited);
+  } else if (auto const* tree = std::get_if<ipc::EngineTree>(&message)) {
+    log_.info(tree->alive > 0 ? "left of the engine's processes" : "nothing is left of the engine",
+              {{"alive", tree->alive}, {"names", joined(tree->names)}});
+    events_.feed(lifecycle::EngineTreeSeen{.alive = *alive_of(tree->alive), .names = tree->names});
+  } else if (auto const* died = std::get_if<ipc::EngineDied>(&message)) {
+    log_.warning("a process of the engine ended by itself",
+                 {{"name", died->name}, {"pid", died->pid}, {"signal", died->signal}});
+    events_.feed(lifecycle::EngineProcessDied{
+        .pid = died->pid, .name = died->name, .signal = died->signal.value_or(0), .at = died->at});
+  } else if (auto const* stopped = std::get_if<ipc::EngineStopped>(&message)) {
+    log_.warning("a process of the engine is stopped",
+                 {{"name", stopped->name}, {"pid", stopped->pid}});
+    events_.feed(lifecycle::EngineProcessStopped{.pid = stopped->pid, .name = stopped->name});
   } else if (auto const* error = std::get_if<ipc::Error>(&message)) {
     log_.warning("the shim refused an order",
                  {{"code", ipc::name(error->code)}, {"detail", error->message}});
@@ -125,7 +155,8 @@ void ShimSession::engine_exited(ipc::EngineExited const& exited) {
   events_.feed(lifecycle::EngineExited{.exit = {.code = exited.code.value_or(0),
                                                 .signal = exited.signal.value_or(0),
                                                 .oom = exited.oom},
-                                       .ordered = exited.ordered});
+                                       .ordered = exited.ordered,
+                                       .alive = alive_of(exited.alive)});
 }
 
 void ShimSession::disconnected(ipc::PeerId peer, std::string_view why) {

@@ -2,8 +2,8 @@
 //
 // Invariants:
 //  1. At most one boot takes part at a time; another is told `busy`, is closed, changes nothing.
-//  2. What the core orders while it takes in a `hello` is written after the `welcome`, in order:
-//     the welcome tells the phase that the hello has brought back, not the one before it.
+//  2. The `welcome` is written before the first of what the core orders while it takes in a
+//     `hello`: it tells the phase that the hello has brought back, not the one before it.
 //  3. A `signal` is acked only after the core has taken it in and what it ordered was written: a
 //     supervisor that dies in between is noticed by the shim.
 //  4. A new connection of the same boot replaces the old one, whose end then means nothing.
@@ -15,7 +15,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "ipc/server.hpp"
 #include "supervisor/lifecycle/lifecycle.hpp"
@@ -50,6 +49,7 @@ class ShimSession {
 
  private:
   void engine_exited(ipc::EngineExited const& exited);
+  void welcome_once();
 
   ipc::Server& server_;
   lifecycle::Lifecycle const& core_;
@@ -62,8 +62,7 @@ class ShimSession {
   bool run_ = false;
   ipc::EngineFacts engine_;
   OomCounter oom_;
-  bool greeting_ = false;
-  std::vector<ipc::FromSupervisor> after_welcome_;
+  bool owes_welcome_ = false;
 };
 
 }  // namespace lastcall::runtime

@@ -1,5 +1,6 @@
 // How a command of ours is started: the leader of a group of its own, with default signal actions,
-// an empty mask, /dev/null to read, one descriptor to write to, and nothing else of ours.
+// an empty mask, /dev/null to read, one descriptor to write to, none of our secrets in its
+// environment, and nothing else of ours.
 //
 // Thread rule: the loop's thread. Source: posix_spawn(3).
 #pragma once
@@ -11,6 +12,8 @@
 #include <signal.h>
 #include <spawn.h>
 #include <unistd.h>
+
+#include "supervisor/runtime/secret_environment.hpp"
 
 namespace lastcall::runtime {
 
@@ -48,8 +51,9 @@ class SpawnPlan {
       arguments.push_back(const_cast<char*>(word.c_str()));
     }
     arguments.push_back(nullptr);
+    std::vector<char*> const environment = environment_for_others();
     return posix_spawnp(&pid, arguments.front(), &actions_, &attributes_, arguments.data(),
-                        environ);
+                        environment.data());
   }
 
  private:

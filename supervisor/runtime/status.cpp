@@ -125,6 +125,7 @@ Json engine_of(StatusSources const& sources, lifecycle::Snapshot const& snapshot
     json["pid"] = engine.pid;
   }
   json["run_mode"] = sources.shim.is_run_mode();
+  json["shim_missing"] = sources.shim_watch.is_missing();
   json["shim"] = !snapshot.shim_known      ? "none"
                  : snapshot.shim_connected ? "connected"
                                            : "disconnected";
@@ -185,6 +186,24 @@ std::optional<Cursor> parse_cursor(std::string const& text) {
              : std::nullopt;
 }
 
+/// What the ranks reported last.
+Json load_of(lifecycle::LoadMonitor const& loads, Instant now) {
+  Json rows = Json::array();
+  for (auto const& [number, rank] : loads.ranks()) {
+    Json row{{"dp_rank", number}};
+    auto const put = [&row](char const* key, std::optional<std::uint64_t> figure) {
+      row[key] = figure ? Json(*figure) : Json();
+    };
+    put("active_decode_blocks", rank.report.active_decode_blocks);
+    put("kv_total_blocks", rank.report.kv_total_blocks);
+    put("active_prefill_tokens", rank.report.active_prefill_tokens);
+    row["age_ms"] = to_ms(now - rank.at);
+    row["above_threshold"] = loads.is_above(rank.report);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 }  // namespace
 
 std::string status_json(StatusSources const& sources, Instant now) {
@@ -199,6 +218,7 @@ std::string status_json(StatusSources const& sources, Instant now) {
   json["ready_reason"] = readiness.reason;
   json["in_flight"] = in_flight_of(sources, snapshot, now);
   json["admission"] = admission_json(snapshot.admission);
+  json["load"] = load_of(sources.core.loads(), now);
   json["endpoints"] = endpoints_of(sources);
   json["health"] = health_of(sources, snapshot);
   json["engine"] = engine_of(sources, snapshot);
@@ -206,6 +226,9 @@ std::string status_json(StatusSources const& sources, Instant now) {
   json["peers"] = peers_of(sources);
   json["signals_ignored"] = snapshot.ignored_signals;
   json["warnings"] = sources.facts.warnings;
+  if (sources.shim_watch.is_missing()) {
+    json["warnings"].push_back(sources.shim_watch.warning());
+  }
   json["config"] = sources.facts.config_path;
   json["sockets"] = {{"engine", sources.facts.engine_socket},
                      {"admin", sources.facts.admin_socket}};

@@ -19,6 +19,7 @@
 #include "supervisor/runtime/registries.hpp"
 #include "supervisor/runtime/sdk_sessions.hpp"
 #include "supervisor/runtime/shim_session.hpp"
+#include "supervisor/runtime/shim_watch.hpp"
 
 namespace lastcall::runtime {
 
@@ -39,6 +40,7 @@ struct StatusSources {
   lifecycle::Lifecycle const& core;
   ipc::Server const& server;
   ShimSession const& shim;
+  ShimWatch const& shim_watch;
   SdkSessions const& sdks;
   HealthDriver const& health;
   Registries const& registries;

@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "supervisor/lifecycle/remembered.hpp"
@@ -42,6 +43,18 @@ bool write_all(int fd, std::string_view bytes) {
     bytes.remove_prefix(count > 0 ? static_cast<std::size_t>(count) : 0);
   }
   return true;
+}
+
+/// Empty as well where it is no regular file, which could be a pipe that somebody else holds.
+std::string content_of(int fd) {
+  struct stat file {};
+  if (::fstat(fd, &file) != 0 || !S_ISREG(file.st_mode)) {
+    return {};
+  }
+  std::string text(kLargest, '\0');
+  ssize_t const count = ::read(fd, text.data(), text.size());
+  text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  return text;
 }
 
 bool sync_directory(std::string const& path) {
@@ -85,19 +98,20 @@ StopRecord::Identity StopRecord::identity_of_this_life() {
   return {first_line_of("/proc/sys/kernel/random/boot_id"), pod == nullptr ? "" : pod};
 }
 
-StopRecord::StopRecord(std::string const& socket_path, Identity identity)
-    : directory_(socket_path.substr(0, socket_path.rfind('/') + 1)),
+StopRecord::StopRecord(std::string const& admin_socket, Identity identity)
+    : directory_(admin_socket.substr(0, admin_socket.rfind('/') + 1)),
       path_(directory_ + "stop.json"),
       identity_(std::move(identity)) {}
 
 std::optional<std::string> StopRecord::read(lifecycle::Instant now, std::string& note) const {
-  std::ifstream file(path_, std::ios::binary);
-  if (!file) {
+  int const fd = ::open(path_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0 && errno == ENOENT) {
     return std::nullopt;
   }
-  std::string text(kLargest, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
+  std::string const text = fd < 0 ? std::string() : content_of(fd);
+  if (fd >= 0) {
+    ::close(fd);
+  }
   Json const json = Json::parse(text, nullptr, false);
   std::string const why = stale(json, identity_, now);
   if (!why.empty()) {
@@ -115,8 +129,9 @@ std::string StopRecord::write(std::string const& blob) const {
                   {"blob", blob}};
   std::string const text = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   std::string const temporary = path_ + ".new";
+  ::unlink(temporary.c_str());  // of a write that did not end, or whatever somebody put there
   int const fd =
-      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) {
     return failure("create", temporary);
   }

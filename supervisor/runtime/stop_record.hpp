@@ -3,11 +3,13 @@
 // Rules:
 //  1. It appears whole or not at all: a temporary file, flushed, renamed into place, and the
 //     directory flushed.
-//  2. It is ours only in the same boot of the machine and the same pod, until the deadline that its
+//  2. It lies where no engine gets to, and still only a regular file is read or written: no link is
+//     followed, and nothing that would block, such as a FIFO, is opened to wait.
+//  3. It is ours only in the same boot of the machine and the same pod, until the deadline that its
 //     blob holds; any other one is removed when it is read.
 //
 // Thread rule: the loop's thread; the files are small and on a local disk.
-// Source: rename(2), fsync(2), random(4) (boot_id).
+// Source: open(2), rename(2), fsync(2), random(4) (boot_id).
 #pragma once
 
 #include <optional>
@@ -26,8 +28,8 @@ class StopRecord {
   /// From /proc/sys/kernel/random/boot_id and LASTCALL_POD_UID.
   static Identity identity_of_this_life();
 
-  /// In the directory of the socket.
-  StopRecord(std::string const& socket_path, Identity identity);
+  /// In the directory of the admin socket, which is the supervisor's own.
+  StopRecord(std::string const& admin_socket, Identity identity);
 
   /// The blob of an earlier life that is still true at `now`. What is not is removed; `note` then
   /// says why.

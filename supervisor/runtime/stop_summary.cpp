@@ -32,6 +32,9 @@ discovery::KubernetesSummary summarize(lifecycle::Report const& report, bool eng
   if (report.source == lifecycle::InFlightSource::unknown) {
     text += "; in flight unknown";
   }
+  if (report.in_flight_at_end) {
+    text += "; " + std::to_string(*report.in_flight_at_end) + " in flight at the end of the drain";
+  }
   if (engine_has_ended || report.mode == lifecycle::StopMode::fatal) {
     text += "; exit code " + std::to_string(report.exit_code);
   }

@@ -7,6 +7,7 @@
 #include <boost/asio/post.hpp>
 
 #include "supervisor/runtime/clock.hpp"
+#include "supervisor/runtime/event_log.hpp"
 #include "supervisor/runtime/settings.hpp"
 
 namespace lastcall::runtime {
@@ -36,13 +37,14 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
              .probes_address = {},
              .hooks_address = {},
              .ingress_address = {}},
-      stop_record_(config.ipc.socket, StopRecord::identity_of_this_life()),
+      stop_record_(config.ipc.admin_socket, StopRecord::identity_of_this_life()),
       core_(settings_from(config, options.grace)),
       steps_(log),
       narrator_(core_, log),
       events_(io.get_executor(), config, instance_of(config, advertise_of(config)), core_, log),
       loop_(io, core_,
             [this](lifecycle::Instant now, lifecycle::Action const& action) { obey(now, action); }),
+      slow_steps_(log, [this](std::string_view event) { probes_.metrics().slow_step(event); }),
       probes_(io, config, [this](ThresholdCall const& call) { return thresholds_over_http(call); }),
       server_(io,
               {.engine_socket = config.ipc.socket,
@@ -51,6 +53,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
                .allow_uids = uids_of(config.ipc.allow_uids)},
               *this),
       shim_(server_, core_, loop_, log),
+      shim_watch_(io, !config.lifecycle.enabled, config.ipc.socket, log, shim_watch_callbacks()),
       sdks_(server_, core_, loop_, log),
       ingress_(io, config_, core_, loop_, probes_.metrics(), log, ingress_listeners()),
       gone_peers_(io, [this](ipc::PeerId peer) { sdk_gone(peer); }),
@@ -58,6 +61,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
       operators_(io, server_, loop_, log, operator_answers()),
       health_(io.get_executor(), config, loop_, log, health_callbacks()),
       gauges_(io.get_executor(), config, loop_, log, [this] { changed(); }),
+      token_(io.get_executor(), config, loop_, log, [this] { gauges_.read_anew(); }),
       registries_(io.get_executor(), config, advertise_of(config), loop_, log,
                   registry_callbacks()),
       hooks_(io.get_executor(), config.cleanup.hooks, log),
@@ -66,8 +70,12 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
       signals_(io, [this](std::string const& name) { own_signal(name); }) {
   sdks_.listen(sdk_listeners());
   steps_.starts(core_.settings());
+  loop_.set_watch([this](lifecycle::Event const& event, auto began, auto ended) {
+    slow_steps_.took(event_log::name(event), began, ended);
+  });
   loop_.set_observer([this](lifecycle::Instant now, lifecycle::Event const& event,
                             std::span<lifecycle::Action const> actions) {
+    provide_for_our_end(now, actions);
     steps_.step(now, event, actions);
     cancels_are_sent_ = send_ahead(event, actions);
     if (core_.is_restarting()) {
@@ -81,7 +89,8 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
 Supervisor::~Supervisor() = default;
 
 std::string Supervisor::problem() const {
-  for (std::string const& problem : {health_.problem(), gauges_.problem(), registries_.problem()}) {
+  for (std::string const& problem :
+       {health_.problem(), gauges_.problem(), token_.problem(), registries_.problem()}) {
     if (!problem.empty()) {
       return problem;
     }
@@ -123,6 +132,7 @@ std::string Supervisor::start() {
   }
   loop_.feed(lifecycle::SupervisorStarted{});
   read_stop_record();
+  shim_watch_.start();
   probes_.metrics().set_phase(core_.snapshot().phase);
   refresh();
   return {};
@@ -257,6 +267,7 @@ void Supervisor::changed() {
 void Supervisor::refresh() {
   refresh_is_due_ = false;
   lifecycle::Snapshot const snapshot = core_.snapshot();
+  shim_watch_.update(snapshot);
   bool const may_live = !snapshot.shim_known || snapshot.engine == lifecycle::EngineState::running;
   health_.run(!health_.rows().empty() && may_live &&
               snapshot.phase < lifecycle::Phase::cleaning_up);
@@ -276,6 +287,7 @@ StatusSources Supervisor::sources() const {
   return {.core = core_,
           .server = server_,
           .shim = shim_,
+          .shim_watch = shim_watch_,
           .sdks = sdks_,
           .health = health_,
           .registries = registries_,

@@ -3,8 +3,10 @@
 // Invariants:
 //  1. One thread decides. Everything here runs on it; the probe listener reads a published state,
 //     workers and the threads of the ingress hand their results to it.
-//  2. The order of the core's actions is the order of their effects; `remember` has left our hands
-//     before anything else of its step.
+//  2. The order of the core's actions is the order of their effects. What the shim needs to end
+//  this
+//     stop without us (memory, will, deadline) has left our hands before anything else of its step
+//     is done, logged or counted, and its engine is signalled before that is.
 //  3. It ends once: sockets closed and flushed within kFlushWait, the probe listener last.
 //
 // Thread rule: the loop's thread. Source: sections 1 and 10 of the design.
@@ -35,9 +37,12 @@
 #include "supervisor/runtime/sdk_sessions.hpp"
 #include "supervisor/runtime/serve.hpp"
 #include "supervisor/runtime/shim_session.hpp"
+#include "supervisor/runtime/shim_watch.hpp"
+#include "supervisor/runtime/slow_steps.hpp"
 #include "supervisor/runtime/status.hpp"
 #include "supervisor/runtime/step_log.hpp"
 #include "supervisor/runtime/stop_record.hpp"
+#include "supervisor/runtime/token_driver.hpp"
 
 namespace lastcall::runtime {
 
@@ -69,10 +74,14 @@ class Supervisor final : private ipc::Observer {
 
   // Orders (supervisor_obey.cpp).
   void obey(lifecycle::Instant now, lifecycle::Action const& action);
+  /// With the shim before anything of this step is done or told: a supervisor that is frozen or
+  /// killed at its next line has left it.
+  void provide_for_our_end(lifecycle::Instant now, std::span<lifecycle::Action const> actions);
   /// An operator's cancel is with the engines before it is counted and told; true if it was one.
   bool send_ahead(lifecycle::Event const& event, std::span<lifecycle::Action const> actions);
   void cancels_ready(lifecycle::PeerId peer);
   void remember(lifecycle::Remember const& order);
+  void leave_will(lifecycle::Instant now, lifecycle::LeaveWill const& order);
   void announce(lifecycle::AnnouncePhase const& order);
   void start_cleanup(lifecycle::StartCleanup const& order);
   /// What `cleanup.paths` never removes, whatever it names.
@@ -91,7 +100,9 @@ class Supervisor final : private ipc::Observer {
   void ask_if_leaving(ipc::PeerId peer);
   void drop_replaced_debts();
   IngressSession::Listeners ingress_listeners();
+  bool engine_may_be_dying() const;
   OperatorSessions::Answers operator_answers();
+  ShimWatch::Callbacks shim_watch_callbacks();
   StatusSources sources() const;
   GaugeDriver::Need gauges_needed(lifecycle::Snapshot const& snapshot) const;
   Readiness readiness() const;
@@ -126,9 +137,11 @@ class Supervisor final : private ipc::Observer {
   Narrator narrator_;
   EventPublisher events_;
   CoreLoop loop_;
+  SlowSteps slow_steps_;
   ProbePublisher probes_;
   ipc::Server server_;
   ShimSession shim_;
+  ShimWatch shim_watch_;
   SdkSessions sdks_;
   IngressSession ingress_;
   GonePeers gone_peers_;
@@ -136,6 +149,7 @@ class Supervisor final : private ipc::Observer {
   OperatorSessions operators_;
   HealthDriver health_;
   GaugeDriver gauges_;
+  TokenDriver token_;
   Registries registries_;
   CleanupHooks hooks_;
   HookCalls hook_calls_;

@@ -15,12 +15,14 @@ void Supervisor::end(int code) {
   loop_.halt();
   health_.run(false);
   gauges_.need(GaugeDriver::Need::none);
+  token_.withdraw();
   hooks_.cancel();
   orphan_.end_if_adopted();
   // Not at once: a `hello` that ends us is still to be answered with the `welcome` and the `exit`.
   boost::asio::post(io_, [this] {
     operators_.end();
     server_.close_all();
+    ingress_.end();
     wait_for_flush(monotonic_now() + kFlushWait);
   });
 }

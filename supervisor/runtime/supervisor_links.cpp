@@ -6,6 +6,12 @@
 #include "supervisor/runtime/supervisor.hpp"
 
 namespace lastcall::runtime {
+namespace {
+
+/// Work of which nothing moves for so long has the engine's own counters read.
+constexpr lifecycle::Duration kStillIsSeen{2'000};
+
+}  // namespace
 
 std::vector<ipc::PeerId> Supervisor::ask_sdks(ipc::FromSupervisor const& question) {
   sdks_.broadcast(question);
@@ -39,7 +45,11 @@ GaugeDriver::Need Supervisor::gauges_needed(lifecycle::Snapshot const& snapshot)
     return Need::drain;
   }
   bool const is_judged = !snapshot.stop && snapshot.phase != lifecycle::Phase::starting;
-  bool const may_stall = config_.health.stalled_after || health_.is_slow();
+  // Before tokens that stand still say something, the counter has to be read again.
+  lifecycle::EngineHealth const& health = core_.health();
+  bool const stands_still =
+      health.settings().tokens_show_stalls && health.still_for(monotonic_now()) >= kStillIsSeen;
+  bool const may_stall = config_.health.stalled_after || health_.is_slow() || stands_still;
   if (is_judged && may_stall) {
     return Need::progress;
   }
@@ -54,7 +64,9 @@ HealthDriver::Callbacks Supervisor::health_callbacks() {
                 probes_.metrics().check_ended(check, outcome);
                 changed();
               },
-          .on_round = [this] { probes_.beat(); }};
+          .on_round = [this] { probes_.beat(); },
+          .on_all_passed = [this](lifecycle::Instant since) { ingress_.checks_passed(since); },
+          .is_starting = [this] { return !core_.health().started(); }};
 }
 
 Registries::Callbacks Supervisor::registry_callbacks() {
@@ -157,6 +169,18 @@ SdkSessions::Listeners Supervisor::sdk_listeners() {
               }};
 }
 
+/// An error of the engine may be its death where somebody would confirm that: the shim, or a check
+/// that fails outside of a stop.
+bool Supervisor::engine_may_be_dying() const {
+  lifecycle::Snapshot const now = core_.snapshot();
+  bool const serves =
+      now.phase > lifecycle::Phase::starting && now.phase < lifecycle::Phase::cleaning_up;
+  bool const runs = now.engine == lifecycle::EngineState::running;
+  bool const shim_tells = now.shim_connected && runs;
+  bool const checks_tell = !now.stop && health_.is_running() && (runs || !now.shim_known);
+  return serves && (shim_tells || checks_tell);
+}
+
 IngressSession::Listeners Supervisor::ingress_listeners() {
   return {.engine_may_be_gone =
               [this] {
@@ -164,12 +188,26 @@ IngressSession::Listeners Supervisor::ingress_listeners() {
                 // until the core gives it up nobody knows.
                 return core_.snapshot().engine == lifecycle::EngineState::running;
               },
+          .engine_may_be_dying = [this] { return engine_may_be_dying(); },
+          .error_held = [this] { health_.doubt(); },
           .cancels_taken =
               [this](std::size_t most, std::size_t ids) {
                 steps_.taken(lifecycle::kIngressPeer, most, ids);
               },
           .request_began = [this] { operators_.changed(); },
           .handed_off = [this](ingress::HandedOff const& handed) { events_.migrated(handed); }};
+}
+
+ShimWatch::Callbacks Supervisor::shim_watch_callbacks() {
+  return {.follow_socket = [this] { return server_.follow_engine_socket(); },
+          .changed =
+              [this](bool is_missing) {
+                probes_.metrics().set_shim_missing(is_missing);
+                if (is_missing) {
+                  registries_.warn("ShimMissing", shim_watch_.warning());
+                }
+                changed();
+              }};
 }
 
 OperatorSessions::Answers Supervisor::operator_answers() {
@@ -181,7 +219,8 @@ OperatorSessions::Answers Supervisor::operator_answers() {
               },
           .reload = [this] { return reload(); },
           .set_admission = [this](ipc::AdmissionSet const& set) { return set_admission(set); },
-          .set_thresholds = [this](ipc::ThresholdsSet const& set) { return set_thresholds(set); }};
+          .set_thresholds = [this](ipc::ThresholdsSet const& set) { return set_thresholds(set); },
+          .noted = [this](std::string const& text) { registries_.note(text); }};
 }
 
 }  // namespace lastcall::runtime

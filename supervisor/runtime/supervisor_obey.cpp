@@ -26,6 +26,26 @@ bool is_relayed(lifecycle::PeerId peer) {
 
 }  // namespace
 
+void Supervisor::provide_for_our_end(lifecycle::Instant now,
+                                     std::span<lifecycle::Action const> actions) {
+  bool has_word = false;
+  for (lifecycle::Action const& action : actions) {
+    if (auto const* const order = std::get_if<lifecycle::Remember>(&action)) {
+      remember(*order);
+    } else if (auto const* const will = std::get_if<lifecycle::LeaveWill>(&action)) {
+      leave_will(now, *will);
+    } else if (auto const* const news = std::get_if<lifecycle::AnnouncePhase>(&action)) {
+      shim_.tell(ipc::PhaseChange{news->phase, news->deadline});
+    } else {
+      continue;
+    }
+    has_word = true;
+  }
+  if (has_word) {
+    server_.flush();
+  }
+}
+
 bool Supervisor::send_ahead(lifecycle::Event const& event,
                             std::span<lifecycle::Action const> actions) {
   auto const* const cancel = std::get_if<lifecycle::CancelRequested>(&event);
@@ -47,18 +67,22 @@ void Supervisor::cancels_ready(lifecycle::PeerId peer) {
 
 void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
   namespace act = lifecycle;
+  if (auto const* const order = std::get_if<act::SignalEngine>(&action)) {
+    shim_.tell(ipc::EngineSignal{order->name,
+                                 order->all ? ipc::SignalScope::all : ipc::SignalScope::main});
+    server_.flush();
+  }
   count(probes_.metrics(), action);
   narrator_.tell(now, action);
   events_.tell(now, action);
   std::visit(
       Overloaded{
-          [&](act::Remember const& order) { remember(order); },
+          // These were carried out before anything was told.
+          [](act::Remember const&) {}, [](act::LeaveWill const&) {},
+          [](act::SignalEngine const&) {},
           [&](act::ForgetStopRecord const&) { stop_record_.remove(); },
           [&](act::StartEngine const&) { shim_.tell(ipc::EngineStart{}); },
-          [&](act::SignalEngine const& order) {
-            shim_.tell(ipc::EngineSignal{
-                order.name, order.all ? ipc::SignalScope::all : ipc::SignalScope::main});
-          },
+          [&](act::RunChecks const&) { health_.run_now(); },
           [&](act::ExitShim const& order) {
             shim_.tell(ipc::Exit{order.code, report_});
           },
@@ -90,8 +114,12 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
             hook_calls_.replacement_ended();
             changed();
           },
+          [&](act::AskToken const& order) { token_.ask(order); },
+          [&](act::WithdrawToken const&) { token_.withdraw(); },
           [&](act::Register const&) { registries_.register_all(); },
-          [&](act::Deregister const& order) { registries_.deregister(order.deadline); },
+          [&](act::Deregister const& order) {
+            registries_.deregister(order.deadline, order.returns);
+          },
           [&](act::StartCleanup const& order) { start_cleanup(order); },
           [&](act::PublishReport const&) { publish_report(now); },
           [&](act::Rearm const&) { rearm(); }, [&](act::LeaveIngress const&) { ingress_.leave(); },
@@ -118,10 +146,16 @@ void Supervisor::remember(lifecycle::Remember const& order) {
   }
 }
 
+void Supervisor::leave_will(lifecycle::Instant now, lifecycle::LeaveWill const& order) {
+  shim_.tell(ipc::Will{.mode = order.mode,
+                       .deadline_at = order.deadline,
+                       .code = order.code,
+                       .report = will_json(core_.report(now), order.phase)});
+}
+
+/// The shim was told before.
 void Supervisor::announce(lifecycle::AnnouncePhase const& order) {
-  ipc::PhaseChange const change{order.phase, order.deadline};
-  shim_.tell(change);
-  sdks_.broadcast(change);
+  sdks_.broadcast(ipc::PhaseChange{order.phase, order.deadline});
   ingress_.phase(order.phase);
   changed();
 }

@@ -61,6 +61,10 @@ TEST(RequestContext, The_state_gives_the_outcome_and_a_word_of_ones_own_beats_it
   cancelled.kill(Reason::client_disconnect);
   cancelled.end();
   EXPECT_EQ(cancelled.outcome(), Outcome::cancelled);
+  RequestContext const died("r");
+  died.kill(Reason::engine_dead);
+  died.end();
+  EXPECT_EQ(died.outcome(), Outcome::engine_dead);
   RequestContext const failed;
   failed.stop();
   failed.end(Outcome::error);

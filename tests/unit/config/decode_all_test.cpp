@@ -40,11 +40,28 @@ TEST(DecodeAll, All_errors_are_reported_at_once_in_the_order_of_the_file) {
           "c.yaml:9:22: cleanup.paths[1]: 'relative', expected " + kCleanupPattern,
           "c.yaml:9:32: cleanup.paths[2]: '5' is a number unless quoted, expected " +
               kCleanupPattern,
-          "LASTCALL_LIFECYCLE_TOKEN: lifecycle.token: 'a b', expected visible ASCII characters "
-          "without spaces",
+          "LASTCALL_LIFECYCLE_TOKEN: lifecycle.token: what is there, expected visible ASCII "
+          "characters without spaces",
           "--set admission.queue_limit: admission.queue_limit: 'many' is not a decimal whole "
           "number, expected a whole number, 0 to 1000000",
           "--set nothing: no key and value, expected key=value"));
+}
+
+TEST(DecodeAll, What_is_refused_is_said_without_its_secrets) {
+  Loaded const loaded = load_text(
+      "discovery:\n"
+      "  - {http: {url: \"http://user:pa/ss@reg:80/a?key=hush\"}}\n"
+      "  - {http: {url: \"ftp://reg/a?key=hush\"}}\n"
+      "  - {http: {url: \"http://reg/\", headers: [\"Host: hush\"]}}\n"
+      "ingress: {upstream: \"user:hush@engine:8000\"}\n"
+      "lifecycle: {token: \"hush hush\"}\n");
+  std::vector<std::string> const errors = texts(loaded.errors);
+  ASSERT_EQ(errors.size(), 5U);
+  EXPECT_THAT(errors[0], testing::HasSubstr("'http://***@reg:80/a?***', expected"));
+  EXPECT_THAT(errors[1], testing::HasSubstr("'ftp://reg/a?***', expected"));
+  EXPECT_THAT(errors[2], testing::HasSubstr("what is there, expected"));
+  EXPECT_THAT(errors[3], testing::HasSubstr("'***@engine:8000', expected"));
+  EXPECT_THAT(errors[4], testing::HasSubstr("what is there, expected"));
 }
 
 TEST(DecodeAll, A_file_over_one_mebibyte_is_refused_before_it_is_parsed) {

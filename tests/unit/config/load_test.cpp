@@ -222,6 +222,10 @@ TEST(Load, A_difference_of_a_secret_does_not_tell_it) {
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found.front().before, "(secret)");
   EXPECT_EQ(found.front().after, "(secret)");
+  Config const registry = load_text("discovery: [{http: {url: \"http://r/?key=hush\"}}]\n").config;
+  for (Difference const& d : differences(Config{}, registry)) {
+    EXPECT_EQ(d.after, "(secret)") << d.key;
+  }
 }
 
 TEST(Load, Mutated_files_never_crash_and_always_end_in_a_verdict) {

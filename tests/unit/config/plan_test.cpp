@@ -18,8 +18,8 @@ TEST(Plan, The_defaults_give_this_timeline) {
    0.000s  the stop begins: every registry removes this instance
    5.000s  the registries have confirmed, or are not waited for any longer
    6.000s  new requests are refused from here on; the drain begins
-  54.000s  the drain ends: what still runs is asked to stop
-  55.000s  what still runs is killed; cleanup begins
+  55.000s  the drain ends: what still runs is asked to stop
+  56.000s  what still runs is killed; cleanup begins
   58.000s  SIGTERM to the engine
   58.500s  the shim sends TERM by itself if no order came
   59.000s  SIGKILL to the engine's tree
@@ -39,8 +39,8 @@ TEST(Plan, A_pod_of_30_seconds_ends_two_seconds_early) {
    5.000s  the registries have confirmed, or are not waited for any longer
    6.000s  new requests are refused from here on; the drain begins
    6.000s  requests of endpoints with graceful_shutdown: false are handed off
-  22.000s  the drain ends: what still runs is asked to stop
-  23.000s  what still runs is killed; cleanup begins
+  23.000s  the drain ends: what still runs is asked to stop
+  24.000s  what still runs is killed; cleanup begins
   26.000s  SIGINT to the engine
   26.500s  the shim sends TERM by itself if no order came
   27.000s  SIGKILL to the engine's tree
@@ -58,8 +58,8 @@ TEST(Plan, Without_a_shim_the_kubelet_ends_the_engine) {
    0.000s  the stop begins: every registry removes this instance
    5.000s  the registries have confirmed, or are not waited for any longer
    6.000s  new requests are refused from here on; the drain begins
-  22.000s  the drain ends: what still runs is asked to stop
-  23.000s  what still runs is killed; preStop returns, the kubelet sends SIGTERM
+  23.000s  the drain ends: what still runs is asked to stop
+  24.000s  what still runs is killed; preStop returns, the kubelet sends SIGTERM
   28.000s  the time of the kubelet's SIGKILL is near: exit
 )");
 }
@@ -70,7 +70,7 @@ std::string const kJson = R"({
   "budgets": {
     "total_ms": 6000,
     "deregister_ms": 1125,
-    "late_accept_ms": 0,
+    "late_accept_ms": 1000,
     "cleanup_reserve_ms": 3000,
     "cancel_settle_ms": 750,
     "kill_margin_ms": 750

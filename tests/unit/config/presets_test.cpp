@@ -42,10 +42,28 @@ TEST(Presets, vllm_is_asked_for_its_health_and_dies_at_the_first_definite_failur
   EXPECT_EQ(profile.gauges,
             (EngineGauges{"http://127.0.0.1:8000/metrics", "vllm:num_requests_running",
                           "vllm:num_requests_waiting", "vllm:generation_tokens_total", true,
-                          "vllm:kv_cache_usage_perc", Duration{1s}}));
+                          "vllm:kv_cache_usage_perc", Duration{1s}, "http://127.0.0.1:8000/load",
+                          false}));
+  EXPECT_EQ(profile.probe,
+            (TokenProbe{"http://127.0.0.1:8000/v1/completions", "http://127.0.0.1:8000/v1/models",
+                        "http://127.0.0.1:8000/is_sleeping", "", true, true}));
 }
 
-TEST(Presets, sglang_listens_on_its_own_port_and_refreshes_slowly) {
+TEST(Presets, A_request_of_one_token_is_sent_where_it_is_known_how_or_said) {
+  EXPECT_TRUE(profile_of("engine: {kind: sglang}\n").probe);
+  EXPECT_TRUE(profile_of("engine: {kind: trtllm}\n").probe);
+  EXPECT_FALSE(profile_of("engine: {probe: {canary: true}}\n").probe);
+  EXPECT_FALSE(profile_of("engine: {kind: vllm, probe: {barrier: false, canary: false}}\n").probe);
+  EXPECT_FALSE(profile_of("engine: {kind: vllm}\ningress: {upstream: \"unix:/e\"}\n").probe);
+  EXPECT_EQ(profile_of("engine: {probe: {url: \"http://h/v1/chat/completions\"}}\n").probe,
+            (TokenProbe{"http://h/v1/chat/completions", "http://h/v1/models", "", "", true, true}));
+  EXPECT_EQ(profile_of("engine: {kind: vllm}\nidentity: {model: a}\n").probe->model, "a");
+  EXPECT_EQ(
+      profile_of("engine: {kind: vllm, probe: {model: b}}\nidentity: {model: a}\n").probe->model,
+      "b");
+}
+
+TEST(Presets, sglang_listens_on_its_own_port) {
   EngineProfile const profile = profile_of("engine: {kind: sglang}\n");
   EXPECT_THAT(profile.checks,
               ElementsAre(HealthCheck{"engine", HttpCheck{"http://127.0.0.1:30000/health"},
@@ -53,7 +71,8 @@ TEST(Presets, sglang_listens_on_its_own_port_and_refreshes_slowly) {
   EXPECT_EQ(profile.upstream, (Address{"127.0.0.1", 30'000}));
   ASSERT_TRUE(profile.gauges);
   EXPECT_EQ(profile.gauges->waiting, "sglang:num_queue_reqs");
-  EXPECT_EQ(profile.gauges->refresh, 30s);
+  EXPECT_EQ(profile.gauges->refresh, 1s);
+  EXPECT_EQ(profile.gauges->load_url, "");
 }
 
 TEST(Presets, trtllm_has_its_gauges_under_their_own_path) {
@@ -66,6 +85,7 @@ TEST(Presets, custom_knows_nothing_but_the_process) {
   EngineProfile const profile = profile_of("");
   EXPECT_THAT(profile.checks, IsEmpty());
   EXPECT_FALSE(profile.gauges);
+  EXPECT_FALSE(profile.probe);
 }
 
 TEST(Presets, custom_tries_the_connection_that_the_ingress_needs) {
@@ -123,7 +143,7 @@ TEST(Presets, The_stop_signal_is_the_presets_unless_it_is_set) {
 
 TEST(Presets, custom_has_gauges_once_they_are_named) {
   EXPECT_EQ(profile_of("engine: {metrics: {url: \"http://h/m\", running: r}}\n").gauges,
-            (EngineGauges{"http://h/m", "r", "", "", false, "", Duration{1s}}));
+            (EngineGauges{"http://h/m", "r", "", "", false, "", Duration{1s}, "", false}));
 }
 
 std::string cell(std::string_view text) {
@@ -152,6 +172,9 @@ TEST(Presets, The_documented_table_is_what_is_in_the_code) {
       {"tokens", [](auto const& p) { return cell(p.tokens_counter); }},
       {"tokens rise with each token",
        [](auto const& p) { return std::string(p.tokens_are_live ? "yes" : "no"); }},
+      {"load counter at", [](auto const& p) { return cell(p.load_path); }},
+      {"one token at", [](auto const& p) { return cell(p.completions_path); }},
+      {"sleep shows at", [](auto const& p) { return cell(p.sleeping_path); }},
       {"refresh", [](auto const& p) { return to_text(p.gauge_refresh); }},
       {"left behind by a KILL", [](auto const& p) { return cell(p.leftovers); }},
   };

@@ -7,6 +7,7 @@
 namespace lastcall::config {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -39,17 +40,31 @@ TEST(Warnings, A_default_that_does_not_fit_has_no_place) {
 }
 
 TEST(Warnings, Each_budget_that_is_cut_is_named) {
-  EXPECT_THAT(
-      warnings_of("shutdown: {grace_period: 8s, cleanup_reserve: 5s}\n"),
-      ElementsAre(HasSubstr("shutdown.deregister_timeout"), HasSubstr("shutdown.late_accept"),
-                  "c.yaml:1:47: shutdown.cleanup_reserve: 5000ms cut to 4000ms to fit into "
-                  "a total of 8000ms"));
+  EXPECT_THAT(warnings_of("shutdown: {grace_period: 8s, cleanup_reserve: 5s}\n"
+                          "discovery: [{file: {directory: /run/r}}]\n"),
+              ElementsAre(HasSubstr("shutdown.deregister_timeout: 5000ms cut to 1500ms"),
+                          HasSubstr("shutdown.late_accept: only 0ms of 1000ms"),
+                          "c.yaml:1:47: shutdown.cleanup_reserve: 4500ms cut to 4000ms to fit into "
+                          "a total of 8000ms"));
+  EXPECT_THAT(warnings_of("shutdown: {grace_period: 8s}\n"), ElementsAre());
 }
 
 TEST(Warnings, A_reserve_shorter_than_the_end_of_the_engine_is_named) {
   EXPECT_THAT(warnings_of("shutdown: {cleanup_reserve: 1s}\n"),
-              ElementsAre("c.yaml:1:29: shutdown.cleanup_reserve: 1s is less than the engine gets "
-                          "to end (2s): it is signalled while requests still run"));
+              ElementsAre("c.yaml:1:29: shutdown.cleanup_reserve: 1s is less than the engine's "
+                          "stop (2s) can use, 2s in all: the drain ends 1s earlier"));
+}
+
+TEST(Warnings, A_reserve_shorter_than_hooks_and_the_end_of_the_engine_is_named) {
+  std::string const hooks = "cleanup: {hooks: [{name: h, command: [/bin/true]}]}\n";
+  EXPECT_THAT(warnings_of("shutdown: {cleanup_reserve: 3s}\n" + hooks),
+              ElementsAre(HasSubstr("3s is less than cleanup hooks (2s) and the engine's stop "
+                                    "(2s) can use, 4s in all: the drain ends 1s earlier")));
+  EXPECT_THAT(warnings_of("shutdown: {grace_period: 8s}\n" + hooks +
+                          "discovery: [{file: {directory: /run/r}}]\n"),
+              Contains(HasSubstr("4s is less than cleanup hooks (2s), disconnects (500ms) and the "
+                                 "engine's stop (2s) can use, 4500ms in all: hooks get 500ms "
+                                 "less")));
 }
 
 TEST(Warnings, Checks_that_outlast_the_rules_around_them_are_named) {

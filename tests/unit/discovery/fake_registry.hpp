@@ -25,6 +25,7 @@ struct Script {
   std::function<void(std::string)> lose;
   bool disconnects = false;
   bool asks_once = false;
+  bool stays_away = false;
   RegistryDone farewell;
 
   void answer(RegistryResult result) { std::exchange(pending, nullptr)(std::move(result)); }
@@ -45,6 +46,7 @@ class FakeRegistry final : public Registry {
     reply(std::move(done));
   }
   bool may_leave_later() const override { return !script_.asks_once; }
+  bool may_enter_again() const override { return !script_.stays_away; }
   void hurry() override { ++script_.hurried; }
   bool disconnect(TimePoint, RegistryDone done) override {
     script_.farewell = std::move(done);

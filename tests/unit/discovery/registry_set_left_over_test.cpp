@@ -58,6 +58,20 @@ TEST_F(RegistrySetTest, a_second_removal_takes_over_what_is_left_of_the_first) {
   EXPECT_EQ(results_[0].state, RegistryState::deregistered);
 }
 
+TEST_F(RegistrySetTest, asking_to_leave_without_waiting_asks_each_once) {
+  a_.failures_to_come = 1;
+  set_.ask_all_to_leave();
+  ASSERT_TRUE(run_until([&] { return state(0) == RegistryState::failed; }));
+  ASSERT_TRUE(run_until([&] { return state(1) == RegistryState::deregistered; }));
+  EXPECT_EQ(a_.removed, 1);
+  EXPECT_EQ(b_.removed, 1);
+  EXPECT_EQ(ends_, 0);
+  remove_all();
+  ASSERT_TRUE(run_until([&] { return ends_ == 1; }));
+  EXPECT_EQ(results_[0].state, RegistryState::deregistered);
+  EXPECT_EQ(b_.removed, 1);
+}
+
 TEST_F(RegistrySetTest, what_asks_processes_asks_each_once) {
   a_.asks_once = true;
   a_.failures_to_come = 1'000'000;

@@ -153,6 +153,24 @@ TEST_F(RegistrySetTest, an_entry_lost_during_a_removal_stays_lost) {
   EXPECT_EQ(a_.entered, 1);
 }
 
+TEST_F(RegistrySetTest, for_a_while_only_those_leave_that_can_enter_again) {
+  set_.register_all();
+  both(RegistryState::registered);
+  b_.stays_away = true;
+  int left = 0;
+  auto const count = [&](std::vector<RegistryStatus> const&) { ++left; };
+  set_.deregister_all(in(Duration{20'000}), count, Leaving::for_a_while);
+  ASSERT_TRUE(run_until([&] { return left == 1; }));
+  EXPECT_EQ(state(0), RegistryState::deregistered);
+  EXPECT_EQ(state(1), RegistryState::registered);
+  EXPECT_EQ(b_.removed, 0);
+  set_.register_all();
+  ASSERT_TRUE(both(RegistryState::registered));
+  EXPECT_EQ(b_.entered, 1);
+  remove_all();
+  ASSERT_TRUE(both(RegistryState::deregistered)) << "for good, all of them";
+}
+
 TEST_F(RegistrySetTest, an_empty_set_is_done_at_once_but_not_inside_the_call) {
   RegistrySet none(io_.get_executor(), [](RegistryStatus const&) {});
   EXPECT_TRUE(none.empty());

@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <gtest/gtest.h>
 
 #include "supervisor/runtime/clock.hpp"
 
 namespace lastcall::runtime {
 namespace {
+
+constexpr lifecycle::Duration kSoon{200};
 
 class CoreLoopTest : public ::testing::Test {
  protected:
@@ -56,6 +60,23 @@ TEST_F(CoreLoopTest, An_event_that_arises_while_obeying_is_stepped_after_all_ord
   EXPECT_GE(of_hello, 2U) << "remember and start were obeyed before the next step";
 }
 
+TEST_F(CoreLoopTest, What_a_step_takes_includes_what_it_ordered) {
+  std::chrono::steady_clock::duration longest{};
+  loop.set_watch([&](lifecycle::Event const& event, auto began, auto ended) {
+    EXPECT_EQ(event.index(), steps.back());
+    longest = std::max(longest, ended - began);
+  });
+  loop.feed(lifecycle::SupervisorStarted{});
+  auto const until = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+  react = [until](lifecycle::Action const&) {
+    while (std::chrono::steady_clock::now() < until) {
+    }
+  };
+  auto const before = std::chrono::steady_clock::now();
+  loop.feed(lifecycle::ShimHello{.boot = "b"});
+  EXPECT_GE(longest, until - before);
+}
+
 TEST_F(CoreLoopTest, The_reply_is_the_answer_to_the_event_that_was_fed) {
   loop.feed(lifecycle::SupervisorStarted{});
   StepReply const reply = loop.feed(lifecycle::RequestEnded{.peer = 1, .id = "none"});
@@ -72,6 +93,25 @@ TEST_F(CoreLoopTest, The_cores_deadline_is_stepped_when_it_has_come) {
   }
   EXPECT_EQ(steps.back(), index<lifecycle::TimerExpired>());
   EXPECT_GE(monotonic_now(), *due);
+}
+
+TEST_F(CoreLoopTest, After_an_absence_what_waits_is_heard_before_a_missed_deadline_decides) {
+  std::optional<int> code;
+  react = [&code](lifecycle::Action const& action) {
+    if (auto const* exit = std::get_if<lifecycle::ExitShim>(&action)) {
+      code = exit->code;
+    }
+  };
+  loop.feed(lifecycle::SupervisorStarted{});
+  loop.feed(lifecycle::ShimHello{.boot = "b", .engine = lifecycle::EngineState::running});
+  lifecycle::Duration const nearly_all = lifecycle::ShutdownSettings{}.grace_period - kSoon;
+  loop.feed(lifecycle::StopSignalHeld{.name = "TERM", .at = monotonic_now() - nearly_all});
+  ASSERT_FALSE(code);
+  std::this_thread::sleep_for(kSoon + lifecycle::kOwnAbsence + kSoon);  // this process stood still
+  boost::asio::post(
+      io, [this] { loop.feed(lifecycle::EngineExited{.exit = {.code = 0}, .ordered = true}); });
+  io.run_for(std::chrono::seconds(20));
+  EXPECT_EQ(code, 0);
 }
 
 TEST_F(CoreLoopTest, After_halt_nothing_is_stepped) {

@@ -13,6 +13,18 @@ namespace {
 
 using namespace lifecycle;
 
+ShimHello a_hello(std::string const& text) {
+  return {.boot = "b",
+          .run = true,
+          .engine = EngineState::exited,
+          .exit = {.code = 3, .signal = 9, .oom = true},
+          .started_at = instant_from_ms(40),
+          .exited_at = instant_from_ms(41),
+          .ordered = true,
+          .stop_at = instant_from_ms(42),
+          .blob = text};
+}
+
 std::vector<Event> every_event() {
   std::string const text = "a\"b\\c\n\x01 caf\xC3\xA9";
   return {SupervisorStarted{},
@@ -22,20 +34,15 @@ std::vector<Event> every_event() {
           EngineStopHook{},
           EngineReplaced{text},
           TimerExpired{Duration{1'500}},
-          ShimHello{.boot = "b",
-                    .run = true,
-                    .engine = EngineState::exited,
-                    .exit = {.code = 3, .signal = 9, .oom = true},
-                    .started_at = instant_from_ms(40),
-                    .exited_at = instant_from_ms(41),
-                    .ordered = true,
-                    .stop_at = instant_from_ms(42),
-                    .blob = text},
+          a_hello(text),
           ShimDisconnected{.watched = true, .oom = true},
           ShimGone{.oom = true},
           StopSignalHeld{"INT", instant_from_ms(7)},
           EngineStarted{},
           EngineExited{.exit = {.code = 1, .signal = 0, .oom = true}, .ordered = true},
+          EngineProcessStopped{.pid = 17, .name = text},
+          EngineTreeSeen{.alive = 2, .names = {text, "worker"}},
+          EngineProcessDied{.pid = 18, .name = text, .signal = 9, .at = instant_from_ms(9)},
           DrainRequested{.exit = true, .timeout = Duration{5}},
           ResumeRequested{},
           CancelRequested{.by = 4,
@@ -72,13 +79,15 @@ std::vector<Event> every_event() {
                                   .priorities = true}},
           LoadThresholdsChanged{
               {.decode_ppm = 850'000, .prefill_tokens = 10'000, .max_age = Duration{2'000}}},
-          CheckFinished{2, CheckVerdict::timed_out, text},
+          CheckFinished{2, CheckVerdict::timed_out, text, Duration{900}},
           HealthLimitsChanged{.failure_thresholds = {1, 3},
                               .unresponsive_after = Duration{5'000},
                               .stalled_after = Duration{7'000},
                               .startup_timeout = Duration{9'000}},
-          GaugesRead{5, 170'000},
-          GaugesRead{std::nullopt, std::nullopt},
+          GaugesRead{5, 170'000, 6},
+          GaugesRead{std::nullopt, std::nullopt, std::nullopt},
+          TokenSent{3},
+          TokenAnswered{3, TokenOutcome::refused},
           RegistrySettled{1, true, text},
           CleanupSettled{CleanupItem::paths, ItemOutcome::failed, text}};
 }
@@ -160,6 +169,8 @@ TEST(EventLog, Settings_are_read_back_as_they_were_written) {
   settings.registries = 5;
   settings.cleanup_paths = true;
   settings.gauge_refresh = Duration{6};
+  settings.load_counts = true;
+  settings.token = {.barrier = true, .canary = true};
   settings.admission = {.running = 7,
                         .waiting = 8,
                         .wait_timeout = Duration{9},

@@ -23,6 +23,19 @@ TEST(Readiness, Ready_is_serving_and_to_have_been_registered_everywhere) {
   EXPECT_FALSE(ready(Phase::starting, ReadinessOnStop::late, true));
 }
 
+TEST(Readiness, An_unresponsive_engine_turns_it_off_until_it_is_heard) {
+  lifecycle::Snapshot snapshot;
+  snapshot.phase = Phase::serving;
+  snapshot.silent = true;
+  snapshot.verdict = lifecycle::Verdict::unresponsive;
+  snapshot.verdict_reason = "its process 'vllm' is stopped";
+  Readiness const readiness = readiness_of(snapshot, ReadinessOnStop::late, true);
+  EXPECT_FALSE(readiness.is_ready);
+  EXPECT_EQ(readiness.reason, "unresponsive: its process 'vllm' is stopped");
+  snapshot.silent = false;  // registered again or not: it was, once
+  EXPECT_TRUE(readiness_of(snapshot, ReadinessOnStop::automatic, true).is_ready);
+}
+
 TEST(Readiness, While_deregistering_it_depends_on_the_setting_and_on_the_pods_deletion) {
   EXPECT_TRUE(ready(Phase::deregistering, ReadinessOnStop::automatic, true));
   EXPECT_FALSE(ready(Phase::deregistering, ReadinessOnStop::automatic, false));

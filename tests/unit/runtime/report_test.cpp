@@ -27,6 +27,13 @@ TEST(Report, It_tells_cause_code_requests_and_registries) {
   EXPECT_EQ(json["requests"]["lost"], 4);
   EXPECT_EQ(json["registries"][0]["name"], "etcd");
   EXPECT_EQ(json["registries"][0]["detail"], "down");
+  EXPECT_FALSE(json.contains("in_flight_at_end"));
+}
+
+TEST(Report, It_tells_how_much_was_in_flight_when_time_ended_the_drain) {
+  lifecycle::Report report = report_of("why");
+  report.in_flight_at_end = 3;
+  EXPECT_EQ(nlohmann::json::parse(report_json(report, {}))["in_flight_at_end"], 3);
 }
 
 TEST(Report, However_long_the_texts_are_it_fits_and_keeps_the_end_of_a_traceback) {
@@ -72,7 +79,19 @@ TEST(Report, The_termination_log_is_written_only_where_it_exists_as_a_file) {
   EXPECT_FALSE(write_termination_log("/dev/null", "{}"));
   scratch.write("log", "an older and longer message");
   EXPECT_TRUE(write_termination_log(scratch / "log", "{}"));
-  EXPECT_EQ(scratch.read("log"), "{}\n");
+  EXPECT_EQ(scratch.read("log"), "{}\nan older and longer message\n");
+}
+
+TEST(Report, The_termination_log_keeps_the_last_lines_that_are_no_report) {
+  ScratchDirectory const scratch;
+  std::string const first(3'000, 'a');
+  std::string const last(1'500, 'b');
+  scratch.write("log", first + "\n{\"cause\":\"signal\"}\n" + last);
+  std::string const report = R"({"cause":"fatal"})";
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_TRUE(write_termination_log(scratch / "log", report));
+    EXPECT_EQ(scratch.read("log"), report + "\n" + last + "\n");
+  }
 }
 
 }  // namespace

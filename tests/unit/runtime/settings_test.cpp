@@ -39,11 +39,19 @@ TEST(Settings, Every_choice_of_the_configuration_reaches_the_core) {
 TEST(Settings, The_gauges_of_an_engine_reach_the_core_with_what_they_can_prove) {
   config::Config config;
   EXPECT_FALSE(settings_from(config, {}).gauge_refresh);
+  EXPECT_FALSE(settings_from(config, {}).token.barrier);
   config.engine.kind = config::EngineKind::vllm;
   EXPECT_EQ(settings_from(config, {}).gauge_refresh, 1s);
   EXPECT_TRUE(settings_from(config, {}).health.tokens_show_stalls);
+  EXPECT_TRUE(settings_from(config, {}).token.barrier);
+  EXPECT_TRUE(settings_from(config, {}).token.canary);
+  EXPECT_FALSE(settings_from(config, {}).load_counts);
+  config.engine.metrics.load_tracking = true;
+  EXPECT_TRUE(settings_from(config, {}).load_counts);
+  config.engine.probe.canary = false;
+  EXPECT_FALSE(settings_from(config, {}).token.canary);
   config.engine.kind = config::EngineKind::sglang;
-  EXPECT_EQ(settings_from(config, {}).gauge_refresh, 30s);
+  EXPECT_EQ(settings_from(config, {}).gauge_refresh, 1s);
   EXPECT_FALSE(settings_from(config, {}).health.tokens_show_stalls);
 }
 

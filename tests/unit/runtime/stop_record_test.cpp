@@ -1,6 +1,7 @@
 #include "supervisor/runtime/stop_record.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "supervisor/lifecycle/remembered.hpp"
 #include "tests/unit/runtime/scratch_directory.hpp"
@@ -80,8 +81,29 @@ TEST_F(StopRecordTest, A_directory_that_is_not_there_is_an_error_in_words) {
 TEST_F(StopRecordTest, A_link_in_the_place_of_the_temporary_file_is_not_followed) {
   scratch.write("victim", "precious");
   std::filesystem::create_symlink(scratch / "victim", scratch / "stop.json.new");
-  EXPECT_NE(record().write(blob), "");
+  EXPECT_EQ(record().write(blob), "");
   EXPECT_EQ(scratch.read("victim"), "precious");
+  EXPECT_EQ(record().read(instant_from_ms(0), note), blob);
+}
+
+TEST_F(StopRecordTest, A_link_to_a_record_is_none) {
+  ASSERT_EQ(record().write(blob), "");
+  std::filesystem::rename(scratch / "stop.json", scratch / "elsewhere");
+  std::filesystem::create_symlink(scratch / "elsewhere", scratch / "stop.json");
+  EXPECT_FALSE(record().read(instant_from_ms(0), note));
+  EXPECT_NE(note, "");
+  EXPECT_FALSE(scratch.has("stop.json"));
+  EXPECT_TRUE(scratch.has("elsewhere"));
+}
+
+TEST_F(StopRecordTest, A_pipe_in_a_files_place_is_replaced_and_never_waited_for) {
+  ASSERT_EQ(::mkfifo((scratch / "stop.json").c_str(), 0600), 0);
+  ASSERT_EQ(::mkfifo((scratch / "stop.json.new").c_str(), 0600), 0);
+  EXPECT_FALSE(record().read(instant_from_ms(0), note));
+  EXPECT_NE(note, "");
+  EXPECT_FALSE(scratch.has("stop.json"));
+  ASSERT_EQ(record().write(blob), "");
+  EXPECT_EQ(record().read(instant_from_ms(0), note), blob);
 }
 
 }  // namespace

@@ -1,0 +1,53 @@
+// Sends the request of one token that the core asks for, and tells it what came of it.
+//
+// Rules:
+//  1. One request at a time. Where nobody counts requests, an engine whose gauges show work, or
+//     cannot be read, is not asked as a canary.
+//  2. An answer that proves nothing is told once a reason: it means that barrier and canary are of
+//     no use until it is mended.
+//  3. It goes to the engine itself, past the ingress and its counts.
+//
+// Thread rule: the loop's thread. Source: section 2 of the design, 'Where in-flight comes from'.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include "probes/gauge_reader.hpp"
+#include "probes/token_request.hpp"
+#include "supervisor/config/schema.hpp"
+#include "supervisor/lifecycle/action.hpp"
+#include "supervisor/runtime/event_sink.hpp"
+#include "supervisor/runtime/log.hpp"
+
+namespace lastcall::runtime {
+
+class TokenDriver {
+ public:
+  TokenDriver(boost::asio::any_io_executor executor, config::Config const& config,
+              EventSink& events, Log& log, std::function<void()> on_barrier);
+
+  /// Empty: nothing is wrong. Otherwise why no request can be made.
+  std::string problem() const { return request_ ? request_->problem() : std::string{}; }
+  void ask(lifecycle::AskToken const& order);
+  void withdraw();
+
+ private:
+  void look(lifecycle::AskToken const& order);
+  void send(lifecycle::AskToken const& order);
+  void take(lifecycle::AskToken const& order, probes::TokenRequest::Outcome outcome,
+            std::string const& detail);
+
+  std::unique_ptr<probes::TokenRequest> request_;  // empty: this engine is never asked
+  std::unique_ptr<probes::GaugeReader> gauges_;    // empty: it has none
+  EventSink& events_;
+  Log& log_;
+  std::function<void()> on_barrier_;
+  std::optional<std::string> told_;  // why the last answer proved nothing
+};
+
+}  // namespace lastcall::runtime
