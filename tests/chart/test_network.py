@@ -172,7 +172,7 @@ def test_the_notes_promise_no_quick_end_where_nobody_tells_what_is_in_flight(hel
     assert ("A pod without requests in flight is gone in about 2000 ms" in notes) is not says
 
 
-@pytest.mark.parametrize(("grace", "drain", "cut"), [("60s", 15000, 17000), ("12s", 4000, 6000)])
+@pytest.mark.parametrize(("grace", "drain", "cut"), [("60s", 15000, 17000), ("12s", 5000, 7000)])
 def test_the_notes_say_how_long_such_a_drain_lasts(helm, grace, drain, cut):
     settings = (f"config.shutdown.grace_period={grace}", "config.shutdown.deregister_timeout=1s")
     notes = helm.notes("-f", DEMO, *sets(*settings))

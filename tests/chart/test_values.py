@@ -25,15 +25,16 @@ def test_a_typo_is_refused_by_its_name(helm, setting, word):
     ("settings", "words"),
     [
         (("terminationGracePeriodSeconds=30",), ("30", "30000ms", "2000ms", "32000ms")),
-        (("config.shutdown.late_accept=20s",), ("5000ms", "20000ms", "25000ms", "12000ms")),
-        (("config.shutdown.cleanup_reserve=16s",), ("cleanup_reserve", "16000ms", "30000ms")),
+        (("config.shutdown.late_accept=20s",), ("0ms", "20000ms", "12500ms", "4000ms")),
+        (("config.shutdown.grace_period=5s", "config.shutdown.cleanup_reserve=16s"),
+         ("cleanup_reserve", "4000ms", "5000ms")),
         (("config.shutdown.cancel_settle=10s",), ("cancel_settle", "10000ms", "30000ms")),
         (("config.probes.listen=[::]:8000",), ("engine.port", "config.probes.listen", "8000")),
         (("engine.command=null",), ("engine.command", "entry point")),
         (("engine.image.repository=",), ("engine.image.repository",)),
         (("config.ipc.socket=/tmp/l.sock",), ("config.ipc.socket", "/run/lastcall")),
     ],
-)
+)  # fmt: skip
 def test_what_does_not_fit_together_is_refused_with_the_numbers(helm, settings, words):
     refusal = helm.refusal("-f", DEMO, *sets(*settings))
     assert all(word in refusal for word in words), refusal

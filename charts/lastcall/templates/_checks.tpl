@@ -73,12 +73,18 @@ problems, one a line; each message names the values and what was expected.
 {{- if lt (int64 $b.pod) (add $asked 2000) -}}
 {{- include "lastcall.problem" (printf "terminationGracePeriodSeconds %d is too small: config.shutdown.grace_period is %dms and the kubelet needs 2000ms, together %dms; leave it out to have it computed" (div (int64 $b.pod) 1000) $asked (add $asked 2000)) -}}
 {{- end -}}
-{{- $phases := add (int64 $b.asked.deregister_timeout) (int64 $b.asked.late_accept) -}}
+{{- $phases := int64 $b.asked.late_accept -}}
+{{- if not (empty (.Values.config | default dict).discovery) -}}
+{{- $phases = add $phases (int64 $b.asked.deregister_timeout) -}}
+{{- end -}}
 {{- if gt $phases (int64 $b.half) -}}
-{{- include "lastcall.problem" (printf "config.shutdown: deregister_timeout %dms and late_accept %dms are %dms together, more than half (%dms) of the time before cleanup (%dms less cleanup_reserve %dms and cancel_settle %dms)" (int64 $b.asked.deregister_timeout) (int64 $b.asked.late_accept) $phases (int64 $b.half) (int64 $b.total) (int64 $b.reserve) (int64 $b.settle)) -}}
+{{- include "lastcall.problem" (printf "config.shutdown: deregister_timeout %dms (0 without config.discovery) and late_accept %dms are %dms together, more than half (%dms) of the time before cleanup (%dms less a reserve of %dms and cancel_settle %dms)" (sub $phases (int64 $b.asked.late_accept)) (int64 $b.asked.late_accept) $phases (int64 $b.half) (int64 $b.total) (int64 $b.reserve) (int64 $b.settle)) -}}
 {{- end -}}
 {{- range $pair := list (list "cleanup_reserve" "reserve" "half") (list "cancel_settle" "settle" "an eighth") -}}
 {{- $wanted := get $b.asked (index $pair 0) | int64 -}}
+{{- if eq (index $pair 0) "cleanup_reserve" -}}
+{{- $wanted = min $wanted (int64 $b.usable) -}}
+{{- end -}}
 {{- if gt $wanted (get $b (index $pair 1) | int64) -}}
 {{- include "lastcall.problem" (printf "config.shutdown.%s %dms is more than %s of the whole stop (%dms)" (index $pair 0) $wanted (index $pair 2) (int64 $b.total)) -}}
 {{- end -}}

@@ -25,7 +25,7 @@ true
 {{- $unknown := include "lastcall.unknownMs" . | int64 | min $longest -}}
 {{- if or (include "lastcall.hasGauges" .) (include "lastcall.hasIngress" .) -}}
 {{- printf "A pod without requests in flight is gone in about %d ms and what its engine needs to end" $late -}}
-{{- if not (include "lastcall.hasGauges" .) }},
+{{- if and (not (include "lastcall.hasGauges" .)) (eq (get (.Values.config.ingress | default dict) "exclusive" | toString) "false") }},
 from the first request on that its ingress has relayed
 {{- end -}}
 .

@@ -39,13 +39,19 @@ out here to what `lastcall plan` prints. All numbers are milliseconds.
 {{- end -}}
 {{- $pod := mul 1000 (include "lastcall.podGraceSeconds" . | int64) -}}
 {{- $total := max 1000 (min $asked.grace_period (sub $pod 2000)) -}}
-{{- $reserve := min $asked.cleanup_reserve (div $total 2) -}}
+{{- $config := .Values.config | default dict -}}
+{{- $disconnects := add (ternary 500 0 (not (empty (($config.events | default dict).nats | default dict).url))) (ternary 500 0 (not (empty $config.discovery))) -}}
+{{- $usable := add 4000 $disconnects -}}
 {{- $settle := min $asked.cancel_settle (div $total 8) -}}
 {{- $margin := min 1000 (div $total 8) -}}
-{{- $half := div (sub $total (add $reserve $settle)) 2 -}}
+{{- $reserve := min $asked.cleanup_reserve (div $total 2) $usable -}}
+{{- $hooks := ternary 0 (add 2000 $disconnects) (empty ($config.cleanup | default dict).hooks) -}}
+{{- $kept := max $reserve (min (div $total 2) (add (mul 2 $margin) $hooks)) -}}
+{{- $half := div (sub $total (add $kept $settle)) 2 -}}
 {{- $deregister := min $asked.deregister_timeout $half -}}
-{{- $late := min $asked.late_accept (sub $half $deregister) -}}
-{{- dict "asked" $asked "pod" $pod "total" $total "reserve" $reserve "settle" $settle "margin" $margin "half" $half "deregister" $deregister "late" $late | toJson -}}
+{{- $late := min $asked.late_accept $half -}}
+{{- $closed := min (add $deregister $late) $half -}}
+{{- dict "asked" $asked "pod" $pod "total" $total "reserve" $kept "usable" $usable "settle" $settle "margin" $margin "half" $half "deregister" $deregister "late" $late "closed" $closed | toJson -}}
 {{- end -}}
 
 {{/* The rows of `lastcall plan`. */}}
@@ -55,7 +61,7 @@ out here to what `lastcall plan` prints. All numbers are milliseconds.
 {{- $total := int64 $b.total -}}
 {{- $reserve := int64 $b.reserve -}}
 {{- $margin := int64 $b.margin -}}
-{{- $closed := add (int64 $b.deregister) (int64 $b.late) -}}
+{{- $closed := int64 $b.closed -}}
 {{- $signal := ($config.engine | default dict).stop_signal | default "SIGTERM" -}}
 {{- $rows := list
   (list 0 "the stop begins: every registry removes this instance")
