@@ -236,6 +236,13 @@ def gone(release, name):
     )  # fmt: skip
 
 
+def revived(release, name):
+    """PID 1 of the supervisor's container has started `serve` again: the container goes on."""
+    wait_until(lambda: "starting it again" in release.kubectl("logs", name, "-c", "lastcall"),
+               "the next life of the supervisor")  # fmt: skip
+    assert release.container("lastcall")["restartCount"] == 0
+
+
 def last_exit(states, name):
     """Exit code of a container in the last state of its pod that tells one.
 

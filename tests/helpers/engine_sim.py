@@ -8,8 +8,10 @@ the gauges of the engine that --kind names, where that one has them. Each failur
 also be brought about while it runs:
 POST /sim/control with an object of
   rate, lie, slow_health, health_status, ignore_term, ignore_cancel, drain_on_term,
-  term_exit_code, metrics, slow_metrics   as the flags of these names
-  hang             "health", "tokens", "all", "process" (SIGSTOP), or null to go on
+  term_exit_code, metrics, slow_metrics, prefill, completions_status, sleeping
+                   as the flags of these names
+  hang             "health", "tokens", "core" (only /health and the gauges go on), "all",
+                   "process" (SIGSTOP), or null to go on
   exit             exit code, at once          crash    "segv", "abort" or "kill", at once
   fatal            text: SDK report_fatal
   eat_memory       "self" or "worker" (the first of --workers): until the kernel ends it
@@ -27,6 +29,7 @@ import asyncio
 import ctypes
 import faulthandler
 import json
+import math
 import os
 import signal
 import subprocess
@@ -66,6 +69,8 @@ class Engine:
         self.metrics = Metrics(options, self.generator)
         self.hang = None
         self.workers = []
+        self.core = None
+        self.core_died_at = None
         self.stopping = False
         self.exited = None  # future of the exit code
         self.server = None
@@ -125,7 +130,7 @@ class Engine:
     def set_hang(self, mode):
         self.trace("hang", mode=mode)
         self.hang = mode
-        self.generator.clock.paused = mode in ("tokens", "all")
+        self.generator.clock.paused = mode in ("tokens", "core", "all")
         if mode == "process":
             self.hang = None  # a CONT is the way back
             os.kill(os.getpid(), signal.SIGSTOP)
@@ -174,6 +179,20 @@ class Engine:
             self.workers.append(worker)
             loop.add_reader(worker.stdout, self.on_worker_exit, worker, loop)
             self.trace("worker", worker=worker.pid)
+        if self.options.core:
+            self.start_core(command, loop)
+
+    def start_core(self, command, loop):
+        self.core = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.core.stdout.readline()
+        loop.add_reader(self.core.stdout, self.on_core_exit, loop)
+
+    def on_core_exit(self, loop):
+        """As with vLLM, the API server lives on and answers with errors."""
+        loop.remove_reader(self.core.stdout)
+        self.trace("core_exit", code=self.core.wait())
+        self.core_died_at = loop.time()
+        self.generator.core_died()
 
     def on_worker_exit(self, worker, loop):
         """As real engines do, an engine that loses a worker dies."""
@@ -182,7 +201,8 @@ class Engine:
         self.exit(1)
 
     def stop_workers(self):
-        for worker in [] if self.options.leak_workers else self.workers:
+        core = [self.core] if self.core else []
+        for worker in [] if self.options.leak_workers else [*self.workers, *core]:
             worker.terminate()
             try:
                 worker.wait(1)
@@ -202,6 +222,12 @@ class Engine:
         if route == ("GET", "/v1/models"):
             models = [{"id": "sim", "object": "model", "owned_by": "lastcall"}]
             return await connection.answer(200, {"object": "list", "data": models})
+        if route == ("GET", "/load"):
+            counts = self.options.load_tracking and self.options.api_servers == 1
+            load = self.generator.accepted if counts else 0
+            return await connection.answer(200, {"server_load": load})
+        if route == ("GET", "/is_sleeping") and self.options.sleeping is not None:
+            return await connection.answer(200, {"is_sleeping": self.options.sleeping})
         if route == ("GET", "/sim/state"):
             return await connection.answer(200, self.state())
         if route == ("POST", "/sim/control"):
@@ -215,6 +241,9 @@ class Engine:
         status = self.options.health_status
         if self.hang == "tokens" and not self.options.lie:
             status = 503
+        dead_for = asyncio.get_running_loop().time() - (self.core_died_at or math.inf)
+        if dead_for >= self.options.core_death_unseen:
+            status = 503
         return await connection.answer(status, b"")
 
     async def metrics_page(self, connection):
@@ -225,7 +254,8 @@ class Engine:
         return {
             "pid": os.getpid(),
             "running": len(self.generator.running), "waiting": len(self.generator.queue),
-            "metrics_read": self.metrics.read,
+            "metrics_read": self.metrics.read, "probes": self.generator.probes,
+            "core": self.core and self.core.pid,
             "hang": self.hang, "workers": [worker.pid for worker in self.workers],
             "connected": bool(self.client and self.client.connected),
             "phase": self.client.phase if self.client else None,

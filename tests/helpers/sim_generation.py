@@ -53,6 +53,11 @@ class TokenClock:
         self._waiting.discard(stream)
 
 
+CORE_DIED = {"error": {"message": "EngineCore encountered an issue. See stack trace above for the "
+                                  "root cause.", "type": "InternalServerError", "param": None,
+                       "code": 500}}  # fmt: skip
+
+
 class Generation:
     """One request on its way through the engine."""
 
@@ -105,16 +110,43 @@ class Generator:
         self.clock = TokenClock(options.rate)
         self.running = {}  # id: Generation
         self.queue = deque()  # those that wait for a place
+        self.core_is_dead = False
         self.tokens = self.tokens_ended = 0  # in all; of requests that are over
+        self.accepted = 0  # from the first byte of the request on
+        self.probes = 0
+        self.core_free_at = 0.0
+        self.stepped = (0, 0)  # running and waiting, when the last step came back
+
+    def figures(self):
+        """What runs and what waits, as far as the gauges know."""
+        if self.options.late_gauges:
+            return self.stepped
+        return len(self.running), len(self.queue)
+
+    def step_came_back(self):
+        if not self.clock.paused:
+            self.stepped = len(self.running), len(self.queue)
 
     async def completions(self, connection, request):
+        if self.options.completions_status:
+            status = self.options.completions_status
+            return await connection.answer(status, {"error": {"message": "refused"}})
+        self.accepted += 1
+        try:
+            return await self.complete(connection, request)
+        finally:
+            self.accepted -= 1
+
+    async def complete(self, connection, request):
         given = request.headers.get("x-request-id")
+        is_probe = "x-lastcall-probe" in request.headers
+        self.probes += is_probe
         try:
             body = request.json()
             endpoint = request.headers.get("x-sim-endpoint") or (
                 "generate" if "chat" in request.path else "decode")  # fmt: skip
             generation = Generation(
-                await self.begin(given, endpoint, body), request.path, body, endpoint
+                await self.begin(given, endpoint, body, is_probe), request.path, body, endpoint
             )
         except Rejected as refused:
             wait = max(1, round(refused.retry_after or 1))
@@ -135,10 +167,10 @@ class Generator:
             connection.on_gone = None
             self.finish(generation)
 
-    async def begin(self, given, endpoint, body):
+    async def begin(self, given, endpoint, body, is_probe):
         # An id that a client uses twice at a time is made unique, as the ingress does.
         own = f"{given}-{os.urandom(4).hex()}" if given in self.running else given
-        if self.client is None:
+        if self.client is None or is_probe:
             return Context(own, root=given)
         return await self.client.begin_async(
             own, root=given, endpoint=endpoint, model=str(body.get("model", "sim")),
@@ -148,6 +180,7 @@ class Generator:
     async def generate(self, connection, generation):
         context = generation.context
         await self.take_place(generation)
+        await self.prefill(generation)
         headers = [("X-Request-Id", context.root)]
         if generation.stream and not self.must_end(generation):
             connection.start_stream(headers)
@@ -159,6 +192,7 @@ class Generator:
                 await self.send(connection, generation, generation.chunk(f"t{generation.done} "))
             generation.done += 1
             self.tokens += 1
+            self.step_came_back()
             context.progress()
         if self.must_end(generation):
             return await self.cut(connection, generation, headers)
@@ -172,16 +206,43 @@ class Generator:
         await connection.finish_stream()
         return True
 
+    async def prefill(self, generation):
+        """Steps are taken one after the other: a prefill holds off the requests behind it."""
+        loop = asyncio.get_running_loop()
+        cost = self.options.prefill if generation.max_tokens > 1 else 0.0
+        due = self.core_free_at = max(loop.time(), self.core_free_at) + cost
+        while loop.time() < due and not self.must_end(generation):
+            generation.wake = loop.create_future()
+            timer = loop.call_at(due, generation.nudge)
+            await generation.wake
+            timer.cancel()
+
     async def send(self, connection, generation, data):
         line = event(data)
         await connection.send(line)
         generation.events_sent += 1
         generation.bytes_sent += len(line)
 
+    def core_died(self):
+        self.core_is_dead = True
+        for generation in [*self.running.values(), *self.queue]:
+            generation.nudge()
+
+    async def fail(self, connection, generation, headers):
+        """As vLLM's API server does without its core: a stream ends as if it were whole."""
+        if not generation.stream or not generation.events_sent:
+            return await connection.answer(500, CORE_DIED, headers=headers)
+        await connection.send(event(CORE_DIED))
+        await connection.send(b"data: [DONE]\n\n")
+        await connection.finish_stream()
+        return True
+
     async def cut(self, connection, generation, headers):
         """Ends a cancelled request so that nobody takes it for a finished one."""
         if generation.gone:
             return False
+        if self.core_is_dead and not generation.context.is_stopped():
+            return await self.fail(connection, generation, headers)
         cause, name = generation.context.cause, generation.context.root
         kind = {"migrate": "migrated", "grace_timeout": "migrated"}.get(cause, cause)
         kind = kind if kind in ("migrated", "engine_dead") else "cancelled"
@@ -205,7 +266,7 @@ class Generator:
 
     def must_end(self, generation):
         ignored = self.options.ignore_cancel
-        if generation.gone:
+        if generation.gone or self.core_is_dead:
             return True
         if ignored == "all":
             return False
@@ -228,6 +289,8 @@ class Generator:
         self.clock.forget(generation)
         self.running.pop(generation.context.id(), None)
         self.tokens_ended += generation.done
+        if generation.done:
+            self.step_came_back()
         if self.queue:
             self.queue[0].nudge()
         complete = generation.done >= generation.max_tokens and not generation.gone

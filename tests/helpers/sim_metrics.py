@@ -58,9 +58,11 @@ class Metrics:
             "# TYPE process_start_time_seconds gauge",
             f"process_start_time_seconds {START_TIME}",
         ]
+        if self.options.api_servers > 1:
+            lines = []  # Prometheus' client has no such series for several processes
         if mode == "absent":
             return self._joined(lines)
-        counts = {running: len(generator.running), waiting: len(generator.queue)}
+        counts = dict(zip((running, waiting), generator.figures(), strict=True))
         for name, count in counts.items():
             count = 0 if mode == "zero" else count
             lines.append(f"# TYPE {name} gauge")

@@ -5,7 +5,8 @@ import argparse
 from sim_metrics import MODES, NAMES
 
 LIVE_SETTINGS = ("rate", "lie", "slow_health", "health_status", "ignore_term", "ignore_cancel",
-                 "drain_on_term", "term_exit_code", "metrics", "slow_metrics")  # fmt: skip
+                 "drain_on_term", "term_exit_code", "metrics", "slow_metrics", "prefill",
+                 "completions_status", "sleeping")  # fmt: skip
 
 
 def parse(arguments):
@@ -18,13 +19,19 @@ def parse(arguments):
     add("--max-running", type=int, default=0, help="more than these wait; 0: no limit")
     add("--startup-delay", type=float, default=0.0, help="before it listens")
     add("--hang-after", type=float)
-    add("--hang", choices=("health", "tokens", "all", "process"), default="all")
+    add("--hang", choices=("health", "tokens", "core", "all", "process"), default="all")
     add("--lie", action="store_true", help="/health says 200 whatever hangs")
     add("--slow-health", type=float, default=0.0)
     add("--health-status", type=int, default=200)
     add("--kind", choices=tuple(NAMES), default="vllm", help="whose gauges it has")
     add("--metrics", choices=MODES, default="true", help="what they say")
     add("--slow-metrics", type=float, default=0.0)
+    add("--late-gauges", action="store_true", help="set by a step that came back, as vLLM's are")
+    add("--prefill", type=float, default=0.0, help="seconds of a request of more than one token")
+    add("--load-tracking", action="store_true", help="/load counts; otherwise it says 0 for ever")
+    add("--api-servers", type=int, default=1, help="with more, /load and the gauges are of several")
+    add("--sleeping", action=argparse.BooleanOptionalAction, help="/is_sleeping; unset: none")
+    add("--completions-status", type=int, default=0, help="what completions are refused with")
     add("--exit-after", type=float)
     add("--exit-code", type=int, default=0)
     add("--crash", choices=("segv", "abort", "kill"), help="instead of an exit after --exit-after")
@@ -32,6 +39,8 @@ def parse(arguments):
     add("--drain-on-term", action="store_true", help="finish what runs; otherwise it is cut off")
     add("--term-exit-code", type=int, default=0)
     add("--workers", type=int, default=0)
+    add("--core", action="store_true", help="a child generates: without it requests get errors")
+    add("--core-death-unseen", type=float, default=0.0, help="seconds until /health says so")
     add("--setsid-workers", action="store_true")
     add("--leak-workers", action="store_true", help="workers outlive the main process")
     add("--workers-ignore-term", action="store_true")

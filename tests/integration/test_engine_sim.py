@@ -298,3 +298,43 @@ def test_the_port_is_closed_while_it_starts(tmp_path):
                 client.connect(("127.0.0.1", port))
             threading.Event().wait(0.05)
         process.terminate()
+
+
+def figure(sim, name):
+    text = sim.call("GET", "/metrics")[1].decode()
+    return sum(float(line.split()[-1]) for line in text.splitlines() if line.startswith(name))
+
+
+def test_late_gauges_stay_at_zero_until_the_first_step_came_back(sim):
+    one = sim("--late-gauges", "--prefill", "2", "--rate", "100", "--load-tracking")
+    connection = one.connection()
+    connection.request("POST", "/v1/completions", json.dumps({"max_tokens": 400}))
+    eventually(lambda: len(one.trace("start")) == 1, 20)
+    assert figure(one, "vllm:num_requests_running") == 0
+    assert json.loads(one.call("GET", "/load")[1]) == {"server_load": 1}
+    eventually(lambda: figure(one, "vllm:num_requests_running") == 1, 30)
+    connection.close()
+
+
+def test_a_frozen_core_passes_its_health_check_and_generates_nothing(sim):
+    one = sim("--rate", "100")
+    one.control(hang="core")
+    assert one.call("GET", "/health")[0] == 200
+    connection = one.connection(timeout=1)
+    connection.request("POST", "/v1/completions", json.dumps({"max_tokens": 1}))
+    with pytest.raises(TimeoutError):
+        connection.getresponse()
+    connection.close()
+
+
+def test_a_request_behind_a_prefill_waits_for_its_end(sim):
+    one = sim("--prefill", "1.5", "--rate", "100")
+    first = one.connection()
+    first.request("POST", "/v1/completions", json.dumps({"max_tokens": 2}))
+    eventually(lambda: len(one.trace("start")) == 1, 20)
+    began = one.trace("start")[0]["at_ms"]
+    status, answer = one.call("POST", "/v1/completions", {"max_tokens": 1})
+    assert (status, json.loads(answer)["usage"]["completion_tokens"]) == (200, 1)
+    eventually(lambda: one.trace("end"), 20)
+    assert one.trace("end")[0]["at_ms"] - began >= 1_500
+    first.close()

@@ -1,4 +1,7 @@
-"""Files, functions and lines stay short enough to be read without scrolling."""
+"""Functions and lines stay short enough to be read without scrolling.
+
+Files have no limit: a limit of lines cuts a class into slices instead of objects.
+"""
 
 import ast
 
@@ -6,16 +9,8 @@ import pytest
 from lint_cxx import functions_of
 from lint_tree import CXX, SCRIPTS, SHELL, check, files, finding
 
-FILE_LINES = 300
 FUNCTION_LINES = 70
 COLUMNS = 100
-
-
-def file_length(path, text):
-    lines = len(text.splitlines())
-    if lines <= FILE_LINES:
-        return []
-    return [finding(path, lines, f"the file has {lines} lines, {FILE_LINES} is the limit")]
 
 
 def line_width(path, text):
@@ -48,9 +43,8 @@ def code_files():
     return files(*CXX, *SHELL, ".py", ".cmake", "CMakeLists.txt") + scripts
 
 
-@pytest.mark.parametrize("rule", [file_length, line_width], ids=lambda rule: rule.__name__)
-def test_code_files_keep_to_the_limits(rule):
-    check(rule, code_files())
+def test_code_files_keep_to_the_columns():
+    check(line_width, code_files())
 
 
 def test_cxx_functions_keep_to_the_limit():
@@ -61,9 +55,7 @@ def test_python_functions_keep_to_the_limit():
     check(python_function_length, files(".py"))
 
 
-def test_the_limits_are_exact():
-    assert not file_length("f", "x\n" * FILE_LINES)
-    assert file_length("f", "x\n" * (FILE_LINES + 1))
+def test_the_limit_of_columns_is_exact():
     assert not line_width("f", "x" * COLUMNS)
     assert line_width("f", "ok\n" + "x" * (COLUMNS + 1)) == ["f:2: 101 columns, 100 is the limit"]
 

@@ -22,14 +22,19 @@ class Cluster:
             "token_file": str(self.token_file),
         }
 
-    def start(self, world, registry=None, pod=POD, uid=UID, **shutdown):
+    def start(self, world, registry=None, pod=POD, uid=UID, with_engine=True, **shutdown):
         one = world(
             shutdown={"grace_period": "20s", "deregister_timeout": "10s", **shutdown},
             discovery=[{"kubernetes": {**self.registry, **(registry or {})}}],
         )
-        one.process = one.run(
-            *SLEEPER, POD_NAME=pod, POD_NAMESPACE=NAMESPACE, LASTCALL_POD_UID=uid
-        )
+        pod_is = {"POD_NAME": pod, "POD_NAMESPACE": NAMESPACE, "LASTCALL_POD_UID": uid}
+        if with_engine:
+            one.process = one.run(*SLEEPER, **pod_is)
+        else:
+            one.config["health"]["checks"] = [
+                {"name": "gate", "exec": {"command": ["/bin/true"]}}
+            ]
+            one.process = one.serve(**pod_is)
         return one
 
     def watched(self):

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import re
 import signal
 
@@ -89,6 +90,22 @@ def test_what_is_not_2xx_is_tried_again(world, services):
     assert stop(one) == [{"name": "http", "state": "confirmed"}]
 
 
+def test_a_query_is_said_nowhere_and_the_probe_port_names_no_service(world, services):
+    service = services()
+    service.statuses = [503] * 99
+    one = start(world, {"url": service.url + "/workers?key=hush"},
+                shutdown={"deregister_timeout": "1s"}, log={"level": "debug"})  # fmt: skip
+    one.wait_for_log(service.url + "/workers: HTTP status 503")
+    wait_until(lambda: "it failed" in one.get("/readyz?verbose")[1], "the probe port says so")
+    probe = one.get("/readyz?verbose")[1]
+    assert "[-]registry-http failed: " in probe
+    assert "://" not in probe and service.url.split("//")[1] not in probe
+    assert service.url in json.dumps(one.status()["registries"])
+    stop(one)
+    assert service.requests[0][0] == "/workers?key=hush"
+    assert "hush" not in one.log() + json.dumps(one.report()) + probe
+
+
 def test_a_service_that_hangs_costs_the_budget_only(world, services):
     service = services()
     one = start(world, {"url": service.url}, shutdown={"deregister_timeout": "1s"})
@@ -99,6 +116,42 @@ def test_a_service_that_hangs_costs_the_budget_only(world, services):
     # The call and the budget end in the same moment; either may say so.
     assert "no answer within" in record["detail"] or record["detail"] == "not confirmed in time"
     assert one.report()["phases"]["deregistering"]["ms"] < 6000  # of 20 s
+
+
+def test_a_slow_service_is_asked_once_and_not_waited_for_where_no_time_is_given(world, services):
+    service = services()
+    one = start(
+        world, {"url": service.url}, shutdown={"deregister_timeout": "0s", "late_accept": "100ms",
+                                               "drain_unknown": "1s"}
+    )  # fmt: skip
+    one.wait_for_log('"state":"registered"')
+    service.hang.clear()
+    one.process.send_signal(signal.SIGTERM)
+    wait_until(lambda: len(service.requests) == 2, "it is asked to remove the instance")
+    one.wait_for_log('"phase ended","phase":"deregistering","outcome":"skipped"')
+    assert len(service.requests) == 2
+    service.hang.set()  # the answer comes in the drain
+    assert one.process.wait(timeout=2 * PATIENCE) == 0
+    assert one.report()["registries"] == [{"name": "http", "state": "confirmed"}]
+    assert len(service.requests) == 2
+
+
+@pytest.mark.parametrize("ends_by", ["signal", "engine"])
+def test_what_did_not_confirm_gets_a_last_try_in_phase_3(world, services, ends_by):
+    service = services()
+    one = start(
+        world, {"url": service.url},
+        shutdown={"deregister_timeout": "0s", "late_accept": "100ms", "drain_unknown": "500ms"},
+    )  # fmt: skip
+    one.wait_for_log('"state":"registered"')
+    service.statuses = [500]
+    if ends_by == "signal":
+        one.process.send_signal(signal.SIGTERM)
+    else:
+        os.kill(one.status()["engine"]["pid"], signal.SIGKILL)
+    assert one.process.wait(timeout=2 * PATIENCE) == (0 if ends_by == "signal" else 1)
+    assert one.report()["registries"][0]["state"] == "confirmed", one.log()[-4000:]
+    assert len(service.requests) == 3
 
 
 def test_a_service_that_is_slower_than_2_s_is_waited_for_as_long_as_its_timeout_says(

@@ -140,6 +140,19 @@ def test_the_outcome_of_a_stop_becomes_an_event_of_the_pod(world, clusters):
     assert "exit code" not in event["message"], "the engine might still have had to be killed"
 
 
+def test_an_operators_order_becomes_an_event_of_the_pod(world, clusters):
+    cluster = clusters()
+    one = cluster.start(world, {"event": True})
+    one.wait_for_log('"state":"registered"')
+    one.operator().ask("reload")
+    wait_until(lambda: cluster.api.events, "the event is posted")
+    [event] = cluster.api.events
+    assert event["involvedObject"]["name"] == POD
+    assert event["type"] == "Normal" and event["reason"] == "OperatorOrder"
+    who = f"operator with uid {os.geteuid()}, pid {os.getpid()}: "
+    assert event["message"].startswith(who + "reload: done, ")
+
+
 def test_the_event_of_a_fatal_stop_has_its_exit_code(world, clusters):
     def stopped():
         cluster = clusters()
@@ -152,6 +165,16 @@ def test_the_event_of_a_fatal_stop_has_its_exit_code(world, clusters):
     _, cluster = unless_late(stopped, late)
     [event] = cluster.api.events
     assert event["type"] == "Warning" and event["message"].endswith("; exit code 1")
+
+
+def test_an_engine_that_serves_without_a_shim_is_an_event_of_its_pod(world, clusters):
+    cluster = clusters()
+    cluster.start(world, {"event": True}, with_engine=False)
+    wait_until(lambda: cluster.api.events, "an Event")
+    [event] = cluster.api.events
+    assert event["involvedObject"]["name"] == POD and event["involvedObject"]["uid"] == UID
+    assert (event["type"], event["reason"]) == ("Warning", "ShimMissing")
+    assert "nobody holds the engine's stop signal" in event["message"]
 
 
 @pytest.mark.parametrize("deleted", [True, False])

@@ -8,11 +8,13 @@ import asyncio
 from fastapi import FastAPI, Request
 from starlette.responses import StreamingResponse
 
+import lastcall
 import lastcall.asgi
 
 app = FastAPI()
 app.add_middleware(lastcall.asgi.Middleware)
 seen = {"finished": 0, "let_go": 0}
+running = set()
 
 
 async def generate(tokens):
@@ -29,12 +31,20 @@ async def generate(tokens):
 
 
 async def unless_disconnected(request, work):
-    """How vLLM cancels a unary request: it listens for the client's leaving."""
-    working = asyncio.ensure_future(work)
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-    working.cancel()
-    seen["let_go"] += 1
+    """How vLLM cancels a unary request: it listens for the client's leaving.
+
+    Whoever cancels the task that waits here leaves the work running.
+    """
+
+    async def listen():
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    working, listening = asyncio.ensure_future(work), asyncio.ensure_future(listen())
+    done, _ = await asyncio.wait({working, listening}, return_when=asyncio.FIRST_COMPLETED)
+    if listening in done:
+        working.cancel()
+        seen["let_go"] += 1
 
 
 @app.post("/v1/chat/completions")
@@ -46,6 +56,21 @@ async def complete(request: Request):
     if body["max_tokens"] > 1000:
         await unless_disconnected(request, asyncio.sleep(3600))
     return {"model": body["model"], "text": "token0"}
+
+
+@app.post("/late")
+async def late(request: Request):
+    """Its engine announces the request 20 ms after its client has left."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    running.add(asyncio.ensure_future(announce_late(request.headers["x-request-id"])))
+
+
+async def announce_late(request_id):
+    await asyncio.sleep(0.02)
+    async with lastcall.connect().request(request_id, endpoint="generate") as context:
+        await context.stopped()
+    seen["let_go"] += 1
 
 
 @app.get("/health")

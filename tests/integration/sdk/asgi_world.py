@@ -17,6 +17,8 @@ def start(one, *app, **environment):
     """`lastcall run` around uvicorn with this app (asgi_engine); returns once it serves."""
     one.engine_port = free_port()
     one.config["engine"] = {"kind": "custom"}
+    if "ingress" in one.config:
+        one.config["ingress"]["upstream"] = f"127.0.0.1:{one.engine_port}"
     url = f"http://127.0.0.1:{one.engine_port}/health"
     one.config["health"]["checks"] = [{"name": "engine", "http": {"url": url}, "timeout": "5s"}]
     process = one.run(

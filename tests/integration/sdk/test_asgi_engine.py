@@ -6,6 +6,7 @@ import signal
 
 import pytest
 from asgi_world import Call, ask, live, metric, start, wait_until_live
+from ports import free_port
 from serve_peer import PATIENCE, wait_until
 
 pytest.importorskip("uvicorn")
@@ -33,7 +34,7 @@ def test_whole_answers_are_counted_and_not_changed(world):
     unary = Call(one.engine_port, "u", stream=False).answer()
     assert json.loads(unary.read()) == {"model": "Qwen", "text": "token0"}
     settled(one, completed=2)
-    endpoint = {"dynamo_endpoint": "chat_completions"}
+    endpoint = {"dynamo_endpoint": "generate"}  # the engine's, whatever the API calls it
     assert metric(one, "dynamo_component_requests_total", **endpoint) == 2
     assert metric(one, "lastcall_cancels_total") == 0
 
@@ -55,6 +56,21 @@ def test_a_client_that_leaves_frees_the_engine_and_counts_once(world):
     assert metric(one, "dynamo_frontend_model_cancellation_total", **labels) == 2
 
 
+def test_a_request_that_is_announced_after_its_client_left_is_cancelled_and_counts_once(world):
+    port = free_port()
+    one = world(ingress={"listen": f"127.0.0.1:{port}"})
+    start(one, LASTCALL_ASGI_IGNORE="/late")
+    client = Call(port, "gone", path="/late")
+    wait_until_live(one, "gone")
+    client.connection.close()
+    wait_until(lambda: seen(one)["let_go"] == 1, "the engine let go of it")
+    settled(one, cancelled=1)
+    assert live(one) == {} and metric(one, "lastcall_cancels_total") == 1
+    again = Call(port, "gone", tokens=3).first_token()  # the id is free
+    assert again.rest()[0].endswith(b"data: [DONE]\n\n")
+    settled(one, cancelled=1, completed=1)
+
+
 @pytest.mark.parametrize("mode", ["stop", "kill"])
 def test_an_operators_cancel_is_to_the_engine_a_client_that_left(world, mode):
     one = world()
@@ -73,7 +89,7 @@ def test_an_operators_cancel_is_to_the_engine_a_client_that_left(world, mode):
     assert (answer.status, answer.getheader("X-Lastcall-Reason")) == (499, "operator")
     assert json.loads(answer.read())["error"]["type"] == "cancelled"
     settled(one, cancelled=2)
-    wait_until(lambda: seen(one)["finished"] == 0 and seen(one)["let_go"] >= 1, "it let go")
+    wait_until(lambda: seen(one) == {"finished": 0, "let_go": 2}, "the engine let go of both")
     assert metric(one, "lastcall_cancels_total", reason="operator") == 2
 
 

@@ -51,6 +51,9 @@ def both_stopped(tiers, **reasons):
         assert metric(one, "lastcall_cancels_total") == 1
         assert metric(one, "lastcall_cancels_total", reason=reasons[name]) == 1
         assert metric(one, "dynamo_component_cancellation_total") == 1
+        # The user is a client of the first tier alone.
+        is_users = name == "decode" and reasons[name] == "client_disconnect"
+        assert metric(one, "dynamo_frontend_model_cancellation_total") == int(is_users)
 
 
 def test_an_answer_comes_from_both_tiers(tiers):

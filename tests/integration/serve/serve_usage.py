@@ -1,10 +1,20 @@
 """What a process uses, as the kernel counts it."""
 
+import contextlib
 import os
 
 
 def open_descriptors(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def of_processes(pid):
+    """How many of its descriptors are pidfds."""
+    count = 0
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):  # one was closed meanwhile
+            count += os.readlink(f"/proc/{pid}/fd/{name}") == "anon_inode:[pidfd]"
+    return count
 
 
 def threads(pid):

@@ -107,12 +107,12 @@ class World:
             **environment,
         )
 
-    def run_engine(self, *flags, kind="vllm", checks=(), **environment):
+    def run_engine(self, *flags, kind="vllm", checks=(), port=None, **environment):
         """An engine of this kind that knows nothing of lastcall: no SDK, only its HTTP server.
 
         A check without a kind asks its /health; `{port}` in a text is the engine's.
         """
-        self.engine_port = free_port()
+        self.engine_port = port or free_port()
         engine = self.config.setdefault("engine", {})
         engine.update(kind=kind, url=f"http://127.0.0.1:{self.engine_port}")
         if checks:
@@ -133,8 +133,10 @@ class World:
             (LASTCALL, "serve", "--config", self.write_config(), *options), **environment
         )
 
-    def shim(self, *command, options=()):
-        return self._start((SHIM, "--socket", self.socket, *options, "--", *command))
+    def shim(self, *command, options=(), **environment):
+        return self._start(
+            (SHIM, "--socket", self.socket, *options, "--", *command), **environment
+        )
 
     # --- looking and talking ---
 

@@ -149,7 +149,7 @@ def test_what_is_printed_to_a_closed_output_reaches_no_socket(served):
     words = ("drain", "--exit", "--wait", "--admin-socket", served.admin_socket)
     waiting = start(*words, redirect=">&-")
     peer.expect("phase", phase="draining")
-    served.wait_for_log("operator asks to drain")
+    served.wait_for_log('"command":"drain --exit"')
     assert served.status()["in_flight"]["requests"] == 1
     assert 'lastcall_ipc_errors_total{code="bad_json"}' not in served.get("/metrics")[1]
     peer.ask("request.end", id="r", outcome="completed")

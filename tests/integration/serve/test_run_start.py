@@ -131,3 +131,31 @@ def test_the_directory_that_run_made_does_not_outlive_it(name):
         assert f"admin socket {directory}/lastcall-" in done.stderr
         assert done.returncode == code, done.stderr
         assert os.listdir(directory) == []
+
+
+SECRETS = {
+    "LASTCALL_ETCD_PASSWORD": "hush-etcd",
+    "LASTCALL_NATS_PASSWORD": "hush-nats",
+    "LASTCALL_LIFECYCLE_TOKEN": "hush-token",
+}
+
+
+def test_the_supervisors_secrets_are_hidden_from_a_command_of_the_same_user():
+    look = "/proc/$PPID/environ /proc/$(pgrep -x lastcall -P $PPID)/environ"
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o777)
+        done = subprocess.run(
+            [*(AS_NOBODY if os.geteuid() == 0 else ()), LASTCALL, "run",
+             "--set", f"probes.listen=127.0.0.1:{free_port()}", "--",
+             "/bin/sh", "-c", f"env > {directory}/env; cat {look} > {directory}/proc"],
+            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=PATIENCE,
+            check=False,
+            env={**WITHOUT_CONFIG, **SECRETS, "XDG_RUNTIME_DIR": directory, "PLAIN": "told"},
+        )  # fmt: skip
+        with open(f"{directory}/env") as file:
+            environment = file.read()
+        with open(f"{directory}/proc") as file:
+            of_others = file.read()
+    assert "PLAIN=told\n" in environment and "LASTCALL_SOCKET=" in environment
+    assert "hush" not in environment + of_others
+    assert done.stderr.count("Permission denied") == 2, done.stderr

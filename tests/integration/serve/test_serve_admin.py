@@ -1,6 +1,7 @@
 """The admin socket: questions, drains, watches; and what probes say meanwhile."""
 
 import json
+import os
 import signal
 import subprocess
 
@@ -104,12 +105,41 @@ def test_an_operator_cancels_a_request_by_its_root(served):
     peer.expect("cancel", mode="stop", reason="operator", ids=["r"])
 
 
+def orders(served):
+    return [r for r in served.records() if r["msg"] == "operator's order"]
+
+
 def test_the_log_tells_which_requests_an_operator_has_cancelled(served):
     served.operator().ask("cancel", ids=[f"r{i}" for i in range(10)], mode="kill")
-    served.wait_for_log("operator cancels requests")
-    [said] = [r for r in served.records() if r["msg"] == "operator cancels requests"]
-    assert (said["name"], said["ids"], said["mode"]) == ("test", 10, "kill")
-    assert said["first_ids"].split() == [f"r{i}" for i in range(8)]
+    served.wait_for_log("operator's order")
+    [said] = orders(served)
+    assert said["name"] == "test"
+    assert said["command"] == "cancel --mode kill, 10 ids: r0 r1 r2 r3 r4 r5 r6 r7"
+    assert said["effect"] == "nothing to do"
+
+
+def test_every_order_is_recorded_with_who_gave_it_and_what_came_of_it(served):
+    peer = served.peer()
+    peer.ask("request.begin", id="r", endpoint="generate")
+    operator = served.operator()
+    operator.ask("status")
+    operator.ask("drain", exit=False, timeout_ms=60_000)
+    operator.ask("resume")
+    operator.ask("reload")
+    operator.ask("drain", exit=True)
+    with pytest.raises(PeerError, match="conflict"):
+        operator.ask("resume")
+    served.wait_for_log("operator's order", count=5)
+    said = orders(served)
+    assert [(r["command"], r["effect"]) for r in said] == [
+        ("drain --timeout 60000ms", "done"),
+        ("resume", "done"),
+        ("reload", "done"),
+        ("drain --exit", "done"),
+        ("resume", "refused"),
+    ]
+    assert {(r["uid"], r["pid"]) for r in said} == {(os.geteuid(), os.getpid())}
+    assert said[0]["detail"].startswith("phase ") and said[4]["detail"]
 
 
 def test_what_is_not_there_is_refused_with_a_reason(served):

@@ -49,6 +49,17 @@ def test_all_hooks_together_have_one_budget(world):
     wait_until(lambda: not one.processes_left(), "no process is left")
 
 
+def test_a_hook_gets_the_environment_without_the_supervisors_secrets(world):
+    one = world()
+    one.config["cleanup"] = {"hooks": [hook("env", f"env > {one.path('env')}")]}
+    one.run(*SLEEPER, PLAIN="told", LASTCALL_NATS_PASSWORD="hush", LASTCALL_ETCD_PASSWORD="hush",
+            LASTCALL_LIFECYCLE_TOKEN="hush")  # fmt: skip
+    assert stopped(one)["hooks"]["outcome"] == "completed"
+    with open(one.path("env")) as file:
+        environment = file.read()
+    assert "PLAIN=told\n" in environment and "hush" not in environment
+
+
 def test_a_hook_that_cannot_be_started_is_named(world):
     one = world()
     one.config["cleanup"] = {"hooks": [{"name": "gone", "command": ["/does/not/exist"]}]}

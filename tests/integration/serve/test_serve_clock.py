@@ -85,3 +85,24 @@ def test_a_step_of_the_wall_clock_moves_no_deadline_and_no_timer(world, when, ho
     assert abs(wall_time(last) - asked - hours * HOUR) < HOUR / 2, "the clock was not stepped"
     assert last["report"]["requests"]["completed"] == 1
     assert 0 <= last["report"]["time_left_ms"] <= 60_000
+
+
+@pytest.mark.plain_build
+def test_an_engine_that_loads_for_long_has_the_log_say_what_is_awaited(world):
+    one = world(health={"interval": "100ms"})
+    script = f"echo >> {one.path('checked')}; echo loading; exit 1"
+    one.config["health"]["checks"] = [
+        {"name": "flag", "exec": {"command": ["/bin/sh", "-c", script]}}
+    ]
+    one.serve(LD_PRELOAD=CLOCK_STEP, STEP_CLOCK="monotonic", STEP_WHEN=one.path("stepped"),
+              STEP_SECONDS="75")  # fmt: skip
+    one.shim(*SLEEPER)
+    one.wait_for_log("engine started")
+    checked = os.path.getsize(one.path("checked"))
+    wait_until(lambda: os.path.getsize(one.path("checked")) >= checked + 3, "rounds that fail")
+    assert "still starting" not in one.log()
+    open(one.path("stepped"), "w").close()
+    one.wait_for_log("s: check 'flag': exit code 1: loading")
+    [said] = [r for r in one.records() if r["msg"].startswith("still starting after ")]
+    assert said["level"] == "INFO"
+    assert not [r for r in one.records() if r["level"] == "WARNING" and "check" in r]

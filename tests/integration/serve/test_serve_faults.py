@@ -35,9 +35,10 @@ def test_a_read_only_root_is_enough(world):
 
 def test_a_full_disk_costs_the_record_and_not_the_drain(world):
     one = world()
-    one.wrapped = in_own_mounts(full_tmpfs(one.path("e")))
-    one.serve()
+    one.wrapped = in_own_mounts(full_tmpfs(one.path("a")))
+    process = one.serve()
     one.wait_for_log("lastcall serves")
+    one.admin_socket = f"/proc/{process.pid}/root{one.admin_socket}"
     one.operator().ask("drain", exit=False)
     one.wait_for_phase("drained")
     assert "a restart would not know of this stop" in one.log()

@@ -10,9 +10,12 @@ from serve_stream import Stream, call
 
 @pytest.fixture
 def gauged(world):
-    def start(*flags, kind="vllm", refresh="200ms", **shutdown):
+    def start(*flags, kind="vllm", refresh="200ms", probe=None, health=None, **shutdown):
         budgets = {"grace_period": "60s", "drain_unknown": "10s", **shutdown}
-        one = world(engine={"metrics": {"refresh": refresh}}, shutdown=budgets)
+        one = world(
+            engine={"metrics": {"refresh": refresh}, "probe": probe or {}},
+            shutdown=budgets, health=health or {}, log={"level": "debug"},
+        )  # fmt: skip
         one.run_engine(*flags, kind=kind)
         return one
 
@@ -68,6 +71,99 @@ def test_a_request_that_comes_late_after_drained_holds_a_stop_that_joins(gauged)
     wait_until(lambda: one.status()["in_flight"]["requests"] == 1, "the gauges are read on")
     assert stop(one)["exit_code"] == 0
     assert "[DONE]" in stream.finished()
+
+
+def gauges_say(one):
+    text = call(one.engine_port, "GET", "/metrics")
+    lines = [line for line in text.splitlines() if line.startswith("vllm:num_requests")]
+    return sum(float(line.split()[-1]) for line in lines)
+
+
+def in_first_prefill(one, tokens=20):
+    """A request whose prefill started from idle: the gauges do not know of it."""
+    stream = Stream(one.engine_port, tokens)
+    running(one, 1)
+    assert gauges_say(one) == 0
+    return stream
+
+
+def test_a_request_in_its_first_prefill_when_the_stop_comes_is_finished(gauged):
+    one = gauged("--late-gauges", "--prefill", "4", "--rate", "40", drain_unknown="30s")
+    stream = in_first_prefill(one)
+    report = stop(one)
+    text = stream.finished()
+    assert "t19" in text and "[DONE]" in text
+    assert (outcome_of(report), report["in_flight"]) == ("completed", "gauges")
+    assert report["phases"]["draining"]["ms"] >= 2_000
+
+
+def test_a_load_counter_that_counts_holds_the_drain_without_a_request_of_our_own(gauged):
+    one = gauged("--late-gauges", "--prefill", "4", "--rate", "40", "--load-tracking",
+                 probe={"barrier": False, "canary": False}, drain_unknown="30s")  # fmt: skip
+    stream = in_first_prefill(one)
+    report = stop(one)
+    assert "[DONE]" in stream.finished()
+    assert (outcome_of(report), report["in_flight"]) == ("completed", "gauges")
+
+
+@pytest.mark.parametrize("flags", [[], ["--load-tracking", "--api-servers", "2"]])
+def test_gauges_at_zero_alone_prove_nothing(gauged, flags):
+    one = gauged(*flags, probe={"barrier": False}, drain_unknown="2s")
+    report = stop(one)
+    assert (outcome_of(report), report["in_flight"]) == ("timed_out", "unknown")
+    assert report["phases"]["draining"]["ms"] >= 2_000
+
+
+def test_a_barrier_that_is_refused_leaves_the_drain_unknown(gauged):
+    one = gauged("--completions-status", "404", drain_unknown="2s")
+    report = stop(one)
+    assert (outcome_of(report), report["in_flight"]) == ("timed_out", "unknown")
+    assert report["phases"]["draining"]["ms"] >= 2_000
+    assert "did not answer a request of one token with one" in one.log()
+
+
+def test_a_barrier_that_is_not_answered_leaves_the_drain_unknown(gauged):
+    one = gauged("--late-gauges", drain_unknown="2s")
+    call(one.engine_port, "POST", "/sim/control", {"hang": "core"})
+    report = stop(one)
+    assert (outcome_of(report), report["in_flight"]) == ("timed_out", "unknown")
+
+
+def test_a_core_that_froze_while_idle_is_found_though_its_health_says_200(gauged):
+    one = gauged("--late-gauges", health={"unresponsive_after": "2s"})
+    call(one.engine_port, "POST", "/sim/control", {"hang": "core"})
+    assert call(one.engine_port, "GET", "/health") == ""
+    assert one.process.wait(timeout=2 * PATIENCE) == 1
+    assert one.report()["cause"] == "wedged"
+    assert "a request of one token was not answered" in one.report()["detail"]
+
+
+def test_an_idle_engine_answers_its_canary_and_nobody_counts_it(gauged):
+    one = gauged()
+    one.wait_for_log('"request of one token","use":"canary","outcome":"generated"')
+    assert call(one.engine_port, "GET", "/sim/state")["probes"] == 1
+    nothing = {"requests": 0, "source": "unknown"}
+    assert nothing.items() <= one.status()["in_flight"].items()
+    assert one.status()["phase"] == "serving"
+
+
+def test_an_engine_that_sleeps_or_works_gets_no_canary(gauged):
+    one = gauged("--sleeping")
+    one.wait_for_log('"request of one token","use":"canary","outcome":"withheld"')
+    assert call(one.engine_port, "GET", "/sim/state")["probes"] == 0
+
+
+def test_what_time_cuts_is_told_by_the_last_figure(gauged):
+    one = gauged("--rate", "20", grace_period="6s", cleanup_reserve="2s")
+    streams = [Stream(one.engine_port, 10_000) for _ in range(3)]
+    running(one, 3)
+    report = stop(one)
+    assert (outcome_of(report), report["in_flight_at_end"]) == ("timed_out", 3)
+    assert all("[DONE]" not in stream.finished() for stream in streams)
+
+
+def test_a_drain_that_ends_by_itself_has_nothing_in_flight_at_its_end(gauged):
+    assert "in_flight_at_end" not in stop(gauged())
 
 
 def test_an_idle_engine_is_proven_idle_one_refresh_period_apart(gauged):

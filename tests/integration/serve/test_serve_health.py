@@ -90,6 +90,82 @@ def test_wedged_is_an_opt_in(judged):
     assert one.status()["health"]["verdict"] == "healthy"
 
 
+def stop_engine(one):
+    pid = one.status()["engine"]["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: is_stopped(pid), "it is stopped")
+    return pid
+
+
+def is_ready(one):
+    return one.get("/readyz")[0] == 200
+
+
+def offered_in(directory):
+    return {"discovery": [{"file": {"directory": str(directory)}}],
+            "identity": {"advertise": "http://10.0.0.7:80"}}  # fmt: skip
+
+
+def test_an_engine_that_answers_nobody_is_not_ready_until_it_is_heard(world, tmp_path):
+    one = world(**offered_in(tmp_path))
+    one.run_engine("--rate", "20", checks=[{"name": "engine"}])
+    wait_until(lambda: is_ready(one) and os.listdir(tmp_path), "ready and registered")
+    stream = loaded(one, tokens=20)
+    pid = stop_engine(one)
+    wait_until(lambda: not is_ready(one), "not ready")
+    status, reason = one.get("/readyz")
+    assert (status, "unresponsive: " in reason) == (503, True), reason
+    wait_until(lambda: not os.listdir(tmp_path), "deregistered")
+    health = one.status()["health"]
+    assert health["verdict"] == "unresponsive" and health["reason"]
+    assert one.get("/engine/livez")[0] == 200  # it may come back
+    assert 'lastcall_engine_health{verdict="unresponsive"} 1' in one.get("/metrics")[1]
+    assert "unresponsive" in one.get("/readyz?verbose")[1]
+    os.kill(pid, signal.SIGCONT)
+    wait_until(lambda: is_ready(one) and os.listdir(tmp_path), "ready and registered again")
+    assert one.status()["health"]["verdict"] == "healthy"
+    assert "[DONE]" in stream.finished()
+    lines = [(r["level"], r["verdict"]) for r in one.records() if r.get("msg") == "engine health"]
+    assert ("WARNING", "unresponsive") in lines and lines[-1] == ("INFO", "healthy")
+
+
+def test_a_supervisor_that_starts_beside_an_unresponsive_engine_offers_it_nowhere(world, tmp_path):
+    one = world(**offered_in(tmp_path))
+    one.run_engine("--rate", "20", checks=[{"name": "engine"}])
+    wait_until(lambda: is_ready(one), "ready")
+    engine = stop_engine(one)
+    wait_until(lambda: not is_ready(one) and not os.listdir(tmp_path), "not ready")
+    before = one.supervisor_pid()
+    os.kill(before, signal.SIGKILL)
+    one.wait_for_log('"phase begun","phase":"serving"', count=2)
+    assert not is_ready(one) and not os.listdir(tmp_path)
+    assert one.status()["health"]["verdict"] == "unresponsive"
+    os.kill(engine, signal.SIGCONT)
+    wait_until(lambda: is_ready(one) and os.listdir(tmp_path), "ready and registered again")
+
+
+def test_a_stop_beside_an_unresponsive_engine_is_a_stop(world):
+    one = world(shutdown={"grace_period": "6s"})
+    one.run_engine("--rate", "20", checks=[{"name": "engine"}])
+    stop_engine(one)
+    wait_until(lambda: not is_ready(one), "not ready")
+    one.process.send_signal(signal.SIGTERM)
+    assert one.process.wait(timeout=PATIENCE) == 0  # TERM comes with CONT
+    assert one.report()["mode"] == "graceful"
+
+
+def test_an_engine_that_listens_late_is_ready_soon_after(world):
+    port = free_port()
+    check = {"name": "port", "tcp": {"address": f"127.0.0.1:{port}"}}
+    one = world(health={"checks": [check], "interval": "60s"})
+    listen = ("import socket,time\ntime.sleep(0.5)\n"
+              "s = socket.create_server(('127.0.0.1', %d))\ntime.sleep(99)")  # fmt: skip
+    one.process = one.run(sys.executable, "-c", listen % port)
+    one.wait_for_log('"phase begun","phase":"serving"')
+    wait_until(lambda: is_ready(one), "ready long before the next interval")
+    assert not [r for r in one.records() if r["level"] == "WARNING" and "check" in r]
+
+
 def test_an_idle_engine_is_not_wedged(judged):
     one = judged(stalled_after="1s")
     alive_for(one, 3)

@@ -1,5 +1,6 @@
 """A supervisor that dies or hangs: nothing is lost, the deadline stays."""
 
+import fcntl
 import os
 import signal
 import socket
@@ -209,7 +210,7 @@ def stop_without_a_shim(one, engine):
     peer = one.peer()
     peer.ask("request.begin", id="r", endpoint="generate")
     serving(one)
-    record = os.path.join(os.path.dirname(one.socket), "stop.json")
+    record = os.path.join(os.path.dirname(one.admin_socket), "stop.json")
     assert not os.path.exists(record)
     one.operator().ask("drain", exit=True)
     peer.expect("phase", phase="draining")
@@ -224,6 +225,21 @@ def stop_without_a_shim(one, engine):
     peer.ask("request.end", id="r", outcome="completed")
     ends_with(serve, 0)
     assert not os.path.exists(record)
+
+
+def test_a_neighbour_in_the_engines_directory_keeps_no_supervisor_from_its_work(world):
+    one = world()
+    shared = os.path.dirname(one.socket)
+    os.makedirs(shared)
+    for name in ("stop.json", "stop.json.new"):
+        os.mkfifo(os.path.join(shared, name))
+    held = os.open(shared, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with socket.socket() as engine:
+            stop_without_a_shim(one, engine)
+    finally:
+        os.close(held)
 
 
 def test_a_drain_whose_limit_passed_while_nobody_supervised_is_still_one(world):
@@ -246,8 +262,8 @@ def test_a_drain_whose_limit_passed_while_nobody_supervised_is_still_one(world):
 
 def test_a_stop_record_of_another_boot_is_ignored_and_removed(world):
     one = world()
-    os.makedirs(os.path.dirname(one.socket))
-    record = os.path.join(os.path.dirname(one.socket), "stop.json")
+    os.makedirs(os.path.dirname(one.admin_socket))
+    record = os.path.join(os.path.dirname(one.admin_socket), "stop.json")
     with open(record, "w") as file:
         file.write('{"version":1,"boot_id":"other","pod_uid":"","blob":"phase=draining"}')
     serve = one.serve()

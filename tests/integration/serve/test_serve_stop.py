@@ -1,15 +1,19 @@
 """Stops: how they go, what they say, which code they end with."""
 
+import contextlib
+import fcntl
+import json
 import os
 import signal
 import socket
+import subprocess
 import sys
 
 import pytest
 from ports import free_port
 from serve_peer import PATIENCE, holds_for, wait_until
 from serve_stream import call
-from serve_world import ENGINE_SIM, SLEEPER, STUBBORN
+from serve_world import ENGINE_SIM, LASTCALL, SLEEPER, STUBBORN
 
 
 def ends_with(process, code):
@@ -208,6 +212,54 @@ def test_a_stop_leaves_no_process_behind(world):
     ends_with(run, 0)
     wait_until(lambda: not one.processes_left(), "no process is left")
     assert not os.path.exists(one.socket)
+
+
+def test_what_the_engine_wrote_as_its_last_words_stays_beside_the_report(world):
+    one = world()
+    message = one.path("termination")
+    open(message, "w").close()
+    last_words = f"trap 'echo CUDA error: device lost >> {message}; exit 0' TERM"
+    script = last_words + "; echo up; while :; do sleep 0.1; done"
+    run = one.run("sh", "-c", script, LASTCALL_TERMINATION_LOG=message)
+    one.wait_for_phase("serving")
+    one.wait_for_log("up")
+    run.send_signal(signal.SIGTERM)
+    assert run.wait(timeout=PATIENCE) == 0
+    with open(message) as file:
+        report, *rest = file.read().splitlines()
+    assert json.loads(report)["cause"] == "signal"
+    assert rest == ["CUDA error: device lost"]
+
+
+def test_a_reader_of_the_log_that_is_away_still_gets_the_report(world):
+    one = world()
+    message = one.path("termination")
+    open(message, "w").close()
+    ours, theirs = os.pipe()
+    fcntl.fcntl(theirs, fcntl.F_SETPIPE_SZ, 4096)
+    command = (LASTCALL, "run", "--config", one.write_config(), "--", *SLEEPER)
+    environment = {**os.environ, "LASTCALL_TERMINATION_LOG": message}
+    run = subprocess.Popen(command, stderr=theirs, env=environment)
+    try:
+        one.wait_for_phase("serving")
+        os.set_blocking(ours, False)
+        with contextlib.suppress(BlockingIOError):
+            while os.read(ours, 65536):
+                pass
+        filler = os.open(f"/proc/self/fd/{theirs}", os.O_WRONLY | os.O_NONBLOCK)
+        os.write(filler, b"x" * 4096)  # nobody reads: the pipe is full
+        run.send_signal(signal.SIGTERM)
+        wait_until(lambda: os.path.getsize(message) > 0, "the report is made")
+        os.close(theirs)
+        os.close(filler)
+        os.set_blocking(ours, True)
+        with open(ours, "rb") as file:
+            text = file.read().decode()
+        assert run.wait(timeout=PATIENCE) == 0
+        assert '"msg":"drain report"' in text and "lastcall shutdown complete" in text
+    finally:
+        run.kill()
+        run.wait()
 
 
 def test_the_report_goes_into_the_termination_log_where_there_is_one(world):

@@ -45,7 +45,7 @@ def test_an_exec_check_that_cannot_be_killed_holds_nothing_up(world, stuck):
     # Rounds go on, and none starts a second one beside the first.
     wait_until(lambda: "its last run has not ended" in str(one.status()["health"]), "a next round")
     assert one.get("/livez")[0] == 200
-    assert one.status()["health"]["verdict"] == "busy"
+    assert one.status()["health"]["verdict"] in ("busy", "unresponsive")
     run.send_signal(signal.SIGTERM)
     assert run.wait(PATIENCE) == 0
     assert one.report()["cause"] == "signal"

@@ -1,0 +1,109 @@
+"""What lastcall promises, beside a real vLLM: its gauges, its dying parts, its frozen core."""
+
+import json
+import os
+import signal
+import time
+
+import pytest
+from conftest import PATIENCE, wait_until
+
+LONG_PROMPT = "the quick brown fox jumps over the lazy dog " * 600
+SDK = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../sdk/python"))
+MIDDLEWARE = ("--middleware", "lastcall.asgi.Middleware")
+
+
+def test_a_request_in_its_first_prefill_at_term_is_answered_whole(vllm):
+    engine = vllm("slow")
+    answer = engine.ask(8, prompt=LONG_PROMPT)
+    # The engine has the request, and nothing of it shows in its gauges.
+    wait_until(lambda: engine.gauge("vllm:num_requests_running") == 0, "gauges can be read")
+    assert answer.events() == 0
+    assert engine.stop() == 0
+    assert "[DONE]" in answer.finished(), answer.text[-500:]
+    assert engine.report()["in_flight"] == "gauges"
+
+
+def test_an_idle_engine_stops_without_waiting_for_drain_unknown(vllm):
+    engine = vllm("small")
+    assert engine.stop() == 0
+    report = engine.report()
+    assert report["in_flight"] == "gauges"
+    assert report["phases"]["draining"]["outcome"] == "completed"
+    assert report["phases"]["draining"]["ms"] < 10_000
+
+
+def test_what_a_drain_by_gauges_cuts_is_in_the_report(vllm):
+    engine = vllm("small", config={"shutdown": {"grace_period": "8s"}})
+    answers = [engine.ask(3900) for _ in range(4)]
+    wait_until(lambda: all(answer.events() > 2 for answer in answers), "streams run")
+    engine.stop()
+    assert engine.report()["in_flight_at_end"] == 4
+
+
+def test_a_core_that_froze_while_idle_is_found(vllm):
+    engine = vllm("small", config={"health": {"unresponsive_after": "10s", "checks": []}})
+    core = engine.core()
+    os.kill(core, signal.SIGSTOP)
+    started = time.monotonic()
+    wait_until(lambda: engine.get("/readyz")[0] == 503, "not ready")
+    took = time.monotonic() - started
+    print(f"not ready {took:.1f} s after the core was frozen")
+    assert engine.process.wait(timeout=PATIENCE) == 1
+    assert engine.report()["exit_code"] == 1
+
+
+def test_a_frozen_core_with_streams_is_not_ready_and_recovers(vllm):
+    engine = vllm("small", config={"ingress": True})
+    first = engine.ask(8, port=engine.ingress_port)
+    assert "[DONE]" in first.finished()
+    answer = engine.ask(2000, port=engine.ingress_port)
+    wait_until(lambda: answer.events() > 5, "a stream runs")
+    core = engine.core()
+    os.kill(core, signal.SIGSTOP)
+    wait_until(lambda: engine.get("/readyz")[0] == 503, "not ready")
+    refused = engine.ask(4, port=engine.ingress_port)
+    refused.finished(PATIENCE)
+    assert refused.status == 503, refused.text
+    os.kill(core, signal.SIGCONT)
+    wait_until(lambda: engine.get("/readyz")[0] == 200, "ready again")
+    assert "[DONE]" in answer.finished()
+    assert engine.stop() == 0
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_requests_of_an_engine_whose_core_is_killed_end_as_engine_dead(vllm, stream):
+    engine = vllm("small", config={"ingress": True})
+    answers = [engine.ask(3900, stream=stream, port=engine.ingress_port) for _ in range(3)]
+    wait_until(lambda: engine.gauge("vllm:num_requests_running") == 3, "requests run")
+    os.kill(engine.core(), signal.SIGKILL)
+    assert engine.process.wait(timeout=PATIENCE) == 1
+    for answer in answers:
+        text = answer.finished(PATIENCE)
+        assert "engine_dead" in text and "[DONE]" not in text, text[-500:]
+    report = engine.report()
+    assert report["requests"]["engine_dead"] == 3, report
+    assert "EngineCore" in json.dumps(report), report
+
+
+def test_a_client_of_the_middleware_that_leaves_ends_its_unary_request(vllm):
+    engine = vllm("small", *MIDDLEWARE, environment={"PYTHONPATH": SDK})
+    answer = engine.ask(3900, stream=False)
+    wait_until(lambda: engine.gauge("vllm:num_requests_running") == 1, "the request runs")
+    answer.leave()
+    wait_until(lambda: engine.gauge("vllm:num_requests_running") == 0, "it was aborted")
+    assert engine.gauge("vllm:generation_tokens_total") < 3000
+    assert engine.stop() == 0
+
+
+def test_a_cancel_of_the_operator_ends_a_unary_request_of_the_middleware(vllm):
+    engine = vllm("small", *MIDDLEWARE, environment={"PYTHONPATH": SDK},
+                  config={"shutdown": {"grace_period": "6s"}})  # fmt: skip
+    answer = engine.ask(3900, stream=False)
+    wait_until(lambda: engine.gauge("vllm:num_requests_running") == 1, "the request runs")
+    started = time.monotonic()
+    engine.stop()
+    print(f"stopped in {time.monotonic() - started:.1f} s")
+    assert answer.finished(PATIENCE)
+    report = engine.report()
+    assert report["requests"]["migrated"] == 1, report

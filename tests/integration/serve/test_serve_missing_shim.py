@@ -1,0 +1,73 @@
+"""An engine that serves while its shim cannot reach the supervisor, or the other way round."""
+
+import os
+import shutil
+import signal
+
+import pytest
+from serve_peer import holds_for, wait_until
+from serve_world import SLEEPER
+
+PASSES = [{"name": "gate", "exec": {"command": ["/bin/true"]}}]
+
+
+def lone(world, **config):
+    """A supervisor whose checks pass, and nobody else."""
+    one = world(**config)
+    one.config["health"]["checks"] = PASSES
+    one.serve()
+    one.wait_for_log('"phase begun","phase":"serving"')
+    return one
+
+
+def test_checks_that_pass_without_a_shim_are_a_warning_everywhere_and_no_reason_not_to_serve(world):
+    one = lone(world)
+    one.wait_for_log("no shim is connected to")
+    status = one.status()
+    assert status["engine"]["shim_missing"] is True
+    assert [text for text in status["warnings"] if one.socket in text]
+    said = "shim ok: warning: no shim is connected"
+    wait_until(lambda: said in one.get("/readyz?verbose")[1], "the probe")
+    assert one.get("/readyz") == (200, "ok\n")
+    assert "\nlastcall_shim_missing 1\n" in one.get("/metrics")[1]
+
+
+def test_the_warning_ends_when_the_shim_comes(world):
+    one = lone(world)
+    one.wait_for_log("no shim is connected to")
+    one.shim(*SLEEPER)
+    one.wait_for_log("a shim is connected, or none is needed any more")
+    assert one.status()["engine"]["shim_missing"] is False
+    wait_until(lambda: "no shim" not in one.get("/readyz?verbose")[1], "the probe")
+    wait_until(lambda: "\nlastcall_shim_missing 0\n" in one.get("/metrics")[1], "the metric")
+
+
+def test_prestop_mode_has_no_shim(world):
+    one = world(lifecycle={"enabled": True, "listen": "127.0.0.1:0"})
+    one.config["health"]["checks"] = PASSES
+    one.serve()
+    one.wait_for_log('"phase begun","phase":"serving"')
+    holds_for(lambda: "no shim is connected" not in one.log(), 6.5)
+
+
+def test_a_stop_of_an_engine_that_no_supervisor_ever_saw_is_code_1(world):
+    one = world()
+    shim = one.shim(*SLEEPER, options=("--supervisor-timeout", "50ms"))
+    one.wait_for_log("starting it without")
+    shim.send_signal(signal.SIGTERM)
+    assert shim.wait(timeout=20) == 1
+
+
+@pytest.mark.parametrize("how", ["moved", "removed"])
+def test_a_socket_directory_that_is_replaced_is_bound_anew_until_the_shim_has_connected(world, how):
+    one = lone(world)
+    place = os.path.dirname(one.socket)
+    if how == "moved":
+        os.rename(place, place + ".old")
+        os.mkdir(place)
+    else:
+        shutil.rmtree(place)
+    one.wait_for_log("was replaced: listening in the new one")
+    one.shim(*SLEEPER)
+    wait_until(lambda: one.status()["engine"]["shim"] == "connected", "the shim")
+    assert one.log().count("was replaced") == 1
