@@ -55,6 +55,7 @@ LABEL org.opencontainers.image.title="lastcall" \
 COPY --from=collect /rootfs /
 USER 65532:65532
 EXPOSE 7090
-# The stand-alone shim reaps what exec checks and hooks leave behind.
-ENTRYPOINT ["/usr/bin/lastcall-shim", "--", "/usr/bin/lastcall"]
+# The stand-alone shim reaps what exec checks and hooks leave behind, and starts `serve` again after a
+# crash, which in a pod that is being deleted nobody else does.
+ENTRYPOINT ["/usr/bin/lastcall-shim", "--restart", "/usr/bin/lastcall"]
 CMD ["serve"]
