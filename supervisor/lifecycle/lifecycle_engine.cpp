@@ -103,6 +103,12 @@ void Lifecycle::stop_for_held_signal(Instant now, ShimHello const& hello) {
 /// Says again what a lost connection may have swallowed.
 void Lifecycle::resume_shim(Instant now, bool ordered) {
   if (coordinator_.phase() == Phase::exited) {
+    if (!final_report_) {
+      // An earlier life remembered its end just before it was to publish this: told twice is better
+      // than never.
+      final_report_ = make_report(now);
+      act(PublishReport{});
+    }
     act(ExitShim{exit_code_now()});
     end_supervisor_or_rearm(now);
     return;

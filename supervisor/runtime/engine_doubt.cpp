@@ -61,7 +61,7 @@ void EngineDoubt::outcome(std::size_t check, CheckVerdict verdict) {
   Row& row = checks_[check];
   auto const began = std::exchange(row.began, std::nullopt);
   bool const has_passed = verdict == CheckVerdict::passed || verdict == CheckVerdict::busy;
-  if (!since_ || !began || !has_passed) {
+  if (!since_ || !began || !has_passed || !shell_.pass_proves_life()) {
     return;
   }
   auto const before = all_passed_from();

@@ -5,7 +5,8 @@
 //  1. Only a check that began after the error was held proves that the engine survived it.
 //  2. A check that has not passed runs again after a short pause: one failure may not be enough for
 //     the core, and one that was under way when the doubt arose proves nothing.
-//  3. Doubts come as often as errors do; the pause bounds how often checks run.
+//  3. Where a check that passes proves nothing, they go on until one fails or the hold is over.
+//  4. Doubts come as often as errors do; the pause bounds how often checks run.
 //
 // Thread rule: the loop's thread. Source: docs/ingress.md, 'An engine that dies'.
 #pragma once
@@ -27,6 +28,8 @@ class EngineDoubt {
   struct Shell {
     /// False: it is running already.
     std::function<bool(std::size_t check)> run_now;
+    /// False: the engine's server may answer its checks for a moment after the engine has died.
+    std::function<bool()> pass_proves_life;
     /// Every check has passed that began then or later.
     std::function<void(lifecycle::Instant since)> all_passed;
   };

@@ -46,6 +46,8 @@ class HealthDriver {
     std::function<std::string()> describe_progress;
     std::function<void(std::string const& check, probes::CheckOutcome const&)> on_outcome;
     std::function<void()> on_round;
+    /// False: a check may pass for a moment after the engine has died.
+    std::function<bool()> pass_proves_life;
     /// After doubt(): every check has passed that began then or later.
     std::function<void(lifecycle::Instant since)> on_all_passed;
     /// The engine has not been ready yet.

@@ -65,6 +65,7 @@ HealthDriver::Callbacks Supervisor::health_callbacks() {
                 changed();
               },
           .on_round = [this] { probes_.beat(); },
+          .pass_proves_life = [this] { return pass_proves_life(); },
           .on_all_passed = [this](lifecycle::Instant since) { ingress_.checks_passed(since); },
           .is_starting = [this] { return !core_.health().started(); }};
 }
@@ -167,6 +168,12 @@ SdkSessions::Listeners Supervisor::sdk_listeners() {
                 probes_.metrics().request_began(endpoint);
                 operators_.changed();
               }};
+}
+
+/// The server of an engine with several processes answers its checks for up to 2 s after its core
+/// has died: there a check proves something only beside the shim, which sees each process.
+bool Supervisor::pass_proves_life() const {
+  return core_.settings().essential_processes.empty() || core_.snapshot().shim_connected;
 }
 
 /// An error of the engine may be its death where somebody would confirm that: the shim, or a check

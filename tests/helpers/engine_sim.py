@@ -46,6 +46,7 @@ from sim_metrics import PATHS, Metrics  # noqa: E402
 from sim_options import LIVE_SETTINGS, parse  # noqa: E402
 from sim_worker import SIGNALS, eat_memory, log_signal, now_ms, worker_main  # noqa: E402
 
+CORE_TITLES = {"vllm": "VLLM::EngineCore", "sglang": "sglang::scheduler"}  # as `ps` shows them
 ENDPOINTS = {"generate": True, "decode": False}  # name: graceful_shutdown
 
 
@@ -183,6 +184,7 @@ class Engine:
             self.start_core(command, loop)
 
     def start_core(self, command, loop):
+        command = [*command, "--title", CORE_TITLES.get(self.options.kind, "core")]
         self.core = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.core.stdout.readline()
         loop.add_reader(self.core.stdout, self.on_core_exit, loop)

@@ -53,4 +53,5 @@ def parse(arguments):
     add("--log-signals", help="file: monotonic ms, pid, name of each signal")
     add("--trace", help="file of JSON lines: start, end, cancel, signal, ...")
     add("--worker", action="store_true", help=argparse.SUPPRESS)
+    add("--title", help=argparse.SUPPRESS)
     return parser.parse_args(arguments)

@@ -1,5 +1,6 @@
 """A worker of engine_sim, and what it shares with its parent."""
 
+import ctypes
 import os
 import signal
 import sys
@@ -26,8 +27,19 @@ def eat_memory():
     os._exit(7)
 
 
+def set_title(title):
+    """As Python's setproctitle does: the text takes the place of the command line. See proc(5)."""
+    with open("/proc/self/stat", encoding="latin-1") as file:
+        fields = file.read().rpartition(")")[2].split()
+    start, end = int(fields[45]), int(fields[46])
+    text = title.encode()[: end - start - 1]
+    ctypes.memmove(start, text.ljust(end - start, b"\0"), end - start)
+
+
 def worker_main(options):
     """A child without work. Ends on TERM and with its parent, unless told otherwise."""
+    if options.title:
+        set_title(options.title)
 
     def on_signal(number, _):
         name = signal.Signals(number).name[3:]

@@ -76,7 +76,8 @@ std::string Checker::check_rest(StepView const& step) const {
   if (rest_alive_ == 0 || !rest_ends_by_ || !stop_) {
     return "";
   }
-  Instant const kill_at = stop_->budgets.engine_kill_at(step.after.stop->deadline);
+  auto const& stop = step.after.stop;  // none: this step has armed the core again
+  Instant const kill_at = stop_->budgets.engine_kill_at(stop ? stop->deadline : stop_->deadline);
   return step.now < std::min(*rest_ends_by_, kill_at)
              ? "the exit is ordered while the rest of the engine has time left"
              : "";

@@ -15,6 +15,7 @@ from raw_engine import Wire, chunk, client, get, ok, post, stream
 from serve_peer import PATIENCE, wait_until
 from serve_world import ENGINE_SIM, SLEEPER
 
+HELPER_FOR = 6  # seconds; a process that lived for less than 5 s is none that the engine needs
 SELDOM = {"interval": "60s"}  # a check that runs by its interval alone would come too late
 INTERNAL = (
     b'data: {"error":{"message":"the engine core died","type":"InternalServerError","code":500}}'
@@ -27,10 +28,21 @@ FAILURE = b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: %d\r\n\r\n%b" 
 )  # fmt: skip
 
 
+def core_of(port):
+    """The process that generates, as the engine at this port tells."""
+    asked = Wire(socket.create_connection(("127.0.0.1", port)))
+    asked.send(get("/sim/state", "Connection: close"))
+    head = asked.until(b"\r\n\r\n")
+    size = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+    pid = json.loads(asked.exactly(size))["core"]
+    asked.close()
+    return pid
+
+
 class Dying:
     """An engine_sim with a core of its own, there before its supervisor and its ingress."""
 
-    def __init__(self, world, *flags):
+    def __init__(self, world, *flags, shim=True):
         self.listen, self.port = free_port(), free_port()
         url = f"http://127.0.0.1:{self.port}"
         check = {"name": "engine", "failure_threshold": 1, "http": {"url": url + "/health"}}
@@ -47,7 +59,7 @@ class Dying:
         )
         one.processes.append(self.engine)
         wait_until(lambda: os.path.exists(ready), "the engine listens")
-        one.process = one.run(*SLEEPER)
+        one.process = one.run(*SLEEPER) if shim else one.serve()
         one.wait_for_log('"phase begun","phase":"serving"')
 
     def user(self, tokens, **body):
@@ -57,13 +69,7 @@ class Dying:
         return user
 
     def core(self):
-        asked = Wire(socket.create_connection(("127.0.0.1", self.port)))
-        asked.send(get("/sim/state", "Connection: close"))
-        head = asked.until(b"\r\n\r\n")
-        size = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
-        pid = json.loads(asked.exactly(size))["core"]
-        asked.close()
-        return pid
+        return core_of(self.port)
 
     def seen(self, event):
         with open(self.world.path("trace"), encoding="utf-8") as file:
@@ -102,6 +108,43 @@ def test_events_sent_are_those_before_the_error_that_was_held(world):
     error = json.loads(last.partition(b"event: error\ndata: ")[2].partition(b"\n")[0])["error"]
     assert error["events_sent"] == 1 + last.count(b'"text_completion"'), last
     assert dying.world.process.wait(timeout=PATIENCE) == 1
+
+
+def test_errors_that_come_before_the_checks_see_the_death_are_told_as_its_death(world):
+    """As vLLM's: its /health passes for up to 2 s after its core has died."""
+    dying = Dying(world, "--core-death-unseen", "1", shim=False)
+    users = [dying.user(10_000, stream=True), dying.user(10_000)]
+    users[0].until(b"t0 ")
+    wait_until(lambda: dying.seen("start") == 2, "both run")
+    os.kill(dying.core(), signal.SIGKILL)
+    last = users[0].rest()
+    assert b'"type":"engine_dead"' in last and b"[DONE]" not in last, last
+    assert b'"type":"engine_dead"' in users[1].until(b"}}\n")
+    assert dying.world.process.wait(timeout=PATIENCE) == 1
+    assert dying.world.report()["requests"]["engine_dead"] == 2
+
+
+def test_the_shim_tells_the_cores_death_before_any_check_fails(world):
+    listen = free_port()
+    one = world(ingress={"listen": f"127.0.0.1:{listen}"}, health=SELDOM)
+    one.ingress_port = listen
+    trace = one.path("trace")
+    one.run_engine("--core", "--core-death-unseen", "100", "--trace", trace, "--rate", "20",
+                   checks=[{"name": "engine"}])  # fmt: skip
+    seen = time.monotonic() + HELPER_FOR
+    user = client(one)
+    body = {"model": "m", "max_tokens": 10_000, "stream": True}
+    user.send(post("/v1/completions", json.dumps(body).encode()))
+    user.until(b"t0 ")
+    wait_until(lambda: time.monotonic() > seen, "the core is no helper of a moment", 30)
+    core = core_of(one.engine_port)
+    os.kill(core, signal.SIGKILL)
+    last = user.rest()
+    assert b'"type":"engine_dead"' in last and b"[DONE]" not in last, last
+    assert one.process.wait(timeout=PATIENCE) == 1
+    report = one.report()
+    assert report["detail"].startswith(f"VLLM::EngineCore, pid {core}, vanished 0."), report
+    assert report["requests"]["engine_dead"] == 1
 
 
 @pytest.fixture

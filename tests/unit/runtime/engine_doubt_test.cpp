@@ -42,8 +42,10 @@ class Doubt : public ::testing::Test {
   std::vector<std::size_t> started_;
   std::vector<Instant> passed_since_;
   bool is_idle_ = true;
+  bool pass_proves_life_ = true;
   EngineDoubt doubt_{io_.get_executor(),
                      {.run_now = [this](std::size_t check) { return run(check); },
+                      .pass_proves_life = [this] { return pass_proves_life_; },
                       .all_passed = [this](Instant since) { passed_since_.push_back(since); }}};
 };
 
@@ -79,6 +81,15 @@ TEST_F(Doubt, runs_a_check_that_fails_again_and_no_other) {
   EXPECT_EQ(started_.back(), 1U);
   doubt_.outcome(1, CheckVerdict::timed_out);
   EXPECT_TRUE(passed_since_.empty());
+}
+
+TEST_F(Doubt, goes_on_where_a_check_that_passes_proves_nothing) {
+  pass_proves_life_ = false;
+  doubt_.arises();
+  doubt_.outcome(0, CheckVerdict::passed);
+  doubt_.outcome(1, CheckVerdict::passed);
+  EXPECT_TRUE(passed_since_.empty());
+  ASSERT_TRUE(run_until([this] { return started_.size() == 4; })) << "they run again";
 }
 
 TEST_F(Doubt, that_arises_again_wants_checks_of_its_own) {
