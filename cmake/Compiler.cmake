@@ -63,9 +63,18 @@ function(lastcall_keep_small target)
   endif()
 endfunction()
 
+# Use of an empty optional, an index beyond an end: the library aborts, in every build.
+add_compile_definitions(_GLIBCXX_ASSERTIONS)
+
 # What ships is hardened; sanitizer builds bring their own checks.
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT LASTCALL_SANITIZE)
-  add_compile_options(-D_FORTIFY_SOURCE=2 -fstack-protector-strong)
+  add_compile_options(-D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection
+                      -ftrivial-auto-var-init=zero)
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+    add_compile_options(-fcf-protection=full)
+  elseif(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+    add_compile_options(-mbranch-protection=standard)
+  endif()
   add_link_options(-Wl,-z,relro -Wl,-z,now -Wl,--as-needed -Wl,--gc-sections)
   add_compile_options(-ffunction-sections -fdata-sections)
 endif()

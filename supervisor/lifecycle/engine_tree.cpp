@@ -19,6 +19,7 @@ std::string seconds_with_tenths(Duration d) {
 
 void EngineTree::left_behind(Instant at, std::uint32_t alive, Duration grace) {
   alive_ = alive;
+  main_ends_by_.reset();
   if (alive == 0) {
     end(at);  // at that time at the earliest, and the shim's patience counts from it
     return;
@@ -28,6 +29,7 @@ void EngineTree::left_behind(Instant at, std::uint32_t alive, Duration grace) {
 }
 
 void EngineTree::end(Instant at) {
+  main_ends_by_.reset();
   if (state_ != State::gone) {  // a shim that is lost afterwards does not move the end
     state_ = State::gone;
     gone_at_ = at;

@@ -7,7 +7,9 @@
 //     is waited for until the shim has told that nobody is left, and a moment beyond the KILL.
 //  2. A shim that does not tell how many are left kills them after a second, and says nothing.
 //  3. The first death of the last seconds is what the others followed: it is what a report names.
-//  4. A process that the preset knows as essential takes the engine with it.
+//  4. A process that the preset knows as essential takes the engine with it. A main process that was
+//     asked to end and outlives them has a grace from the last of their deaths: a server may wait
+//     for its open connections without end.
 //
 // Owned by the core's thread. Source: the shutdown specification, phase 3 and 'Failing safe'.
 #pragma once
@@ -46,6 +48,11 @@ class EngineTree {
   std::vector<std::string> const& names() const { return names_; }
 
   void died(Instant now, EngineProcessDied const& death);
+  /// The main process, which was asked to end, has lost an essential one.
+  void main_bereft(Instant now, Duration grace) { main_ends_by_ = now + grace; }
+  /// When a main process that nothing essential is left of is killed; absent: that is not known.
+  std::optional<Instant> main_ends_by() const { return main_ends_by_; }
+  void main_killed() { main_ends_by_.reset(); }
   /// 'VLLM::EngineCore, pid 17, vanished 0.8 s before (signal 9)'; empty: none died just now.
   std::string first_death(Instant now) const;
 
@@ -56,6 +63,7 @@ class EngineTree {
   std::uint32_t alive_ = 0;
   std::vector<std::string> names_;
   std::optional<EngineProcessDied> first_death_;
+  std::optional<Instant> main_ends_by_;
 };
 
 /// `patterns` are names, of which a last '*' stands for any end.

@@ -176,7 +176,7 @@ std::uint64_t Lifecycle::fingerprint(Instant now) const {
         died_with_work_, aborted_with_work_, last_source_gone_, work_was_lost());
   put(m, gauges_, token_, settings_, coordinator_.is_draining());
   put(m, admission_), put(m, cut_);
-  m.all(told_busy_, admission_deadline(), tree_.state(), rest_gone_by());
+  m.all(told_busy_, admission_deadline(), tree_.state(), rest_gone_by(), tree_.main_ends_by());
   if (engine_gone_at_) {
     m.put(tree_.counted_from(*engine_gone_at_) + kAfterEngine);
   }

@@ -226,6 +226,7 @@ class Lifecycle {
   Instant rest_gone_at(Instant now, std::optional<std::uint32_t> alive) const;
   std::optional<Instant> rest_gone_by() const;
   void apply_rest(Instant now);
+  void essential_died_in_stop(Instant now);
   std::string with_first_death(Instant now, std::string detail) const;
   void judge_unordered_exit(Instant now, CauseKind kind, std::string detail);
   void cancel_late(Instant now, RequestBegun const& request, EndpointSlot slot);

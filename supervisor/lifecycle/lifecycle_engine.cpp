@@ -268,6 +268,10 @@ void Lifecycle::on(Instant now, EngineTreeSeen const& seen) {
 }
 
 void Lifecycle::apply_rest(Instant now) {
+  if (auto const limit = tree_.main_ends_by(); limit && now >= *limit) {
+    tree_.main_killed();
+    act(SignalEngine{"KILL", false});
+  }
   if (auto const limit = rest_gone_by(); limit && now >= *limit) {
     tree_.give_up(now);
     cleanup_.engine_gone(now, now);
@@ -279,13 +283,26 @@ void Lifecycle::on(Instant now, EngineProcessDied const& death) {
     return;  // it follows the main process
   }
   tree_.died(now, death);
-  if (coordinator_.is_stopping() || engine_is_leaving()) {
-    return;
-  }
-  if (health_.started() && matches_any(settings_.essential_processes, death.name)) {
+  bool const is_essential = matches_any(settings_.essential_processes, death.name);
+  if (coordinator_.is_stopping()) {
+    if (is_essential) {
+      essential_died_in_stop(now);
+    }
+  } else if (engine_is_leaving()) {
+    return;  // in preStop mode the engine has been asked by others
+  } else if (health_.started() && is_essential) {
     health_.condemn(tree_.first_death(now));
   } else {
     act(RunChecks{});
+  }
+}
+
+/// Nothing is left to drain for; after our order it is as it should be, and the server follows.
+void Lifecycle::essential_died_in_stop(Instant now) {
+  if (coordinator_.is_draining()) {
+    fatal(now, CauseKind::dead, tree_.first_death(now));
+  } else if (cleanup_.term_sent() && !cleanup_.kill_sent()) {
+    tree_.main_bereft(now, settings_.rest_grace);
   }
 }
 

@@ -23,7 +23,7 @@ std::optional<Instant> Lifecycle::next_deadline() const {
   if (!coordinator_.is_stopping() && !engine_is_leaving()) {
     at = earlier_of(at, health_.next_deadline());
   }
-  at = earlier_of(at, rest_gone_by());
+  at = earlier_of(at, earlier_of(rest_gone_by(), tree_.main_ends_by()));
   at = earlier_of(at, coordinator_.next_deadline(facts()));
   at = earlier_of(at, token_.next_deadline(token_facts()));
   at = earlier_of(at, admission_deadline());

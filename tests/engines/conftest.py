@@ -83,7 +83,7 @@ class Answer:
 class Engine:
     """vLLM below `lastcall run`; everything that is written goes into one directory."""
 
-    def __init__(self, directory, model, *flags, config=None, environment=None):
+    def __init__(self, directory, model, *flags, config=None, ingress=False, environment=None):
         self.directory = str(directory)
         self.model = os.path.join(ENGINES, model)
         self.port, self.engine_port, self.ingress_port = free_port(), free_port(), free_port()
@@ -97,13 +97,11 @@ class Engine:
             "health": {"checks": [{"name": "engine", "http": {
                 "url": f"http://127.0.0.1:{self.engine_port}/health"}, "timeout": "1s"}]},
             "shutdown": {"grace_period": "60s"},
-            **(config or {}),
         }  # fmt: skip
-        if self.config.get("ingress"):
-            self.config["ingress"] = {
-                "listen": f"127.0.0.1:{self.ingress_port}",
-                "upstream": f"127.0.0.1:{self.engine_port}",
-            }
+        for section, keys in (config or {}).items():
+            self.config.setdefault(section, {}).update(keys)
+        if ingress:
+            self.config["ingress"] = {"listen": f"127.0.0.1:{self.ingress_port}"}
         with open(self.path("lastcall.yaml"), "w", encoding="utf-8") as file:
             json.dump(self.config, file)
         self._log = open(self.path("log"), "wb", buffering=0)  # noqa: SIM115

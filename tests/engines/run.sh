@@ -52,4 +52,5 @@ fi
 
 export LASTCALL_BUILD_DIR=${LASTCALL_BUILD_DIR:-$PWD/build/dev}
 export LASTCALL_ENGINES=$folder PYTHONDONTWRITEBYTECODE=1
-exec /usr/bin/python3 -m pytest -q -ra -p no:cacheprovider --timeout 600 "${@:-tests/engines}"
+cd tests/engines
+exec /usr/bin/python3 -m pytest -q -ra -p no:cacheprovider --timeout 600 "$@"

@@ -42,7 +42,7 @@ def test_what_a_drain_by_gauges_cuts_is_in_the_report(vllm):
 
 
 def test_a_core_that_froze_while_idle_is_found(vllm):
-    engine = vllm("small", config={"health": {"unresponsive_after": "10s", "checks": []}})
+    engine = vllm("small", config={"health": {"unresponsive_after": "10s"}})
     core = engine.core()
     os.kill(core, signal.SIGSTOP)
     started = time.monotonic()
@@ -54,7 +54,7 @@ def test_a_core_that_froze_while_idle_is_found(vllm):
 
 
 def test_a_frozen_core_with_streams_is_not_ready_and_recovers(vllm):
-    engine = vllm("small", config={"ingress": True})
+    engine = vllm("small", ingress=True)
     first = engine.ask(8, port=engine.ingress_port)
     assert "[DONE]" in first.finished()
     answer = engine.ask(2000, port=engine.ingress_port)
@@ -73,7 +73,7 @@ def test_a_frozen_core_with_streams_is_not_ready_and_recovers(vllm):
 
 @pytest.mark.parametrize("stream", [True, False])
 def test_requests_of_an_engine_whose_core_is_killed_end_as_engine_dead(vllm, stream):
-    engine = vllm("small", config={"ingress": True})
+    engine = vllm("small", ingress=True)
     answers = [engine.ask(3900, stream=stream, port=engine.ingress_port) for _ in range(3)]
     wait_until(lambda: engine.gauge("vllm:num_requests_running") == 3, "requests run")
     os.kill(engine.core(), signal.SIGKILL)

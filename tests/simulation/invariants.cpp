@@ -69,6 +69,7 @@ void Checker::new_boot() {
   registered_ = registered_ && phase_ == Phase::serving;  // without a shim this life went on
   engine_ordered_ = kill_sent_ = died_with_work_ = main_killed_ = false;
   work_unclear_ = shim_given_up_ = term_asked_ = false;
+  main_ends_by_.reset();
   aborted_with_work_ = abort_unclear_ = false;
   engine_ = EngineState::waiting;
   engine_exit_ = {};
@@ -161,9 +162,9 @@ std::string Checker::check_action(StepView const& step, Action const& action) {
       return "the engine is signalled while the instance is registered";
     }
     bool const kill = signal->name == "KILL";
-    std::string wrong = check_killing(step, kill);
+    std::string wrong = check_killing(step, *signal);
     engine_ordered_ = engine_ordered_ || shim_connected_;  // else the order is lost
-    kill_sent_ = kill_sent_ || (kill && shim_connected_);
+    kill_sent_ = kill_sent_ || (kill && signal->all && shim_connected_);
     term_asked_ = term_asked_ || !kill;
     return wrong;
   } else if (auto const* exit = std::get_if<ExitShim>(&action)) {
@@ -194,6 +195,7 @@ std::string Checker::check_action(StepView const& step, Action const& action) {
     rearmed_ = may_jump_ = true;
     requests_.rearm();
     term_asked_ = kill_sent_ = aborted_with_work_ = abort_unclear_ = false;
+    main_ends_by_.reset();
     silent_at_.reset();              // of another engine
     engine_ = EngineState::waiting;  // the same boot may come back and tell again
     forget_gauges();
@@ -213,7 +215,9 @@ std::string Checker::check_phase(StepView const& step, Phase to) {
                      std::holds_alternative<StopRecordRead>(step.event);
   if (hello && may_jump_ && (restored_phase_ ? to > from : to == from)) {
     may_jump_ = false;  // where the earlier life was
-    draining_since_ = to == Phase::draining ? step.after.phase_began : step.now;
+    if (to != Phase::draining || restored_phase_ != Phase::draining || !draining_since_) {
+      draining_since_ = to == Phase::draining ? step.after.phase_began : step.now;
+    }  // else the blob told; this step may have left the phase again
     return {};
   }
   if (to == Phase::deregistering || (from < Phase::deregistering && to == Phase::cleaning_up)) {

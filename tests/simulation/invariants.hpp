@@ -174,7 +174,7 @@ class Checker {
   // invariants_engine.cpp
   void note_engine(StepView const& step);
   std::string check_exit_code(StepView const& step, int code) const;
-  std::string check_killing(StepView const& step, bool kill) const;
+  std::string check_killing(StepView const& step, lifecycle::SignalEngine const& signal) const;
   void engine_exited(StepView const& step, lifecycle::EngineExit const& exit, bool ordered);
   bool ended_in_drain(StepView const& step) const;
   void note_fatal();
@@ -182,6 +182,7 @@ class Checker {
   void note_token(lifecycle::TokenAnswered const& answer);
   void forget_gauges();
   std::string check_ask(StepView const& step, lifecycle::AskToken const& ask);
+  void note_death(Instant now, std::string_view name);
   void note_rest(StepView const& step, Instant ended_at, std::optional<std::uint32_t> alive);
   std::string check_rest(StepView const& step) const;
   bool in_flight_known_idle() const;
@@ -256,6 +257,7 @@ class Checker {
   std::optional<int> exit_code_;
   std::uint32_t rest_alive_ = 0;         // of the engine's processes, after the main one
   std::optional<Instant> rest_ends_by_;  // its grace
+  std::optional<Instant> main_ends_by_;  // asked to end, and without an essential process
 };
 
 }  // namespace lastcall::simulation

@@ -93,6 +93,16 @@ void Checker::note_fatal() {
   }
 }
 
+void Checker::note_death(Instant now, std::string_view name) {
+  if (engine_ != EngineState::running || !matches_any(settings_.essential_processes, name)) {
+    return;
+  }
+  note_fatal();
+  if (term_asked_ || engine_ordered_) {
+    main_ends_by_ = now + settings_.rest_grace;
+  }
+}
+
 void Checker::note_engine(StepView const& step) {
   // A shim that was given up may come back with its engine, to a later life of ours too: no code is
   // wrong then.
@@ -125,6 +135,8 @@ void Checker::note_engine(StepView const& step) {
     rest_alive_ = tree->alive;
   } else if (std::holds_alternative<PeerFatal>(step.event)) {
     note_fatal();
+  } else if (auto const* death = std::get_if<EngineProcessDied>(&step.event)) {
+    note_death(step.now, death->name);
   } else if (auto const* gone = std::get_if<ShimDisconnected>(&step.event)) {
     shim_connected_ = false;
     shim_lost_at_ = gone->watched ? std::nullopt : std::optional(step.now + kShimReturn);
@@ -202,10 +214,22 @@ std::string Checker::check_ask(StepView const& step, AskToken const& ask) {
 
 // --- the engine's end and the exit ---------------------------------------------------------------
 
-std::string Checker::check_killing(StepView const& step, bool kill) const {
+namespace {
+
+bool ends_with_rearm(StepView const& step) {
+  return std::any_of(step.actions.begin(), step.actions.end(),
+                     [](Action const& action) { return std::holds_alternative<Rearm>(action); });
+}
+
+}  // namespace
+
+std::string Checker::check_killing(StepView const& step, SignalEngine const& signal) const {
+  bool const kill = signal.name == "KILL";
   auto const& core_stop = step.after.stop;
   if (!core_stop) {
-    return "the engine is signalled without a stop";
+    // A deadline that came too late: the same step orders the KILL, ends the stop and rearms.
+    bool const is_over = stop_ && kill && ends_with_rearm(step);
+    return is_over ? "" : "the engine is signalled without a stop";
   }
   if (phase_ != Phase::cleaning_up) {
     return "the engine is signalled outside of phase 3";
@@ -213,6 +237,10 @@ std::string Checker::check_killing(StepView const& step, bool kill) const {
   bool const known = stop_ && stop_->deadline == core_stop->deadline;
   Instant const kill_at = known ? stop_->budgets.engine_kill_at(stop_->deadline)
                                 : core_stop->deadline - Duration{1'000};
+  if (kill && !signal.all) {
+    bool const is_bereft = main_ends_by_ && step.now >= *main_ends_by_;
+    return is_bereft ? "" : "the main process alone is killed though it is not bereft";
+  }
   if (kill && step.now < kill_at) {
     return "the engine is killed at " + text_of(step.now) + ", before " + text_of(kill_at);
   }
