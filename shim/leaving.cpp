@@ -93,9 +93,11 @@ void Shim::tend_tree() {
   }
 }
 
-/// From its stop signal on, what happens to the tree is our doing.
+/// After the stop signal processes end by our doing: the supervisor is told, so that it does not
+/// wait for a server without its core. From the KILL on nobody is interested.
 void Shim::tell_news() {
-  if (state_ != State::running && state_ != State::holding) {
+  bool const is_asked_to_end = state_ == State::stopping;
+  if (state_ != State::running && state_ != State::holding && !is_asked_to_end) {
     if (watch_.is_on()) {
       watch_.end();
     }
@@ -104,8 +106,11 @@ void Shim::tell_news() {
     return;
   }
   for (ProcessNews const& death : watch_.deaths()) {
-    LogLine() << death.name.view() << ", process " << death.pid << ", has ended by itself";
     write_engine_died(link_.out(), death.pid, death.name.view(), death.signal, death.at);
+    if (is_asked_to_end) {
+      continue;
+    }
+    LogLine() << death.name.view() << ", process " << death.pid << ", has ended by itself";
     if (!first_death_ || now_ - first_death_->at > kNewsAge) {
       first_death_ = death;
     }

@@ -7,7 +7,8 @@
 //     is waited for until the shim has told that nobody is left, and a moment beyond the KILL.
 //  2. A shim that does not tell how many are left kills them after a second, and says nothing.
 //  3. The first death of the last seconds is what the others followed: it is what a report names.
-//  4. A process that the preset knows as essential takes the engine with it. A main process that was
+//  4. A process that the preset knows as essential takes the engine with it. A main process that
+//  was
 //     asked to end and outlives them has a grace from the last of their deaths: a server may wait
 //     for its open connections without end.
 //

@@ -136,7 +136,7 @@ def test_the_shim_tells_the_cores_death_before_any_check_fails(world):
     body = {"model": "m", "max_tokens": 10_000, "stream": True}
     user.send(post("/v1/completions", json.dumps(body).encode()))
     user.until(b"t0 ")
-    wait_until(lambda: time.monotonic() > seen, "the core is no helper of a moment", 30)
+    wait_until(lambda: time.monotonic() > seen, "the core is no helper of a moment", patience=30)
     core = core_of(one.engine_port)
     os.kill(core, signal.SIGKILL)
     last = user.rest()
