@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ipc/line_writer.hpp"
+#include "supervisor/lifecycle/load_monitor.hpp"
 
 namespace lastcall::ingress {
 namespace {
@@ -139,7 +140,12 @@ void append_error_object(std::string& out, Refusal const& refusal, Sent const& s
   out.append(R"({"error":{"type":")").append(refusal.type);
   out.append(R"(","code":)").append(std::to_string(refusal.status));
   out.append(R"(,"message":)");
-  ipc::append_json_string(out, refusal.message);
+  if (refusal.excess) {
+    ipc::append_json_string(
+        out, std::string(refusal.message) + " (" + lifecycle::text_of(*refusal.excess) + ")");
+  } else {
+    ipc::append_json_string(out, refusal.message);
+  }
   out.append(R"(,"request_id":)");
   ipc::append_json_string(out, sent.request_id);
   out.append(R"(,"events_sent":)").append(std::to_string(sent.events));

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "supervisor/lifecycle/admission_limits.hpp"
 #include "supervisor/lifecycle/vocabulary.hpp"
 
 namespace lastcall::ingress {
@@ -29,6 +30,8 @@ struct Refusal {
   /// For lack of a place: how many there are, and how many requests run and wait.
   std::optional<std::uint64_t> limit = std::nullopt;
   std::optional<std::uint64_t> count = std::nullopt;
+  /// By which load the engine is busy.
+  std::optional<lifecycle::LoadExcess> excess = std::nullopt;
 };
 
 Refusal cut_by(lifecycle::CancelReason reason);

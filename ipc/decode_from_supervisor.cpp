@@ -51,6 +51,7 @@ void read(Fields& f, Rejected& m) {
   m.retry_after = f.duration("retry_after_ms");
   m.limit = f.number("limit", 0, kMaxMs);
   m.count = f.number("count", 0, kMaxMs);
+  m.detail = f.text("detail");
 }
 
 void read(Fields& f, CancelBatch& m) {

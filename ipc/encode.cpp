@@ -200,6 +200,7 @@ void write(LineWriter& w, Rejected const& m) {
   w.ms("retry_after_ms", m.retry_after);
   w.number("limit", m.limit);
   w.number("count", m.count);
+  w.text("detail", m.detail);
 }
 
 void write(LineWriter& w, CancelBatch const& m) {

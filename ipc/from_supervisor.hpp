@@ -51,6 +51,7 @@ struct Rejected {
   std::optional<Duration> retry_after;
   std::optional<std::uint64_t> limit;  // may run and wait together
   std::optional<std::uint64_t> count;  // did
+  std::string detail;                  // by which load the engine is busy; may be empty
   friend bool operator==(Rejected const&, Rejected const&) = default;
 };
 

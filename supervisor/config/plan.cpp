@@ -52,7 +52,8 @@ std::vector<PlanRow> make_rows(Config const& config, lifecycle::Budgets const& b
        resolve_engine(config).stop_signal + " to the engine"},
       {budgets.shim_term_at(deadline) - cause, "shim_term",
        "the shim sends TERM by itself if no order came"},
-      {budgets.engine_kill_at(deadline) - cause, "engine_kill", "SIGKILL to the engine's tree"},
+      {budgets.engine_kill_at(deadline) - cause, "engine_kill",
+       "SIGKILL to what engine.rest_grace has left of the engine's tree"},
       {deadline - cause, "deadline", "exit"},
   };
   rows.insert(rows.end(), end.begin(), end.end());

@@ -151,6 +151,13 @@ Duration Admission::take_retry_slot(Instant now) {
   return std::min(Duration{(last_slot_ - at + kFraction - 1) / kFraction}, kRetryMost);
 }
 
+Duration Admission::take_slot_elsewhere() {
+  constexpr Duration kFirst{1'000};
+  constexpr int kSlots = 8;
+  constexpr Duration kSlot{125};
+  return kFirst + kSlot * (slot_elsewhere_++ % kSlots);
+}
+
 std::int64_t Admission::places() const {
   std::size_t const places = limits_.running ? *limits_.running : running_;
   return std::max<std::int64_t>(static_cast<std::int64_t>(places), 1);

@@ -79,6 +79,10 @@ class Admission {
   /// were refused together come back one by one, as places become free. A slot is the time between
   /// two places that become free; beyond kRetryMost they begin again.
   Duration take_retry_slot(Instant now);
+  /// For one that is refused in a drain: it belongs elsewhere at once. A second keeps a lone
+  /// replica from being hammered, and eight slots of the next one keep those that were refused
+  /// together from arriving together.
+  Duration take_slot_elsewhere();
 
   std::size_t running() const { return running_; }
   std::size_t waiting() const { return waiting_; }
@@ -135,6 +139,7 @@ class Admission {
   std::size_t without_first_byte_ = 0;
   std::int64_t mean_sixteenths_ = -1;  // of a millisecond; below zero: nothing measured
   std::int64_t last_slot_ = 0;         // in sixteenths of a millisecond
+  int slot_elsewhere_ = 0;
 };
 
 }  // namespace lastcall::lifecycle

@@ -2,13 +2,6 @@
 #include "supervisor/lifecycle/lifecycle.hpp"
 
 namespace lastcall::lifecycle {
-namespace {
-
-/// A request refused in a drain belongs elsewhere at once; a second keeps a lone replica from being
-/// hammered.
-constexpr Duration kRetryElsewhere{1'000};
-
-}  // namespace
 
 void Lifecycle::on(Instant, AdmissionLimitsChanged const& changed) {
   admission_.set_limits(changed.limits);
@@ -64,7 +57,7 @@ void Lifecycle::refuse_new(Instant now, RequestBegun const& request, RejectedRea
 Reject Lifecycle::rejection(Instant now, PeerId peer, std::string_view id, RejectedReason why) {
   Reject reject{.peer = peer, .id = std::string(id), .reason = why};
   if (why == RejectedReason::draining) {
-    reject.retry_after = kRetryElsewhere;
+    reject.retry_after = admission_.take_slot_elsewhere();
     return reject;
   }
   reject.retry_after = admission_.take_retry_slot(now);

@@ -96,4 +96,22 @@ void LoadMonitor::judge() {
   }
 }
 
+std::string share_text(std::uint64_t ppm) {
+  std::string digits = std::to_string(ppm % 1'000'000);
+  digits.insert(0, 6 - digits.size(), '0');
+  while (digits.size() > 1 && digits.back() == '0') {
+    digits.pop_back();
+  }
+  return std::to_string(ppm / 1'000'000) + "." + digits;
+}
+
+std::string text_of(LoadExcess const& excess) {
+  bool const is_share = excess.figure == LoadFigure::active_decode_blocks;
+  auto const text = [&](std::uint64_t figure) {
+    return is_share ? share_text(figure) : std::to_string(figure);
+  };
+  return std::string(name(excess.figure)) + " of rank " + std::to_string(excess.rank) + " is " +
+         text(excess.value) + ", above " + text(excess.threshold);
+}
+
 }  // namespace lastcall::lifecycle

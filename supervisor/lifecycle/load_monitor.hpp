@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 
 #include "supervisor/lifecycle/admission_limits.hpp"
 #include "supervisor/lifecycle/event.hpp"
@@ -27,6 +28,11 @@ namespace lastcall::lifecycle {
 
 /// No engine has more; what a peer makes up beyond is not kept.
 inline constexpr std::size_t kMostRanks = 1'024;
+
+/// Millionths as a decimal: 0.85.
+std::string share_text(std::uint64_t ppm);
+/// 'active_decode_blocks of rank 0 is 0.91, above 0.85'.
+std::string text_of(LoadExcess const& excess);
 
 class LoadMonitor {
  public:

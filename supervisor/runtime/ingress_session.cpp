@@ -209,6 +209,7 @@ void IngressSession::reject(lifecycle::Reject const& order) {
                                                              config_.admission.overload_status);
   refusal.limit = order.limit;
   refusal.count = order.count;
+  refusal.excess = order.excess;
   decided(order.id, {ingress::Admission::Kind::refused, refusal});
 }
 

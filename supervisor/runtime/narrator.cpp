@@ -22,15 +22,6 @@ Field in_flight_of(lifecycle::Lifecycle const& core, std::optional<std::size_t> 
 }
 
 /// Of millionths: "0.91".
-std::string share_text(std::uint64_t ppm) {
-  std::string digits = std::to_string(ppm % 1'000'000);
-  digits.insert(0, 6 - digits.size(), '0');
-  while (digits.size() > 1 && digits.back() == '0') {
-    digits.pop_back();
-  }
-  return std::to_string(ppm / 1'000'000) + "." + digits;
-}
-
 }  // namespace
 
 void Narrator::tell(lifecycle::Instant now, lifecycle::Action const& action) {
@@ -83,8 +74,8 @@ void Narrator::load_changed(lifecycle::BusyChanged const& changed) {
     log_.info("refuses new requests: every rank is above a load threshold",
               {{"figure", name(figure)},
                {"dp_rank", rank},
-               {"value", share_text(value)},
-               {"threshold", share_text(threshold)}});
+               {"value", lifecycle::share_text(value)},
+               {"threshold", lifecycle::share_text(threshold)}});
   } else {
     log_.info(
         "refuses new requests: every rank is above a load threshold",

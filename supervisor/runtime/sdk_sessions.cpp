@@ -202,8 +202,12 @@ void SdkSessions::reject(lifecycle::Reject const& order) {
   if (order.retry_after > lifecycle::Duration{0}) {
     retry_after = order.retry_after;
   }
-  server_.send(order.peer,
-               ipc::Rejected{order.id, order.reason, retry_after, order.limit, order.count});
+  server_.send(order.peer, ipc::Rejected{.id = order.id,
+                                         .reason = order.reason,
+                                         .retry_after = retry_after,
+                                         .limit = order.limit,
+                                         .count = order.count,
+                                         .detail = order.excess ? text_of(*order.excess) : ""});
 }
 
 void SdkSessions::clean_up(lifecycle::Instant deadline) {

@@ -81,7 +81,7 @@ out here to what `lastcall plan` prints. All numbers are milliseconds.
   (list (sub $total $reserve) "what still runs is killed; cleanup begins")
   (list (sub $total (mul 2 $margin)) (printf "%s to the engine" $signal))
   (list (sub $total (div (mul 3 $margin) 2)) "the shim sends TERM by itself if no order came")
-  (list (sub $total $margin) "SIGKILL to the engine's tree")
+  (list (sub $total $margin) "SIGKILL to what engine.rest_grace has left of the engine's tree")
   (list $total "exit")) -}}
 {{- end -}}
 {{- $sortable := list -}}

@@ -306,6 +306,8 @@ async def refuse(send: Send, refusal: Union[Rejected, Cancelled], status: int = 
     )  # fmt: skip
     figures = {"limit": getattr(refusal, "limit", None), "count": getattr(refusal, "count", None)}
     error["error"].update({name: n for name, n in figures.items() if n is not None})
+    if detail := getattr(refusal, "detail", ""):
+        error["error"]["message"] += f" ({detail})"
     body = json.dumps(error, separators=(",", ":")).encode()
     headers = [
         (b"content-type", b"application/json"),

@@ -38,13 +38,16 @@ class Rejected(LastcallError):
         retry_after: Optional[float] = None,
         limit: Optional[int] = None,
         count: Optional[int] = None,
+        detail: str = "",
     ) -> None:
-        super().__init__(f"request {request_id!r} was rejected: {reason}")
+        why = f"{reason} ({detail})" if detail else reason
+        super().__init__(f"request {request_id!r} was rejected: {why}")
         self.request_id = request_id
         self.reason = reason
         self.retry_after = retry_after  # seconds, None when the supervisor gave no estimate
         self.limit = limit  # requests that may run and wait together, None where that was not why
         self.count = count  # how many did
+        self.detail = detail  # by which load the engine is busy; may be empty
 
     @property
     def kind(self) -> str:

@@ -213,6 +213,7 @@ class Session(Peer, Outlet):
             None if wait_ms is None else wait_ms / 1000,
             wire.optional_field(message, "limit", int),
             wire.optional_field(message, "count", int),
+            wire.optional_field(message, "detail", str) or "",
         )
         with self._lock:
             self.ledger.rejected(rejected)

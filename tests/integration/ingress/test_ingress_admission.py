@@ -199,3 +199,28 @@ def test_waiters_of_a_drain_are_still_granted_in_their_order(proxy, engine):
     assert users[1].until(LAST_CHUNK)
     assert one.process.wait(timeout=PATIENCE) == 0
     assert one.report()["requests"]["completed"] == 2
+
+
+def test_a_refusal_because_of_load_names_the_figure_and_its_threshold(proxy, engine):
+    one = proxy(admission={"active_prefill_tokens_threshold": 100, "load_max_age": "60s"})
+    peer = one.peer()
+    peer.ask("load", active_prefill_tokens=250)
+    head, error = error_of(ask(one).until(b"}}\n"))
+    assert head.startswith(b"HTTP/1.1 503 ") and b"X-Lastcall-Limit" not in head
+    assert error["message"] == (
+        "Server overloaded: worker at capacity (active_prefill_tokens of rank 0 is 250, above 100)"
+    )
+
+
+def test_refusals_of_a_drain_do_not_all_come_back_at_once(proxy, engine):
+    one = proxy()
+    first = ask(one)
+    running = at_engine(engine)
+    one.process.send_signal(signal.SIGTERM)
+    one.wait_for_phase("draining")
+    answers = [error_of(ask(one).until(b"}}\n"))[0] for _ in range(8)]
+    told = [int(re.search(rb"retry-after-ms: (\d+)", head)[1]) for head in answers]
+    assert min(told) >= 1000 and max(told) < 2000 and len(set(told)) == 8, told
+    running.send(ok())
+    first.until(b"hello")
+    assert one.process.wait(timeout=PATIENCE) == 0

@@ -48,6 +48,20 @@ def test_a_client_that_leaves_before_the_answer_is_seen_while_the_engine_is_sile
     assert one.status()["in_flight"]["requests"] == 0
 
 
+def test_what_a_tier_above_relays_is_not_in_the_frontends_cancels(proxy, engine):
+    one = proxy()
+    for line, is_users in (("X-Lastcall-Parent: user-1", 0), ("X-Other: user-1", 1)):
+        user = client(one)
+        user.send(post("/v1/chat/completions", BODY, line))
+        wire, _ = engine.request()
+        wire.exactly(len(BODY))
+        user.close()
+        assert wire.ended()
+        wait_until(lambda: one.status()["in_flight"]["requests"] == 0, "it has ended")
+        assert counted(one, "stream") == is_users
+    assert metric(one, "lastcall_cancels_total", reason="client_disconnect") == 2
+
+
 def test_a_client_that_leaves_in_the_stream_is_counted_as_a_stream(proxy, engine):
     one = proxy()
     user = client(one)

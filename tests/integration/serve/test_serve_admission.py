@@ -224,7 +224,14 @@ def test_new_requests_are_refused_while_all_ranks_are_busy(world):
     refused = peer.expect("rejected", id="b")
     assert refused["reason"] == "overloaded"
     assert "limit" not in refused
+    assert refused["detail"] == "active_decode_blocks of rank 0 is 0.87, above 0.85"
     assert one.get("/readyz")[0] == 200
+    *_, begun = [record for record in one.records() if "a load threshold" in record["msg"]]
+    assert (begun["figure"], begun["dp_rank"]) == ("active_decode_blocks", 0)
+    assert (str(begun["value"]), str(begun["threshold"])) == ("0.87", "0.85")
+    ranks = {rank["dp_rank"]: rank for rank in one.status()["load"]}
+    assert sorted(ranks) == [0, 1]
+    assert ranks[1]["active_decode_blocks"] == 86 and ranks[1]["above_threshold"] is True
     peer.ask("load", dp_rank=1, active_decode_blocks=99, kv_total_blocks=100)
     assert "lastcall_busy 1" in one.get("/metrics")[1] or not admission(one)["busy"]
     # Nobody says anything any more: what was said proves nothing after a while.

@@ -22,7 +22,7 @@ TEST(Plan, The_defaults_give_this_timeline) {
   56.000s  what still runs is killed; cleanup begins
   58.000s  SIGTERM to the engine
   58.500s  the shim sends TERM by itself if no order came
-  59.000s  SIGKILL to the engine's tree
+  59.000s  SIGKILL to what engine.rest_grace has left of the engine's tree
   60.000s  exit
 )");
 }
@@ -43,7 +43,7 @@ TEST(Plan, A_pod_of_30_seconds_ends_two_seconds_early) {
   24.000s  what still runs is killed; cleanup begins
   26.000s  SIGINT to the engine
   26.500s  the shim sends TERM by itself if no order came
-  27.000s  SIGKILL to the engine's tree
+  27.000s  SIGKILL to what engine.rest_grace has left of the engine's tree
   28.000s  exit
 )");
 }
@@ -114,7 +114,7 @@ std::string const kJson = R"({
     {
       "at_ms": 5250,
       "id": "engine_kill",
-      "what": "SIGKILL to the engine's tree"
+      "what": "SIGKILL to what engine.rest_grace has left of the engine's tree"
     },
     {
       "at_ms": 6000,
