@@ -61,11 +61,11 @@ void EngineDoubt::outcome(std::size_t check, CheckVerdict verdict) {
   Row& row = checks_[check];
   auto const began = std::exchange(row.began, std::nullopt);
   bool const has_passed = verdict == CheckVerdict::passed || verdict == CheckVerdict::busy;
-  if (!since_ || !began || !has_passed || !shell_.pass_proves_life()) {
+  if (!since_ || !began || !has_passed) {
     return;
   }
   auto const before = all_passed_from();
-  row.passed_from = began;
+  row.passed_from = *began - shell_.server_outlives_engine();
   if (auto const from = all_passed_from(); from && from != before) {
     if (*from >= *since_) {
       since_.reset();

@@ -5,7 +5,8 @@
 //  1. Only a check that began after the error was held proves that the engine survived it.
 //  2. A check that has not passed runs again after a short pause: one failure may not be enough for
 //     the core, and one that was under way when the doubt arose proves nothing.
-//  3. Where a check that passes proves nothing, they go on until one fails or the hold is over.
+//  3. Where a server outlives its engine for a while, a check that passes within it proves nothing,
+//     and they go on.
 //  4. Doubts come as often as errors do; the pause bounds how often checks run.
 //
 // Thread rule: the loop's thread. Source: docs/ingress.md, 'An engine that dies'.
@@ -28,9 +29,10 @@ class EngineDoubt {
   struct Shell {
     /// False: it is running already.
     std::function<bool(std::size_t check)> run_now;
-    /// False: the engine's server may answer its checks for a moment after the engine has died.
-    std::function<bool()> pass_proves_life;
-    /// Every check has passed that began then or later.
+    /// For this long the engine's server may answer its checks though the engine has died: a check
+    /// proves something if it began that long after the error.
+    std::function<lifecycle::Duration()> server_outlives_engine;
+    /// Checks have passed that prove that the engine lived then.
     std::function<void(lifecycle::Instant since)> all_passed;
   };
 
@@ -45,7 +47,7 @@ class EngineDoubt {
  private:
   struct Row {
     std::optional<lifecycle::Instant> began;        // for this doubt, and has not ended
-    std::optional<lifecycle::Instant> passed_from;  // when the last one that passed began
+    std::optional<lifecycle::Instant> passed_from;  // what the last one that passed proves
   };
 
   void look();

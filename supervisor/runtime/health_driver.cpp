@@ -59,7 +59,7 @@ HealthDriver::HealthDriver(boost::asio::any_io_executor executor, config::Config
       ipc_(callbacks_.ask_peers),
       interval_(config.health.interval),
       doubt_(executor_, {.run_now = [this](std::size_t index) { return runner_.run_now(index); },
-                         .pass_proves_life = callbacks_.pass_proves_life,
+                         .server_outlives_engine = callbacks_.server_outlives_engine,
                          .all_passed = callbacks_.on_all_passed}),
       runner_(std::move(executor), config.health.interval,
               [this](std::size_t index, std::string const&, CheckOutcome const& result) {

@@ -46,9 +46,9 @@ class HealthDriver {
     std::function<std::string()> describe_progress;
     std::function<void(std::string const& check, probes::CheckOutcome const&)> on_outcome;
     std::function<void()> on_round;
-    /// False: a check may pass for a moment after the engine has died.
-    std::function<bool()> pass_proves_life;
-    /// After doubt(): every check has passed that began then or later.
+    /// For how long checks may pass though the engine has died.
+    std::function<lifecycle::Duration()> server_outlives_engine;
+    /// After doubt(): checks have passed that prove that the engine lived then.
     std::function<void(lifecycle::Instant since)> on_all_passed;
     /// The engine has not been ready yet.
     std::function<bool()> is_starting;

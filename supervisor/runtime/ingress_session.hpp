@@ -66,7 +66,7 @@ class IngressSession final : private ingress::Tracker {
   /// The process ends: who has connected is answered, or sees an orderly end.
   void end();
 
-  /// Every check of the engine has passed that began then or later.
+  /// Checks have passed that prove that the engine lived then.
   void checks_passed(lifecycle::Instant since);
   /// Something of the shim or the engine may have changed.
   void refresh();

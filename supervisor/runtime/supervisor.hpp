@@ -101,7 +101,7 @@ class Supervisor final : private ipc::Observer {
   void drop_replaced_debts();
   IngressSession::Listeners ingress_listeners();
   bool engine_may_be_dying() const;
-  bool pass_proves_life() const;
+  lifecycle::Duration server_outlives_engine() const;
   OperatorSessions::Answers operator_answers();
   ShimWatch::Callbacks shim_watch_callbacks();
   StatusSources sources() const;

@@ -65,7 +65,7 @@ HealthDriver::Callbacks Supervisor::health_callbacks() {
                 changed();
               },
           .on_round = [this] { probes_.beat(); },
-          .pass_proves_life = [this] { return pass_proves_life(); },
+          .server_outlives_engine = [this] { return server_outlives_engine(); },
           .on_all_passed = [this](lifecycle::Instant since) { ingress_.checks_passed(since); },
           .is_starting = [this] { return !core_.health().started(); }};
 }
@@ -171,9 +171,14 @@ SdkSessions::Listeners Supervisor::sdk_listeners() {
 }
 
 /// The server of an engine with several processes answers its checks for up to 2 s after its core
-/// has died: there a check proves something only beside the shim, which sees each process.
-bool Supervisor::pass_proves_life() const {
-  return core_.settings().essential_processes.empty() || core_.snapshot().shim_connected;
+/// has died. The shim sees each process, and its word may be a moment behind a check's.
+lifecycle::Duration Supervisor::server_outlives_engine() const {
+  constexpr lifecycle::Duration kWithoutShim{2'000};
+  constexpr lifecycle::Duration kWithShim{300};
+  if (core_.settings().essential_processes.empty()) {
+    return lifecycle::Duration{0};
+  }
+  return core_.snapshot().shim_connected ? kWithShim : kWithoutShim;
 }
 
 /// An error of the engine may be its death where somebody would confirm that: the shim, or a check

@@ -6,23 +6,27 @@
         async for line in response.content:
             ...
 
-`context` is the current request's unless given. A call that was cut raises `lastcall.Cancelled`
-and its connection is closed, by which the other side learns of it. Headers of your own win.
+`context` is the current request's unless given. A kill cuts the call and closes its connection, by
+which the other side learns of it. A stop is sent as a stop, by a request of the same session; where
+the other side takes part, what it still sends is delivered, elsewhere the call is cut. In all these
+cases the call ends in `lastcall.Cancelled`. Headers of your own win.
 """
 
 from __future__ import annotations
 
 import contextlib
-from typing import Any, AsyncIterator, Optional
+from typing import Any, AsyncIterator, Awaitable, Callable, Optional
 
 try:
     import aiohttp
     from multidict import CIMultiDict
+    from yarl import URL
 except ImportError as error:
     raise ImportError("lastcall.aiohttp needs aiohttp: pip install 'lastcall[aiohttp]'") from error
 
 from . import outgoing
 from .context import Context
+from .current import current
 
 
 @contextlib.asynccontextmanager
@@ -36,11 +40,25 @@ async def request(
 ) -> AsyncIterator[aiohttp.ClientResponse]:
     """As `session.request`, with its options; for streams and for whole answers alike."""
     merged = CIMultiDict(options.pop("headers", None) or ())
-    outgoing.add_headers(merged, context)
-    async with outgoing.abort_on_stop(context):
+    channel = outgoing.Channel(_teller(session, url), (aiohttp.ClientError, OSError))
+    if context is not None or current() is not None:
+        outgoing.add_headers(merged, context)
+        channel.add_header(merged)
+    async with outgoing.abort_on_stop(context, channel):
         async with session.request(method, url, headers=merged, **options) as response:
             try:
                 yield response
             except BaseException:
                 response.close()  # a release might keep the connection for another call
                 raise
+
+
+def _teller(session: aiohttp.ClientSession, url: Any) -> Callable[[str], Awaitable[int]]:
+    async def tell(path: str) -> int:
+        # As the session would: its own `base_url` completes an address that is relative.
+        base = getattr(session, "_base_url", None)
+        whole = URL(url) if base is None or URL(url).is_absolute() else base.join(URL(url))
+        async with session.delete(whole.with_path(path).with_query(None)) as answer:
+            return answer.status
+
+    return tell

@@ -14,8 +14,10 @@ In threads, with an `httpx.Client`:
         for line in response.iter_lines():
             ...
 
-`context` is the current request's unless given. A call that was cut raises `lastcall.Cancelled`
-and its connection is closed, by which the other side learns of it. Headers of your own win.
+`context` is the current request's unless given. A kill cuts the call and closes its connection, by
+which the other side learns of it. A stop is sent as a stop, by a request of the same client; where
+the other side takes part, what it still sends is delivered, elsewhere the call is cut. In all these
+cases the call ends in `lastcall.Cancelled`. Headers of your own win.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ except ImportError as error:
 
 from . import outgoing
 from .context import Context
+from .current import current
 
 
 T = TypeVar("T")
@@ -48,8 +51,9 @@ async def stream(
     **options: Any,
 ) -> AsyncIterator[httpx.Response]:
     """As `client.stream`, with its options."""
-    options["headers"] = _with_ids(options.get("headers"), context)
-    async with outgoing.abort_on_stop(context):
+    channel = _channel(client, url)
+    options["headers"] = _with_ids(options.get("headers"), context, channel)
+    async with outgoing.abort_on_stop(context, channel):
         call = client.stream(method, url, **options)
         response = await _apart(call.__aenter__())
         try:
@@ -70,8 +74,9 @@ async def request(
     **options: Any,
 ) -> httpx.Response:
     """As `client.request`, with its options."""
-    options["headers"] = _with_ids(options.get("headers"), context)
-    async with outgoing.abort_on_stop(context):
+    channel = _channel(client, url)
+    options["headers"] = _with_ids(options.get("headers"), context, channel)
+    async with outgoing.abort_on_stop(context, channel):
         return await _apart(client.request(method, url, **options))
 
 
@@ -84,14 +89,15 @@ def stream_sync(
     context: Optional[Context] = None,
     **options: Any,
 ) -> Iterator[httpx.Response]:
-    """As `client.stream`, with its options; a stop, from whatever thread, ends it at once.
+    """As `client.stream`, with its options; a kill, from whatever thread, ends it at once.
 
     What cannot be ended at once is to look a name up and to connect: the call then ends when that
     has ended. A stream of HTTP/2 ends at its next bytes, as its connection is others' too.
     """
     wire = _Wire(options.pop("extensions", None))
-    options["headers"] = _with_ids(options.get("headers"), context)
-    with outgoing.aborting(wire.break_, context):
+    channel = _channel_sync(client, url)
+    options["headers"] = _with_ids(options.get("headers"), context, channel)
+    with outgoing.aborting(wire.break_, context, channel):
         with client.stream(method, url, extensions=wire.extensions, **options) as response:
             wire.found(response.extensions.get("network_stream"), response.http_version)
             yield response
@@ -107,8 +113,9 @@ def request_sync(
 ) -> httpx.Response:
     """As `client.request`, with its options; otherwise as `stream_sync`."""
     wire = _Wire(options.pop("extensions", None))
-    options["headers"] = _with_ids(options.get("headers"), context)
-    with outgoing.aborting(wire.break_, context):
+    channel = _channel_sync(client, url)
+    options["headers"] = _with_ids(options.get("headers"), context, channel)
+    with outgoing.aborting(wire.break_, context, channel):
         return client.request(method, url, extensions=wire.extensions, **options)
 
 
@@ -192,7 +199,36 @@ def _shut(stream: Any) -> None:
         kind.shutdown(connection, socket.SHUT_RDWR)
 
 
-def _with_ids(given: Any, context: Optional[Context]) -> httpx.Headers:
+def _with_ids(
+    given: Any, context: Optional[Context], channel: outgoing.Channel[Any]
+) -> httpx.Headers:
     merged = httpx.Headers(given)
-    outgoing.add_headers(merged, context)
+    if context is not None or current() is not None:
+        outgoing.add_headers(merged, context)
+        channel.add_header(merged)
     return merged
+
+
+def _channel(client: httpx.AsyncClient, url: Any) -> outgoing.Channel[Awaitable[int]]:
+    async def tell(path: str) -> int:
+        asked = client.stream("DELETE", _beside(client, url, path), timeout=outgoing.STOP_WITHIN)
+        async with asked as answer:
+            return answer.status_code
+
+    return outgoing.Channel(tell, (httpx.TransportError,))
+
+
+def _channel_sync(client: httpx.Client, url: Any) -> outgoing.Channel[int]:
+    def tell(path: str) -> int:
+        asked = client.stream("DELETE", _beside(client, url, path), timeout=outgoing.STOP_WITHIN)
+        with asked as answer:
+            return answer.status_code
+
+    return outgoing.Channel(tell, (httpx.TransportError,))
+
+
+def _beside(client: Any, url: Any, path: str) -> httpx.URL:
+    """The path at the server of the call."""
+    whole = httpx.URL(url)
+    base: httpx.URL = client.base_url if whole.is_relative_url else whole
+    return base.copy_with(path=path, query=None, fragment=None)

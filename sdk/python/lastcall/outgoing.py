@@ -1,13 +1,16 @@
 """Calls to other tiers: the ids that go with them, and their end when the request is cancelled.
 
 A worker that calls another one sends `headers(context)` along and makes the call inside
-`abort_on_stop(context)`. When the request is cancelled here, the call is cut and its connection
+`abort_on_stop(context)`. When the request is killed here, the call is cut and its connection
 closes; that is how the other side learns of it, on whatever pod it runs. `lastcall.httpx` and
 `lastcall.aiohttp` do both.
 
 Rules
   1. The call has an id of its own, `CALLER/N`: the caller's may be live on the other side too.
   2. A cut ends in `Cancelled`; a cancellation of the task from outside stays one.
+  3. A closed connection is a kill on the other side. Where a `Channel` can take a stop there, the
+     call goes on and what still comes is delivered, but it ends in `Cancelled` all the same. A stop
+     that is not taken within `STOP_WITHIN` seconds cuts the call.
 
 Threads: `headers` from any; `abort_on_stop` belongs to the task that enters it, `aborting` to the
 thread; a stop from another thread is carried over to the task's loop, or calls what aborts.
@@ -17,11 +20,12 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 import os
 import threading
 import urllib.parse
 from types import TracebackType
-from typing import Callable, MutableMapping, Optional
+from typing import Any, Awaitable, Callable, Generic, MutableMapping, Optional, TypeVar
 
 from . import wire
 from .context import Context
@@ -35,7 +39,12 @@ PARENT = "X-Lastcall-Parent"
 # A secret of the call: whoever knows it may stop the call, by `DELETE` of CALLS + the secret.
 CHANNEL = "X-Lastcall-Channel"
 CALLS = "/lastcall/calls/"
+STOP_WITHIN = 1.0  # seconds for the other side to take a stop; then the connection is closed
+STOP_TAKEN = 204  # the status that says so
 
+T = TypeVar("T")
+
+_log = logging.getLogger("lastcall")
 _calls = itertools.count(1)
 # What a header value may hold as it is. Not '%', so that the way back is never in doubt.
 _PLAIN = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) != "%")
@@ -71,32 +80,81 @@ def from_header(value: str) -> str:
     return urllib.parse.unquote(value)
 
 
+class Channel(Generic[T]):
+    """How a stop reaches the other side of one call, beside the call's own connection.
+
+    `tell` sends DELETE to the path that it is given, at the server of the call, and returns the
+    status of the answer. `broken` are the errors with which the call ends where the other side
+    breaks it off, as one that was stopped may.
+    """
+
+    def __init__(self, tell: Callable[[str], T], broken: tuple[type[BaseException], ...]) -> None:
+        self._secret = os.urandom(16).hex()
+        self._tell = tell
+        self.broken = broken
+
+    def add_header(self, given: MutableMapping[str, str]) -> None:
+        given.setdefault(CHANNEL, self._secret)
+
+    def tell(self) -> T:
+        return self._tell(CALLS + self._secret)
+
+
 class abort_on_stop:
     """`async with` this: a stop of the context cuts the await at which the block stands.
 
-    The block then ends in `Cancelled`. Of the current request unless a context is given; without
-    either nothing is ever cut.
+    The block then ends in `Cancelled`. With a channel, a stop goes there and only a kill cuts. Of
+    the current request unless a context is given; without either nothing is ever cut.
     """
 
-    def __init__(self, context: Optional[Context] = None) -> None:
+    def __init__(
+        self,
+        context: Optional[Context] = None,
+        channel: Optional[Channel[Awaitable[int]]] = None,
+    ) -> None:
         self._context = context or current()
+        self._channel = channel
         self._cut = Cut()
-        self._forget: Callable[[], None] = lambda: None
+        self._forget: list[Callable[[], None]] = []
+        self._telling: Optional[asyncio.Task[None]] = None
 
     async def __aenter__(self) -> Optional[Context]:
         if self._context is not None:
             self._context.raise_if_stopped()
             self._cut.arm()
-            loop = asyncio.get_running_loop()
-
-            def cut(_: Context) -> None:
-                try:
-                    loop.call_soon_threadsafe(self._cut.fire)
-                except RuntimeError:
-                    pass  # the loop is closed, and the call with it
-
-            self._forget = self._context.on_stop(cut)
+            if self._channel is None:
+                self._forget.append(self._context.on_stop(self._soon(self._cut.fire)))
+            else:
+                self._forget.append(self._context.on_stop(self._soon(self._send_stop)))
+                self._forget.append(self._context.on_kill(self._soon(self._cut.fire)))
         return self._context
+
+    @staticmethod
+    def _soon(act: Callable[[], None]) -> Callable[[Context], None]:
+        loop = asyncio.get_running_loop()
+
+        def carry_over(_: Context) -> None:
+            try:
+                loop.call_soon_threadsafe(act)
+            except RuntimeError:
+                pass  # the loop is closed, and the call with it
+
+        return carry_over
+
+    def _send_stop(self) -> None:
+        assert self._context is not None
+        if self._telling is None and self._forget and not self._context.is_killed():
+            self._telling = asyncio.ensure_future(self._tell())
+
+    async def _tell(self) -> None:
+        assert self._channel is not None
+        try:
+            status = await asyncio.wait_for(self._channel.tell(), STOP_WITHIN)
+        except Exception as error:
+            _log.debug("cannot send a stop: %r; closing the call", error)
+            status = 0
+        if status != STOP_TAKEN:
+            self._cut.fire()
 
     async def __aexit__(
         self,
@@ -104,34 +162,60 @@ class abort_on_stop:
         error: Optional[BaseException],
         trace: Optional[TracebackType],
     ) -> None:
-        self._forget()
+        while self._forget:
+            self._forget.pop()()
         is_ours = self._cut.fired and self._cut.settle(error)
         self._cut.disarm()
-        if is_ours and self._context is not None:
+        if self._telling is not None:
+            self._telling.cancel()
+        if self._context is None:
+            return
+        if is_ours:
             raise Cancelled(self._context.id(), self._context.cause or "control") from None
+        _raise_if_told(self._context, self._channel, error)
+
+
+def _raise_if_told(
+    context: Context, channel: Optional[Channel[Any]], error: Optional[BaseException]
+) -> None:
+    """What a stop has ended early must not look whole."""
+    if channel is not None and context.is_stopped():
+        if error is None or isinstance(error, channel.broken):
+            raise Cancelled(context.id(), context.cause or "control") from error
 
 
 class aborting:
     """`with` this, in a thread: a stop of the context calls `abort`, which ends the block's call.
 
     The block then ends in `Cancelled`, also when it got to its end meanwhile: a stream that was cut
-    must not look finished. `abort` is called at most once, on the thread that cancels, and never
-    after the block; it must not block: shut a socket down, for example. Of the current request
-    unless a context is given; without either it is never called.
+    must not look finished. `abort` is called at most once and never after the block, on the thread
+    that cancels or the one that told the channel; it must not block: shut a socket down, for
+    example. With a channel, a stop goes there, in a thread of its own, and only a kill aborts. Of
+    the current request unless a context is given; without either it is never called.
     """
 
-    def __init__(self, abort: Callable[[], object], context: Optional[Context] = None) -> None:
+    def __init__(
+        self,
+        abort: Callable[[], object],
+        context: Optional[Context] = None,
+        channel: Optional[Channel[int]] = None,
+    ) -> None:
         self._context = context or current()
         self._abort = abort
+        self._channel = channel
         self._lock = threading.Lock()
         self._is_over = False
-        self._forget: Callable[[], None] = lambda: None
+        self._forget: list[Callable[[], None]] = []
         self.fired = False
 
     def __enter__(self) -> Optional[Context]:
         if self._context is not None:
             self._context.raise_if_stopped()
-            self._forget = self._context.on_stop(self._on_stop)
+            if self._channel is None:
+                self._forget.append(self._context.on_stop(self._cut))
+            else:
+                self._forget.append(self._context.on_stop(self._send_stop))
+                self._forget.append(self._context.on_kill(self._cut))
         return self._context
 
     def __exit__(
@@ -140,15 +224,32 @@ class aborting:
         error: Optional[BaseException],
         trace: Optional[TracebackType],
     ) -> None:
-        self._forget()
+        while self._forget:
+            self._forget.pop()()
         with self._lock:
             self._is_over = True
-        if self.fired and self._context is not None:
-            if error is None or isinstance(error, Exception):
-                raise Cancelled(self._context.id(), self._context.cause or "control") from error
+        if self._context is None:
+            return
+        if self.fired and (error is None or isinstance(error, Exception)):
+            raise Cancelled(self._context.id(), self._context.cause or "control") from error
+        _raise_if_told(self._context, self._channel, error)
 
-    def _on_stop(self, _: Context) -> None:
+    def _cut(self, _: Optional[Context] = None) -> None:
         with self._lock:
-            if not self._is_over:
+            if not self._is_over and not self.fired:
                 self.fired = True
                 self._abort()
+
+    def _send_stop(self, context: Context) -> None:
+        if not context.is_killed():
+            threading.Thread(target=self._tell, name="lastcall-stop", daemon=True).start()
+
+    def _tell(self) -> None:
+        assert self._channel is not None
+        try:
+            status = self._channel.tell()
+        except Exception as error:
+            _log.debug("cannot send a stop: %r; closing the call", error)
+            status = 0
+        if status != STOP_TAKEN:
+            self._cut()

@@ -2,7 +2,9 @@
 
 import asyncio
 
-from asgi_server import PATIENCE
+from asgi_server import PATIENCE, answer, read_all
+
+import lastcall
 
 
 class Tier:
@@ -60,6 +62,23 @@ class Tier:
         finally:
             watching.cancel()
             writer.close()
+
+
+class Lower:
+    """An engine of the tier below that streams until it is told to end, and says how it was."""
+
+    def __init__(self):
+        self.contexts = []
+        self.ended = asyncio.Event()
+
+    async def __call__(self, scope, receive, send):
+        await read_all(receive)
+        self.contexts.append(lastcall.current())
+        try:
+            await answer(send, b'data: {"n": 1}\n\n', kind=b"text/event-stream", end=False)
+            assert (await receive())["type"] == "http.disconnect"
+        finally:
+            self.ended.set()
 
 
 async def until(holds):

@@ -5,6 +5,9 @@ import contextlib
 import sys
 
 import pytest
+from asgi_server import wrap
+from http_tier import Lower, Tier, until
+from strict_supervisor import eventually
 
 import lastcall
 from lastcall import outgoing
@@ -126,6 +129,54 @@ def test_a_stop_before_the_answer_closes_the_connection(call):
         await tier.left.wait()
 
     run(main)
+
+
+@every_call
+def test_a_stop_is_a_stop_in_a_tier_that_takes_part(call, supervisor, client):
+    async def main():
+        lower, context = Lower(), lastcall.Context("caller")
+        async with Tier(wrap(lower, client)) as one:
+
+            async def use():
+                async with call(one.url + "/v1/completions", context=context) as chunks:
+                    return b"".join([chunk async for chunk in chunks])
+
+            task = asyncio.ensure_future(use())
+            await until(lambda: lower.contexts)
+            await asyncio.to_thread(context.stop, "migrate")
+            with pytest.raises(lastcall.Cancelled, match="migrate"):
+                await task
+            await lower.ended.wait()
+            assert [each[0] for each in one.requests] == ["POST", "DELETE"]
+            [below] = lower.contexts
+            assert below.is_stopped() and not below.is_killed() and below.reason == "parent"
+
+    eventually(lambda: client.connected)
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+    assert supervisor.wait("cancel", mode="stop")["reason"] == "parent"
+
+
+@every_call
+def test_a_kill_is_a_kill_in_a_tier_that_takes_part(call, supervisor, client):
+    async def main():
+        lower, context = Lower(), lastcall.Context("caller")
+        async with Tier(wrap(lower, client)) as one:
+
+            async def use():
+                async with call(one.url + "/v1/completions", context=context) as chunks:
+                    return [chunk async for chunk in chunks]
+
+            task = asyncio.ensure_future(use())
+            await until(lambda: lower.contexts)
+            context.kill("migrate")
+            with pytest.raises(lastcall.Cancelled, match="migrate"):
+                await task
+            await lower.ended.wait()
+            await until(lower.contexts[0].is_killed)
+            assert [each[0] for each in one.requests] == ["POST"]
+
+    eventually(lambda: client.connected)
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))
 
 
 @every_call

@@ -1,10 +1,14 @@
 """Calls to other tiers from threads: their end when the request is cancelled from another one."""
 
+import asyncio
 import contextlib
 import socket
 import threading
 
 import pytest
+from asgi_server import wrap
+from http_tier import Lower, Tier
+from strict_supervisor import eventually
 
 import lastcall
 from lastcall import outgoing
@@ -15,7 +19,10 @@ WHOLE = STREAM + b"0\r\n\r\n"
 
 
 class OtherTier:
-    """Answers each call with the next of `answers`, and sees its callers leave."""
+    """Answers each call with the next of `answers`, and sees its callers leave.
+
+    It takes no stop: whoever is told 404 closes the call.
+    """
 
     def __init__(self, *answers):
         self.answers = list(answers)
@@ -31,11 +38,16 @@ class OtherTier:
         with contextlib.suppress(OSError):
             while True:
                 peer, _ = self.listener.accept()
-                self.connections += 1
-                with peer, peer.makefile("rb") as lines, contextlib.suppress(ConnectionError):
-                    while self.answer(peer, lines):
-                        pass
-                self.left.set()
+                threading.Thread(target=self.serve_one, args=(peer,), daemon=True).start()
+
+    def serve_one(self, peer):
+        calls = 0
+        with peer, peer.makefile("rb") as lines, contextlib.suppress(ConnectionError):
+            while self.answer(peer, lines):
+                calls += 1
+                self.connections += calls == 1
+        if calls > 0:
+            self.left.set()
 
     def answer(self, peer, lines):
         head = []
@@ -44,6 +56,9 @@ class OtherTier:
             if not line:
                 return False
             head.append(line.decode().strip())
+        if head[0].startswith("DELETE "):
+            peer.sendall(b"HTTP/1.1 404 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            return False
         with self.asked:
             self.heads.append({
                 name.lower(): value.strip()
@@ -217,3 +232,28 @@ def test_nothing_is_aborted_after_the_block_and_errors_of_others_stay():
     with pytest.raises(lastcall.Cancelled):
         with outgoing.aborting(lambda: calls.append(1), context):
             raise AssertionError("a stopped request makes no call")
+
+
+@every_call
+def test_a_stop_is_a_stop_in_a_tier_that_takes_part(http, call, supervisor, client):
+    lower, context = Lower(), lastcall.Context("caller")
+    at, over = [], threading.Event()
+
+    async def serve():
+        async with Tier(wrap(lower, client)) as one:
+            at.append(one)
+            await asyncio.wait_for(asyncio.to_thread(over.wait), PATIENCE)
+
+    eventually(lambda: client.connected)
+    serving = in_thread(lambda: asyncio.run(serve()))
+    eventually(lambda: at)
+    stopping = in_thread(lambda: (eventually(lambda: lower.contexts), context.stop("migrate")))
+    with pytest.raises(lastcall.Cancelled, match="migrate"):
+        for _ in call(http, at[0].url + "/v1/completions", context=context):
+            pass
+    stopping.join()
+    eventually(lower.ended.is_set)
+    assert [each[0] for each in at[0].requests] == ["POST", "DELETE"]
+    assert lower.contexts[0].is_stopped() and not lower.contexts[0].is_killed()
+    over.set()
+    serving.join()

@@ -7,7 +7,7 @@ import socket
 
 import pytest
 from asgi_server import answer, read_all, run, wrap
-from http_tier import Tier, until
+from http_tier import Lower, Tier, until
 from strict_supervisor import eventually
 
 import lastcall
@@ -21,23 +21,6 @@ async def doubles(scope, receive, send):
     number = json.loads(await read_all(receive))
     await answer(send, b"data: %d\n\n" % number, b"data: %d\n\ndata: [DONE]\n\n" % (2 * number),
                  kind=SSE)  # fmt: skip
-
-
-class Lower:
-    """An engine of the tier below that streams until it is told to end, and says how it was."""
-
-    def __init__(self):
-        self.contexts = []
-        self.ended = asyncio.Event()
-
-    async def __call__(self, scope, receive, send):
-        await read_all(receive)
-        self.contexts.append(lastcall.current())
-        try:
-            await answer(send, b'data: {"n": 1}\n\n', kind=SSE, end=False)
-            assert (await receive())["type"] == "http.disconnect"
-        finally:
-            self.ended.set()
 
 
 def refused_port():

@@ -42,10 +42,10 @@ class Doubt : public ::testing::Test {
   std::vector<std::size_t> started_;
   std::vector<Instant> passed_since_;
   bool is_idle_ = true;
-  bool pass_proves_life_ = true;
+  lifecycle::Duration server_outlives_engine_{0};
   EngineDoubt doubt_{io_.get_executor(),
                      {.run_now = [this](std::size_t check) { return run(check); },
-                      .pass_proves_life = [this] { return pass_proves_life_; },
+                      .server_outlives_engine = [this] { return server_outlives_engine_; },
                       .all_passed = [this](Instant since) { passed_since_.push_back(since); }}};
 };
 
@@ -83,13 +83,19 @@ TEST_F(Doubt, runs_a_check_that_fails_again_and_no_other) {
   EXPECT_TRUE(passed_since_.empty());
 }
 
-TEST_F(Doubt, goes_on_where_a_check_that_passes_proves_nothing) {
-  pass_proves_life_ = false;
+TEST_F(Doubt, goes_on_while_a_server_may_outlive_its_engine) {
+  server_outlives_engine_ = 50ms;
   doubt_.arises();
+  Instant const arisen = monotonic_now();
   doubt_.outcome(0, CheckVerdict::passed);
   doubt_.outcome(1, CheckVerdict::passed);
-  EXPECT_TRUE(passed_since_.empty());
+  ASSERT_EQ(passed_since_.size(), 1U);
+  EXPECT_LT(passed_since_[0], arisen - 40ms) << "what was held before is let go";
   ASSERT_TRUE(run_until([this] { return started_.size() == 4; })) << "they run again";
+  doubt_.outcome(0, CheckVerdict::passed);
+  doubt_.outcome(1, CheckVerdict::passed);
+  ASSERT_EQ(passed_since_.size(), 2U);
+  EXPECT_GE(passed_since_[1], arisen) << "a pause is longer than that";
 }
 
 TEST_F(Doubt, that_arises_again_wants_checks_of_its_own) {
