@@ -236,8 +236,8 @@ RequestLedger::Index RequestLedger::find_parent(PeerId peer, std::string_view id
   return engines == kNone ? find(kIngressPeer, id) : engines;
 }
 
-/// The parent that it names, else the user's request of the same id or root in the ingress. What
-/// the ingress relays has none here: its header may be anybody's.
+/// The parent that it names, else the request of the same id in the ingress, which relayed it, or of
+/// its root. What the ingress relays has none here: its header may be anybody's.
 RequestLedger::Index RequestLedger::parent_of(RequestBegun const& request) const {
   if (request.peer == kIngressPeer) {
     return kNone;
@@ -246,7 +246,8 @@ RequestLedger::Index RequestLedger::parent_of(RequestBegun const& request) const
   if (named != kNone) {
     return named;
   }
-  return find(kIngressPeer, request.root.empty() ? request.id : request.root);
+  Index const relayed = find(kIngressPeer, request.id);
+  return relayed != kNone || request.root.empty() ? relayed : find(kIngressPeer, request.root);
 }
 
 RequestLedger::Index RequestLedger::find_orphan(std::string_view id) const {

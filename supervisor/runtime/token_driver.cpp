@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "supervisor/config/presets.hpp"
+#include "supervisor/lifecycle/report.hpp"
 #include "supervisor/runtime/gauge_driver.hpp"
 
 namespace lastcall::runtime {

@@ -64,7 +64,10 @@ RequestOracle::Live const* RequestOracle::whole_of(RequestBegun const& begun) co
   if (parent != nullptr || begun.peer == kIngressPeer) {
     return parent;
   }
-  auto const relayed = live_.find({kIngressPeer, begun.root.empty() ? begun.id : begun.root});
+  auto relayed = live_.find({kIngressPeer, begun.id});
+  if (relayed == live_.end() && !begun.root.empty()) {
+    relayed = live_.find({kIngressPeer, begun.root});
+  }
   return relayed == live_.end() ? nullptr : &relayed->second;
 }
 

@@ -25,6 +25,7 @@ Threads: an `Endpoint` belongs to one event loop; contexts may be cancelled from
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import os
@@ -32,6 +33,7 @@ import random
 from typing import (
     Any,
     AsyncGenerator,
+    AsyncIterator,
     Awaitable,
     Callable,
     Mapping,
@@ -277,10 +279,12 @@ class _Call:
         assert self._exchange is not None
         try:
             if self._exchange.headers.get("content-type", "").startswith("text/event-stream"):
-                async for name, data in self._exchange.events():
+                events = self._exchange.events()
+                async for name, data in events:
                     if name == "error":
                         raise self._failure(_error_in(data), 200)
                     if data == "[DONE]":
+                        await _read_out(events)
                         break
                     yield _value_of(data)
             else:
@@ -374,6 +378,17 @@ class _Call:
     def _is_cancelled() -> bool:
         task = asyncio.current_task()
         return bool(getattr(task, "cancelling", int)())
+
+
+async def _read_out(events: AsyncIterator[Any]) -> None:
+    """To the end of the body: who leaves before it counts as a client that left."""
+
+    async def read() -> None:
+        async for _ in events:
+            pass
+
+    with contextlib.suppress(OSError, asyncio.TimeoutError):
+        await asyncio.wait_for(read(), STOP_WITHIN)
 
 
 def _text(name: Name) -> str:
