@@ -236,8 +236,8 @@ RequestLedger::Index RequestLedger::find_parent(PeerId peer, std::string_view id
   return engines == kNone ? find(kIngressPeer, id) : engines;
 }
 
-/// The parent that it names, else the request of the same id in the ingress, which relayed it, or of
-/// its root. What the ingress relays has none here: its header may be anybody's.
+/// The parent that it names, else the request of the same id in the ingress, which relayed it, or
+/// of its root. What the ingress relays has none here: its header may be anybody's.
 RequestLedger::Index RequestLedger::parent_of(RequestBegun const& request) const {
   if (request.peer == kIngressPeer) {
     return kNone;

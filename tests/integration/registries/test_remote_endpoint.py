@@ -1,4 +1,4 @@
-"""lastcall.remote against what it is for: an instance that a real etcd names, behind its ingress."""
+"""lastcall.remote against its real counterpart: an instance that etcd names, behind its ingress."""
 
 import asyncio
 import logging
