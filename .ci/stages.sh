@@ -114,6 +114,7 @@ run_stage() {  # one word of `./dev test`
     chart) stage chart chart_tests ;;
     e2e) stage e2e e2e_tests ;;
     lint) stage lint form ;;
+    alone) stage alone alone ;;
     asan) asan_stages ;;
     tsan) tsan_stages ;;
     fuzz) stage fuzz fuzz "$fuzz_seconds" "${fuzz_targets[@]}" ;;
@@ -134,7 +135,9 @@ tests() {
         mapfile -t fuzz_targets < <(all_fuzz_targets)
         tsan_targets+=(test_{client,ipc,probes,discovery,runtime})
         ;;
-      unit | sim | integration | sdk | chart | e2e | lint | asan | tsan | fuzz) whats+=("$word") ;;
+      unit | sim | integration | sdk | chart | e2e | lint | alone | asan | tsan | fuzz)
+        whats+=("$word")
+        ;;
       *) pytest_arguments+=("$word") ;;
     esac
   done
@@ -145,7 +148,7 @@ tests() {
     # So do unit tests; only a long run builds and runs both a second time without.
     is_whole=1
     if [[ -n ${LASTCALL_TEST_LONG:-} ]]; then
-      whats=(sdk chart e2e lint integration unit sim asan tsan fuzz)
+      whats=(sdk chart e2e lint alone integration unit sim asan tsan fuzz)
     else
       whats=(sdk chart e2e lint plain sim asan tsan fuzz)
       dev_targets=({shim,ipc,supervisor/cli,supervisor/config}/all
@@ -155,7 +158,7 @@ tests() {
   rm -rf "$results"
   mkdir -p "$results"
   ulimit -c 0
-  if [[ ${whats[*]} =~ ^(asan|tsan|fuzz| )+$ ]] || built dev "${dev_targets[@]}"; then
+  if [[ ${whats[*]} =~ ^(alone|asan|tsan|fuzz| )+$ ]] || built dev "${dev_targets[@]}"; then
     if [[ -n $is_whole ]]; then build_ahead; fi
     for word in "${whats[@]}"; do run_stage "$word"; done
   fi

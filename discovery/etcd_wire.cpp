@@ -1,7 +1,10 @@
 #include "discovery/etcd_wire.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <system_error>
+#include <utility>
 
 #include "discovery/json_member.hpp"
 

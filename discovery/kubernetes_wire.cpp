@@ -1,6 +1,7 @@
 #include "discovery/kubernetes_wire.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "discovery/json_member.hpp"

@@ -1,6 +1,7 @@
 #include "discovery/registry_set_state.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace lastcall::discovery {

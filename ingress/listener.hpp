@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "ingress/poller.hpp"
 #include "ingress/refusal.hpp"

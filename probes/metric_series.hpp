@@ -10,6 +10,7 @@
 // This header is for metrics.cpp alone: it shows prometheus-cpp's types.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <set>

@@ -5,6 +5,7 @@
 #include <optional>
 #include <random>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "probes/exposition.hpp"

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <ostream>
 #include <string_view>
+#include <system_error>
 
 #include <nlohmann/json.hpp>
 

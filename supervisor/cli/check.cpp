@@ -1,6 +1,7 @@
 #include "supervisor/cli/check.hpp"
 
 #include <ostream>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,7 @@
 #include "supervisor/cli/plan.hpp"
 
 #include <ostream>
+#include <utility>
 
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/problems.hpp"

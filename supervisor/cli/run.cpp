@@ -1,5 +1,6 @@
 #include "supervisor/cli/run.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <optional>

@@ -10,6 +10,7 @@
 // Internal to supervisor/config. Pure values, no thread rule.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 #include <charconv>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <system_error>
+#include <utility>
 
 #include <arpa/inet.h>
 #include <sys/un.h>

@@ -1,6 +1,7 @@
 #include "supervisor/lifecycle/cut_requests.hpp"
 
 #include <array>
+#include <utility>
 
 namespace lastcall::lifecycle {
 

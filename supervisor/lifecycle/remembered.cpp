@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <system_error>
 
 namespace lastcall::lifecycle {
 namespace {

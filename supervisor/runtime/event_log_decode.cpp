@@ -1,3 +1,4 @@
+#include <concepts>
 #include <cstddef>
 #include <type_traits>
 #include <utility>
