@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <system_error>
 #include <utility>
 
 #include "discovery/json_member.hpp"

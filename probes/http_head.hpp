@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <system_error>
 
 namespace lastcall::probes {
 

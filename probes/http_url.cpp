@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <string_view>
-#include <system_error>
 
 namespace lastcall::probes {
 

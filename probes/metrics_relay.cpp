@@ -5,7 +5,6 @@
 #include <optional>
 #include <random>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "probes/exposition.hpp"

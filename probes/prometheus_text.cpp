@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <system_error>
 
 namespace lastcall::probes {
 namespace {

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <ostream>
 #include <string_view>
-#include <system_error>
 
 #include <nlohmann/json.hpp>
 

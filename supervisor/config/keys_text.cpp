@@ -1,7 +1,6 @@
 // Prints rows: their values, types, ranges and expectations.
 #include <array>
 #include <charconv>
-#include <system_error>
 
 #include "supervisor/config/keys.hpp"
 

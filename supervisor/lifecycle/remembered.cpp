@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <system_error>
 
 namespace lastcall::lifecycle {
 namespace {

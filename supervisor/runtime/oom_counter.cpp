@@ -2,7 +2,6 @@
 
 #include <array>
 #include <charconv>
-#include <system_error>
 #include <utility>
 
 #include <linux/magic.h>

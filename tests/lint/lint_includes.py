@@ -66,7 +66,8 @@ _STANDARD = {
     "stdexcept": "invalid_argument logic_error out_of_range runtime_error",
     "string": "getline stoi stoul string to_string",
     "string_view": "string_view string_view_literals",
-    "system_error": "errc error_category error_code generic_category make_error_code"
+    "charconv or system_error": "errc",
+    "system_error": "error_category error_code generic_category make_error_code"
     " system_category system_error",
     "thread": "jthread sleep_for thread",
     "tuple": "make_tuple tie tuple",
@@ -209,7 +210,7 @@ def standard_includes(path, text):
     code, found = code_of(text), {}
     for match in re.finditer(r"\bstd::(?:\w+::)?(\w+)", code):
         header = _STANDARD_NAMES.get(match[1])
-        if header and not {header, *_GIVEN_BY.get(header, "").split()} & names:
+        if header and not {*header.split(" or "), *_GIVEN_BY.get(header, "").split()} & names:
             found.setdefault(match[1], _finding(path, code, match.start(), match[0], header))
     for match in re.finditer(r"(?<![\w>:])(?:::(\w+)\(|(\w+)\b)", code):
         header = _POSIX_NAMES.get(match[1]) or _POSIX_TYPE_NAMES.get(match[2])
