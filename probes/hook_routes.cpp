@@ -50,6 +50,10 @@ std::variant<Hook, Reply> route_hook(Request const& request,
       return refusal(403, "not_allowed",
                      "the header " + std::string(kTokenHeader) + " holds another token");
     }
+  } else if (request.caller.is_local) {
+    return refusal(403, "not_allowed",
+                   "a call from within the pod, or on the host's network, is refused unless "
+                   "lifecycle.token is set");
   }
   std::string_view const path = without_doubled_slash(request.path);
   bool const is_engine = path == kEnginePath;

@@ -6,7 +6,10 @@
 // Rules:
 //  1. Where a token is set every call carries it in `X-Lastcall-Token`: none is a 401, another one
 //     a 403. It is compared in a time that does not depend on where the two differ.
-//  2. GET, as the kubelet calls, and POST, as people do.
+//  2. Without a token, a call from within the pod is a 403: the kubelet calls from the node, and an
+//     engine that fetches a URL for a client must not be made to end its own pod. On the host's
+//     network the kubelet cannot be told from the pod.
+//  3. GET, as the kubelet calls, and POST, as people do.
 //
 // Pure, any thread. Source: the kubelet's httpGet handler; section 7 of the design.
 #pragma once

@@ -29,6 +29,8 @@
 #include <utility>
 #include <vector>
 
+#include "probes/caller.hpp"
+
 namespace lastcall::probes {
 
 struct Request {
@@ -37,6 +39,7 @@ struct Request {
   std::vector<std::pair<std::string, std::string>> query;
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;  // empty where bodies are not read
+  Caller caller;     // where the listener names callers
 
   bool has_query(std::string_view name) const;
   /// The first header of that name, whatever its case; empty if there is none.
@@ -71,6 +74,7 @@ struct ListenerSettings {
   std::chrono::milliseconds write_timeout{1'000};
   std::size_t max_connections = 256;
   std::size_t max_body = 0;  // 0: bodies are not read
+  bool names_callers = false;
 };
 
 class HttpListener {

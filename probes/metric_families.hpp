@@ -132,6 +132,8 @@ struct Metrics::Families {
   Series<Counter> signals_ignored = counter(find_family("lastcall_signals_ignored_total"));
   Series<Counter> restarts = counter(find_family("lastcall_restarts_total"));
   Series<Counter> prestop_calls = counter(find_family("lastcall_prestop_calls_total"));
+  Series<Counter> prestop_refused = counter(find_family("lastcall_prestop_refused_total"));
+  Series<Counter> prestop_false = counter(find_family("lastcall_prestop_false_total"));
   Series<Gauge> prestop_waiting = gauge(find_family("lastcall_prestop_waiting"));
   Series<Histogram> prestop_held = histogram(find_family("lastcall_prestop_held_seconds"));
   Series<Gauge> engine_awaited = gauge(find_family("lastcall_engine_awaited"));

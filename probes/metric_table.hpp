@@ -95,6 +95,11 @@ inline constexpr std::array kMetricFamilies = std::to_array<MetricFamily>({
      "Stop signals ignored because a stop was under way"},
     {"lastcall_restarts_total", MetricType::counter, "process", "Processes that came back"},
     {"lastcall_prestop_calls_total", MetricType::counter, "hook", "preStop calls received"},
+    {"lastcall_prestop_refused_total", MetricType::counter, "",
+     "Calls of the preStop listener that were refused: no token, another one, or from within the "
+     "pod"},
+    {"lastcall_prestop_false_total", MetricType::counter, "",
+     "preStop calls that the pod outlived: it was not being deleted, and serves again"},
     {"lastcall_prestop_waiting", MetricType::gauge, "",
      "preStop calls of the engine's container that have not returned"},
     {"lastcall_prestop_held_seconds", MetricType::histogram, "",

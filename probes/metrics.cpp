@@ -155,6 +155,14 @@ void Metrics::hook_called(bool engine) {
   families_->prestop_calls.at({engine ? "engine" : "supervisor"}).Increment();
 }
 
+void Metrics::hook_refused() {
+  families_->prestop_refused.at({}).Increment();
+}
+
+void Metrics::false_hook() {
+  families_->prestop_false.at({}).Increment();
+}
+
 void Metrics::set_hooks_waiting(std::size_t count) {
   families_->prestop_waiting.at({}).Set(static_cast<double>(count));
 }

@@ -95,6 +95,9 @@ class Metrics {
   void oom_kills(std::uint64_t count);
   /// A preStop call, of the engine's container or of our own.
   void hook_called(bool engine);
+  void hook_refused();
+  /// A pod outlived what a hook's call had said.
+  void false_hook();
   void set_hooks_waiting(std::size_t count);
   void hook_released(Seconds held);
   void set_engine_awaited(bool awaited);

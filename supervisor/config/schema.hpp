@@ -158,9 +158,10 @@ struct Probes {
   friend bool operator==(Probes const&, Probes const&) = default;
 };
 
-/// The listener of the preStop hooks.
+/// The preStop hooks.
 struct LifecycleHooks {
   bool enabled = false;
+  bool http = true;  // over `listen` too; else over the Unix socket alone
   Address listen{"::", 7091};
   std::optional<std::string> token;
   friend bool operator==(LifecycleHooks const&, LifecycleHooks const&) = default;

@@ -35,7 +35,8 @@ class Validator {
     };
     std::vector<Listener> const all{
         {"probes.listen", config_.probes.listen, true},
-        {"lifecycle.listen", config_.lifecycle.listen, config_.lifecycle.enabled},
+        {"lifecycle.listen", config_.lifecycle.listen,
+         config_.lifecycle.enabled && config_.lifecycle.http},
         {"ingress.listen", config_.ingress.listen, config_.ingress.enabled}};
     for (std::size_t i = 0; i < all.size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) {
@@ -159,6 +160,12 @@ class Validator {
     if (config_.lifecycle.enabled && !connects) {
       warn("lifecycle.enabled",
            "without an http or tcp check another engine is only told by the time that passed");
+    }
+    if (config_.lifecycle.enabled && config_.lifecycle.http && !config_.lifecycle.token) {
+      warn(
+          "lifecycle.token",
+          "without one every pod that reaches lifecycle.listen can take this replica out; expected "
+          "a token, or lifecycle.http: false and hooks that run lastcall-shim --prestop engine");
     }
     EngineMetrics const& metrics = config_.engine.metrics;
     if (metrics.url && !resolve_engine(config_).gauges) {

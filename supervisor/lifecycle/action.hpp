@@ -117,6 +117,8 @@ struct AwaitReplacement {
 struct ReplacementEnded {
   std::string how;
 };
+/// The pod has outlived a hook's word: it was not being deleted, and serves again.
+struct DeletionDisproved {};
 
 // --- a request of our own ------------------------------------------------------------------------
 
@@ -230,10 +232,10 @@ struct CancelSettled {
 using Action =
     std::variant<Remember, ForgetStopRecord, LeaveWill, StartEngine, SignalEngine, RunChecks,
                  ExitShim, AnnouncePhase, CancelsReady, Admit, Reject, ForgetPeer, Refuse, Answer,
-                 ReleaseHook, AwaitReplacement, ReplacementEnded, AskToken, WithdrawToken, Register,
-                 Deregister, StartCleanup, PublishReport, Rearm, LeaveIngress, ExitSupervisor,
-                 StopBegun, SignalIgnored, DrainAborted, PhaseBegun, PhaseEnded, GracefulEndpoints,
-                 LastEndpointCompleted, VerdictChanged, RequestSettled, BusyChanged, CancelCounted,
-                 CancelSettled>;
+                 ReleaseHook, AwaitReplacement, ReplacementEnded, DeletionDisproved, AskToken,
+                 WithdrawToken, Register, Deregister, StartCleanup, PublishReport, Rearm,
+                 LeaveIngress, ExitSupervisor, StopBegun, SignalIgnored, DrainAborted, PhaseBegun,
+                 PhaseEnded, GracefulEndpoints, LastEndpointCompleted, VerdictChanged,
+                 RequestSettled, BusyChanged, CancelCounted, CancelSettled>;
 
 }  // namespace lastcall::lifecycle

@@ -42,8 +42,4 @@ struct Cause {
   std::string detail;
 };
 
-/// What is known of the pod's deletion. Told by the supervisor's own hook or signal it may still be
-/// a restart of its container alone; read in the pod's `deletionTimestamp` it is certain.
-enum class Deletion : std::uint8_t { unknown, told, read };
-
 }  // namespace lastcall::lifecycle

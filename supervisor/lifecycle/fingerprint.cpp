@@ -76,7 +76,7 @@ void put(Mixer& m, ShutdownCoordinator const& c, Settings const& settings) {
   }
   m.put(c.hook().has_value());
   if (auto const& hook = c.hook()) {
-    m.all(*c.hook_limit(), hook->deletion, c.hook_is_done());
+    m.all(*c.hook_limit(), hook->deletion, hook->began_drain, c.hook_is_done());
     // What a stop will find spent.
     m.put(std::min(m.now - hook->called_at, settings.shutdown.grace_period));
   }
@@ -190,12 +190,12 @@ std::uint64_t Lifecycle::fingerprint(Instant now) const {
                               .deadline(own_restart_->signalled_at))
           : std::nullopt;
   m.all(registered_, recovered_, recovered_ ? std::nullopt : recovery_until_, record_kept_,
-        own_signal_, rests_, deletion_, hook_waits_since_.has_value(), hook_is_answered_,
-        awaiting_.has_value(), awaiting_ && awaiting_->condemned,
-        awaiting_ ? awaiting_->until : std::nullopt, own_restart_.has_value(),
-        own_restart_ ? std::optional(own_restart_->next) : std::nullopt, restart_deadline,
-        own_restart_ ? own_restart_->stage : OwnRestart::Stage::announced, peers_until_,
-        peers_until_ ? expected_peers_ : 0, ingress_has_relayed_);
+        own_signal_, rests_, deletion_.source(), deletion_disproved_at(),
+        hook_waits_since_.has_value(), hook_is_answered_, awaiting_.has_value(),
+        awaiting_ && awaiting_->condemned, awaiting_ ? awaiting_->until : std::nullopt,
+        own_restart_.has_value(), own_restart_ ? std::optional(own_restart_->next) : std::nullopt,
+        restart_deadline, own_restart_ ? own_restart_->stage : OwnRestart::Stage::announced,
+        peers_until_, peers_until_ ? expected_peers_ : 0, ingress_has_relayed_);
   for (Event const& event : held_) {
     put(m, event);
   }

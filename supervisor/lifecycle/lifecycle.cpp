@@ -34,9 +34,9 @@ void Lifecycle::apply_joint_rules(Instant now) {
   bool changed = true;
   while (changed && !supervisor_ended_) {
     drain_ledger(now);
-    changed = apply_verdict(now) || apply_readiness(now) || apply_hook(now) ||
-              apply_move(now, coordinator_.next(now, facts())) || apply_token(now) ||
-              apply_cleanup(now);
+    changed = apply_disproof(now) || apply_verdict(now) || apply_readiness(now) ||
+              apply_hook(now) || apply_move(now, coordinator_.next(now, facts())) ||
+              apply_token(now) || apply_cleanup(now);
   }
   apply_silence(now);
   drain_ledger(now);

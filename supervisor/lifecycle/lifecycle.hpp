@@ -27,6 +27,7 @@
 #include "supervisor/lifecycle/awaiting.hpp"
 #include "supervisor/lifecycle/cleanup_sequence.hpp"
 #include "supervisor/lifecycle/cut_requests.hpp"
+#include "supervisor/lifecycle/deletion_evidence.hpp"
 #include "supervisor/lifecycle/endpoint_tracker.hpp"
 #include "supervisor/lifecycle/engine_health.hpp"
 #include "supervisor/lifecycle/engine_tree.hpp"
@@ -214,6 +215,8 @@ class Lifecycle {
   void end_supervisor_or_rearm(Instant now);
   void rearm(Instant now);
   void note_deletion();
+  std::optional<Instant> deletion_disproved_at() const;
+  bool apply_disproof(Instant now);
   bool release_hook(Instant now);
   void await_replacement(Instant now, Awaiting awaiting);
   void end_awaiting(std::string how);
@@ -307,7 +310,7 @@ class Lifecycle {
   bool recovered_ = false;
   std::vector<Event> held_;  // commands that came before we knew of an earlier life
   bool replaying_held_ = false;
-  bool decided_ = false;  // an operator's command of this life outranks a remembered drain
+  bool decided_ = false;  // a command of this life, or its pod's, outranks a remembered drain
   std::string restored_boot_;
   bool restored_own_container_ = false;
   std::optional<Instant> peers_until_;  // before it, no gate counts as empty
@@ -316,7 +319,7 @@ class Lifecycle {
 
   bool own_signal_ = false;
   bool rests_ = false;  // a stop is over, and no shim has come since
-  Deletion deletion_ = Deletion::unknown;
+  DeletionEvidence deletion_;
   std::optional<Instant> hook_waits_since_;  // the first preStop call that has not returned
   bool hook_is_answered_ = false;            // this container's stop: its calls have returned
   std::optional<Awaiting> awaiting_;

@@ -8,11 +8,15 @@
 namespace lastcall::lifecycle {
 
 void Lifecycle::on(Instant now, DeletionSeen const& seen) {
+  if (seen.grace) {
+    deletion_.read();
+  } else {
+    deletion_.told_by_hook(now);
+  }
   note_deletion();
   if (!seen.grace) {
     return;
   }
-  deletion_ = Deletion::read;
   if (coordinator_.limit_grace(*seen.grace)) {
     announce();
   }
@@ -24,12 +28,53 @@ void Lifecycle::on(Instant now, DeletionSeen const& seen) {
 
 /// Whatever the hook was taken for, from here on it is the pod's end.
 void Lifecycle::note_deletion() {
-  deletion_ = std::max(deletion_, Deletion::told);
   coordinator_.hook_explained();
   if (awaiting_ && !awaiting_->condemned) {
     awaiting_.reset();  // nothing replaces it
     act(ReplacementEnded{"the pod is being deleted"});
   }
+}
+
+/// A stop is final, whatever it was begun for.
+std::optional<Instant> Lifecycle::deletion_disproved_at() const {
+  if (coordinator_.is_stopping()) {
+    return std::nullopt;
+  }
+  Duration const unlimited = settings_.shutdown.grace_period + kPodMargin;
+  auto const& hook = coordinator_.hook();
+  return deletion_.disproved_by(settings_.pod_grace.value_or(unlimited),
+                                hook ? std::optional(hook->called_at) : std::nullopt);
+}
+
+/// The calls were a stranger's, or the container's alone. Its engine may have got a stop signal, so
+/// that every check has to pass again.
+bool Lifecycle::apply_disproof(Instant now) {
+  auto const at = deletion_disproved_at();
+  if (!at || now < *at) {
+    return false;
+  }
+  deletion_.disprove(now);
+  decided_ = true;  // what an earlier life remembers of it is outlived, too
+  act(DeletionDisproved{});
+  auto const hook = coordinator_.hook();
+  if (!hook) {
+    return true;
+  }
+  release_hook(now);
+  hook_is_answered_ = false;
+  bool const is_undone = coordinator_.is_draining() && hook->began_drain;
+  if (is_undone) {
+    coordinator_.resume(now, false);
+    gauges_.forget();
+    token_.forget_proof();
+    note_phase_change();
+  } else {
+    coordinator_.forget_hook();  // where it drains, an operator asked for that, too
+  }
+  if (!awaiting_) {
+    health_.reset();
+  }
+  return true;
 }
 
 void Lifecycle::on(Instant now, EngineStopHook const&) {
@@ -43,15 +88,17 @@ void Lifecycle::on(Instant now, EngineStopHook const&) {
   bool const is_loading = phase == Phase::starting && (awaiting_ || !may_have_work);
   recovered_ = true;
   decided_ = true;
-  if (!is_loading && !coordinator_.is_stopping() && !coordinator_.is_draining()) {
+  bool const begins_drain =
+      !is_loading && !coordinator_.is_stopping() && !coordinator_.is_draining();
+  if (begins_drain) {
     count_anew();
     assume_earlier_registration();
     coordinator_.begin_drain(now, std::nullopt);
     deregister_everywhere(now);
     note_phase_change();
   }
-  coordinator_.begin_hook(now);
-  if (deletion_ != Deletion::unknown) {
+  coordinator_.begin_hook(now, begins_drain);
+  if (deletion_.is_there()) {
     coordinator_.hook_explained();
   }
 }

@@ -99,12 +99,16 @@ void Lifecycle::restore(Instant now, std::string const& blob, bool stop_follows)
   bool const is_condemned = remembered->condemned && !shim_ && !coordinator_.is_stopping();
   restore_progress(now, *remembered, stop_follows);
   if (auto const& hook = remembered->progress.hook; hook && hook->deletion) {
-    deletion_ = std::max(deletion_, hook->grace ? Deletion::read : Deletion::told);
-    if (coordinator_.hook_was_called(*hook)) {  // a pod is deleted once: ours came later
+    deletion_.told_by_hook(hook->called_at);
+    if (hook->grace) {
+      deletion_.read();
+    }
+    // A pod is deleted once: ours came later.
+    if (deletion_.is_there() && coordinator_.hook_was_called(*hook)) {
       announce();
     }
   }
-  if (deletion_ != Deletion::unknown) {
+  if (deletion_.is_there()) {
     coordinator_.hook_explained();
   }
   if (is_condemned) {

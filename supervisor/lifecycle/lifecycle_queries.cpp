@@ -14,6 +14,7 @@ std::optional<Instant> Lifecycle::next_deadline() const {
   at = earlier_of(at, peers_until_);
   at = earlier_of(at, own_restart_ ? std::optional(own_restart_->next) : std::nullopt);
   at = earlier_of(at, awaiting_ ? awaiting_->until : std::nullopt);
+  at = earlier_of(at, deletion_disproved_at());
   if (shim_) {
     at = earlier_of(at, shim_->lost_at);
   }
@@ -160,7 +161,7 @@ Snapshot Lifecycle::snapshot() const {
   s.shim_known = shim_.has_value();
   s.shim_connected = shim_ && shim_->connected;
   s.engine = engine_;
-  s.deletion_seen = deletion_ != Deletion::unknown;
+  s.deletion_seen = deletion_.is_there();
   s.own_restart = own_restart_ ? std::optional(own_restart_->stage) : std::nullopt;
   if (auto const& hook = coordinator_.hook()) {
     s.hook = {.called_at = hook->called_at,

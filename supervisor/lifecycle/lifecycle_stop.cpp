@@ -17,6 +17,7 @@ void Lifecycle::on(Instant now, OwnSignal const& signal) {
   if (shim_ && shim_->run) {
     return;  // same container: the shim owns the signals
   }
+  deletion_.signalled();
   note_deletion();
   if (hold_until_recovered(signal)) {
     return;
@@ -30,7 +31,7 @@ void Lifecycle::on(Instant now, OwnSignal const& signal) {
     // The stop was the engine's and is told: what ends now is only what served it.
     supervisor_ended_ = true;
     act(ExitSupervisor{0});
-  } else if (shim_ && deletion_ != Deletion::read) {
+  } else if (shim_ && !deletion_.is_read()) {
     // Side by side this is our own restart, unless the shim reports a signal too or the pod is
     // read.
     if (!own_restart_) {
@@ -89,6 +90,7 @@ void Lifecycle::on(Instant now, DrainRequested const& request) {
     answer(true);
   } else if (coordinator_.is_stopping() || coordinator_.is_draining()) {
     // Joins what is under way; a nearer limit for its requests holds for both.
+    coordinator_.drain_is_asked_for();
     answer(request.timeout && coordinator_.limit_drain(now, *request.timeout));
   } else {
     count_anew();

@@ -135,6 +135,7 @@ std::string encode(Remembered const& remembered) {
   if (p.hook) {
     put_number("hook_at", to_ms(p.hook->called_at));
     put_number("hook_deletion", p.hook->deletion ? 1 : 0);
+    put_number("hook_drain", p.hook->began_drain ? 1 : 0);
     if (p.hook->grace) {
       put_number("hook_grace", p.hook->grace->count());
     }
@@ -192,6 +193,7 @@ std::optional<Remembered> decode_remembered(std::string_view blob) {
     auto const grace = number(words, "hook_grace");
     r.progress.hook = {.called_at = instant_from_ms(*at),
                        .deletion = number(words, "hook_deletion") == 1,
+                       .began_drain = number(words, "hook_drain") == 1,
                        .grace = grace ? std::optional(Duration{*grace}) : std::nullopt};
   }
   if (auto const condemned = words.find("condemned"); condemned != words.end()) {

@@ -59,12 +59,19 @@ bool ShutdownCoordinator::limit_drain(Instant now, Duration timeout) {
   return stop_cancel_point() != before;  // the deadline of a stop may come first anyway
 }
 
-void ShutdownCoordinator::begin_hook(Instant now) {
+void ShutdownCoordinator::begin_hook(Instant now, bool began_drain) {
   if (!hook_) {
     hook_ = Hook{.called_at = now};
   }
+  hook_->began_drain = hook_->began_drain || began_drain;
   hook_done_ = false;
   keep_reserve();
+}
+
+void ShutdownCoordinator::drain_is_asked_for() {
+  if (hook_) {
+    hook_->began_drain = false;
+  }
 }
 
 void ShutdownCoordinator::hook_explained() {

@@ -104,6 +104,7 @@ class ShutdownCoordinator {
   struct Hook {
     Instant called_at;
     bool deletion = false;          // the pod goes too
+    bool began_drain = false;       // nobody else has asked for the drain
     std::optional<Duration> grace;  // of that deletion, where it was read; told by progress() alone
     friend bool operator==(Hook const&, Hook const&) = default;
   };
@@ -140,7 +141,10 @@ class ShutdownCoordinator {
   /// A drain or stop under way gets a limit, or an earlier one. False: it changed nothing.
   bool limit_drain(Instant now, Duration timeout);
   /// Bounds the drain or stop under way, from its first call on; a later one changes nothing.
-  void begin_hook(Instant now);
+  /// `began_drain`: the drain is this call's own.
+  void begin_hook(Instant now, bool began_drain);
+  /// Somebody else wants the drain, too: it does not end with the hook.
+  void drain_is_asked_for();
   /// An earlier life was called already: what bounds the drain counts from its first call, within
   /// the grace that it had read. True: the deadline of the stop under way moved closer.
   bool hook_was_called(Hook const& earlier);

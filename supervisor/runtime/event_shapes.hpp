@@ -135,6 +135,7 @@ LASTCALL_SHAPE(Answer, "answer", v("changed", x.changed);)
 LASTCALL_SHAPE(ReleaseHook, "release_hook", v("why", x.why); v("held_ms", x.held);)
 LASTCALL_SHAPE(AwaitReplacement, "await_replacement", v("condemned", x.condemned);)
 LASTCALL_SHAPE(ReplacementEnded, "replacement_ended", v("how", x.how);)
+LASTCALL_SHAPE(DeletionDisproved, "deletion_disproved")
 LASTCALL_SHAPE(AskToken, "ask_token", v("number", x.number); v("use", x.use);
                v("looks_first", x.looks_first);)
 LASTCALL_SHAPE(WithdrawToken, "withdraw_token")

@@ -7,9 +7,13 @@
 
 #include "probes/http_url.hpp"
 #include "supervisor/config/presets.hpp"
+#include "supervisor/runtime/clock.hpp"
 
 namespace lastcall::runtime {
 namespace {
+
+/// A refusal is logged at most so often; all are counted.
+constexpr lifecycle::Duration kRefusalsAreTold{10'000};
 
 /// Where the engine listens: the first check that connects to it says so.
 std::optional<probes::ReplacementSettings> engine_address(config::Config const& config) {
@@ -37,7 +41,11 @@ std::optional<probes::ReplacementSettings> engine_address(config::Config const& 
 
 HookCalls::HookCalls(boost::asio::any_io_executor executor, config::Config const& config,
                      EventSink& events, probes::Metrics& metrics, Log& log)
-    : executor_(std::move(executor)), events_(events), metrics_(metrics), log_(log) {
+    : executor_(std::move(executor)),
+      events_(events),
+      metrics_(metrics),
+      log_(log),
+      takes_calls_(config.lifecycle.enabled) {
   bool const may_await =
       config.lifecycle.enabled || config.shutdown.after_stop == config::AfterStop::rearm;
   auto const settings = may_await ? engine_address(config) : std::nullopt;
@@ -45,25 +53,34 @@ HookCalls::HookCalls(boost::asio::any_io_executor executor, config::Config const
     watch_ = std::make_unique<probes::ReplacementWatch>(
         executor_, *settings, [this](std::string how) { replaced(std::move(how)); });
   }
-  if (!config.lifecycle.enabled) {
+  if (!config.lifecycle.enabled || !config.lifecycle.http) {
     return;
   }
   listener_ = std::make_unique<probes::HttpListener>(
       probes::ListenerSettings{.host = config.lifecycle.listen.host,
                                .port = config.lifecycle.listen.port,
-                               .thread_name = "hooks"},
+                               .thread_name = "hooks",
+                               .names_callers = true},
       [this, token = config.lifecycle.token](probes::Request const& request,
                                              probes::Responder responder) {
         auto route = probes::route_hook(request, token);
         if (auto* refusal = std::get_if<probes::Reply>(&route)) {
+          int const status = refusal->status;
           responder.send(std::move(*refusal));
+          boost::asio::post(executor_, [this, alive = std::weak_ptr(alive_), status,
+                                        caller = request.caller.address] {
+            if (alive.lock()) {
+              refused(caller, status);
+            }
+          });
           return;
         }
         boost::asio::post(
-            executor_, [this, alive = std::weak_ptr(alive_), hook = std::get<probes::Hook>(route),
-                        responder = std::move(responder)]() mutable {
+            executor_,
+            [this, alive = std::weak_ptr(alive_), hook = std::get<probes::Hook>(route),
+             caller = request.caller.address, responder = std::move(responder)]() mutable {
               if (alive.lock()) {
-                called(hook, std::move(responder));
+                called(hook, caller, std::move(responder));
               }
             });
       });
@@ -86,10 +103,24 @@ void HookCalls::stop() {
   }
 }
 
-void HookCalls::called(probes::Hook hook, probes::Responder responder) {
+/// Strangers may call as often as they like: they do not write the log.
+void HookCalls::refused(std::string const& caller, int status) {
+  metrics_.hook_refused();
+  lifecycle::Instant const now = monotonic_now();
+  if (!refusal_told_at_ || now - *refusal_told_at_ >= kRefusalsAreTold) {
+    refusal_told_at_ = now;
+    log_.warning("preStop call refused", {{"from", caller}, {"status", status}});
+  }
+}
+
+void HookCalls::called(probes::Hook hook, std::string const& caller, probes::Responder responder) {
   bool const is_engine = hook == probes::Hook::engine;
   metrics_.hook_called(is_engine);
-  log_.info("preStop called", {{"container", is_engine ? "engine" : "supervisor"}});
+  log_.info("preStop called",
+            {{"container", is_engine ? "engine" : "supervisor"}, {"from", caller}});
+  if (first_caller_.empty()) {
+    first_caller_ = caller;
+  }
   if (!is_engine) {
     events_.feed(lifecycle::DeletionSeen{.grace = {}});
     responder.send(probes::hook_reply("recorded", std::chrono::milliseconds{0}));
@@ -119,17 +150,25 @@ void HookCalls::await(lifecycle::AwaitReplacement const& order) {
   metrics_.set_engine_awaited(true);
   if (watch_) {
     watch_->start(order.condemned);
-  } else if (!listener_) {
+  } else if (!takes_calls_) {
     replaced("nothing tells when");
   }
 }
 
 void HookCalls::replacement_ended() {
   engine_is_condemned_ = false;
+  first_caller_.clear();
   metrics_.set_engine_awaited(false);
   if (watch_) {
     watch_->stop();
   }
+}
+
+void HookCalls::disproved() {
+  metrics_.false_hook();
+  std::string const caller = std::exchange(first_caller_, {});
+  log_.warning("the pod has outlived its preStop call: it was not being deleted, and serves again",
+               {{"first_call_from", caller.empty() ? "unknown" : caller}});
 }
 
 void HookCalls::replaced(std::string how) {

@@ -13,6 +13,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,19 +45,24 @@ class HookCalls {
   void release(lifecycle::ReleaseHook const& order);
   void await(lifecycle::AwaitReplacement const& order);
   void replacement_ended();
+  void disproved();
 
  private:
-  void called(probes::Hook hook, probes::Responder responder);
+  void called(probes::Hook hook, std::string const& caller, probes::Responder responder);
+  void refused(std::string const& caller, int status);
   void replaced(std::string how);
 
   boost::asio::any_io_executor executor_;
   EventSink& events_;
   probes::Metrics& metrics_;
   Log& log_;
+  bool const takes_calls_;
+  std::string first_caller_;  // since nothing was known of an end
   std::unique_ptr<probes::HttpListener> listener_;
   std::unique_ptr<probes::ReplacementWatch> watch_;  // empty: the engine's address is not known
   std::vector<probes::Responder> waiting_;
   bool engine_is_condemned_ = false;
+  std::optional<lifecycle::Instant> refusal_told_at_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // what was posted may come too late
 };
 

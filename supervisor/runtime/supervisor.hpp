@@ -81,6 +81,8 @@ class Supervisor final : private ipc::Observer {
   bool send_ahead(lifecycle::Event const& event, std::span<lifecycle::Action const> actions);
   void cancels_ready(lifecycle::PeerId peer);
   void remember(lifecycle::Remember const& order);
+  void signal_engine(lifecycle::SignalEngine const& order);
+  void deletion_disproved();
   void leave_will(lifecycle::Instant now, lifecycle::LeaveWill const& order);
   void announce(lifecycle::AnnouncePhase const& order);
   void start_cleanup(lifecycle::StartCleanup const& order);

@@ -65,12 +65,22 @@ void Supervisor::cancels_ready(lifecycle::PeerId peer) {
   is_relayed(peer) ? ingress_.cancels_ready() : server_.cancels_ready(peer);
 }
 
+void Supervisor::signal_engine(lifecycle::SignalEngine const& order) {
+  shim_.tell(
+      ipc::EngineSignal{order.name, order.all ? ipc::SignalScope::all : ipc::SignalScope::main});
+  server_.flush();
+}
+
+void Supervisor::deletion_disproved() {
+  hook_calls_.disproved();
+  ingress_.phase(core_.snapshot().phase);  // it may listen again
+  changed();
+}
+
 void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
   namespace act = lifecycle;
   if (auto const* const order = std::get_if<act::SignalEngine>(&action)) {
-    shim_.tell(ipc::EngineSignal{order->name,
-                                 order->all ? ipc::SignalScope::all : ipc::SignalScope::main});
-    server_.flush();
+    signal_engine(*order);
   }
   count(probes_.metrics(), action);
   narrator_.tell(now, action);
@@ -114,6 +124,7 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
             hook_calls_.replacement_ended();
             changed();
           },
+          [&](act::DeletionDisproved const&) { deletion_disproved(); },
           [&](act::AskToken const& order) { token_.ask(order); },
           [&](act::WithdrawToken const&) { token_.withdraw(); },
           [&](act::Register const&) { registries_.register_all(); },

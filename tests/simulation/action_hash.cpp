@@ -60,6 +60,7 @@ struct Hasher {
   void operator()(ReleaseHook const& a) { all(a.why, a.held); }
   void operator()(AwaitReplacement const& a) { mix(std::uint64_t{a.condemned}); }
   void operator()(ReplacementEnded const& a) { mix(std::string_view(a.how)); }
+  void operator()(DeletionDisproved const&) {}
   void operator()(AskToken const& a) { all(a.number, a.use, std::uint64_t{a.looks_first}); }
   void operator()(Deregister const& a) { all(a.deadline, std::uint64_t{a.returns}); }
   void operator()(StartCleanup const& a) { all(a.item, a.deadline); }

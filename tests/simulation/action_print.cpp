@@ -154,6 +154,7 @@ struct ActionPrinter {
   void operator()(ReplacementEnded const& a) {
     out.push_back(Line("replacement_ended").word(a.how).take());
   }
+  void operator()(DeletionDisproved const&) { out.emplace_back("deletion_disproved"); }
   void operator()(AskToken const& a) {
     Line line("ask_token");
     line.number(a.number).word(lifecycle::name(a.use));

@@ -46,6 +46,9 @@ void Checker::new_life() {
   ended_ = commanded_ = exit_ordered_ = shim_known_ = shim_connected_ = false;
   may_jump_ = true;
   own_signal_ = exit_asked_ = run_mode_ = stop_seen_ = deletion_seen_ = false;
+  deletion_is_certain_ = false;
+  deletion_told_.reset();
+  deletion_disproved_.reset();
   hook_waits_ = hook_answered_ = hook_restored_ = hook_pressed_ = condemned_ = false;
   hook_called_.reset();
   hook_told_.reset();

@@ -168,6 +168,8 @@ class Checker {
   // invariants_hooks.cpp
   Instant hook_bound() const;
   void note_hook(StepView const& step);
+  void hear_of_deletion(Instant called_at);
+  std::optional<Instant> deletion_disproved_at(StepView const& step) const;
   std::string check_hook_action(StepView const& step, lifecycle::Action const& action);
   std::string check_nothing_runs(StepView const& step) const;
   std::string check_hook(StepView const& step);
@@ -204,6 +206,9 @@ class Checker {
   bool run_mode_ = false;
   bool stop_seen_ = false;
   bool deletion_seen_ = false;
+  bool deletion_is_certain_ = false;  // more than a hook's word
+  std::optional<Instant> deletion_disproved_;
+  std::optional<Instant> deletion_told_;  // by the first hook
   std::optional<Instant> own_signal_at_;  // the first one
   std::optional<Instant> silent_at_;      // the engine's last fall
   std::optional<Duration> pod_grace_;     // as far as this life knows

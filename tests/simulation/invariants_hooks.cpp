@@ -16,11 +16,30 @@ Instant Checker::hook_bound() const {
                         : *hook_called_ + Duration{5'000};
 }
 
+void Checker::hear_of_deletion(Instant called_at) {
+  if (deletion_disproved_ && called_at < *deletion_disproved_) {
+    return;
+  }
+  deletion_seen_ = true;
+  deletion_told_ = earlier_of(deletion_told_, called_at);
+}
+
+/// A pod that runs then was not deleted, unless more than a hook says so.
+std::optional<Instant> Checker::deletion_disproved_at(StepView const& step) const {
+  if (!deletion_told_ || deletion_is_certain_ || step.after.stop) {
+    return std::nullopt;
+  }
+  auto const grace = settings_.pod_grace.value_or(settings_.shutdown.grace_period + kPodMargin);
+  Instant const last = std::max(*deletion_told_, hook_called_.value_or(*deletion_told_));
+  return last + grace + Duration{2'000};
+}
+
 void Checker::note_hook(StepView const& step) {
   if (auto const* own = std::get_if<OwnSignal>(&step.event)) {
     own_signal_ = exit_asked_ = true;
     own_signal_at_ = own_signal_at_.value_or(step.now);
     deletion_seen_ = deletion_seen_ || !run_mode_;
+    deletion_is_certain_ = deletion_is_certain_ || !run_mode_;
   }
   if (auto const* drain = std::get_if<DrainRequested>(&step.event)) {
     exit_asked_ = exit_asked_ || drain->exit;  // it may have waited for an earlier life
@@ -29,8 +48,9 @@ void Checker::note_hook(StepView const& step) {
     run_mode_ = hello->run;
   }
   if (auto const* seen = std::get_if<DeletionSeen>(&step.event)) {
-    deletion_seen_ = true;
+    hear_of_deletion(step.now);
     if (seen->grace) {
+      deletion_is_certain_ = true;
       pod_grace_ = std::min(pod_grace_.value_or(*seen->grace), *seen->grace);
     }
   }
@@ -85,6 +105,17 @@ std::string Checker::check_hook_action(StepView const& step, Action const& actio
     }
     awaiting_since_.reset();
     condemned_ = false;
+  } else if (std::holds_alternative<DeletionDisproved>(action)) {
+    auto const at = deletion_disproved_at(step);
+    if (!at || step.now < *at) {
+      return "a pod's deletion is disproved before it was outlived";
+    }
+    deletion_seen_ = hook_answered_ = hook_pressed_ = false;
+    deletion_told_.reset();
+    deletion_disproved_ = step.now;
+    commanded_ = true;  // an earlier life's drain is outlived, too
+    hook_called_.reset();
+    restored_phase_.reset();  // undone with the word
   } else if (auto const* begun = std::get_if<PhaseBegun>(&action)) {
     bool const serves = begun->phase == Phase::serving;
     if (serves && (awaiting_since_ || hook_called_)) {
@@ -146,6 +177,9 @@ std::string Checker::check_hook(StepView const& step) {
   }
   if (hook_waits_ && ended_) {
     return "the process ends and a preStop call was not released";
+  }
+  if (auto const at = deletion_disproved_at(step); at && step.now >= *at && !ended_) {
+    return "a preStop call is believed though the pod has outlived it";
   }
   bool const too_long =
       awaiting_since_ && !condemned_ && step.now >= *awaiting_since_ + Duration{30'000};

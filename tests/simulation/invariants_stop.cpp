@@ -43,7 +43,9 @@ void Checker::note_limit(StepView const& step) {
     drain_limit_ = step.remembered->progress.drain_limit;
     if (step.remembered->progress.hook && hook_told_ && !hook_called_) {
       hook_called_ = hook_told_;  // it was not outranked
-      deletion_seen_ = deletion_seen_ || step.remembered->progress.hook->deletion;
+      if (step.remembered->progress.hook->deletion) {
+        hear_of_deletion(*hook_called_);
+      }
     }
   }
   if (phase_ == Phase::drained && before_ != Phase::drained) {
@@ -119,8 +121,9 @@ void Checker::note_blob(StepView const& step, std::string const& blob) {
   auto const own = stop_;
   relayed_before_ = relayed_before_ || (decoded && decoded->relayed);
   if (decoded && decoded->progress.hook && decoded->progress.hook->deletion) {
-    deletion_seen_ = true;  // a pod is deleted once
+    hear_of_deletion(decoded->progress.hook->called_at);  // a pod is deleted once
     if (auto const& grace = decoded->progress.hook->grace) {
+      deletion_is_certain_ = true;
       pod_grace_ = std::min(pod_grace_.value_or(*grace), *grace);
     }
     if (hook_called_) {
@@ -146,7 +149,6 @@ void Checker::note_blob(StepView const& step, std::string const& blob) {
     } else if (hook) {
       hook_called_ = hook->called_at;
       hook_restored_ = hook_read_ = true;
-      deletion_seen_ = deletion_seen_ || hook->deletion;
     }
     drain_limit_ = decoded->progress.drain_limit;
     requests_.begin_counting(decoded->outcomes[static_cast<std::size_t>(Outcome::lost)]);

@@ -7,7 +7,7 @@ import threading
 
 from kept_load import Service, end, users
 from ports import free_port
-from prestop_world import SUPERVISOR_HOOK, Call
+from prestop_world import SUPERVISOR_HOOK, TOKEN, Call
 from raw_engine import chunk, client, get, ok, post, stream
 from serve_peer import PATIENCE, wait_until
 from serve_world import ENGINE_SIM
@@ -136,13 +136,13 @@ def test_a_pod_that_is_being_deleted_does_not_listen_again(world, engine):
     """Its engine has been stopped, and the next one never comes."""
     listen, hooks = free_port(), free_port()
     one = world(ingress={"listen": f"127.0.0.1:{listen}", "upstream": engine.address},
-                lifecycle={"enabled": True, "listen": f"127.0.0.1:{hooks}"},
+                lifecycle={"enabled": True, "listen": f"127.0.0.1:{hooks}", "token": TOKEN},
                 health={"checks": []})  # fmt: skip
     one.ingress_port = listen
     one.serve()
     shim = one.shim("/bin/sleep", "3600")
     one.wait_for_log('"phase begun","phase":"serving"')
-    call = Call(hooks, SUPERVISOR_HOOK)
+    call = Call(hooks, SUPERVISOR_HOOK, TOKEN)
     call.start()
     call.result()
     shim.send_signal(signal.SIGTERM)

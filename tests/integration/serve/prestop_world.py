@@ -13,18 +13,19 @@ from serve_world import ENGINE_SIM, World
 
 ENGINE_HOOK = "/lifecycle/prestop/engine"
 SUPERVISOR_HOOK = "/lifecycle/prestop/supervisor"
+TOKEN = "the-kubelet"
 
 
 class Call(threading.Thread):
     """One call of a hook, in a thread of its own."""
 
-    def __init__(self, port, path, token=None):
+    def __init__(self, port, path, token=None, host="127.0.0.1"):
         super().__init__(daemon=True)
-        self.port, self.path, self.token = port, path, token
+        self.host, self.port, self.path, self.token = host, port, path, token
         self.status = self.body = None
 
     def run(self):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=4 * PATIENCE)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=4 * PATIENCE)
         headers = {"X-Lastcall-Token": self.token} if self.token else {}
         with contextlib.suppress(OSError, http.client.HTTPException):  # a test that ends meanwhile
             connection.request("GET", self.path, headers=headers)
@@ -48,6 +49,7 @@ class PrestopWorld(World):
         self.config["lifecycle"] = {
             "enabled": True,
             "listen": f"127.0.0.1:{self.hooks_port}",
+            "token": TOKEN,  # a test calls from within the pod
             **self.config.get("lifecycle", {}),
         }
         self.config["health"].setdefault(
@@ -67,8 +69,8 @@ class PrestopWorld(World):
         self.supervisor = self.serve(**environment)
         self.wait_for_log('"phase begun","phase":"serving"')
 
-    def call(self, path=ENGINE_HOOK, token=None):
-        call = Call(self.hooks_port, path, token)
+    def call(self, path=ENGINE_HOOK, token=TOKEN, host="127.0.0.1"):
+        call = Call(self.hooks_port, path, token, host)
         call.start()
         return call
 

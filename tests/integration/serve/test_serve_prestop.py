@@ -6,7 +6,7 @@ import socket
 import subprocess
 
 import pytest
-from prestop_world import ENGINE_HOOK, SUPERVISOR_HOOK, PrestopWorld
+from prestop_world import ENGINE_HOOK, SUPERVISOR_HOOK, TOKEN, PrestopWorld
 from serve_peer import PATIENCE, PeerError, wait_until
 from serve_world import LASTCALL
 
@@ -147,7 +147,8 @@ def test_a_caller_that_dies_undoes_nothing(prestop):
     peer = busy(world)
     world.call(SUPERVISOR_HOOK).result()
     with socket.create_connection(("127.0.0.1", world.hooks_port)) as caller:
-        caller.sendall(f"GET {ENGINE_HOOK} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+        head = f"GET {ENGINE_HOOK} HTTP/1.1\r\nHost: a\r\nX-Lastcall-Token: {TOKEN}\r\n\r\n"
+        caller.sendall(head.encode())
         world.wait_for_call()
     again = world.call()
     world.wait_for_call(2)
@@ -166,6 +167,49 @@ def test_a_call_without_the_token_changes_nothing(prestop, token, status):
     assert world.status()["phase"] == "serving" and "preStop called" not in world.log()
     allowed = world.call(token="secret")
     assert allowed.result()["status"] == "returned" and allowed.status == 200
+
+
+def own_address():
+    """One that the host has and that is not a loopback one; none without a route."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        try:
+            asked.connect(("192.0.2.1", 9))  # nothing is sent
+        except OSError:
+            return None
+        return asked.getsockname()[0]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "own"])
+def test_without_a_token_nothing_in_the_pod_can_call(prestop, host):
+    """An engine that fetches a URL for its client is such a caller."""
+    address = own_address() if host == "own" else host
+    if address is None:
+        pytest.skip("this host has loopback addresses only")
+    world = prestop(lifecycle={"token": None})
+    world.config["lifecycle"]["listen"] = f"{address}:{world.hooks_port}"
+    world.begin()
+    for path in (ENGINE_HOOK, SUPERVISOR_HOOK, ENGINE_HOOK):
+        call = world.call(path, token=None, host=address)
+        assert call.result()["error"]["code"] == "not_allowed" and call.status == 403
+    assert world.status()["phase"] == "serving"
+    refused = "\nlastcall_prestop_refused_total 3\n"
+    wait_until(lambda: refused in world.get("/metrics")[1], "all are counted")
+    assert world.log().count(f'"preStop call refused","from":"{address}"') == 1  # the first
+
+
+def test_a_pod_that_outlives_its_prestop_calls_serves_again(prestop):
+    world = prestop()
+    world.begin(LASTCALL_POD_GRACE_SECONDS="4")
+    assert world.call(SUPERVISOR_HOOK).result()["why"] == "recorded"
+    world.call().result()
+    assert world.status()["phase"] == "drained"
+    world.wait_for_phase("serving")  # 4 s and the kubelet's 2 s later
+    [told] = [one for one in world.records() if "outlived its preStop call" in one["msg"]]
+    assert told["level"] == "WARNING" and told["first_call_from"] == "127.0.0.1"
+    assert "\nlastcall_prestop_false_total 1\n" in world.get("/metrics")[1]
+    assert world.get("/readyz")[0] == 200
+    world.call().result()  # a restart of the engine's container alone
+    world.wait_for_phase("starting")
 
 
 def test_a_condemned_engine_fails_its_liveness_probe_until_it_is_another(prestop):

@@ -45,6 +45,17 @@ TEST(HookRoutes, Without_the_token_nothing_is_told_of_the_paths) {
             Hook::engine);
 }
 
+TEST(HookRoutes, Without_a_token_nobody_in_the_pod_may_call) {
+  Request call = request("/lifecycle/prestop/engine");
+  call.caller = {.address = "10.244.0.7", .is_local = true};
+  EXPECT_EQ(status_of(route_hook(call, {})), 403);
+  call.caller = {.address = "10.244.0.1", .is_local = false};
+  EXPECT_EQ(status_of(route_hook(call, {})), 0);
+  Request with_token = request("/lifecycle/prestop/engine", "secret");
+  with_token.caller.is_local = true;
+  EXPECT_EQ(status_of(route_hook(with_token, "secret")), 0);
+}
+
 TEST(HookRoutes, A_refusal_says_what_was_expected) {
   auto const unknown = std::get<Reply>(route_hook(request("/lifecycle/prestop"), {}));
   EXPECT_EQ(unknown.status, 404);
