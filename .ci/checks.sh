@@ -3,16 +3,17 @@
 # Sourced by ./dev, which sets root, results, python, cores and jobs.
 # shellcheck shell=bash disable=SC2154
 
-# A target is tests/fuzz/fuzz_NAME.cpp and starts from tests/fuzz/corpus/NAME; what it finds that is
-# new stays in build/fuzz.
+# A target is tests/fuzz/fuzz_NAME.cpp and starts from tests/fuzz/corpus/NAME, with the words of
+# tests/fuzz/WORD.dict where its name begins with that; what it finds that is new stays in build/fuzz.
 all_fuzz_targets() { find tests/fuzz -name 'fuzz_*.cpp' -exec basename -s .cpp {} + | sort; }
 build_fuzz() { build fuzz -DLASTCALL_BUILD_FUZZ=ON "$@"; }
 
 fuzz_one() {  # SECONDS TARGET
-  local name=${2#fuzz_}
+  local name=${2#fuzz_} words=()
+  if [[ -e tests/fuzz/${name%%_*}.dict ]]; then words=("-dict=tests/fuzz/${name%%_*}.dict"); fi
   mkdir -p "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name"
   "build/fuzz/tests/fuzz/$2" -max_total_time="$1" -timeout=10 -rss_limit_mb=2048 \
-    -print_final_stats=1 -artifact_prefix="build/fuzz/$name-" \
+    -print_final_stats=1 -artifact_prefix="build/fuzz/$name-" "${words[@]}" \
     "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name" >"build/fuzz/$name.log" 2>&1 ||
     { tail -n 60 "build/fuzz/$name.log" >&2; return 1; }
   printf '%s\n' "$2, $1 s:" "$(grep -E 'number_of_executed_units|new_units' "build/fuzz/$name.log")"

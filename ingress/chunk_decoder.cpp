@@ -61,7 +61,12 @@ ChunkDecoder::At ChunkDecoder::next(char c) {
       if (c == '\r') {
         return At::last_newline;
       }
-      return http_text::is(c, http_text::kToken) ? counted(At::trailer) : At::bad;
+      return http_text::is(c, http_text::kToken) ? counted(At::trailer_name) : At::bad;
+    case At::trailer_name:
+      if (c == ':') {
+        return counted(At::trailer);
+      }
+      return http_text::is(c, http_text::kToken) ? counted(At::trailer_name) : At::bad;
     case At::trailer:
       if (c == '\r') {
         return At::trailer_newline;

@@ -5,7 +5,8 @@
 //     and trailers are dropped.
 //  2. Any split of the input gives the same payload.
 //  3. Only strict framing passes: hex digits without sign or space before them, CRLF, at most
-//     kMaxSizeDigits digits, kMaxLine bytes of extension or trailer in all.
+//     kMaxSizeDigits digits, kMaxLine bytes of extension or trailer in all; a trailer line has a
+//     name and a colon, so that the first line of a request behind an incomplete end is none.
 //
 // Pure, no thread rule. Source: RFC 9112, section 7.1.
 #pragma once
@@ -40,6 +41,7 @@ class ChunkDecoder {
     data_return,
     data_newline,
     trailer_first,  // at the begin of a trailer line
+    trailer_name,
     trailer,
     trailer_newline,
     last_newline,

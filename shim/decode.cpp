@@ -134,7 +134,7 @@ void read_engine_signal(Reader& in, Order& order) {
     return in.bad("name: expected a signal's name");
   }
   order.signal = *signal;
-  if (in.raw("scope")) {
+  if (std::optional<std::string_view> const raw = in.raw("scope"); raw && *raw != "null") {
     TextOf<8> scope;
     in.word("scope", scope);
     if (scope.view() != "main" && scope.view() != "all") {

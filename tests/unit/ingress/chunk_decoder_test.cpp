@@ -42,7 +42,10 @@ TEST(ChunkDecoder, Bad_sizes_and_line_ends_are_refused) {
   for (std::string const bytes :
        {"\r\n", " 5\r\nhello", "+5\r\nhello", "0x5\r\nhello", "g\r\n", ";a\r\n", "5\nhello",
         "5\r\nhelloX\r\n", "5\r\nhello\n", "5\rX", "1000000000000000\r\n", "0\r\n X: y\r\n\r\n",
-        "0\r\nX: y\n\r\n", "0\r\n\rX", "-1\r\n"}) {
+        "0\r\nX: y\n\r\n", "0\r\n\rX", "-1\r\n",
+        // What follows an end without its empty line is the next request, not a trailer.
+        "0\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", "0\r\nno-colon\r\n\r\n",
+        "0\r\nspace : x\r\n\r\n"}) {
     EXPECT_EQ(decode(bytes, 1).state, State::bad) << bytes;
     EXPECT_EQ(decode(bytes, bytes.size()).state, State::bad) << bytes;
   }

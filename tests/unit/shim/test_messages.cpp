@@ -53,6 +53,12 @@ TEST(ShimMessages, Every_order_of_the_protocol_is_understood) {
   EXPECT_FALSE(decode(R"({"op":"error","code":"conflict"})").order.busy);
 }
 
+TEST(Messages, A_scope_of_null_is_as_absent) {
+  Decoded const order = decode(R"({"op":"engine.signal","name":"KILL","scope":null})");
+  EXPECT_EQ(order.problem, ErrorCode::none);
+  EXPECT_FALSE(order.order.whole_tree);
+}
+
 TEST(ShimMessages, Problems_are_told_apart_and_keep_the_seq) {
   EXPECT_EQ(decode("nonsense").problem, ErrorCode::bad_json);
   Decoded const unknown = decode(R"({"op":"future","seq":8})");
