@@ -4,7 +4,8 @@
 # shellcheck shell=bash disable=SC2154
 
 # A target is tests/fuzz/fuzz_NAME.cpp and starts from tests/fuzz/corpus/NAME, with the words of
-# tests/fuzz/WORD.dict where its name begins with that; what it finds that is new stays in build/fuzz.
+# tests/fuzz/WORD.dict where its name begins with that; what it finds that is new stays in
+# build/fuzz.
 all_fuzz_targets() { find tests/fuzz -name 'fuzz_*.cpp' -exec basename -s .cpp {} + | sort; }
 build_fuzz() { build fuzz -DLASTCALL_BUILD_FUZZ=ON "$@"; }
 
