@@ -17,14 +17,16 @@ constexpr std::chrono::seconds kMostLinger{30};
 
 }  // namespace
 
-Client::Client(Proxy& proxy, Socket socket, std::unique_ptr<TlsSession> tls, std::string address,
-               std::uint32_t place)
+Client::Client(Proxy& proxy, Accepted accepted)
     : proxy_(proxy),
-      socket_(std::move(socket)),
-      tls_(std::move(tls)),
-      address_(std::move(address)),
-      place_(place) {
-  proxy_.deadlines().arm(deadline_, Wait::client);
+      socket_(std::move(accepted.socket)),
+      tls_(std::move(accepted.tls)),
+      of_address_(std::move(accepted.of_address)),
+      address_(std::move(accepted.address)),
+      place_(accepted.place),
+      charge_(proxy.memory()) {
+  proxy_.deadlines().arm(deadline_, Wait::request);
+  weigh();
 }
 
 void Client::ready(std::uint32_t events) {
@@ -52,6 +54,7 @@ void Client::ready(std::uint32_t events) {
   if (!dead_ && has_left()) {
     lost();
   }
+  weigh();
 }
 
 IoResult Client::receive(std::span<char> into) {
@@ -77,8 +80,9 @@ bool Client::wants_input() const {
     return end_ == End::keep && out_.empty();
   }
   Exchange const& x = *exchange_;
-  bool const has_room = x.to_engine.size() - x.to_engine_at < kMostForEngine ||
-                        (x.begun && !x.admitted && x.waiting.has_room());
+  bool const has_room =
+      x.to_engine.size() - x.to_engine_at < kMostForEngine ||
+      (x.begun && !x.admitted && x.waiting.has_room() && !proxy_.memory().is_tight());
   return !x.request_done && x.response != Exchange::Response::done && has_room;
 }
 
@@ -89,7 +93,7 @@ void Client::pump() {
       proxy_.poller().again(*this);
       return;
     }
-    std::span<char> const scratch = proxy_.scratch();
+    std::span<char> const scratch = proxy_.scratch_for_clients();
     IoResult const got = receive(scratch);
     switch (got.io) {
       case Io::some:
@@ -97,7 +101,7 @@ void Client::pump() {
         if (!lingering_) {
           input(scratch.first(got.size));
         } else if (monotonic_now() - lingers_since_ < kMostLinger) {
-          proxy_.deadlines().arm(deadline_, Wait::linger);  // it sends on before it reads
+          proxy_.deadlines().arm(deadline_, last_wait_);  // it sends on before it reads
         }
         break;
       case Io::would_block:
@@ -141,7 +145,7 @@ void Client::input(std::span<char> bytes) {
     }
   }
   if (!continues && !in_.empty() && !exchange_ && !dead_ && end_ == End::keep) {
-    proxy_.deadlines().arm(deadline_, Wait::client);  // for the rest of the head, once
+    proxy_.deadlines().arm(deadline_, Wait::request);  // for the rest of the head, once
   }
 }
 
@@ -251,6 +255,8 @@ void Client::written() {
 
 void Client::expired(Wait wait) {
   switch (wait) {
+    case Wait::request:
+    case Wait::body:
     case Wait::client:
       if (!exchange_ && out_.empty() && !in_.empty()) {
         refuse_early(408, "the request did not come in time");
@@ -258,7 +264,9 @@ void Client::expired(Wait wait) {
         lost();
       }
       return;
+    case Wait::ending:
     case Wait::linger:
+    case Wait::turned_away:
       exchange_ ? end_exchange() : close();
       return;
     case Wait::keep_alive:
@@ -293,8 +301,9 @@ void Client::expired(Wait wait) {
   }
 }
 
-void Client::refuse_connection() {
-  refuse_as(too_many_connections());
+void Client::refuse_connection(Refusal const& refusal) {
+  last_wait_ = Wait::turned_away;  // closing it early would make no room
+  refuse_as(refusal);
 }
 
 }  // namespace lastcall::ingress

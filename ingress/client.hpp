@@ -10,7 +10,7 @@
 // client.cpp holds the connection, client_request.cpp what the client sends, client_engine.cpp its
 // way to the engine, client_response.cpp the way back, client_held.cpp errors that are held back,
 // client_engine_end.cpp what the end of the engine's connection means, client_end.cpp how exchanges
-// end.
+// end, client_room.cpp how it makes room for others.
 // Thread rule: the loop's thread. Source: docs/ingress.md.
 #pragma once
 
@@ -24,6 +24,8 @@
 
 #include "ingress/deadlines.hpp"
 #include "ingress/exchange.hpp"
+#include "ingress/listener.hpp"
+#include "ingress/memory_budget.hpp"
 #include "ingress/poller.hpp"
 #include "ingress/refusal.hpp"
 #include "ingress/socket.hpp"
@@ -37,8 +39,7 @@ class Upstream;
 class Client final : public Watched, public DeadlineOwner {
  public:
   /// `place`: when it is its turn to be closed in a drain; see Proxy::close_over().
-  Client(Proxy& proxy, Socket socket, std::unique_ptr<TlsSession> tls, std::string address,
-         std::uint32_t place);
+  Client(Proxy& proxy, Accepted accepted);
 
   void ready(std::uint32_t events) override;
   void expired(Wait wait) override;
@@ -55,7 +56,15 @@ class Client final : public Watched, public DeadlineOwner {
   void admitted();
   void rejected(Refusal const& refusal);
   void cut(Refusal const& refusal, bool at_once);
-  void refuse_connection();
+  void refuse_connection(Refusal const& refusal);
+  /// It has no request: it is closed for the sake of another one. False when it has one after all.
+  bool give_way();
+  /// What it holds and will not need by itself, or only because it is slow.
+  std::size_t dead_weight() const;
+  /// Closes it, for the sake of the others. Its client is told where that costs nothing.
+  void shed();
+  /// Charges what it holds now.
+  void weigh();
   /// Every check of the engine has passed that began then or later.
   void check_passed(std::chrono::milliseconds since);
   /// Without a request it is closed soon: one that is on its way is still answered.
@@ -151,6 +160,7 @@ class Client final : public Watched, public DeadlineOwner {
   Proxy& proxy_;
   Socket socket_;
   std::unique_ptr<TlsSession> tls_;  // nothing: it speaks plain HTTP
+  AddressLimit::Place const of_address_;
   std::string address_;
   std::uint32_t const place_;
   std::string in_;   // read and not used yet
@@ -161,12 +171,14 @@ class Client final : public Watched, public DeadlineOwner {
   Upstream* upstream_ = nullptr;
   Deadline deadline_{*this};
   std::chrono::milliseconds lingers_since_{};
+  Wait last_wait_ = Wait::linger;
   End end_ = End::keep;
   bool readable_ = false;
   bool half_closed_ = false;
   bool lingering_ = false;
   bool consuming_ = false;
   bool dead_ = false;
+  Charge charge_;  // of what is read and what is to be written
 };
 
 }  // namespace lastcall::ingress

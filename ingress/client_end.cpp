@@ -223,7 +223,7 @@ void Client::end_connection(End end) {
     }
     end_output(socket_);
     in_.clear();
-    proxy_.deadlines().arm(deadline_, Wait::linger);
+    proxy_.deadlines().arm(deadline_, last_wait_);
     if (!consuming_) {
       pump();
     }

@@ -156,7 +156,7 @@ void Client::await_response() {
   }
   Exchange const& x = *exchange_;
   if (is_ending_tunnel() && x.to_engine.empty()) {
-    proxy_.deadlines().arm(deadline_, Wait::linger);
+    proxy_.deadlines().arm(deadline_, Wait::ending);
   } else if (!x.request_done && x.response < Exchange::Response::tunnel && wants_input()) {
     await_request();
   } else if (x.response <= Exchange::Response::body && !x.has_first_byte) {
@@ -173,6 +173,7 @@ void Client::admitted() {
     if (!consuming_ && !dead_) {
       pump();  // the rest of a large body; a connection from the pool tells of no room for it
     }
+    weigh();
   }
 }
 

@@ -89,15 +89,18 @@ bool Client::take_head(std::string_view bytes) {
     refuse_early(fault.status, fault.what, head.method == "HEAD");
     return false;
   }
-  exchange_ = std::make_unique<Exchange>(*this, proxy_.waiting_bytes());
+  exchange_ = std::make_unique<Exchange>(*this, proxy_.waiting_bytes(), proxy_.memory());
   exchange_->request = framing;
   exchange_->expects_continue = expects && head.version == Version::http11;
   describe(head, destination);
+  exchange_->request_done = framing.kind == Framing::Kind::none;
   await_request();
-  if (framing.kind == Framing::Kind::none) {
-    exchange_->request_done = true;
-    begin();
-  } else if (!exchange_->look) {
+  if (exchange_->counts && proxy_.memory().is_tight()) {
+    proxy_.tracker().shed(Scarce::memory);
+    refuse(no_memory());
+    return true;
+  }
+  if (exchange_->request_done || !exchange_->look) {
     begin();
   }
   if (exchange_ && exchange_->expects_continue && !exchange_->request_done &&
@@ -194,7 +197,7 @@ std::size_t Client::request_body(std::span<char> bytes) {
 
 void Client::await_request() {
   Exchange& x = *exchange_;
-  proxy_.deadlines().arm(deadline_, Wait::client);
+  proxy_.deadlines().arm(deadline_, Wait::body);
   if (x.awaited_since.count() == 0) {
     x.awaited_since = monotonic_now();
   }
@@ -205,7 +208,7 @@ void Client::await_request() {
 /// is not the client's.
 bool Client::keeps_up(std::size_t bytes) {
   Exchange& x = *exchange_;
-  auto const limit = proxy_.options().waits[static_cast<std::size_t>(Wait::client)];
+  auto const limit = proxy_.options().waits[static_cast<std::size_t>(Wait::body)];
   if (x.awaited_since.count() != 0) {
     std::chrono::milliseconds const took =
         monotonic_now() - std::exchange(x.awaited_since, std::chrono::milliseconds{});

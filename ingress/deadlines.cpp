@@ -52,6 +52,15 @@ void Deadlines::arm(Deadline& deadline, Wait wait) {
   }
 }
 
+std::optional<Deadlines::Waiting> Deadlines::longest(Wait wait) const {
+  auto const place = static_cast<std::size_t>(wait);
+  Deadline const& head = heads_[place];
+  if (head.next_ == &head) {
+    return std::nullopt;
+  }
+  return Waiting{head.next_->owner_, head.next_->at_ - *lengths_[place]};
+}
+
 void Deadlines::aim(std::chrono::milliseconds at) {
   aimed_at_ = at;
   timer_->timer.expires_at(std::chrono::steady_clock::time_point(at));

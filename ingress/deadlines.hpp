@@ -23,7 +23,9 @@ class io_context;
 namespace lastcall::ingress {
 
 enum class Wait : std::uint8_t {
-  client,         // for the next part of a request, or until the client takes a response
+  request,        // for a head, of a connection that is new or of one that has sent a part of it
+  body,           // for the next part of a request's body
+  client,         // until the client takes what waits for it
   keep_alive,     // for the next request
   connect,        // to the engine
   connect_again,  // to a Unix socket whose queue was full
@@ -34,10 +36,12 @@ enum class Wait : std::uint8_t {
   verdict,        // on an engine whose connection broke
   held,           // on an engine that answered with an error
   parting,        // for a last request on a connection that is to be closed
+  ending,         // for the engine's end of a tunnel whose client has ended it
   linger,         // until a client has read our last words
+  turned_away,    // the same, of one that is above the limit of connections
   upstream_idle,  // of a connection in the pool
 };
-inline constexpr std::size_t kWaits = 13;
+inline constexpr std::size_t kWaits = 17;
 
 class DeadlineOwner {
  public:
@@ -75,6 +79,13 @@ class Deadlines {
 
   /// Replaces what it was armed for; a wait without a length only disarms.
   void arm(Deadline& deadline, Wait wait);
+
+  struct Waiting {
+    DeadlineOwner* owner = nullptr;
+    std::chrono::milliseconds since{};
+  };
+  /// Who waits like this for longest; nothing when nobody does.
+  std::optional<Waiting> longest(Wait wait) const;
 
  private:
   struct Timer;

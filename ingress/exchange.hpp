@@ -17,6 +17,7 @@
 #include "ingress/event_scanner.hpp"
 #include "ingress/held_error.hpp"
 #include "ingress/http_head.hpp"
+#include "ingress/memory_budget.hpp"
 #include "ingress/waiting_bytes.hpp"
 #include "supervisor/lifecycle/admission_limits.hpp"
 #include "supervisor/lifecycle/vocabulary.hpp"
@@ -28,15 +29,23 @@ inline constexpr std::size_t kMaxResponseHead = 64 * 1024;
 
 struct Exchange {
   enum class Response : std::uint8_t { head, body, tunnel, done };
+  /// Its connection to the engine, and what the core knows of it; measured.
+  static constexpr std::size_t kAround = 2 * 1024;
 
-  Exchange(DeadlineOwner& owner, std::size_t& waiting_bytes)
-      : waiting(waiting_bytes), total(owner) {}
+  Exchange(DeadlineOwner& owner, std::size_t& waiting_bytes, MemoryBudget& memory)
+      : waiting(waiting_bytes), total(owner), charge(memory) {}
 
   /// Of the request; nothing of it will be written again.
   void forget_sent() {
     to_engine_at = 0;
     std::string().swap(to_engine);
     waiting.release();
+  }
+
+  /// Charges what it holds now.
+  void weigh() {
+    charge.set(sizeof *this + kAround + to_engine.capacity() + head.capacity() +
+               part_of_event.capacity() + (held ? held->bytes.capacity() : 0));
   }
 
   /// How many events of the response its client has.
@@ -108,6 +117,7 @@ struct Exchange {
   std::chrono::milliseconds last_event_at{};
   std::uint64_t bytes_sent = 0;
   Deadline total;
+  Charge charge;
 };
 
 }  // namespace lastcall::ingress

@@ -13,8 +13,9 @@ constexpr int kAcceptsATurn = 64;
 constexpr int kLastTurns = 128;
 /// Of 2^32: its multiples are spread evenly, however many of them there are.
 constexpr std::uint32_t kGoldenRatio = 2'654'435'769;
-/// Clients above the limit that are waited for at a time, until they have read that they are.
-constexpr std::size_t kMostRefused = 64;
+/// Clients above the limit at a time: those for whom another one is to give way on its thread, and
+/// those that are waited for until they have read that they are too many.
+constexpr std::size_t kMostAbove = 256;
 
 }  // namespace
 
@@ -35,8 +36,11 @@ class Listener::Door final : public Watched {
   Listener& owner_;
 };
 
-Listener::Listener(boost::asio::io_context& io, std::size_t most, Listeners listeners)
-    : poller_(io), most_(most), listeners_(std::move(listeners)) {}
+Listener::Listener(boost::asio::io_context& io, Limits const& limits, Listeners listeners)
+    : poller_(io),
+      most_(limits.connections),
+      of_address_(limits.of_address),
+      listeners_(std::move(listeners)) {}
 
 Listener::~Listener() = default;
 
@@ -86,10 +90,16 @@ bool Listener::accept_some() {
       case Accept::accepted:
         break;
     }
-    if (clients_ >= most_ + kMostRefused) {
-      refuse_at_once(std::move(accepted.socket));
+    if (clients_ >= most_ + kMostAbove) {
+      refuse_at_once(std::move(accepted.socket), too_many_connections(), Scarce::connections);
       continue;
     }
+    std::optional<AddressLimit::Place> of_address = of_address_.take(accepted.address);
+    if (!of_address) {
+      refuse_at_once(std::move(accepted.socket), too_many_of_address(), Scarce::address);
+      continue;
+    }
+    accepted.of_address = std::move(*of_address);
     accepted.tls = tls_ ? tls_->accept(accepted.socket) : nullptr;
     if (tls_ && !accepted.tls) {
       listeners_.refused(too_many_connections());
@@ -111,7 +121,7 @@ bool Listener::refuse_with_spare() {
   door_->spare.close();
   bool const is_accepted = accept_one(door_->listening, socket, address) == Accept::accepted;
   if (is_accepted) {
-    refuse_at_once(std::move(socket));
+    refuse_at_once(std::move(socket), too_many_connections(), Scarce::connections);
   }
   door_->open_spare();
   return is_accepted;
@@ -119,16 +129,17 @@ bool Listener::refuse_with_spare() {
 
 /// Without waiting until the client has read: what it has sent is taken, so that the close resets
 /// nothing. Under TLS there is only the close, because words would take a handshake.
-void Listener::refuse_at_once(Socket socket) {
+void Listener::refuse_at_once(Socket socket, Refusal const& refusal, Scarce what) {
   if (!tls_) {
     std::string response;
-    append_refusal(response, too_many_connections(), {}, true, false);
+    append_refusal(response, refusal, {}, true, false);
     write_some(socket, response);
     end_output(socket);
     std::array<char, 64 * 1024> unread;
     read_some(socket, unread);
   }
-  listeners_.refused(too_many_connections());
+  listeners_.refused(refusal);
+  listeners_.shed(what);
 }
 
 void Listener::client_left() {

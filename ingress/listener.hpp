@@ -1,7 +1,10 @@
 // The listener: accepts clients, and refuses those for whom there is no room.
 //
 // Invariants:
-//  1. At most `most` clients at a time, whoever serves them; one more is told so and closed.
+//  1. At most `connections` clients at a time, whoever serves them, and `of_address` of one
+//  address:
+//     one more is told so and closed, unless the one that has been idle for longest gives way to
+//     it.
 //  2. Who has connected before it closes is served: the kernel would reset what waits in the queue
 //  of a
 //     listener that closes.
@@ -15,11 +18,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "ingress/address_limit.hpp"
 #include "ingress/poller.hpp"
 #include "ingress/refusal.hpp"
+#include "ingress/scarce.hpp"
 #include "ingress/socket.hpp"
 #include "ingress/tls.hpp"
 
@@ -29,8 +35,9 @@ struct Accepted {
   Socket socket;
   std::unique_ptr<TlsSession> tls;  // nothing: it speaks plain HTTP
   std::string address;
+  AddressLimit::Place of_address;
   std::uint32_t place = 0;   // among all, in parts of 2^32: when it is closed in a drain
-  bool is_too_many = false;  // to be told so, and closed
+  bool is_too_many = false;  // another one has to give way to it, or it is told so and closed
 };
 
 class Listener {
@@ -38,9 +45,14 @@ class Listener {
   struct Listeners {
     std::function<void(Accepted)> take;  // each is client_left() once, later
     std::function<void(Refusal const&)> refused;
+    std::function<void(Scarce)> shed;  // beside refused()
+  };
+  struct Limits {
+    std::size_t connections = 0;
+    std::optional<std::uint32_t> of_address;
   };
 
-  Listener(boost::asio::io_context& io, std::size_t most, Listeners listeners);
+  Listener(boost::asio::io_context& io, Limits const& limits, Listeners listeners);
   ~Listener();
   Listener(Listener const&) = delete;
   Listener& operator=(Listener const&) = delete;
@@ -61,10 +73,11 @@ class Listener {
   void accept();
   bool accept_some();
   bool refuse_with_spare();
-  void refuse_at_once(Socket socket);
+  void refuse_at_once(Socket socket, Refusal const& refusal, Scarce what);
 
   Poller poller_;
   std::size_t const most_;
+  AddressLimit of_address_;
   Listeners const listeners_;
   std::unique_ptr<Door> door_;
   std::unique_ptr<TlsContext> tls_;

@@ -26,8 +26,10 @@ struct Options {
   std::size_t max_head = 32 * 1024;       // bytes
   std::optional<std::uint64_t> max_body;  // bytes
   std::size_t max_connections = 10'000;   // of clients
-  std::string default_model;              // where a request names none
-  std::vector<NamedEndpoint> endpoints;   // paths among them are endpoints of their own
+  std::optional<std::uint32_t> max_connections_per_address;
+  std::size_t max_buffer_memory = 0;     // bytes of all connections together; 0: no limit
+  std::string default_model;             // where a request names none
+  std::vector<NamedEndpoint> endpoints;  // paths among them are endpoints of their own
 };
 
 }  // namespace lastcall::ingress

@@ -16,16 +16,17 @@ constexpr std::size_t kMaxPool = 1024;
 
 }  // namespace
 
-Proxy::Proxy(boost::asio::io_context& io, Options options, Tracker& tracker, Owner owner)
+Proxy::Proxy(boost::asio::io_context& io, Options options, Tracker& tracker, MemoryBudget& memory,
+             Owner owner)
     : options_(std::move(options)),
       tracker_(tracker),
+      memory_(memory),
       owner_(std::move(owner)),
       poller_(io),
+      shedder_(make_shedder()),
       deadlines_(io, options_.waits),
       scratch_(kScratch),
       last_serial_(owner_.first_serial) {}
-
-Proxy::~Proxy() = default;
 
 void Proxy::close_over(std::chrono::milliseconds over) {
   std::chrono::milliseconds const now = monotonic_now();
@@ -81,16 +82,20 @@ void Proxy::for_each_client(std::function<void(Client&)> const& visit) {
 
 void Proxy::adopt(Accepted accepted) {
   int const descriptor = accepted.socket.get();
-  auto owner = std::make_unique<Client>(*this, std::move(accepted.socket), std::move(accepted.tls),
-                                        std::move(accepted.address), accepted.place);
+  bool const is_too_many = accepted.is_too_many;
+  auto owner = std::make_unique<Client>(*this, std::move(accepted));
   Client& client = *owner;
   bool const is_watched = poller_.add(descriptor, client);
   clients_.emplace(&client, std::move(owner));
   tell_connections();
   if (!is_watched) {
     client.close();
-  } else if (accepted.is_too_many) {
-    client.refuse_connection();
+  } else if (is_too_many && !evict_idle(client, Scarce::connections)) {
+    tracker_.shed(Scarce::connections);
+    client.refuse_connection(too_many_connections());
+  } else if (memory_.is_tight() && !evict_idle(client, Scarce::memory) && memory_.is_exceeded()) {
+    tracker_.shed(Scarce::memory);
+    client.refuse_connection(no_memory());
   } else if (is_parting_) {
     client.part_soon();
   }

@@ -25,6 +25,7 @@
 #include "ingress/deadlines.hpp"
 #include "ingress/endpoint_name.hpp"
 #include "ingress/listener.hpp"
+#include "ingress/memory_budget.hpp"
 #include "ingress/options.hpp"
 #include "ingress/poller.hpp"
 #include "ingress/refusal.hpp"
@@ -62,7 +63,9 @@ class Proxy {
     std::uint64_t first_serial = 0;
   };
 
-  Proxy(boost::asio::io_context& io, Options options, Tracker& tracker, Owner owner);
+  /// `memory` outlives it.
+  Proxy(boost::asio::io_context& io, Options options, Tracker& tracker, MemoryBudget& memory,
+        Owner owner);
   ~Proxy();
   Proxy(Proxy const&) = delete;
   Proxy& operator=(Proxy const&) = delete;
@@ -126,6 +129,22 @@ class Proxy {
   /// Its name by the configuration's paths, else by the known ones.
   EndpointName endpoint(std::string_view method, std::string_view target, bool upgrade) const;
 
+  // Room, see proxy_room.cpp.
+  class Shedder;
+  std::unique_ptr<Shedder> make_shedder();
+  /// For a newcomer: closes the connection that has been without a request for longest; false when
+  /// there is none but its own.
+  bool evict_idle(Client& newcomer, Scarce what);
+  Client* heaviest();
+  /// Closes connections until what is left fits into the budget.
+  void shed();
+  void weighed() {
+    if (memory_.is_exceeded()) {
+      shed_soon();
+    }
+  }
+  void shed_soon();
+
   // Of upstream connections.
   void pool(Upstream& upstream);
   void closed(Upstream& upstream);
@@ -134,15 +153,21 @@ class Proxy {
   Deadlines& deadlines() { return deadlines_; }
   Tracker& tracker() { return tracker_; }
   Options const& options() const { return options_; }
+  MemoryBudget& memory() { return memory_; }
   std::span<char> scratch() { return scratch_; }
+  /// What comes behind a request is kept: less of it while memory is scarce.
+  std::span<char> scratch_for_clients();
   std::string& wire() { return wire_; }
   std::size_t& waiting_bytes() { return waiting_bytes_; }
   void tell_connections();
 
   Options const options_;
   Tracker& tracker_;
+  MemoryBudget& memory_;
   Owner const owner_;
   Poller poller_;
+  std::unique_ptr<Shedder> shedder_;
+  std::size_t looked_at_ = 0;  // of the table of clients, in search of the heaviest
   Deadlines deadlines_;
   RequestIds ids_;
   std::vector<char> scratch_;      // what was read last; nothing in it outlives its handling

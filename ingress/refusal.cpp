@@ -119,6 +119,15 @@ Refusal too_many_connections() {
       503, "too_many_connections", "this replica has no place for another connection", true, {}};
 }
 
+Refusal too_many_of_address() {
+  return {503, "too_many_connections",
+          "this replica has no place for another connection of this address", true, "address"};
+}
+
+Refusal no_memory() {
+  return {503, "overloaded", "Server overloaded: no memory for another request", true, "memory"};
+}
+
 namespace {
 
 /// For clients that look into the body only.

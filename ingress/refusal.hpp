@@ -52,6 +52,9 @@ Refusal timed_out(std::string_view what, bool before_first_byte);
 /// 4xx: `what` is wrong with it.
 Refusal bad_request(unsigned status, std::string_view what);
 Refusal too_many_connections();
+Refusal too_many_of_address();
+/// The buffers of all connections have no room for it.
+Refusal no_memory();
 
 struct Sent {
   std::string_view request_id;

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "ingress/listener.hpp"
+#include "ingress/memory_budget.hpp"
 #include "ingress/proxy.hpp"
 
 namespace lastcall::ingress {
@@ -45,16 +46,19 @@ class Relay {
   /// All that was ordered has been carried out and told, and nothing waits to be written to a
   /// client. Asked again and again; the answer may be one call late.
   virtual bool is_flushed() = 0;
+  virtual MemoryBudget& memory() = 0;
 };
 
 /// One proxy on the loop's thread: nothing is handed over, nothing is locked.
 class LoopRelay final : public Relay {
  public:
   LoopRelay(boost::asio::io_context& io, Options const& options, Tracker& tracker)
-      : proxy_(io, options, tracker, {.client_left = [this] { listener_.client_left(); }}),
-        listener_(io, options.max_connections,
+      : memory_(options.max_buffer_memory),
+        proxy_(io, options, tracker, memory_, {.client_left = [this] { listener_.client_left(); }}),
+        listener_(io, {options.max_connections, options.max_connections_per_address},
                   {.take = [this](Accepted accepted) { proxy_.adopt(std::move(accepted)); },
-                   .refused = [&tracker](Refusal const& refusal) { tracker.refused(refusal); }}) {}
+                   .refused = [&tracker](Refusal const& refusal) { tracker.refused(refusal); },
+                   .shed = [&tracker](Scarce what) { tracker.shed(what); }}) {}
 
   Listener& listener() override { return listener_; }
   void order(Order const& order) override { order(proxy_); }
@@ -69,8 +73,10 @@ class LoopRelay final : public Relay {
   void engine_changed() override {}
   void after_orders(std::function<void()> then) override { then(); }
   bool is_flushed() override { return proxy_.is_flushed(); }
+  MemoryBudget& memory() override { return memory_; }
 
  private:
+  MemoryBudget memory_;
   Proxy proxy_;
   Listener listener_;
 };

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ingress/refusal.hpp"
+#include "ingress/scarce.hpp"
 #include "supervisor/lifecycle/vocabulary.hpp"
 
 namespace lastcall::ingress::report {
@@ -56,6 +57,12 @@ struct EventGap {
   std::chrono::milliseconds took{};
 };
 struct ErrorHeld {};
+struct Evicted {
+  Scarce what{};
+};
+struct Shed {
+  Scarce what{};
+};
 struct Connections {
   std::size_t adopted = 0;  // ever
   std::size_t clients = 0;
@@ -63,7 +70,7 @@ struct Connections {
 };
 
 using Report = std::variant<Begun, FirstByte, Moved, ClientGone, Ended, HandedOff, EventGap,
-                            ErrorHeld, Refusal, Connections>;
+                            ErrorHeld, Evicted, Shed, Refusal, Connections>;
 using Batch = std::vector<Report>;
 
 }  // namespace lastcall::ingress::report

@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "ingress/refusal.hpp"
+#include "ingress/scarce.hpp"
 #include "supervisor/lifecycle/admission_limits.hpp"
 #include "supervisor/lifecycle/vocabulary.hpp"
 
@@ -79,6 +80,9 @@ class Tracker {
   /// Between two reads that ended events of one stream.
   virtual void event_gap(std::string_view endpoint, std::chrono::milliseconds took) = 0;
   virtual void refused(Refusal const& refusal) = 0;
+  /// A connection was closed for the sake of others, and a connection or a request was refused.
+  virtual void evicted(Scarce what) = 0;
+  virtual void shed(Scarce what) = 0;
   virtual void connections(std::size_t clients, std::size_t upstream) = 0;
 };
 

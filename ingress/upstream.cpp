@@ -98,6 +98,9 @@ void Upstream::pump() {
     }
   }
   pumping_ = false;
+  if (client_ != nullptr) {
+    client_->weigh();
+  }
 }
 
 std::size_t Upstream::write(std::string_view bytes, bool& broken) {

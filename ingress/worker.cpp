@@ -18,11 +18,11 @@ constexpr std::chrono::milliseconds kProgressPeriod{100};
 
 }  // namespace
 
-Worker::Worker(Options const& options, LiveIds& ids, std::uint64_t first_serial, Mail mail)
-    : ids_(ids), mail_(std::move(mail)), io_(std::make_unique<boost::asio::io_context>(1)) {
+Worker::Worker(Options const& options, Shared const& shared, std::uint64_t first_serial, Mail mail)
+    : ids_(shared.ids), mail_(std::move(mail)), io_(std::make_unique<boost::asio::io_context>(1)) {
   Tracker& tracker = *this;
   proxy_ = std::make_unique<Proxy>(
-      *io_, options, tracker,
+      *io_, options, tracker, shared.memory,
       Proxy::Owner{.client_left = [] {}, .ids = this, .first_serial = first_serial});
 }
 
@@ -130,6 +130,14 @@ void Worker::error_held() {
 
 void Worker::refused(Refusal const& refusal) {
   tell(refusal);
+}
+
+void Worker::evicted(Scarce what) {
+  tell(report::Evicted{what});
+}
+
+void Worker::shed(Scarce what) {
+  tell(report::Shed{what});
 }
 
 void Worker::connections(std::size_t clients, std::size_t upstream) {

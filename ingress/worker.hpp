@@ -31,7 +31,13 @@ class Worker final : private Tracker, private SharedIds {
   /// Called on the worker's thread.
   using Mail = std::function<void(report::Batch)>;
 
-  Worker(Options const& options, LiveIds& ids, std::uint64_t first_serial, Mail mail);
+  /// What the threads share, which outlives them.
+  struct Shared {
+    LiveIds& ids;
+    MemoryBudget& memory;
+  };
+
+  Worker(Options const& options, Shared const& shared, std::uint64_t first_serial, Mail mail);
   ~Worker() override;
 
   /// Empty, or why there is no thread.
@@ -58,6 +64,8 @@ class Worker final : private Tracker, private SharedIds {
   void error_held() override;
   void event_gap(std::string_view endpoint, std::chrono::milliseconds took) override;
   void refused(Refusal const& refusal) override;
+  void evicted(Scarce what) override;
+  void shed(Scarce what) override;
   void connections(std::size_t clients, std::size_t upstream) override;
   // SharedIds
   std::string claim(std::string_view wanted, bool keep) override;

@@ -18,12 +18,15 @@ WorkerPool::WorkerPool(boost::asio::io_context& io, Options const& options, unsi
                        Tracker& tracker)
     : io_(io),
       tracker_(tracker),
-      listener_(io, options.max_connections,
+      memory_(options.max_buffer_memory),
+      listener_(io, {options.max_connections, options.max_connections_per_address},
                 {.take = [this](Accepted accepted) { take(std::move(accepted)); },
-                 .refused = [&tracker](Refusal const& refusal) { tracker.refused(refusal); }}) {
+                 .refused = [&tracker](Refusal const& refusal) { tracker.refused(refusal); },
+                 .shed = [&tracker](Scarce what) { tracker.shed(what); }}) {
   for (std::size_t seat = 0; seat < threads; ++seat) {
     std::uint64_t const first_serial = static_cast<std::uint64_t>(seat) << kSerialBits;
-    seats_.push_back({std::make_unique<Worker>(options, ids_, first_serial, mail_of(seat))});
+    seats_.push_back({std::make_unique<Worker>(options, Worker::Shared{ids_, memory_}, first_serial,
+                                               mail_of(seat))});
   }
 }
 
@@ -222,6 +225,14 @@ void WorkerPool::hear(std::size_t, report::EventGap const& told) {
 
 void WorkerPool::hear(std::size_t, report::ErrorHeld const&) {
   tracker_.error_held();
+}
+
+void WorkerPool::hear(std::size_t, report::Evicted const& told) {
+  tracker_.evicted(told.what);
+}
+
+void WorkerPool::hear(std::size_t, report::Shed const& told) {
+  tracker_.shed(told.what);
 }
 
 void WorkerPool::hear(std::size_t, Refusal const& told) {

@@ -46,6 +46,7 @@ class WorkerPool final : public Relay {
   void engine_changed() override;
   void after_orders(std::function<void()> then) override;
   bool is_flushed() override;
+  MemoryBudget& memory() override { return memory_; }
 
  private:
   struct Seat {
@@ -76,6 +77,8 @@ class WorkerPool final : public Relay {
   void hear(std::size_t seat, report::HandedOff const& told);
   void hear(std::size_t seat, report::EventGap const& told);
   void hear(std::size_t seat, report::ErrorHeld const& told);
+  void hear(std::size_t seat, report::Evicted const& told);
+  void hear(std::size_t seat, report::Shed const& told);
   void hear(std::size_t seat, Refusal const& told);
   void hear(std::size_t seat, report::Connections const& told);
 
@@ -83,6 +86,7 @@ class WorkerPool final : public Relay {
   Tracker& tracker_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // what was posted may outlive us
   LiveIds ids_;
+  MemoryBudget memory_;
   Listener listener_;
   std::unordered_map<std::string, Live> live_;
   bool engine_may_be_gone_ = false;

@@ -162,6 +162,9 @@ struct Metrics::Families {
       histogram(find_family("lastcall_registry_operation_duration_seconds"));
 
   Series<Gauge> ingress_connections = gauge(find_family("lastcall_ingress_connections"));
+  Series<Gauge> ingress_buffers = gauge(find_family("lastcall_ingress_buffer_bytes"));
+  Series<Counter> ingress_evictions = counter(find_family("lastcall_ingress_evictions_total"));
+  Series<Counter> ingress_sheds = counter(find_family("lastcall_ingress_sheds_total"));
   Series<Counter> ingress_refusals = counter(find_family("lastcall_ingress_refusals_total"));
   Series<Histogram> ingress_event_gap =
       histogram(find_family("lastcall_ingress_event_gap_seconds"));

@@ -141,12 +141,18 @@ inline constexpr std::array kMetricFamilies = std::to_array<MetricFamily>({
     {"lastcall_registry_operation_duration_seconds", MetricType::histogram, "registry operation",
      "How long registrations and deregistrations took"},
     // The ingress.
+    {"lastcall_ingress_buffer_bytes", MetricType::gauge, "",
+     "What the buffers of all connections hold, and what connections cost beside them"},
     {"lastcall_ingress_connections", MetricType::gauge, "side",
      "Connections of clients and to the engine"},
+    {"lastcall_ingress_evictions_total", MetricType::counter, "reason",
+     "Connections closed to make room for others, by what was scarce"},
     {"lastcall_ingress_event_gap_seconds", MetricType::histogram, "endpoint",
      "Time between events of a stream, as they were read from the engine"},
     {"lastcall_ingress_refusals_total", MetricType::counter, "type",
      "Requests and connections that the ingress answered itself, by the type of the error"},
+    {"lastcall_ingress_sheds_total", MetricType::counter, "reason",
+     "Connections and requests refused for lack of room, by what was scarce"},
     {"lastcall_ingress_time_to_first_byte_seconds", MetricType::histogram, "endpoint",
      "Time from a request's head to its response, of a stream to the first byte of its body"},
     // The supervisor itself.

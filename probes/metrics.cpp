@@ -256,6 +256,18 @@ void Metrics::ingress_refused(std::string_view type) {
   families_->ingress_refusals.at({type}).Increment();
 }
 
+void Metrics::ingress_evicted(std::string_view reason) {
+  families_->ingress_evictions.at({reason}).Increment();
+}
+
+void Metrics::ingress_shed(std::string_view reason) {
+  families_->ingress_sheds.at({reason}).Increment();
+}
+
+void Metrics::set_ingress_buffers(std::size_t bytes) {
+  families_->ingress_buffers.at({}).Set(static_cast<double>(bytes));
+}
+
 void Metrics::first_byte(std::string_view endpoint, Seconds took) {
   families_->ingress_first_byte.at({endpoint}, kToFirstByte).Observe(took.count());
 }

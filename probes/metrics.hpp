@@ -130,6 +130,10 @@ class Metrics {
   void set_ingress_connections(std::size_t clients, std::size_t upstream);
   /// `type`: of the error object, one of a closed set.
   void ingress_refused(std::string_view type);
+  /// `reason`: what is scarce, one of a closed set.
+  void ingress_evicted(std::string_view reason);
+  void ingress_shed(std::string_view reason);
+  void set_ingress_buffers(std::size_t bytes);
   void first_byte(std::string_view endpoint, Seconds took);
   void event_gap(std::string_view endpoint, Seconds took);
 

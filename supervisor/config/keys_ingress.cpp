@@ -51,6 +51,46 @@ void add_timeouts(Keys& keys, IngressTimeouts& timeouts) {
         .range = kWait}});
 }
 
+void add_limits(Keys& keys, Ingress& ingress) {
+  keys.insert(
+      keys.end(),
+      {{.path = "ingress.max_header_size",
+        .slot = &ingress.max_header_size,
+        .doc = "Bytes of a request's head; a larger one is refused with 431.",
+        .range = Range{1'024, 1'048'576}},
+       {.path = "ingress.max_body_size",
+        .slot = &ingress.max_body_size,
+        .doc = "Bytes of a request's body; a larger one is refused with 413.",
+        .range = Range{1, 1'000'000'000'000},
+        .unset = "no limit"},
+       {.path = "ingress.max_connections",
+        .slot = &ingress.max_connections,
+        .doc = "Clients at a time, as far as the limit of open files allows. For one more the one "
+               "closes that has been without a request for longest; where all have one, it is "
+               "refused.",
+        .range = Range{1, 1'000'000}},
+       {.path = "ingress.max_connections_per_address",
+        .slot = &ingress.max_connections_per_address,
+        .doc =
+            "Connections of one address at a time; one more is refused. Behind a load balancer, a "
+            "router or a node's NAT all clients have one address.",
+        .range = Range{1, 1'000'000},
+        .unset = "no limit"},
+       {.path = "ingress.max_buffer_memory",
+        .slot = &ingress.max_buffer_memory,
+        .doc = "Bytes that the buffers of all connections may hold. From three quarters on new "
+               "requests are refused as `overloaded`, above it connections are closed that hold "
+               "much and are slow.",
+        .range = Range{1'048'576, 1'000'000'000'000},
+        .unset = "half of the cgroup's memory limit, at most 1 GiB; 1 GiB without a limit"},
+       {.path = "ingress.threads",
+        .slot = &ingress.threads,
+        .doc =
+            "Threads that relay. One is the supervisor's own, and enough for one engine; more are "
+            "threads beside it, for what one core cannot relay.",
+        .range = Range{1, 64}}});
+}
+
 }  // namespace
 
 void add_ingress_keys(Keys& keys, Ingress& ingress) {
@@ -92,26 +132,8 @@ void add_ingress_keys(Keys& keys, Ingress& ingress) {
         .slot = &ingress.tls.key_file,
         .doc = "File with the certificate's key, PEM, without a passphrase.",
         .form = &kAbsolutePath,
-        .unset = "clients speak plain HTTP"},
-       {.path = "ingress.max_header_size",
-        .slot = &ingress.max_header_size,
-        .doc = "Bytes of a request's head; a larger one is refused with 431.",
-        .range = Range{1'024, 1'048'576}},
-       {.path = "ingress.max_body_size",
-        .slot = &ingress.max_body_size,
-        .doc = "Bytes of a request's body; a larger one is refused with 413.",
-        .range = Range{1, 1'000'000'000'000},
-        .unset = "no limit"},
-       {.path = "ingress.max_connections",
-        .slot = &ingress.max_connections,
-        .doc = "Clients at a time, as far as the limit of open files allows; one more is refused.",
-        .range = Range{1, 1'000'000}},
-       {.path = "ingress.threads",
-        .slot = &ingress.threads,
-        .doc =
-            "Threads that relay. One is the supervisor's own, and enough for one engine; more are "
-            "threads beside it, for what one core cannot relay.",
-        .range = Range{1, 64}}});
+        .unset = "clients speak plain HTTP"}});
+  add_limits(keys, ingress);
   add_timeouts(keys, ingress.timeouts);
 }
 

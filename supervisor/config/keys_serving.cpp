@@ -76,7 +76,12 @@ void add_listeners(Keys& keys, Config& c) {
        {.path = "ipc.reconnect_window",
         .slot = &c.ipc.reconnect_window,
         .doc = "How long a peer that went away may come back before its requests are lost.",
-        .range = within(100ms, 1h)}});
+        .range = within(100ms, 1h)},
+       {.path = "ipc.max_requests_per_peer",
+        .slot = &c.ipc.max_requests_per_peer,
+        .doc = "Live requests of one connection of an SDK; one more is refused with `busy`, and a "
+               "warning tells of the first. About 1 kB each.",
+        .range = Range{1, 10'000'000}}});
 }
 
 void add_outside(Keys& keys, Config& c) {

@@ -173,6 +173,7 @@ struct Ipc {
   std::uint32_t mode = 0660;
   std::vector<std::uint32_t> allow_uids;
   Duration reconnect_window{5'000};
+  std::uint32_t max_requests_per_peer = 20'000;
   friend bool operator==(Ipc const&, Ipc const&) = default;
 };
 
@@ -208,7 +209,9 @@ struct Ingress {
   std::uint32_t max_header_size = 32'768;      // bytes
   std::optional<std::uint64_t> max_body_size;  // bytes
   std::uint32_t max_connections = 10'000;
-  std::uint32_t threads = 1;  // 1: the supervisor's own
+  std::optional<std::uint32_t> max_connections_per_address;
+  std::optional<std::uint64_t> max_buffer_memory;  // bytes; unset: by the memory that there is
+  std::uint32_t threads = 1;                       // 1: the supervisor's own
   friend bool operator==(Ingress const&, Ingress const&) = default;
 };
 

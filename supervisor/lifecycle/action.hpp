@@ -90,7 +90,7 @@ struct ForgetPeer {
 
 // --- answers to the event of this step -----------------------------------------------------------
 
-enum class Refusal : std::uint8_t { duplicate_id, not_yours, bad_field, conflict };
+enum class Refusal : std::uint8_t { duplicate_id, not_yours, bad_field, conflict, busy };
 
 struct Refuse {
   Refusal code = Refusal::conflict;

@@ -232,6 +232,7 @@ class Lifecycle {
   void essential_died_in_stop(Instant now);
   std::string with_first_death(Instant now, std::string detail) const;
   void judge_unordered_exit(Instant now, CauseKind kind, std::string detail);
+  bool has_too_many(RequestBegun const& request) const;
   void cancel_late(Instant now, RequestBegun const& request, EndpointSlot slot);
   bool hold_until_recovered(Event const& event);
   void apply_held(Instant now);

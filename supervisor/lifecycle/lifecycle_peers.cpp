@@ -139,6 +139,11 @@ void Lifecycle::on(Instant now, RequestBegun const& request) {
   }
   bool const is_known = ledger_.is_adoptable(request);
   bool const asks = request.admit && !request.resumed && !is_known;
+  if (!is_relayed && !is_known && has_too_many(request)) {
+    act(Refuse{Refusal::busy, "this connection has " + std::to_string(settings_.peer_requests) +
+                                  " live requests, as many as it may have"});
+    return;
+  }
   // One whose user has left is not refused: its cancel is the answer.
   if (auto const refused = asks && !cut ? refusal_of(now, request) : std::nullopt) {
     refuse_new(now, request, *refused);
@@ -171,6 +176,11 @@ void Lifecycle::on(Instant now, RequestBegun const& request) {
   if (request.admit && may_run) {
     act(Admit{request.peer, request.id});
   }
+}
+
+bool Lifecycle::has_too_many(RequestBegun const& request) const {
+  return ledger_.of_peer(request.peer) >= settings_.peer_requests &&
+         !ledger_.owns(request.peer, request.id);  // that is another error
 }
 
 /// Where the phase has already cancelled its like, a newcomer gets the same at once.

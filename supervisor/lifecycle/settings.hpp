@@ -68,6 +68,8 @@ struct Settings {
   bool ingress_is_exclusive = false;
   /// Requests of a peer that went away become `lost` after this long.
   Duration reconnect_window{5'000};
+  /// Live requests that one SDK peer may have.
+  std::uint32_t peer_requests = 20'000;
   /// Set where the engine's gauges can be read: their refresh period.
   std::optional<Duration> gauge_refresh;
   /// The engine's load counter is known to count; otherwise it is believed once it was above 0.

@@ -18,8 +18,8 @@ namespace lastcall::runtime::event_log {
 
 inline constexpr std::array<std::string_view, 4> kCheckVerdicts{"passed", "busy", "failed",
                                                                 "timed_out"};
-inline constexpr std::array<std::string_view, 4> kRefusals{"duplicate_id", "not_yours", "bad_field",
-                                                           "conflict"};
+inline constexpr std::array<std::string_view, 5> kRefusals{"duplicate_id", "not_yours", "bad_field",
+                                                           "conflict", "busy"};
 
 template <typename T>
 struct Shape;

@@ -5,6 +5,8 @@
 
 #include <sys/resource.h>
 
+#include "supervisor/runtime/memory_limit.hpp"
+
 namespace lastcall::runtime {
 namespace {
 
@@ -16,6 +18,12 @@ constexpr config::Duration kConnectAgain{20};
 /// A dying engine's check fails within this, where it can be asked at all.
 constexpr config::Duration kHeld{2'000};
 constexpr config::Duration kParting{1'000};
+constexpr config::Duration kLinger{2'000};
+/// Of the memory that we may have: the rest is for what buffers cost beside their bytes, for what
+/// the kernel holds of connections, and for the supervisor itself.
+constexpr std::uint64_t kPartForBuffers = 2;
+/// More than 10 000 slow clients can hold; in one container the limit is the engine's.
+constexpr std::uint64_t kMostForBuffers = std::uint64_t{1} << 30U;
 constexpr std::size_t kOfAThread = 8;  // its epoll sets, its timer, its wake-up
 
 }  // namespace
@@ -27,6 +35,8 @@ ingress::Options ingress_options(config::Config const& config) {
   auto const set = [&](Wait wait, std::optional<config::Duration> length) {
     options.waits[static_cast<std::size_t>(wait)] = length;
   };
+  set(Wait::request, timeouts.client);
+  set(Wait::body, timeouts.client);
   set(Wait::client, timeouts.client);
   set(Wait::keep_alive, timeouts.keep_alive);
   set(Wait::connect, timeouts.connect);
@@ -40,7 +50,9 @@ ingress::Options ingress_options(config::Config const& config) {
   set(Wait::verdict, kVerdict);
   set(Wait::held, kHeld);
   set(Wait::parting, kParting);
-  set(Wait::linger, config::Duration{2'000});
+  set(Wait::ending, kLinger);
+  set(Wait::linger, kLinger);
+  set(Wait::turned_away, kLinger);
   set(Wait::upstream_idle, timeouts.upstream_keep_alive);
   options.max_head = config.ingress.max_header_size;
   options.max_body = config.ingress.max_body_size;
@@ -49,6 +61,10 @@ ingress::Options ingress_options(config::Config const& config) {
   std::size_t const kept = kKeptDescriptors + kOfAThread * (config.ingress.threads - 1);
   std::size_t const room = limit.rlim_cur > 2 * kept ? limit.rlim_cur - kept : kKeptDescriptors;
   options.max_connections = std::min<std::size_t>(config.ingress.max_connections, room / 2);
+  options.max_connections_per_address = config.ingress.max_connections_per_address;
+  std::uint64_t const memory = memory_limit().value_or(kPartForBuffers * kMostForBuffers);
+  options.max_buffer_memory = static_cast<std::size_t>(config.ingress.max_buffer_memory.value_or(
+      std::min(memory / kPartForBuffers, kMostForBuffers)));
   options.default_model = config.identity.model;
   for (config::EndpointSettings const& endpoint : config.endpoints) {
     options.endpoints.push_back({endpoint.name, endpoint.defer_cancel});

@@ -1,6 +1,6 @@
-// What the configuration and the limit of open files make of the proxy's options.
+// What the configuration, the limit of open files and that of memory make of the proxy's options.
 //
-// Reads the process's limit, nothing else. No thread rule.
+// Reads those limits, nothing else. No thread rule.
 #pragma once
 
 #include "ingress/options.hpp"

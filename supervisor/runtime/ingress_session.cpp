@@ -61,6 +61,8 @@ std::string IngressSession::start() {
                                                endpoint.graceful_shutdown});
   }
   std::string trouble = make_relay(options);
+  heap_trim_ = std::make_unique<HeapTrim>(
+      io_, relay_->memory(), [this](std::size_t bytes) { metrics_.set_ingress_buffers(bytes); });
   if (trouble.empty()) {
     trouble = secure();
   }

@@ -27,6 +27,7 @@
 #include "supervisor/config/schema.hpp"
 #include "supervisor/lifecycle/lifecycle.hpp"
 #include "supervisor/runtime/event_sink.hpp"
+#include "supervisor/runtime/heap_trim.hpp"
 #include "supervisor/runtime/log.hpp"
 
 namespace lastcall::runtime {
@@ -95,6 +96,8 @@ class IngressSession final : private ingress::Tracker {
                   std::chrono::milliseconds took) override;
   void event_gap(std::string_view endpoint, std::chrono::milliseconds took) override;
   void refused(ingress::Refusal const& refusal) override;
+  void evicted(ingress::Scarce what) override;
+  void shed(ingress::Scarce what) override;
   void connections(std::size_t clients, std::size_t upstream) override;
 
   std::string make_relay(ingress::Options const& options);
@@ -115,6 +118,7 @@ class IngressSession final : private ingress::Tracker {
   Log& log_;
   Listeners listeners_;
   std::unique_ptr<ingress::Relay> relay_;
+  std::unique_ptr<HeapTrim> heap_trim_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::string address_;
   std::uint16_t port_ = 0;

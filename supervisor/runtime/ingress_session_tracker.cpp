@@ -86,6 +86,14 @@ void IngressSession::refused(ingress::Refusal const& refusal) {
   metrics_.ingress_refused(refusal.type);
 }
 
+void IngressSession::evicted(ingress::Scarce what) {
+  metrics_.ingress_evicted(ingress::name(what));
+}
+
+void IngressSession::shed(ingress::Scarce what) {
+  metrics_.ingress_shed(ingress::name(what));
+}
+
 void IngressSession::connections(std::size_t clients, std::size_t upstream) {
   metrics_.set_ingress_connections(clients, upstream);
 }

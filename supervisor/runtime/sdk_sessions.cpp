@@ -26,6 +26,8 @@ ipc::ErrorCode code_of(lifecycle::Refusal refusal) {
       return ipc::ErrorCode::bad_field;
     case lifecycle::Refusal::conflict:
       return ipc::ErrorCode::conflict;
+    case lifecycle::Refusal::busy:
+      return ipc::ErrorCode::busy;
   }
   return ipc::ErrorCode::conflict;
 }
@@ -149,9 +151,23 @@ void SdkSessions::handle(ipc::PeerId peer, ipc::Seq seq, lifecycle::Event const&
 
 void SdkSessions::answer(ipc::PeerId peer, ipc::Seq seq, StepReply const& reply) {
   if (reply.refusal) {
+    if (reply.refusal->code == lifecycle::Refusal::busy) {
+      warn_of_crowd(peer);
+    }
     server_.error(peer, seq, code_of(reply.refusal->code), reply.refusal->message);
   } else {
     server_.ack(peer, seq);
+  }
+}
+
+/// Once a connection: whoever begins so many does not stop at one.
+void SdkSessions::warn_of_crowd(ipc::PeerId peer) {
+  if (Row& row = peers_[peer]; !std::exchange(row.is_crowd, true)) {
+    log_.warning("an engine peer has as many live requests as it may have, more are refused",
+                 {{"peer", peer},
+                  {"name", row.name},
+                  {"requests", core_.requests().of_peer(peer)},
+                  {"key", "ipc.max_requests_per_peer"}});
   }
 }
 

@@ -49,6 +49,7 @@ class SdkSessions {
     bool registers_itself = false;
     ino_t process = 0;
     bool connected = true;
+    bool is_crowd = false;  // it was told that it has too many requests
   };
 
   SdkSessions(ipc::Server& server, lifecycle::Lifecycle& core, EventSink& events, Log& log)
@@ -83,6 +84,7 @@ class SdkSessions {
   void begin(ipc::PeerId peer, ipc::RequestBegin&& begin, ipc::Seq seq);
   void fatal(ipc::PeerId peer, ipc::Fatal&& fatal, ipc::Seq seq);
   void answer(ipc::PeerId peer, ipc::Seq seq, StepReply const& reply);
+  void warn_of_crowd(ipc::PeerId peer);
 
   ipc::Server& server_;
   lifecycle::Lifecycle& core_;

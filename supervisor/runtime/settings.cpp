@@ -118,6 +118,7 @@ lifecycle::Settings settings_from(config::Config const& config, config::PodGrace
   settings.admission = admission_limits_from(config.admission);
   settings.load = load_thresholds_from(config.admission);
   settings.reconnect_window = config.ipc.reconnect_window;
+  settings.peer_requests = config.ipc.max_requests_per_peer;
   return settings;
 }
 

@@ -30,8 +30,8 @@ template <typename SettingsRef, typename Visitor>
 void visit(SettingsRef& settings, Visitor&& v) {
   auto& [shutdown, pod_grace, migrate, second_signal, after_stop, on_exit, lifecycle_hooks,
          stop_signal, rest_grace, main_ends_workers, essential_processes, health, registries,
-         cleanup_hooks, cleanup_paths, events, exclusive, reconnect_window, gauge_refresh,
-         load_counts, token, admission, load] = settings;
+         cleanup_hooks, cleanup_paths, events, exclusive, reconnect_window, peer_requests,
+         gauge_refresh, load_counts, token, admission, load] = settings;
   auto& [barrier, canary] = token;
   auto& [grace_period, deregister_timeout, late_accept, reserve, settle, drain_unknown,
          events_reserved, registries_reserved] = shutdown;
@@ -67,6 +67,7 @@ void visit(SettingsRef& settings, Visitor&& v) {
   v("events", events);
   v("ingress_is_exclusive", exclusive);
   v("reconnect_window_ms", reconnect_window);
+  v("peer_requests", peer_requests);
   v("gauge_refresh_ms", gauge_refresh);
   v("load_counts", load_counts);
   v("barrier", barrier);

@@ -17,6 +17,8 @@ std::string_view name(Refusal code) {
       return "bad_field";
     case Refusal::conflict:
       return "conflict";
+    case Refusal::busy:
+      return "busy";
   }
   return "?";
 }

@@ -85,6 +85,9 @@ std::string text_of(Settings const& settings) {
     line.key("checks", static_cast<std::int64_t>(settings.health.checks.size()));
     line.key("failure_threshold", std::int64_t{settings.health.checks[0].failure_threshold});
   }
+  if (settings.peer_requests != standard.peer_requests) {
+    line.key("peer_requests", std::int64_t{settings.peer_requests});
+  }
   std::vector<Duration> defaults;
   for_each_duration(standard, [&](auto, Duration const& d) { defaults.push_back(d); });
   std::size_t next = 0;
@@ -114,6 +117,8 @@ Settings parse_settings(std::string_view text) {
   words.next("the word 'settings'");
   Settings s;
   s.registries = static_cast<std::uint32_t>(words.number("registries").value_or(0));
+  s.peer_requests = static_cast<std::uint32_t>(
+      words.number("peer_requests").value_or(std::int64_t{s.peer_requests}));
   auto const threshold = static_cast<std::uint32_t>(words.number("failure_threshold").value_or(2));
   for (std::int64_t i = 0, n = words.number("checks").value_or(0); i < n; ++i) {
     s.health.checks.push_back(

@@ -183,14 +183,15 @@ def test_slow_clients_are_not_waited_for(proxy, engine):
 def test_one_client_too_many_is_told_so(proxy, engine):
     one = proxy(ingress={"max_connections": 2})
     first, second = client(one), client(one)
-    wait_until(lambda: metric(one, "lastcall_ingress_connections", side="client") == 2, "both")
+    first.send(get())
+    engine.request()
+    second.send(get())
+    wire, _ = engine.request()
     third = client(one)
     answer = third.until(b"}}\n")
     assert answer.startswith(b"HTTP/1.1 503 ") and b'"type":"too_many_connections"' in answer
     third.close()
     first.close()
-    second.send(get())
-    wire, _ = engine.request()
     wire.send(ok())
     second.until(b"hello")
 

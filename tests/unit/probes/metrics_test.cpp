@@ -68,6 +68,9 @@ void use_everything(Metrics& metrics, PublishedState const& state) {
   metrics.set_registered("etcd", true);
   metrics.set_ingress_connections(2, 1);
   metrics.ingress_refused("draining");
+  metrics.ingress_evicted("connections");
+  metrics.ingress_shed("address");
+  metrics.set_ingress_buffers(4096);
   metrics.first_byte("completions", 20ms);
   metrics.event_gap("completions", 20ms);
   metrics.watch_heartbeat(state);

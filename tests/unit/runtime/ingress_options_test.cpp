@@ -23,5 +23,14 @@ TEST(IngressOptions, What_a_client_has_left_to_the_engine_is_always_bounded) {
   EXPECT_EQ(left_with({}, 9s), Length());  // by the total, which runs on
 }
 
+TEST(IngressOptions, The_budget_of_buffers_is_the_configured_one_and_never_none) {
+  constexpr std::size_t kGiB = std::size_t{1} << 30U;
+  config::Config config;
+  EXPECT_GT(ingress_options(config).max_buffer_memory, 0U);
+  EXPECT_LE(ingress_options(config).max_buffer_memory, kGiB);
+  config.ingress.max_buffer_memory = 3 * kGiB;
+  EXPECT_EQ(ingress_options(config).max_buffer_memory, 3 * kGiB);
+}
+
 }  // namespace
 }  // namespace lastcall::runtime

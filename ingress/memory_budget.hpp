@@ -1,0 +1,74 @@
+// What the buffers of all connections may hold together, and what they do hold.
+//
+// Each connection charges what it holds when that has changed; the budget only adds up. Over three
+// quarters it is tight: little is read at a time, and no new request that needs a buffer is taken.
+// Over all of it, connections are closed until the rest fits (see Proxy::shed()).
+//
+// Thread rule: any thread; the figures are exact once the threads are at rest.
+// Source: docs/ingress.md, 'Limits'.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+namespace lastcall::ingress {
+
+class MemoryBudget {
+ public:
+  /// `limit`: bytes; 0: there is none.
+  explicit MemoryBudget(std::size_t limit) : limit_(limit) {}
+  MemoryBudget(MemoryBudget const&) = delete;
+  MemoryBudget& operator=(MemoryBudget const&) = delete;
+
+  bool is_tight() const { return limit_ != 0 && used() >= limit_ / 4 * 3; }
+  bool is_exceeded() const { return limit_ != 0 && used() > limit_; }
+  /// Below that nothing more is closed for it.
+  bool is_relieved() const { return limit_ == 0 || used() <= limit_ / 8 * 7; }
+
+  std::size_t limit() const { return limit_; }
+  std::size_t used() const { return used_.load(std::memory_order_relaxed); }
+  /// The most since the last call of restart_peak().
+  std::size_t peak() const { return peak_.load(std::memory_order_relaxed); }
+  void restart_peak() { peak_.store(used(), std::memory_order_relaxed); }
+
+ private:
+  friend class Charge;
+
+  void add(std::size_t bytes) {
+    std::size_t const now = used_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    if (now > peak()) {
+      peak_.store(now, std::memory_order_relaxed);
+    }
+  }
+  void subtract(std::size_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+  std::size_t const limit_;
+  std::atomic<std::size_t> used_{0};
+  std::atomic<std::size_t> peak_{0};
+};
+
+/// What one holder has of it; given back when it goes.
+class Charge {
+ public:
+  /// `budget` outlives this.
+  explicit Charge(MemoryBudget& budget) : budget_(budget) {}
+  Charge(Charge const&) = delete;
+  Charge& operator=(Charge const&) = delete;
+  ~Charge() { set(0); }
+
+  std::size_t bytes() const { return bytes_; }
+  void set(std::size_t bytes) {
+    if (bytes > bytes_) {
+      budget_.add(bytes - bytes_);
+    } else if (bytes < bytes_) {
+      budget_.subtract(bytes_ - bytes);
+    }
+    bytes_ = bytes;
+  }
+
+ private:
+  MemoryBudget& budget_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace lastcall::ingress

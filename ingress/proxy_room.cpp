@@ -1,0 +1,109 @@
+// How the proxy makes room: for newcomers where connections are scarce, and for all where memory
+// is.
+#include <algorithm>
+#include <array>
+
+#include "ingress/client.hpp"
+#include "ingress/proxy.hpp"
+#include "ingress/upstream.hpp"
+
+namespace lastcall::ingress {
+namespace {
+
+/// Connections that have a request by the time that they are looked at, for one newcomer.
+constexpr int kMostLooks = 16;
+/// Of the table of clients, for one of them to be closed: the heaviest of a sample is heavy enough,
+/// and finding the heaviest of all would take longer the more there are.
+constexpr std::size_t kBuckets = 512;
+constexpr std::size_t kSample = 32;
+/// A turn.
+constexpr int kMostShed = 64;
+/// While memory is scarce.
+constexpr std::size_t kSmallRead = 4 * 1024;
+/// Who holds less does not matter.
+constexpr std::size_t kLight = 1024;
+
+}  // namespace
+
+/// Connections are closed in a turn of its own: whoever finds that memory is scarce is in the
+/// middle of one of them.
+class Proxy::Shedder final : public Watched {
+ public:
+  explicit Shedder(Proxy& owner) : owner_(owner) {}
+  void ready(std::uint32_t) override { owner_.shed(); }
+
+  bool is_due = false;
+
+ private:
+  Proxy& owner_;
+};
+
+std::unique_ptr<Proxy::Shedder> Proxy::make_shedder() {
+  return std::make_unique<Shedder>(*this);
+}
+
+Proxy::~Proxy() = default;
+
+bool Proxy::evict_idle(Client& newcomer, Scarce what) {
+  for (int i = 0; i < kMostLooks; ++i) {
+    std::optional<Deadlines::Waiting> longest;
+    // Who lingers has been told its last already.
+    for (Wait const wait : {Wait::linger, Wait::request, Wait::keep_alive}) {
+      std::optional<Deadlines::Waiting> const next = deadlines_.longest(wait);
+      bool const is_another = next && next->owner != &newcomer;
+      if (is_another && (!longest || next->since < longest->since)) {
+        longest = next;
+      }
+    }
+    if (!longest) {
+      return false;
+    }
+    if (static_cast<Client*>(longest->owner)->give_way()) {
+      tracker_.evicted(what);
+      return true;
+    }
+  }
+  return false;
+}
+
+std::span<char> Proxy::scratch_for_clients() {
+  return memory_.is_tight() ? std::span(scratch_).first(kSmallRead) : std::span(scratch_);
+}
+
+void Proxy::shed_soon() {
+  if (!std::exchange(shedder_->is_due, true)) {
+    poller_.again(*shedder_);
+  }
+}
+
+void Proxy::shed() {
+  shedder_->is_due = false;
+  for (int i = 0; i < kMostShed && !memory_.is_relieved(); ++i) {
+    Client* const client = heaviest();
+    if (client == nullptr) {
+      return;
+    }
+    tracker_.evicted(Scarce::memory);
+    client->shed();
+  }
+  weighed();
+}
+
+Client* Proxy::heaviest() {
+  Client* found = nullptr;
+  std::size_t most = kLight;
+  std::size_t seen = 0;
+  std::size_t const buckets = clients_.bucket_count();
+  for (std::size_t i = 0; i < std::min(buckets, kBuckets) && seen < kSample; ++i) {
+    std::size_t const bucket = looked_at_++ % buckets;
+    for (auto each = clients_.begin(bucket); each != clients_.end(bucket); ++each, ++seen) {
+      if (std::size_t const weight = each->first->dead_weight(); weight > most) {
+        most = weight;
+        found = each->first;
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace lastcall::ingress

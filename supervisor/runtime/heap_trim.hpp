@@ -1,0 +1,41 @@
+// Gives the memory of a wave of connections back to the system.
+//
+// The allocator keeps what it was given: the free parts of a heap lie between those in use. A
+// second after what connections hold has fallen to half of its peak, and the peak was worth it,
+// they are given back. It also tells the gauge, each time that it looks.
+//
+// Thread rule: the loop's thread; the walk over the heap has one of its own. Source:
+// malloc_trim(3).
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <thread>
+
+#include <boost/asio/steady_timer.hpp>
+
+#include "ingress/memory_budget.hpp"
+
+namespace lastcall::runtime {
+
+class HeapTrim {
+ public:
+  /// `budget` outlives this.
+  HeapTrim(boost::asio::io_context& io, ingress::MemoryBudget& budget,
+           std::function<void(std::size_t bytes)> tell);
+  ~HeapTrim();
+  HeapTrim(HeapTrim const&) = delete;
+  HeapTrim& operator=(HeapTrim const&) = delete;
+
+ private:
+  void wait();
+  void look();
+  void trim();
+
+  boost::asio::steady_timer timer_;
+  ingress::MemoryBudget& budget_;
+  std::function<void(std::size_t bytes)> const tell_;
+  std::thread trimmer_;
+};
+
+}  // namespace lastcall::runtime
