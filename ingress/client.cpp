@@ -23,6 +23,7 @@ Client::Client(Proxy& proxy, Accepted accepted)
       tls_(std::move(accepted.tls)),
       of_address_(std::move(accepted.of_address)),
       address_(std::move(accepted.address)),
+      is_proxy_(proxy.options().trusted_proxies.contain(address_)),
       place_(accepted.place),
       charge_(proxy.memory()) {
   proxy_.deadlines().arm(deadline_, Wait::request);

@@ -162,6 +162,7 @@ class Client final : public Watched, public DeadlineOwner {
   std::unique_ptr<TlsSession> tls_;  // nothing: it speaks plain HTTP
   AddressLimit::Place const of_address_;
   std::string address_;
+  bool const is_proxy_;  // one whose word about its clients holds
   std::uint32_t const place_;
   std::string in_;   // read and not used yet
   std::string out_;  // not taken by the socket yet

@@ -143,6 +143,8 @@ void Client::describe(RequestHead const& head, Destination const& destination) {
                      {.request_id = x.id,
                       .client = address_,
                       .scheme = tls_ ? "https" : "http",
+                      .is_proxy = is_proxy_,
+                      .keeps_underscores = proxy_.options().keeps_underscores,
                       .upgrade = x.upgrade,
                       .body = x.request});
 }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <cstddef>
 
 #include "ingress/http_text.hpp"
 
@@ -58,22 +59,70 @@ void append_field(std::string& out, std::string_view name, std::string_view valu
   out.append(name).append(": ").append(value).append("\r\n");
 }
 
+/// As a server reads it that takes underscores in names for dashes.
+bool reads_as(std::string_view name, std::string_view other) {
+  if (name.size() != other.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    char const c = name[i] == '_' ? '-' : http_text::lower(name[i]);
+    if (c != other[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// What only a proxy before us can know. Told by its first letter, which few fields have.
+bool tells_of_client(std::string_view name) {
+  constexpr std::string_view kPrefix = "x-forwarded-";
+  switch (name.front()) {
+    case 'f':
+    case 'F':
+      return reads_as(name, "forwarded");
+    case 'x':
+    case 'X':
+      return reads_as(name.substr(0, kPrefix.size()), kPrefix) || reads_as(name, "x-real-ip");
+    default:
+      return false;
+  }
+}
+
+/// Whether a field of the request goes to the engine as it came.
+bool reaches_engine(std::string_view name, RequestHead const& head, Forwarding const& facts) {
+  if (same(name, "host") || same(name, "expect")) {
+    return false;
+  }
+  if (!facts.keeps_underscores && name.find('_') != std::string_view::npos) {
+    return false;
+  }
+  bool const is_written_anew = facts.is_proxy
+                                   ? same(name, "x-forwarded-for") && !facts.client.empty()
+                                   : tells_of_client(name);
+  return !is_written_anew && travels_on(head.connection, name);
+}
+
 void append_forwarding(std::string& out, RequestHead const& head, Destination const& destination,
                        Forwarding const& facts) {
-  std::string_view first;
   if (!facts.client.empty()) {
     out.append("X-Forwarded-For: ");
-    for (Field const& field : head.fields) {
-      if (same(field.name, "x-forwarded-for") && !field.value.empty()) {
-        out.append(field.value).append(", ");
+    if (facts.is_proxy) {
+      for (Field const& field : head.fields) {
+        if (same(field.name, "x-forwarded-for") && !field.value.empty()) {
+          out.append(field.value).append(", ");
+        }
       }
     }
     out.append(facts.client).append("\r\n");
   }
-  if (head.fields.count("x-forwarded-host", first) == 0 && !destination.host.empty()) {
+  std::string_view first;
+  auto const is_told = [&](std::string_view name) {
+    return facts.is_proxy && head.fields.count(name, first) > 0;
+  };
+  if (!destination.host.empty() && !is_told("x-forwarded-host")) {
     append_field(out, "X-Forwarded-Host", destination.host);
   }
-  if (head.fields.count("x-forwarded-proto", first) == 0) {
+  if (!is_told("x-forwarded-proto")) {
     append_field(out, "X-Forwarded-Proto", facts.scheme);
   }
   bool const is_v6 = facts.client.find(':') != std::string_view::npos;
@@ -100,9 +149,7 @@ void write_request_head(std::string& out, RequestHead const& head, Destination c
   out.append(destination.target).append(" HTTP/1.1\r\n");
   append_field(out, "Host", destination.host);
   for (Field const& field : head.fields) {
-    bool const is_ours = same(field.name, "host") || same(field.name, "expect") ||
-                         (same(field.name, "x-forwarded-for") && !facts.client.empty());
-    if (!is_ours && travels_on(head.connection, field.name)) {
+    if (reaches_engine(field.name, head, facts)) {
       append_field(out, field.name, field.value);
     }
   }

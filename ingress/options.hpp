@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ingress/deadlines.hpp"
+#include "ingress/networks.hpp"
 #include "ingress/socket.hpp"
 
 namespace lastcall::ingress {
@@ -28,6 +29,8 @@ struct Options {
   std::size_t max_connections = 10'000;   // of clients
   std::optional<std::uint32_t> max_connections_per_address;
   std::size_t max_buffer_memory = 0;     // bytes of all connections together; 0: no limit
+  Networks trusted_proxies;              // whose word about their clients holds
+  bool keeps_underscores = false;        // fields whose names have some
   std::string default_model;             // where a request names none
   std::vector<NamedEndpoint> endpoints;  // paths among them are endpoints of their own
 };

@@ -140,6 +140,10 @@ Form const kUpstream{"an address such as 127.0.0.1:8000, or a socket such as uni
                        return (address && address->port != 0) || parse_unix(t);
                      },
                      "^(unix:/.{1,106}|.*:[0-9]{1,5})$"};
+Form const kNetwork{
+    "a network such as 10.0.0.0/8 or fd00::/8, all zero behind its prefix, or an address",
+    [](std::string_view t) { return parse_network(t).has_value(); },
+    "^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$"};
 Form const kEndpoint{"an endpoint name, or a path such as /v1/completions",
                      [](std::string_view t) { return consists_of(t, "._-/:"); },
                      "^[A-Za-z0-9._/:-]+$"};

@@ -91,6 +91,22 @@ void add_limits(Keys& keys, Ingress& ingress) {
         .range = Range{1, 64}}});
 }
 
+void add_forwarding(Keys& keys, Ingress& ingress) {
+  keys.insert(
+      keys.end(),
+      {{.path = "ingress.trusted_proxies",
+        .slot = &ingress.trusted_proxies,
+        .doc = "Whose `X-Forwarded-*`, `X-Real-IP` and `Forwarded` are kept and extended; those of "
+               "anybody else are replaced. The default is what clusters give to pods and nodes: "
+               "private, shared and link-local addresses. `[]` trusts nobody; "
+               "`[\"0.0.0.0/0\", \"::/0\"]` everybody (see `docs/ingress.md`).",
+        .form = &kNetwork},
+       {.path = "ingress.underscores_in_headers",
+        .slot = &ingress.underscores_in_headers,
+        .doc = "Whether fields of requests whose names have an underscore reach the engine; "
+               "`false` drops them, because many servers take `X_User` for `X-User`."}});
+}
+
 }  // namespace
 
 void add_ingress_keys(Keys& keys, Ingress& ingress) {
@@ -134,6 +150,7 @@ void add_ingress_keys(Keys& keys, Ingress& ingress) {
         .form = &kAbsolutePath,
         .unset = "clients speak plain HTTP"}});
   add_limits(keys, ingress);
+  add_forwarding(keys, ingress);
   add_timeouts(keys, ingress.timeouts);
 }
 

@@ -119,6 +119,10 @@ void add_default(Json& json, Key const& key) {
   if (key.required || text.empty()) {
     return;
   }
+  if (auto const* const texts = std::get_if<std::vector<std::string>*>(&key.slot)) {
+    json["default"] = **texts;
+    return;
+  }
   // YAML flow text of booleans, numbers, and lists and texts in quotes is JSON already.
   Json parsed = Json::parse(text, nullptr, false);
   json["default"] = parsed.is_discarded() ? Json(text) : std::move(parsed);

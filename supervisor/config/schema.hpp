@@ -208,6 +208,11 @@ struct Ingress {
   IngressTimeouts timeouts;
   std::uint32_t max_header_size = 32'768;      // bytes
   std::optional<std::uint64_t> max_body_size;  // bytes
+  /// What clusters give to pods and nodes, and this machine: RFC 1122, 1918, 3927, 4193, 6598.
+  std::vector<std::string> trusted_proxies{"127.0.0.0/8",    "10.0.0.0/8",    "172.16.0.0/12",
+                                           "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16",
+                                           "::1/128",        "fe80::/10",     "fc00::/7"};
+  bool underscores_in_headers = false;
   std::uint32_t max_connections = 10'000;
   std::optional<std::uint32_t> max_connections_per_address;
   std::optional<std::uint64_t> max_buffer_memory;  // bytes; unset: by the memory that there is

@@ -4,11 +4,13 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <system_error>
 #include <utility>
 
 #include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sys/un.h>
 
 namespace lastcall::config {
@@ -48,6 +50,18 @@ bool is_host_name(std::string_view host) {
 bool is_address_of_family(int family, std::string_view host) {
   std::array<unsigned char, sizeof(in6_addr)> bytes{};
   return inet_pton(family, std::string(host).c_str(), bytes.data()) == 1;
+}
+
+/// Of its address, what lies behind the prefix.
+bool is_zero_behind(Network const& network) {
+  constexpr unsigned kBitsOfAByte = 8;
+  for (unsigned bit = network.bits; bit < kBitsOfAByte * network.address.size(); ++bit) {
+    unsigned const byte = network.address[bit / kBitsOfAByte];
+    if ((byte >> (kBitsOfAByte - 1 - bit % kBitsOfAByte) & 1U) != 0) {
+      return false;
+    }
+  }
+  return true;
 }
 
 /// "host", "host:port", "[v6]" or "[v6]:port"; the port is `fallback` where there is none.
@@ -165,6 +179,36 @@ bool is_ip_literal(std::string_view host) {
 
 bool is_loopback(std::string_view host) {
   return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+std::optional<Network> parse_network(std::string_view text) {
+  std::size_t const slash = text.find('/');
+  std::string const address(text.substr(0, slash));
+  Network network;
+  network.is_v6 = address.find(':') != std::string::npos;
+  int const family = network.is_v6 ? AF_INET6 : AF_INET;
+  in6_addr v6{};
+  if (inet_pton(family, address.c_str(), network.is_v6 ? v6.s6_addr : network.address.data()) !=
+      1) {
+    return std::nullopt;
+  }
+  if (network.is_v6) {
+    std::copy(std::begin(v6.s6_addr), std::end(v6.s6_addr), network.address.begin());
+  }
+  unsigned const longest = network.is_v6 ? 128 : 32;
+  network.bits = longest;
+  if (slash != std::string_view::npos) {
+    std::string_view const digits = text.substr(slash + 1);
+    char const* const end = digits.data() + digits.size();
+    auto const [stop, error] = std::from_chars(digits.data(), end, network.bits);
+    bool const is_length = all_digits(digits) && (digits.size() == 1 || digits.front() != '0') &&
+                           error == std::errc{} && stop == end && network.bits <= longest;
+    if (!is_length) {
+      return std::nullopt;
+    }
+  }
+  return is_zero_behind(network) && !IN6_IS_ADDR_V4MAPPED(&v6) ? std::optional(network)
+                                                               : std::nullopt;
 }
 
 std::optional<Url> parse_url(std::string_view text) {

@@ -11,6 +11,8 @@
 // unix(7) for the length of a socket path.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,6 +43,18 @@ bool is_ip_literal(std::string_view host);
 
 /// Only this machine reaches it.
 bool is_loopback(std::string_view host);
+
+/// The addresses that have their first `bits` in common.
+struct Network {
+  std::array<std::uint8_t, 16> address{};  // of IPv4: in its first 4 bytes
+  bool is_v6 = false;
+  unsigned bits = 0;
+  friend bool operator==(Network const&, Network const&) = default;
+};
+
+/// "10.0.0.0/8", "fd00::/8", or one address. What lies behind the prefix has to be zero, and an
+/// IPv4 address is written as one: it would be meant otherwise than it works.
+std::optional<Network> parse_network(std::string_view text);
 
 struct Url {
   std::string scheme;
@@ -80,6 +94,7 @@ extern Form const kSubject;        // NATS, without wildcards
 extern Form const kToken;          // an HTTP header value without spaces
 extern Form const kQualifiedName;  // a Kubernetes label or condition: prefix/name
 extern Form const kUpstream;       // host:port, or unix:/path
+extern Form const kNetwork;        // IPv4 or IPv6, with the length of its prefix
 extern Form const kEndpoint;       // an endpoint's name, or a path with a leading slash
 
 inline constexpr std::string_view kDurationPattern = "^[0-9]+(ms|s|m|h)$";

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <sys/resource.h>
 
+#include "supervisor/config/text.hpp"
 #include "supervisor/runtime/memory_limit.hpp"
 
 namespace lastcall::runtime {
@@ -25,6 +29,17 @@ constexpr std::uint64_t kPartForBuffers = 2;
 /// More than 10 000 slow clients can hold; in one container the limit is the engine's.
 constexpr std::uint64_t kMostForBuffers = std::uint64_t{1} << 30U;
 constexpr std::size_t kOfAThread = 8;  // its epoll sets, its timer, its wake-up
+
+/// The configuration has checked that they are some.
+ingress::Networks networks(std::vector<std::string> const& texts) {
+  std::vector<ingress::Network> all;
+  for (std::string const& text : texts) {
+    if (std::optional<config::Network> const network = config::parse_network(text)) {
+      all.push_back({network->address, network->is_v6, network->bits});
+    }
+  }
+  return ingress::Networks(std::move(all));
+}
 
 }  // namespace
 
@@ -65,6 +80,8 @@ ingress::Options ingress_options(config::Config const& config) {
   std::uint64_t const memory = memory_limit().value_or(kPartForBuffers * kMostForBuffers);
   options.max_buffer_memory = static_cast<std::size_t>(config.ingress.max_buffer_memory.value_or(
       std::min(memory / kPartForBuffers, kMostForBuffers)));
+  options.trusted_proxies = networks(config.ingress.trusted_proxies);
+  options.keeps_underscores = config.ingress.underscores_in_headers;
   options.default_model = config.identity.model;
   for (config::EndpointSettings const& endpoint : config.endpoints) {
     options.endpoints.push_back({endpoint.name, endpoint.defer_cancel});

@@ -55,7 +55,13 @@ void check_request(std::string_view bytes) {
   static_cast<void>(endpoint_of(head.method, destination.target, false));
   static_cast<void>(priority_of(head.fields));
   std::string out;
-  write_request_head(out, head, destination, {.request_id = "r", .client = "::1", .body = framing});
+  bool const is_odd = bytes.size() % 2 == 1;  // either is as good as the other
+  write_request_head(out, head, destination,
+                     {.request_id = "r",
+                      .client = "::1",
+                      .is_proxy = is_odd,
+                      .keeps_underscores = bytes.size() % 4 < 2,
+                      .body = framing});
   require(scan(out, out.size()) == std::pair(HeadScanner::Found::complete, out.size()));
   RequestHead again;
   Framing framing_again;

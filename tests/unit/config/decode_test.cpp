@@ -213,6 +213,12 @@ std::vector<BadInput> const kBadInputs{
      "ingress: {listen: \"127.0.0.1:7090\"}\n",
      {"c.yaml:1:19: ingress.listen: 127.0.0.1:7090 overlaps probes.listen, expected an address "
       "of its own"}},
+    {"network_with_an_address_in_it",
+     "ingress: {trusted_proxies: [10.0.0.0/8, 10.0.0.1/8, proxy]}\n",
+     {"c.yaml:1:41: ingress.trusted_proxies[1]: '10.0.0.1/8', expected a network such as "
+      "10.0.0.0/8 or fd00::/8, all zero behind its prefix, or an address",
+      "c.yaml:1:53: ingress.trusted_proxies[2]: 'proxy', expected a network such as "
+      "10.0.0.0/8 or fd00::/8, all zero behind its prefix, or an address"}},
     {"ingress_in_front_of_itself",
      "ingress: {listen: \"[::]:8000\"}\n",
      {"c.yaml:1:10: ingress.upstream: 127.0.0.1:8000 is the ingress itself, expected the "

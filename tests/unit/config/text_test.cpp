@@ -144,5 +144,23 @@ TEST(Text, Forms_accept_what_they_name_and_nothing_else) {
   }
 }
 
+TEST(Text, A_network_is_an_address_and_the_length_of_its_prefix) {
+  EXPECT_EQ(parse_network("10.0.0.0/8"), (Network{{10}, false, 8}));
+  EXPECT_EQ(parse_network("0.0.0.0/0"), (Network{{}, false, 0}));
+  EXPECT_EQ(parse_network("192.0.2.1"), (Network{{192, 0, 2, 1}, false, 32}));
+  EXPECT_EQ(parse_network("fd00::/8"), (Network{{0xfd}, true, 8}));
+  EXPECT_EQ(parse_network("::/0"), (Network{{}, true, 0}));
+  EXPECT_EQ(parse_network("2001:db8::1")->bits, 128U);
+}
+
+TEST(Text, A_network_that_would_be_meant_otherwise_is_none) {
+  for (char const* const text :
+       {"", "/8", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/08", "10.0.0.0/+8", "10.0.0.0/8/8",
+        "10.0.0.0/ 8", "10.0.0.0/4294967304", "10.0.0.1/8", "10/8", "10.0.0/8", "fd00::/129",
+        "fd00::1/64", "[fd00::]/8", "fe80::1%eth0", "::ffff:10.0.0.0/104", "localhost", "a.b/8"}) {
+    EXPECT_FALSE(parse_network(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace lastcall::config

@@ -64,7 +64,7 @@ TEST(HeadWriter, A_connection_field_cannot_take_away_what_proxies_vouch_for) {
       "Connection: x-forwarded-user, forwarded, cookie, x-mine\r\nX-Forwarded-For: 1.1.1.1\r\n"
       "X-Forwarded-Proto: https\r\nX-Forwarded-User: u\r\nX-Real-IP: 1.1.1.1\r\n"
       "Forwarded: for=1.1.1.1\r\nCookie: c\r\nX-Mine: 1\r\n\r\n",
-      {.client = "10.0.0.9"});
+      {.client = "10.0.0.9", .is_proxy = true});
   for (char const* const field :
        {"X-Forwarded-For: 1.1.1.1, 10.0.0.9", "X-Forwarded-Proto: https", "X-Forwarded-User: u",
         "X-Real-IP: 1.1.1.1", "Forwarded: for=1.1.1.1", "Cookie: c"}) {
@@ -91,14 +91,53 @@ TEST(HeadWriter, Every_one_of_the_most_connection_options_is_left_out) {
             "X-Request-Id: r1\r\n\r\n");
 }
 
-TEST(HeadWriter, The_client_is_appended_to_those_before_it) {
+TEST(HeadWriter, A_trusted_proxy_is_appended_to_those_before_it) {
   std::string const out = forwarded(
       "GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 1.1.1.1\r\nX-Forwarded-For: 2.2.2.2\r\n"
       "X-Forwarded-Proto: https\r\n\r\n",
-      {.client = "::1"});
+      {.client = "::1", .is_proxy = true});
   EXPECT_NE(out.find("\r\nX-Forwarded-For: 1.1.1.1, 2.2.2.2, ::1\r\n"), std::string::npos) << out;
   EXPECT_NE(out.find("\r\nForwarded: for=\"[::1]\";"), std::string::npos);
   EXPECT_EQ(out.find("X-Forwarded-Proto: http\r\n"), std::string::npos);
+}
+
+TEST(HeadWriter, What_anybody_else_says_of_proxies_is_written_anew) {
+  EXPECT_EQ(forwarded("GET / HTTP/1.1\r\nHost: h\r\nx-forwarded-FOR: 1.1.1.1\r\n"
+                      "X-Forwarded-For: 2.2.2.2\r\nX-Forwarded-Proto: https\r\n"
+                      "X-Forwarded-Host: evil\r\nX-Forwarded-User: root\r\nX-Real-IP: 1.1.1.1\r\n"
+                      "Forwarded: for=1.1.1.1\r\nX-Forwarded: 1\r\nX-Real-IPs: 1\r\n"
+                      "Forward: 1\r\nX-F: 1\r\n\r\n",
+                      {.client = "203.0.113.9"}),
+            "GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded: 1\r\nX-Real-IPs: 1\r\nForward: 1\r\n"
+            "X-F: 1\r\nX-Forwarded-For: 203.0.113.9\r\nX-Forwarded-Host: h\r\n"
+            "X-Forwarded-Proto: http\r\nForwarded: for=203.0.113.9;host=\"h\";proto=http\r\n"
+            "X-Request-Id: r1\r\n\r\n");
+}
+
+TEST(HeadWriter, A_name_with_an_underscore_is_left_out_unless_it_is_wanted) {
+  constexpr std::string_view kHead =
+      "GET / HTTP/1.1\r\nHost: h\r\nX_User: root\r\n_: 1\r\nX-Kept: a_b\r\n\r\n";
+  std::string const dropped = forwarded(kHead);
+  EXPECT_EQ(dropped.find("X_User"), std::string::npos);
+  EXPECT_EQ(dropped.find("_: 1"), std::string::npos);
+  EXPECT_NE(dropped.find("\r\nX-Kept: a_b\r\n"), std::string::npos);
+  std::string const kept = forwarded(kHead, {.keeps_underscores = true});
+  EXPECT_NE(kept.find("\r\nX_User: root\r\n_: 1\r\nX-Kept: a_b\r\n"), std::string::npos);
+}
+
+TEST(HeadWriter, Underscores_that_are_wanted_do_not_let_strangers_speak_for_proxies) {
+  constexpr std::string_view kHead =
+      "GET / HTTP/1.1\r\nHost: h\r\nX_Forwarded_For: 1.1.1.1\r\nx-forwarded_user: u\r\n"
+      "X_REAL-IP: 1.1.1.1\r\nX_User: u\r\n\r\n";
+  std::string const of_anybody =
+      forwarded(kHead, {.client = "203.0.113.9", .keeps_underscores = true});
+  EXPECT_NE(of_anybody.find("Host: h\r\nX_User: u\r\nX-Forwarded-For: 203.0.113.9\r\n"),
+            std::string::npos)
+      << of_anybody;
+  std::string const of_proxy =
+      forwarded(kHead, {.client = "10.0.0.9", .is_proxy = true, .keeps_underscores = true});
+  EXPECT_NE(of_proxy.find("X_Forwarded_For: 1.1.1.1\r\nx-forwarded_user: u\r\n"),
+            std::string::npos);
 }
 
 TEST(HeadWriter, An_upgrade_keeps_its_protocol) {
