@@ -5,35 +5,55 @@
 #
 # BASE is any Debian 12: what compiles and what runs come from the same one, so that the libraries
 # fit. Programs that are in build/image already (packaging/images.sh --binaries) are not compiled.
+# PACKAGES says whether packages come as packaging/packages.lock has them; the values are in
+# packaging/install_packages.sh, which is why this file calls no apt itself.
 ARG BASE=debian:12-slim
 
-FROM ${BASE} AS compile
+FROM ${BASE} AS tools
+ARG PACKAGES=locked
 ENV DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
-# The file that is always there lets the pattern match nothing else.
-COPY Dockerfile build/imag[e] /out/
+# The files that are always there let the pattern match nothing else.
+COPY packaging/install_packages.sh packaging/packages.lock build/imag[e] /out/
 # Of the list in ./dev what the programs need; a lint test holds the two together.
 RUN if [ -x /out/lastcall ]; then exit 0; fi; \
-    apt-get update -q && apt-get install -y -q --no-install-recommends \
-    clang-16 lld-16 cmake ninja-build ccache pkg-config \
+    sh /out/install_packages.sh \
+    clang-16 lld-16 cmake ninja-build ccache pkg-config python3 \
     libboost1.81-dev libcpp-httplib-dev libyaml-cpp-dev prometheus-cpp-dev libspdlog-dev \
     libfmt-dev nlohmann-json3-dev libcli11-dev libnats-dev libssl-dev zlib1g-dev \
-    libcurl4-openssl-dev libcivetweb-dev && rm -rf /var/lib/apt/lists/*
+    libcurl4-openssl-dev libcivetweb-dev
+
+# The programs, what they are made of, and a proof that they are hardened as the options say.
+FROM tools AS compile
 COPY . /src
 RUN if [ -x /out/lastcall ]; then exit 0; fi; \
     cmake -S /src --preset release -DLASTCALL_BUILD_TESTS=OFF -DLASTCALL_BUILD_BENCH=OFF && \
     ninja -C /src/build/release supervisor/cli/lastcall shim/lastcall-shim && \
-    cp /src/build/release/supervisor/cli/lastcall /src/build/release/shim/lastcall-shim /out/
+    cp /src/build/release/supervisor/cli/lastcall /src/build/release/shim/lastcall-shim /out/ && \
+    python3 /src/packaging/hardening.py /out/lastcall /out/lastcall-shim && \
+    sh /src/packaging/describe_programs.sh /src/build/release /out
 
-# Puts /rootfs together: the programs, and of the libraries only those that are used and that the
-# base lacks.
-FROM ${BASE} AS collect
-RUN find /lib/ /usr/lib/ -name '*.so*' -printf '%f\n' | sort -u >/in-base
-RUN apt-get update -q && apt-get install -y -q --no-install-recommends binutils \
+FROM ${BASE} AS libraries
+ARG PACKAGES=locked
+ENV DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
+RUN find /lib/ /usr/lib/ -name '*.so*' -printf '%f\n' | sort -u >/in-base && \
+    cp /var/lib/dpkg/status /status-of-base
+COPY packaging/install_packages.sh packaging/packages.lock build/image/apt.source[s] /packaging/
+RUN sh /packaging/install_packages.sh binutils python3 \
     libcpp-httplib0.11 libyaml-cpp0.7 prometheus-cpp-dev libspdlog1.10 libfmt9 libnats3.4 \
     libssl3
-COPY packaging/collect_rootfs.sh /
+
+# Puts /rootfs together: the programs, of the libraries only those that are used and that the base
+# lacks, with the records by which scanners know them; and /shim-rootfs.
+FROM libraries AS collect
+COPY packaging /packaging
+COPY CMakeLists.txt /
 COPY --from=compile /out /out
-RUN sh /collect_rootfs.sh /out /rootfs /in-base
+RUN sh /packaging/collect_rootfs.sh /out /rootfs /in-base /status-of-base /shim-rootfs
+
+# What packages.lock is made from (packaging/images.sh --refresh-lock).
+FROM scratch AS lock
+COPY --from=tools /out/installed /tools
+COPY --from=libraries /packaging/installed /libraries
 
 FROM scratch AS shim
 ARG VERSION=0.1.0
@@ -41,7 +61,7 @@ LABEL org.opencontainers.image.title="lastcall-shim" \
       org.opencontainers.image.description="Copies the engine's parent process into a volume" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}"
-COPY --from=collect /rootfs/usr/bin/lastcall-shim /lastcall-shim
+COPY --from=collect /shim-rootfs /
 USER 65532:65532
 ENTRYPOINT ["/lastcall-shim"]
 CMD ["--install", "/opt/lastcall"]

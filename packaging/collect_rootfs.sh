@@ -1,12 +1,16 @@
 #!/bin/sh
-# Lays out what the supervisor's image adds to its base: collect_rootfs.sh PROGRAMS ROOTFS IN_BASE
+# Lays out what the images add to their base:
+#
+#   collect_rootfs.sh PROGRAMS ROOTFS IN_BASE STATUS_OF_BASE SHIM_ROOTFS
 #
 # Only libraries that a program asks for and that IN_BASE (names of files, one a line) does not have
-# are copied, so that the base's own packages stay as their distribution left them.
+# are copied, so that the base's own packages stay as their distribution left them. Scanners find
+# the packages of those that are in var/lib/dpkg/status.d, and the whole image is told in
+# usr/share/lastcall/IMAGE.spdx.json.
 set -eu
-programs=$1 rootfs=$2 in_base=$3
+programs=$1 rootfs=$2 in_base=$3 status=$4 shim_rootfs=$5 here=$(dirname "$0")
 
-mkdir -p "$rootfs/usr/bin" "$rootfs/etc/lastcall" "$rootfs/run"
+mkdir -p "$rootfs/usr/bin" "$rootfs/etc/lastcall" "$rootfs/run" "$rootfs/usr/share/lastcall"
 mkdir "$rootfs/run/lastcall" "$rootfs/run/lastcall-admin"
 for name in lastcall lastcall-shim; do
   install -m 0755 "$programs/$name" "$rootfs/usr/bin/$name"
@@ -26,10 +30,30 @@ echo "$libraries" | awk '$2 == "=>" { print $1, $3 }' | while read -r name path;
   folder=$(dirname "$folder")
   mkdir -p "$folder"
   cp -L "$path" "$folder/$name"
+  echo "$path" >>"$programs/copied"
 done
 
 if ldd "$rootfs/usr/bin/lastcall-shim" 2>/dev/null | grep -q '=>'; then
   echo 'lastcall-shim is not static' >&2
   exit 1
 fi
-find "$rootfs" -type f -exec ls -l {} +
+
+mkdir -p "$shim_rootfs/usr/share/lastcall"
+if [ -d "$programs/shim-rootfs" ]; then cp -R "$programs/shim-rootfs/." "$shim_rootfs/"; fi
+cp "$rootfs/usr/bin/lastcall-shim" "$shim_rootfs/lastcall-shim"
+
+# Paths of libraries have no spaces.
+# shellcheck disable=SC2046
+python3 -B "$here/package_records.py" "$rootfs" $(cat "$programs/copied")
+of_shim=$programs/lastcall-shim.spdx.json
+set -- --status "$status"
+# Absent where programs were handed over by who does not know what they are made of.
+if [ -e "$of_shim" ]; then
+  set -- "$@" --program "$programs/lastcall.spdx.json" --program "$of_shim"
+  python3 -B "$here/sbom.py" image lastcall-shim \
+    "$shim_rootfs/usr/share/lastcall/lastcall-shim.spdx.json" --program "$of_shim"
+fi
+# shellcheck disable=SC2046
+python3 -B "$here/sbom.py" image lastcall "$rootfs/usr/share/lastcall/lastcall.spdx.json" \
+  "$@" $(sed 's/^/--library /' "$programs/copied")
+find "$rootfs" "$shim_rootfs" -type f -exec ls -l {} +

@@ -2,18 +2,24 @@
 # Builds the two images and holds them to their sizes.
 #
 #   packaging/images.sh [--tag TAG] [--base IMAGE] [--binaries FOLDER]
+#                       [--packages locked|exact|newest] [--sources FILE] [--refresh-lock]
 #
 #   --base       Debian 12; `bootstrap` makes one from packages where no image registry can be
 #                reached. Default: debian:12-slim, else what a bootstrap gives.
 #   --binaries   use FOLDER/supervisor/cli/lastcall and FOLDER/shim/lastcall-shim (a build
 #                directory) instead of compiling in the image
+#   --packages   which versions of packages: packaging/install_packages.sh says what the words mean
+#   --sources    a file in apt's deb822 form to take packages from, in place of what the base names:
+#                a mirror of your own, or a snapshot archive at a date, with which `exact` can hold
+#   --refresh-lock   write packaging/packages.lock anew from what the mirror has, and build nothing
 #
-# CONTAINER_ENGINE names the builder: podman, else docker. Images: lastcall:TAG, lastcall-shim:TAG.
+# CONTAINER_ENGINE names the builder: podman, else docker. Images: lastcall:TAG, lastcall-shim:TAG;
+# their bills of materials (SPDX 2.3) are in them below /usr/share/lastcall, and in build/sbom.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 engine=${CONTAINER_ENGINE:-$(command -v podman || command -v docker || true)}
-tag=dev base='' binaries=''
+tag=dev base='' binaries='' packages=locked apt_sources='' refresh=''
 largest_supervisor=30000000 largest_shim=2000000
 bootstrapped=localhost/lastcall-base:12
 
@@ -24,7 +30,10 @@ while (($# > 0)); do
     --tag) tag=${2:?} ;;
     --base) base=${2:?} ;;
     --binaries) binaries=${2:?} ;;
-    *) die "unknown argument '$1', expected --tag, --base or --binaries" ;;
+    --packages) packages=${2:?} ;;
+    --sources) apt_sources=${2:?} ;;
+    --refresh-lock) refresh=1 packages=newest; shift; continue ;;
+    *) die "unknown argument '$1', expected one of those that $0 lists at its top" ;;
   esac
   shift 2
 done
@@ -62,17 +71,51 @@ if [[ $base == bootstrap ]]; then bootstrap; base=$bootstrapped; fi
 
 version=$(sed -n 's/^project(lastcall VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 arguments=(--build-arg "BASE=$base" --build-arg "VERSION=$version")
+arguments+=(--build-arg "PACKAGES=$packages")
 rm -rf build/image
+trap 'rm -rf build/image' EXIT
+if [[ -n $binaries || -n $apt_sources ]]; then mkdir -p build/image; fi
 if [[ -n $binaries ]]; then
-  mkdir -p build/image
-  trap 'rm -rf build/image' EXIT
   cp "$binaries/supervisor/cli/lastcall" "$binaries/shim/lastcall-shim" build/image/
+  packaging/describe_programs.sh "$binaries" build/image ||
+    { echo 'images.sh: what the programs are made of is not known here and will not be told'
+      rm -rf build/image/*.spdx.json build/image/shim-rootfs; }
 fi
+if [[ -n $apt_sources ]]; then cp "$apt_sources" build/image/apt.sources; fi
 # Without a network of their own its containers need no packet filter of the machine's.
 if [[ $engine == *podman ]]; then arguments+=(--format oci --network host); fi
+
+copy_out() {  # IMAGE PATH PLACE
+  local container
+  container=$("$engine" create "$1" none)
+  "$engine" cp "$container:$2" "$3" || true
+  "$engine" rm "$container" >/dev/null
+}
+
+refresh_lock() {
+  "$engine" build "${arguments[@]}" --target lock -t localhost/lastcall-lock .
+  mkdir -p build/lock
+  for stage in tools libraries; do
+    copy_out localhost/lastcall-lock "/$stage" "build/lock/$stage"
+  done
+  {
+    echo '# Packages of Debian 12 that the images are made with beyond their base: name and version.'
+    echo '# packaging/images.sh --refresh-lock makes it; packaging/install_packages.sh says what it'
+    echo '# binds.'
+    sort -u build/lock/tools build/lock/libraries
+  } >packaging/packages.lock
+  "$engine" rmi localhost/lastcall-lock >/dev/null
+}
+
+if [[ -n $refresh ]]; then refresh_lock; exit; fi
 for target in shim supervisor; do
   name=lastcall; if [[ $target == shim ]]; then name=lastcall-shim; fi
   "$engine" build "${arguments[@]}" --target "$target" -t "$name:$tag" .
+done
+
+mkdir -p build/sbom
+for name in lastcall lastcall-shim; do
+  copy_out "$name:$tag" "/usr/share/lastcall/$name.spdx.json" "build/sbom/$name.spdx.json"
 done
 
 size_of() { "$engine" image inspect --format '{{.Size}}' "$1"; }

@@ -6,17 +6,18 @@ import re
 import subprocess
 from pathlib import Path
 
-from lint_tree import ROOT, check, finding, read
+import pytest
+from lint_tree import ROOT, check, files, finding, read
 
 # A machine's name in a path or a package ties the image to one processor.
 _MACHINES = re.compile(r"x86[_-]64|amd64|aarch64|arm64")
 
 
 def packages_of(text):
-    """Names after `apt-get install` in the stage that compiles."""
-    stage = text.split("FROM ${BASE} AS compile", 1)[1].split("\nFROM ", 1)[0]
-    install = re.search(r"apt-get install((?:[^&]|&(?!&))*)", stage).group(1)
-    return {word for word in install.replace("\\\n", " ").split() if not word.startswith("-")}
+    """Names that the stage of the tools installs."""
+    stage = text.split("FROM ${BASE} AS tools", 1)[1].split("\nFROM ", 1)[0]
+    install = re.search(r"install_packages\.sh \\\n(.*?)\n\n", stage, re.DOTALL).group(1)
+    return set(install.replace("\\\n", " ").split())
 
 
 def packages_of_dev(text):
@@ -40,7 +41,87 @@ def test_the_image_needs_nothing_that_a_build_by_dev_does_not_install():
 
 
 def test_the_image_builds_on_any_processor():
-    check(ties_to_a_machine, ["Dockerfile", "packaging/collect_rootfs.sh", "packaging/images.sh"])
+    check(ties_to_a_machine, ["Dockerfile", *files(".sh", ".py", under=("packaging/",))])
+
+
+def locked():
+    lines = [line for line in read("packaging/packages.lock").splitlines() if line[0] != "#"]
+    assert lines == sorted(lines)
+    return dict(line.split(" ") for line in lines)
+
+
+def test_every_package_that_the_image_asks_for_is_locked():
+    text = read("Dockerfile")
+    stages = re.findall(r"install_packages\.sh ((?:[^&\n\\]|\\\n)*)", text)
+    asked = {word for stage in stages for word in stage.replace("\\\n", " ").split()}
+    asked = {word for word in asked if "/" not in word}  # of COPY
+    assert {"clang-16", "libssl3"} <= asked
+    assert asked <= locked().keys()
+
+
+@pytest.fixture
+def install(tmp_path):
+    """install(mode, installed) runs the script of the image with an apt and a dpkg that it hears.
+
+    `installed` is what dpkg says after an installation.
+    """
+    folder = tmp_path / "packaging"
+    folder.mkdir()
+    script = re.sub(r"/(tmp|etc|var/lib)/", rf"{tmp_path}/", read("packaging/install_packages.sh"))
+    (folder / "install_packages.sh").write_text(script)
+    (folder / "packages.lock").write_text("# A comment.\nlibone 1.0\nlibtwo 2.0\n")
+    (tmp_path / "apt/preferences.d").mkdir(parents=True)
+    (tmp_path / "before").write_text("")
+    programs = {
+        "apt-get": f'cat {tmp_path}/apt/preferences.d/* >>{tmp_path}/pins 2>/dev/null; '
+                   f'echo "$*" >>{tmp_path}/calls',
+        "dpkg-query": f'if grep -qs install {tmp_path}/calls; then cat {tmp_path}/after; fi',
+    }  # fmt: skip
+    for name, text in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+
+    def run(mode, installed):
+        (tmp_path / "after").write_text(installed)
+        environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PACKAGES": mode}
+        done = subprocess.run(
+            ["sh", folder / "install_packages.sh", "libone", "libtwo"], env=environment,
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        done.pins = (tmp_path / "pins").read_text() if (tmp_path / "pins").exists() else ""
+        return done
+
+    return run
+
+
+def test_a_locked_version_is_pinned_below_a_security_update(install):
+    done = install("locked", "libone 1.0\nlibtwo 2.0\n")
+    assert done.returncode == 0 and "not the version" not in done.stdout
+    pins = done.pins.split("\n\n")
+    assert "Package: libone\nPin: version 1.0\nPin-Priority: 990" in pins
+    assert "Package: *\nPin: release l=Debian-Security\nPin-Priority: 991" in done.pins
+
+
+def test_a_version_that_the_mirror_has_dropped_fails_no_build_and_is_told(install):
+    done = install("locked", "libone 1.0\nlibtwo 2.1\n")
+    assert done.returncode == 0
+    assert "not the version of packages.lock:\nlibtwo 2.1\n" in done.stdout
+
+
+def test_an_exact_build_takes_no_other_version(install):
+    done = install("exact", "libone 1.0\nlibtwo 2.1\n")
+    assert done.returncode == 1 and "libtwo 2.1" in done.stdout
+    assert "Debian-Security" not in done.pins
+
+
+def test_the_newest_are_not_pinned(install):
+    done = install("newest", "libone 7\n")
+    assert done.returncode == 0 and done.pins == "" and "not the version" not in done.stdout
+
+
+def test_an_unknown_way_to_choose_versions_is_refused(install):
+    done = install("latest", "")
+    assert done.returncode == 2 and "expected locked, exact or newest" in done.stderr
 
 
 def test_a_bootstrap_that_fails_leaves_no_base(tmp_path):

@@ -7,9 +7,10 @@
   imagePullPolicy: {{ . | quote }}
   {{- end }}
   args: ["--install", "/opt/lastcall"]
+  {{- with (.Values.install | default dict).resources }}
   resources:
-    requests: {cpu: 10m, memory: 8Mi}
-    limits: {memory: 32Mi}
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
   {{- with .Values.sidecar.securityContext }}
   securityContext:
     {{- toYaml . | nindent 4 }}
@@ -21,9 +22,11 @@
 {{/* `auto` is the memory that the supervisor needs: with an ingress, for its clients' requests. */}}
 {{- define "lastcall.sidecarResources" -}}
 {{- $resources := deepCopy (.Values.sidecar.resources | default dict) -}}
-{{- if eq (($resources.limits | default dict).memory | toString) "auto" -}}
 {{- $memory := include "lastcall.hasIngress" . | empty | ternary "128Mi" "1Gi" -}}
-{{- $_ := set $resources.limits "memory" $memory -}}
+{{- range $part := list "requests" "limits" -}}
+{{- if eq ((get $resources $part | default dict).memory | toString) "auto" -}}
+{{- $_ := set (get $resources $part) "memory" $memory -}}
+{{- end -}}
 {{- end -}}
 {{- toYaml $resources -}}
 {{- end -}}

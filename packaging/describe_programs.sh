@@ -1,0 +1,15 @@
+#!/bin/sh
+# Tells what the programs of a build directory are made of: describe_programs.sh BUILD OUT
+#
+# OUT/lastcall.spdx.json and OUT/lastcall-shim.spdx.json, and OUT/shim-rootfs with the records that
+# scanners of the shim's image look for. Runs where the programs were compiled, since only there the
+# linker's inputs are.
+set -eu
+build=$1 out=$2 here=$(dirname "$0")
+
+for target in supervisor/cli/lastcall shim/lastcall-shim; do
+  python3 -B "$here/sbom.py" program "$build" "$target" "$out/$(basename "$target").spdx.json"
+done
+mkdir -p "$out/shim-rootfs/etc"
+cp -L /etc/os-release "$out/shim-rootfs/etc/os-release"
+python3 -B "$here/package_records.py" "$out/shim-rootfs" --linked "$out/lastcall-shim.spdx.json"
