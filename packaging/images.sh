@@ -99,7 +99,7 @@ refresh_lock() {
     copy_out localhost/lastcall-lock "/$stage" "build/lock/$stage"
   done
   {
-    echo '# Packages of Debian 12 that the images are made with beyond their base: name and version.'
+    echo '# Packages of Debian 12 that the images are made with beyond their base: name, version.'
     echo '# packaging/images.sh --refresh-lock makes it; packaging/install_packages.sh says what it'
     echo '# binds.'
     sort -u build/lock/tools build/lock/libraries
