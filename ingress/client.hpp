@@ -22,6 +22,7 @@
 #include <string>
 #include <string_view>
 
+#include "ingress/control_paths.hpp"
 #include "ingress/deadlines.hpp"
 #include "ingress/exchange.hpp"
 #include "ingress/listener.hpp"
@@ -99,7 +100,9 @@ class Client final : public Watched, public DeadlineOwner {
   // client_request.cpp
   std::size_t request_head(std::span<char> bytes);
   bool take_head(std::string_view bytes);
-  void describe(RequestHead const& head, Destination const& destination);
+  bool may_control(RequestHead const& head, Destination const& destination, Access access);
+  void refuse_control(RequestHead const& head, Access access);
+  void describe(RequestHead const& head, Destination const& destination, bool is_control);
   std::size_t request_body(std::span<char> bytes);
   void await_request();
   bool keeps_up(std::size_t bytes);

@@ -19,6 +19,8 @@ namespace {
 constexpr std::size_t kHeldBody = 64 * 1024;
 /// An id is no longer than that.
 constexpr std::size_t kMaxParent = 256;
+/// What the log has of a path.
+constexpr std::size_t kMaxLoggedPath = 200;
 
 bool keeps_alive(RequestHead const& head) {
   return head.version == Version::http11 ? !head.connection.has("close")
@@ -36,6 +38,12 @@ bool is_upgrade(RequestHead const& head) {
 bool is_idempotent(std::string_view method) {
   return method == "GET" || method == "HEAD" || method == "OPTIONS" || method == "PUT" ||
          method == "DELETE";
+}
+
+/// Nothing where it is not there once.
+std::string_view wanted_id(RequestHead const& head) {
+  std::string_view wanted;
+  return head.fields.count("x-request-id", wanted) == 1 ? wanted : std::string_view();
 }
 
 }  // namespace
@@ -85,14 +93,28 @@ bool Client::take_head(std::string_view bytes) {
   if (!fault && proxy_.options().max_body && framing.length > *proxy_.options().max_body) {
     fault = {413, "the body is too large"};
   }
+  ControlPaths::Decision control;
+  if (!fault) {
+    control = proxy_.control_paths().decide(destination.target);
+    if (control.is_ambiguous) {
+      fault = {400, "a path with a dot segment"};
+    }
+  }
   if (fault) {
     refuse_early(fault.status, fault.what, head.method == "HEAD");
     return false;
   }
   exchange_ = std::make_unique<Exchange>(*this, proxy_.waiting_bytes(), proxy_.memory());
   exchange_->request = framing;
+  exchange_->version = head.version;
+  exchange_->head_only = head.method == "HEAD";
+  exchange_->keep_alive = keeps_alive(head);
   exchange_->expects_continue = expects && head.version == Version::http11;
-  describe(head, destination);
+  if (control.access != Access::relay && !may_control(head, destination, control.access)) {
+    refuse_control(head, control.access);
+    return true;
+  }
+  describe(head, destination, control.is_control);
   exchange_->request_done = framing.kind == Framing::Kind::none;
   await_request();
   if (exchange_->counts && proxy_.memory().is_tight()) {
@@ -110,16 +132,36 @@ bool Client::take_head(std::string_view bytes) {
   return true;
 }
 
-void Client::describe(RequestHead const& head, Destination const& destination) {
+bool Client::may_control(RequestHead const& head, Destination const& destination, Access access) {
+  std::string const& token = proxy_.options().control.token;
+  std::string_view given;
+  bool const is_granted = access == Access::operators && !token.empty() &&
+                          head.fields.count("x-lastcall-token", given) == 1 &&
+                          same_secret(given, token);
+  std::string_view const path = destination.target.substr(0, destination.target.find('?'));
+  proxy_.tracker().control_called({.is_granted = is_granted,
+                                   .method = head.method,
+                                   .path = path.substr(0, kMaxLoggedPath),
+                                   .address = address_});
+  return is_granted;
+}
+
+void Client::refuse_control(RequestHead const& head, Access access) {
+  Exchange& x = *exchange_;
+  x.request_done = x.request.kind == Framing::Kind::none;
+  x.id = proxy_.unique_id(wanted_id(head), false);
+  refuse(
+      control_path_closed(access == Access::operators && !proxy_.options().control.token.empty()));
+}
+
+void Client::describe(RequestHead const& head, Destination const& destination, bool is_control) {
   Exchange& x = *exchange_;
   x.began_at = x.awaited_since = monotonic_now();
-  x.version = head.version;
-  x.head_only = head.method == "HEAD";
-  x.keep_alive = keeps_alive(head);
   x.upgrade = x.request.kind == Framing::Kind::none && is_upgrade(head);
   x.request_left = x.request.length;
   x.is_repeatable = x.request.kind == Framing::Kind::none && is_idempotent(head.method);
-  EndpointName const endpoint = proxy_.endpoint(head.method, destination.target, x.upgrade);
+  EndpointName const endpoint =
+      proxy_.endpoint(head.method, destination.target, x.upgrade, is_control);
   x.counts = endpoint.counts;
   x.endpoint = endpoint.name;
   x.model = unescaped(endpoint.model);
@@ -133,9 +175,7 @@ void Client::describe(RequestHead const& head, Destination const& destination) {
   if (x.counts && head.fields.count("x-lastcall-parent", parent) == 1) {
     x.parent = parent.substr(0, kMaxParent);
   }
-  std::string_view wanted;
-  bool const is_named = head.fields.count("x-request-id", wanted) == 1;
-  x.id = proxy_.unique_id(is_named ? wanted : std::string_view(), x.counts);
+  x.id = proxy_.unique_id(wanted_id(head), x.counts);
   if (x.counts) {
     proxy_.enter(x.id, *this);
   }

@@ -39,30 +39,8 @@ constexpr std::array kRoutes = std::to_array<Route>({
     {"/v1/realtime", "realtime"},
 });
 
-/// They tell the server something; a drain neither waits for them nor refuses them.
-constexpr std::array kControls = std::to_array<std::string_view>({"/health",
-                                                                  "/ping",
-                                                                  "/metrics",
-                                                                  "/version",
-                                                                  "/server_info",
-                                                                  "/get_server_info",
-                                                                  "/abort_request",
-                                                                  "/flush_cache",
-                                                                  "/reset_prefix_cache",
-                                                                  "/sleep",
-                                                                  "/wake_up",
-                                                                  "/pause",
-                                                                  "/resume",
-                                                                  "/start_profile",
-                                                                  "/stop_profile",
-                                                                  "/v1/load_lora_adapter",
-                                                                  "/v1/unload_lora_adapter",
-                                                                  "/v2/repository",
-                                                                  "/v2/health",
-                                                                  "/v2/logging",
-                                                                  "/v2/trace",
-                                                                  "/lastcall/calls"});
-
+/// Ours: what one tier of the SDK tells another.
+constexpr std::string_view kCalls = "/lastcall/calls";
 constexpr std::string_view kModels = "/v2/models/";
 
 bool is_under(std::string_view path, std::string_view root) {
@@ -116,11 +94,9 @@ std::string_view path_of(std::string_view target) {
 
 EndpointName endpoint_of(std::string_view method, std::string_view target, bool upgrade) {
   std::string_view const path = path_of(target);
-  EndpointName found{.name = "other"};
-  bool const is_control = std::any_of(kControls.begin(), kControls.end(),
-                                      [&](std::string_view root) { return is_under(path, root); });
+  EndpointName found{.name = kOtherEndpoint};
   bool const only_looks = method == "GET" || method == "HEAD" || method == "OPTIONS";
-  found.counts = !is_control && (!only_looks || upgrade);
+  found.counts = !is_under(path, kCalls) && (!only_looks || upgrade);
   if (find_kserve(path, found)) {
     return found;
   }

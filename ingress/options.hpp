@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ingress/control_paths.hpp"
 #include "ingress/deadlines.hpp"
 #include "ingress/networks.hpp"
 #include "ingress/socket.hpp"
@@ -19,6 +20,12 @@ struct NamedEndpoint {
   std::string name;
   /// The engine keeps a request whose client has left until its first byte.
   bool defers_cancel = false;
+};
+
+/// Who may control the engine through us.
+struct Control {
+  std::vector<ControlPath> paths;
+  std::string token;  // of operators; empty: there is none
 };
 
 struct Options {
@@ -33,6 +40,7 @@ struct Options {
   bool keeps_underscores = false;        // fields whose names have some
   std::string default_model;             // where a request names none
   std::vector<NamedEndpoint> endpoints;  // paths among them are endpoints of their own
+  Control control;
 };
 
 }  // namespace lastcall::ingress

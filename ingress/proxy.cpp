@@ -19,6 +19,7 @@ constexpr std::size_t kMaxPool = 1024;
 Proxy::Proxy(boost::asio::io_context& io, Options options, Tracker& tracker, MemoryBudget& memory,
              Owner owner)
     : options_(std::move(options)),
+      control_paths_(options_.control.paths),
       tracker_(tracker),
       memory_(memory),
       owner_(std::move(owner)),
@@ -141,8 +142,10 @@ void Proxy::let_go(std::string_view id) {
   }
 }
 
-EndpointName Proxy::endpoint(std::string_view method, std::string_view target, bool upgrade) const {
+EndpointName Proxy::endpoint(std::string_view method, std::string_view target, bool upgrade,
+                             bool is_control) const {
   EndpointName found = endpoint_of(method, target, upgrade);
+  found.counts = found.counts && !(is_control && found.name == kOtherEndpoint);
   std::string_view const path = path_of(target);
   for (NamedEndpoint const& named : options_.endpoints) {
     if (named.name == path) {

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "ingress/control_paths.hpp"
 #include "ingress/deadlines.hpp"
 #include "ingress/endpoint_name.hpp"
 #include "ingress/listener.hpp"
@@ -126,8 +127,10 @@ class Proxy {
   bool defers_cancel(std::string_view endpoint) const;
   /// `place`: of a connection among all, in parts of 2^32.
   bool is_closing(std::uint32_t place) const;
-  /// Its name by the configuration's paths, else by the known ones.
-  EndpointName endpoint(std::string_view method, std::string_view target, bool upgrade) const;
+  ControlPaths const& control_paths() const { return control_paths_; }
+  /// Its name by the configuration's paths, else by the known ones. `is_control`: of its path.
+  EndpointName endpoint(std::string_view method, std::string_view target, bool upgrade,
+                        bool is_control) const;
 
   // Room, see proxy_room.cpp.
   class Shedder;
@@ -162,6 +165,7 @@ class Proxy {
   void tell_connections();
 
   Options const options_;
+  ControlPaths const control_paths_;
   Tracker& tracker_;
   MemoryBudget& memory_;
   Owner const owner_;

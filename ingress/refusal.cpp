@@ -15,6 +15,8 @@ std::string_view phrase_of(unsigned status) {
   switch (status) {
     case 400:
       return "Bad Request";
+    case 403:
+      return "Forbidden";
     case 405:
       return "Method Not Allowed";
     case 408:
@@ -126,6 +128,14 @@ Refusal too_many_of_address() {
 
 Refusal no_memory() {
   return {503, "overloaded", "Server overloaded: no memory for another request", true, "memory"};
+}
+
+Refusal control_path_closed(bool for_operators) {
+  return {403, "forbidden",
+          for_operators ? "this path controls the engine: only operators may use it, with their "
+                          "token in X-Lastcall-Token"
+                        : "this path controls the engine and is closed here",
+          false, "control_path"};
 }
 
 namespace {

@@ -63,6 +63,12 @@ struct Evicted {
 struct Shed {
   Scarce what{};
 };
+struct ControlCalled {
+  bool is_granted = false;
+  std::string method;
+  std::string path;
+  std::string address;
+};
 struct Connections {
   std::size_t adopted = 0;  // ever
   std::size_t clients = 0;
@@ -70,7 +76,7 @@ struct Connections {
 };
 
 using Report = std::variant<Begun, FirstByte, Moved, ClientGone, Ended, HandedOff, EventGap,
-                            ErrorHeld, Evicted, Shed, Refusal, Connections>;
+                            ErrorHeld, Evicted, Shed, Refusal, ControlCalled, Connections>;
 using Batch = std::vector<Report>;
 
 }  // namespace lastcall::ingress::report

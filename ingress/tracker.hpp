@@ -42,6 +42,14 @@ struct HandedOff {
   std::uint64_t bytes = 0;   // ... bytes of the body
 };
 
+/// A request to a path that controls the engine, which was not open to everybody.
+struct ControlCall {
+  bool is_granted = false;
+  std::string_view method;
+  std::string_view path;     // as it came, its beginning
+  std::string_view address;  // of the client
+};
+
 struct Admission {
   enum class Kind : std::uint8_t { admitted, waits, refused };
   Kind kind = Kind::admitted;
@@ -76,10 +84,12 @@ class Tracker {
   /// Such an error is held back: whether the engine is well should be found out now.
   virtual void error_held() = 0;
 
-  // To be counted, nothing else.
+  // To be counted and logged, nothing else.
   /// Between two reads that ended events of one stream.
   virtual void event_gap(std::string_view endpoint, std::chrono::milliseconds took) = 0;
   virtual void refused(Refusal const& refusal) = 0;
+  /// One that is not granted is told to refused(), too.
+  virtual void control_called(ControlCall const& call) = 0;
   /// A connection was closed for the sake of others, and a connection or a request was refused.
   virtual void evicted(Scarce what) = 0;
   virtual void shed(Scarce what) = 0;

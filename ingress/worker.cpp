@@ -140,6 +140,13 @@ void Worker::shed(Scarce what) {
   tell(report::Shed{what});
 }
 
+void Worker::control_called(ControlCall const& call) {
+  tell(report::ControlCalled{.is_granted = call.is_granted,
+                             .method = std::string(call.method),
+                             .path = std::string(call.path),
+                             .address = std::string(call.address)});
+}
+
 void Worker::connections(std::size_t clients, std::size_t upstream) {
   tell(report::Connections{adopted_, clients, upstream});
 }

@@ -239,6 +239,13 @@ void WorkerPool::hear(std::size_t, Refusal const& told) {
   tracker_.refused(told);
 }
 
+void WorkerPool::hear(std::size_t, report::ControlCalled const& told) {
+  tracker_.control_called({.is_granted = told.is_granted,
+                           .method = told.method,
+                           .path = told.path,
+                           .address = told.address});
+}
+
 void WorkerPool::hear(std::size_t number, report::Connections const& told) {
   Seat& seat = seats_[number];
   std::size_t const on_their_way = seat.given - told.adopted;

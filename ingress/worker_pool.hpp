@@ -80,6 +80,7 @@ class WorkerPool final : public Relay {
   void hear(std::size_t seat, report::Evicted const& told);
   void hear(std::size_t seat, report::Shed const& told);
   void hear(std::size_t seat, Refusal const& told);
+  void hear(std::size_t seat, report::ControlCalled const& told);
   void hear(std::size_t seat, report::Connections const& told);
 
   boost::asio::io_context& io_;

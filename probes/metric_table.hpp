@@ -145,6 +145,8 @@ inline constexpr std::array kMetricFamilies = std::to_array<MetricFamily>({
      "What the buffers of all connections hold, and what connections cost beside them"},
     {"lastcall_ingress_connections", MetricType::gauge, "side",
      "Connections of clients and to the engine"},
+    {"lastcall_ingress_control_requests_total", MetricType::counter, "decision",
+     "Requests to control paths of the engine that are not open to everybody"},
     {"lastcall_ingress_evictions_total", MetricType::counter, "reason",
      "Connections closed to make room for others, by what was scarce"},
     {"lastcall_ingress_event_gap_seconds", MetricType::histogram, "endpoint",

@@ -252,6 +252,10 @@ void Metrics::set_ingress_connections(std::size_t clients, std::size_t upstream)
   families_->ingress_connections.at({"upstream"}).Set(static_cast<double>(upstream));
 }
 
+void Metrics::ingress_control_called(bool is_granted) {
+  families_->ingress_control.at({is_granted ? "granted" : "refused"}).Increment();
+}
+
 void Metrics::ingress_refused(std::string_view type) {
   families_->ingress_refusals.at({type}).Increment();
 }

@@ -134,6 +134,7 @@ class Metrics {
   void ingress_evicted(std::string_view reason);
   void ingress_shed(std::string_view reason);
   void set_ingress_buffers(std::size_t bytes);
+  void ingress_control_called(bool is_granted);
   void first_byte(std::string_view endpoint, Seconds took);
   void event_gap(std::string_view endpoint, Seconds took);
 

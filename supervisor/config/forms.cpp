@@ -63,6 +63,13 @@ bool is_absolute_path(std::string_view text) {
   return !text.empty() && text.front() == '/' && is_one_line(text);
 }
 
+/// As what it is compared with: nothing to decode, and no segment that another path could mean.
+bool is_control_path(std::string_view text) {
+  std::string_view const path = text.ends_with('*') ? text.substr(0, text.size() - 1) : text;
+  return text.size() > 1 && text.front() == '/' && consists_of(path, "/._-~:@!$&'()+,=") &&
+         path.find("//") == std::string_view::npos && path.find("/.") == std::string_view::npos;
+}
+
 bool is_cleanup_path(std::string_view text) {
   return is_one_line(text) && refuse_cleanup_path(text).empty();
 }
@@ -144,6 +151,9 @@ Form const kNetwork{
     "a network such as 10.0.0.0/8 or fd00::/8, all zero behind its prefix, or an address",
     [](std::string_view t) { return parse_network(t).has_value(); },
     "^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$"};
+Form const kControlPath{
+    "a path such as /sleep or /update_weights*, without '%', '?', doubled slashes and dot segments",
+    is_control_path, "^/[A-Za-z0-9._~:@!$&'()+,=/-]*[*]?$"};
 Form const kEndpoint{"an endpoint name, or a path such as /v1/completions",
                      [](std::string_view t) { return consists_of(t, "._-/:"); },
                      "^[A-Za-z0-9._/:-]+$"};

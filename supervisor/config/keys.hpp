@@ -104,11 +104,12 @@ void add_serving_keys(Keys& keys, Config& config);
 /// Of the ingress (keys_ingress.cpp).
 void add_ingress_keys(Keys& keys, Ingress& ingress);
 
-/// Rows of list elements (keys_items.cpp).
+/// Rows of list elements (keys_items.cpp, keys_ingress.cpp).
 Keys keys_of(Hook& hook);
 Keys keys_of(HealthCheck& check);
 Keys keys_of(Registry& registry);
 Keys keys_of(EndpointSettings& endpoint);
+Keys keys_of(ControlRule& rule);
 
 /// The row's current value as the YAML flow text that decodes to it; empty for unset and sections.
 std::string value_text(Key const& key);

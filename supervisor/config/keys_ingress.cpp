@@ -1,4 +1,7 @@
 // Rows of the ingress.
+#include <array>
+#include <string_view>
+
 #include "supervisor/config/keys.hpp"
 #include "supervisor/config/keys_bind.hpp"
 
@@ -107,6 +110,37 @@ void add_forwarding(Keys& keys, Ingress& ingress) {
                "`false` drops them, because many servers take `X_User` for `X-User`."}});
 }
 
+constexpr std::array kAccessNames =
+    std::to_array<std::string_view>({"relay", "operators", "refuse"});
+
+void add_control_paths(Keys& keys, ControlPaths& control) {
+  keys.insert(
+      keys.end(),
+      {{.path = "ingress.control_paths",
+        .slot = Section{},
+        .doc = "Paths of the engine's server that control it instead of asking it for work; the "
+               "preset of `engine.kind` knows which ([engines.md](engines.md#control-paths))."},
+       {.path = "ingress.control_paths.access",
+        .slot = choice(control.access, kAccessNames),
+        .doc = "Of those that change the engine (sleep, aborts, caches, weights, adapters, the "
+               "profiler): relayed, relayed for operators only, or refused with 403."},
+       {.path = "ingress.control_paths.status_access",
+        .slot = choice(control.status_access, kAccessNames),
+        .doc = "The same of those that only tell about it (health, metrics, load, versions)."},
+       {.path = "ingress.control_paths.token",
+        .slot = &control.token,
+        .doc = "What an operator's request carries in the header `X-Lastcall-Token`, which the "
+               "engine never sees.",
+        .form = &kToken,
+        .unset = "nobody is an operator",
+        .env = "LASTCALL_INGRESS_TOKEN",
+        .secret = true},
+       {.path = "ingress.control_paths.paths",
+        .slot = items(control.paths),
+        .doc = "More of them, and exceptions: the longest path that fits decides, before one of "
+               "the preset's of the same length."}});
+}
+
 }  // namespace
 
 void add_ingress_keys(Keys& keys, Ingress& ingress) {
@@ -151,7 +185,19 @@ void add_ingress_keys(Keys& keys, Ingress& ingress) {
         .unset = "clients speak plain HTTP"}});
   add_limits(keys, ingress);
   add_forwarding(keys, ingress);
+  add_control_paths(keys, ingress.control_paths);
   add_timeouts(keys, ingress.timeouts);
+}
+
+Keys keys_of(ControlRule& rule) {
+  return {{.path = "path",
+           .slot = &rule.path,
+           .doc = "It and all below it; with a `*` at its end, all that begin so.",
+           .form = &kControlPath,
+           .required = true},
+          {.path = "access",
+           .slot = choice(rule.access, kAccessNames),
+           .doc = "Whose requests are relayed."}};
 }
 
 }  // namespace lastcall::config

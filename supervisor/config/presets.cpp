@@ -1,6 +1,7 @@
 #include "supervisor/config/presets.hpp"
 
 #include <array>
+#include <initializer_list>
 
 #include "supervisor/config/text.hpp"
 
@@ -32,6 +33,17 @@ EnginePreset vllm_preset() {
       .completions_path = "/v1/completions",
       // In development mode only; elsewhere 404, and it cannot be put to sleep by HTTP.
       .sleeping_path = "/is_sleeping",
+      // docs/usage/security.md, whose list of what --api-key leaves open is longer than what it
+      // protects, and the routers below vllm/entrypoints. /inference is work.
+      .control_paths = {"/abort_requests", "/collective_rpc", "/finish_weight_update",
+                        "/init_weight_transfer_engine", "/pause", "/reset_encoder_cache",
+                        "/reset_mm_cache", "/reset_prefix_cache", "/resume", "/scale_elastic_ep",
+                        "/sleep", "/start_profile", "/start_weight_update", "/stop_profile",
+                        "/update_weights*", "/v1/load_lora_adapter", "/v1/unload_lora_adapter",
+                        "/wake_up"},
+      .status_paths = {"/get_world_size", "/health", "/is_paused", "/is_scaling_elastic_ep",
+                       "/is_sleeping", "/load", "/metrics", "/ping", "/server_info",
+                       "/tokenizer_info", "/version"},
       // Gauges are set after each scheduler step, and only then: see docs/engines.md.
       .gauge_refresh = Duration{1'000},
       // TERM to the API server only: its engine core and workers end with it, and a TERM of
@@ -70,6 +82,39 @@ EnginePreset sglang_preset() {
       .load_path = "",
       .completions_path = "/v1/completions",
       .sleeping_path = "",
+      // python/sglang/srt/entrypoints/http_server.py: all that its newer versions mark as an
+      // administrator's. Sessions are a client's own.
+      .control_paths = {"/abort_request",
+                        "/clear_hicache_storage_backend",
+                        "/configure_logging",
+                        "/continue_generation",
+                        "/destroy_weights_update_group",
+                        "/dumper",
+                        "/dump_expert_distribution_record",
+                        "/flush_cache",
+                        "/freeze_gc",
+                        "/get_weights_by_name",
+                        "/hicache",
+                        "/init_weights_send_group*",
+                        "/init_weights_update_group",
+                        "/load_lora_adapter*",
+                        "/pause_generation",
+                        "/release_memory_occupation",
+                        "/resume_memory_occupation",
+                        "/send_weights_to_remote_instance",
+                        "/set_internal_state",
+                        "/slow_down",
+                        "/start_expert_distribution_record",
+                        "/start_profile",
+                        "/stop_expert_distribution_record",
+                        "/stop_profile",
+                        "/unload_lora_adapter",
+                        "/update_weight_version",
+                        "/update_weights*",
+                        "/weights_checker"},
+      .status_paths = {"/get_load", "/get_model_info", "/get_server_info", "/get_weight_version",
+                       "/health", "/health_generate", "/metrics", "/model_info", "/ping",
+                       "/server_info", "/v1/loads", "/weight_version"},
       // The scheduler sets its gauges with each prefill batch, which a barrier makes it run; else
       // only each 30 s when it is idle (llmaz#381;
       // python/sglang/srt/managers/scheduler_runtime_checker_mixin.py).
@@ -107,6 +152,15 @@ EnginePreset trtllm_preset() {
       .load_path = "",
       .completions_path = "/v1/completions",
       .sleeping_path = "",
+      // Same file. The disaggregated server reads events and metrics of its workers, and sets their
+      // clock's offset. Those below /v2 are Triton's, which serves its engines as well (KServe's
+      // extensions: model repository, logging, trace, shared memory).
+      .control_paths = {"/release_memory", "/resume_memory", "/update_weights*",
+                        "/v2/cudasharedmemory", "/v2/logging", "/v2/repository",
+                        "/v2/systemsharedmemory", "/v2/trace"},
+      .status_paths = {"/cluster_info", "/energy_metrics", "/health", "/health_generate",
+                       "/kv_cache_events", "/metrics", "/perf_metrics", "/prometheus/metrics",
+                       "/server_info", "/steady_clock_offset", "/v2/health", "/version"},
       // Updated with each iteration's statistics.
       .gauge_refresh = Duration{1'000},
       // Same file: TERM ends the web server, whose last step shuts the engine down. Its workers
@@ -116,8 +170,18 @@ EnginePreset trtllm_preset() {
   };
 }
 
+/// Which server it is nobody has said: it may be any of them.
+void add_all_paths(EnginePreset& custom, std::initializer_list<EnginePreset> known) {
+  for (EnginePreset const& preset : known) {
+    custom.control_paths.insert(custom.control_paths.end(), preset.control_paths.begin(),
+                                preset.control_paths.end());
+    custom.status_paths.insert(custom.status_paths.end(), preset.status_paths.begin(),
+                               preset.status_paths.end());
+  }
+}
+
 EnginePreset custom_preset() {
-  return {
+  EnginePreset preset{
       .kind = EngineKind::custom,
       .name = "custom",
       // Where an OpenAI-compatible server most often is; used by the ingress only.
@@ -133,6 +197,8 @@ EnginePreset custom_preset() {
       .sleeping_path = "",
       .leftovers = "",
   };
+  add_all_paths(preset, {vllm_preset(), sglang_preset(), trtllm_preset()});
+  return preset;
 }
 
 /// In the order of EngineKind.

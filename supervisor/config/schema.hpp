@@ -199,12 +199,31 @@ struct IngressTls {
   friend bool operator==(IngressTls const&, IngressTls const&) = default;
 };
 
+enum class ControlAccess { relay, operators, refuse };
+
+/// A path of the engine's that is not work, and whose requests are relayed to it.
+struct ControlRule {
+  std::string path;  // with all below it, or with a '*' at its end
+  ControlAccess access = ControlAccess::refuse;
+  friend bool operator==(ControlRule const&, ControlRule const&) = default;
+};
+
+/// Requests that control the engine instead of asking it for work.
+struct ControlPaths {
+  ControlAccess access = ControlAccess::operators;     // of those that change something
+  ControlAccess status_access = ControlAccess::relay;  // of those that only tell
+  std::optional<std::string> token;                    // unset: nobody is an operator
+  std::vector<ControlRule> paths;                      // beside the preset's
+  friend bool operator==(ControlPaths const&, ControlPaths const&) = default;
+};
+
 struct Ingress {
   bool enabled = false;  // true as soon as the file has an `ingress:` section
   Address listen{"::", 8080};
   std::optional<std::string> upstream;  // host:port or unix:/path; unset: the preset's address
   std::optional<bool> exclusive;        // unset: where the upstream is local
   IngressTls tls;
+  ControlPaths control_paths;
   IngressTimeouts timeouts;
   std::uint32_t max_header_size = 32'768;      // bytes
   std::optional<std::uint64_t> max_body_size;  // bytes

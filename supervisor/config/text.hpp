@@ -95,6 +95,7 @@ extern Form const kToken;          // an HTTP header value without spaces
 extern Form const kQualifiedName;  // a Kubernetes label or condition: prefix/name
 extern Form const kUpstream;       // host:port, or unix:/path
 extern Form const kNetwork;        // IPv4 or IPv6, with the length of its prefix
+extern Form const kControlPath;    // of an engine's server; a last '*' stands for any end
 extern Form const kEndpoint;       // an endpoint's name, or a path with a leading slash
 
 inline constexpr std::string_view kDurationPattern = "^[0-9]+(ms|s|m|h)$";

@@ -27,6 +27,18 @@ class Effects {
     if (!config_.lifecycle.enabled) {
       without("lifecycle.enabled", {"lifecycle.listen", "lifecycle.token"});
     }
+    ControlPaths const& control = config_.ingress.control_paths;
+    if (!control.token) {
+      for (std::string_view const key :
+           {"ingress.control_paths.access", "ingress.control_paths.status_access"}) {
+        bool const is_status = key.ends_with("status_access");
+        if (places_.contains(key) &&
+            (is_status ? control.status_access : control.access) == ControlAccess::operators) {
+          warn(key, {"without ingress.control_paths.token nobody is an operator: all such requests "
+                     "are refused"});
+        }
+      }
+    }
     if (!config_.events.nats.url) {
       without("events.nats.url", {"events.nats.subject"});
     }

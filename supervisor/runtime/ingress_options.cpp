@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <sys/resource.h>
 
+#include "supervisor/config/presets.hpp"
 #include "supervisor/config/text.hpp"
 #include "supervisor/runtime/memory_limit.hpp"
 
@@ -39,6 +41,35 @@ ingress::Networks networks(std::vector<std::string> const& texts) {
     }
   }
   return ingress::Networks(std::move(all));
+}
+
+static_assert(static_cast<int>(config::ControlAccess::refuse) ==
+              static_cast<int>(ingress::Access::refuse));
+
+ingress::Access access_of(config::ControlAccess access) {
+  return static_cast<ingress::Access>(access);
+}
+
+/// The preset's first, then what the configuration says: of two of the same length the later wins.
+ingress::Control control_of(config::Config const& config) {
+  config::ControlPaths const& set = config.ingress.control_paths;
+  config::EnginePreset const& preset = config::preset_of(config.engine.kind);
+  ingress::Control control{.paths = {}, .token = set.token.value_or("")};
+  for (std::string_view const path : preset.status_paths) {
+    control.paths.push_back({std::string(path), access_of(set.status_access), true});
+  }
+  for (std::string_view const path : preset.control_paths) {
+    control.paths.push_back({std::string(path), access_of(set.access), true});
+  }
+  for (config::EndpointSettings const& endpoint : config.endpoints) {
+    if (endpoint.name.starts_with('/')) {  // named as work
+      control.paths.push_back({endpoint.name, ingress::Access::relay, false});
+    }
+  }
+  for (config::ControlRule const& rule : set.paths) {
+    control.paths.push_back({rule.path, access_of(rule.access), false});
+  }
+  return control;
 }
 
 }  // namespace
@@ -83,6 +114,7 @@ ingress::Options ingress_options(config::Config const& config) {
   options.trusted_proxies = networks(config.ingress.trusted_proxies);
   options.keeps_underscores = config.ingress.underscores_in_headers;
   options.default_model = config.identity.model;
+  options.control = control_of(config);
   for (config::EndpointSettings const& endpoint : config.endpoints) {
     options.endpoints.push_back({endpoint.name, endpoint.defer_cancel});
   }

@@ -18,6 +18,7 @@ namespace {
 constexpr int kBacklog = 4096;
 /// Connections that have begun are complete by then, where both ends are well.
 constexpr lifecycle::Duration kLastArrivals{100};
+constexpr lifecycle::Duration kRefusedControlPeriod{10'000};
 
 }  // namespace
 
@@ -32,7 +33,8 @@ IngressSession::IngressSession(boost::asio::io_context& io, config::Config const
       log_(log),
       listeners_(std::move(listeners)),
       port_(config.ingress.listen.port),
-      last_arrivals_(io) {}
+      last_arrivals_(io),
+      refused_control_(kRefusedControlPeriod) {}
 
 IngressSession::~IngressSession() {
   *alive_ = false;

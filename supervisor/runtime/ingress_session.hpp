@@ -29,6 +29,7 @@
 #include "supervisor/runtime/event_sink.hpp"
 #include "supervisor/runtime/heap_trim.hpp"
 #include "supervisor/runtime/log.hpp"
+#include "supervisor/runtime/sparse_log.hpp"
 
 namespace lastcall::runtime {
 
@@ -98,6 +99,7 @@ class IngressSession final : private ingress::Tracker {
   void refused(ingress::Refusal const& refusal) override;
   void evicted(ingress::Scarce what) override;
   void shed(ingress::Scarce what) override;
+  void control_called(ingress::ControlCall const& call) override;
   void connections(std::size_t clients, std::size_t upstream) override;
 
   std::string make_relay(ingress::Options const& options);
@@ -131,6 +133,7 @@ class IngressSession final : private ingress::Tracker {
   bool turn_is_due_ = false;
   bool cancels_are_due_ = false;
   lifecycle::Instant told_progress_;
+  SparseLog refused_control_;
 };
 
 }  // namespace lastcall::runtime

@@ -94,6 +94,22 @@ void IngressSession::shed(ingress::Scarce what) {
   metrics_.ingress_shed(ingress::name(what));
 }
 
+void IngressSession::control_called(ingress::ControlCall const& call) {
+  metrics_.ingress_control_called(call.is_granted);
+  if (call.is_granted) {
+    log_.info("an operator's request to a control path of the engine",
+              {{"method", call.method}, {"path", call.path}, {"client", call.address}});
+    return;
+  }
+  if (auto const left_out = refused_control_.due(monotonic_now())) {
+    log_.warning("a request to a control path of the engine was refused",
+                 {{"method", call.method},
+                  {"path", call.path},
+                  {"client", call.address},
+                  {"more_before", *left_out}});
+  }
+}
+
 void IngressSession::connections(std::size_t clients, std::size_t upstream) {
   metrics_.set_ingress_connections(clients, upstream);
 }

@@ -137,6 +137,7 @@ SECRETS = {
     "LASTCALL_ETCD_PASSWORD": "hush-etcd",
     "LASTCALL_NATS_PASSWORD": "hush-nats",
     "LASTCALL_LIFECYCLE_TOKEN": "hush-token",
+    "LASTCALL_INGRESS_TOKEN": "hush-ingress",
 }
 
 

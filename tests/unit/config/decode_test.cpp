@@ -19,6 +19,8 @@ TEST_P(Decode, Complains_in_these_words) {
 }
 
 std::string const kDuration = "expected a duration such as 60s, 500ms or 2m, ";
+std::string const kControlPathWords =
+    "a path such as /sleep or /update_weights*, without '%', '?', doubled slashes and dot segments";
 std::string const kTopLevel =
     "identity, engine, shutdown, cleanup, health, probes, lifecycle, ipc, discovery, events, "
     "ingress, admission, log, endpoints";
@@ -219,6 +221,20 @@ std::vector<BadInput> const kBadInputs{
       "10.0.0.0/8 or fd00::/8, all zero behind its prefix, or an address",
       "c.yaml:1:53: ingress.trusted_proxies[2]: 'proxy', expected a network such as "
       "10.0.0.0/8 or fd00::/8, all zero behind its prefix, or an address"}},
+    {"control_paths_that_are_none",
+     "ingress:\n"
+     "  control_paths:\n"
+     "    access: open\n"
+     "    paths:\n"
+     "      - {path: sleep, access: relay}\n"
+     "      - {path: /a/../b}\n"
+     "      - {path: /a%62}\n"
+     "      - {access: refuse}\n",
+     {"c.yaml:3:13: ingress.control_paths.access: 'open', expected relay, operators or refuse",
+      "c.yaml:5:16: ingress.control_paths.paths[0].path: 'sleep', expected " + kControlPathWords,
+      "c.yaml:6:16: ingress.control_paths.paths[1].path: '/a/../b', expected " + kControlPathWords,
+      "c.yaml:7:16: ingress.control_paths.paths[2].path: '/a%62', expected " + kControlPathWords,
+      "c.yaml:8:9: ingress.control_paths.paths[3].path: missing, expected " + kControlPathWords}},
     {"ingress_in_front_of_itself",
      "ingress: {listen: \"[::]:8000\"}\n",
      {"c.yaml:1:10: ingress.upstream: 127.0.0.1:8000 is the ingress itself, expected the "

@@ -1,5 +1,6 @@
 #include "supervisor/config/presets.hpp"
 
+#include <algorithm>
 #include <functional>
 
 #include <gmock/gmock.h>
@@ -186,6 +187,33 @@ TEST(Presets, The_documented_table_is_what_is_in_the_code) {
       row += " | " + text_of(preset_of(kind));
     }
     EXPECT_NE(page.find("\n" + row + " |"), std::string::npos) << "docs/engines.md lacks: " << row;
+  }
+}
+
+TEST(Presets, The_page_lists_the_control_paths_of_each_kind) {
+  auto const row = [](EnginePreset const& preset, std::string_view key, auto const& paths) {
+    std::string text = "| `" + std::string(preset.name) + "` | `" + std::string(key) + "` |";
+    for (std::string_view const path : paths) {
+      text += (text.ends_with('|') ? " `" : ", `") + std::string(path) + "`";
+    }
+    return text + " |\n";
+  };
+  std::string const page = read_text(LASTCALL_DOCS "/engines.md");
+  EnginePreset const& custom = preset_of(EngineKind::custom);
+  for (EngineKind const kind : {EngineKind::vllm, EngineKind::sglang, EngineKind::trtllm}) {
+    EnginePreset const& preset = preset_of(kind);
+    EXPECT_NE(page.find(row(preset, "access", preset.control_paths)), std::string::npos)
+        << row(preset, "access", preset.control_paths);
+    EXPECT_NE(page.find(row(preset, "status_access", preset.status_paths)), std::string::npos)
+        << row(preset, "status_access", preset.status_paths);
+    for (std::string_view const path : preset.control_paths) {
+      EXPECT_NE(std::find(custom.control_paths.begin(), custom.control_paths.end(), path),
+                custom.control_paths.end())
+          << path;
+      EXPECT_EQ(std::find(custom.status_paths.begin(), custom.status_paths.end(), path),
+                custom.status_paths.end())
+          << path << " would be open where the kind is not known";
+    }
   }
 }
 

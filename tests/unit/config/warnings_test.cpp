@@ -91,6 +91,18 @@ TEST(Warnings, Keys_without_effect_are_named) {
                           HasSubstr("4:25: engine.metrics.url: without engine.metrics.running")));
 }
 
+TEST(Warnings, Control_paths_for_operators_where_nobody_is_one_are_named) {
+  EXPECT_THAT(warnings_of("ingress:\n"
+                          "  upstream: \"127.0.0.1:8000\"\n"
+                          "  control_paths: {access: operators, status_access: operators}\n"),
+              ElementsAre(HasSubstr("3:27: ingress.control_paths.access: without "
+                                    "ingress.control_paths.token nobody is an operator"),
+                          HasSubstr("3:53: ingress.control_paths.status_access: without")));
+  EXPECT_THAT(warnings_of("ingress: {upstream: \"127.0.0.1:8000\", control_paths: {token: x, "
+                          "access: operators}}\n"),
+              IsEmpty());
+}
+
 TEST(Warnings, A_limit_of_a_check_that_cannot_fail_is_named) {
   EXPECT_THAT(warnings_of("health:\n"
                           "  stalled_after: 60s\n"

@@ -1,0 +1,35 @@
+// Says when a line that strangers can cause is due: at most one in a period, with how many were
+// left out since the last one.
+//
+// Pure: time is an argument. No thread rule.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "supervisor/lifecycle/instant.hpp"
+
+namespace lastcall::runtime {
+
+class SparseLog {
+ public:
+  explicit SparseLog(lifecycle::Duration period) : period_(period) {}
+
+  /// Nothing: this one is left out; else how many were.
+  std::optional<std::uint64_t> due(lifecycle::Instant now) {
+    if (last_ && now - *last_ < period_) {
+      ++left_out_;
+      return std::nullopt;
+    }
+    last_ = now;
+    return std::exchange(left_out_, 0);
+  }
+
+ private:
+  lifecycle::Duration const period_;
+  std::optional<lifecycle::Instant> last_;
+  std::uint64_t left_out_ = 0;
+};
+
+}  // namespace lastcall::runtime
