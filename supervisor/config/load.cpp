@@ -7,6 +7,8 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -124,8 +126,27 @@ class Loader {
           loaded_.errors.push_back({place, std::string(key.path), std::move(bad->problem)});
           continue;
         }
-        decode_onto(nested(key.path, raw_value(*value, place), place));
+        decode_variable(key.path, nested(key.path, raw_value(*value, place), place));
       }
+    }
+  }
+
+  /// A variable says what a key is and nothing of the sections around it: it turns none on.
+  void decode_variable(std::string_view path, Node const& root) {
+    std::vector<std::pair<bool*, bool>> before;
+    for (Key const& key : keys_of(loaded_.config)) {
+      Section const* const section = std::get_if<Section>(&key.slot);
+      if (section != nullptr && section->enables != nullptr) {
+        before.emplace_back(section->enables, *section->enables);
+      }
+    }
+    Places places;
+    decode(root, loaded_.config, loaded_.errors, places);
+    for (auto const& [enabled, was] : before) {
+      *enabled = was;
+    }
+    if (auto const own = places.find(path); own != places.end()) {
+      places_.insert_or_assign(own->first, own->second);
     }
   }
 

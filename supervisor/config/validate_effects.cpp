@@ -27,6 +27,9 @@ class Effects {
     if (!config_.lifecycle.enabled) {
       without("lifecycle.enabled", {"lifecycle.listen", "lifecycle.token"});
     }
+    if (!config_.ingress.enabled) {
+      without("ingress", {"ingress.control_paths.token"});
+    }
     ControlPaths const& control = config_.ingress.control_paths;
     if (!control.token) {
       for (std::string_view const key :

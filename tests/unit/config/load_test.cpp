@@ -98,6 +98,18 @@ TEST(Load, Flags_go_over_variables_and_variables_over_the_file) {
   EXPECT_EQ(c.log.format, LogFormat::text);
 }
 
+TEST(Load, A_variable_for_a_key_of_a_section_does_not_turn_that_on) {
+  Loaded const loaded = load_text("", {}, {{"LASTCALL_INGRESS_TOKEN", "x"}});
+  EXPECT_FALSE(loaded.config.ingress.enabled);
+  EXPECT_EQ(loaded.config.ingress.control_paths.token, "x");
+  EXPECT_THAT(texts(loaded.warnings),
+              ElementsAre("LASTCALL_INGRESS_TOKEN: ingress.control_paths.token: without ingress it "
+                          "has no effect"));
+  EXPECT_TRUE(
+      load_text("ingress: {upstream: \"127.0.0.1:8000\"}\n", {}, {{"LASTCALL_INGRESS_TOKEN", "x"}})
+          .config.ingress.enabled);
+}
+
 TEST(Load, The_last_of_two_flags_for_one_key_holds) {
   EXPECT_EQ(load_text("", {"log.level=trace", "log.level=error"}).config.log.level,
             LogLevel::error);
