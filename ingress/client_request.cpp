@@ -106,6 +106,7 @@ bool Client::take_head(std::string_view bytes) {
   }
   exchange_ = std::make_unique<Exchange>(*this, proxy_.waiting_bytes(), proxy_.memory());
   exchange_->request = framing;
+  exchange_->request_done = framing.kind == Framing::Kind::none;
   exchange_->version = head.version;
   exchange_->head_only = head.method == "HEAD";
   exchange_->keep_alive = keeps_alive(head);
@@ -115,7 +116,6 @@ bool Client::take_head(std::string_view bytes) {
     return true;
   }
   describe(head, destination, control.is_control);
-  exchange_->request_done = framing.kind == Framing::Kind::none;
   await_request();
   if (exchange_->counts && proxy_.memory().is_tight()) {
     proxy_.tracker().shed(Scarce::memory);
@@ -148,7 +148,6 @@ bool Client::may_control(RequestHead const& head, Destination const& destination
 
 void Client::refuse_control(RequestHead const& head, Access access) {
   Exchange& x = *exchange_;
-  x.request_done = x.request.kind == Framing::Kind::none;
   x.id = proxy_.unique_id(wanted_id(head), false);
   refuse(
       control_path_closed(access == Access::operators && !proxy_.options().control.token.empty()));
