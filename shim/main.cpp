@@ -53,8 +53,9 @@ int main_of_shim(int argc, char** argv) {
       break;
   }
   become_subreaper();
-  if (options.serve != nullptr) {
-    // The supervisor's secrets are in our environment; what runs beside us may have our uid.
+  if (options.serve != nullptr || options.restarts) {
+    // The supervisor's secrets are in our environment; what runs beside us may have our uid, and
+    // in a pod with one PID namespace it sees us: our root leads to the operators' socket.
     prctl(PR_SET_DUMPABLE, 0);
   }
   auto* const shim = new (shim_storage) Shim(options, launch, signals, environ);

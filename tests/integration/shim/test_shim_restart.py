@@ -1,10 +1,14 @@
 """--restart: PID 1 of the supervisor's own container starts `serve` again after a crash."""
 
 import os
+import shutil
 import signal
+import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
-from shim_process import elapsed, eventually, is_alive
+from shim_process import SHIM, elapsed, eventually, is_alive
 
 SCRIPT = """#!/bin/sh
 echo "$$ $*" >>"$MARKS"
@@ -123,3 +127,28 @@ def test_it_takes_no_socket(shim, socket_path):
     process = shim("--restart", "/bin/true", "--socket", socket_path, "serve")
     assert process.wait() == 2
     assert "--restart: takes no --socket" in process.stderr()
+
+
+def test_who_has_the_same_user_reads_no_secret_of_it():
+    """In a pod with one PID namespace the engine sees the sidecar's PID 1 beside it."""
+    user = {"user": 65532, "group": 65532} if os.geteuid() == 0 else {}
+    folder = tempfile.mkdtemp(dir="/tmp")
+    process = None
+    try:
+        os.chmod(folder, 0o755)
+        shim, program = shutil.copy(SHIM, folder), Path(folder, "lastcall")
+        program.write_text("#!/bin/sh\nexec sleep 100\n")
+        program.chmod(0o755)
+        process = subprocess.Popen([shim, "--restart", program, "serve"], cwd="/", **user,
+                                   env={"LASTCALL_ETCD_PASSWORD": "s3cret"})  # fmt: skip
+        children = f"/proc/{process.pid}/task/{process.pid}/children"
+        eventually(lambda: Path(children).read_text(), "a life")
+        for path in ("environ", "root/etc/hostname", "mem"):
+            look = ["cat", f"/proc/{process.pid}/{path}"]
+            done = subprocess.run(look, capture_output=True, text=True, timeout=20, **user)
+            assert done.returncode == 1 and "Permission denied" in done.stderr, path
+    finally:
+        if process:
+            process.terminate()
+            process.wait(20)
+        shutil.rmtree(folder)
