@@ -134,7 +134,7 @@ class Proxy {
 
   // Room, see proxy_room.cpp.
   class Shedder;
-  std::unique_ptr<Shedder> make_shedder();
+  std::unique_ptr<Watched> make_shedder();
   /// For a newcomer: closes the connection that has been without a request for longest; false when
   /// there is none but its own.
   bool evict_idle(Client& newcomer, Scarce what);
@@ -170,7 +170,8 @@ class Proxy {
   MemoryBudget& memory_;
   Owner const owner_;
   Poller poller_;
-  std::unique_ptr<Shedder> shedder_;
+  std::unique_ptr<Watched> shedder_;
+  bool shed_is_due_ = false;
   std::size_t looked_at_ = 0;  // of the table of clients, in search of the heaviest
   Deadlines deadlines_;
   RequestIds ids_;

@@ -32,13 +32,11 @@ class Proxy::Shedder final : public Watched {
   explicit Shedder(Proxy& owner) : owner_(owner) {}
   void ready(std::uint32_t) override { owner_.shed(); }
 
-  bool is_due = false;
-
  private:
   Proxy& owner_;
 };
 
-std::unique_ptr<Proxy::Shedder> Proxy::make_shedder() {
+std::unique_ptr<Watched> Proxy::make_shedder() {
   return std::make_unique<Shedder>(*this);
 }
 
@@ -71,13 +69,13 @@ std::span<char> Proxy::scratch_for_clients() {
 }
 
 void Proxy::shed_soon() {
-  if (!std::exchange(shedder_->is_due, true)) {
+  if (!std::exchange(shed_is_due_, true)) {
     poller_.again(*shedder_);
   }
 }
 
 void Proxy::shed() {
-  shedder_->is_due = false;
+  shed_is_due_ = false;
   for (int i = 0; i < kMostShed && !memory_.is_relieved(); ++i) {
     Client* const client = heaviest();
     if (client == nullptr) {
