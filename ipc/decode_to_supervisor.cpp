@@ -194,6 +194,10 @@ void read(Fields& f, ThresholdsSet& m) {
   m.active_prefill_tokens_threshold = f.change("active_prefill_tokens_threshold", 0, kMaxCount);
 }
 
+void read(Fields& f, Prestop& m) {
+  m.container = f.word("container", parse_container, words::kContainers);
+}
+
 // Messages without a field of their own.
 void read(Fields&, Registered&) {}
 void read(Fields&, Deregistered&) {}

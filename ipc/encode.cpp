@@ -224,6 +224,10 @@ void write(LineWriter& w, Will const& m) {
   w.text("report", m.report, kMaxWillReport);
 }
 
+void write(LineWriter& w, Prestop const& m) {
+  w.required_text("container", name(m.container));
+}
+
 void write(LineWriter& w, EngineSignal const& m) {
   w.required_text("name", m.name, kMaxSignalName);
   w.required_text("scope", name(m.scope));

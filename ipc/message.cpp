@@ -32,6 +32,8 @@ bool may_send(Role role, ToSupervisor const& message) {
         } else if constexpr (is_one_of<T, StatusQuery, RequestsQuery, Watch, Drain, Resume, Reload,
                                        AdmissionSet, ThresholdsSet>) {
           return role == Role::operator_;
+        } else if constexpr (is_one_of<T, Prestop>) {
+          return role == Role::hook;
         } else {
           static_assert(is_one_of<T, EndpointRegister, EndpointUnregister, RequestBegin, RequestEnd,
                                   RequestProgress, CancelDone, Health, Load, Fatal, Registered,

@@ -24,7 +24,7 @@ using ToSupervisor =
                  RequestProgress, Cancel, CancelDone, Health, Load, Fatal, Registered, Deregistered,
                  CleanupDone, EngineStarted, EngineExited, EngineTree, EngineDied, EngineStopped,
                  Signal, Ping, StatusQuery, RequestsQuery, Watch, Drain, Resume, Reload,
-                 AdmissionSet, ThresholdsSet, Ack, Error>;
+                 AdmissionSet, ThresholdsSet, Prestop, Ack, Error>;
 
 using FromSupervisor = std::variant<Welcome, PhaseChange, Admitted, Rejected, CancelBatch,
                                     HealthCheck, Deregister, Cleanup, Remember, Will, EngineStart,

@@ -42,6 +42,7 @@ inline constexpr std::array<std::string_view, std::variant_size_v<ToSupervisor>>
     "reload",
     "admission.set",
     "thresholds.set",
+    "prestop",
     "ack",
     "error",
 };

@@ -116,7 +116,8 @@ void Server::Impl::greet(Peer& peer, Hello&& hello, Seq seq) {
                   peer.is_admin ? "only role operator may speak on the admin socket"
                                 : "role operator may speak on the admin socket only");
   }
-  if (peer.is_extra && hello.role != Role::shim) {
+  bool const has_right_of_way = hello.role == Role::shim || hello.role == Role::hook;
+  if (peer.is_extra && !has_right_of_way) {
     return refuse(peer, seq, ErrorCode::busy, "too many connections");
   }
   peer.hello_seq = seq;

@@ -236,4 +236,10 @@ struct ThresholdsSet {
   friend bool operator==(ThresholdsSet const&, ThresholdsSet const&) = default;
 };
 
+/// A preStop hook: acked when the stop signal of its container may come.
+struct Prestop {
+  Container container{};
+  friend bool operator==(Prestop const&, Prestop const&) = default;
+};
+
 }  // namespace lastcall::ipc

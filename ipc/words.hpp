@@ -25,7 +25,10 @@ using lifecycle::RejectedReason;
 using lifecycle::StopMode;
 
 /// Who speaks. Operators only on the admin socket, the others only on the engine socket.
-enum class Role : std::uint8_t { shim, engine, operator_ };
+enum class Role : std::uint8_t { shim, engine, operator_, hook };
+
+/// Whose preStop hook calls.
+enum class Container : std::uint8_t { engine, supervisor };
 
 /// What an SDK says about its engine.
 enum class HealthStatus : std::uint8_t { healthy, busy, dead };
@@ -52,7 +55,8 @@ enum class SignalScope : std::uint8_t { main, all };
 
 namespace words {
 
-inline constexpr std::array<std::string_view, 3> kRoles{"shim", "engine", "operator"};
+inline constexpr std::array<std::string_view, 4> kRoles{"shim", "engine", "operator", "hook"};
+inline constexpr std::array<std::string_view, 2> kContainers{"engine", "supervisor"};
 inline constexpr std::array<std::string_view, 3> kHealthStatuses{"healthy", "busy", "dead"};
 inline constexpr std::array<std::string_view, 10> kErrorCodes{
     "bad_json",  "too_long",    "unknown_op", "bad_field", "duplicate_id",
@@ -66,6 +70,9 @@ using lifecycle::name;
 
 constexpr std::string_view name(Role x) {
   return lifecycle::vocabulary::word_of(words::kRoles, x);
+}
+constexpr std::string_view name(Container x) {
+  return lifecycle::vocabulary::word_of(words::kContainers, x);
 }
 constexpr std::string_view name(HealthStatus x) {
   return lifecycle::vocabulary::word_of(words::kHealthStatuses, x);
@@ -83,6 +90,9 @@ constexpr std::string_view name(SignalScope x) {
 constexpr std::optional<Role> parse_role(std::string_view word) {
   return lifecycle::vocabulary::find_word<Role>(words::kRoles, word);
 }
+constexpr std::optional<Container> parse_container(std::string_view word) {
+  return lifecycle::vocabulary::find_word<Container>(words::kContainers, word);
+}
 constexpr std::optional<HealthStatus> parse_health_status(std::string_view word) {
   return lifecycle::vocabulary::find_word<HealthStatus>(words::kHealthStatuses, word);
 }
@@ -96,7 +106,8 @@ constexpr std::optional<SignalScope> parse_signal_scope(std::string_view word) {
   return lifecycle::vocabulary::find_word<SignalScope>(words::kSignalScopes, word);
 }
 
-static_assert(name(Role::operator_) == "operator");
+static_assert(name(Role::hook) == "hook");
+static_assert(name(Container::supervisor) == "supervisor");
 static_assert(name(HealthStatus::dead) == "dead");
 static_assert(name(ErrorCode::version) == "version");
 static_assert(name(EngineState::exited) == "exited");

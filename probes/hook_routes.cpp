@@ -71,8 +71,14 @@ std::variant<Hook, Reply> route_hook(Request const& request,
   return is_engine ? Hook::engine : Hook::supervisor;
 }
 
-Reply hook_reply(std::string const& why, std::chrono::milliseconds held) {
-  return json_reply(200, {{"status", "returned"}, {"why", why}, {"held_ms", held.count()}});
+std::string hook_result(std::string_view why, std::chrono::milliseconds held) {
+  return nlohmann::ordered_json(
+             {{"status", "returned"}, {"why", std::string(why)}, {"held_ms", held.count()}})
+      .dump();
+}
+
+Reply hook_reply(std::string_view why, std::chrono::milliseconds held) {
+  return {.status = 200, .body = hook_result(why, held) + "\n", .content_type = "application/json"};
 }
 
 }  // namespace lastcall::probes

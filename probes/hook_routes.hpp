@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "probes/listener.hpp"
@@ -30,6 +31,8 @@ std::variant<Hook, Reply> route_hook(Request const& request,
                                      std::optional<std::string> const& token);
 
 /// `{"status":"returned",...}`: the answer to a call.
-Reply hook_reply(std::string const& why, std::chrono::milliseconds held);
+Reply hook_reply(std::string_view why, std::chrono::milliseconds held);
+/// The same without the HTTP.
+std::string hook_result(std::string_view why, std::chrono::milliseconds held);
 
 }  // namespace lastcall::probes

@@ -3,11 +3,17 @@
 // Reads like this: take the signals, read the command line, run the loop until everything that was
 // started is gone, exit with the code that tells the truth.
 //
-//   state_table     what happens in which state           deadline_rules  when, without being told
-//   shim, actions   the loop, and what it does            orders, link    the supervisor's socket
-//   leaving         the end of the tree, and of us        exit_code       the code, without being
-//   told engine, service the two children                      launch, spawn   how a child is
-//   started process_tree    all descendants, by /proc             json, messages  the wire
+// - state_table: what happens in which state
+// - deadline_rules: when, without being told
+// - shim, actions: the loop, and what it does
+// - orders, link: the supervisor's socket
+// - leaving: the end of the tree, and of the shim
+// - exit_code: the code, without being told
+// - engine, service: the two children
+// - launch, spawn: how a child is started
+// - process_tree: all descendants, by /proc
+// - json, messages: the wire
+// - install, prestop: what else the program does, without being PID 1
 //
 // libc only, no exceptions, no heap after the start, one thread.
 #include <new>
@@ -19,6 +25,7 @@
 #include "shim/launch.hpp"
 #include "shim/log.hpp"
 #include "shim/options.hpp"
+#include "shim/prestop.hpp"
 #include "shim/private_directory.hpp"
 #include "shim/shim.hpp"
 
@@ -49,6 +56,8 @@ int main_of_shim(int argc, char** argv) {
       return print("lastcall-shim " LASTCALL_VERSION "\n");
     case Options::Task::install:
       return install_into(options.install_dir);
+    case Options::Task::prestop:
+      return call_prestop(options);
     case Options::Task::run:
       break;
   }

@@ -14,6 +14,7 @@ namespace {
 
 constexpr Duration kPodMargin{2'000};          // the kubelet's own work
 constexpr std::int64_t kDefaultPodGrace = 30;  // terminationGracePeriodSeconds unset
+constexpr char const* kDefaultSocket = "/run/lastcall/lastcall.sock";
 constexpr std::size_t kLongestSocketPath = sizeof(sockaddr_un::sun_path) - 1;
 
 /// The loop later leaves the directory it was started in, so paths are made absolute first.
@@ -101,19 +102,10 @@ class Parser {
   }
 
   bool takes_value() const {
-    constexpr std::string_view kValued[] = {"--socket",
-                                            "--supervisor-timeout",
-                                            "--on-exit",
-                                            "--stop-signals",
-                                            "--rewrite",
-                                            "--grace",
-                                            "--rest-grace",
-                                            "--install",
-                                            "--serve",
-                                            "--serve-arg",
-                                            "--held-signals",
-                                            "--restart",
-                                            "--private-directory"};
+    constexpr std::string_view kValued[] = {
+        "--socket",    "--supervisor-timeout", "--on-exit", "--stop-signals",     "--rewrite",
+        "--grace",     "--rest-grace",         "--install", "--prestop",          "--serve",
+        "--serve-arg", "--held-signals",       "--restart", "--private-directory"};
     for (std::string_view const option : kValued) {
       if (name_ == option) {
         return true;
@@ -148,6 +140,12 @@ class Parser {
     }
     if (name_ == "--held-signals") {
       return held_signals();
+    }
+    if (name_ == "--prestop") {
+      options_.prestop = value_;
+      options_.task = Options::Task::prestop;
+      return options_.prestop == "engine" || options_.prestop == "supervisor" ||
+             fail(name_, "expected engine or supervisor");
     }
     if (*value_ == '\0') {
       return fail(name_, "expected a path");
@@ -200,14 +198,17 @@ class Parser {
   }
 
   bool check() {
+    if (options_.task == Options::Task::prestop) {
+      return check_prestop();
+    }
     if (options_.task != Options::Task::run) {
       return true;
     }
     if (*options_.command == nullptr) {
       return fail("no command", "expected lastcall-shim [options] -- COMMAND [ARGUMENT]...");
     }
-    if (options_.socket != nullptr && std::strlen(options_.socket) > kLongestSocketPath) {
-      return fail("--socket", "path is longer than the 107 bytes that a Unix socket allows");
+    if (!check_socket("--socket")) {
+      return false;
     }
     if (restarted_ != nullptr && options_.socket != nullptr) {
       return fail("--restart", "takes no --socket: it is for the supervisor's own container");
@@ -225,6 +226,23 @@ class Parser {
     }
     options_.signals.finish(!options_.tty);
     return true;
+  }
+
+  bool check_socket(std::string_view name) {
+    return options_.socket == nullptr || std::strlen(options_.socket) <= kLongestSocketPath ||
+           fail(name, "path is longer than the 107 bytes that a Unix socket allows");
+  }
+
+  bool check_prestop() {
+    if (*options_.command != nullptr) {
+      return fail("--prestop", "takes no command");
+    }
+    if (options_.socket != nullptr) {
+      return check_socket("--socket");
+    }
+    char const* const told = getenv("LASTCALL_SOCKET");
+    options_.socket = told != nullptr && *told != '\0' ? told : kDefaultSocket;
+    return check_socket("LASTCALL_SOCKET");
   }
 
   static char socket_storage[PATH_MAX];
@@ -261,6 +279,7 @@ bool read_environment(Options& options, Text& error) {
       error << "LASTCALL_POD_GRACE_SECONDS: expected whole seconds, got '" << text << "'";
       return false;
     }
+    options.declared_grace = Duration{*seconds * 1'000};
   } else if (getenv("KUBERNETES_SERVICE_HOST") != nullptr) {
     seconds = kDefaultPodGrace;
   }

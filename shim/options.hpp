@@ -19,18 +19,20 @@ namespace lastcall::shim {
 inline constexpr std::size_t kMaxServeArguments = 64;
 
 struct Options {
-  enum class Task : unsigned char { run, help, version, install };
+  enum class Task : unsigned char { run, help, version, install, prestop };
 
   Task task = Task::run;
   char const* socket = nullptr;  // absolute; null: plain init
   char const* install_dir = nullptr;
+  std::string_view prestop;  // "engine" or "supervisor": whose hook calls
   char const* serve = nullptr;
   char* serve_argv[kMaxServeArguments + 2] = {};  // as execve wants it
   char** command = nullptr;                       // as execve wants it
   Duration supervisor_timeout{10'000};
   Duration grace{60'000};
   Duration rest_grace{10'000};
-  std::optional<Duration> pod_grace;  // LASTCALL_POD_GRACE_SECONDS, or 30 s inside a pod
+  std::optional<Duration> pod_grace;       // LASTCALL_POD_GRACE_SECONDS, or 30 s inside a pod
+  std::optional<Duration> declared_grace;  // LASTCALL_POD_GRACE_SECONDS, whole
   char const* termination_log = "/dev/termination-log";
   OnExit on_exit = OnExit::fatal;
   SignalPolicy signals;

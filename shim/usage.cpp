@@ -22,6 +22,8 @@ PID 1 of an engine container: starts COMMAND, reaps every child, and ends both i
                              PATH serve is started again after a crash (a signal, or a
                              code other than 0 and 2), never after a stop signal
   --install DIR              copy this program into DIR, and exit
+  --prestop engine|supervisor  the preStop hook of that container: exits when its stop
+                             signal may come (--socket, else $LASTCALL_SOCKET)
   --version, --help
 
 Durations are whole numbers with a unit: 500ms, 60s, 2m, 1h.

@@ -75,14 +75,18 @@ HookCalls::HookCalls(boost::asio::any_io_executor executor, config::Config const
           });
           return;
         }
-        boost::asio::post(
-            executor_,
-            [this, alive = std::weak_ptr(alive_), hook = std::get<probes::Hook>(route),
-             caller = request.caller.address, responder = std::move(responder)]() mutable {
-              if (alive.lock()) {
-                called(hook, caller, std::move(responder));
-              }
-            });
+        boost::asio::post(executor_, [this, alive = std::weak_ptr(alive_),
+                                      hook = std::get<probes::Hook>(route),
+                                      caller = request.caller.address,
+                                      responder = std::move(responder)]() mutable {
+          if (alive.lock()) {
+            called(
+                hook, caller,
+                [responder = std::move(responder)](std::string_view why, lifecycle::Duration held) {
+                  responder.send(probes::hook_reply(why, held));
+                });
+          }
+        });
       });
 }
 
@@ -113,7 +117,7 @@ void HookCalls::refused(std::string const& caller, int status) {
   }
 }
 
-void HookCalls::called(probes::Hook hook, std::string const& caller, probes::Responder responder) {
+void HookCalls::called(probes::Hook hook, std::string const& caller, Return answer) {
   bool const is_engine = hook == probes::Hook::engine;
   metrics_.hook_called(is_engine);
   log_.info("preStop called",
@@ -123,13 +127,13 @@ void HookCalls::called(probes::Hook hook, std::string const& caller, probes::Res
   }
   if (!is_engine) {
     events_.feed(lifecycle::DeletionSeen{.grace = {}});
-    responder.send(probes::hook_reply("recorded", std::chrono::milliseconds{0}));
+    answer("recorded", lifecycle::Duration{0});
     return;
   }
   if (watch_) {
     watch_->told_to_end();
   }
-  waiting_.push_back(std::move(responder));
+  waiting_.push_back(std::move(answer));
   metrics_.set_hooks_waiting(waiting_.size());
   events_.feed(lifecycle::EngineStopHook{});
   if (engine_is_condemned_ && !watch_) {
@@ -139,8 +143,8 @@ void HookCalls::called(probes::Hook hook, std::string const& caller, probes::Res
 
 void HookCalls::release(lifecycle::ReleaseHook const& order) {
   metrics_.hook_released(order.held);
-  for (probes::Responder const& responder : std::exchange(waiting_, {})) {
-    responder.send(probes::hook_reply(std::string(order.why), order.held));
+  for (Return const& answer : std::exchange(waiting_, {})) {
+    answer(order.why, order.held);
   }
   metrics_.set_hooks_waiting(0);
 }

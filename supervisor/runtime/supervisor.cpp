@@ -167,6 +167,9 @@ void Supervisor::hello(ipc::PeerId peer, ipc::Hello&& hello) {
     case ipc::Role::operator_:
       operators_.hello(peer, std::move(hello));
       break;
+    case ipc::Role::hook:
+      server_.welcome(peer, welcome_of(core_));
+      break;
   }
   count_peers();
   changed();
@@ -199,7 +202,30 @@ void Supervisor::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Seq
     case ipc::Role::operator_:
       operators_.message(peer, std::move(message), seq);
       return;
+    case ipc::Role::hook:
+      if (auto const* call = std::get_if<ipc::Prestop>(&message)) {
+        prestop(peer, *call, seq);
+      }
+      return;
   }
+}
+
+/// A hook of kind exec.
+void Supervisor::prestop(ipc::PeerId peer, ipc::Prestop const& call, ipc::Seq seq) {
+  if (!seq) {
+    return server_.error(peer, seq, ipc::ErrorCode::bad_field,
+                         "seq: expected, the answer tells when the call returns");
+  }
+  if (!hook_calls_.takes_calls()) {
+    return server_.error(peer, seq, ipc::ErrorCode::not_allowed,
+                         "lifecycle.enabled is false: no preStop call is taken");
+  }
+  auto const hook =
+      call.container == ipc::Container::engine ? probes::Hook::engine : probes::Hook::supervisor;
+  hook_calls_.called(hook, "uid " + std::to_string(server_.info(peer)->uid),
+                     [this, peer, seq](std::string_view why, lifecycle::Duration held) {
+                       server_.ack(peer, seq, probes::hook_result(why, held));
+                     });
 }
 
 void Supervisor::disconnected(ipc::PeerId peer, std::string_view why) {
@@ -213,6 +239,9 @@ void Supervisor::disconnected(ipc::PeerId peer, std::string_view why) {
         break;
       case ipc::Role::operator_:
         operators_.disconnected(peer);
+        break;
+      case ipc::Role::hook:
+        server_.forget(peer);  // its call stays: a caller that dies undoes nothing
         break;
     }
   }

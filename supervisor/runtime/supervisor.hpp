@@ -83,6 +83,7 @@ class Supervisor final : private ipc::Observer {
   void remember(lifecycle::Remember const& order);
   void signal_engine(lifecycle::SignalEngine const& order);
   void deletion_disproved();
+  void prestop(ipc::PeerId peer, ipc::Prestop const& call, ipc::Seq seq);
   void leave_will(lifecycle::Instant now, lifecycle::LeaveWill const& order);
   void announce(lifecycle::AnnouncePhase const& order);
   void start_cleanup(lifecycle::StartCleanup const& order);

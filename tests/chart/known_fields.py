@@ -19,7 +19,8 @@ PROBE = {
          "successThreshold", "terminationGracePeriodSeconds")
     ),
 }  # fmt: skip
-LIFECYCLE = {"preStop": {"httpGet": HTTP_GET}, "postStart": {"httpGet": HTTP_GET}}
+HANDLER = {"httpGet": HTTP_GET, "exec": {"command": ANY}}
+LIFECYCLE = {"preStop": HANDLER, "postStart": HANDLER}
 ENV_VAR = {
     "name": ANY,
     "value": ANY,

@@ -60,7 +60,8 @@ def test_a_socket_that_the_engines_user_may_not_write_is_refused(helm):
 
 def test_without_a_shim_nobody_has_to_know_the_engines_user(helm):
     settings = sets("mode=prestop", f"{POD}.runAsUser=null", f"{SIDECAR}.runAsUser=65532")
-    assert helm.pod("-f", DEMO, *settings)
+    assert helm.pod("-f", DEMO, *settings, *sets("prestop.hook=http"))
+    assert f"expected {ENGINE}.runAsUser" in helm.refusal("-f", DEMO, *settings)  # a hook is one
 
 
 @pytest.mark.parametrize("who", ["engine", "sidecar"])
@@ -175,13 +176,7 @@ def test_an_account_that_every_pod_of_the_namespace_has_may_have_the_rights(helm
     assert helm.pod("-f", DEMO, *sets(REGISTRY, "automountServiceAccountToken=true"))
 
 
-def test_a_token_is_sent_with_every_hook(helm):
-    pod = helm.pod("-f", DEMO, *sets("mode=prestop", "config.lifecycle.token=s3cret"))
-    for name in ("lastcall", "engine"):
-        call = container(pod, name)["lifecycle"]["preStop"]["httpGet"]
-        assert call["httpHeaders"] == [{"name": "X-Lastcall-Token", "value": "s3cret"}]
-
-
+BY_HTTP = ("mode=prestop", "prestop.hook=http")
 TOKEN_OF_A_SECRET = (
     "sidecar.env[0].name=LASTCALL_LIFECYCLE_TOKEN",
     "sidecar.env[0].valueFrom.secretKeyRef.name=s", "sidecar.env[0].valueFrom.secretKeyRef.key=k",
@@ -189,7 +184,30 @@ TOKEN_OF_A_SECRET = (
 
 
 def test_a_token_that_the_kubelet_cannot_send_is_refused(helm):
-    refusal = helm.refusal("-f", DEMO, *sets("mode=prestop", *TOKEN_OF_A_SECRET))
-    assert "LASTCALL_LIFECYCLE_TOKEN" in refusal and "config.lifecycle.token" in refusal
+    refusal = helm.refusal("-f", DEMO, *sets(*BY_HTTP, *TOKEN_OF_A_SECRET))
+    assert "LASTCALL_LIFECYCLE_TOKEN" in refusal and "prestop.tokenSecret" in refusal
     # Nothing but the kubelet has to call these hooks where there is a shim.
     assert helm.pod("-f", DEMO, *sets(*TOKEN_OF_A_SECRET))
+
+
+def test_a_secret_that_a_rendering_cannot_read_is_refused(helm):
+    refusal = helm.refusal("-f", DEMO, *sets(*BY_HTTP, "prestop.tokenSecret.name=hooks"))
+    assert "no key token in a Secret hooks" in refusal and "prestop.hook: exec" in refusal
+    both = ("prestop.tokenSecret.name=hooks", "config.lifecycle.token=s3cret")
+    assert "expected one of them" in helm.refusal("-f", DEMO, *sets(*BY_HTTP, *both))
+    # Nothing reads it where no header is sent.
+    assert helm.pod("-f", DEMO, *sets("mode=prestop", "prestop.tokenSecret.name=hooks"))
+
+
+def test_hooks_that_anybody_may_call_are_warned_of(helm):
+    def notes(*settings):
+        return helm.notes("-f", DEMO, *sets("mode=prestop", *settings))
+
+    assert "WARNING: prestop.hook is http" in notes("prestop.hook=http")
+    assert "WARNING" not in notes("prestop.hook=http", "config.lifecycle.token=s3cret")
+    assert "WARNING" not in notes()
+
+
+def test_a_listener_that_contradicts_the_hooks_is_refused(helm):
+    refusal = helm.refusal("-f", DEMO, *sets("mode=prestop", "config.lifecycle.http=true"))
+    assert "config.lifecycle.http is true, but prestop.hook is exec" in refusal

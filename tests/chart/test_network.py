@@ -55,12 +55,13 @@ def test_what_somebody_else_has_to_reach_is_not_at_a_loopback_address(helm, host
 
     assert "where the Service" in refusal(f"config.ingress.listen={host}:8080")
     assert "where the kubelet" in refusal(f"config.probes.listen={host}:7090")
-    found = refusal("mode=prestop", f"config.lifecycle.listen={host}:7091")
+    found = refusal("mode=prestop", "prestop.hook=http", f"config.lifecycle.listen={host}:7091")
     assert "config.lifecycle.listen" in found and "where the kubelet" in found
 
 
 def test_a_loopback_address_that_nobody_else_has_to_reach_is_taken(helm, accepted):
     listen = ("config.lifecycle.enabled=true", "config.lifecycle.listen=127.0.0.1:7091",
+              "config.lifecycle.token=s3cret",
               "config.ingress.listen=127.0.0.1:8080", "service.enabled=false")  # fmt: skip
     assert accepted(helm.config("-f", VLLM, *sets(*listen)))
 
@@ -76,7 +77,7 @@ def test_a_port_that_cannot_be_told_beforehand_is_refused(helm, listen):
     [
         (("config.ingress.listen=[::]:8000",), ("engine.port", "config.ingress.listen")),
         (("config.ingress.listen=[::]:7090",), ("config.probes.listen", "config.ingress.listen")),
-        (("mode=prestop", "config.ingress.listen=[::]:7091"),
+        (("mode=prestop", "prestop.hook=http", "config.ingress.listen=[::]:7091"),
          ("config.lifecycle.listen", "config.ingress.listen")),
         (("config.lifecycle.enabled=true", "engine.port=7091"),
          ("config.lifecycle.listen", "engine.port")),

@@ -105,7 +105,7 @@ def test_a_volume_named_tmp_takes_the_place_of_the_charts_own(helm):
     [
         ("native", "1.32.0", ["lastcall-install", "fetch", "lastcall"], ["engine", "beside"]),
         ("plain", "1.28.0", ["lastcall-install", "fetch"], ["lastcall", "engine", "beside"]),
-        ("prestop", "1.32.0", ["fetch"], ["lastcall", "engine", "beside"]),
+        ("prestop", "1.32.0", ["lastcall-install", "fetch"], ["lastcall", "engine", "beside"]),
     ],
 )
 def test_containers_of_the_users_run_before_the_supervisor_or_beside_the_engine(

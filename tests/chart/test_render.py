@@ -82,20 +82,37 @@ def test_prestop_mode_leaves_the_engines_own_command_alone(helm):
     pod = helm.pod("-f", DEMO, *sets("mode=prestop"))
     engine = container(pod, "engine")
     assert engine["command"][0] == "python3"
-    assert engine["lifecycle"]["preStop"]["httpGet"]["path"] == "/lifecycle/prestop/engine"
     probe = engine["livenessProbe"]
     assert probe["httpGet"]["path"] == "/engine/livez"
     # It is the sidecar that answers: no moment in which it does not may restart the engine.
     assert probe["timeoutSeconds"] >= 2 and probe["failureThreshold"] >= 3
-    assert "initContainers" not in pod
-    assert "lastcall-bin" not in [volume["name"] for volume in pod["volumes"]]
 
 
-def test_prestop_mode_calls_both_hooks_at_the_listener_that_it_turns_on(helm):
-    arguments = ("-f", DEMO, *sets("mode=prestop", "config.lifecycle.listen=[::]:7777"))
+def test_prestop_mode_calls_both_hooks_over_the_socket_and_opens_no_port(helm):
+    arguments = ("-f", DEMO, *sets("mode=prestop"))
+    pod = helm.pod(*arguments)
+    assert helm.config(*arguments)["lifecycle"] == {"enabled": True, "http": False}
+    sidecar, engine = container(pod, "lastcall"), container(pod, "engine")
+    assert [port["name"] for port in sidecar["ports"]] == ["lastcall"]
+    call = ["--socket", "/run/lastcall/lastcall.sock"]
+    assert engine["lifecycle"]["preStop"]["exec"]["command"] == [
+        "/opt/lastcall/lastcall-shim", "--prestop", "engine", *call]  # fmt: skip
+    assert sidecar["lifecycle"]["preStop"]["exec"]["command"] == [
+        "/usr/bin/lastcall-shim", "--prestop", "supervisor", *call]  # fmt: skip
+    [install] = pod["initContainers"]
+    assert install["args"] == ["--install", "/opt/lastcall"]
+    mounts = [mount["mountPath"] for mount in engine["volumeMounts"]]
+    assert {"/opt/lastcall", "/run/lastcall"} <= set(mounts)
+
+
+def test_hooks_by_http_call_the_listener_that_they_turn_on(helm):
+    by_http = ("mode=prestop", "prestop.hook=http", "config.lifecycle.listen=[::]:7777")
+    arguments = ("-f", DEMO, *sets(*by_http))
     pod = helm.pod(*arguments)
     config = helm.config(*arguments)
-    assert config["lifecycle"] == {"enabled": True, "listen": "[::]:7777"}
+    assert config["lifecycle"] == {"enabled": True, "http": True, "listen": "[::]:7777"}
+    assert "initContainers" not in pod
+    assert "lastcall-bin" not in [volume["name"] for volume in pod["volumes"]]
     sidecar, engine = container(pod, "lastcall"), container(pod, "engine")
     assert {"name": "lastcall-hooks", "containerPort": 7777, "protocol": "TCP"} in sidecar["ports"]
     own = sidecar["lifecycle"]["preStop"]["httpGet"]
@@ -106,7 +123,8 @@ def test_prestop_mode_calls_both_hooks_at_the_listener_that_it_turns_on(helm):
 
 
 def test_a_token_is_sent_with_every_hook(helm):
-    pod = helm.pod("-f", DEMO, *sets("mode=prestop", "config.lifecycle.token=s3cret"))
+    by_http = sets("mode=prestop", "prestop.hook=http", "config.lifecycle.token=s3cret")
+    pod = helm.pod("-f", DEMO, *by_http)
     for name in ("lastcall", "engine"):
         call = container(pod, name)["lifecycle"]["preStop"]["httpGet"]
         assert call["httpHeaders"] == [{"name": "X-Lastcall-Token", "value": "s3cret"}]

@@ -21,24 +21,42 @@ problems, one a line; each message names the values and what was expected.
 {{- define "lastcall.checksMode" -}}
 {{- $mode := include "lastcall.mode" . -}}
 {{- $version := .Capabilities.KubeVersion.Version -}}
-{{- $token := ((.Values.config | default dict).lifecycle | default dict).token -}}
 {{- if and (eq $mode "native") (semverCompare "<1.29.0-0" $version) -}}
 {{- include "lastcall.problem" (printf "mode native needs Kubernetes 1.29, this cluster is %s; use mode auto or plain" $version) -}}
 {{- end -}}
-{{- if and (eq $mode "prestop") $token (semverCompare "<1.26.0-0" $version) -}}
-{{- include "lastcall.problem" (printf "config.lifecycle.token needs Kubernetes 1.26, this cluster is %s: its kubelet leaves the headers of a preStop call out" $version) -}}
+{{- if include "lastcall.hooksByHttp" . -}}
+{{- include "lastcall.checksHookToken" . -}}
 {{- end -}}
 {{- if eq $mode "prestop" -}}
-{{- range .Values.sidecar.env -}}
-{{- if eq (toString .name) "LASTCALL_LIFECYCLE_TOKEN" -}}
-{{- include "lastcall.problem" "sidecar.env has LASTCALL_LIFECYCLE_TOKEN, which the kubelet cannot send with the hooks of mode prestop: they would be refused; expected config.lifecycle.token, or none" -}}
-{{- end -}}
+{{- $asked := ((.Values.config | default dict).lifecycle | default dict).http -}}
+{{- if and (kindIs "bool" $asked) (ne $asked (eq .Values.prestop.hook "http")) -}}
+{{- include "lastcall.problem" (printf "config.lifecycle.http is %t, but prestop.hook is %s; leave config.lifecycle.http out" $asked .Values.prestop.hook) -}}
 {{- end -}}
 {{- else if not .Values.engine.command -}}
 {{- include "lastcall.problem" (printf "engine.command is empty: in mode %s the shim starts the engine, so the image's own entry point has to be written out" $mode) -}}
 {{- end -}}
 {{- if not .Values.engine.image.repository -}}
 {{- include "lastcall.problem" "engine.image.repository is empty, expected the engine's image" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* A token has to be known to both sides: the sidecar, and the kubelet by the pod's specification. */}}
+{{- define "lastcall.checksHookToken" -}}
+{{- $version := .Capabilities.KubeVersion.Version -}}
+{{- $token := ((.Values.config | default dict).lifecycle | default dict).token -}}
+{{- $secret := .Values.prestop.tokenSecret -}}
+{{- if and (or $token $secret.name) (semverCompare "<1.26.0-0" $version) -}}
+{{- include "lastcall.problem" (printf "config.lifecycle.token and prestop.tokenSecret need Kubernetes 1.26, this cluster is %s: its kubelet leaves the headers of a preStop call out; expected prestop.hook: exec" $version) -}}
+{{- end -}}
+{{- if and $token $secret.name -}}
+{{- include "lastcall.problem" "config.lifecycle.token and prestop.tokenSecret.name are both there, expected one of them" -}}
+{{- else if and $secret.name (not (include "lastcall.hookToken" .)) -}}
+{{- include "lastcall.problem" (printf "prestop.tokenSecret: there is no key %s in a Secret %s of namespace %s that this rendering can read; `helm template` reads none: expected the Secret before an install or upgrade, prestop.hook: exec, or config.lifecycle.token" $secret.key $secret.name .Release.Namespace) -}}
+{{- end -}}
+{{- range .Values.sidecar.env -}}
+{{- if eq (toString .name) "LASTCALL_LIFECYCLE_TOKEN" -}}
+{{- include "lastcall.problem" "sidecar.env has LASTCALL_LIFECYCLE_TOKEN, which the kubelet cannot send with the hooks of mode prestop: they would be refused; expected prestop.hook: exec, prestop.tokenSecret, or config.lifecycle.token" -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 

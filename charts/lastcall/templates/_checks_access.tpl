@@ -9,12 +9,12 @@
 {{- include "lastcall.problem" (printf "the %s's user is 0, but runAsNonRoot is true, so the kubelet would not start it, expected %s.securityContext.runAsNonRoot: false" $who $who) -}}
 {{- end -}}
 {{- end -}}
-{{- if ne (include "lastcall.mode" .) "prestop" -}}
+{{- if include "lastcall.installsShim" . -}}
 {{- include "lastcall.checksSocketAccess" . -}}
 {{- end -}}
 {{- end -}}
 
-{{/* The shim runs as the engine's user, and connects to the sidecar's socket. */}}
+{{/* The shim, and its hook of mode prestop, runs as the engine's user, and connects to the sidecar's socket. */}}
 {{- define "lastcall.checksSocketAccess" -}}
 {{- $engine := include "lastcall.securityOf" (list . "engine" "runAsUser") -}}
 {{- $sidecar := include "lastcall.securityOf" (list . "sidecar" "runAsUser") -}}

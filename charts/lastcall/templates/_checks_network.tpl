@@ -3,7 +3,9 @@
 {{- define "lastcall.checksListeners" -}}
 {{- $isPrestop := eq (include "lastcall.mode" .) "prestop" -}}
 {{- $listeners := dict "config.probes.listen" (include "lastcall.probeListen" .) -}}
-{{- if or $isPrestop ((.Values.config | default dict).lifecycle | default dict).enabled -}}
+{{- $lifecycle := (.Values.config | default dict).lifecycle | default dict -}}
+{{- $isOpen := and $lifecycle.enabled (ne (get $lifecycle "http" | toString) "false") -}}
+{{- if ternary (include "lastcall.hooksByHttp" . | empty | not) $isOpen $isPrestop -}}
 {{- $_ := set $listeners "config.lifecycle.listen" (include "lastcall.lifecycleListen" .) -}}
 {{- end -}}
 {{- if include "lastcall.hasIngress" . -}}

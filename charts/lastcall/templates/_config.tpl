@@ -60,9 +60,34 @@ http
 {{- end -}}
 {{- end -}}
 
+{{/* Whether the hooks of mode prestop need a port: "true" or nothing. */}}
+{{- define "lastcall.hooksByHttp" -}}
+{{- if and (eq (include "lastcall.mode" .) "prestop") (eq .Values.prestop.hook "http") -}}
+true
+{{- end -}}
+{{- end -}}
+
+{{/* Whether the shim is in the engine's container, as its PID 1 or for a hook: "true" or nothing. */}}
+{{- define "lastcall.installsShim" -}}
+{{- if not (include "lastcall.hooksByHttp" .) -}}
+true
+{{- end -}}
+{{- end -}}
+
+{{/* The token that both sides of a hook's call know; nothing where there is none. */}}
+{{- define "lastcall.hookToken" -}}
+{{- $secret := .Values.prestop.tokenSecret -}}
+{{- if $secret.name -}}
+{{- $found := lookup "v1" "Secret" .Release.Namespace $secret.name | default dict -}}
+{{- get ($found.data | default dict) $secret.key | b64dec -}}
+{{- else -}}
+{{- ((.Values.config | default dict).lifecycle | default dict).token | default "" -}}
+{{- end -}}
+{{- end -}}
+
 {{/* What the kubelet sends with a hook's call, where a token is set. */}}
 {{- define "lastcall.hookHeaders" -}}
-{{- with ((.Values.config | default dict).lifecycle | default dict).token -}}
+{{- with include "lastcall.hookToken" . -}}
 , httpHeaders: [{name: X-Lastcall-Token, value: {{ . | quote }}}]
 {{- end -}}
 {{- end -}}
@@ -114,7 +139,7 @@ true
 {{- $_ := set $config "ipc" $ipc -}}
 {{- end -}}
 {{- if eq (include "lastcall.mode" .) "prestop" -}}
-{{- $_ := set $config "lifecycle" (merge (dict "enabled" true) ($config.lifecycle | default dict)) -}}
+{{- $_ := set $config "lifecycle" (merge (dict "enabled" true "http" (include "lastcall.hooksByHttp" . | empty | not)) ($config.lifecycle | default dict)) -}}
 {{- end -}}
 {{- toYaml $config -}}
 {{- end -}}

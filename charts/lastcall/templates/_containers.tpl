@@ -51,12 +51,17 @@
       valueFrom: {fieldRef: {apiVersion: v1, fieldPath: metadata.namespace}}
     - name: POD_IP
       valueFrom: {fieldRef: {apiVersion: v1, fieldPath: status.podIP}}
+    {{- if and (include "lastcall.hooksByHttp" .) .Values.prestop.tokenSecret.name }}
+    - name: LASTCALL_LIFECYCLE_TOKEN
+      valueFrom:
+        secretKeyRef: {name: {{ .Values.prestop.tokenSecret.name | quote }}, key: {{ .Values.prestop.tokenSecret.key | quote }}}
+    {{- end }}
     {{- with .Values.sidecar.env }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
   ports:
     - {name: lastcall, containerPort: {{ include "lastcall.probePort" . }}, protocol: TCP}
-    {{- if eq (include "lastcall.mode" .) "prestop" }}
+    {{- if include "lastcall.hooksByHttp" . }}
     - {name: lastcall-hooks, containerPort: {{ include "lastcall.lifecyclePort" . }}, protocol: TCP}
     {{- end }}
     {{- if include "lastcall.hasIngress" . }}
@@ -80,8 +85,13 @@
   {{- if eq (include "lastcall.mode" .) "prestop" }}
   lifecycle:
     preStop:
+      {{- if include "lastcall.hooksByHttp" . }}
       httpGet:
         {path: /lifecycle/prestop/supervisor, port: lastcall-hooks, scheme: HTTP{{ include "lastcall.hookHeaders" . }}}
+      {{- else }}
+      exec:
+        command: [/usr/bin/lastcall-shim, --prestop, supervisor, --socket, {{ include "lastcall.socket" . | quote }}]
+      {{- end }}
   {{- end }}
   terminationMessagePolicy: FallbackToLogsOnError
   {{- with include "lastcall.sidecarResources" . | fromYaml }}
@@ -169,8 +179,13 @@
     failureThreshold: 3
   lifecycle:
     preStop:
+      {{- if include "lastcall.hooksByHttp" . }}
       httpGet:
         {path: /lifecycle/prestop/engine, port: {{ include "lastcall.lifecyclePort" . }}, scheme: HTTP{{ include "lastcall.hookHeaders" . }}}
+      {{- else }}
+      exec:
+        command: [/opt/lastcall/lastcall-shim, --prestop, engine, --socket, {{ include "lastcall.socket" . | quote }}]
+      {{- end }}
   {{- end }}
   terminationMessagePolicy: FallbackToLogsOnError
   {{- with .Values.engine.resources }}
@@ -182,7 +197,7 @@
     {{- toYaml . | nindent 4 }}
   {{- end }}
   volumeMounts:
-    {{- if ne $mode "prestop" }}
+    {{- if include "lastcall.installsShim" . }}
     - {name: lastcall-bin, mountPath: /opt/lastcall, readOnly: true}
     {{- end }}
     - {name: lastcall-socket, mountPath: /run/lastcall}

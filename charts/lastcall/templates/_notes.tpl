@@ -48,3 +48,11 @@ Clients connect to lastcall's ingress, port {{ include "lastcall.ingressPort" . 
 The Service sends requests to port {{ include "lastcall.targetPort" . | replace "http" (int64 .Values.engine.port | toString) }}.
 {{- end }}
 {{- end -}}
+
+{{/* A warning, where anybody who reaches the pods can stop them. */}}
+{{- define "lastcall.openHooks" -}}
+{{- if and (include "lastcall.hooksByHttp" .) (not (include "lastcall.hookToken" .)) -}}
+WARNING: prestop.hook is http, without a token: whoever reaches port {{ include "lastcall.lifecyclePort" . }} of a pod can take it
+out of service. Use prestop.hook: exec, set prestop.tokenSecret, or keep others away by a NetworkPolicy.
+{{- end -}}
+{{- end -}}
