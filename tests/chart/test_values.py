@@ -42,8 +42,8 @@ def test_what_does_not_fit_together_is_refused_with_the_numbers(helm, settings, 
 
 def test_a_token_that_an_old_kubelet_would_not_send_is_refused(helm):
     by_http = sets("mode=prestop", "prestop.hook=http", "config.lifecycle.token=s3cret")
-    arguments = ("-f", DEMO, *by_http)
-    assert "config.lifecycle.token and prestop.tokenSecret need Kubernetes 1.26" in helm.refusal(*arguments, kube="1.25.3")
+    refusal = helm.refusal("-f", DEMO, *by_http, kube="1.25.3")
+    assert "config.lifecycle.token and prestop.tokenSecret need Kubernetes 1.26" in refusal
 
 
 def test_native_mode_on_an_old_cluster_is_refused(helm):

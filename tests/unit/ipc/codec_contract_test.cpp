@@ -181,7 +181,8 @@ TEST(Reference, The_closed_sets_are_those_of_the_code) {
         row("reason", shared::kCancelReasons), row("outcome", shared::kOutcomes),
         row("health.status", words::kHealthStatuses),
         row("rejected.reason", shared::kRejectedReasons), row("error.code", words::kErrorCodes),
-        row("role", words::kRoles), row("engine.state", words::kEngineStates),
+        row("role", words::kRoles), row("prestop container", words::kContainers),
+        row("engine.state", words::kEngineStates),
         row("engine.signal scope", words::kSignalScopes)}) {
     EXPECT_TRUE(rows.contains(expected)) << expected;
   }
