@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -68,7 +69,8 @@ std::optional<Instant> Shim::next_pass() const {
   if (tree_done_) {
     return now_ < service_kill_at() ? service_kill_at() : now_ + kKillGap;
   }
-  std::optional<Instant> const look_at = rest_.next_look(kills_now() ? kKillGap : kLookGap);
+  std::optional<Instant> const look_at =
+      rest_.next_look(kills_now() ? kKillGap : kLookGap, service_.pid());
   if (state_ == State::leaving) {
     return std::min(look_at.value_or(now_ + kKillGap), give_up_at(leaving_since_, clock_));
   }
@@ -80,16 +82,23 @@ void Shim::tend_tree() {
   if (state_ < State::killing || tree_done_) {
     return;
   }
+  RestOfTree::Treatment const how = treatment();
+  bool const kills = how == RestOfTree::Treatment::kill;
+  bool const trackers_too =
+      kills && now_ >= tracker_kill_at(rest_.only_trackers_since(), now_, clock_);
+  if (kills) {
+    rest_.chase(service_.pid(), trackers_too);
+  }
   if (std::optional<Instant> const due = next_pass(); due && now_ >= *due) {
-    if (RestOfTree::Treatment const how = treatment(); how == RestOfTree::Treatment::kill) {
-      kill_tree(service_.pid(), now_ >= tracker_kill_at(rest_.only_trackers_since(), now_, clock_));
+    if (kills) {
+      kill_tree(service_.pid(), trackers_too);
     } else {
       rest_.treat(how, rest_signal(), service_.pid(), false);
     }
   }
   tell_tree();
   if (state_ == State::leaving) {
-    tree_done_ = rest_.is_empty() || now_ >= give_up_at(leaving_since_, clock_);
+    tree_done_ = rest_.is_empty(service_.pid()) || now_ >= give_up_at(leaving_since_, clock_);
   }
 }
 
@@ -136,7 +145,7 @@ void Shim::tell_tree() {
   if (!engine_.fate().ended || !rest_.was_looked_at()) {
     return;
   }
-  if (rest_.is_empty() && !tree_ended_at_) {
+  if (rest_.is_empty(service_.pid()) && !tree_ended_at_) {
     tree_ended_at_ = now_;
   }
   bool const is_news = !rest_.is_blind() && engine_.note_alive(rest_.living());
@@ -209,17 +218,32 @@ void Shim::report_alone(int code, int survivors) const {
   write_report(options_.termination_log, report.view());
 }
 
+/// What was just killed has a moment to be gone, so that only what stays is called a survivor.
+void Shim::reap_the_last() {
+  constexpr int kLooks = 10;
+  constexpr int kLookMs = 2;
+  reap();
+  for (int look = 0; look < kLooks && !rest_.is_childless(); ++look) {
+    rest_.chase(0, true);
+    poll(nullptr, 0, kLookMs);
+    reap();
+  }
+}
+
 int Shim::finish() {
   TextOf<512> survivors;
   int count = 0;
   if (!rest_.is_childless()) {
     kill_tree(0, true);  // with what the supervisor left behind
-    reap();
-    describe_tree(survivors, 0);
-    count = rest_.living();
+    reap_the_last();
   }
-  if (count > 0 && now_ >= give_up_at(leaving_since_, clock_)) {
-    LogLine() << "cannot end " << survivors.view();
+  if (!rest_.is_childless()) {
+    rest_.treat(RestOfTree::Treatment::look, 0, 0, true);
+    count = std::max(rest_.living(), 1);
+    describe_tree(survivors, 0);
+    LogLine() << "cannot end "
+              << (survivors.view().empty() ? "processes that fork on and end before they are found"
+                                           : survivors.view());
   }
   take_terminal_back();
   int const code = exit_code_ ? *exit_code_ : code_alone();

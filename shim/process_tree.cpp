@@ -1,9 +1,11 @@
 #include "shim/process_tree.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <string_view>
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -216,6 +218,34 @@ Tally walk_tree(TreeOrder const& order) {
     }
   }
   return tally;
+}
+
+bool kill_children(pid_t spared, bool spares_trackers) {
+  TextOf<64> path;
+  pid_t const self = getpid();
+  path << "/proc/self/task/" << self << "/children" << std::string_view("\0", 1);
+  int const fd = open(path.view().data(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    return false;
+  }
+  char buffer[4 * 1024];
+  std::size_t kept = 0;  // of a number that the last read has cut
+  for (ssize_t count = 0; (count = read(fd, buffer + kept, sizeof buffer - kept)) > 0;) {
+    std::string_view text(buffer, kept + static_cast<std::size_t>(count));
+    while (text.find(' ') != std::string_view::npos) {
+      pid_t const pid = take_pid(text);
+      std::optional<Process> const child = pid > 0 ? read_process(pid) : std::nullopt;
+      bool const is_spared = spared > 0 && (pid == spared || (child && child->session == spared));
+      if (child && child->parent == self && !is_spared &&
+          !(spares_trackers && is_resource_tracker(pid))) {
+        kill(pid, SIGKILL);
+      }
+    }
+    kept = text.size();
+    std::memmove(buffer, text.data(), kept);
+  }
+  close(fd);
+  return true;
 }
 
 void visit_tree(pid_t spared, void (*visit)(void* context, pid_t pid), void* context) {

@@ -5,10 +5,28 @@
 #include <signal.h>
 
 namespace lastcall::shim {
+namespace {
 
-void RestOfTree::reaped(pid_t child) {
-  look_wanted_ = true;
+/// Longer than a walk: who lives that long is seen by one, and who does not is reaped within it.
+constexpr Duration kQuiet{20};
+constexpr Duration kShortestPause{1};  // a walk that took less counts as that
+constexpr int kPausesOfChase = 4;
+
+}  // namespace
+
+void RestOfTree::reaped(pid_t child, bool is_orphan) {
+  look_wanted_ = chase_wanted_ = true;
   asked_.remove(child);
+  if (is_orphan) {
+    orphan_at_ = monotonic_now();
+  }
+}
+
+void RestOfTree::chase(pid_t spared, bool kills_trackers) {
+  if (chase_wanted_ && looked_at_) {  // what the main process left is told as the first walk saw it
+    chase_wanted_ = false;
+    lists_children_ = kill_children(spared, !kills_trackers);
+  }
 }
 
 void RestOfTree::treat(Treatment treatment, int signal, pid_t spared, bool kills_trackers) {
@@ -32,18 +50,26 @@ void RestOfTree::treat(Treatment treatment, int signal, pid_t spared, bool kills
   }
 }
 
-bool RestOfTree::is_empty() const {
-  return childless_ || (looked_at_ && tally_.empty() && !tally_.blind);
+bool RestOfTree::is_quiet() const {
+  return !orphan_at_ || *looked_at_ - *orphan_at_ >= kQuiet;
 }
 
-std::optional<Instant> RestOfTree::next_look(Duration gap) const {
+bool RestOfTree::is_empty(pid_t spared) const {
+  bool const is_seen_empty = looked_at_ && tally_.empty() && !tally_.blind;
+  return childless_ || (spared > 0 && is_seen_empty && !look_wanted_ && is_quiet());
+}
+
+std::optional<Instant> RestOfTree::next_look(Duration gap, pid_t spared) const {
   if (!looked_at_) {
     return kAtOnce;
   }
-  if (!look_wanted_ && is_empty()) {
+  if (is_empty(spared)) {
     return std::nullopt;
   }
-  return *looked_at_ + (look_wanted_ ? cost_ : std::max(gap, cost_));
+  if (look_wanted_) {
+    return *looked_at_ + std::max(cost_, kShortestPause) * (lists_children_ ? kPausesOfChase : 1);
+  }
+  return *looked_at_ + std::max(is_quiet() ? gap : kQuiet, cost_);
 }
 
 }  // namespace lastcall::shim

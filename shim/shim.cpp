@@ -202,7 +202,7 @@ void Shim::reap() {
       watch_.stopped(pid, now_);
       continue;
     }
-    rest_.reaped(pid);
+    rest_.reaped(pid, pid != engine_.pid() && pid != service_.pid());
     Ending const ending = ending_from_status(status);
     watch_.reaped(pid, ending, now_);
     if (engine_.reaped(pid, ending, now_)) {

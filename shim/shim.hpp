@@ -96,6 +96,7 @@ class Shim {
   Instant service_kill_at() const;
   void take_terminal_back() const;
   void report_alone(int code, int survivors) const;
+  void reap_the_last();
   int finish();
 
   Options const& options_;

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 
 import pytest
@@ -224,6 +225,34 @@ def test_chains_of_forking_processes_are_ended(supervised, supervisor):
     boss.send({"op": "exit", "code": 1})
     assert process.wait() == 1
     eventually(lambda: not marked(mark), "no chain is left", 2)
+
+
+@pytest.fixture
+def crowd():
+    """Many processes that are not the shim's: each walk of /proc takes longer than a link lives."""
+    process = subprocess.Popen([helper("crowd"), "3000"], stdout=subprocess.PIPE, text=True)
+    yield int(process.stdout.readline())
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+@pytest.mark.plain_build
+def test_chains_that_fork_faster_than_a_walk_are_ended_long_before_the_deadline(
+        supervised, supervisor, crowd):
+    if crowd < 2500:
+        pytest.skip(f"this system allows {crowd} processes more only")
+    boss = supervisor()
+    mark = f"LASTCALL_TEST_MARK={os.urandom(8).hex()}"
+    process = start_engine(supervised, boss, helper("fork_storm"), "4000",
+                           env={**NO_POD, **dict([mark.split("=")])})
+    process.wait_ready()
+    until = monotonic_ms() + 10_000
+    boss.send({"op": "phase", "phase": "cleaning_up", "deadline_at_ms": until})
+    boss.send({"op": "exit", "code": 0})
+    assert process.wait() == 0
+    assert monotonic_ms() < until - 5_000
+    assert not any(marked(mark) for _ in range(5))
 
 
 def marked(mark):
