@@ -1,4 +1,6 @@
-"""What all black-box tests share: the marks."""
+"""What all black-box tests share: the marks, and the signals that programs start with."""
+
+import signal
 
 
 def pytest_configure(config):
@@ -7,3 +9,6 @@ def pytest_configure(config):
         "plain_build: what only a build without sanitizers shows (its memory, its libraries), and"
         " what waits and repeats for long, while shorter tests run the same code with them",
     )
+    # A run under nohup starts with SIGHUP ignored, and every program
+    # that a test starts would inherit that.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
