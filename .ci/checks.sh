@@ -42,7 +42,7 @@ format() { ours '*.cpp' '*.hpp' '*.c' '*.h' | xargs -r clang-format-16 "$@"; }
 # read without the precompiled headers of the build: what it uses it must include.
 tidy() {  # [--all]
   local base files output=build/clang-tidy.log commands=build/clang-tidy
-  files=$(ours 'supervisor/*.cpp' 'shim/*.cpp' 'shim/*.c' 'ipc/*.cpp' 'probes/*.cpp' \
+  files=$(ours 'core/*.cpp' 'supervisor/*.cpp' 'shim/*.cpp' 'shim/*.c' 'ipc/*.cpp' 'probes/*.cpp' \
     'discovery/*.cpp' 'ingress/*.cpp')
   if [[ ${1:-} != --all ]] &&
     base=$(git merge-base HEAD origin/main 2>/dev/null); then

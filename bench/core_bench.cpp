@@ -10,7 +10,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "supervisor/lifecycle/lifecycle.hpp"
+#include "core/lifecycle.hpp"
 
 namespace {
 

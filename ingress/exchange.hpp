@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/admission_limits.hpp"
+#include "core/vocabulary.hpp"
 #include "ingress/body_look.hpp"
 #include "ingress/chunk_decoder.hpp"
 #include "ingress/deadlines.hpp"
@@ -19,8 +21,6 @@
 #include "ingress/http_head.hpp"
 #include "ingress/memory_budget.hpp"
 #include "ingress/waiting_bytes.hpp"
-#include "supervisor/lifecycle/admission_limits.hpp"
-#include "supervisor/lifecycle/vocabulary.hpp"
 
 namespace lastcall::ingress {
 

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "core/admission_limits.hpp"
 #include "ingress/http_text.hpp"
-#include "supervisor/lifecycle/admission_limits.hpp"
 
 namespace lastcall::ingress {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/load_monitor.hpp"
 #include "ipc/line_writer.hpp"
-#include "supervisor/lifecycle/load_monitor.hpp"
 
 namespace lastcall::ingress {
 namespace {

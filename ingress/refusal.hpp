@@ -15,8 +15,8 @@
 #include <string>
 #include <string_view>
 
-#include "supervisor/lifecycle/admission_limits.hpp"
-#include "supervisor/lifecycle/vocabulary.hpp"
+#include "core/admission_limits.hpp"
+#include "core/vocabulary.hpp"
 
 namespace lastcall::ingress {
 

@@ -12,9 +12,9 @@
 #include <variant>
 #include <vector>
 
+#include "core/vocabulary.hpp"
 #include "ingress/refusal.hpp"
 #include "ingress/scarce.hpp"
-#include "supervisor/lifecycle/vocabulary.hpp"
 
 namespace lastcall::ingress::report {
 

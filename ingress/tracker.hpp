@@ -15,10 +15,10 @@
 #include <optional>
 #include <string_view>
 
+#include "core/admission_limits.hpp"
+#include "core/vocabulary.hpp"
 #include "ingress/refusal.hpp"
 #include "ingress/scarce.hpp"
-#include "supervisor/lifecycle/admission_limits.hpp"
-#include "supervisor/lifecycle/vocabulary.hpp"
 
 namespace lastcall::ingress {
 

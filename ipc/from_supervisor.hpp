@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/instant.hpp"
 #include "ipc/limits.hpp"
-#include "supervisor/lifecycle/instant.hpp"
 
 namespace lastcall::ipc {
 

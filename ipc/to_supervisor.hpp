@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "core/admission_limits.hpp"
+#include "core/instant.hpp"
 #include "ipc/limits.hpp"
-#include "supervisor/lifecycle/admission_limits.hpp"
-#include "supervisor/lifecycle/instant.hpp"
 
 namespace lastcall::ipc {
 

@@ -1,5 +1,5 @@
 // The closed sets that only the protocol uses; the ones shared with the core (phase, mode, reason,
-// outcome) are in supervisor/lifecycle/vocabulary.hpp.
+// outcome) are in core/vocabulary.hpp.
 //
 // Invariants:
 //  1. name(x) is the word on the wire; parse_x() is its inverse; one table per set.
@@ -13,7 +13,7 @@
 #include <optional>
 #include <string_view>
 
-#include "supervisor/lifecycle/vocabulary.hpp"
+#include "core/vocabulary.hpp"
 
 namespace lastcall::ipc {
 

@@ -20,9 +20,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/vocabulary.hpp"
 #include "probes/check.hpp"
 #include "probes/probe_state.hpp"
-#include "supervisor/lifecycle/vocabulary.hpp"
 
 namespace lastcall::probes {
 

@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/budgets.hpp"
 #include "supervisor/config/environment.hpp"
 #include "supervisor/config/schema.hpp"
-#include "supervisor/lifecycle/budgets.hpp"
 
 namespace lastcall::config {
 

@@ -19,8 +19,8 @@
 #include <variant>
 #include <vector>
 
+#include "core/budgets.hpp"
 #include "supervisor/config/schema_discovery.hpp"
-#include "supervisor/lifecycle/budgets.hpp"
 
 namespace lastcall::config {
 

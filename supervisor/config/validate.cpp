@@ -6,9 +6,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include "core/budgets.hpp"
 #include "supervisor/config/presets.hpp"
 #include "supervisor/config/text.hpp"
-#include "supervisor/lifecycle/budgets.hpp"
 
 namespace lastcall::config {
 namespace {

@@ -11,8 +11,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "core/report.hpp"
 #include "ipc/message.hpp"
-#include "supervisor/lifecycle/report.hpp"
 
 namespace lastcall::runtime {
 

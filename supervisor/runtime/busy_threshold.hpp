@@ -14,9 +14,9 @@
 #include <string_view>
 #include <variant>
 
+#include "core/admission_limits.hpp"
 #include "ipc/message.hpp"
 #include "probes/listener.hpp"
-#include "supervisor/lifecycle/admission_limits.hpp"
 
 namespace lastcall::runtime {
 

@@ -17,8 +17,8 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include "core/event.hpp"
 #include "supervisor/config/schema.hpp"
-#include "supervisor/lifecycle/event.hpp"
 #include "supervisor/runtime/child_process.hpp"
 #include "supervisor/runtime/log.hpp"
 

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "supervisor/lifecycle/instant.hpp"
+#include "core/instant.hpp"
 #include "supervisor/runtime/cleanup_hooks.hpp"
 
 namespace lastcall::runtime {

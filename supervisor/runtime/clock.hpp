@@ -10,7 +10,7 @@
 
 #include <chrono>
 
-#include "supervisor/lifecycle/instant.hpp"
+#include "core/instant.hpp"
 
 namespace lastcall::runtime {
 

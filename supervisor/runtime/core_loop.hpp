@@ -18,7 +18,7 @@
 #include <optional>
 #include <span>
 
-#include "supervisor/lifecycle/lifecycle.hpp"
+#include "core/lifecycle.hpp"
 #include "supervisor/runtime/event_sink.hpp"
 
 namespace boost::asio {

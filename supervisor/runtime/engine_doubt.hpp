@@ -20,7 +20,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "supervisor/lifecycle/event.hpp"
+#include "core/event.hpp"
 
 namespace lastcall::runtime {
 

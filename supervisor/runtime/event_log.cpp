@@ -4,8 +4,8 @@
 #include <concepts>
 #include <type_traits>
 
+#include "core/report.hpp"
 #include "ipc/line_writer.hpp"
-#include "supervisor/lifecycle/report.hpp"
 #include "supervisor/runtime/event_shapes.hpp"
 
 namespace lastcall::runtime::event_log {

@@ -12,8 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include "supervisor/lifecycle/action.hpp"
-#include "supervisor/lifecycle/event.hpp"
+#include "core/action.hpp"
+#include "core/event.hpp"
 
 namespace lastcall::runtime::event_log {
 

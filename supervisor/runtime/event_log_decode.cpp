@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "supervisor/lifecycle/report.hpp"
+#include "core/report.hpp"
 #include "supervisor/runtime/event_log.hpp"
 #include "supervisor/runtime/event_shapes.hpp"
 

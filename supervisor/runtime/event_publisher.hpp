@@ -15,9 +15,9 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include "core/action.hpp"
+#include "core/lifecycle.hpp"
 #include "supervisor/config/schema.hpp"
-#include "supervisor/lifecycle/action.hpp"
-#include "supervisor/lifecycle/lifecycle.hpp"
 #include "supervisor/runtime/cleanup_hooks.hpp"
 #include "supervisor/runtime/log.hpp"
 

@@ -10,8 +10,8 @@
 
 #include <optional>
 
-#include "supervisor/lifecycle/action.hpp"
-#include "supervisor/lifecycle/event.hpp"
+#include "core/action.hpp"
+#include "core/event.hpp"
 
 namespace lastcall::runtime {
 

@@ -5,7 +5,7 @@
 
 #include <boost/asio/post.hpp>
 
-#include "supervisor/lifecycle/settings.hpp"
+#include "core/settings.hpp"
 #include "supervisor/runtime/clock.hpp"
 
 namespace lastcall::runtime {

@@ -19,12 +19,12 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include "core/action.hpp"
 #include "probes/hook_routes.hpp"
 #include "probes/listener.hpp"
 #include "probes/metrics.hpp"
 #include "probes/replacement_watch.hpp"
 #include "supervisor/config/schema.hpp"
-#include "supervisor/lifecycle/action.hpp"
 #include "supervisor/runtime/event_sink.hpp"
 #include "supervisor/runtime/log.hpp"
 

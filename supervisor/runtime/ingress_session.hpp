@@ -21,11 +21,11 @@
 
 #include <boost/asio/steady_timer.hpp>
 
+#include "core/lifecycle.hpp"
 #include "ingress/relay.hpp"
 #include "ingress/tracker.hpp"
 #include "probes/metrics.hpp"
 #include "supervisor/config/schema.hpp"
-#include "supervisor/lifecycle/lifecycle.hpp"
 #include "supervisor/runtime/event_sink.hpp"
 #include "supervisor/runtime/heap_trim.hpp"
 #include "supervisor/runtime/log.hpp"

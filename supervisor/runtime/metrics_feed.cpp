@@ -1,6 +1,6 @@
 #include "supervisor/runtime/metrics_feed.hpp"
 
-#include "supervisor/lifecycle/instant.hpp"
+#include "core/instant.hpp"
 
 namespace lastcall::runtime {
 namespace {

@@ -3,9 +3,9 @@
 // Thread rule: the loop's thread.
 #pragma once
 
+#include "core/action.hpp"
 #include "ipc/server.hpp"
 #include "probes/metrics.hpp"
-#include "supervisor/lifecycle/action.hpp"
 
 namespace lastcall::runtime {
 

@@ -12,8 +12,8 @@
 
 #include <string>
 
-#include "supervisor/lifecycle/action.hpp"
-#include "supervisor/lifecycle/lifecycle.hpp"
+#include "core/action.hpp"
+#include "core/lifecycle.hpp"
 #include "supervisor/runtime/log.hpp"
 
 namespace lastcall::runtime {

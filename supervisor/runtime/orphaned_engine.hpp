@@ -18,7 +18,7 @@
 
 #include <sys/types.h>
 
-#include "supervisor/lifecycle/instant.hpp"
+#include "core/instant.hpp"
 #include "supervisor/runtime/log.hpp"
 #include "supervisor/runtime/process_table.hpp"
 

@@ -14,8 +14,8 @@
 
 #include <string>
 
+#include "core/report.hpp"
 #include "supervisor/config/schema.hpp"
-#include "supervisor/lifecycle/report.hpp"
 
 namespace lastcall::runtime {
 

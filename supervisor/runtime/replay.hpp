@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "supervisor/lifecycle/lifecycle.hpp"
+#include "core/lifecycle.hpp"
 
 namespace lastcall::runtime {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "supervisor/lifecycle/report.hpp"
+#include "core/report.hpp"
 
 namespace lastcall::runtime {
 

@@ -19,8 +19,8 @@
 
 #include <sys/types.h>
 
+#include "core/lifecycle.hpp"
 #include "ipc/server.hpp"
-#include "supervisor/lifecycle/lifecycle.hpp"
 #include "supervisor/runtime/event_sink.hpp"
 #include "supervisor/runtime/log.hpp"
 

@@ -10,11 +10,11 @@
 
 #include <string_view>
 
+#include "core/event.hpp"
+#include "core/settings.hpp"
 #include "supervisor/config/environment.hpp"
 #include "supervisor/config/presets.hpp"
 #include "supervisor/config/schema.hpp"
-#include "supervisor/lifecycle/event.hpp"
-#include "supervisor/lifecycle/settings.hpp"
 
 namespace lastcall::runtime {
 

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "supervisor/lifecycle/vocabulary.hpp"
+#include "core/vocabulary.hpp"
 
 namespace lastcall::runtime::event_log {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "supervisor/lifecycle/settings.hpp"
+#include "core/settings.hpp"
 
 namespace lastcall::runtime::event_log {
 

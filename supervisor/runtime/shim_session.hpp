@@ -16,8 +16,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/lifecycle.hpp"
 #include "ipc/server.hpp"
-#include "supervisor/lifecycle/lifecycle.hpp"
 #include "supervisor/runtime/event_sink.hpp"
 #include "supervisor/runtime/log.hpp"
 #include "supervisor/runtime/oom_counter.hpp"

@@ -16,7 +16,7 @@
 #include <optional>
 #include <string>
 
-#include "supervisor/lifecycle/report.hpp"
+#include "core/report.hpp"
 #include "supervisor/runtime/log.hpp"
 
 namespace boost::asio {

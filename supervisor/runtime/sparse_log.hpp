@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "supervisor/lifecycle/instant.hpp"
+#include "core/instant.hpp"
 
 namespace lastcall::runtime {
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "core/lifecycle.hpp"
 #include "ipc/server.hpp"
-#include "supervisor/lifecycle/lifecycle.hpp"
 #include "supervisor/runtime/health_driver.hpp"
 #include "supervisor/runtime/readiness.hpp"
 #include "supervisor/runtime/registries.hpp"

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <span>
 
-#include "supervisor/lifecycle/lifecycle.hpp"
+#include "core/lifecycle.hpp"
 #include "supervisor/runtime/log.hpp"
 
 namespace lastcall::runtime {

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "supervisor/lifecycle/remembered.hpp"
+#include "core/remembered.hpp"
 
 namespace lastcall::runtime {
 namespace {

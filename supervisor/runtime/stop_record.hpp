@@ -15,7 +15,7 @@
 #include <optional>
 #include <string>
 
-#include "supervisor/lifecycle/instant.hpp"
+#include "core/instant.hpp"
 
 namespace lastcall::runtime {
 

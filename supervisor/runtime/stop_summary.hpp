@@ -3,8 +3,8 @@
 // Pure, no thread rule. Source: the drain report, of which it says the most important part.
 #pragma once
 
+#include "core/report.hpp"
 #include "discovery/kubernetes_registry.hpp"
-#include "supervisor/lifecycle/report.hpp"
 
 namespace lastcall::runtime {
 

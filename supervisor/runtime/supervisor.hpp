@@ -15,9 +15,9 @@
 #include <memory>
 #include <string>
 
+#include "core/lifecycle.hpp"
 #include "discovery/worker.hpp"
 #include "ipc/server.hpp"
-#include "supervisor/lifecycle/lifecycle.hpp"
 #include "supervisor/runtime/cleanup_hooks.hpp"
 #include "supervisor/runtime/core_loop.hpp"
 #include "supervisor/runtime/event_publisher.hpp"

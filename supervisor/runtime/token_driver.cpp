@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "core/report.hpp"
 #include "supervisor/config/presets.hpp"
-#include "supervisor/lifecycle/report.hpp"
 #include "supervisor/runtime/gauge_driver.hpp"
 
 namespace lastcall::runtime {

@@ -17,10 +17,10 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include "core/action.hpp"
 #include "probes/gauge_reader.hpp"
 #include "probes/token_request.hpp"
 #include "supervisor/config/schema.hpp"
-#include "supervisor/lifecycle/action.hpp"
 #include "supervisor/runtime/event_sink.hpp"
 #include "supervisor/runtime/log.hpp"
 

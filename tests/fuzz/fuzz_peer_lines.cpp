@@ -14,9 +14,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/lifecycle.hpp"
 #include "ipc/codec.hpp"
 #include "ipc/server.hpp"
-#include "supervisor/lifecycle/lifecycle.hpp"
 #include "supervisor/runtime/log.hpp"
 #include "supervisor/runtime/sdk_sessions.hpp"
 #include "supervisor/runtime/shim_session.hpp"

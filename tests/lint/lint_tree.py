@@ -15,7 +15,7 @@ import pytest
 from lint_exceptions import EXCEPTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
-PRODUCT = ("supervisor/", "shim/", "ipc/", "probes/", "discovery/", "ingress/")
+PRODUCT = ("core/", "supervisor/", "shim/", "ipc/", "probes/", "discovery/", "ingress/")
 CXX = (".cpp", ".hpp", ".c", ".h")
 THIRD_PARTY = re.compile(
     r"^(boost|nlohmann|spdlog|fmt|yaml-cpp|prometheus|CLI|gtest|gmock|openssl|curl|httplib|zlib)\b"
@@ -49,8 +49,8 @@ def files(*suffixes, under=("",)):
 
 def core_files():
     """The pure core. LC_ASSERT's own file may write one line before the process ends."""
-    core = files(*CXX, under=("supervisor/lifecycle/",))
-    return [path for path in core if path != "supervisor/lifecycle/check.hpp"]
+    core = files(*CXX, under=("core/",))
+    return [path for path in core if path != "core/check.hpp"]
 
 
 def text_files():

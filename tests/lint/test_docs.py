@@ -109,7 +109,7 @@ def missing_paths(path, text):
 def machines():
     """The parts of the core that have a header and a source."""
     sources, headers = (
-        {path[: -len(suffix)] for path in files(suffix, under=("supervisor/lifecycle/",))}
+        {path[: -len(suffix)] for path in files(suffix, under=("core/",))}
         for suffix in (".cpp", ".hpp")
     )
     return sorted(path.rsplit("/", 1)[1] for path in sources & headers)
@@ -184,7 +184,7 @@ def test_the_shim_tells_the_same_exit_codes(help_of):
 
 def test_the_table_of_exit_codes_in_the_source_is_the_documented_one():
     """The codes that a stop can have; usage and exec are named there as not from there."""
-    text = re.sub(r"(?m)^//", "", read("supervisor/lifecycle/exit_code.hpp"))
+    text = re.sub(r"(?m)^//", "", read("core/exit_code.hpp"))
     rows = [(int(c), " ".join(t.split())) for c, t in re.findall(
         r"(?ms)^   (\d+) +(\D.*?)(?=^   \d)", text)]  # fmt: skip
     assert codes_by_meaning(rows, OF_A_STOP) == [(0, 0), (1, 1), (137, 137)]
@@ -260,7 +260,7 @@ def test_exit_codes_that_changed_places_are_found():
 
 def test_a_file_that_is_gone_is_found():
     assert missing_paths("docs/x.md", "run `tests/integration/no_such_test.py`")
-    assert not missing_paths("docs/x.md", "see supervisor/lifecycle/exit_code.hpp, `a/b.md`")
+    assert not missing_paths("docs/x.md", "see core/exit_code.hpp, `a/b.md`")
     assert unnamed(["admission", "budgets"], "`admission*`, `budget.hpp`") == ["budgets"]
 
 

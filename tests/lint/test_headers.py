@@ -11,7 +11,7 @@ from lint_cxx import includes_of
 from lint_tree import PRODUCT, ROOT, THIRD_PARTY, check, files, finding, read
 
 HEADERS = (".hpp", ".h")
-PUBLIC = "supervisor/lifecycle/instant.hpp"  # a header that other folders see
+PUBLIC = "core/instant.hpp"  # a header that other folders see
 
 
 def opening(path, text):
@@ -105,7 +105,7 @@ def test_header_compiles_alone(header):
 
 def test_a_header_that_its_source_includes_first_is_left_to_the_build():
     assert PUBLIC not in included_first()  # it has no source of its own
-    assert "supervisor/lifecycle/lifecycle.hpp" in included_first()
+    assert "core/lifecycle.hpp" in included_first()
 
 
 def test_every_source_of_the_product_is_built(build_dir):
@@ -142,7 +142,7 @@ def test_asio_and_libc_are_let_through():
 
 
 def test_a_folder_may_have_a_header_for_itself():
-    assert not third_party("supervisor/lifecycle/nobody_includes_this.hpp", "#include <httplib.h>")
+    assert not third_party("core/nobody_includes_this.hpp", "#include <httplib.h>")
 
 
 def test_indirect_includes_are_followed():

@@ -1,6 +1,6 @@
 """Includes and links follow the arrows of docs/architecture.md.
 
-    lifecycle <- {config, ipc, probes, discovery, ingress} <- runtime <- cli;  shim uses nothing
+    core <- {config, ipc, probes, discovery, ingress} <- runtime <- cli;  shim uses nothing
 """
 
 import re
@@ -9,11 +9,11 @@ import pytest
 from lint_cxx import includes_of
 from lint_tree import CXX, PRODUCT, THIRD_PARTY, check, core_files, files, finding
 
-LOWER = ("supervisor/lifecycle", "supervisor/config")
+LOWER = ("core", "supervisor/config")
 ARROWS = {
-    "supervisor/lifecycle": (),
-    "supervisor/config": ("supervisor/lifecycle",),
-    "ipc": ("supervisor/lifecycle",),
+    "core": (),
+    "supervisor/config": ("core",),
+    "ipc": ("core",),
     "probes": LOWER,
     "discovery": LOWER,
     "ingress": LOWER + ("ipc",),
@@ -61,7 +61,7 @@ def core_and_simulation(path, text):
     return [
         finding(path, line, f"'{name}' is neither of the core nor of its simulation")
         for line, kind, name in includes_of(text)
-        if kind == "quote" and not name.startswith(("supervisor/lifecycle/", "tests/simulation/"))
+        if kind == "quote" and not name.startswith(("core/", "tests/simulation/"))
     ]
 
 
@@ -101,12 +101,12 @@ def test_includes_follow_the_arrows():
     check(arrows, files(*CXX, under=PRODUCT))
 
 
-def test_lifecycle_includes_only_the_pure_standard_library():
+def test_the_core_includes_only_the_pure_standard_library():
     check(pure_core, core_files())
 
 
 def test_the_simulation_needs_nothing_but_the_core():
-    check(core_and_simulation, files(*CXX, under=("supervisor/lifecycle/", "tests/simulation/")))
+    check(core_and_simulation, files(*CXX, under=("core/", "tests/simulation/")))
 
 
 def test_shim_includes_only_libc_and_itself():
@@ -120,19 +120,19 @@ def test_links_follow_the_arrows():
 @pytest.mark.parametrize(
     ("rule", "path", "text"),
     [
-        (arrows, "supervisor/lifecycle/a.cpp", '#include "supervisor/config/schema.hpp"'),
+        (arrows, "core/a.cpp", '#include "supervisor/config/schema.hpp"'),
         (arrows, "ipc/a.cpp", '#include "supervisor/config/schema.hpp"'),
         (arrows, "probes/a.cpp", '#include "ipc/server.hpp"'),
         (arrows, "discovery/a.cpp", '#include "probes/metrics.hpp"'),
         (arrows, "supervisor/runtime/a.cpp", '#include "supervisor/cli/run.hpp"'),
         (arrows, "supervisor/cli/a.cpp", '#include "shim/shim.hpp"'),
         (arrows, "shim/a.cpp", '#include "ipc/message.hpp"'),
-        (arrows, "shim/a.cpp", '#include <supervisor/lifecycle/instant.hpp>'),
+        (arrows, "shim/a.cpp", '#include <core/instant.hpp>'),
         (arrows, "ipc/a.cpp", '#include "message.hpp"'),
         (core_and_simulation, "tests/simulation/a.cpp", '#include "ipc/message.hpp"'),
-        (pure_core, "supervisor/lifecycle/a.hpp", "#include <thread>"),
-        (pure_core, "supervisor/lifecycle/a.hpp", "#include <unistd.h>"),
-        (pure_core, "supervisor/lifecycle/a.hpp", "#include <nlohmann/json.hpp>"),
+        (pure_core, "core/a.hpp", "#include <thread>"),
+        (pure_core, "core/a.hpp", "#include <unistd.h>"),
+        (pure_core, "core/a.hpp", "#include <nlohmann/json.hpp>"),
         (shim_includes, "shim/a.cpp", "#include <boost/asio.hpp>"),
         (shim_includes, "shim/a.cpp", "#include <thread>"),
         (shim_includes, "shim/a.cpp", "#include <httplib.h>"),
@@ -148,7 +148,7 @@ def test_a_wrong_arrow_is_found(rule, path, text):
     [
         (arrows, "supervisor/runtime/a.cpp", '#include "ipc/server.hpp"'),
         (arrows, "ipc/a.cpp", '// #include "probes/metrics.hpp"'),
-        (pure_core, "supervisor/lifecycle/a.cpp", "#include <vector>"),
+        (pure_core, "core/a.cpp", "#include <vector>"),
         (shim_includes, "shim/a.cpp", "#include <sys/signalfd.h>"),
         (links, "ipc/CMakeLists.txt", "target_link_libraries(x PRIVATE lastcall_asio)"),
     ],

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "supervisor/lifecycle/action.hpp"
+#include "core/action.hpp"
 
 namespace lastcall::simulation {
 

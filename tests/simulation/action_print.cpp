@@ -1,5 +1,5 @@
 // Actions, snapshots and reports as lines of a scenario's trace.
-#include "supervisor/lifecycle/remembered.hpp"
+#include "core/remembered.hpp"
 #include "tests/simulation/event_text.hpp"
 
 namespace lastcall::simulation {

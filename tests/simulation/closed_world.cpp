@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "supervisor/lifecycle/remembered.hpp"
+#include "core/remembered.hpp"
 #include "tests/simulation/event_text.hpp"
 
 namespace lastcall::simulation {

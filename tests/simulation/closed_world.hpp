@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "supervisor/lifecycle/lifecycle.hpp"
+#include "core/lifecycle.hpp"
 #include "tests/simulation/invariants.hpp"
 
 namespace lastcall::simulation {

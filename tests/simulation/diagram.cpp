@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "supervisor/lifecycle/shutdown_coordinator.hpp"
+#include "core/shutdown_coordinator.hpp"
 #include "tests/simulation/scenario.hpp"
 
 namespace lastcall::simulation {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "supervisor/lifecycle/lifecycle.hpp"
+#include "core/lifecycle.hpp"
 #include "tests/simulation/words.hpp"
 
 namespace lastcall::simulation {

@@ -32,8 +32,8 @@
 #include <string>
 #include <vector>
 
-#include "supervisor/lifecycle/lifecycle.hpp"
-#include "supervisor/lifecycle/remembered.hpp"
+#include "core/lifecycle.hpp"
+#include "core/remembered.hpp"
 #include "tests/simulation/world.hpp"
 
 namespace lastcall::simulation {

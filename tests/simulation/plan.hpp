@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "supervisor/lifecycle/settings.hpp"
+#include "core/settings.hpp"
 
 namespace lastcall::simulation {
 

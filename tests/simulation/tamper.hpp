@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "supervisor/lifecycle/lifecycle.hpp"
+#include "core/lifecycle.hpp"
 #include "tests/simulation/run.hpp"
 
 namespace lastcall::simulation {

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "supervisor/lifecycle/event.hpp"
-#include "supervisor/lifecycle/instant.hpp"
+#include "core/event.hpp"
+#include "core/instant.hpp"
 
 namespace lastcall::simulation {
 

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "supervisor/lifecycle/lifecycle.hpp"
+#include "core/lifecycle.hpp"
 #include "tests/simulation/plan.hpp"
 
 namespace lastcall::simulation {

@@ -1,7 +1,7 @@
 // The core's orders, carried out as the shell and the shim would.
 #include <algorithm>
 
-#include "supervisor/lifecycle/remembered.hpp"
+#include "core/remembered.hpp"
 #include "tests/simulation/world.hpp"
 
 namespace lastcall::simulation {

@@ -1,7 +1,7 @@
 // The supervisor's process, the shim and its engine: what they do by themselves.
 #include <algorithm>
 
-#include "supervisor/lifecycle/remembered.hpp"
+#include "core/remembered.hpp"
 #include "tests/simulation/words.hpp"
 #include "tests/simulation/world.hpp"
 

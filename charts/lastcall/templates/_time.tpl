@@ -1,5 +1,5 @@
 {{/*
-The arithmetic of a stop, as supervisor/lifecycle/budgets.cpp has it; tests/chart holds what comes
+The arithmetic of a stop, as core/budgets.cpp has it; tests/chart holds what comes
 out here to what `lastcall plan` prints. All numbers are milliseconds.
 */}}
 

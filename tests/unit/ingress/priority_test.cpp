@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "supervisor/lifecycle/admission_limits.hpp"
+#include "core/admission_limits.hpp"
 
 namespace lastcall::ingress {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "supervisor/lifecycle/remembered.hpp"
+#include "core/remembered.hpp"
 #include "tests/unit/runtime/scratch_directory.hpp"
 
 namespace lastcall::runtime {

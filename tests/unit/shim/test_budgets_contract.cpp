@@ -1,8 +1,8 @@
 // The shim links nothing of the supervisor, so its arithmetic is a copy; here both are compared.
 #include <gtest/gtest.h>
 
+#include "core/budgets.hpp"
 #include "shim/deadline_rules.hpp"
-#include "supervisor/lifecycle/budgets.hpp"
 
 namespace lastcall::shim {
 namespace {

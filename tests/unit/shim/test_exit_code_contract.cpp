@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/exit_code.hpp"
 #include "shim/exit_code.hpp"
-#include "supervisor/lifecycle/exit_code.hpp"
 
 namespace lastcall::shim {
 namespace {

@@ -1,0 +1,241 @@
+// Everything the core can ask of the shell: one struct an order or note, in the imperative.
+//
+// Rules:
+//  1. Orders are obeyed in their sequence; Remember always comes first in its step, and LeaveWill
+//     right after it.
+//  2. Views point into the core and are valid until its next call.
+//  3. Notes (last part) change nothing; they are what the log and the metrics say.
+//
+// Values only, no thread rule.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "core/event.hpp"
+#include "core/instant.hpp"
+#include "core/vocabulary.hpp"
+
+namespace lastcall::lifecycle {
+
+enum class Verdict : std::uint8_t { starting, healthy, busy, unresponsive, wedged, dead };
+enum class PhaseOutcome : std::uint8_t { running, completed, timed_out, skipped, failed };
+
+// --- what must survive us ------------------------------------------------------------------------
+
+/// To the shim, or to `stop.json` while no shim is connected.
+struct Remember {
+  std::string blob;
+};
+/// The drain or stop has ended: a `stop.json` must not outlive it.
+struct ForgetStopRecord {};
+/// To the shim, for the case that it must finish this stop alone; the shell adds what to report.
+struct LeaveWill {
+  Phase phase = Phase::starting;
+  StopMode mode = StopMode::graceful;
+  Instant deadline;
+  std::optional<int> code;  // absent: how the engine ends decides
+  friend bool operator==(LeaveWill const&, LeaveWill const&) = default;
+};
+
+// --- the engine, through the shim ----------------------------------------------------------------
+
+struct StartEngine {};
+struct SignalEngine {
+  std::string name;  // "TERM", "KILL", ...
+  bool all = false;  // the whole tree, not only its main process
+};
+/// Something happened to the engine that its checks may see: they run now.
+struct RunChecks {};
+/// The shim ends with this code; the shell adds the report.
+struct ExitShim {
+  int code = 0;
+};
+
+// --- peers ---------------------------------------------------------------------------------------
+
+struct AnnouncePhase {
+  Phase phase = Phase::starting;
+  std::optional<Instant> deadline;
+};
+/// The ledger holds cancels for this peer: fetch them with take_cancels() as its socket takes them.
+struct CancelsReady {
+  PeerId peer = 0;
+};
+struct Admit {
+  PeerId peer = 0;
+  std::string_view id;
+  Duration waited{};
+};
+/// `limit` and `count`: how many may run and wait together, and how many did; of limits only.
+/// `silent`: it is overloaded because the engine is unresponsive, whatever its limits.
+/// `excess`: by what the engine was busy; of load only.
+struct Reject {
+  PeerId peer = 0;
+  std::string id;
+  RejectedReason reason = RejectedReason::draining;
+  Duration retry_after{};
+  std::optional<std::uint64_t> limit;
+  std::optional<std::uint64_t> count;
+  bool silent = false;
+  std::optional<LoadExcess> excess;
+};
+/// Nothing of this peer is of interest any more (its process may be unwatched).
+struct ForgetPeer {
+  PeerId peer = 0;
+};
+
+// --- answers to the event of this step -----------------------------------------------------------
+
+enum class Refusal : std::uint8_t { duplicate_id, not_yours, bad_field, conflict, busy };
+
+struct Refuse {
+  Refusal code = Refusal::conflict;
+  std::string message;
+};
+/// For drain and resume: whether the call changed anything.
+struct Answer {
+  bool changed = false;
+};
+
+// --- preStop mode --------------------------------------------------------------------------------
+
+/// Every preStop call of the engine's container that waits may return.
+struct ReleaseHook {
+  std::string_view why;
+  Duration held{};
+};
+/// Watch for another engine; EngineReplaced tells it. `condemned`: nobody has asked this one to
+/// end, it is its container's liveness probe that must.
+struct AwaitReplacement {
+  bool condemned = false;
+};
+/// Another engine is there, or nobody waits for it any more.
+struct ReplacementEnded {
+  std::string how;
+};
+/// The pod has outlived a hook's word: it was not being deleted, and serves again.
+struct DeletionDisproved {};
+
+// --- a request of our own ------------------------------------------------------------------------
+
+enum class TokenUse : std::uint8_t { barrier, canary };
+
+/// Ask the engine for one token; TokenSent and TokenAnswered with the same number tell what came of
+/// it, and no answer at all is one too. Nobody counts this request.
+struct AskToken {
+  std::uint64_t number = 0;
+  TokenUse use = TokenUse::barrier;
+  /// Nobody counts requests: only an engine whose gauges are at 0 is asked.
+  bool looks_first = false;
+};
+/// The request that is out must not be any more.
+struct WithdrawToken {};
+
+// --- registries and cleanup ----------------------------------------------------------------------
+
+struct Register {};
+/// `returns`: Register will undo it as soon as the engine is heard again, so that a registry which
+/// cannot come back is not asked.
+struct Deregister {
+  Instant deadline;
+  bool returns = false;
+};
+/// Begin an item of phase 3; CleanupSettled answers it (the engine item is the core's own).
+struct StartCleanup {
+  CleanupItem item = CleanupItem::hooks;
+  Instant deadline;
+};
+
+// --- the supervisor's own end --------------------------------------------------------------------
+
+/// The stop has ended; Core::report() is final.
+struct PublishReport {};
+/// Ready for the next shim: everything of the last stop is forgotten.
+struct Rearm {};
+/// Our own restart: the connections of the ingress are to end as the requests on them do.
+struct LeaveIngress {};
+struct ExitSupervisor {
+  int code = 0;
+};
+
+// --- notes ---------------------------------------------------------------------------------------
+
+struct StopBegun {
+  std::string_view cause;
+  std::string detail;
+  StopMode mode = StopMode::graceful;
+  Instant deadline;
+};
+/// A later stop signal: ignored and counted; `first` says that it has not been logged yet.
+struct SignalIgnored {
+  std::string name;
+  bool first = false;
+};
+/// Fatal while a graceful stop was under way: the drain ends, cause and mode stay.
+struct DrainAborted {
+  std::string_view cause;
+  std::string detail;
+};
+struct PhaseBegun {
+  Phase phase = Phase::starting;
+};
+struct PhaseEnded {
+  Phase phase = Phase::starting;
+  PhaseOutcome outcome = PhaseOutcome::completed;
+  Duration elapsed{};
+  std::optional<Duration> left;
+  std::uint64_t in_flight = 0;
+};
+/// `Active graceful endpoints: N`, at each change during a drain.
+struct GracefulEndpoints {
+  std::uint32_t active = 0;
+};
+/// `Last endpoint completed, notifying all waiters`.
+struct LastEndpointCompleted {};
+struct VerdictChanged {
+  Verdict verdict = Verdict::starting;
+  std::string reason;
+};
+struct RequestSettled {
+  std::string_view endpoint;
+  std::string_view model;
+  Outcome outcome = Outcome::completed;
+  Duration elapsed{};
+  std::optional<RejectedReason> rejected;  // with the outcome of that name
+  bool begun = true;                       // false: refused before it was in flight
+  bool from_tier = false;                  // its user is a client of the tier above
+  bool full = false;                       // refused because limit and queue were full
+};
+/// All ranks are above a threshold, or not any more. `excess`: by what it is busy.
+struct BusyChanged {
+  bool busy = false;
+  std::optional<LoadExcess> excess;
+};
+/// First cancel of a request; it is counted here and nowhere else.
+struct CancelCounted {
+  std::string_view endpoint;
+  std::string_view model;
+  std::optional<bool> stream;
+  CancelReason reason = CancelReason::control;
+  bool from_tier = false;  // its user is a client of the tier above
+};
+/// The engine confirmed a cancel (first of `cancel.done` and `request.end`).
+struct CancelSettled {
+  CancelReason reason = CancelReason::control;
+  Duration elapsed{};
+};
+
+using Action =
+    std::variant<Remember, ForgetStopRecord, LeaveWill, StartEngine, SignalEngine, RunChecks,
+                 ExitShim, AnnouncePhase, CancelsReady, Admit, Reject, ForgetPeer, Refuse, Answer,
+                 ReleaseHook, AwaitReplacement, ReplacementEnded, DeletionDisproved, AskToken,
+                 WithdrawToken, Register, Deregister, StartCleanup, PublishReport, Rearm,
+                 LeaveIngress, ExitSupervisor, StopBegun, SignalIgnored, DrainAborted, PhaseBegun,
+                 PhaseEnded, GracefulEndpoints, LastEndpointCompleted, VerdictChanged,
+                 RequestSettled, BusyChanged, CancelCounted, CancelSettled>;
+
+}  // namespace lastcall::lifecycle

@@ -1,0 +1,109 @@
+// The one calculation of every time budget of a stop.
+//
+// Invariants:
+//  1. There is one absolute deadline D = cause + total; budgets are caps inside it, never added.
+//  2. The reserve, the settle and the kill margin are taken off before any phase gets time, so an
+//     earlier phase can never use them.
+//  3. Whatever the settings, the numbers fit: what does not fit is clamped, and says so.
+//  4. What one phase cannot use is not kept for it: the reserve is never longer than phase 3 can
+//     use, and time that deregistration leaves goes to `late_accept`.
+//
+// The core, `lastcall plan`, the chart's notes and the shim agree on these numbers; a contract test
+// holds the shim's own copy of the arithmetic (it links nothing of ours) to this one.
+// Pure values, no thread rule. Source: the shutdown specification, 'Critical Timing Constraint'.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/instant.hpp"
+
+namespace lastcall::lifecycle {
+
+/// What the user set, in `shutdown:` of the config. Defaults are the documented ones.
+struct ShutdownSettings {
+  Duration grace_period{60'000};
+  Duration deregister_timeout{5'000};
+  Duration late_accept{1'000};
+  Duration cleanup_reserve{5'000};
+  Duration cancel_settle{1'000};
+  Duration drain_unknown{15'000};
+  /// What phase 3 has to leave; the most where nobody says otherwise.
+  bool events = true;
+  bool registries = true;
+};
+
+/// A fixed part of the pod's grace that the kubelet's own work may take.
+inline constexpr Duration kPodMargin{2'000};
+/// Total budget never goes below this, however small the pod's grace is.
+inline constexpr Duration kMinimumTotal{1'000};
+/// SDK cleanup and hooks have this much together; an SDK may connect at any time, so it counts
+/// always.
+inline constexpr Duration kAcksAndHooksCap{2'000};
+/// The last event has this much, and so has what registries give back.
+inline constexpr Duration kDisconnectCap{500};
+/// An engine's stop takes this much of phase 3.
+inline constexpr Duration kEngineStop{2'000};
+/// A fatal stop is abbreviated to this much.
+inline constexpr Duration kFatalTotal{5'000};
+
+/// Lengths; the fixed points are counted back from the deadline by the functions below.
+struct Budgets {
+  Duration total{};
+  Duration deregister_timeout{};
+  Duration late_accept{};
+  Duration shared{};  // deregistration and late_accept have this much together
+  Duration reserve{};
+  Duration settle{};
+  Duration kill_margin{};
+  Duration disconnects{};  // events and registries have this much of the reserve together
+
+  /// What deregistration has not used goes to `late_accept`, up to its configured length.
+  constexpr Duration late_accept_after(Duration used) const {
+    Duration const left = shared > used ? shared - used : Duration{0};
+    return late_accept < left ? late_accept : left;
+  }
+  /// New requests are refused from here on at the latest, counted from the cause.
+  constexpr Duration closed_after() const {
+    return deregister_timeout + late_accept_after(deregister_timeout);
+  }
+  constexpr Instant deadline(Instant cause) const { return cause + total; }
+  /// What still runs is asked to stop here ...
+  constexpr Instant stop_cancel_at(Instant deadline) const { return deadline - reserve - settle; }
+  /// ... and is killed here, where phase 3 begins at the latest.
+  constexpr Instant kill_cancel_at(Instant deadline) const { return deadline - reserve; }
+  /// The engine has its TERM by here (2 s before D, scaled with the kill margin).
+  constexpr Instant engine_term_at(Instant deadline) const { return deadline - 2 * kill_margin; }
+  /// The shim signals by itself when no order came by here (1.5 s before D, scaled).
+  constexpr Instant shim_term_at(Instant deadline) const { return deadline - 3 * kill_margin / 2; }
+  constexpr Instant engine_kill_at(Instant deadline) const { return deadline - kill_margin; }
+
+  friend bool operator==(Budgets const&, Budgets const&) = default;
+};
+
+struct BudgetPlan {
+  Budgets budgets;
+  /// One sentence for each setting that did not fit, with the numbers. Empty: all fit.
+  std::vector<std::string> warnings;
+};
+
+/// `pod_grace` is terminationGracePeriodSeconds, absent outside a pod; `spent` is the time that a
+/// preStop hook has already used of it.
+Budgets budgets_within(ShutdownSettings const& settings, std::optional<Duration> pod_grace,
+                       Duration spent = Duration{0});
+
+/// The same, with what does not fit.
+BudgetPlan derive_budgets(ShutdownSettings const& settings, std::optional<Duration> pod_grace,
+                          Duration spent = Duration{0});
+
+/// Cuts budgets to a shorter total (fatal stops, a deadline that moved closer).
+Budgets clamp_to_total(ShutdownSettings const& settings, Duration total);
+
+/// What phase 3 needs before the KILL point, and the reserve that leaves room for it, at most half
+/// of the total. The configured reserve may be shorter: then the drain ends earlier instead of the
+/// engine's stop cutting hooks short, or streams before they were told.
+Duration cleanup_need(Budgets const& budgets, bool acks_or_hooks);
+Budgets with_room_for_cleanup(Budgets budgets, bool acks_or_hooks);
+
+}  // namespace lastcall::lifecycle

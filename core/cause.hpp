@@ -1,0 +1,45 @@
+// Why a stop happens. The first cause of a stop wins and fixes its mode. Values only.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/vocabulary.hpp"
+
+namespace lastcall::lifecycle {
+
+enum class CauseKind : std::uint8_t {
+  signal,         // TERM, INT or QUIT at the shim
+  own_signal,     // the same at the supervisor: no shim beside it, or its pod is being deleted
+  operator_stop,  // drain --exit
+  engine_exited,
+  dead,        // health verdict
+  wedged,      // health verdict
+  fatal,       // an SDK said so
+  child_died,  // a critical peer's process is gone
+  shim_lost,
+};
+
+namespace vocabulary {
+inline constexpr std::array<std::string_view, 9> kCauses{
+    "signal", "own_signal", "operator",   "engine_exited", "dead",
+    "wedged", "fatal",      "child_died", "shim_lost"};
+}  // namespace vocabulary
+
+constexpr std::string_view name(CauseKind kind) {
+  return vocabulary::word_of(vocabulary::kCauses, kind);
+}
+constexpr std::optional<CauseKind> parse_cause(std::string_view word) {
+  return vocabulary::find_word<CauseKind>(vocabulary::kCauses, word);
+}
+
+struct Cause {
+  CauseKind kind = CauseKind::signal;
+  /// The signal's name, the check's failure, the SDK's reason and traceback.
+  std::string detail;
+};
+
+}  // namespace lastcall::lifecycle

@@ -1,0 +1,93 @@
+// Phase 3 as a list: what is done in which order, how long each may take, how each went.
+//
+//   sdk + hooks (2 s together) -> events (0.5 s) -> registries (0.5 s) -> engine -> paths
+//
+// Invariants:
+//  1. Items start in this order; an item that does not apply is skipped in no time.
+//  2. Whatever the earlier ones do, the engine's stop signal is out by engine_term_at(D), its KILL
+//     by engine_kill_at(D), and the list is done at D.
+//  3. Discovery is gone before the engine is: the engine comes after every disconnect.
+//
+// Owned by the core's thread. Source: the shutdown specification, 'Resource Cleanup'.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include "core/budgets.hpp"
+#include "core/event.hpp"
+
+namespace lastcall::lifecycle {
+
+inline constexpr std::size_t kCleanupItems = 6;
+
+struct CleanupRecord {
+  ItemOutcome outcome = ItemOutcome::skipped;
+  Duration elapsed{};
+  std::string detail;
+};
+
+class CleanupSequence {
+ public:
+  enum class Order : std::uint8_t { none, start, signal_engine, kill_engine, done };
+  struct Next {
+    Order order = Order::none;
+    CleanupItem item = CleanupItem::sdk;
+    Instant deadline;
+  };
+
+  /// `applies[item]`: the item has anything to do. `first_step` > 0 resumes an earlier life's list.
+  void begin(Instant now, std::array<bool, kCleanupItems> applies, std::uint32_t first_step);
+  bool is_active() const { return active_; }
+  void settle(Instant now, CleanupItem item, ItemOutcome outcome, std::string detail);
+  /// An item that had nothing to do has now, unless its turn is over: peers that come late.
+  void apply_late(CleanupItem item);
+  /// Its main process; the rest of it is gone at `rest_gone_at`.
+  void engine_gone(Instant now, Instant rest_gone_at);
+  /// A shim that was given up as lost is back with a running engine: it gets its stop signal.
+  void engine_back(Instant now);
+  /// An earlier life sent the stop signal: a second one would abort the engine's own cleanup.
+  void assume_term_sent() { term_sent_ = true; }
+
+  /// One order at a time, until `none` or `done`. The deadline may have moved closer.
+  Next next(Instant now, Instant deadline, Budgets const& budgets);
+  std::optional<Instant> next_deadline(Instant deadline, Budgets const& budgets) const;
+
+  CleanupRecord const& record(CleanupItem item) const {
+    return records_[static_cast<std::size_t>(item)];
+  }
+  /// The list is through; the owner decides when that ends the phase.
+  bool is_done() const;
+  /// A forced stop: nothing stands before the engine any more.
+  void skip_to_engine(Instant now);
+  /// How many groups are finished: what a restarted supervisor need not do again.
+  std::uint32_t step() const { return step_; }
+  Instant group_began() const { return group_began_; }
+  bool started(CleanupItem item) const { return started_[static_cast<std::size_t>(item)]; }
+  bool term_sent() const { return term_sent_; }
+  bool kill_sent() const { return kill_sent_; }
+  /// Files of workers are removed when nobody can write new ones: then. Absent: it is no matter.
+  std::optional<Instant> paths_from() const;
+  void reset() { *this = CleanupSequence{}; }
+
+ private:
+  bool group_is_settled() const;
+  void start_group(Instant now);
+  std::optional<CleanupItem> take_unstarted(Instant now);
+  void expire_group(Instant now);
+  Next next_for_engine(Instant now, Instant deadline, Budgets const& budgets);
+  Instant group_deadline(Instant deadline, Budgets const& budgets) const;
+
+  bool active_ = false;
+  bool term_sent_ = false;
+  bool kill_sent_ = false;
+  std::uint32_t step_ = 0;
+  Instant group_began_{};
+  Instant rest_gone_at_{};
+  std::array<bool, kCleanupItems> applies_{};
+  std::array<bool, kCleanupItems> started_{};
+  std::array<CleanupRecord, kCleanupItems> records_{};
+};
+
+}  // namespace lastcall::lifecycle

@@ -1,0 +1,80 @@
+// Requests that were cut a moment ago: by their client, by an operator, by a drain.
+//
+// An engine may announce a request after its client has left: the announcement and the client's
+// leaving take different ways. Without this memory such a request would have nobody who cancels it.
+//
+// Rules:
+//  1. A request that ended after it was cancelled is remembered for `kMemory`, the latest
+//     `kMost` of them.
+//  2. An engine's request is late when the ingress relayed one of the same id, or its parent or its
+//     root is remembered. What an engine announced itself may be announced again under the same id:
+//     by a client that uses it twice, or by another engine that works on a part of it.
+//  3. An id that the ingress relays anew is a new request, and the old one is forgotten.
+//
+// Values only, expires lazily, owned by the core's thread. Source: the design's rule on requests
+// that are announced after their client has left.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "core/event.hpp"
+#include "core/instant.hpp"
+
+namespace lastcall::lifecycle {
+
+/// How a request was cut, and so how one that belongs to it is.
+struct Cut {
+  CancelMode mode = CancelMode::kill;
+  bool relayed = false;  // by the ingress
+};
+
+class CutRequests {
+ public:
+  static constexpr Duration kMemory{60'000};
+  static constexpr std::size_t kMost = 65'536;
+
+  /// It ended, and was cancelled before.
+  void ended(Instant now, std::string_view id, Cut const& cut);
+  /// It begins: forgets what is over by that, and says whether it is late.
+  std::optional<Cut> begun(Instant now, RequestBegun const& request);
+
+  std::size_t size() const { return by_id_.size(); }
+  /// visit(id, cut, until) for each that is still remembered.
+  template <typename Visit>
+  void for_each(Instant now, Visit const& visit) const {
+    for (auto const& [id, known] : by_id_) {
+      if (now < known.until) {
+        visit(std::string_view(id), known.cut, known.until);
+      }
+    }
+  }
+
+ private:
+  struct Known {
+    Cut cut;
+    Instant until;
+  };
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view id) const { return std::hash<std::string_view>{}(id); }
+  };
+  struct Due {
+    Instant until;
+    std::string id;
+  };
+
+  Cut const* find(Instant now, std::string_view id) const;
+  void forget(std::string_view id);
+  void expire(Instant now);
+
+  std::unordered_map<std::string, Known, Hash, std::equal_to<>> by_id_;
+  std::deque<Due> due_;  // oldest first; one whose instant differs from its id's is void
+};
+
+}  // namespace lastcall::lifecycle

@@ -1,0 +1,64 @@
+// What is known of the pod's deletion, and for how long a hook's word is believed.
+//
+// Rules:
+//  1. Evidence only rises: a hook's word, our own signal, the pod's `deletionTimestamp`.
+//  2. Our own signal and the timestamp never expire in the process that saw them. A hook's word
+//     does: a pod that still runs after the first call of each hook plus its grace was not
+//     deleted.
+//
+// Pure values, no thread rule. Source: section 2 of the design, 'Deletion evidence'; the kubelet
+// extends a grace that a preStop hook has used up by 2 s.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "core/instant.hpp"
+
+namespace lastcall::lifecycle {
+
+class DeletionEvidence {
+ public:
+  enum class Source : std::uint8_t { none, hook, own_signal, pod };
+
+  /// Said by a preStop hook, first called at that time. The first call counts; one that the pod has
+  /// outlived already says nothing.
+  void told_by_hook(Instant called_at) {
+    if (disproved_at_ && called_at < *disproved_at_) {
+      return;
+    }
+    source_ = std::max(source_, Source::hook);
+    called_at_ = called_at_ ? std::min(*called_at_, called_at) : called_at;
+  }
+  void signalled() { source_ = std::max(source_, Source::own_signal); }
+  void read() { source_ = Source::pod; }
+  /// The pod has outlived it.
+  void disprove(Instant now) {
+    source_ = Source::none;
+    called_at_.reset();
+    disproved_at_ = now;
+  }
+
+  bool is_there() const { return source_ != Source::none; }
+  bool is_read() const { return source_ == Source::pod; }
+  Source source() const { return source_; }
+  /// Where a hook's word proves false, in a pod of that grace; the engine's own hook, which the
+  /// kubelet calls at the same time, may have been called last.
+  std::optional<Instant> disproved_by(Duration pod_grace,
+                                      std::optional<Instant> engine_hook_at) const {
+    constexpr Duration kKubeletExtension{2'000};
+    if (source_ != Source::hook) {
+      return std::nullopt;
+    }
+    return std::max(*called_at_, engine_hook_at.value_or(*called_at_)) + pod_grace +
+           kKubeletExtension;
+  }
+
+ private:
+  Source source_ = Source::none;
+  std::optional<Instant> called_at_;  // the first hook
+  std::optional<Instant> disproved_at_;
+};
+
+}  // namespace lastcall::lifecycle

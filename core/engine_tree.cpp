@@ -1,0 +1,100 @@
+#include "core/engine_tree.hpp"
+
+#include <algorithm>
+
+namespace lastcall::lifecycle {
+namespace {
+
+/// Deaths that follow each other within this time are one event.
+constexpr Duration kDeathMemory{5'000};
+/// A resource tracker that is killed last has this long, and KILL takes a moment.
+constexpr Duration kAfterGrace{2'250};
+
+std::string seconds_with_tenths(Duration d) {
+  std::int64_t const tenths = std::max<std::int64_t>(to_ms(d), 0) / 100;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
+}
+
+}  // namespace
+
+void EngineTree::left_behind(Instant at, std::uint32_t alive, Duration grace) {
+  alive_ = alive;
+  main_ends_by_.reset();
+  if (alive == 0) {
+    end(at);  // at that time at the earliest, and the shim's patience counts from it
+    return;
+  }
+  state_ = State::leaving;
+  grace_ends_at_ = at + grace;
+}
+
+void EngineTree::end(Instant at) {
+  main_ends_by_.reset();
+  if (state_ != State::gone) {  // a shim that is lost afterwards does not move the end
+    state_ = State::gone;
+    gone_at_ = at;
+  }
+}
+
+void EngineTree::seen(Instant now, EngineTreeSeen const& seen) {
+  alive_ = seen.alive;
+  if (!seen.names.empty()) {
+    names_ = seen.names;  // of those that were last: with nobody left, they are what the end was of
+  }
+  if (seen.alive == 0 && state_ == State::leaving) {
+    end(now);
+  }
+}
+
+void EngineTree::forget() {
+  *this = EngineTree{};
+}
+
+std::optional<Instant> EngineTree::gone_by(Instant engine_kill_at) const {
+  if (state_ != State::leaving) {
+    return std::nullopt;
+  }
+  return std::min(grace_ends_at_ + kAfterGrace, engine_kill_at + kKillTaken);
+}
+
+Instant EngineTree::counted_from(Instant main_ended_at) const {
+  switch (state_) {
+    case State::whole:
+      return main_ended_at;
+    case State::leaving:
+      return std::max(main_ended_at, grace_ends_at_);
+    case State::gone:
+      return std::max(main_ended_at, std::min(*gone_at_, std::max(main_ended_at, grace_ends_at_)));
+  }
+  return main_ended_at;
+}
+
+void EngineTree::died(Instant now, EngineProcessDied const& death) {
+  if (!first_death_ || now - first_death_->at > kDeathMemory) {
+    first_death_ = death;
+  }
+}
+
+std::string EngineTree::first_death(Instant now) const {
+  if (!first_death_ || now - first_death_->at > kDeathMemory) {
+    return {};
+  }
+  std::string text = first_death_->name + ", pid " + std::to_string(first_death_->pid) +
+                     ", vanished " + seconds_with_tenths(now - first_death_->at) + " before";
+  if (first_death_->signal != 0) {
+    text += " (killed by signal " + std::to_string(first_death_->signal) + ")";
+  }
+  return text;
+}
+
+bool matches_any(std::span<std::string const> patterns, std::string_view name) {
+  return std::any_of(patterns.begin(), patterns.end(), [&](std::string_view pattern) {
+    if (!pattern.ends_with('*')) {
+      return pattern == name;
+    }
+    pattern.remove_suffix(1);
+    return name.starts_with(pattern);
+  });
+}
+
+}  // namespace lastcall::lifecycle

@@ -1,0 +1,73 @@
+// The engine's processes beside its main one: how many it left behind, and who of them died first.
+//
+// The rest of the tree:   whole -> leaving -> gone      (or whole -> gone: nobody was left)
+//
+// Rules:
+//  1. What an engine that was asked to end leaves behind has its grace, until the KILL point; it
+//     is waited for until the shim has told that nobody is left, and a moment beyond the KILL.
+//  2. A shim that does not tell how many are left kills them after a second, and says nothing.
+//  3. The first death of the last seconds is what the others followed: it is what a report names.
+//  4. A process that the preset knows as essential takes the engine with it. A main process that
+//  was
+//     asked to end and outlives them has a grace from the last of their deaths: a server may wait
+//     for its open connections without end.
+//
+// Owned by the core's thread. Source: the shutdown specification, phase 3 and 'Failing safe'.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/event.hpp"
+#include "core/instant.hpp"
+#include "core/settings.hpp"
+
+namespace lastcall::lifecycle {
+
+class EngineTree {
+ public:
+  enum class State : std::uint8_t { whole, leaving, gone };
+
+  /// The main process ended at `at` on our order and left `alive` processes with this grace.
+  void left_behind(Instant at, std::uint32_t alive, Duration grace);
+  /// Nobody is waited for: it ended by itself, its container is gone, or its shim does not tell.
+  void end(Instant at);
+  void seen(Instant now, EngineTreeSeen const& seen);
+  /// An engine runs (again).
+  void forget();
+
+  State state() const { return state_; }
+  /// From here the rest counts as gone whatever is told; absent: it is not waited for.
+  std::optional<Instant> gone_by(Instant engine_kill_at) const;
+  void give_up(Instant now) { end(now); }
+  /// The shim counts its patience from here.
+  Instant counted_from(Instant main_ended_at) const;
+  std::uint32_t alive() const { return alive_; }
+  std::vector<std::string> const& names() const { return names_; }
+
+  void died(Instant now, EngineProcessDied const& death);
+  /// The main process, which was asked to end, has lost an essential one.
+  void main_bereft(Instant now, Duration grace) { main_ends_by_ = now + grace; }
+  /// When a main process that nothing essential is left of is killed; absent: that is not known.
+  std::optional<Instant> main_ends_by() const { return main_ends_by_; }
+  void main_killed() { main_ends_by_.reset(); }
+  /// 'VLLM::EngineCore, pid 17, vanished 0.8 s before (signal 9)'; empty: none died just now.
+  std::string first_death(Instant now) const;
+
+ private:
+  State state_ = State::whole;
+  Instant grace_ends_at_{};
+  std::optional<Instant> gone_at_;
+  std::uint32_t alive_ = 0;
+  std::vector<std::string> names_;
+  std::optional<EngineProcessDied> first_death_;
+  std::optional<Instant> main_ends_by_;
+};
+
+/// `patterns` are names, of which a last '*' stands for any end.
+bool matches_any(std::span<std::string const> patterns, std::string_view name);
+
+}  // namespace lastcall::lifecycle

@@ -1,0 +1,294 @@
+// Everything that can happen to the core: one struct a fact, in the past tense.
+//
+// Rules:
+//  1. The variant is closed: a new fact of the world is a new struct here, and the compiler points
+//     to every place that must decide about it.
+//  2. Facts carry what was seen, never what should be done.
+//  3. Strings are bounded by the wire (ids 256 bytes, a line 64 KiB) before they get here.
+//
+// Values only, no thread rule. Source: the IPC's messages and the shutdown specification.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/admission_limits.hpp"
+#include "core/instant.hpp"
+#include "core/vocabulary.hpp"
+
+namespace lastcall::lifecycle {
+
+/// One connection of an SDK; a peer that reconnects is a new peer that announces its requests
+/// again.
+using PeerId = std::uint64_t;
+
+/// The ingress of this process: a peer that is always there. Its requests are those that it relays.
+inline constexpr PeerId kIngressPeer = PeerId{1} << 52U;
+
+// --- the supervisor itself -----------------------------------------------------------------------
+
+/// The process is up; nothing is known yet of an earlier life.
+struct SupervisorStarted {};
+/// A valid `stop.json` of this pod was read: an earlier life of ours was in a drain or stop.
+struct StopRecordRead {
+  std::string blob;
+};
+/// TERM, INT or QUIT that the supervisor itself received.
+struct OwnSignal {
+  std::string name;
+};
+/// The pod is being deleted. Never expires.
+struct DeletionSeen {
+  /// Its `deletionGracePeriodSeconds`, where `deletionTimestamp` was read. Absent: our own preStop
+  /// hook was called, as for a restart of our container alone.
+  std::optional<Duration> grace;
+};
+/// A preStop call of the engine's container: it gets its stop signal when the call returns.
+struct EngineStopHook {};
+/// The engine that was to end is gone: what answers from now on is another one.
+struct EngineReplaced {
+  std::string how;
+};
+/// The instant of next_deadline() has passed. `late`: how long we were not running meanwhile, where
+/// that was seen (stopped, suspended, starved).
+struct TimerExpired {
+  Duration late{};
+};
+
+// --- the shim and its engine ---------------------------------------------------------------------
+
+enum class EngineState : std::uint8_t { waiting, running, exited };
+
+/// How the engine's main process ended: `signal` is 0 when it exited with `code`.
+struct EngineExit {
+  int code = 0;
+  int signal = 0;
+  bool oom = false;
+  friend bool operator==(EngineExit const&, EngineExit const&) = default;
+};
+
+struct ShimHello {
+  std::string boot;
+  /// True means: same container as we, started by `lastcall run`.
+  bool run = false;
+  EngineState engine = EngineState::waiting;
+  EngineExit exit;
+  std::optional<Instant> started_at;
+  std::optional<Instant> exited_at;
+  /// The engine's end was ordered by an earlier life of ours.
+  bool ordered = false;
+  /// After its end: so many of its processes are left. Absent: the shim does not tell.
+  std::optional<std::uint32_t> alive;
+  /// A stop signal that the shim holds.
+  std::optional<Instant> stop_at;
+  std::string blob;
+};
+/// The connection ended. `watched`: the process is still observed through its pidfd, so only
+/// ShimGone means loss; otherwise it is lost when it is not back in time. `oom`: by its cgroup's
+/// counter the kernel has killed there for lack of memory, which explains a loss.
+struct ShimDisconnected {
+  bool watched = false;
+  bool oom = false;
+};
+struct ShimGone {
+  bool oom = false;
+};
+/// A stop signal that the shim received and holds.
+struct StopSignalHeld {
+  std::string name;
+  Instant at;
+};
+struct EngineStarted {};
+struct EngineExited {
+  EngineExit exit;
+  /// The shim had signalled it, on our order or at its own deadline.
+  bool ordered = false;
+  /// So many of its processes are left. Absent: the shim does not tell.
+  std::optional<std::uint32_t> alive;
+};
+/// What is left of the engine's processes after its main one; names of a few of them.
+struct EngineTreeSeen {
+  std::uint32_t alive = 0;
+  std::vector<std::string> names;
+};
+/// Not the main process: one that had lived for a while and ended though nobody ordered it.
+struct EngineProcessDied {
+  std::int64_t pid = 0;  // in the shim's namespace: for people
+  std::string name;
+  int signal = 0;  // 0: none, or it could not be read
+  Instant at;
+};
+/// A process of the engine's tree was seen stopped (state T): by a signal, or by a debugger.
+struct EngineProcessStopped {
+  std::int64_t pid = 0;
+  std::string name;
+};
+
+// --- operators -----------------------------------------------------------------------------------
+
+struct DrainRequested {
+  bool exit = false;
+  /// How long requests may take to finish; without it a drain waits for them.
+  std::optional<Duration> timeout;
+};
+struct ResumeRequested {};
+/// From a peer (only its own requests) or, without one, from an operator (any).
+struct CancelRequested {
+  std::optional<PeerId> by;
+  std::vector<std::string> ids;
+  std::string root;
+  CancelMode mode = CancelMode::stop;
+  CancelReason reason = CancelReason::control;
+};
+
+// --- SDK peers -----------------------------------------------------------------------------------
+
+struct PeerConnected {
+  PeerId peer = 0;
+  std::string name;
+  bool critical = false;
+  /// Its process is observed through a pidfd: PeerGone will tell its end.
+  bool watched = false;
+  /// How many live requests it announces right after.
+  std::uint32_t live = 0;
+};
+struct PeerDisconnected {
+  PeerId peer = 0;
+};
+/// Its process is gone, seen through its pidfd.
+struct PeerGone {
+  PeerId peer = 0;
+};
+struct EndpointRegistered {
+  PeerId peer = 0;
+  std::string endpoint;
+  bool graceful = true;
+};
+struct EndpointUnregistered {
+  PeerId peer = 0;
+  std::string endpoint;
+};
+struct RequestBegun {
+  PeerId peer = 0;
+  std::string id;
+  std::string root;
+  std::string parent;
+  std::string endpoint;
+  std::string model;
+  std::optional<bool> stream;  // the answer comes in parts, or whole
+  bool admit = false;
+  bool resumed = false;
+  std::uint8_t priority = kUsualPriority;
+};
+struct RequestEnded {
+  PeerId peer = 0;
+  std::string id;
+  Outcome outcome = Outcome::completed;
+};
+struct RequestProgressed {
+  PeerId peer = 0;
+  std::vector<std::string> ids;
+};
+struct CancelConfirmed {
+  PeerId peer = 0;
+  std::string id;
+};
+struct PeerFatal {
+  PeerId peer = 0;
+  std::string reason;
+  std::string detail;
+};
+struct PeerCleanedUp {
+  PeerId peer = 0;
+};
+
+// --- load and admission --------------------------------------------------------------------------
+
+/// What one data-parallel rank says of itself, or by the engine's own gauges (no peer). What is
+/// absent is unknown.
+struct LoadReported {
+  std::optional<PeerId> peer;
+  std::uint32_t rank = 0;
+  std::optional<std::uint64_t> active_decode_blocks;
+  std::optional<std::uint64_t> kv_total_blocks;
+  std::optional<std::uint64_t> active_prefill_tokens;
+};
+/// By an operator or a reload; all limits at once.
+struct AdmissionLimitsChanged {
+  AdmissionLimits limits;
+};
+struct LoadThresholdsChanged {
+  LoadThresholds thresholds;
+};
+
+// --- checks, registries, cleanup -----------------------------------------------------------------
+
+enum class CheckVerdict : std::uint8_t { passed, busy, failed, timed_out };
+
+struct CheckFinished {
+  std::uint32_t check = 0;  // index into the settings
+  CheckVerdict verdict = CheckVerdict::passed;
+  std::string detail;
+  Duration took{};  // from when it was asked
+};
+/// A reload of the configuration changed the limits of the checks; the checks themselves stay.
+struct HealthLimitsChanged {
+  std::vector<std::uint32_t> failure_thresholds;  // one a check of the settings
+  Duration unresponsive_after{30'000};
+  std::optional<Duration> stalled_after;
+  std::optional<Duration> startup_timeout;
+};
+/// What the engine's own gauges say is running and waiting, and where its counter of generated
+/// tokens stands; absent what could not be read.
+struct GaugesRead {
+  std::optional<std::uint64_t> in_flight;
+  std::optional<std::uint64_t> tokens;
+  /// Its load counter, which counts a request from its acceptance on.
+  std::optional<std::uint64_t> load;
+};
+
+enum class TokenOutcome : std::uint8_t {
+  generated,  // 200 and a token
+  refused,    // anything else: nothing is proven
+  withheld,   // it was not sent: the engine sleeps or works
+};
+
+/// The request of AskToken has gone out.
+struct TokenSent {
+  std::uint64_t number = 0;
+};
+struct TokenAnswered {
+  std::uint64_t number = 0;
+  TokenOutcome outcome = TokenOutcome::generated;
+};
+/// One registry has removed this instance and seen it gone, or has given up on it.
+struct RegistrySettled {
+  std::uint32_t registry = 0;  // index into the settings
+  bool confirmed = false;
+  std::string detail;
+};
+
+/// The items of phase 3, in their order.
+enum class CleanupItem : std::uint8_t { sdk, hooks, events, registries, engine, paths };
+
+enum class ItemOutcome : std::uint8_t { pending, completed, timed_out, skipped, failed };
+
+struct CleanupSettled {
+  CleanupItem item = CleanupItem::hooks;
+  ItemOutcome outcome = ItemOutcome::completed;
+  std::string detail;
+};
+
+using Event = std::variant<
+    SupervisorStarted, StopRecordRead, OwnSignal, DeletionSeen, EngineStopHook, EngineReplaced,
+    TimerExpired, ShimHello, ShimDisconnected, ShimGone, StopSignalHeld, EngineStarted,
+    EngineExited, EngineTreeSeen, EngineProcessDied, EngineProcessStopped, DrainRequested,
+    ResumeRequested, CancelRequested, PeerConnected, PeerDisconnected, PeerGone, EndpointRegistered,
+    EndpointUnregistered, RequestBegun, RequestEnded, RequestProgressed, CancelConfirmed, PeerFatal,
+    PeerCleanedUp, LoadReported, AdmissionLimitsChanged, LoadThresholdsChanged, CheckFinished,
+    HealthLimitsChanged, GaugesRead, TokenSent, TokenAnswered, RegistrySettled, CleanupSettled>;
+
+}  // namespace lastcall::lifecycle

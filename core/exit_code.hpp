@@ -1,0 +1,55 @@
+// The one table of exit codes: of the shim, so of the engine container, and of `lastcall run`.
+//
+//   0    graceful stop: the engine ended on our order, whatever its status; or died unordered
+//   during
+//        the drain with in-flight known to be 0; or was stopped during `starting`
+//   1    fatal; the engine exited by itself in `starting` or `serving`, 0 included
+//        (engine.on_exit: propagate passes its code, 128+n for signals); or died unordered in a
+//        drain with work in flight; or (the shim's own judgement) no supervisor ever saw the
+//        engine that a shim with a socket stopped
+//   137  graceful stop in which the engine's main process had to be KILLed at the deadline
+//   2, 126, 127 never come from here: usage and exec failures, before there is an engine.
+//
+// Pure function. Source: the shutdown specification's exit codes.
+#pragma once
+
+#include "core/action.hpp"
+#include "core/event.hpp"
+#include "core/settings.hpp"
+
+namespace lastcall::lifecycle {
+
+inline constexpr int kExitClean = 0;
+inline constexpr int kExitFatal = 1;
+inline constexpr int kExitKilled = 137;
+
+struct ExitFacts {
+  StopMode mode = StopMode::graceful;
+  bool stopped_in_starting = false;
+  /// The main process did not go by itself: our KILL at the deadline ended it, or nothing did.
+  bool engine_killed = false;
+  /// It died unordered in the drain while requests were in flight, or nobody knows.
+  bool died_with_work = false;
+  /// The engine's own exit is the cause of a fatal stop.
+  bool caused_by_engine_exit = false;
+  EngineExit engine;
+  OnExit on_exit = OnExit::fatal;
+};
+
+constexpr int exit_code(ExitFacts const& facts) {
+  if (facts.mode == StopMode::fatal) {
+    if (facts.caused_by_engine_exit && facts.on_exit == OnExit::propagate) {
+      return facts.engine.signal != 0 ? 128 + facts.engine.signal : facts.engine.code;
+    }
+    return kExitFatal;
+  }
+  if (facts.stopped_in_starting) {
+    return kExitClean;
+  }
+  if (facts.died_with_work) {
+    return kExitFatal;
+  }
+  return facts.engine_killed ? kExitKilled : kExitClean;
+}
+
+}  // namespace lastcall::lifecycle

@@ -1,0 +1,69 @@
+// What the engine's own gauges tell about the work in it.
+//
+// Rules:
+//  1. Zero is settled when it was read twice, one refresh period apart: a gauge that is set once a
+//     second may say zero while a request is being scheduled. A busy reading or none starts again.
+//     Settled is not proven: gauges stay at 0 through a prefill that starts from idle.
+//  2. A load counter counts from acceptance. It is believed once it was above 0, or where it is
+//     known to count: an engine whose tracking is off answers 0 for ever.
+//  3. A busy reading is knowledge, not silence: it holds a drain, and time without knowledge is
+//     counted from the last one. The request that we sent ourselves is not among its figures.
+//  4. Tokens that moved prove life. Tokens that did not prove a stall only where the counter rises
+//     with each token, and only by a reading that has both figures.
+//
+// Values only, owned by the core's thread. Source: the model server protocol's gauges; the design's
+// rule on where in-flight comes from.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/event.hpp"
+#include "core/instant.hpp"
+
+namespace lastcall::lifecycle {
+
+class GaugeEvidence {
+ public:
+  /// Without a refresh period no zero ever settles.
+  GaugeEvidence(std::optional<Duration> refresh, bool load_counts)
+      : refresh_(refresh), load_counts_(load_counts) {}
+
+  /// True: the engine's token counter moved since the reading before. `own`: how many of its
+  /// requests are ours.
+  bool read(Instant now, GaugesRead const& reading, std::uint64_t own);
+  /// We were not running: what was known when that began counts as known until now.
+  void listen_anew(Instant now);
+  /// What was read so far proves nothing about what comes; the token counter stays known.
+  void forget();
+  /// What was proven now is proven of what is read from here on.
+  void await_reading() { settled_ = false; }
+
+  /// The last reading is zero.
+  bool is_zero() const { return zero_since_.has_value(); }
+  bool is_settled() const { return settled_; }
+  /// By the last reading nothing that was accepted is left.
+  bool load_is_zero() const { return load_is_zero_; }
+  bool load_counts() const { return load_counts_; }
+  std::optional<Instant> busy_at() const { return busy_at_; }
+  std::uint64_t in_flight() const { return in_flight_.value_or(0); }
+  /// The last figure that could be read.
+  std::uint64_t last_figure() const { return last_figure_; }
+  /// Work whose progress the last reading could have shown.
+  bool shows_work() const { return shows_work_; }
+  std::optional<Instant> zero_since() const { return zero_since_; }
+
+ private:
+  std::optional<Duration> refresh_;
+  bool load_counts_;
+  std::optional<std::uint64_t> in_flight_;  // of the last reading; absent: it had none
+  std::uint64_t last_figure_ = 0;
+  std::optional<std::uint64_t> tokens_;
+  std::optional<Instant> zero_since_;
+  std::optional<Instant> busy_at_;
+  bool settled_ = false;
+  bool load_is_zero_ = false;
+  bool shows_work_ = false;
+};
+
+}  // namespace lastcall::lifecycle

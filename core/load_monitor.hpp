@@ -1,0 +1,81 @@
+// Whether the engine is busy: by what its data-parallel ranks say of their load.
+//
+// Invariants:
+//  1. A rank is busy when it is above either threshold, strictly; a figure that it does not tell
+//     is never above one, nor is a share of no blocks.
+//  2. The engine is busy only while all ranks are: those that have told of themselves and, where
+//     their number is configured, those that have not, which are free. One that is silent for
+//     longer than the limit on a report's age is free. Nothing told: not busy.
+//  3. The engine's own gauges tell of the rank with most room, so that they speak for all ranks.
+//     They say nothing while an SDK tells blocks of its own, freshly: those are more exact.
+//  4. Who asks why learns whether ranks said so themselves, or only gauges: an engine that runs
+//     nothing may leave its gauges where they stood.
+//
+// Owned by the core's thread. Source: busy detection of the rejection specification; the age limit
+// is ours, because without one a quiet worker stays busy for ever.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "core/admission_limits.hpp"
+#include "core/event.hpp"
+
+namespace lastcall::lifecycle {
+
+/// No engine has more; what a peer makes up beyond is not kept.
+inline constexpr std::size_t kMostRanks = 1'024;
+
+/// Millionths as a decimal: 0.85.
+std::string share_text(std::uint64_t ppm);
+/// 'active_decode_blocks of rank 0 is 0.91, above 0.85'.
+std::string text_of(LoadExcess const& excess);
+
+class LoadMonitor {
+ public:
+  struct Rank {
+    LoadReported report;
+    Instant at;
+  };
+
+  LoadMonitor() = default;
+  explicit LoadMonitor(LoadThresholds const& thresholds) : thresholds_(thresholds) {}
+
+  void set_thresholds(LoadThresholds const& thresholds);
+  LoadThresholds const& thresholds() const { return thresholds_; }
+  /// False: more ranks than any engine has.
+  bool report(Instant now, LoadReported const& report);
+  /// Its ranks are not there any more.
+  void peer_forgotten(PeerId peer);
+
+  /// O(1): the reports have said until when.
+  bool is_busy(Instant now) const { return is_busy_by_ranks(now) || holds(gauge_until_, now); }
+  /// Not by the gauges alone.
+  bool is_busy_by_ranks(Instant now) const { return holds(ranks_until_, now); }
+  /// When it ends by itself, nothing being told meanwhile.
+  std::optional<Instant> busy_until() const { return std::max(ranks_until_, gauge_until_); }
+  std::map<std::uint32_t, Rank> const& ranks() const { return ranks_; }
+  bool is_above(LoadReported const& report) const { return excess_of(report).has_value(); }
+  /// What makes it busy now: of the rank with the lowest number, the gauges' where it is they.
+  std::optional<LoadExcess> excess(Instant now) const;
+  /// What the engine's own gauges said last.
+  std::optional<Rank> const& gauge() const { return gauge_; }
+
+ private:
+  std::optional<LoadExcess> excess_of(LoadReported const& report) const;
+  static bool holds(std::optional<Instant> until, Instant now) { return until && now < *until; }
+  void take_gauge(Instant now, LoadReported const& report);
+  Instant end_of(Rank const& rank) const;
+  void judge();
+
+  LoadThresholds thresholds_;
+  std::map<std::uint32_t, Rank> ranks_;
+  std::optional<Rank> gauge_;
+  std::optional<Instant> ranks_until_;  // busy, by them
+  std::optional<Instant> gauge_until_;
+};
+
+}  // namespace lastcall::lifecycle

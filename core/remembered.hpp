@@ -1,0 +1,48 @@
+// What must survive a supervisor: the opaque blob that the shim holds for us (or `stop.json`).
+//
+// Invariants:
+//  1. At most 1 KiB, one line of `key=value` words; unknown keys are ignored, so an older
+//     supervisor reads a newer one's blob.
+//  2. It is enough to go on in the same phase with the original deadline; requests and endpoints
+//     are announced again by their peers.
+//
+// Pure functions, no thread rule.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/responsiveness.hpp"
+#include "core/shutdown_coordinator.hpp"
+
+namespace lastcall::lifecycle {
+
+/// Requests that ended since the drain or stop began, by Outcome.
+using OutcomeCounts = std::array<std::uint64_t, kOutcomes>;
+
+struct Remembered {
+  ShutdownCoordinator::Progress progress;
+  std::uint32_t cleanup_step = 0;
+  std::uint32_t sdk_peers = 0;
+  bool died_with_work = false;
+  bool aborted_with_work = false;  // a fatal event ended the drain in the middle of its work
+  bool engine_killed = false;
+  std::string boot;            // of the shim whose stop this is; empty: none was there
+  bool own_container = false;  // that shim lives in another container than we
+  bool ready = false;          // every check had passed once
+  Silence silence = Silence::none;
+  bool relayed = false;  // its ingress told what is in flight; that has died with it
+  /// Without a shim: the engine must not serve again, and why.
+  std::optional<std::string> condemned;
+  OutcomeCounts outcomes{};
+  std::optional<std::uint64_t> in_flight_at_end;  // of a drain that its time has ended
+};
+
+std::string encode(Remembered const& remembered);
+/// Absent when it is not ours to read.
+std::optional<Remembered> decode_remembered(std::string_view blob);
+
+}  // namespace lastcall::lifecycle

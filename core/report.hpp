@@ -1,0 +1,141 @@
+// What is told about a drain or stop: the snapshot while it runs, the report when it has ended.
+// Values only; the shell turns them into JSON, text and metrics.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/cleanup_sequence.hpp"
+#include "core/own_restart.hpp"
+#include "core/remembered.hpp"
+#include "core/shutdown_coordinator.hpp"
+
+namespace lastcall::lifecycle {
+
+enum class InFlightSource : std::uint8_t { unknown, sdk, gauges, ingress };
+
+namespace vocabulary {
+inline constexpr std::array<std::string_view, 4> kSources{"unknown", "sdk", "gauges", "ingress"};
+inline constexpr std::array<std::string_view, 6> kVerdicts{"starting",     "healthy", "busy",
+                                                           "unresponsive", "wedged",  "dead"};
+inline constexpr std::array<std::string_view, 5> kPhaseOutcomes{"running", "completed", "timed_out",
+                                                                "skipped", "failed"};
+inline constexpr std::array<std::string_view, 5> kItemOutcomes{"pending", "completed", "timed_out",
+                                                               "skipped", "failed"};
+inline constexpr std::array<std::string_view, 6> kCleanupItems{"sdk",        "hooks",  "events",
+                                                               "registries", "engine", "paths"};
+inline constexpr std::array<std::string_view, 3> kTokenOutcomes{"generated", "refused", "withheld"};
+inline constexpr std::array<std::string_view, 2> kTokenUses{"barrier", "canary"};
+inline constexpr std::array<std::string_view, 3> kEngineStates{"waiting", "running", "exited"};
+}  // namespace vocabulary
+
+constexpr std::string_view name(InFlightSource x) {
+  return vocabulary::word_of(vocabulary::kSources, x);
+}
+constexpr std::string_view name(Verdict x) {
+  return vocabulary::word_of(vocabulary::kVerdicts, x);
+}
+constexpr std::string_view name(PhaseOutcome x) {
+  return vocabulary::word_of(vocabulary::kPhaseOutcomes, x);
+}
+constexpr std::string_view name(ItemOutcome x) {
+  return vocabulary::word_of(vocabulary::kItemOutcomes, x);
+}
+constexpr std::string_view name(CleanupItem x) {
+  return vocabulary::word_of(vocabulary::kCleanupItems, x);
+}
+constexpr std::string_view name(TokenOutcome x) {
+  return vocabulary::word_of(vocabulary::kTokenOutcomes, x);
+}
+constexpr std::string_view name(TokenUse x) {
+  return vocabulary::word_of(vocabulary::kTokenUses, x);
+}
+constexpr std::string_view name(EngineState x) {
+  return vocabulary::word_of(vocabulary::kEngineStates, x);
+}
+
+struct RegistryRecord {
+  enum class State : std::uint8_t { absent, registered, deregistering, confirmed, failed };
+  State state = State::absent;
+  std::string detail;
+};
+
+/// A preStop call of the engine's container, until the engine was replaced.
+struct HookState {
+  Instant called_at;
+  Instant limit;          // where it returns at the latest
+  bool deletion = false;  // the pod goes too
+  bool waits = false;     // it has not returned yet
+};
+/// Another engine is waited for; where this one is condemned, its liveness probe has to fail.
+struct ReplacementState {
+  Instant since;
+  bool condemned = false;
+};
+
+/// Limits, and what is measured against them.
+struct AdmissionState {
+  AdmissionLimits limits;
+  LoadThresholds thresholds;
+  std::size_t running = 0;
+  std::size_t waiting = 0;
+  std::size_t without_first_byte = 0;
+  bool busy = false;
+};
+
+struct Snapshot {
+  Phase phase = Phase::starting;
+  Instant phase_began;
+  std::optional<ShutdownCoordinator::Stop> stop;
+  Verdict verdict = Verdict::starting;
+  std::string_view verdict_reason;
+  bool silent = false;  // serving, and the engine is unresponsive: nothing new should come
+  InFlightSource source = InFlightSource::unknown;
+  std::size_t in_flight = 0;  // users' requests
+  std::size_t late = 0;
+  std::uint32_t active_graceful = 0;
+  std::size_t unconfirmed_cancels = 0;
+  bool shim_connected = false;
+  bool shim_known = false;
+  EngineState engine = EngineState::waiting;
+  bool deletion_seen = false;
+  std::optional<OwnRestart::Stage> own_restart;
+  std::optional<HookState> hook;
+  std::optional<ReplacementState> replacement;
+  /// Every registry has this instance, or there is none to ask.
+  bool registered = false;
+  std::uint32_t peers = 0;
+  std::uint64_t ignored_signals = 0;
+  AdmissionState admission;
+};
+
+struct Report {
+  std::string cause;
+  std::string detail;
+  StopMode mode = StopMode::graceful;
+  int exit_code = 0;
+  bool stopped_in_starting = false;
+  PhaseRecord deregistering;
+  PhaseRecord draining;
+  PhaseRecord cleaning_up;
+  OutcomeCounts requests{};
+  InFlightSource source = InFlightSource::unknown;
+  Duration longest_request{};
+  /// How many were in flight, by the last that anybody knew, when time ended phase 2.
+  std::optional<std::uint64_t> in_flight_at_end;
+  Duration time_left{};
+  std::array<CleanupRecord, kCleanupItems> cleanup{};
+  std::vector<RegistryRecord> registries;
+  bool engine_known = false;
+  EngineState engine = EngineState::waiting;
+  EngineExit engine_exit;
+  bool engine_ordered = false;
+  /// What was left of its processes in the end, or had to be waited for.
+  std::uint32_t rest_alive = 0;
+  std::vector<std::string> rest_names;
+  std::uint64_t ignored_signals = 0;
+};
+
+}  // namespace lastcall::lifecycle

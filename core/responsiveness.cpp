@@ -1,0 +1,140 @@
+#include "core/responsiveness.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lastcall::lifecycle {
+namespace {
+
+using Heard = Responsiveness::Heard;
+
+/// Silence since then counts from the last byte that moved.
+std::optional<Instant> silent_since(std::optional<Instant> since, Heard const& heard) {
+  return since && heard.progress_at ? std::max(*since, *heard.progress_at) : since;
+}
+
+std::optional<Instant> limit_of(std::optional<Instant> since, Heard const& heard) {
+  auto const from = silent_since(since, heard);
+  return from ? std::optional(*from + kSilenceLimit) : std::nullopt;
+}
+
+bool is_after(std::optional<Instant> at, Instant then) {
+  return at && *at >= then;
+}
+
+}  // namespace
+
+void Responsiveness::first_token(Duration waited) {
+  longest_first_token_ = std::max(longest_first_token_.value_or(Duration{0}), waited);
+}
+
+void Responsiveness::process_stopped(Instant now, std::string name) {
+  if (!stopped_at_) {
+    stopped_at_ = now;
+    stopped_name_ = std::move(name);
+    check_missed_it_ = false;
+  }
+}
+
+void Responsiveness::restore(Instant now, Silence silence) {
+  if (silence == Silence::none) {
+    return;
+  }
+  // A canary of an earlier life is not ours to wait for.
+  silence_ = silence == Silence::canary ? Silence::tokens : silence;
+  fell_silent_at_ = now;
+  if (silence_ == Silence::process) {
+    process_stopped(now, {});
+    check_missed_it_ = true;
+  }
+}
+
+Duration Responsiveness::patience() const {
+  return longest_first_token_ ? std::max(kSilenceLimit, *longest_first_token_ * 2)
+                              : kFirstTokenUnknown;
+}
+
+void Responsiveness::update(Instant now, Heard const& heard) {
+  check_missed_it_ = check_missed_it_ || (stopped_at_ && heard.unanswered_since);
+  bool const is_heard =
+      stopped_at_ &&
+      (is_after(heard.progress_at, *stopped_at_ + kStragglers) ||
+       (check_missed_it_ && !heard.unanswered_since && is_after(heard.check_at, *stopped_at_)));
+  if (is_heard) {
+    stopped_at_.reset();
+  }
+  if (silence_ != Silence::none && !is_broken(now, heard)) {
+    return;
+  }
+  if (silence_ == Silence::process) {
+    stopped_at_.reset();  // forgiven, or heard
+  }
+  Silence const now_found = found(now, heard);
+  if (silence_ != Silence::none) {
+    silence_ = now_found;  // out of one silence into another: the same fall
+  } else if (now_found != Silence::none &&
+             (!fell_silent_at_ || now >= *fell_silent_at_ + kSilenceCycle)) {
+    silence_ = now_found;
+    fell_silent_at_ = now;
+  }
+}
+
+bool Responsiveness::is_broken(Instant now, Heard const& heard) const {
+  if (silence_ != Silence::process && is_after(heard.progress_at, *fell_silent_at_)) {
+    return true;
+  }
+  if (auto const at = forgiven_at(heard); at && now >= *at) {
+    return true;
+  }
+  switch (silence_) {
+    case Silence::none:
+    case Silence::tokens:
+      return false;
+    case Silence::checks:
+      return !heard.unanswered_since && is_after(heard.check_at, *fell_silent_at_);
+    case Silence::canary:
+      return !heard.canary_since;
+    case Silence::process:
+      return !stopped_at_;
+  }
+  return false;
+}
+
+std::optional<Instant> Responsiveness::forgiven_at(Heard const& heard) const {
+  bool const needs_a_request = silence_ == Silence::tokens || silence_ == Silence::process;
+  if (!needs_a_request || !heard.idle_since || heard.canary_since || heard.unanswered_since) {
+    return std::nullopt;
+  }
+  return std::max(*heard.idle_since, *fell_silent_at_) + kSilenceForgiven;
+}
+
+Silence Responsiveness::found(Instant now, Heard const& heard) const {
+  if (stopped_at_) {
+    return Silence::process;
+  }
+  if (auto const limit = limit_of(heard.unanswered_since, heard); limit && now >= *limit) {
+    return Silence::checks;
+  }
+  if (auto const limit = limit_of(heard.canary_since, heard); limit && now >= *limit) {
+    return Silence::canary;
+  }
+  // A reading proves it, no clock: the counter may have moved since the last one.
+  auto const still = silent_since(heard.work_since, heard);
+  return still && is_after(heard.tokens_at, *still + patience()) ? Silence::tokens : Silence::none;
+}
+
+std::optional<Instant> Responsiveness::next_deadline(Heard const& heard) const {
+  if (silence_ != Silence::none) {
+    return forgiven_at(heard);
+  }
+  std::optional<Instant> at =
+      earlier_of(limit_of(heard.unanswered_since, heard), limit_of(heard.canary_since, heard));
+  at = earlier_of(at, stopped_at_);
+  auto const still = silent_since(heard.work_since, heard);
+  if (still && is_after(heard.tokens_at, *still + patience())) {
+    at = earlier_of(at, heard.tokens_at);
+  }
+  return at && fell_silent_at_ ? std::max(*at, *fell_silent_at_ + kSilenceCycle) : at;
+}
+
+}  // namespace lastcall::lifecycle

@@ -1,0 +1,88 @@
+// Whether the engine is heard: the soft state that precedes a fatal verdict and can be undone.
+//
+// Rules:
+//  1. It falls silent when a check or a canary has been unanswered for kSilenceLimit, when its live
+//     tokens stand still with work in flight for longer than a first token may take, and at once
+//     when one of its processes was stopped. A byte that moved starts each of these anew.
+//  2. A byte, or a canary that was answered, breaks every silence. An answered check breaks that of
+//     the checks, and that of a stopped process once a check has missed it: while the tokens stand
+//     still, and beside a stopped core, the checks may be answered all the time.
+//  3. Refused requests prove nothing. Silence that only a request could break is forgiven when
+//     nothing was in flight for kSilenceForgiven and no canary is out.
+//  4. It falls silent at most once in kSilenceCycle.
+//
+// Values only, owned by the core's thread. Source: the design's rules on the engine's health.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/instant.hpp"
+#include "core/vocabulary.hpp"
+
+namespace lastcall::lifecycle {
+
+/// What the engine is silent with.
+enum class Silence : std::uint8_t { none, checks, canary, tokens, process };
+
+inline constexpr std::array<std::string_view, 5> kSilences{"none", "checks", "canary", "tokens",
+                                                           "process"};
+constexpr std::string_view name(Silence x) {
+  return vocabulary::word_of(kSilences, x);
+}
+
+inline constexpr Duration kSilenceLimit{5'000};
+inline constexpr Duration kSilenceCycle{10'000};
+inline constexpr Duration kSilenceForgiven{15'000};
+/// A first token may take so long before any was seen.
+inline constexpr Duration kFirstTokenUnknown{60'000};
+/// What a process sent before it was stopped is read within this time.
+inline constexpr Duration kStragglers{500};
+
+class Responsiveness {
+ public:
+  /// What was heard last, and what is awaited since when.
+  struct Heard {
+    std::optional<Instant> progress_at;
+    std::optional<Instant> check_at;          // the last answer of a check
+    std::optional<Instant> unanswered_since;  // of the check that is silent for longest
+    std::optional<Instant> canary_since;
+    std::optional<Instant> work_since;
+    std::optional<Instant> idle_since;  // nothing in flight
+    std::optional<Instant> tokens_at;   // when a counter of live tokens was read last
+  };
+
+  /// A request waited so long for its first token.
+  void first_token(Duration waited);
+  void process_stopped(Instant now, std::string name);
+  /// An earlier life of ours found it silent.
+  void restore(Instant now, Silence silence);
+
+  void update(Instant now, Heard const& heard);
+  /// When update() may change something by itself.
+  std::optional<Instant> next_deadline(Heard const& heard) const;
+
+  Silence silence() const { return silence_; }
+  bool is_stopped() const { return stopped_at_.has_value(); }
+  std::string const& stopped_name() const { return stopped_name_; }
+  /// How long live tokens may stand still.
+  Duration patience() const;
+  std::optional<Instant> fell_silent_at() const { return fell_silent_at_; }
+
+ private:
+  bool is_broken(Instant now, Heard const& heard) const;
+  Silence found(Instant now, Heard const& heard) const;
+  std::optional<Instant> forgiven_at(Heard const& heard) const;
+
+  Silence silence_ = Silence::none;
+  std::optional<Instant> fell_silent_at_;  // the last time
+  std::optional<Instant> stopped_at_;      // a process, and nothing has disproved it
+  std::string stopped_name_;
+  bool check_missed_it_ = false;
+  std::optional<Duration> longest_first_token_;
+};
+
+}  // namespace lastcall::lifecycle

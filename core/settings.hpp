@@ -1,0 +1,108 @@
+// What the core is told once, at its start. Values only; the config's schema is translated to it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/admission_limits.hpp"
+#include "core/budgets.hpp"
+
+namespace lastcall::lifecycle {
+
+enum class MigratePolicy : std::uint8_t { at_end, at_start };
+enum class SecondSignal : std::uint8_t { ignore, force };
+enum class AfterStop : std::uint8_t { automatic, rearm, exit };
+enum class OnExit : std::uint8_t { fatal, propagate };
+
+struct CheckSettings {
+  std::string name;
+  /// Consecutive definite failures that make the engine dead.
+  std::uint32_t failure_threshold = 2;
+};
+
+struct HealthSettings {
+  std::vector<CheckSettings> checks;
+  /// Timeouts alone are fatal after this long, and only while no byte of any request moves.
+  Duration unresponsive_after{30'000};
+  /// Opt-in: work in flight and no progress for this long is `wedged`.
+  std::optional<Duration> stalled_after;
+  /// The engine's token counter rises with each token: standing still, it proves a stall.
+  bool tokens_show_stalls = false;
+  /// Opt-in: longest time in `starting` with an engine that runs.
+  std::optional<Duration> startup_timeout;
+};
+
+/// The request of one token that we send ourselves (token_probe.hpp).
+struct TokenSettings {
+  /// In a drain, as a proof that the gauges are fresh.
+  bool barrier = false;
+  /// To an idle engine, to see that it still generates.
+  bool canary = false;
+};
+
+struct Settings {
+  ShutdownSettings shutdown;
+  std::optional<Duration> pod_grace;
+  MigratePolicy migrate = MigratePolicy::at_end;
+  SecondSignal second_signal = SecondSignal::ignore;
+  AfterStop after_stop = AfterStop::automatic;
+  OnExit on_exit = OnExit::fatal;
+  /// preStop mode: `after_stop: auto` means rearm, and an engine without a shim is told from the
+  /// next one by watching it.
+  bool lifecycle_hooks = false;
+  std::string stop_signal = "TERM";
+  /// For what an engine that was asked to end leaves behind, until the KILL point.
+  Duration rest_grace{10'000};
+  /// None for a main process that ended by its own code: it takes its workers with it.
+  bool main_ends_workers = false;
+  /// Names of processes without which the engine is dead; a last '*' stands for any end.
+  std::vector<std::string> essential_processes;
+  HealthSettings health;
+  std::uint32_t registries = 0;
+  bool cleanup_hooks = false;
+  bool cleanup_paths = false;
+  bool events = false;
+  /// The ingress is the engine's only way in: what it has in flight is all there is.
+  bool ingress_is_exclusive = false;
+  /// Requests of a peer that went away become `lost` after this long.
+  Duration reconnect_window{5'000};
+  /// Live requests that one SDK peer may have.
+  std::uint32_t peer_requests = 20'000;
+  /// Set where the engine's gauges can be read: their refresh period.
+  std::optional<Duration> gauge_refresh;
+  /// The engine's load counter is known to count; otherwise it is believed once it was above 0.
+  bool load_counts = false;
+  TokenSettings token;
+  AdmissionLimits admission;
+  LoadThresholds load;
+};
+
+/// A starting supervisor waits this long for a shim or a stop record before it may register, and
+/// a restarted one this long for its peers before a gate counts as empty.
+inline constexpr Duration kRecoveryWindow{2'000};
+/// Phase 3 waits this long for a peer that went away before its cleanup.done: an SDK comes back
+/// every 50 ms within it.
+inline constexpr Duration kCleanupReturn{1'000};
+/// Without a pidfd a shim is lost when its boot is not back within this time.
+inline constexpr Duration kShimReturn{1'000};
+/// The shim ends everything 5 s after the engine's exit; what we still do then takes less.
+inline constexpr Duration kAfterEngine{4'500};
+/// A shim that does not tell what an engine has left behind kills it after so long.
+inline constexpr Duration kRestOfTree{1'000};
+/// What was killed is gone after so long.
+inline constexpr Duration kKillTaken{50};
+/// Woken this much too late we were not running: silence that was counted meanwhile proves nothing.
+inline constexpr Duration kOwnAbsence{1'000};
+/// A preStop call that no pod's deletion explains returns within this time.
+inline constexpr Duration kRestartHook{5'000};
+/// An engine that was asked to end counts as replaced after this time, whatever is seen of it.
+inline constexpr Duration kReplacedAnyway{30'000};
+/// Until nothing sends here any more: nothing takes a pod that stays out of its Service
+/// but the readiness probe, every 2 s.
+inline constexpr Duration kUntilUnready{3'000};
+/// A signal that only a side-by-side supervisor saw becomes its own restart after this time.
+inline constexpr Duration kOwnRestartDelay{2'000};
+
+}  // namespace lastcall::lifecycle

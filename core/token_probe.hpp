@@ -1,0 +1,84 @@
+// The request of one token that we send ourselves, and what its answer proves.
+//
+// It has two uses. The *barrier* is sent in a drain whose requests nobody counts, once the engine's
+// gauges are at 0: gauges stay there through any prefill that starts from idle, and the token has
+// come out of a step of the engine's scheduler, which sets them. The *canary* is sent to an engine
+// that had nothing to do for a while: its silence shows a core that froze while idle.
+//
+// Rules:
+//  1. One request is out at a time. None is sent before the engine was ready once, nor to an engine
+//     that leaves; what is out then is withdrawn.
+//  2. Only a generated token proves something. Work that is seen later takes the proof back, and
+//     the next zero of the gauges asks again; a refusal is not asked again before.
+//  3. A canary that is out when a drain begins stays out, and the barrier waits for its answer:
+//     an engine takes requests in their order.
+//  4. A canary is due kCanaryQuiet after the last work and the last progress, and at most once in
+//     kCanaryPeriod.
+//
+// Values only, owned by the core's thread. Source: section 2 of the design, 'Where in-flight comes
+// from'; section 6 for what a canary's silence means.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/action.hpp"
+#include "core/event.hpp"
+#include "core/instant.hpp"
+#include "core/settings.hpp"
+
+namespace lastcall::lifecycle {
+
+inline constexpr Duration kCanaryQuiet{10'000};
+inline constexpr Duration kCanaryPeriod{30'000};
+
+class TokenProbe {
+ public:
+  enum class Out : std::uint8_t { none, canary, barrier };
+  enum class Proof : std::uint8_t { none, passed, failed };
+  /// What the joint rules know at this instant.
+  struct Facts {
+    bool engine_takes = false;  // it was ready once, and nothing ends or replaces it
+    bool drains = false;        // nothing new is to come, and nobody counts what is there
+    bool shows_zero = false;    // ... and the gauges are at 0
+    bool is_idle = false;       // serving, and who counts knows of no work
+    bool is_counted = false;    // somebody counts
+  };
+
+  explicit TokenProbe(TokenSettings const& settings) : settings_(settings) {}
+
+  /// What changed since the last call; before next() and next_deadline().
+  void observe(Instant now, Facts const& facts);
+  std::optional<AskToken> next(Instant now, Facts const& facts);
+  /// What is out must not be any more. True: it has to be withdrawn.
+  bool withdraws(Facts const& facts);
+  std::optional<Instant> next_deadline(Facts const& facts) const;
+
+  /// Which request this answers; nothing where that one is not out any more.
+  std::optional<TokenUse> answered(TokenAnswered const& answer);
+  /// That request is out, and a canary.
+  bool is_canary(std::uint64_t number) const { return out_ == Out::canary && number == number_; }
+  /// A byte of any request moved.
+  void progressed(Instant now);
+  /// The gauges show work: what was proven before is over.
+  void work_seen() { proof_ = Proof::none; }
+  /// Another drain, or another engine.
+  void forget_proof() { proof_ = Proof::none; }
+
+  bool is_out() const { return out_ != Out::none; }
+  Out out() const { return out_; }
+  Proof proof() const { return proof_; }
+  bool has_passed() const { return proof_ == Proof::passed; }
+  std::optional<Instant> quiet_since() const { return quiet_since_; }
+  std::optional<Instant> canary_at() const;
+
+ private:
+  TokenSettings settings_;
+  Out out_ = Out::none;
+  Proof proof_ = Proof::none;
+  std::uint64_t number_ = 0;  // of the last request
+  std::optional<Instant> quiet_since_;
+  std::optional<Instant> last_canary_;
+};
+
+}  // namespace lastcall::lifecycle

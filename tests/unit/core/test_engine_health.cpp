@@ -1,0 +1,247 @@
+#include <gtest/gtest.h>
+
+#include "core/engine_health.hpp"
+
+namespace lastcall::lifecycle {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Instant kHealthStart = instant_from_ms(0);
+
+HealthSettings settings(std::size_t checks = 1, std::uint32_t threshold = 2) {
+  HealthSettings s;
+  for (std::size_t i = 0; i < checks; ++i) {
+    s.checks.push_back({.name = "c" + std::to_string(i), .failure_threshold = threshold});
+  }
+  return s;
+}
+
+struct Engine {
+  explicit Engine(HealthSettings s) : health(std::move(s)) {
+    health.process_known(true);
+    health.engine_started(kHealthStart);
+  }
+  Verdict check(Duration at, CheckVerdict verdict, std::uint32_t which = 0) {
+    health.check_finished(kHealthStart + at, {.check = which, .verdict = verdict, .detail = "why"});
+    return pass_time(at);
+  }
+  Verdict pass_time(Duration at) {
+    health.update(kHealthStart + at);
+    return health.verdict();
+  }
+  EngineHealth health;
+};
+
+TEST(EngineHealth, starts_when_every_check_has_passed_once) {
+  Engine e(settings(2));
+  EXPECT_EQ(e.check(1s, CheckVerdict::passed, 0), Verdict::starting);
+  EXPECT_FALSE(e.health.started());
+  EXPECT_EQ(e.check(2s, CheckVerdict::passed, 1), Verdict::healthy);
+  EXPECT_TRUE(e.health.started());
+}
+
+TEST(EngineHealth, needs_the_process_where_a_shim_is_known) {
+  Engine e(settings(0));
+  EXPECT_EQ(e.pass_time(1s), Verdict::healthy);
+  e.health.reset();
+  e.health.process_known(true);
+  EXPECT_EQ(e.pass_time(2s), Verdict::starting);
+}
+
+TEST(EngineHealth, after_a_shims_engine_a_passing_check_says_nothing_of_the_next_one) {
+  EngineHealth health(settings(1));
+  health.await_process();
+  CheckFinished const passed{.check = 0, .verdict = CheckVerdict::passed, .detail = "why"};
+  health.check_finished(kHealthStart, passed);
+  health.update(kHealthStart);
+  EXPECT_FALSE(health.started());
+  EXPECT_EQ(health.reason(), "the next engine's process is awaited");
+  health.process_known(true);
+  health.engine_started(kHealthStart + 1s);
+  health.update(kHealthStart + 1s);
+  EXPECT_EQ(health.verdict(), Verdict::healthy);
+}
+
+TEST(EngineHealth, cannot_start_when_there_is_nothing_to_judge_by) {
+  EngineHealth health(settings(0));
+  health.update(kHealthStart);
+  EXPECT_EQ(health.verdict(), Verdict::starting);
+}
+
+TEST(EngineHealth, forgives_a_loading_engine_every_failure) {
+  Engine e(settings());
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(e.check(2s * i, i % 2 == 0 ? CheckVerdict::failed : CheckVerdict::timed_out),
+              Verdict::starting);
+  }
+  EXPECT_FALSE(e.health.next_deadline());
+}
+
+TEST(EngineHealth, is_dead_after_consecutive_definite_failures) {
+  Engine e(settings(1, 3));
+  e.check(0s, CheckVerdict::passed);
+  EXPECT_NE(e.check(1s, CheckVerdict::failed), Verdict::dead);
+  EXPECT_NE(e.check(2s, CheckVerdict::failed), Verdict::dead);
+  EXPECT_NE(e.check(3s, CheckVerdict::passed), Verdict::dead);
+  EXPECT_NE(e.check(4s, CheckVerdict::failed), Verdict::dead);
+  EXPECT_NE(e.check(5s, CheckVerdict::failed), Verdict::dead);
+  EXPECT_EQ(e.check(6s, CheckVerdict::failed), Verdict::dead);
+  EXPECT_NE(e.health.reason().find("c0"), std::string::npos);
+  EXPECT_NE(e.health.reason().find("why"), std::string::npos);
+}
+
+TEST(EngineHealth, counts_failures_for_each_check_alone) {
+  Engine e(settings(2));
+  e.check(0s, CheckVerdict::passed, 0);
+  e.check(0s, CheckVerdict::passed, 1);
+  EXPECT_NE(e.check(1s, CheckVerdict::failed, 0), Verdict::dead);
+  EXPECT_NE(e.check(1s, CheckVerdict::failed, 1), Verdict::dead);
+  EXPECT_EQ(e.check(2s, CheckVerdict::failed, 1), Verdict::dead);
+}
+
+TEST(EngineHealth, takes_a_timeout_for_slowness_until_unresponsive_after) {
+  Engine e(settings());
+  e.check(0s, CheckVerdict::passed);
+  EXPECT_EQ(e.check(2s, CheckVerdict::timed_out), Verdict::busy);
+  EXPECT_EQ(e.health.next_deadline(), kHealthStart + 7s);
+  EXPECT_EQ(e.pass_time(7s), Verdict::unresponsive);
+  EXPECT_EQ(e.health.next_deadline(), kHealthStart + 32s);
+  EXPECT_EQ(e.pass_time(31'999ms), Verdict::unresponsive);
+  EXPECT_EQ(e.pass_time(32s), Verdict::dead);
+}
+
+TEST(EngineHealth, a_byte_of_any_request_postpones_the_end_of_a_slow_engine) {
+  Engine e(settings());
+  e.check(0s, CheckVerdict::passed);
+  e.check(2s, CheckVerdict::timed_out);
+  e.health.progressed(kHealthStart + 20s);
+  EXPECT_EQ(e.health.next_deadline(), kHealthStart + 25s);
+  EXPECT_EQ(e.pass_time(25s), Verdict::unresponsive);
+  EXPECT_EQ(e.health.next_deadline(), kHealthStart + 50s);
+  EXPECT_EQ(e.pass_time(49s), Verdict::unresponsive);
+  EXPECT_EQ(e.check(49'500ms, CheckVerdict::passed), Verdict::healthy);
+  EXPECT_FALSE(e.health.next_deadline());
+}
+
+TEST(EngineHealth, a_busy_answer_is_an_answer) {
+  Engine e(settings(1, 2));
+  e.check(0s, CheckVerdict::passed);
+  e.check(1s, CheckVerdict::failed);
+  EXPECT_EQ(e.check(2s, CheckVerdict::busy), Verdict::busy);
+  EXPECT_NE(e.check(3s, CheckVerdict::failed), Verdict::dead);
+}
+
+TEST(EngineHealth, is_wedged_only_where_asked_and_with_work_in_flight) {
+  HealthSettings s = settings();
+  s.stalled_after = Duration{10s};
+  Engine e(s);
+  e.check(0s, CheckVerdict::passed);
+  EXPECT_EQ(e.pass_time(100s), Verdict::healthy);
+  e.health.in_flight(kHealthStart + 100s, 1);
+  e.health.progressed(kHealthStart + 105s);
+  EXPECT_EQ(e.health.next_deadline(), kHealthStart + 115s);
+  e.health.in_flight(kHealthStart + 114s, 0);
+  EXPECT_EQ(e.pass_time(115s), Verdict::healthy);
+  e.health.in_flight(kHealthStart + 120s, 3);
+  EXPECT_EQ(e.pass_time(130s), Verdict::wedged);
+}
+
+TEST(EngineHealth, an_unanswered_canary_is_wedged_though_every_check_passes) {
+  Engine e(settings());
+  e.check(0s, CheckVerdict::passed);
+  e.health.canary_sent(kHealthStart + 10s);
+  e.health.canary_sent(kHealthStart + 20s);
+  EXPECT_EQ(e.health.next_deadline(), kHealthStart + 15s) << "counted from the first";
+  EXPECT_EQ(e.pass_time(15s), Verdict::unresponsive);
+  EXPECT_EQ(e.health.reason(),
+            "a request of one token was not answered for 5 s and no byte of any request moved");
+  EXPECT_EQ(e.check(39s, CheckVerdict::passed), Verdict::unresponsive);
+  EXPECT_EQ(e.pass_time(40s), Verdict::wedged);
+  EXPECT_EQ(e.health.reason(),
+            "a request of one token was not answered for 30 s and no byte of any request moved");
+}
+
+TEST(EngineHealth, a_byte_of_any_request_postpones_the_end_that_a_canary_would_bring) {
+  Engine e(settings());
+  e.check(0s, CheckVerdict::passed);
+  e.health.canary_sent(kHealthStart + 10s);
+  e.health.progressed(kHealthStart + 35s);
+  EXPECT_NE(e.pass_time(64s), Verdict::wedged);
+  EXPECT_EQ(e.pass_time(65s), Verdict::wedged);
+}
+
+TEST(EngineHealth, an_answered_canary_is_progress) {
+  Engine e(settings());
+  e.check(0s, CheckVerdict::passed);
+  e.check(2s, CheckVerdict::timed_out);
+  e.health.canary_sent(kHealthStart + 10s);
+  e.health.canary_answered(kHealthStart + 12s);
+  EXPECT_EQ(e.health.next_deadline(), kHealthStart + 17s) << "the check's silence, from then on";
+  e.check(13s, CheckVerdict::passed);
+  EXPECT_EQ(e.pass_time(100s), Verdict::healthy);
+}
+
+TEST(EngineHealth, a_canary_that_was_dropped_proves_nothing) {
+  Engine e(settings());
+  e.check(0s, CheckVerdict::passed);
+  e.check(2s, CheckVerdict::timed_out);
+  e.health.canary_sent(kHealthStart + 10s);
+  e.health.canary_dropped();
+  EXPECT_EQ(e.health.next_deadline(), kHealthStart + 7s) << "the check's silence alone";
+  EXPECT_EQ(e.pass_time(31'999ms), Verdict::unresponsive);
+  EXPECT_EQ(e.pass_time(32s), Verdict::dead);
+}
+
+TEST(EngineHealth, a_canary_sent_before_our_own_absence_counts_anew) {
+  Engine e(settings());
+  e.check(0s, CheckVerdict::passed);
+  e.health.canary_sent(kHealthStart + 10s);
+  e.health.listen_anew(kHealthStart + 60s);
+  EXPECT_NE(e.pass_time(60s), Verdict::wedged);
+  EXPECT_EQ(e.health.next_deadline(), kHealthStart + 65s);
+  EXPECT_EQ(e.pass_time(65s), Verdict::unresponsive);
+  EXPECT_EQ(e.health.next_deadline(), kHealthStart + 90s);
+}
+
+TEST(EngineHealth, startup_timeout_ends_an_engine_that_never_gets_ready) {
+  HealthSettings s = settings();
+  s.startup_timeout = Duration{60s};
+  Engine e(s);
+  EXPECT_EQ(e.health.next_deadline(), kHealthStart + 60s);
+  EXPECT_EQ(e.pass_time(60s), Verdict::dead);
+}
+
+TEST(EngineHealth, startup_timeout_counts_from_a_start_that_an_earlier_life_saw) {
+  HealthSettings s = settings();
+  s.startup_timeout = Duration{60s};
+  EngineHealth health(s);
+  health.engine_started(kHealthStart + 40s, kHealthStart);
+  EXPECT_EQ(health.next_deadline(), kHealthStart + 70s)
+      << "what was not looked at yet may be ready";
+  health.engine_started(kHealthStart + 20s, kHealthStart);
+  EXPECT_EQ(health.next_deadline(), kHealthStart + 60s);
+  health.engine_started(kHealthStart, kHealthStart + 5s);
+  EXPECT_EQ(health.next_deadline(), kHealthStart + 60s) << "nothing starts after it was seen";
+}
+
+TEST(EngineHealth, a_dead_verdict_is_final_until_reset) {
+  Engine e(settings(1, 1));
+  e.check(0s, CheckVerdict::passed);
+  ASSERT_EQ(e.check(1s, CheckVerdict::failed), Verdict::dead);
+  EXPECT_EQ(e.check(2s, CheckVerdict::passed), Verdict::dead);
+  e.health.reset();
+  e.health.engine_started(kHealthStart + 3s);
+  EXPECT_EQ(e.check(4s, CheckVerdict::passed), Verdict::healthy);
+  EXPECT_EQ(e.check(5s, CheckVerdict::failed), Verdict::dead) << "a second outage is one again";
+}
+
+TEST(EngineHealth, a_restored_engine_was_up_already) {
+  Engine e(settings(1, 1));
+  e.health.assume_started();
+  EXPECT_EQ(e.pass_time(0s), Verdict::healthy);
+  EXPECT_EQ(e.check(1s, CheckVerdict::failed), Verdict::dead);
+}
+
+}  // namespace
+}  // namespace lastcall::lifecycle

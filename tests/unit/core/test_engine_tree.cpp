@@ -1,0 +1,67 @@
+#include <gtest/gtest.h>
+
+#include "core/engine_tree.hpp"
+
+namespace lastcall::lifecycle {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Instant kEnd{Duration{100'000}};
+constexpr Instant kKill{Duration{200'000}};
+
+EngineProcessDied tree_death(std::string name, Instant at, int signal = 0) {
+  return {.pid = 17, .name = std::move(name), .signal = signal, .at = at};
+}
+
+TEST(EngineTreeTest, what_a_main_process_leaves_is_waited_for_until_the_last_is_told) {
+  EngineTree tree;
+  EXPECT_EQ(tree.state(), EngineTree::State::whole);
+  tree.left_behind(kEnd, 2, 10s);
+  EXPECT_EQ(tree.state(), EngineTree::State::leaving);
+  tree.seen(kEnd + 1s, {.alive = 1, .names = {"vllm"}});
+  EXPECT_EQ(tree.state(), EngineTree::State::leaving);
+  tree.seen(kEnd + 2s, {.alive = 0, .names = {}});
+  EXPECT_EQ(tree.state(), EngineTree::State::gone);
+  EXPECT_EQ(tree.counted_from(kEnd), kEnd + 2s);
+  EXPECT_EQ(tree.names(), std::vector<std::string>{"vllm"}) << "for the report";
+}
+
+TEST(EngineTreeTest, the_wait_ends_a_moment_after_the_grace_or_after_the_kill) {
+  EngineTree tree;
+  tree.left_behind(kEnd, 1, 10s);
+  EXPECT_EQ(tree.gone_by(kKill), kEnd + 10s + 2250ms);
+  EXPECT_EQ(tree.gone_by(kEnd + 3s), kEnd + 3s + 50ms);
+  tree.give_up(kEnd + 13s);
+  EXPECT_EQ(tree.gone_by(kKill), std::nullopt);
+  EXPECT_EQ(tree.counted_from(kEnd), kEnd + 10s) << "as the shim counts its patience";
+}
+
+TEST(EngineTreeTest, nobody_left_is_gone_at_once) {
+  EngineTree tree;
+  tree.left_behind(kEnd, 0, 10s);
+  EXPECT_EQ(tree.state(), EngineTree::State::gone);
+}
+
+TEST(EngineTreeTest, the_first_death_is_named_for_some_seconds) {
+  EngineTree tree;
+  tree.died(kEnd, tree_death("VLLM::EngineCore", kEnd, 9));
+  tree.died(kEnd + 1s, tree_death("VLLM::Worker_TP0", kEnd + 1s));
+  EXPECT_EQ(tree.first_death(kEnd + 800ms),
+            "VLLM::EngineCore, pid 17, vanished 0.8 s before (killed by signal 9)");
+  EXPECT_EQ(tree.first_death(kEnd + 5001ms), "");
+  tree.died(kEnd + 6s, tree_death("ninja", kEnd + 6s));
+  EXPECT_EQ(tree.first_death(kEnd + 6s), "ninja, pid 17, vanished 0.0 s before");
+}
+
+TEST(EngineTreeTest, names_match_whole_or_by_their_beginning) {
+  std::vector<std::string> const patterns{"VLLM::EngineCore*", "core"};
+  EXPECT_TRUE(matches_any(patterns, "VLLM::EngineCore"));
+  EXPECT_TRUE(matches_any(patterns, "VLLM::EngineCore_DP0"));
+  EXPECT_TRUE(matches_any(patterns, "core"));
+  EXPECT_FALSE(matches_any(patterns, "core2"));
+  EXPECT_FALSE(matches_any({}, "core"));
+}
+
+}  // namespace
+}  // namespace lastcall::lifecycle

@@ -1,0 +1,184 @@
+#include <gtest/gtest.h>
+
+#include "core/load_monitor.hpp"
+
+namespace lastcall::lifecycle {
+namespace {
+
+constexpr Instant kLoadStart = instant_from_ms(1'000'000);
+
+LoadThresholds thresholds() {
+  LoadThresholds t;
+  t.decode_ppm = 850'000;
+  t.prefill_tokens = 10'000;
+  return t;
+}
+
+LoadReported decode(std::uint32_t rank, std::uint64_t blocks, std::uint64_t total = 100) {
+  LoadReported report;
+  report.peer = 1;
+  report.rank = rank;
+  report.active_decode_blocks = blocks;
+  report.kv_total_blocks = total;
+  return report;
+}
+
+/// What the engine's own gauges say.
+LoadReported gauge(std::uint64_t blocks) {
+  LoadReported report = decode(0, blocks);
+  report.peer.reset();
+  return report;
+}
+
+LoadReported prefill(std::uint32_t rank, std::uint64_t tokens) {
+  LoadReported report;
+  report.peer = 1;
+  report.rank = rank;
+  report.active_prefill_tokens = tokens;
+  return report;
+}
+
+bool busy_after(LoadReported const& report) {
+  LoadMonitor loads(thresholds());
+  loads.report(kLoadStart, report);
+  return loads.is_busy(kLoadStart);
+}
+
+TEST(LoadMonitor, IsBusyStrictlyAboveEitherThreshold) {
+  EXPECT_FALSE(busy_after(decode(0, 85)));
+  EXPECT_TRUE(busy_after(decode(0, 86)));
+  EXPECT_TRUE(busy_after(decode(0, 87)));  // the seed's example
+  EXPECT_FALSE(busy_after(decode(0, 850'000, 1'000'000)));
+  EXPECT_TRUE(busy_after(decode(0, 850'001, 1'000'000)));
+  EXPECT_FALSE(busy_after(prefill(0, 10'000)));
+  EXPECT_TRUE(busy_after(prefill(0, 10'001)));
+}
+
+TEST(LoadMonitor, AShareOfNoBlocksAndWhatIsNotToldAreNotBusy) {
+  EXPECT_FALSE(busy_after(decode(0, 100, 0)));
+  LoadReported without_total = decode(0, 100);
+  without_total.kv_total_blocks.reset();
+  EXPECT_FALSE(busy_after(without_total));
+  EXPECT_FALSE(busy_after(LoadReported{}));
+  EXPECT_TRUE(busy_after(decode(0, UINT64_MAX, 1)));
+}
+
+TEST(LoadMonitor, WithoutThresholdsNothingIsBusy) {
+  LoadMonitor loads;
+  loads.report(kLoadStart, decode(0, 100));
+  EXPECT_FALSE(loads.is_busy(kLoadStart));
+  loads.set_thresholds(thresholds());  // takes effect at once
+  EXPECT_TRUE(loads.is_busy(kLoadStart));
+  loads.set_thresholds({});
+  EXPECT_FALSE(loads.is_busy(kLoadStart));
+}
+
+TEST(LoadMonitor, IsBusyOnlyIfAllRanksAre) {
+  LoadMonitor loads(thresholds());
+  EXPECT_FALSE(loads.is_busy(kLoadStart));
+  loads.report(kLoadStart, decode(0, 90));
+  loads.report(kLoadStart, decode(1, 10));
+  EXPECT_FALSE(loads.is_busy(kLoadStart));
+  loads.report(kLoadStart, prefill(1, 12'000));
+  EXPECT_TRUE(loads.is_busy(kLoadStart));
+}
+
+TEST(LoadMonitor, ARankWithoutFreshDataIsFree) {
+  LoadMonitor loads(thresholds());
+  loads.report(kLoadStart, decode(0, 90));
+  loads.report(kLoadStart + Duration{4'000}, decode(1, 90));
+  EXPECT_TRUE(loads.is_busy(kLoadStart + Duration{10'000}));
+  EXPECT_FALSE(loads.is_busy(kLoadStart + Duration{10'001}));
+  EXPECT_EQ(loads.busy_until(), kLoadStart + Duration{10'001});
+  loads.report(kLoadStart + Duration{12'000}, decode(1, 90));
+  EXPECT_FALSE(loads.is_busy(kLoadStart + Duration{12'000}));
+  loads.report(kLoadStart + Duration{12'000}, decode(0, 90));
+  EXPECT_TRUE(loads.is_busy(kLoadStart + Duration{12'000}));
+}
+
+TEST(LoadMonitor, ThePeersThatAreGoneHaveNoRanks) {
+  LoadMonitor loads(thresholds());
+  loads.report(kLoadStart, decode(0, 90));
+  LoadReported other = decode(1, 10);
+  other.peer = 2;
+  loads.report(kLoadStart, other);
+  EXPECT_FALSE(loads.is_busy(kLoadStart));
+  loads.peer_forgotten(2);
+  EXPECT_TRUE(loads.is_busy(kLoadStart));
+  loads.peer_forgotten(1);
+  EXPECT_FALSE(loads.is_busy(kLoadStart));
+}
+
+TEST(LoadMonitor, BlocksThatSdksTellOutrankTheGauges) {
+  LoadMonitor loads(thresholds());
+  loads.report(kLoadStart, gauge(90));
+  EXPECT_TRUE(loads.is_busy(kLoadStart));
+  loads.report(kLoadStart, decode(0, 10));
+  EXPECT_FALSE(loads.is_busy(kLoadStart));
+  loads.report(kLoadStart, gauge(90));
+  EXPECT_FALSE(loads.is_busy(kLoadStart));
+  loads.report(kLoadStart, decode(0, 90));
+  loads.report(kLoadStart, gauge(10));
+  EXPECT_TRUE(loads.is_busy_by_ranks(kLoadStart));
+}
+
+TEST(LoadMonitor, GaugesSpeakForRanksThatTellNoBlocks) {
+  LoadMonitor loads(thresholds());
+  loads.report(kLoadStart, prefill(0, 5));
+  EXPECT_FALSE(loads.is_busy(kLoadStart));
+  loads.report(kLoadStart, gauge(90));
+  EXPECT_TRUE(loads.is_busy(kLoadStart));
+  EXPECT_FALSE(loads.is_busy_by_ranks(kLoadStart));
+  loads.report(kLoadStart, prefill(0, 5));
+  EXPECT_TRUE(loads.is_busy(kLoadStart));
+  loads.report(kLoadStart, gauge(10));
+  EXPECT_FALSE(loads.is_busy(kLoadStart));
+  loads.report(kLoadStart, prefill(0, 12'000));
+  EXPECT_TRUE(loads.is_busy_by_ranks(kLoadStart));
+}
+
+TEST(LoadMonitor, GaugesSpeakAgainWhenTheRanksHaveFallenSilent) {
+  LoadMonitor loads(thresholds());
+  loads.report(kLoadStart, decode(0, 10));
+  loads.report(kLoadStart + Duration{10'000}, gauge(90));
+  EXPECT_FALSE(loads.is_busy(kLoadStart + Duration{10'000}));
+  loads.report(kLoadStart + Duration{10'001}, gauge(90));
+  EXPECT_TRUE(loads.is_busy(kLoadStart + Duration{10'001}));
+  EXPECT_EQ(loads.busy_until(), kLoadStart + Duration{20'002});
+  loads.report(kLoadStart + Duration{10'002}, decode(0, 10));
+  EXPECT_FALSE(loads.is_busy(kLoadStart + Duration{10'002}));
+}
+
+TEST(LoadMonitor, MoreRanksThanAnyEngineHasAreNotKept) {
+  LoadMonitor loads(thresholds());
+  for (std::uint32_t rank = 0; rank < kMostRanks; ++rank) {
+    EXPECT_TRUE(loads.report(kLoadStart, decode(rank, 90)));
+  }
+  EXPECT_FALSE(loads.report(kLoadStart, decode(9'999, 90)));
+  EXPECT_TRUE(loads.report(kLoadStart, decode(0, 10)));
+  EXPECT_EQ(loads.ranks().size(), kMostRanks);
+}
+
+TEST(LoadMonitor, ARankThatHasNeverReportedIsFreeWhereTheirNumberIsKnown) {
+  LoadThresholds of_two = thresholds();
+  of_two.ranks = 2;
+  LoadMonitor loads(of_two);
+  loads.report(kLoadStart, decode(0, 90));
+  EXPECT_FALSE(loads.is_busy(kLoadStart));
+  loads.report(kLoadStart, decode(1, 90));
+  EXPECT_TRUE(loads.is_busy(kLoadStart));
+}
+
+TEST(LoadMonitor, TellsByWhatTheEngineIsBusy) {
+  LoadMonitor loads(thresholds());
+  EXPECT_FALSE(loads.excess(kLoadStart));
+  loads.report(kLoadStart, gauge(90));
+  EXPECT_EQ(loads.excess(kLoadStart),
+            (LoadExcess{LoadFigure::active_decode_blocks, 0, 900'000, 850'000}));
+  loads.report(kLoadStart, prefill(3, 12'000));
+  EXPECT_EQ(loads.excess(kLoadStart),
+            (LoadExcess{LoadFigure::active_prefill_tokens, 3, 12'000, 10'000}));
+}
+
+}  // namespace
+}  // namespace lastcall::lifecycle

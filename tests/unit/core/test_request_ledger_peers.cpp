@@ -1,0 +1,152 @@
+#include "tests/unit/core/ledger_fixture.hpp"
+
+namespace lastcall::lifecycle {
+namespace {
+
+using RequestLedgerPeers = LedgerTest;
+
+TEST_F(RequestLedgerPeers, a_peer_touches_only_its_own_requests) {
+  begin(1, "r");
+  EXPECT_FALSE(ledger.owns(2, "r"));
+  EXPECT_FALSE(ledger.end(now, 2, "r", Outcome::completed));
+  EXPECT_FALSE(ledger.confirm(now, 2, "r"));
+  EXPECT_EQ(ledger.cancel_id(now, 2, "r", CancelMode::stop, CancelReason::control), 0U);
+  EXPECT_EQ(state("r"), RequestState::live);
+}
+
+TEST_F(RequestLedgerPeers, a_batch_holds_what_has_the_same_mode_and_reason) {
+  for (char const* const id : {"a", "b", "c", "d"}) {
+    begin(1, id);
+  }
+  stop("a", CancelReason::migrate);
+  stop("b", CancelReason::migrate);
+  kill("c");
+  stop("d", CancelReason::migrate);
+  auto batch = ledger.take_cancels(1, 100);
+  EXPECT_EQ(batch.ids, (std::vector<std::string_view>{"a", "b"}));
+  EXPECT_EQ(batch.reason, CancelReason::migrate);
+  batch = ledger.take_cancels(1, 100);
+  EXPECT_EQ(batch.ids, (std::vector<std::string_view>{"c"}));
+  EXPECT_EQ(batch.mode, CancelMode::kill);
+  EXPECT_EQ(ledger.take_cancels(1, 100).ids, (std::vector<std::string_view>{"d"}));
+  EXPECT_TRUE(ledger.take_cancels(1, 100).ids.empty());
+}
+
+TEST_F(RequestLedgerPeers, a_batch_is_never_longer_than_asked) {
+  for (int i = 0; i < 10; ++i) {
+    begin(1, std::to_string(i));
+  }
+  ledger.cancel_all(now, CancelMode::stop, CancelReason::grace_timeout);
+  EXPECT_EQ(ledger.take_cancels(1, 4).ids.size(), 4U);
+  EXPECT_EQ(ledger.take_cancels(1, 4).ids.size(), 4U);
+  EXPECT_EQ(ledger.take_cancels(1, 4).ids.size(), 2U);
+}
+
+TEST_F(RequestLedgerPeers, a_kill_that_overtakes_a_waiting_stop_is_sent_once) {
+  begin(1, "r");
+  stop("r");
+  kill("r");
+  EXPECT_EQ(sent(), Lines{"kill r"});
+}
+
+TEST_F(RequestLedgerPeers, a_kill_after_a_sent_stop_is_sent_too) {
+  begin(1, "r");
+  stop("r");
+  EXPECT_EQ(sent(), Lines{"stop r"});
+  kill("r");
+  EXPECT_EQ(sent(), Lines{"kill r"});
+}
+
+TEST_F(RequestLedgerPeers, a_peer_is_told_once_that_cancels_wait) {
+  begin(1, "a");
+  begin(1, "b");
+  begin(2, "c");
+  ledger.cancel_all(now, CancelMode::stop, CancelReason::operator_);
+  EXPECT_EQ(ledger.ready, (std::vector<PeerId>{1, 2}));
+}
+
+TEST_F(RequestLedgerPeers, requests_stay_in_flight_while_their_peer_is_away) {
+  begin(1, "r");
+  ledger.peer_disconnected(now, 1);
+  EXPECT_EQ(ledger.in_flight(), 1U);
+  stop("r");
+  EXPECT_TRUE(ledger.ready.empty()) << "nobody is there to be told";
+  ledger.peer_lost(now, 1);
+  EXPECT_EQ(ledger.in_flight(), 0U);
+  ASSERT_EQ(ledger.settled.size(), 1U);
+  EXPECT_EQ(ledger.settled[0].outcome, Outcome::lost);
+  EXPECT_EQ(ledger.unconfirmed(), 0U);
+}
+
+TEST_F(RequestLedgerPeers, a_resumed_request_of_a_peer_that_is_away_is_adopted) {
+  begin(1, "r");
+  begin(1, "child", "r");
+  stop("r");
+  sent();
+  ledger.peer_disconnected(now, 1);
+  ledger.peer_connected(3);
+  EXPECT_EQ(begin(3, "r", {}, true), RequestLedger::Begin::adopted);
+  EXPECT_EQ(ledger.in_flight(), 2U);
+  EXPECT_EQ(ledger.moved_from.size(), 1U);
+  EXPECT_EQ(sent(3), Lines{"stop r"}) << "the new connection has to hear of the cancel";
+  EXPECT_EQ(ledger.cancelled.size(), 1U);
+  EXPECT_TRUE(ledger.end(now, 3, "r", Outcome::cancelled));
+}
+
+TEST_F(RequestLedgerPeers, a_resumed_request_that_nobody_knows_begins) {
+  EXPECT_EQ(begin(1, "r", {}, true), RequestLedger::Begin::begun);
+  EXPECT_EQ(begin(2, "r", {}, true), RequestLedger::Begin::begun) << "peer 1 is still connected";
+}
+
+TEST_F(RequestLedgerPeers, cancels_are_chosen_in_the_order_of_begin) {
+  begin(2, "first");
+  begin(1, "second");
+  begin(2, "third");
+  std::vector<std::string> seen;
+  ledger.cancel_where(
+      now,
+      [&](RequestView const& view) {
+        seen.emplace_back(view.id);
+        return view.id != "second";
+      },
+      CancelMode::stop, CancelReason::operator_);
+  EXPECT_EQ(seen, (Lines{"first", "second", "third"}));
+  EXPECT_EQ(state("second"), RequestState::live);
+  EXPECT_EQ(sent(2), (Lines{"stop first", "stop third"}));
+}
+
+TEST_F(RequestLedgerPeers, the_oldest_request_is_known) {
+  EXPECT_FALSE(ledger.oldest());
+  begin(1, "a");
+  now += Duration{500};
+  begin(1, "b");
+  ledger.end(now, 1, "a", Outcome::completed);
+  EXPECT_EQ(ledger.oldest(), now);
+}
+
+TEST_F(RequestLedgerPeers, a_copy_goes_on_by_itself) {
+  begin(1, "kept");
+  begin(1, "ended");
+  RequestLedger copy = ledger;
+  EXPECT_TRUE(ledger.end(now, 1, "ended", Outcome::completed));
+  EXPECT_TRUE(copy.owns(1, "ended"));
+  EXPECT_TRUE(copy.end(now, 1, "kept", Outcome::completed));
+  EXPECT_TRUE(ledger.owns(1, "kept"));
+  EXPECT_EQ(copy.in_flight(), 1U);
+}
+
+TEST_F(RequestLedgerPeers, invented_model_names_are_bounded) {
+  for (int i = 0; i < 2'000; ++i) {
+    RequestBegun request;
+    request.peer = 1;
+    request.id = std::to_string(i);
+    request.model = "model" + std::to_string(i);
+    ledger.begin(now, request, 0, false);
+    ledger.end(now, 1, request.id, Outcome::completed);
+  }
+  EXPECT_EQ(ledger.model_name(ledger.settled.front().model), "model0");
+  EXPECT_EQ(ledger.model_name(ledger.settled.back().model), "other");
+}
+
+}  // namespace
+}  // namespace lastcall::lifecycle
