@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/admission_limits.hpp"
+#include "core/mixer.hpp"
 
 namespace lastcall::lifecycle {
 
@@ -92,6 +93,8 @@ class Admission {
   std::optional<std::uint64_t> capacity() const;
   /// Absent: nothing was measured yet.
   std::optional<Duration> mean_service() const;
+  /// Its limits do not change by themselves, and measured times only say what is told to who asks.
+  void fingerprint(Mixer& m) const { m.all(running_, waiting_, without_first_byte_); }
   /// Waiters in the order in which they will be granted.
   template <typename Visit>
   void for_each_waiting(Visit const& visit) const {

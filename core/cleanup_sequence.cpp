@@ -199,4 +199,16 @@ Instant CleanupSequence::group_deadline(Instant deadline, Budgets const& budgets
   }
 }
 
+void CleanupSequence::fingerprint(Mixer& m) const {
+  if (!active_) {
+    return;
+  }
+  m.all(step_, term_sent_, kill_sent_);
+  m.put(std::max(paths_from().value_or(m.now), m.now));
+  m.put(group_began_ + kAcksAndHooksCap);  // no group before the engine takes longer
+  for (std::size_t i = 0; i < kCleanupItems; ++i) {
+    m.all(records_[i].outcome == ItemOutcome::pending, started_[i]);
+  }
+}
+
 }  // namespace lastcall::lifecycle

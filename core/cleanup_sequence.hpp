@@ -17,6 +17,7 @@
 
 #include "core/budgets.hpp"
 #include "core/event.hpp"
+#include "core/mixer.hpp"
 
 namespace lastcall::lifecycle {
 
@@ -69,6 +70,7 @@ class CleanupSequence {
   bool kill_sent() const { return kill_sent_; }
   /// Files of workers are removed when nobody can write new ones: then. Absent: it is no matter.
   std::optional<Instant> paths_from() const;
+  void fingerprint(Mixer& m) const;
   void reset() { *this = CleanupSequence{}; }
 
  private:

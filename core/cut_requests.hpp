@@ -25,6 +25,7 @@
 
 #include "core/event.hpp"
 #include "core/instant.hpp"
+#include "core/mixer.hpp"
 
 namespace lastcall::lifecycle {
 
@@ -53,6 +54,15 @@ class CutRequests {
         visit(std::string_view(id), known.cut, known.until);
       }
     }
+  }
+  void fingerprint(Mixer& m) const {
+    std::uint64_t sum = 0;
+    for_each(m.now, [&](std::string_view id, Cut const& cut, Instant until) {
+      Mixer one{m.now};
+      one.all(id, cut.mode, cut.relayed, until);
+      sum += one.hash;
+    });
+    m.put(sum);
   }
 
  private:

@@ -323,4 +323,18 @@ void EngineHealth::judge(Verdict verdict, std::string reason) {
   }
 }
 
+void EngineHealth::fingerprint(Mixer& m) const {
+  auto const fell = responsiveness_.fell_silent_at();
+  m.all(verdict_, started(), next_deadline(), process_awaited_, responsiveness_.silence(),
+        responsiveness_.is_stopped(), responsiveness_.patience(),
+        fell ? std::min(m.now - *fell, kSilenceForgiven) : kSilenceForgiven, waits_for_canary());
+  if (settings_.tokens_show_stalls) {
+    m.put(std::min(still_for(m.now), responsiveness_.patience()));
+  }
+  for (Row const& row : rows_) {
+    m.all(row.passes, row.failures, row.slow_since ? m.now - *row.slow_since : Duration{-1},
+          row.last, row.seen, row.unanswered_since ? m.now - *row.unanswered_since : Duration{-1});
+  }
+}
+
 }  // namespace lastcall::lifecycle

@@ -27,6 +27,7 @@
 
 #include "core/action.hpp"
 #include "core/event.hpp"
+#include "core/mixer.hpp"
 #include "core/responsiveness.hpp"
 #include "core/settings.hpp"
 
@@ -101,6 +102,7 @@ class EngineHealth {
   bool started() const;
   /// "nothing in flight", "work in flight, nothing moved for 1 s".
   std::string progress_text(Instant now) const;
+  void fingerprint(Mixer& m) const;
   std::vector<Row> const& rows() const { return rows_; }
   HealthSettings const& settings() const { return settings_; }
 

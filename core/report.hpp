@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "core/cleanup_sequence.hpp"
-#include "core/own_restart.hpp"
+#include "core/own_end.hpp"
+#include "core/registrations.hpp"
 #include "core/remembered.hpp"
 #include "core/shutdown_coordinator.hpp"
 
@@ -56,12 +57,6 @@ constexpr std::string_view name(EngineState x) {
   return vocabulary::word_of(vocabulary::kEngineStates, x);
 }
 
-struct RegistryRecord {
-  enum class State : std::uint8_t { absent, registered, deregistering, confirmed, failed };
-  State state = State::absent;
-  std::string detail;
-};
-
 /// A preStop call of the engine's container, until the engine was replaced.
 struct HookState {
   Instant called_at;
@@ -101,7 +96,7 @@ struct Snapshot {
   bool shim_known = false;
   EngineState engine = EngineState::waiting;
   bool deletion_seen = false;
-  std::optional<OwnRestart::Stage> own_restart;
+  std::optional<RestartStage> own_restart;
   std::optional<HookState> hook;
   std::optional<ReplacementState> replacement;
   /// Every registry has this instance, or there is none to ask.

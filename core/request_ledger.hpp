@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,7 @@
 #include "core/cut_requests.hpp"
 #include "core/endpoint_tracker.hpp"
 #include "core/event.hpp"
+#include "core/mixer.hpp"
 
 namespace lastcall::lifecycle {
 
@@ -285,5 +287,9 @@ class RequestLedger {
   std::uint64_t roots_begun_ = 0;
   std::size_t unconfirmed_ = 0;
 };
+
+/// Requests and endpoints as a sum; a peer counts by its rank.
+std::uint64_t fingerprint_of_requests(RequestLedger const& ledger, EndpointTracker const& endpoints,
+                                      std::map<PeerId, std::uint32_t> const& rank, Instant now);
 
 }  // namespace lastcall::lifecycle

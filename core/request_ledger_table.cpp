@@ -319,4 +319,24 @@ RequestView RequestLedger::view(Entry const& entry, EndpointTracker const* endpo
   return view;
 }
 
+std::uint64_t fingerprint_of_requests(RequestLedger const& ledger, EndpointTracker const& endpoints,
+                                      std::map<PeerId, std::uint32_t> const& rank, Instant now) {
+  std::uint64_t sum = 0;
+  auto const add = [&](PeerId peer, auto const&... x) {
+    Mixer one{now};
+    auto const found = rank.find(peer);
+    one.all(found == rank.end() ? UINT32_MAX : found->second, x...);
+    sum += one.hash;
+  };
+  ledger.for_each(
+      [&](RequestView const& view) {
+        add(view.peer, view.id, view.root, view.endpoint, view.state, view.child, view.standing);
+      },
+      endpoints);
+  endpoints.for_each([&](EndpointTracker::Endpoint const& e) {
+    add(e.peer, std::string_view(e.name), e.graceful, e.registered, e.in_flight);
+  });
+  return sum;
+}
+
 }  // namespace lastcall::lifecycle

@@ -24,6 +24,7 @@
 #include "core/action.hpp"
 #include "core/budgets.hpp"
 #include "core/cause.hpp"
+#include "core/mixer.hpp"
 #include "core/settings.hpp"
 
 namespace lastcall::lifecycle {
@@ -198,9 +199,13 @@ class ShutdownCoordinator {
   bool hook_is_done() const;
   std::optional<Instant> deregister_limit() const;
   Progress progress() const;
+  std::optional<Instant> drain_limit() const { return drain_limit_; }
+  /// With the grace of the deletion, where it was read.
+  std::optional<Hook> told_hook() const;
   PhaseRecord const& record(Phase phase) const { return records_[static_cast<std::size_t>(phase)]; }
   Gate const& gate() const { return gate_; }
   std::optional<Instant> restored_at() const { return restored_at_; }
+  void fingerprint(Mixer& m) const;
   /// Set by the last enter(): what the log says about the phase that ended.
   std::optional<PhaseEnded> take_ended();
 

@@ -23,7 +23,7 @@ Readiness while_deregistering(bool stays) {
 }
 
 bool is_leaving(lifecycle::Snapshot const& snapshot) {
-  return snapshot.own_restart > lifecycle::OwnRestart::Stage::announced;
+  return snapshot.own_restart > lifecycle::RestartStage::announced;
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ Readiness readiness_of(lifecycle::Snapshot const& snapshot, config::ReadinessOnS
       return {false, "starting: " + std::string(snapshot.verdict_reason)};
     case Phase::serving:
       if (is_leaving(snapshot)) {
-        return *snapshot.own_restart >= lifecycle::OwnRestart::Stage::refusing
+        return *snapshot.own_restart >= lifecycle::RestartStage::refusing
                    ? Readiness{false, "this supervisor is being restarted"}
                    : while_deregistering(stays_on(on_stop, snapshot.deletion_seen));
       }

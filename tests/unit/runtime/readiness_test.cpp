@@ -44,7 +44,7 @@ TEST(Readiness, While_deregistering_it_depends_on_the_setting_and_on_the_pods_de
 }
 
 TEST(Readiness, Our_own_restart_turns_it_off_as_a_drain_does_and_before_the_ingress_refuses) {
-  using Stage = lifecycle::OwnRestart::Stage;
+  using Stage = lifecycle::RestartStage;
   auto const at = [](Stage stage, ReadinessOnStop on_stop) {
     lifecycle::Snapshot snapshot;
     snapshot.phase = Phase::serving;

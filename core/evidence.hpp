@@ -1,0 +1,70 @@
+// Who tells what is in flight where no connected peer does: the ingress, a peer that is gone, the
+// engine's own gauges, and the request of one token.
+//
+// Rules:
+//  1. The ingress is a source from its first moment where it is the only way in, else once it has
+//     relayed a request.
+//  2. A source whose process is gone was one: what it had is over.
+//  3. Gauges at 0 are a proof of idleness only with a load counter at 0, or with the answer to a
+//     request that was sent after they fell to 0.
+//
+// Owned by the core's thread. Source: section 2 of the design, 'Where in-flight comes from'.
+#pragma once
+
+#include "core/gauge_evidence.hpp"
+#include "core/mixer.hpp"
+#include "core/settings.hpp"
+#include "core/token_probe.hpp"
+
+namespace lastcall::lifecycle {
+
+class Evidence {
+ public:
+  explicit Evidence(Settings const& settings)
+      : gauges(settings.gauge_refresh, settings.load_counts),
+        token(settings.token),
+        is_exclusive_(settings.ingress_is_exclusive) {}
+
+  void ingress_relayed() { has_relayed_ = true; }
+  void source_gone() { source_gone_ = true; }
+  /// A drain begins or was undone: what was read before proves nothing about what comes.
+  void forget_proofs() {
+    gauges.forget();
+    token.forget_proof();
+  }
+  /// Another engine: its gauges are other gauges.
+  void forget_engine(Settings const& settings) {
+    gauges = GaugeEvidence{settings.gauge_refresh, settings.load_counts};
+    token.forget_proof();
+  }
+  void forget_source() { source_gone_ = false; }
+
+  bool ingress_has_relayed() const { return has_relayed_; }
+  /// It is the only way to the engine, or it has relayed.
+  bool ingress_counts() const { return is_exclusive_ || has_relayed_; }
+  bool had_source() const { return source_gone_; }
+  /// The engine's own word proves that nothing is in it.
+  bool proves_idle() const {
+    return gauges.is_settled() && (gauges.load_is_zero() || token.has_passed());
+  }
+
+  /// How long ago something was matters no longer than it is waited for.
+  void fingerprint(Mixer& m, Settings const& settings, bool drains) const {
+    m.all(gauges.is_settled(), gauges.shows_work(), gauges.in_flight());
+    m.age(gauges.zero_since(), settings.gauge_refresh.value_or(Duration{0}));
+    m.age(gauges.busy_at(), drains ? settings.shutdown.drain_unknown : Duration{0});
+    m.all(gauges.load_counts(), gauges.load_is_zero());
+    m.all(token.out(), token.proof(), token.canary_at());
+    m.all(has_relayed_, source_gone_);
+  }
+
+  GaugeEvidence gauges;
+  TokenProbe token;
+
+ private:
+  bool is_exclusive_;
+  bool has_relayed_ = false;
+  bool source_gone_ = false;
+};
+
+}  // namespace lastcall::lifecycle

@@ -1,0 +1,171 @@
+#include "core/hook_rules.hpp"
+
+#include <string_view>
+#include <utility>
+
+#include "core/event_rules.hpp"
+#include "core/questions.hpp"
+#include "core/stop_rules.hpp"
+
+namespace lastcall::lifecycle::rules {
+namespace {
+
+std::string_view why_released(Machines const& m) {
+  auto const& stop = m.coordinator.stop();
+  Phase const phase = m.coordinator.phase();
+  if ((stop && stop->mode == StopMode::fatal) || m.prestop.is_condemned()) {
+    return "the engine is given up";
+  }
+  if (phase == Phase::starting || phase == Phase::exited) {
+    return "nothing to drain";
+  }
+  if (!m.coordinator.hook_is_done()) {
+    return "the supervisor ends";
+  }
+  return m.coordinator.record(Phase::draining).outcome == PhaseOutcome::completed ? "drained"
+                                                                                  : "time is up";
+}
+
+}  // namespace
+
+void on(Machines& m, Instant now, DeletionSeen const& seen) {
+  if (seen.grace) {
+    m.prestop.deletion.read();
+  } else {
+    m.prestop.deletion.told_by_hook(now);
+  }
+  note_deletion(m);
+  if (!seen.grace) {
+    return;
+  }
+  if (m.coordinator.limit_grace(*seen.grace)) {
+    announce(m);
+  }
+  if (m.own.is_restarting()) {  // it was no restart of ours
+    stop(m, now, {CauseKind::own_signal, "the pod is being deleted"}, StopMode::graceful,
+         m.own.signalled_at());
+  }
+}
+
+void on(Machines& m, Instant now, EngineStopHook const&) {
+  m.prestop.called(now);
+  Phase const phase = m.coordinator.phase();
+  if (phase == Phase::cleaning_up || phase == Phase::exited || hook_has_returned(m)) {
+    return;  // phase 2 is over
+  }
+  // Too young to say that nothing runs: an earlier life may have let requests in.
+  bool const may_have_work = !m.recovery.is_over() || m.ledger.in_flight() > 0;
+  bool const is_loading = phase == Phase::starting && (m.prestop.awaiting() || !may_have_work);
+  m.recovery.end();
+  m.recovery.decide();
+  bool const begins_drain =
+      !is_loading && !m.coordinator.is_stopping() && !m.coordinator.is_draining();
+  if (begins_drain) {
+    begin_drain(m, now, std::nullopt);
+  }
+  m.coordinator.begin_hook(now, begins_drain);
+  if (m.prestop.deletion.is_there()) {
+    m.coordinator.hook_explained();
+  }
+}
+
+void on(Machines& m, Instant /*now*/, EngineReplaced const& replaced) {
+  if (m.prestop.awaiting()) {
+    end_awaiting(m, replaced.how);
+  }
+}
+
+void note_deletion(Machines& m) {
+  m.coordinator.hook_explained();
+  if (m.prestop.awaiting() && !m.prestop.is_condemned()) {
+    m.prestop.end_awaiting();  // nothing replaces it
+    m.orders.act(ReplacementEnded{"the pod is being deleted"});
+  }
+}
+
+bool release_hook(Machines& m, Instant now) {
+  if (!m.prestop.waits()) {
+    return false;
+  }
+  m.orders.act(ReleaseHook{why_released(m), m.prestop.release(now)});
+  return true;
+}
+
+void await_replacement(Machines& m, Instant now, Awaiting awaiting) {
+  if (m.coordinator.phase() == Phase::drained) {
+    m.coordinator.await_replacement(now);
+    note_phase_change(m);
+  }
+  m.health.reset();
+  m.evidence.forget_engine(m.settings);
+  bool const condemned = awaiting.condemned;
+  m.prestop.await_engine(std::move(awaiting));
+  m.orders.act(AwaitReplacement{condemned});
+}
+
+void end_awaiting(Machines& m, std::string how) {
+  m.prestop.end_awaiting();
+  if (auto const& hook = m.coordinator.hook(); hook && !hook->deletion) {
+    m.coordinator.forget_hook();
+    m.prestop.set_answered(false);
+  }
+  m.health.reset();
+  m.orders.act(ReplacementEnded{std::move(how)});
+}
+
+// --- joint rules ---------------------------------------------------------------------------------
+
+bool apply_disproof(Machines& m, Instant now) {
+  auto const at = deletion_disproved_at(m);
+  if (!at || now < *at) {
+    return false;
+  }
+  m.prestop.deletion.disprove(now);
+  m.recovery.decide();  // what an earlier life remembers of it is outlived, too
+  m.orders.act(DeletionDisproved{});
+  auto const hook = m.coordinator.hook();
+  if (!hook) {
+    return true;
+  }
+  release_hook(m, now);
+  m.prestop.set_answered(false);
+  bool const is_undone = m.coordinator.is_draining() && hook->began_drain;
+  if (is_undone) {
+    undo_drain(m, now, false);
+  } else {
+    m.coordinator.forget_hook();  // where it drains, an operator asked for that, too
+  }
+  if (!m.prestop.awaiting()) {
+    m.health.reset();
+  }
+  return true;
+}
+
+bool apply_hook(Machines& m, Instant now) {
+  if (!m.coordinator.hook_is_done() && !m.prestop.is_condemned()) {
+    return false;
+  }
+  bool const has_released = release_hook(m, now);
+  m.coordinator.end_hook();
+  auto const& hook = m.coordinator.hook();
+  m.prestop.set_answered(hook.has_value());
+  bool const is_restart = hook && !hook->deletion && !m.coordinator.is_stopping();
+  bool const has_shim = m.shim.is_known();
+  if (is_restart && has_shim) {
+    m.coordinator.forget_hook();  // the shim tells what comes now
+    m.prestop.set_answered(false);
+  }
+  if (!is_restart || has_shim || m.prestop.awaiting()) {
+    return has_released;
+  }
+  await_replacement(m, now, {.until = now + kReplacedAnyway, .since = now});
+  return true;
+}
+
+void apply_awaiting(Machines& m, Instant now) {
+  if (m.prestop.awaits_in_vain(now)) {
+    end_awaiting(m, "nothing else was seen in time");
+  }
+}
+
+}  // namespace lastcall::lifecycle::rules

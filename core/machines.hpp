@@ -1,0 +1,74 @@
+// All machines of the core side by side, and what a step orders.
+//
+// Rules:
+//  1. A machine knows its own part and no other one: no machine calls another. What they mean
+//     together is asked in questions.hpp and decided in rules.hpp.
+//  2. A copy goes on by itself: for the exploration of what may come next.
+//
+// Owned by the core's thread.
+#pragma once
+
+#include "core/admission.hpp"
+#include "core/cleanup_sequence.hpp"
+#include "core/cut_requests.hpp"
+#include "core/endpoint_tracker.hpp"
+#include "core/engine_health.hpp"
+#include "core/engine_process.hpp"
+#include "core/evidence.hpp"
+#include "core/load_monitor.hpp"
+#include "core/memory.hpp"
+#include "core/orders.hpp"
+#include "core/own_end.hpp"
+#include "core/peer_table.hpp"
+#include "core/prestop.hpp"
+#include "core/recovery.hpp"
+#include "core/registrations.hpp"
+#include "core/request_ledger.hpp"
+#include "core/settings.hpp"
+#include "core/shim_link.hpp"
+#include "core/shutdown_coordinator.hpp"
+#include "core/tally.hpp"
+#include "core/told.hpp"
+
+namespace lastcall::lifecycle {
+
+struct Machines {
+  /// `settings` outlives this, and its copies.
+  explicit Machines(Settings const& settings_now)
+      : settings(settings_now),
+        coordinator(settings),
+        health(settings.health),
+        evidence(settings),
+        admission(settings.admission),
+        loads(settings.load),
+        registrations(settings.registries) {}
+
+  Settings const& settings;
+  Orders orders;
+
+  // A drain or stop.
+  ShutdownCoordinator coordinator;
+  CleanupSequence cleanup;
+  Tally tally;
+  // The engine and its container.
+  ShimLink shim;
+  EngineProcess engine;
+  EngineHealth health;
+  Evidence evidence;
+  PreStop prestop;
+  // Requests and those who send them.
+  PeerTable peers;
+  RequestLedger ledger;
+  EndpointTracker endpoints;
+  CutRequests cut;
+  Admission admission;
+  LoadMonitor loads;
+  // Ourselves.
+  Registrations registrations;
+  Recovery recovery;
+  OwnEnd own;
+  Memory memory;
+  Told told;
+};
+
+}  // namespace lastcall::lifecycle

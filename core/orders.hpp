@@ -1,0 +1,58 @@
+// What a step orders, in its sequence.
+//
+// Rules:
+//  1. What must survive us comes first in its step: see put_first().
+//  2. Nobody waits for the answer to a command that was held until the recovery was over; it was
+//     answered when it came.
+//
+// Owned by the core's thread.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/action.hpp"
+
+namespace lastcall::lifecycle {
+
+class Orders {
+ public:
+  void clear() { actions_.clear(); }
+  std::span<Action const> all() const { return actions_; }
+
+  template <typename T>
+  void act(T&& action) {
+    actions_.emplace_back(std::forward<T>(action));
+  }
+  void put_first(Action action) { actions_.insert(actions_.begin(), std::move(action)); }
+  /// To a command: whether it changed anything.
+  void answer(bool changed) {
+    if (asker_waits_) {
+      act(Answer{changed});
+    }
+  }
+  void refuse_command(std::string why) {
+    if (asker_waits_) {
+      act(Refuse{Refusal::conflict, std::move(why)});
+    }
+  }
+  /// The last order of this kind in this step; null: there is none.
+  template <typename T>
+  T const* last() const {
+    auto const found = std::find_if(actions_.rbegin(), actions_.rend(), [](Action const& action) {
+      return std::holds_alternative<T>(action);
+    });
+    return found == actions_.rend() ? nullptr : &std::get<T>(*found);
+  }
+  void asker_waits(bool waits) { asker_waits_ = waits; }
+
+ private:
+  std::vector<Action> actions_;
+  bool asker_waits_ = true;
+};
+
+}  // namespace lastcall::lifecycle

@@ -1,0 +1,113 @@
+// What is known of an earlier life of this supervisor, and what waits until it is known.
+//
+//   unborn -> waiting -> known
+//
+// Rules:
+//  1. Until a shim's hello, a stop record or kRecoveryWindow has told, nothing is registered and a
+//     command waits: the shim may hold a stop that outranks it.
+//  2. A command of this life, or its pod's, outranks a remembered drain.
+//  3. Peers of an earlier life have kRecoveryWindow to come back; before that no gate counts as
+//     empty.
+//
+// Owned by the core's thread. Source: section 1 of the design, `lastcall serve`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/event.hpp"
+#include "core/mixer.hpp"
+#include "core/settings.hpp"
+
+namespace lastcall::lifecycle {
+
+class Recovery {
+ public:
+  enum class Stage : std::uint8_t { unborn, waiting, known };
+
+  void started(Instant now) {
+    stage_ = stage_ == Stage::unborn ? Stage::waiting : stage_;
+    until_ = now + kRecoveryWindow;
+  }
+  /// An earlier life is known, or ruled out.
+  void end() { stage_ = Stage::known; }
+  bool is_over() const { return stage_ == Stage::known; }
+
+  // --- commands ---
+  /// True: it waits, and is taken when the recovery is over.
+  bool hold(Event const& event) {
+    if (is_over()) {
+      return false;
+    }
+    held_.push_back(event);
+    return true;
+  }
+  bool has_held() const { return !held_.empty(); }
+  std::vector<Event> take_held() { return std::exchange(held_, {}); }
+  void decide() { decided_ = true; }
+  bool is_decided() const { return decided_; }
+
+  // --- what was restored ---
+  void restored(Instant now, std::string boot, bool own_container, std::uint32_t peers,
+                std::uint32_t returned) {
+    boot_ = std::move(boot);
+    own_container_ = own_container;
+    expected_peers_ = peers;
+    if (peers > 0 && returned < peers) {
+      peers_until_ = now + kRecoveryWindow;
+    }
+  }
+  /// Of the shim whose stop this is; empty: there was none.
+  std::string const& boot() const { return boot_; }
+  bool had_own_container() const { return own_container_; }
+  bool awaits_peers() const { return peers_until_.has_value(); }
+  std::optional<Instant> peers_until() const { return peers_until_; }
+  std::uint32_t expected_peers() const { return expected_peers_; }
+
+  /// What time decides, and peers that are back.
+  void update(Instant now, std::uint32_t returned) {
+    if (stage_ == Stage::waiting && now >= until_) {
+      end();
+    }
+    if (peers_until_ && (now >= *peers_until_ || returned >= expected_peers_)) {
+      peers_until_.reset();
+    }
+  }
+  std::optional<Instant> next_deadline() const {
+    return earlier_of(stage_ == Stage::waiting ? std::optional(until_) : std::nullopt,
+                      peers_until_);
+  }
+  /// The stop of that boot has ended.
+  void forget_stop() {
+    boot_.clear();
+    decided_ = false;
+  }
+
+  void fingerprint(Mixer& m, bool shim_is_known) const {
+    m.all(stage_, next_deadline(), peers_until_, peers_until_ ? expected_peers_ : 0);
+    if (!shim_is_known) {
+      m.all(decided_, std::string_view(boot_), own_container_);
+    }
+    for (Event const& event : held_) {
+      m.put(event.index());
+      if (auto const* drain = std::get_if<DrainRequested>(&event)) {
+        m.all(drain->exit, drain->timeout);
+      }
+    }
+  }
+
+ private:
+  Stage stage_ = Stage::unborn;
+  Instant until_{};
+  std::vector<Event> held_;
+  bool decided_ = false;
+  std::string boot_;
+  bool own_container_ = false;
+  std::optional<Instant> peers_until_;
+  std::uint32_t expected_peers_ = 0;
+};
+
+}  // namespace lastcall::lifecycle

@@ -1,0 +1,112 @@
+// Where this instance stands with each registry.
+//
+// Rules:
+//  1. All registries are asked together; each confirms, or gives up, by itself.
+//  2. Deregistering is right from any state: an earlier life may have registered without being able
+//     to tell, and asking costs nothing.
+//  3. A registry that has given up and confirms later has confirmed; its detail says why it was
+//     late.
+//
+// Owned by the core's thread. Source: section 2 of the design, phase 1; section 8.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/event.hpp"
+#include "core/mixer.hpp"
+#include "core/state_table.hpp"
+
+namespace lastcall::lifecycle {
+
+struct RegistryRecord {
+  enum class State : std::uint8_t { absent, registered, deregistering, confirmed, failed };
+  State state = State::absent;
+  std::string detail;
+};
+
+enum class RegistryEvent : std::uint8_t { ordered_in, ordered_out, confirmed, gave_up };
+
+/// What becomes of a registry's record.
+inline constexpr StateTable<RegistryRecord::State, RegistryEvent, 5, 4> kRegistryTable = [] {
+  using enum RegistryRecord::State;
+  constexpr char const* kNotAsked = "it was not asked to remove anything";
+  constexpr char const* kSettled = "the first answer stands";
+  return StateTable<RegistryRecord::State, RegistryEvent, 5, 4>{{
+      // ordered_in, ordered_out, confirmed, gave_up
+      {{move_to(registered), move_to(deregistering), ignored(absent, kNotAsked),
+        ignored(absent, kNotAsked)}},
+      {{move_to(registered), move_to(deregistering), ignored(registered, kNotAsked),
+        ignored(registered, kNotAsked)}},
+      {{move_to(registered), move_to(deregistering), move_to(confirmed), move_to(failed)}},
+      {{move_to(registered), move_to(deregistering), ignored(confirmed, kSettled),
+        ignored(confirmed, kSettled)}},
+      {{move_to(registered), move_to(deregistering), move_to(confirmed),
+        ignored(failed, kSettled)}},
+  }};
+}();
+
+class Registrations {
+ public:
+  explicit Registrations(std::size_t count) : records_(count) {}
+
+  bool is_empty() const { return records_.empty(); }
+  /// The registries have us, or may have us: they are to be asked to remove us.
+  bool is_registered() const { return registered_; }
+  std::vector<RegistryRecord> const& records() const { return records_; }
+  /// None of them was ever asked for anything in this life.
+  bool is_untouched() const { return every(RegistryRecord::State::absent, true); }
+  bool are_settled() const { return every(RegistryRecord::State::deregistering, false); }
+  bool are_confirmed() const { return every(RegistryRecord::State::failed, false); }
+
+  void register_all() { order(RegistryEvent::ordered_in, true); }
+  void deregister_all() { order(RegistryEvent::ordered_out, false); }
+  /// An earlier life may have registered, or not all registries were asked to remove us.
+  void assume_registered() { registered_ = !records_.empty(); }
+  void settled(RegistrySettled const& settled) {
+    LC_ASSERT(settled.registry < records_.size());
+    RegistryRecord& record = records_[settled.registry];
+    auto const event = settled.confirmed ? RegistryEvent::confirmed : RegistryEvent::gave_up;
+    auto const& cell = cell_of(kRegistryTable, record.state, event);
+    if (cell.kind == CellKind::move) {
+      if (record.state == RegistryRecord::State::deregistering) {
+        record.detail = settled.detail;
+      }
+      record.state = cell.to;
+    }
+  }
+  /// A stop has ended: nothing is known of what the next engine's registries hold.
+  void forget() {
+    records_.assign(records_.size(), {});
+    registered_ = false;
+  }
+
+  void fingerprint(Mixer& m) const {
+    for (RegistryRecord const& record : records_) {
+      m.put(record.state);
+    }
+    m.put(registered_);
+  }
+
+ private:
+  void order(RegistryEvent event, bool registered) {
+    for (RegistryRecord& record : records_) {
+      record = {cell_of(kRegistryTable, record.state, event).to, {}};
+    }
+    registered_ = registered;
+  }
+  /// Every record is in this state, or none is.
+  bool every(RegistryRecord::State state, bool is_in_it) const {
+    return std::all_of(records_.begin(), records_.end(), [&](RegistryRecord const& record) {
+      return (record.state == state) == is_in_it;
+    });
+  }
+
+  std::vector<RegistryRecord> records_;
+  bool registered_ = false;
+};
+
+}  // namespace lastcall::lifecycle

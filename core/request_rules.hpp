@@ -1,0 +1,14 @@
+// Requests: what may begin, what is cancelled at once, and what the ledger's news mean for the
+// other machines.
+//
+// Owned by the core's thread. Source: sections 3 and 9 of the design.
+#pragma once
+
+#include "core/machines.hpp"
+
+namespace lastcall::lifecycle::rules {
+
+/// Turns what the ledger did into endpoint counts, notes and orders.
+void drain_ledger(Machines& m, Instant now);
+
+}  // namespace lastcall::lifecycle::rules

@@ -1,0 +1,365 @@
+#include "core/stop_rules.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/admission_rules.hpp"
+#include "core/cleanup_rules.hpp"
+#include "core/event_rules.hpp"
+#include "core/hook_rules.hpp"
+#include "core/questions.hpp"
+#include "core/registration_rules.hpp"
+#include "core/request_rules.hpp"
+
+namespace lastcall::lifecycle::rules {
+namespace {
+
+/// A later stop signal: ignored, unless it is to force the end.
+void heed_second_signal(Machines& m, Instant now, std::string const& name, bool may_force) {
+  if (m.settings.second_signal == SecondSignal::ignore || !may_force) {
+    m.orders.act(SignalIgnored{name, m.tally.signal_ignored()});
+    return;
+  }
+  m.orders.act(DrainAborted{"second_signal", name});
+  note_cut_work(m);
+  cancel_all(m, now, CancelMode::kill, CancelReason::grace_timeout);
+  bool const cleaning = m.coordinator.phase() == Phase::cleaning_up;
+  m.coordinator.abort_drain(now, kMinimumTotal);
+  if (cleaning) {
+    announce(m);
+  } else {
+    note_phase_change(m);
+    begin_cleanup(m, now, 0);
+  }
+  m.cleanup.skip_to_engine(now);
+}
+
+void cancel_relayed(Machines& m, Instant now, CancelMode mode) {
+  m.ledger.cancel_where(
+      now, [](RequestView const& request) { return request.peer == kIngressPeer; }, mode,
+      CancelReason::grace_timeout);
+}
+
+}  // namespace
+
+// --- events --------------------------------------------------------------------------------------
+
+void on(Machines& m, Instant now, SupervisorStarted const&) {
+  m.coordinator.started(now);
+  m.recovery.started(now);
+}
+
+void on(Machines& m, Instant now, OwnSignal const& signal) {
+  if (m.shim.runs_here()) {
+    return;  // same container: the shim owns the signals
+  }
+  m.prestop.deletion.signalled();
+  note_deletion(m);
+  if (m.recovery.hold(signal)) {
+    return;
+  }
+  m.own.signalled();
+  Phase const phase = m.coordinator.phase();
+  bool const has_shim = m.shim.is_known();
+  if (phase == Phase::exited) {
+    end_supervisor_or_rearm(m, now);
+  } else if (m.coordinator.is_stopping()) {
+    heed_second_signal(m, now, signal.name, !has_shim);  // else both containers are signalled once
+  } else if (m.shim.is_released() && phase == Phase::starting && m.ledger.in_flight() == 0) {
+    // The stop was the engine's and is told: what ends now is only what served it.
+    exit_supervisor(m, 0);
+  } else if (has_shim && !m.prestop.deletion.is_read()) {
+    m.own.begin_restart(now);
+  } else {
+    stop(m, now, {CauseKind::own_signal, signal.name}, StopMode::graceful, now);
+  }
+}
+
+/// What else time decides the joint rules look at.
+void on(Machines& m, Instant now, TimerExpired const& expired) {
+  if (expired.late > kOwnAbsence) {
+    m.health.listen_anew(now);
+    m.evidence.gauges.listen_anew(now);
+  }
+}
+
+void on(Machines& m, Instant now, StopSignalHeld const& signal) {
+  bool const over = m.coordinator.phase() == Phase::exited;
+  if (!m.coordinator.is_stopping()) {
+    stop(m, now, {CauseKind::signal, signal.name}, StopMode::graceful, signal.at);
+    return;
+  }
+  heed_earlier_signal(m, signal.at);
+  heed_second_signal(m, now, signal.name, !over);
+}
+
+void on(Machines& m, Instant now, DrainRequested const& request) {
+  if (m.recovery.hold(request)) {
+    m.orders.answer(true);
+    return;
+  }
+  m.recovery.decide();
+  if (request.exit && !m.coordinator.is_stopping()) {
+    stop(m, now, {CauseKind::operator_stop, "drain --exit"}, StopMode::graceful, now,
+         request.timeout);
+    m.orders.answer(true);
+  } else if (m.coordinator.is_stopping() || m.coordinator.is_draining()) {
+    // Joins what is under way; a nearer limit for its requests holds for both.
+    m.coordinator.drain_is_asked_for();
+    m.orders.answer(request.timeout && m.coordinator.limit_drain(now, *request.timeout));
+  } else {
+    begin_drain(m, now, request.timeout);
+    m.orders.answer(true);
+  }
+}
+
+void on(Machines& m, Instant now, ResumeRequested const& request) {
+  if (m.recovery.hold(request)) {
+    m.orders.answer(true);
+    return;
+  }
+  m.recovery.decide();
+  auto const& hook = m.coordinator.hook();
+  if (m.coordinator.is_stopping()) {
+    m.orders.refuse_command("a stop is final: it cannot be resumed");
+  } else if (!m.coordinator.is_draining()) {
+    m.orders.answer(false);
+  } else if (m.own.is_restarting()) {
+    m.orders.refuse_command("this supervisor is being restarted: ask the next one");
+  } else if (hook && (hook->deletion || !hook_has_returned(m))) {
+    m.orders.refuse_command(
+        "the engine's container is being stopped (preStop): another "
+        "engine may serve, this one cannot be resumed");
+  } else {
+    m.prestop.set_answered(false);
+    undo_drain(m, now, m.health.started());
+    if (m.coordinator.phase() == Phase::serving) {
+      register_everywhere(m);
+    }
+    m.orders.answer(true);
+  }
+}
+
+// --- verbs ---------------------------------------------------------------------------------------
+
+void stop(Machines& m, Instant now, Cause cause, StopMode mode, Instant cause_at,
+          std::optional<Duration> timeout) {
+  if (m.coordinator.is_stopping() || m.coordinator.phase() == Phase::exited) {
+    return;
+  }
+  m.own.stop_begins();
+  if (m.prestop.awaiting()) {
+    m.prestop.end_awaiting();
+    m.orders.act(ReplacementEnded{"a stop begins"});
+  }
+  m.recovery.end();
+  m.memory.forget_report();
+  bool const joins = m.coordinator.is_draining();
+  if (!joins) {
+    m.tally.begin();
+    if (mode == StopMode::fatal) {
+      m.tally.count_recent_errors(now);
+    }
+  }
+  assume_earlier_registration(m);
+  m.coordinator.begin_stop(now, std::move(cause), mode, cause_at, m.ledger.in_flight() > 0,
+                           timeout);
+  auto const& begun = *m.coordinator.stop();
+  m.orders.act(StopBegun{name(begun.cause.kind), begun.cause.detail, mode, begun.deadline});
+  if (!joins) {
+    deregister_everywhere(m, now);
+  }
+  if (m.coordinator.phase() == Phase::cleaning_up) {
+    cancel_all(m, now, CancelMode::kill,
+               mode == StopMode::fatal ? CancelReason::engine_dead : CancelReason::grace_timeout);
+    note_phase_change(m);
+    begin_cleanup(m, now, 0);
+  } else if (joins) {
+    announce(m);
+  } else {
+    note_phase_change(m);
+  }
+}
+
+void fatal(Machines& m, Instant now, CauseKind kind, std::string detail) {
+  if (m.coordinator.phase() == Phase::exited) {
+    return;
+  }
+  if (!m.coordinator.is_stopping()) {
+    stop(m, now, {kind, std::move(detail)}, StopMode::fatal, now);
+    return;
+  }
+  if (m.coordinator.stop()->mode == StopMode::fatal) {
+    return;  // the first cause said it
+  }
+  // During a graceful stop: cause and mode stay, the drain ends.
+  bool const cleaning = m.coordinator.phase() == Phase::cleaning_up;
+  if (!cleaning) {
+    if (!is_known_idle(m)) {
+      m.tally.aborted_with_work();
+    }
+    note_cut_work(m);
+  }
+  cancel_all(m, now, CancelMode::kill, CancelReason::engine_dead);
+  m.coordinator.abort_drain(now, kFatalTotal);
+  if (!cleaning) {
+    m.orders.act(DrainAborted{name(kind), std::move(detail)});
+    note_phase_change(m);
+    begin_cleanup(m, now, 0);
+  } else {
+    announce(m);
+  }
+}
+
+void begin_drain(Machines& m, Instant now, std::optional<Duration> timeout) {
+  m.tally.begin();
+  assume_earlier_registration(m);
+  m.coordinator.begin_drain(now, timeout);
+  deregister_everywhere(m, now);
+  note_phase_change(m);
+}
+
+void undo_drain(Machines& m, Instant now, bool is_ready) {
+  m.coordinator.resume(now, is_ready);
+  m.evidence.forget_proofs();
+  note_phase_change(m);
+}
+
+void heed_earlier_signal(Machines& m, Instant at) {
+  Instant const deadline = m.coordinator.budgets_of(at).deadline(at);
+  if (m.coordinator.phase() != Phase::exited && m.coordinator.limit_deadline(deadline)) {
+    announce(m);
+  }
+}
+
+void exit_supervisor(Machines& m, int code) {
+  m.own.end();
+  m.orders.act(ExitSupervisor{code});
+}
+
+void cancel_all(Machines& m, Instant now, CancelMode mode, CancelReason reason) {
+  refuse_waiters(m, now);
+  m.ledger.cancel_all(now, mode, reason);
+}
+
+void note_cut_work(Machines& m) {
+  m.tally.note_in_flight_at_end(in_flight_known(m) ? m.ledger.roots_in_flight()
+                                                   : m.evidence.gauges.last_figure());
+}
+
+void announce(Machines& m) {
+  AnnouncePhase const news{m.coordinator.phase(), m.coordinator.deadline()};
+  auto const* last = m.orders.last<AnnouncePhase>();
+  if (last == nullptr || last->phase != news.phase || last->deadline != news.deadline) {
+    m.orders.act(news);
+  }
+}
+
+void note_phase_change(Machines& m) {
+  if (auto ended = m.coordinator.take_ended()) {
+    ended->in_flight = in_flight_told(m);
+    m.orders.act(*ended);
+  }
+  m.orders.act(PhaseBegun{m.coordinator.phase()});
+  announce(m);
+}
+
+// --- joint rules ---------------------------------------------------------------------------------
+
+bool apply_move(Machines& m, Instant now) {
+  switch (m.coordinator.next(now, facts(m))) {
+    case Move::none:
+      return false;
+    case Move::enter_draining:
+      note_phase_change(m);
+      m.evidence.forget_proofs();  // what was read before the drain proves nothing
+      m.told.begin_drain(m.endpoints.active_graceful());
+      m.orders.act(GracefulEndpoints{m.endpoints.active_graceful()});
+      return true;
+    case Move::stop_ungraceful:
+      m.ledger.cancel_ungraceful(now, m.endpoints, CancelMode::stop, CancelReason::migrate);
+      return true;
+    case Move::kill_ungraceful:
+      m.ledger.cancel_ungraceful(now, m.endpoints, CancelMode::kill, CancelReason::migrate);
+      return true;
+    case Move::stop_all:
+      note_cut_work(m);
+      cancel_all(m, now, CancelMode::stop, CancelReason::grace_timeout);
+      return true;
+    case Move::kill_all:
+      cancel_all(m, now, CancelMode::kill, CancelReason::grace_timeout);
+      return true;
+    case Move::enter_drained:
+      note_phase_change(m);
+      return true;
+    case Move::end_drained:
+      return true;
+    case Move::enter_cleaning_up:
+      if (!in_flight_known(m)) {  // what is counted was told when it was cancelled
+        note_cut_work(m);
+      }
+      note_phase_change(m);
+      begin_cleanup(m, now, 0);
+      return true;
+  }
+  return false;
+}
+
+bool apply_readiness(Machines& m, Instant now) {
+  bool const ready = m.coordinator.phase() == Phase::starting && !m.coordinator.is_stopping() &&
+                     m.recovery.is_over() && !m.own.is_restarting() && !m.prestop.awaiting() &&
+                     !m.coordinator.hook() && m.health.started();
+  if (!ready) {
+    return false;
+  }
+  m.coordinator.become_ready(now);
+  note_phase_change(m);
+  register_everywhere(m);
+  return true;
+}
+
+void apply_held(Machines& m, Instant now) {
+  if (!m.recovery.is_over() || !m.recovery.has_held()) {
+    return;
+  }
+  m.orders.asker_waits(false);
+  for (Event const& event : m.recovery.take_held()) {
+    std::visit([&](auto const& fact) { on(m, now, fact); }, event);
+  }
+  m.orders.asker_waits(true);
+}
+
+void apply_own_restart(Machines& m, Instant now) {
+  using Order = OwnEnd::Order;
+  while (m.own.is_restarting() && !m.coordinator.is_stopping()) {
+    OwnEnd::Facts const known{.registries_settled = m.registrations.are_settled(),
+                              .ingress_is_empty = m.ledger.of_peer(kIngressPeer) == 0,
+                              .ingress_has_relayed = m.evidence.ingress_has_relayed(),
+                              .budgets = m.coordinator.budgets_of(m.own.signalled_at())};
+    switch (m.own.next(now, known)) {
+      case Order::none:
+        return;
+      case Order::deregister:
+        assume_withdrawn(m);
+        deregister_everywhere(m, now);
+        if (m.evidence.ingress_has_relayed()) {
+          m.orders.act(LeaveIngress{});
+        }
+        break;
+      case Order::stop_relayed:
+        cancel_relayed(m, now, CancelMode::stop);
+        break;
+      case Order::kill_relayed:
+        cancel_relayed(m, now, CancelMode::kill);
+        break;
+      case Order::exit:
+        m.own.end();
+        release_hook(m, now);
+        drain_ledger(m, now);  // what is still to be said comes before the exit
+        m.orders.act(ExitSupervisor{0});
+        return;
+    }
+  }
+}
+
+}  // namespace lastcall::lifecycle::rules

@@ -1,0 +1,120 @@
+#include <gtest/gtest.h>
+
+#include "core/engine_process.hpp"
+#include "core/registrations.hpp"
+#include "core/shim_link.hpp"
+
+namespace lastcall::lifecycle {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Instant kStart = instant_from_ms(1'000'000);
+
+ShimHello hello(EngineState engine) {
+  return {.boot = "b", .engine = engine};
+}
+
+TEST(EngineProcess, that_it_runs_is_news_once) {
+  EngineProcess engine;
+  EXPECT_TRUE(engine.told_by(hello(EngineState::running)));
+  EXPECT_FALSE(engine.told_by(hello(EngineState::running)));
+  EXPECT_FALSE(engine.started());
+}
+
+TEST(EngineProcess, a_shim_that_was_given_up_may_be_back_with_it) {
+  EngineProcess engine;
+  engine.started();
+  engine.lost(kStart, false);
+  EXPECT_TRUE(engine.has_exited());
+  EXPECT_EQ(engine.gone_at(), kStart);
+  EXPECT_TRUE(engine.told_by(hello(EngineState::running)));
+  EXPECT_EQ(engine.gone_at(), std::nullopt);
+}
+
+TEST(EngineProcess, only_the_end_of_one_that_ran_is_explained_by_memory) {
+  EngineProcess engine;
+  engine.lost(kStart, true);
+  EXPECT_FALSE(engine.exit().oom);
+  engine.forget();
+  engine.started();
+  engine.lost(kStart, true);
+  EXPECT_TRUE(engine.exit().oom);
+}
+
+TEST(EngineProcess, it_counts_as_killed_only_where_KILL_ended_it) {
+  EngineProcess by_kill;
+  by_kill.started();
+  by_kill.exited(kStart, {.exit = {.code = 0, .signal = kSigKill}, .ordered = true});
+  by_kill.judge_kill(true);
+  EXPECT_TRUE(by_kill.was_killed());
+
+  EngineProcess by_itself;
+  by_itself.started();
+  by_itself.note_kill();
+  by_itself.exited(kStart, {.exit = {.code = 0, .signal = 15}, .ordered = true});
+  by_itself.judge_kill(true);
+  EXPECT_FALSE(by_itself.was_killed()) << "our KILL came after its end";
+}
+
+TEST(EngineProcess, an_order_of_an_earlier_life_is_kept) {
+  EngineProcess engine;
+  ShimHello told = hello(EngineState::running);
+  told.ordered = true;
+  engine.told_by(told);
+  EXPECT_TRUE(engine.is_ordered());
+  engine.forget();
+  EXPECT_FALSE(engine.is_ordered());
+}
+
+TEST(ShimLink, without_a_watch_on_its_process_it_is_lost_after_a_second) {
+  ShimLink shim;
+  shim.hello(hello(EngineState::running));
+  EXPECT_TRUE(shim.disconnected(kStart, {.watched = false}));
+  EXPECT_EQ(shim.next_deadline(), kStart + kShimReturn);
+  EXPECT_FALSE(shim.disconnected(kStart, {.watched = false})) << "it had gone already";
+  shim.hello(hello(EngineState::running));
+  EXPECT_EQ(shim.next_deadline(), std::nullopt);
+  shim.disconnected(kStart, {.watched = true});
+  EXPECT_EQ(shim.next_deadline(), std::nullopt);
+}
+
+TEST(ShimLink, after_a_stop_the_next_one_is_awaited_if_there_was_one) {
+  ShimLink shim;
+  shim.stop_ended();
+  EXPECT_EQ(shim.state(), ShimState::never);
+  shim.hello(hello(EngineState::running));
+  shim.stop_ended();
+  EXPECT_TRUE(shim.is_released());
+  EXPECT_FALSE(shim.is_known());
+  shim.stop_ended();
+  EXPECT_FALSE(shim.is_released()) << "the stop that ended last had no shim";
+}
+
+TEST(Registrations, one_that_gave_up_and_confirms_late_has_confirmed) {
+  Registrations registrations(2);
+  registrations.register_all();
+  registrations.deregister_all();
+  EXPECT_FALSE(registrations.is_registered());
+  EXPECT_FALSE(registrations.are_settled());
+  registrations.settled({.registry = 0, .confirmed = true});
+  registrations.settled({.registry = 1, .confirmed = false, .detail = "refused"});
+  EXPECT_TRUE(registrations.are_settled());
+  EXPECT_FALSE(registrations.are_confirmed());
+  registrations.settled({.registry = 1, .confirmed = true});
+  EXPECT_TRUE(registrations.are_confirmed());
+  EXPECT_EQ(registrations.records()[1].detail, "refused") << "it says why it came late";
+}
+
+TEST(Registrations, what_an_earlier_life_may_have_done_is_assumed_without_an_order) {
+  Registrations none(0);
+  none.assume_registered();
+  EXPECT_FALSE(none.is_registered());
+  Registrations one(1);
+  one.assume_registered();
+  EXPECT_TRUE(one.is_registered());
+  EXPECT_TRUE(one.is_untouched());
+}
+
+}  // namespace
+}  // namespace lastcall::lifecycle
