@@ -61,7 +61,7 @@ std::optional<RejectedReason> refusal_of(Machines const& m, Instant now,
     return std::nullopt;  // an error, or part of what was admitted and is to end, in a drain too
   }
   bool const leaves = request.peer == kIngressPeer && m.own.refuses();
-  if (m.coordinator.refuses() || leaves) {
+  if (refuses(m.coordinator.phase()) || leaves) {
     return RejectedReason::draining;
   }
   bool const may =

@@ -77,7 +77,7 @@ bool apply_cleanup(Machines& m, Instant now) {
     return false;
   }
   settle_sdk_cleanup(m, now);
-  auto const next = m.cleanup.next(now, cleanup_limit(m), m.coordinator.budgets());
+  auto const next = m.cleanup.next(now, cleanup_limit(m), m.coordinator.clock.budgets());
   switch (next.order) {
     case CleanupSequence::Order::none:
       return false;
@@ -130,7 +130,7 @@ void rearm(Machines& m, Instant now) {
                      .verdict = m.health.verdict(),
                      .why = is_condemned ? m.coordinator.stop()->cause.detail : ""};
   m.coordinator.rearm(now);
-  m.cleanup.reset();
+  m.cleanup = CleanupSequence{};
   m.health.reset();
   if (!is_condemned) {
     m.health.await_process();

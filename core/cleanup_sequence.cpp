@@ -26,9 +26,11 @@ std::size_t index(CleanupItem item) {
 
 void CleanupSequence::begin(Instant now, std::array<bool, kCleanupItems> applies,
                             std::uint32_t first_step) {
-  reset();
+  *this = CleanupSequence{};
   active_ = true;
-  applies_ = applies;
+  for (std::size_t i = 0; i < kCleanupItems; ++i) {
+    items_[i].applies = applies[i];
+  }
   step_ = std::min(first_step, kEngineStep);
   start_group(now);
 }
@@ -36,15 +38,15 @@ void CleanupSequence::begin(Instant now, std::array<bool, kCleanupItems> applies
 void CleanupSequence::start_group(Instant now) {
   group_began_ = now;
   for (CleanupItem const item : group(step_)) {
-    if (applies_[index(item)]) {
-      records_[index(item)].outcome = ItemOutcome::pending;
+    if (items_[index(item)].applies) {
+      items_[index(item)].record.outcome = ItemOutcome::pending;
     }
   }
 }
 
 void CleanupSequence::settle(Instant now, CleanupItem item, ItemOutcome outcome,
                              std::string detail) {
-  CleanupRecord& record = records_[index(item)];
+  CleanupRecord& record = items_[index(item)].record;
   if (!active_ || record.outcome != ItemOutcome::pending) {
     return;  // late: its time was over, the record says so
   }
@@ -55,7 +57,7 @@ void CleanupSequence::apply_late(CleanupItem item) {
   if (!active_ || step_ >= kSteps) {
     return;  // the list is done: there is no group any more
   }
-  ItemOutcome& outcome = records_[index(item)].outcome;
+  ItemOutcome& outcome = items_[index(item)].record.outcome;
   auto const now_due = group(step_);
   if (outcome == ItemOutcome::skipped &&
       std::find(now_due.begin(), now_due.end(), item) != now_due.end()) {
@@ -65,7 +67,7 @@ void CleanupSequence::apply_late(CleanupItem item) {
 
 void CleanupSequence::engine_gone(Instant now, Instant rest_gone_at) {
   rest_gone_at_ = rest_gone_at;
-  applies_[index(CleanupItem::engine)] = false;
+  items_[index(CleanupItem::engine)].applies = false;
   settle(now, CleanupItem::engine, ItemOutcome::completed, {});
 }
 
@@ -76,8 +78,8 @@ bool CleanupSequence::is_done() const {
 void CleanupSequence::skip_to_engine(Instant now) {
   while (active_ && step_ < kEngineStep) {
     for (CleanupItem const item : group(step_)) {
-      if (!started_[index(item)] && records_[index(item)].outcome == ItemOutcome::pending) {
-        records_[index(item)].outcome = ItemOutcome::skipped;
+      if (!items_[index(item)].started && items_[index(item)].is_pending()) {
+        items_[index(item)].record.outcome = ItemOutcome::skipped;
       }
     }
     expire_group(now);
@@ -87,11 +89,11 @@ void CleanupSequence::skip_to_engine(Instant now) {
 }
 
 void CleanupSequence::engine_back(Instant now) {
-  std::size_t const engine = index(CleanupItem::engine);
-  if (!active_ || applies_[engine]) {
+  Item& engine = items_[index(CleanupItem::engine)];
+  if (!active_ || engine.applies) {
     return;
   }
-  applies_[engine] = true;
+  engine.applies = true;
   if (step_ >= kEngineStep) {
     step_ = kEngineStep;
     start_group(now);
@@ -101,8 +103,8 @@ void CleanupSequence::engine_back(Instant now) {
 CleanupSequence::Next CleanupSequence::next(Instant now, Instant deadline, Budgets const& budgets) {
   while (active_ && step_ < kSteps) {
     if (now >= deadline) {
-      if (step_ == kEngineStep && !group_is_settled() && !kill_sent_) {
-        kill_sent_ = true;
+      if (step_ == kEngineStep && !group_is_settled() && !kill_sent()) {
+        signalled_ = Signalled::kill;
         return {Order::kill_engine, CleanupItem::engine, deadline};
       }
       expire_group(now);
@@ -127,12 +129,12 @@ CleanupSequence::Next CleanupSequence::next(Instant now, Instant deadline, Budge
 
 CleanupSequence::Next CleanupSequence::next_for_engine(Instant now, Instant deadline,
                                                        Budgets const& budgets) {
-  if (!term_sent_) {
-    term_sent_ = true;
+  if (!term_sent()) {
+    signalled_ = Signalled::term;
     return {Order::signal_engine, CleanupItem::engine, deadline};
   }
-  if (!kill_sent_ && now >= budgets.engine_kill_at(deadline)) {
-    kill_sent_ = true;
+  if (!kill_sent() && now >= budgets.engine_kill_at(deadline)) {
+    signalled_ = Signalled::kill;
     return {Order::kill_engine, CleanupItem::engine, deadline};
   }
   return {};
@@ -143,7 +145,7 @@ std::optional<Instant> CleanupSequence::next_deadline(Instant deadline,
   if (!active_ || step_ >= kSteps) {
     return std::nullopt;
   }
-  if (step_ == kEngineStep && !kill_sent_) {
+  if (step_ == kEngineStep && !kill_sent()) {
     return std::min(budgets.engine_kill_at(deadline), deadline);
   }
   Instant const limit = std::min(group_deadline(deadline, budgets), deadline);
@@ -151,23 +153,22 @@ std::optional<Instant> CleanupSequence::next_deadline(Instant deadline,
 }
 
 std::optional<Instant> CleanupSequence::paths_from() const {
-  std::size_t const paths = index(CleanupItem::paths);
-  bool const waits = !started_[paths] && records_[paths].outcome == ItemOutcome::pending;
+  Item const& paths = items_[index(CleanupItem::paths)];
+  bool const waits = !paths.started && paths.is_pending();
   return waits ? std::optional(rest_gone_at_) : std::nullopt;
 }
 
 bool CleanupSequence::group_is_settled() const {
-  return std::none_of(group(step_).begin(), group(step_).end(), [this](CleanupItem item) {
-    return records_[index(item)].outcome == ItemOutcome::pending;
-  });
+  return std::none_of(group(step_).begin(), group(step_).end(),
+                      [this](CleanupItem item) { return items_[index(item)].is_pending(); });
 }
 
 std::optional<CleanupItem> CleanupSequence::take_unstarted(Instant now) {
   for (CleanupItem const item : group(step_)) {
     bool const is_early = item == CleanupItem::paths && now < rest_gone_at_;
-    if (item != CleanupItem::engine && !is_early && !started_[index(item)] &&
-        records_[index(item)].outcome == ItemOutcome::pending) {
-      started_[index(item)] = true;
+    if (item != CleanupItem::engine && !is_early && !items_[index(item)].started &&
+        items_[index(item)].is_pending()) {
+      items_[index(item)].started = true;
       return item;
     }
   }
@@ -176,9 +177,9 @@ std::optional<CleanupItem> CleanupSequence::take_unstarted(Instant now) {
 
 void CleanupSequence::expire_group(Instant now) {
   for (CleanupItem const item : group(step_)) {
-    if (records_[index(item)].outcome == ItemOutcome::pending) {
-      records_[index(item)].outcome = ItemOutcome::timed_out;
-      records_[index(item)].elapsed = now - group_began_;
+    if (items_[index(item)].is_pending()) {
+      items_[index(item)].record.outcome = ItemOutcome::timed_out;
+      items_[index(item)].record.elapsed = now - group_began_;
     }
   }
 }
@@ -187,7 +188,8 @@ Instant CleanupSequence::group_deadline(Instant deadline, Budgets const& budgets
   Instant const term_at = budgets.engine_term_at(deadline);
   Duration const left = std::max(term_at - group_began_, Duration{0});
   switch (step_) {
-    case 0:  // however small the pod's grace is, the disconnects that there are keep their share
+    case 0:  // however small the pod's grace is, the disconnects that there are
+             // keep their share
       return std::min(group_began_ + kAcksAndHooksCap,
                       term_at - std::min(budgets.disconnects, left / 2));
     case 1:
@@ -203,11 +205,11 @@ void CleanupSequence::fingerprint(Mixer& m) const {
   if (!active_) {
     return;
   }
-  m.all(step_, term_sent_, kill_sent_);
+  m.all(step_, signalled_);
   m.put(std::max(paths_from().value_or(m.now), m.now));
   m.put(group_began_ + kAcksAndHooksCap);  // no group before the engine takes longer
-  for (std::size_t i = 0; i < kCleanupItems; ++i) {
-    m.all(records_[i].outcome == ItemOutcome::pending, started_[i]);
+  for (Item const& item : items_) {
+    m.all(item.is_pending(), item.started);
   }
 }
 

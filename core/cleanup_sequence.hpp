@@ -11,7 +11,9 @@
 // Owned by the core's thread. Source: the shutdown specification, 'Resource Cleanup'.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -49,14 +51,14 @@ class CleanupSequence {
   /// A shim that was given up as lost is back with a running engine: it gets its stop signal.
   void engine_back(Instant now);
   /// An earlier life sent the stop signal: a second one would abort the engine's own cleanup.
-  void assume_term_sent() { term_sent_ = true; }
+  void assume_term_sent() { signalled_ = std::max(signalled_, Signalled::term); }
 
   /// One order at a time, until `none` or `done`. The deadline may have moved closer.
   Next next(Instant now, Instant deadline, Budgets const& budgets);
   std::optional<Instant> next_deadline(Instant deadline, Budgets const& budgets) const;
 
   CleanupRecord const& record(CleanupItem item) const {
-    return records_[static_cast<std::size_t>(item)];
+    return items_[static_cast<std::size_t>(item)].record;
   }
   /// The list is through; the owner decides when that ends the phase.
   bool is_done() const;
@@ -64,16 +66,23 @@ class CleanupSequence {
   void skip_to_engine(Instant now);
   /// How many groups are finished: what a restarted supervisor need not do again.
   std::uint32_t step() const { return step_; }
-  Instant group_began() const { return group_began_; }
-  bool started(CleanupItem item) const { return started_[static_cast<std::size_t>(item)]; }
-  bool term_sent() const { return term_sent_; }
-  bool kill_sent() const { return kill_sent_; }
+  bool started(CleanupItem item) const { return items_[static_cast<std::size_t>(item)].started; }
+  bool term_sent() const { return signalled_ >= Signalled::term; }
+  bool kill_sent() const { return signalled_ == Signalled::kill; }
   /// Files of workers are removed when nobody can write new ones: then. Absent: it is no matter.
   std::optional<Instant> paths_from() const;
   void fingerprint(Mixer& m) const;
-  void reset() { *this = CleanupSequence{}; }
 
  private:
+  /// The last signal that the engine was sent.
+  enum class Signalled : std::uint8_t { none, term, kill };
+  struct Item {
+    bool applies = false;
+    bool started = false;
+    CleanupRecord record;
+    bool is_pending() const { return record.outcome == ItemOutcome::pending; }
+  };
+
   bool group_is_settled() const;
   void start_group(Instant now);
   std::optional<CleanupItem> take_unstarted(Instant now);
@@ -82,14 +91,11 @@ class CleanupSequence {
   Instant group_deadline(Instant deadline, Budgets const& budgets) const;
 
   bool active_ = false;
-  bool term_sent_ = false;
-  bool kill_sent_ = false;
+  Signalled signalled_ = Signalled::none;
   std::uint32_t step_ = 0;
   Instant group_began_{};
   Instant rest_gone_at_{};
-  std::array<bool, kCleanupItems> applies_{};
-  std::array<bool, kCleanupItems> started_{};
-  std::array<CleanupRecord, kCleanupItems> records_{};
+  std::array<Item, kCleanupItems> items_{};
 };
 
 }  // namespace lastcall::lifecycle

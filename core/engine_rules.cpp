@@ -23,7 +23,7 @@ std::string with_first_death(Machines const& m, Instant now, std::string detail)
 
 /// The engine ended and nobody had ordered it.
 void judge_unordered_exit(Machines& m, Instant now, CauseKind kind, std::string detail) {
-  bool const in_drain = m.coordinator.is_stopping() && m.coordinator.is_draining();
+  bool const in_drain = m.coordinator.is_stopping() && is_draining(m.coordinator.phase());
   if (in_drain) {
     m.tally.judge_death(!is_known_idle(m));
   } else if (m.coordinator.phase() == Phase::cleaning_up && m.tally.was_aborted_with_work()) {
@@ -54,18 +54,18 @@ Instant rest_gone_at(Machines const& m, Instant now, std::optional<std::uint32_t
   if (!m.engine.is_ordered() || !deadline || m.cleanup.kill_sent() || alive) {
     return now;
   }
-  Instant const kill_at = m.coordinator.budgets().engine_kill_at(*deadline);
+  Instant const kill_at = m.coordinator.clock.budgets().engine_kill_at(*deadline);
   return std::max(now, std::min(now + kRestOfTree, kill_at) + kKillTaken);
 }
 
 /// It ended on an order, in a stop.
 void ordered_exit(Machines& m, Instant now, bool ordered_by_shim, Instant deadline) {
-  m.engine.judge_kill(now >= m.coordinator.budgets().engine_kill_at(deadline));
+  m.engine.judge_kill(now >= m.coordinator.clock.budgets().engine_kill_at(deadline));
   // Our order crossed its death: what went down with it was not stopped by us.
   if (!ordered_by_shim && (m.tally.work_was_lost() || m.tally.was_aborted_with_work())) {
     m.tally.died_with_work();
   }
-  if (m.coordinator.is_draining()) {
+  if (is_draining(m.coordinator.phase())) {
     // Nobody is left to drain for. It did not fail: its time was up before what ran was told.
     if (ordered_by_shim) {
       cancel_all(m, now, CancelMode::kill, CancelReason::grace_timeout);
@@ -160,7 +160,7 @@ void resume_shim(Machines& m, Instant now, bool ordered) {
 
 /// Nothing is left to drain for; after our order it is as it should be, and the server follows.
 void essential_died_in_stop(Machines& m, Instant now) {
-  if (m.coordinator.is_draining()) {
+  if (is_draining(m.coordinator.phase())) {
     fatal(m, now, CauseKind::dead, m.engine.tree().first_death(now));
   } else if (m.cleanup.term_sent() && !m.cleanup.kill_sent()) {
     m.engine.tree().main_bereft(now, m.settings.rest_grace);

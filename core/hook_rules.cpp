@@ -19,11 +19,12 @@ std::string_view why_released(Machines const& m) {
   if (phase == Phase::starting || phase == Phase::exited) {
     return "nothing to drain";
   }
-  if (!m.coordinator.hook_is_done()) {
+  if (!hook_is_done(m)) {
     return "the supervisor ends";
   }
-  return m.coordinator.record(Phase::draining).outcome == PhaseOutcome::completed ? "drained"
-                                                                                  : "time is up";
+  return m.coordinator.phases().record(Phase::draining).outcome == PhaseOutcome::completed
+             ? "drained"
+             : "time is up";
 }
 
 }  // namespace
@@ -38,7 +39,7 @@ void on(Machines& m, Instant now, DeletionSeen const& seen) {
   if (!seen.grace) {
     return;
   }
-  if (m.coordinator.limit_grace(*seen.grace)) {
+  if (m.coordinator.clock.limit_grace(*seen.grace, m.coordinator.phase() == Phase::exited)) {
     announce(m);
   }
   if (m.own.is_restarting()) {  // it was no restart of ours
@@ -59,13 +60,13 @@ void on(Machines& m, Instant now, EngineStopHook const&) {
   m.recovery.end();
   m.recovery.decide();
   bool const begins_drain =
-      !is_loading && !m.coordinator.is_stopping() && !m.coordinator.is_draining();
+      !is_loading && !m.coordinator.is_stopping() && !is_draining(m.coordinator.phase());
   if (begins_drain) {
     begin_drain(m, now, std::nullopt);
   }
-  m.coordinator.begin_hook(now, begins_drain);
+  m.coordinator.clock.begin_hook(now, begins_drain);
   if (m.prestop.deletion.is_there()) {
-    m.coordinator.hook_explained();
+    m.coordinator.clock.explain_hook();
   }
 }
 
@@ -76,7 +77,7 @@ void on(Machines& m, Instant /*now*/, EngineReplaced const& replaced) {
 }
 
 void note_deletion(Machines& m) {
-  m.coordinator.hook_explained();
+  m.coordinator.clock.explain_hook();
   if (m.prestop.awaiting() && !m.prestop.is_condemned()) {
     m.prestop.end_awaiting();  // nothing replaces it
     m.orders.act(ReplacementEnded{"the pod is being deleted"});
@@ -105,8 +106,8 @@ void await_replacement(Machines& m, Instant now, Awaiting awaiting) {
 
 void end_awaiting(Machines& m, std::string how) {
   m.prestop.end_awaiting();
-  if (auto const& hook = m.coordinator.hook(); hook && !hook->deletion) {
-    m.coordinator.forget_hook();
+  if (auto const& hook = m.coordinator.clock.hook.get(); hook && !hook->deletion) {
+    m.coordinator.clock.hook.forget();
     m.prestop.set_answered(false);
   }
   m.health.reset();
@@ -123,17 +124,17 @@ bool apply_disproof(Machines& m, Instant now) {
   m.prestop.deletion.disprove(now);
   m.recovery.decide();  // what an earlier life remembers of it is outlived, too
   m.orders.act(DeletionDisproved{});
-  auto const hook = m.coordinator.hook();
+  auto const hook = m.coordinator.clock.hook.get();
   if (!hook) {
     return true;
   }
   release_hook(m, now);
   m.prestop.set_answered(false);
-  bool const is_undone = m.coordinator.is_draining() && hook->began_drain;
+  bool const is_undone = is_draining(m.coordinator.phase()) && hook->began_drain;
   if (is_undone) {
     undo_drain(m, now, false);
   } else {
-    m.coordinator.forget_hook();  // where it drains, an operator asked for that, too
+    m.coordinator.clock.hook.forget();  // where it drains, an operator asked for that, too
   }
   if (!m.prestop.awaiting()) {
     m.health.reset();
@@ -142,17 +143,17 @@ bool apply_disproof(Machines& m, Instant now) {
 }
 
 bool apply_hook(Machines& m, Instant now) {
-  if (!m.coordinator.hook_is_done() && !m.prestop.is_condemned()) {
+  if (!hook_is_done(m) && !m.prestop.is_condemned()) {
     return false;
   }
   bool const has_released = release_hook(m, now);
-  m.coordinator.end_hook();
-  auto const& hook = m.coordinator.hook();
+  m.coordinator.clock.hook.end();
+  auto const& hook = m.coordinator.clock.hook.get();
   m.prestop.set_answered(hook.has_value());
   bool const is_restart = hook && !hook->deletion && !m.coordinator.is_stopping();
   bool const has_shim = m.shim.is_known();
   if (is_restart && has_shim) {
-    m.coordinator.forget_hook();  // the shim tells what comes now
+    m.coordinator.clock.hook.forget();  // the shim tells what comes now
     m.prestop.set_answered(false);
   }
   if (!is_restart || has_shim || m.prestop.awaiting()) {

@@ -33,7 +33,7 @@ std::span<Action const> Lifecycle::step(Instant now, Event const& event) {
 
 /// Runs to a fixed point: each rule looks at the sum of the machines, and any may enable another.
 void Lifecycle::apply_joint_rules(Instant now) {
-  m_.coordinator.expect_acks_or_hooks(m_.settings.cleanup_hooks || sdk_may_clean_up(m_));
+  m_.coordinator.clock.expect_acks_or_hooks(m_.settings.cleanup_hooks || sdk_may_clean_up(m_));
   drain_ledger(m_, now);  // who left in this step is not refused by what time decides in it
   // Time alone decides these.
   m_.recovery.update(now, m_.recovery.awaits_peers() ? m_.peers.returned() : 0);
@@ -77,6 +77,13 @@ CancelBatch Lifecycle::take_cancels(PeerId peer, std::size_t max_ids) {
   return m_.ledger.take_cancels(peer, max_ids);
 }
 
+std::optional<Instant> Lifecycle::deregister_limit() const {
+  return m_.coordinator.phase() == Phase::deregistering
+             ? std::optional(m_.coordinator.phases().began() +
+                             m_.coordinator.clock.budgets().deregister_timeout)
+             : std::nullopt;
+}
+
 bool Lifecycle::accepts_shim(std::string_view boot) const {
   return rules::accepts_shim(m_, boot);
 }
@@ -102,7 +109,7 @@ std::uint64_t Lifecycle::fingerprint(Instant now) const {
   m_.engine.fingerprint(m);
   m.put(rest_gone_by(m_));
   m_.tally.fingerprint(m);
-  m_.evidence.fingerprint(m, m_.settings, m_.coordinator.is_draining());
+  m_.evidence.fingerprint(m, m_.settings, is_draining(m_.coordinator.phase()));
   m_.admission.fingerprint(m);
   m_.cut.fingerprint(m);
   m_.told.fingerprint(m);
@@ -115,7 +122,7 @@ std::uint64_t Lifecycle::fingerprint(Instant now) const {
   // Where nothing was relayed, what comes later in an own restart does not depend on its deadline.
   if (m_.own.is_restarting() && m_.evidence.ingress_has_relayed()) {
     Instant const signalled_at = m_.own.signalled_at();
-    m.put(m_.coordinator.budgets_of(signalled_at).deadline(signalled_at));
+    m.put(m_.coordinator.clock.budgets_of(signalled_at).deadline(signalled_at));
   }
   m_.peers.fingerprint(m);
   std::map<PeerId, std::uint32_t> rank;

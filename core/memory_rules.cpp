@@ -31,8 +31,8 @@ bool still_holds(Machines const& m, Remembered const& written) {
   auto const& stop = then.stop;
   return then.phase == m.coordinator.phase() && stop.has_value() == m.coordinator.is_stopping() &&
          (stop ? std::optional(stop->deadline) : std::nullopt) == m.coordinator.deadline() &&
-         then.drain_limit == m.coordinator.drain_limit() &&
-         then.hook == m.coordinator.told_hook() && written.cleanup_step == m.cleanup.step() &&
+         then.drain_limit == m.coordinator.clock.drain_limit() &&
+         then.hook == m.coordinator.clock.told_hook() && written.cleanup_step == m.cleanup.step() &&
          written.sdk_peers == peers_to_expect(m) &&
          written.died_with_work == m.tally.has_died_with_work() &&
          written.engine_killed == m.engine.was_killed() &&
@@ -73,7 +73,7 @@ void restore_machines(Machines& m, Instant now, Remembered const& remembered) {
   auto const own_deadline = m.coordinator.deadline();
   m.coordinator.restore(now, remembered.progress);
   if (own_deadline) {
-    m.coordinator.limit_deadline(*own_deadline);
+    m.coordinator.clock.limit_deadline(*own_deadline);
   }
   m.tally.restore(remembered);
   m.engine.restore_killed(remembered.engine_killed);
@@ -104,7 +104,7 @@ void restore_progress(Machines& m, Instant now, Remembered remembered, bool stop
   Phase const before = m.coordinator.phase();
   if (before > their_phase) {
     remembered.progress.phase = before;
-    remembered.progress.phase_began = m.coordinator.phase_began();
+    remembered.progress.phase_began = m.coordinator.phases().began();
   }
   restore_machines(m, now, remembered);
   Phase const phase = m.coordinator.phase();
@@ -157,12 +157,13 @@ void restore(Machines& m, Instant now, std::string const& blob, bool stop_follow
       m.prestop.deletion.read();
     }
     // A pod is deleted once: ours came later.
-    if (m.prestop.deletion.is_there() && m.coordinator.hook_was_called(*hook)) {
+    if (m.prestop.deletion.is_there() &&
+        m.coordinator.clock.hook_was_called(*hook, m.coordinator.phase() == Phase::exited)) {
       announce(m);
     }
   }
   if (m.prestop.deletion.is_there()) {
-    m.coordinator.hook_explained();
+    m.coordinator.clock.explain_hook();
   }
   if (is_condemned) {
     await_replacement(m, now,
@@ -183,7 +184,7 @@ void remember_if_changed(Machines& m) {
   }
   m.memory.write(remembered_now(m));
   bool const in_progress =
-      m.coordinator.is_draining() || m.coordinator.is_stopping() || m.prestop.is_condemned();
+      is_draining(m.coordinator.phase()) || m.coordinator.is_stopping() || m.prestop.is_condemned();
   bool const over = has_exited || !in_progress;
   if (over && m.memory.take_record()) {
     m.orders.put_first(ForgetStopRecord{});  // before an exit of this step

@@ -52,7 +52,7 @@ TokenProbe::Facts token_facts(Machines const& m) {
   Phase const phase = m.coordinator.phase();
   bool const is_counted = in_flight_known(m);
   bool const is_joined =
-      m.coordinator.is_stopping() || (m.coordinator.hook() && !m.coordinator.hook_is_done());
+      m.coordinator.is_stopping() || (m.coordinator.clock.hook.get() && !hook_is_done(m));
   bool const drains = phase == Phase::draining || (phase == Phase::drained && is_joined);
   bool const lives = !m.shim.is_known() || m.engine.is_running();
   TokenProbe::Facts facts;
@@ -81,12 +81,16 @@ bool engine_is_leaving(Machines const& m) {
 }
 
 bool hook_has_returned(Machines const& m) {
-  return m.coordinator.hook() && m.prestop.is_answered();
+  return m.coordinator.clock.hook.get() && m.prestop.is_answered();
+}
+
+bool hook_is_done(Machines const& m) {
+  return m.coordinator.clock.hook.is_over() || !is_draining(m.coordinator.phase());
 }
 
 std::optional<Instant> rest_gone_by(Machines const& m) {
   auto const deadline = m.coordinator.deadline();
-  return deadline ? m.engine.tree().gone_by(m.coordinator.budgets().engine_kill_at(*deadline))
+  return deadline ? m.engine.tree().gone_by(m.coordinator.clock.budgets().engine_kill_at(*deadline))
                   : std::nullopt;
 }
 
@@ -115,16 +119,16 @@ Instant cleanup_limit(Machines const& m) {
 }
 
 Instant cancels_out_by(Machines const& m) {
-  Instant const began = m.coordinator.phase_began();
+  Instant const began = m.coordinator.phases().began();
   if (m.ledger.of_peer(kIngressPeer) > 0) {
-    Duration const margin = m.coordinator.budgets().kill_margin / 2;
+    Duration const margin = m.coordinator.clock.budgets().kill_margin / 2;
     return std::max(began, std::min(cleanup_limit(m), *m.coordinator.deadline() - margin));
   }
   auto const& peers = m.peers.all();
   bool const heard = std::none_of(peers.begin(), peers.end(), [&m](auto const& entry) {
     return entry.second.connected && m.ledger.of_peer(entry.first) > 0;
   });
-  return heard ? began : std::min(began + m.coordinator.budgets().settle, cleanup_limit(m));
+  return heard ? began : std::min(began + m.coordinator.clock.budgets().settle, cleanup_limit(m));
 }
 
 int exit_code_now(Machines const& m) {
@@ -146,7 +150,7 @@ std::optional<Instant> deletion_disproved_at(Machines const& m) {
     return std::nullopt;
   }
   Duration const unlimited = m.settings.shutdown.grace_period + kPodMargin;
-  auto const& hook = m.coordinator.hook();
+  auto const& hook = m.coordinator.clock.hook.get();
   return m.prestop.deletion.disproved_by(m.settings.pod_grace.value_or(unlimited),
                                          hook ? std::optional(hook->called_at) : std::nullopt);
 }
@@ -172,7 +176,7 @@ std::optional<Instant> next_deadline(Machines const& m) {
   at = earlier_of(at, m.admission.next_deadline());
   at = earlier_of(at, m.told.is_busy() ? m.loads.busy_until() : std::nullopt);
   if (m.coordinator.phase() == Phase::cleaning_up) {
-    at = earlier_of(at, m.cleanup.next_deadline(cleanup_limit(m), m.coordinator.budgets()));
+    at = earlier_of(at, m.cleanup.next_deadline(cleanup_limit(m), m.coordinator.clock.budgets()));
     if (m.cleanup.is_done()) {
       at = earlier_of(at, cancels_out_by(m));
     }
@@ -192,7 +196,7 @@ AdmissionState admission_state(Machines const& m) {
 Snapshot snapshot(Machines const& m) {
   Snapshot s;
   s.phase = m.coordinator.phase();
-  s.phase_began = m.coordinator.phase_began();
+  s.phase_began = m.coordinator.phases().began();
   s.stop = m.coordinator.stop();
   s.verdict = m.health.verdict();
   s.verdict_reason = m.health.reason();
@@ -207,9 +211,9 @@ Snapshot snapshot(Machines const& m) {
   s.engine = m.engine.state();
   s.deletion_seen = m.prestop.deletion.is_there();
   s.own_restart = m.own.is_restarting() ? std::optional(m.own.stage()) : std::nullopt;
-  if (auto const& hook = m.coordinator.hook()) {
+  if (auto const& hook = m.coordinator.clock.hook.get()) {
     s.hook = {.called_at = hook->called_at,
-              .limit = *m.coordinator.hook_limit(),
+              .limit = *m.coordinator.clock.hook_limit(),
               .deletion = hook->deletion,
               .waits = m.prestop.waits()};
   }
@@ -236,9 +240,9 @@ Report make_report(Machines const& m, Instant now) {
     r.time_left = stop->deadline - now;
   }
   r.exit_code = exit_code_now(m);
-  r.deregistering = m.coordinator.record(Phase::deregistering);
-  r.draining = m.coordinator.record(Phase::draining);
-  r.cleaning_up = m.coordinator.record(Phase::cleaning_up);
+  r.deregistering = m.coordinator.phases().record(Phase::deregistering);
+  r.draining = m.coordinator.phases().record(Phase::draining);
+  r.cleaning_up = m.coordinator.phases().record(Phase::cleaning_up);
   r.requests = m.tally.outcomes();
   r.source = source(m);
   r.longest_request = m.tally.longest_request();

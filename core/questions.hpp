@@ -33,6 +33,8 @@ bool is_silent(Machines const& m);
 /// heard of it now is no news.
 bool engine_is_leaving(Machines const& m);
 bool hook_has_returned(Machines const& m);
+/// Phases 1 and 2 are behind us: a preStop call may return.
+bool hook_is_done(Machines const& m);
 /// The rest of the engine's tree is not waited for beyond that.
 std::optional<Instant> rest_gone_by(Machines const& m);
 /// The shim lives in another container than we.

@@ -22,7 +22,7 @@ void deregister_everywhere(Machines& m, Instant now, bool returns) {
     return;
   }
   m.registrations.deregister_all();
-  Instant const cap = now + m.coordinator.budgets().deregister_timeout;
+  Instant const cap = now + m.coordinator.clock.budgets().deregister_timeout;
   m.orders.act(Deregister{*earlier_of(cap, m.coordinator.deadline()), returns});
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <utility>
 
 namespace lastcall::lifecycle {
 namespace {
@@ -105,71 +106,92 @@ std::optional<ShutdownCoordinator::Stop> decode_stop(Words const& words) {
       .in_starting = number(words, "in_starting") == 1};
 }
 
+/// `key=value` words, one after the other.
+class Blob {
+ public:
+  void put(std::string_view key, std::string_view value) {
+    ((text_ += ' ') += key) += '=';
+    text_ += value;
+  }
+  void put(std::string_view key, std::int64_t value) { put(key, std::to_string(value)); }
+  void put(std::string_view key, bool value) { put(key, std::string_view(value ? "1" : "0")); }
+  void put(std::string_view key, Instant at) { put(key, to_ms(at)); }
+  void put(std::string_view key, PhaseRecord const& record) {
+    put(key, std::to_string(static_cast<int>(record.outcome)) + "," +
+                 std::to_string(to_ms(record.elapsed)));
+  }
+  template <typename T>
+  void put(std::string_view key, std::optional<T> const& value) {
+    if (value) {
+      put(key, *value);
+    }
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_{kHead};
+};
+
+void put_hook(Blob& blob, HookBound::Hook const& hook) {
+  blob.put("hook_at", hook.called_at);
+  blob.put("hook_deletion", hook.deletion);
+  blob.put("hook_drain", hook.began_drain);
+  if (hook.grace) {
+    blob.put("hook_grace", to_ms(*hook.grace));
+  }
+}
+
+void put_stop(Blob& blob, ShutdownCoordinator::Stop const& stop, Remembered const& remembered) {
+  blob.put("cause", name(stop.cause.kind));
+  blob.put("cause_at", stop.cause_at);
+  blob.put("deadline", stop.deadline);
+  blob.put("fatal", stop.mode == StopMode::fatal);
+  blob.put("in_starting", stop.in_starting);
+  blob.put("step", std::int64_t{remembered.cleanup_step});
+  blob.put("died_with_work", remembered.died_with_work);
+  blob.put("aborted_with_work", remembered.aborted_with_work);
+  blob.put("killed", remembered.engine_killed);
+  blob.put("detail", std::string_view(escape(stop.cause.detail)));
+}
+
 }  // namespace
 
 std::string encode(Remembered const& remembered) {
-  std::string blob(kHead);
-  auto const put = [&blob](std::string_view key, std::string const& value) {
-    ((blob += ' ') += key) += '=';
-    blob += value;
-  };
-  auto const put_number = [&put](std::string_view key, std::int64_t value) {
-    put(key, std::to_string(value));
-  };
+  Blob blob;
   ShutdownCoordinator::Progress const& p = remembered.progress;
-  put("phase", std::string(name(p.phase)));
-  put_number("began", to_ms(p.phase_began));
-  put_number("peers", remembered.sdk_peers);
-  put_number("ready", remembered.ready ? 1 : 0);
+  blob.put("phase", name(p.phase));
+  blob.put("began", p.phase_began);
+  blob.put("peers", std::int64_t{remembered.sdk_peers});
+  blob.put("ready", remembered.ready);
   if (remembered.silence != Silence::none) {
-    put("silence", std::string(name(remembered.silence)));
+    blob.put("silence", name(remembered.silence));
   }
   if (remembered.relayed) {
-    put_number("relayed", 1);
+    blob.put("relayed", true);
   }
-  put_number("own_container", remembered.own_container ? 1 : 0);
-  put("boot", escape(remembered.boot));
-  if (p.drain_limit) {
-    put_number("limit", to_ms(*p.drain_limit));
-  }
+  blob.put("own_container", remembered.own_container);
+  blob.put("boot", std::string_view(escape(remembered.boot)));
+  blob.put("limit", p.drain_limit);
   if (p.hook) {
-    put_number("hook_at", to_ms(p.hook->called_at));
-    put_number("hook_deletion", p.hook->deletion ? 1 : 0);
-    put_number("hook_drain", p.hook->began_drain ? 1 : 0);
-    if (p.hook->grace) {
-      put_number("hook_grace", p.hook->grace->count());
-    }
+    put_hook(blob, *p.hook);
   }
   if (remembered.condemned) {
-    put("condemned", escape(*remembered.condemned));
+    blob.put("condemned", std::string_view(escape(*remembered.condemned)));
   }
   if (p.stop) {
-    put("cause", std::string(name(p.stop->cause.kind)));
-    put_number("cause_at", to_ms(p.stop->cause_at));
-    put_number("deadline", to_ms(p.stop->deadline));
-    put_number("fatal", p.stop->mode == StopMode::fatal ? 1 : 0);
-    put_number("in_starting", p.stop->in_starting ? 1 : 0);
-    put_number("step", remembered.cleanup_step);
-    put_number("died_with_work", remembered.died_with_work ? 1 : 0);
-    put_number("aborted_with_work", remembered.aborted_with_work ? 1 : 0);
-    put_number("killed", remembered.engine_killed ? 1 : 0);
-    put("detail", escape(p.stop->cause.detail));
+    put_stop(blob, *p.stop, remembered);
   }
-  auto const put_record = [&put](std::string_view key, PhaseRecord const& record) {
-    put(key, std::to_string(static_cast<int>(record.outcome)) + "," +
-                 std::to_string(to_ms(record.elapsed)));
-  };
-  put_record("deregistering", p.deregistering);
-  put_record("draining", p.draining);
+  blob.put("deregistering", p.deregistering);
+  blob.put("draining", p.draining);
   std::string counts;
   for (std::uint64_t const count : remembered.outcomes) {
     (counts += counts.empty() ? "" : ",") += std::to_string(count);
   }
-  put("outcomes", counts);
+  blob.put("outcomes", std::string_view(counts));
   if (remembered.in_flight_at_end) {
-    put_number("at_end", static_cast<std::int64_t>(*remembered.in_flight_at_end));
+    blob.put("at_end", static_cast<std::int64_t>(*remembered.in_flight_at_end));
   }
-  return blob;
+  return blob.take();
 }
 
 std::optional<Remembered> decode_remembered(std::string_view blob) {

@@ -24,10 +24,10 @@ bool has_too_many(Machines const& m, RequestBegun const& request) {
 void cancel_late(Machines& m, Instant now, RequestBegun const& request, EndpointSlot slot) {
   bool const is_fatal =
       m.coordinator.is_stopping() && m.coordinator.stop()->mode == StopMode::fatal;
-  if (auto const mode = m.coordinator.cancels_new()) {
+  if (auto const mode = m.coordinator.cancels_new(false)) {
     m.ledger.cancel_id(now, request.peer, request.id, *mode,
                        is_fatal ? CancelReason::engine_dead : CancelReason::grace_timeout);
-  } else if (auto const migrate = m.coordinator.cancels_new_ungraceful();
+  } else if (auto const migrate = m.coordinator.cancels_new(true);
              migrate && !m.endpoints.at(slot).graceful) {
     m.ledger.cancel_id(now, request.peer, request.id, *migrate, CancelReason::migrate);
   }
@@ -76,7 +76,7 @@ void on(Machines& m, Instant now, RequestBegun const& request) {
     refuse_new(m, now, request, *refused);
     return;
   }
-  bool const is_late = m.coordinator.refuses() && !request.resumed;
+  bool const is_late = refuses(m.coordinator.phase()) && !request.resumed;
   bool const is_part = m.ledger.is_part(request);
   bool may_run = true;
   EndpointSlot const slot = m.endpoints.slot(request.peer, request.endpoint);

@@ -1,296 +1,213 @@
 #include "core/shutdown_coordinator.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "core/check.hpp"
 
 namespace lastcall::lifecycle {
-namespace {
-
-bool is_legal(Phase from, Phase to) {
-  return std::any_of(kLegalMoves.begin(), kLegalMoves.end(),
-                     [&](PhaseMove const& move) { return move.from == from && move.to == to; });
-}
-
-/// All of it is for the requests: there is no phase 3 to reserve anything for. Late ones come
-/// whatever `late_accept` says, as the pod stays. Meanwhile a deletion, if it is one, explains
-/// itself.
-Budgets restart_budgets(ShutdownSettings settings) {
-  settings.cleanup_reserve = Duration{0};
-  Budgets budgets = clamp_to_total(settings, kRestartHook);
-  budgets.late_accept = kUntilUnready;
-  Duration const rest = budgets.total - budgets.settle - budgets.late_accept;
-  budgets.deregister_timeout = std::min(budgets.deregister_timeout, rest / 2);
-  budgets.shared = budgets.deregister_timeout + budgets.late_accept;
-  return budgets;
-}
-
-}  // namespace
 
 ShutdownCoordinator::ShutdownCoordinator(Settings const& settings)
-    : settings_(settings),
-      pod_grace_(settings.pod_grace),
-      drain_budgets_(budgets_within(settings.shutdown, settings.pod_grace)),
-      restart_budgets_(restart_budgets(settings.shutdown)) {}
+    : clock(settings), gate_(settings) {}
 
 // --- what begins and ends a drain or stop --------------------------------------------------------
 
 void ShutdownCoordinator::become_ready(Instant now) {
-  enter(now, Phase::serving, PhaseOutcome::completed);
+  phases_.take(now, PhaseEvent::engine_ready, PhaseOutcome::completed, deadline());
 }
 
 void ShutdownCoordinator::begin_drain(Instant now, std::optional<Duration> timeout) {
-  LC_ASSERT(phase_ == Phase::starting || phase_ == Phase::serving);
-  gate_ = {};
-  records_ = {};
-  drain_limit_ = timeout ? std::optional(now + *timeout) : std::nullopt;
-  enter(now, Phase::deregistering, PhaseOutcome::completed);
+  reset_gate();
+  phases_.forget_records();
+  clock.limit_drain(timeout ? std::optional(now + *timeout) : std::nullopt);
+  phases_.take(now, PhaseEvent::drain_begins, PhaseOutcome::completed, deadline());
 }
 
 bool ShutdownCoordinator::limit_drain(Instant now, Duration timeout) {
-  Instant const limit = now + timeout;
-  bool const rests = phase_ == Phase::drained && !stop_ && (!hook_ || hook_done_);
-  if (!is_draining() || rests || gate_.timeout_asked || (drain_limit_ && *drain_limit_ <= limit)) {
+  auto const limit = clock.drain_limit();
+  bool const is_nearer = !limit || now + timeout < *limit;
+  bool const is_at_rest = phase() == Phase::drained && rests();
+  if (!is_draining(phase()) || is_at_rest || gate_.has_cut_all() || !is_nearer) {
     return false;
   }
-  auto const before = stop_cancel_point();
-  drain_limit_ = limit;
-  return stop_cancel_point() != before;  // the deadline of a stop may come first anyway
-}
-
-void ShutdownCoordinator::begin_hook(Instant now, bool began_drain) {
-  if (!hook_) {
-    hook_ = Hook{.called_at = now};
-  }
-  hook_->began_drain = hook_->began_drain || began_drain;
-  hook_done_ = false;
-  keep_reserve();
-}
-
-void ShutdownCoordinator::drain_is_asked_for() {
-  if (hook_) {
-    hook_->began_drain = false;
-  }
-}
-
-void ShutdownCoordinator::hook_explained() {
-  if (hook_) {
-    hook_->deletion = true;
-    keep_reserve();
-  }
-}
-
-void ShutdownCoordinator::await_replacement(Instant now) {
-  LC_ASSERT(!stop_ && phase_ == Phase::drained);
-  gate_ = {};
-  drain_limit_.reset();
-  enter(now, Phase::starting, PhaseOutcome::completed);
+  auto const before = clock.stop_cancel_point();
+  clock.limit_drain(now + timeout);
+  return clock.stop_cancel_point() != before;  // the deadline of a stop may come first anyway
 }
 
 void ShutdownCoordinator::begin_stop(Instant now, Cause cause, StopMode mode, Instant cause_at,
                                      bool has_work, std::optional<Duration> timeout) {
-  LC_ASSERT(!stop_ && phase_ != Phase::cleaning_up && phase_ != Phase::exited);
-  bool const nothing_to_drain = phase_ == Phase::starting && !has_work;
+  bool const nothing_to_drain = phase() == Phase::starting && !has_work;
   bool const abbreviated = mode == StopMode::fatal || nothing_to_drain;
-  stop_budgets_ = with_cleanup(budgets_of(cause_at));
-  Instant deadline = stop_budgets_.deadline(cause_at);
-  if (abbreviated && now + kFatalTotal < deadline) {
-    deadline = now + kFatalTotal;
-    stop_budgets_ = with_cleanup(clamp_to_total(settings_.shutdown, kFatalTotal));
+  bool const joins = is_draining(phase());
+  clock.begin_stop(now,
+                   Stop{.cause = std::move(cause),
+                        .mode = mode,
+                        .cause_at = cause_at,
+                        .deadline = {},
+                        .in_starting = abbreviated && phase() == Phase::starting},
+                   abbreviated);
+  if (!joins) {
+    phases_.forget_records();
   }
-  stop_ = Stop{.cause = std::move(cause),
-               .mode = mode,
-               .cause_at = cause_at,
-               .deadline = deadline,
-               .in_starting = abbreviated && phase_ == Phase::starting};
-  if (timeout) {
-    drain_limit_ = earlier_of(drain_limit_, now + *timeout);
+  if (!joins && !abbreviated) {
+    reset_gate();
   }
-  keep_reserve();
+  clock.limit_drain(timeout ? std::optional(now + *timeout) : std::nullopt);
   if (abbreviated) {
-    skip_to_cleanup(now);
-  } else if (phase_ == Phase::starting || phase_ == Phase::serving) {
-    gate_ = {};
-    records_ = {};
-    enter(now, Phase::deregistering, PhaseOutcome::completed);
+    bool const is_cut_short = phase() == Phase::deregistering || phase() == Phase::draining;
+    phases_.take(now, PhaseEvent::stop_abbreviated,
+                 is_cut_short ? PhaseOutcome::failed : PhaseOutcome::completed, deadline());
+    return;
   }
+  phases_.take(now, PhaseEvent::stop_begins, PhaseOutcome::completed, deadline());
 }
 
 void ShutdownCoordinator::abort_drain(Instant now, Duration within) {
-  LC_ASSERT(stop_.has_value());
-  if (now + within < stop_->deadline) {
-    stop_->deadline = now + within;
-    stop_budgets_ = with_cleanup(clamp_to_total(settings_.shutdown, within));
-  }
-  if (phase_ != Phase::cleaning_up && phase_ != Phase::exited) {
-    enter(now, Phase::cleaning_up, PhaseOutcome::failed);
-  }
-}
-
-bool ShutdownCoordinator::limit_deadline(Instant deadline) {
-  LC_ASSERT(stop_.has_value());
-  if (deadline >= stop_->deadline) {
-    return false;
-  }
-  stop_->deadline = deadline;
-  keep_reserve();
-  return true;
-}
-
-bool ShutdownCoordinator::limit_grace(Duration grace) {
-  if (pod_grace_ && *pod_grace_ <= grace) {
-    return false;
-  }
-  pod_grace_ = grace;
-  drain_budgets_ = budgets_within(settings_.shutdown, pod_grace_);
-  if (!stop_ || phase_ == Phase::exited) {
-    keep_reserve();
-    return false;
-  }
-  Budgets const shorter = budgets_of(stop_->cause_at);
-  if (!limit_deadline(shorter.deadline(stop_->cause_at))) {
-    return false;
-  }
-  stop_budgets_ = with_cleanup(shorter);
-  keep_reserve();
-  return true;
-}
-
-void ShutdownCoordinator::expect_acks_or_hooks(bool expected) {
-  if (acks_or_hooks_ == expected) {
-    return;
-  }
-  acks_or_hooks_ = expected;
-  if (stop_) {
-    stop_budgets_ = with_cleanup(clamp_to_total(settings_.shutdown, stop_budgets_.total));
-    keep_reserve();
-  }
-}
-
-Budgets ShutdownCoordinator::with_cleanup(Budgets const& budgets) const {
-  return with_room_for_cleanup(budgets, acks_or_hooks_);
-}
-
-/// What was given time to end before a bound was known has to keep to that bound too.
-void ShutdownCoordinator::keep_reserve() {
-  if (gate_.timeout_kill_at) {
-    gate_.timeout_kill_at = earlier_of(gate_.timeout_kill_at, kill_cancel_point());
-  }
+  clock.shorten(now, within);
+  phases_.take(now, PhaseEvent::drain_aborted, PhaseOutcome::failed, deadline());
 }
 
 void ShutdownCoordinator::resume(Instant now, bool ready) {
-  LC_ASSERT(!stop_ && is_draining());
-  gate_ = {};
-  drain_limit_.reset();
-  hook_.reset();
-  enter(now, ready ? Phase::serving : Phase::starting, PhaseOutcome::completed);
+  LC_ASSERT(!is_stopping());
+  reset_gate();
+  clock.hook.forget();
+  phases_.take(now, ready ? PhaseEvent::resumed : PhaseEvent::resumed_unready,
+               PhaseOutcome::completed, deadline());
+}
+
+void ShutdownCoordinator::await_replacement(Instant now) {
+  LC_ASSERT(!is_stopping());
+  reset_gate();
+  phases_.take(now, PhaseEvent::engine_replaced, PhaseOutcome::completed, deadline());
 }
 
 void ShutdownCoordinator::finish(Instant now) {
-  LC_ASSERT(stop_.has_value());
-  enter(now, Phase::exited,
-        now >= stop_->deadline ? PhaseOutcome::timed_out : PhaseOutcome::completed);
+  LC_ASSERT(is_stopping());
+  phases_.take(now, PhaseEvent::list_done,
+               now >= *deadline() ? PhaseOutcome::timed_out : PhaseOutcome::completed, deadline());
 }
 
 void ShutdownCoordinator::rearm(Instant now) {
-  LC_ASSERT(phase_ == Phase::exited);
-  phase_ = Phase::starting;
-  phase_began_ = now;
-  stop_.reset();
-  drain_limit_.reset();
-  restored_at_.reset();
-  hook_.reset();
-  gate_ = {};
-  records_ = {};
-  ended_.reset();
+  phases_.take(now, PhaseEvent::rearmed, PhaseOutcome::completed, deadline());
+  phases_.forget_stop();
+  clock.forget_stop();
+  reset_gate();
 }
 
-void ShutdownCoordinator::skip_to_cleanup(Instant now) {
-  bool const joined = is_draining();
-  if (!joined) {
-    records_ = {};
+void ShutdownCoordinator::restore(Instant now, Progress const& progress) {
+  phases_.restore(now, progress.phase, progress.phase_began, progress.deregistering,
+                  progress.draining);
+  clock.restore(progress.stop, progress.drain_limit, progress.hook);
+  gate_.reset();
+}
+
+ShutdownCoordinator::Progress ShutdownCoordinator::progress() const {
+  return {.phase = phase(),
+          .phase_began = phases_.began(),
+          .stop = clock.stop(),
+          .drain_limit = clock.drain_limit(),
+          .deregistering = phases_.record(Phase::deregistering),
+          .draining = phases_.record(Phase::draining),
+          .hook = clock.told_hook()};
+}
+
+/// `keeps_limit`: what bounds the drain under way bounds it on.
+void ShutdownCoordinator::reset_gate(bool keeps_limit) {
+  gate_.reset();
+  clock.end_drain(keeps_limit);
+}
+
+// --- what time and the gate decide ---------------------------------------------------------------
+
+Move ShutdownCoordinator::next(Instant now, Facts const& facts) {
+  switch (phase()) {
+    case Phase::deregistering:
+      return carry_out(now, gate_.next_in_deregistering(now, facts, bounds(now)));
+    case Phase::draining:
+    case Phase::drained:
+      // Requests that came late still count when a stop or a hook joins; else the drain rests here.
+      return rests() ? Move::none : carry_out(now, gate_.next_in_draining(now, facts, bounds(now)));
+    case Phase::starting:
+    case Phase::serving:
+    case Phase::cleaning_up:
+    case Phase::exited:
+      return Move::none;
   }
-  enter(now, Phase::cleaning_up,
-        phase_ == Phase::deregistering || phase_ == Phase::draining ? PhaseOutcome::failed
-                                                                    : PhaseOutcome::completed);
+  return Move::none;
 }
 
-void ShutdownCoordinator::enter(Instant now, Phase phase, PhaseOutcome outcome_of_last) {
-  LC_ASSERT(is_legal(phase_, phase));
-  Duration const elapsed = now - phase_began_;
-  records_[static_cast<std::size_t>(phase_)] = {outcome_of_last, elapsed};
-  ended_ = PhaseEnded{.phase = phase_, .outcome = outcome_of_last, .elapsed = elapsed};
-  if (auto const d = deadline()) {
-    ended_->left = *d - now;
+std::optional<Instant> ShutdownCoordinator::next_deadline(Facts const& facts) const {
+  // What would be killed if it were asked now is no deadline: the present instant is no matter.
+  return !is_draining(phase()) || rests() ? std::nullopt
+                                          : gate_.next_deadline(facts, bounds(phases_.began()));
+}
+
+bool ShutdownCoordinator::rests() const {
+  return phase() == Phase::drained && !is_stopping() && !clock.hook.binds();
+}
+
+DrainGate::Bounds ShutdownCoordinator::bounds(Instant now) const {
+  return {.phase = phase(),
+          .began = phases_.began(),
+          .restored_at = phases_.restored_at(),
+          .stop_cancel = clock.stop_cancel_point(),
+          .kill_at = clock.kill_at(now),
+          .budgets = clock.budgets()};
+}
+
+Move ShutdownCoordinator::carry_out(Instant now, DrainGate::Next next) {
+  if (gate_.has_cut_all()) {
+    clock.ask_to_end(now);
   }
-  phase_ = phase;
-  phase_began_ = now;
-}
-
-std::optional<PhaseEnded> ShutdownCoordinator::take_ended() {
-  return std::exchange(ended_, std::nullopt);
+  switch (next.step) {
+    case DrainGate::Step::none:
+      return Move::none;
+    case DrainGate::Step::deregistered:
+      phases_.take(now, PhaseEvent::deregistered, next.outcome, deadline());
+      return Move::enter_draining;
+    case DrainGate::Step::stop_ungraceful:
+      return Move::stop_ungraceful;
+    case DrainGate::Step::kill_ungraceful:
+      return Move::kill_ungraceful;
+    case DrainGate::Step::stop_all:
+      return Move::stop_all;
+    case DrainGate::Step::kill_all:
+      return Move::kill_all;
+    case DrainGate::Step::closed:
+      break;
+  }
+  if (is_stopping()) {
+    phases_.take(now, PhaseEvent::gate_closed_for_stop, next.outcome, deadline());
+    return Move::enter_cleaning_up;
+  }
+  clock.hook.end();
+  bool const was_drained = phase() == Phase::drained;
+  phases_.take(now, PhaseEvent::gate_closed, next.outcome, deadline());
+  reset_gate(was_drained);
+  return was_drained ? Move::end_drained : Move::enter_drained;
 }
 
 // --- questions -----------------------------------------------------------------------------------
 
-bool ShutdownCoordinator::is_draining() const {
-  return phase_ == Phase::deregistering || phase_ == Phase::draining || phase_ == Phase::drained;
-}
-
-bool ShutdownCoordinator::refuses() const {
-  return phase_ == Phase::draining || phase_ == Phase::drained || phase_ == Phase::cleaning_up ||
-         phase_ == Phase::exited;
-}
-
-std::optional<CancelMode> ShutdownCoordinator::cancels_new() const {
-  if (phase_ == Phase::cleaning_up || phase_ == Phase::exited || gate_.timeout_killed) {
+std::optional<CancelMode> ShutdownCoordinator::cancels_new(bool ungraceful) const {
+  if (phase() == Phase::cleaning_up || phase() == Phase::exited) {
     return CancelMode::kill;
   }
-  return gate_.timeout_asked ? std::optional(CancelMode::stop) : std::nullopt;
-}
-
-std::optional<CancelMode> ShutdownCoordinator::cancels_new_ungraceful() const {
-  if (auto const mode = cancels_new()) {
-    return mode;
-  }
-  if (gate_.migrate_killed) {
-    return CancelMode::kill;
-  }
-  return gate_.migrate_asked ? std::optional(CancelMode::stop) : std::nullopt;
+  return ungraceful ? gate_.cancels_new_ungraceful() : gate_.cancels_new();
 }
 
 std::optional<Instant> ShutdownCoordinator::deadline() const {
-  return stop_ ? std::optional(stop_->deadline) : std::nullopt;
+  return stop() ? std::optional(stop()->deadline) : std::nullopt;
 }
 
-Budgets ShutdownCoordinator::budgets() const {
-  if (stop_) {
-    return stop_budgets_;
+void ShutdownCoordinator::fingerprint(Mixer& m) const {
+  Phase const now_in = phase();
+  m.put(now_in);
+  m.put(is_draining(now_in));
+  clock.fingerprint(m, is_draining(now_in));
+  if (is_draining(now_in)) {
+    gate_.fingerprint(m, bounds(m.now));
   }
-  return hook_ && !hook_->deletion && !hook_done_ ? restart_budgets_ : drain_budgets_;
-}
-
-Budgets ShutdownCoordinator::budgets_of(Instant cause_at) const {
-  Duration const spent = hook_ ? std::max(cause_at - hook_->called_at, Duration{0}) : Duration{0};
-  return budgets_within(settings_.shutdown, pod_grace_, spent);
-}
-
-std::optional<Instant> ShutdownCoordinator::hook_limit() const {
-  if (!hook_) {
-    return std::nullopt;
-  }
-  return hook_->deletion ? drain_budgets_.kill_cancel_at(drain_budgets_.deadline(hook_->called_at))
-                         : hook_->called_at + kRestartHook;
-}
-
-bool ShutdownCoordinator::hook_is_done() const {
-  return hook_done_ || !is_draining();
-}
-
-std::optional<Instant> ShutdownCoordinator::deregister_limit() const {
-  return phase_ == Phase::deregistering ? std::optional(phase_began_ + budgets().deregister_timeout)
-                                        : std::nullopt;
 }
 
 }  // namespace lastcall::lifecycle

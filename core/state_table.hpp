@@ -25,8 +25,8 @@ struct Cell {
 };
 
 template <typename State>
-constexpr Cell<State> move_to(State to) {
-  return {CellKind::move, to, ""};
+constexpr Cell<State> move_to(State to, char const* why = "") {
+  return {CellKind::move, to, why};
 }
 template <typename State>
 constexpr Cell<State> ignored(State stays, char const* why) {

@@ -103,9 +103,9 @@ void on(Machines& m, Instant now, DrainRequested const& request) {
     stop(m, now, {CauseKind::operator_stop, "drain --exit"}, StopMode::graceful, now,
          request.timeout);
     m.orders.answer(true);
-  } else if (m.coordinator.is_stopping() || m.coordinator.is_draining()) {
+  } else if (m.coordinator.is_stopping() || is_draining(m.coordinator.phase())) {
     // Joins what is under way; a nearer limit for its requests holds for both.
-    m.coordinator.drain_is_asked_for();
+    m.coordinator.clock.hook.drain_is_asked_for();
     m.orders.answer(request.timeout && m.coordinator.limit_drain(now, *request.timeout));
   } else {
     begin_drain(m, now, request.timeout);
@@ -119,10 +119,10 @@ void on(Machines& m, Instant now, ResumeRequested const& request) {
     return;
   }
   m.recovery.decide();
-  auto const& hook = m.coordinator.hook();
+  auto const& hook = m.coordinator.clock.hook.get();
   if (m.coordinator.is_stopping()) {
     m.orders.refuse_command("a stop is final: it cannot be resumed");
-  } else if (!m.coordinator.is_draining()) {
+  } else if (!is_draining(m.coordinator.phase())) {
     m.orders.answer(false);
   } else if (m.own.is_restarting()) {
     m.orders.refuse_command("this supervisor is being restarted: ask the next one");
@@ -154,7 +154,7 @@ void stop(Machines& m, Instant now, Cause cause, StopMode mode, Instant cause_at
   }
   m.recovery.end();
   m.memory.forget_report();
-  bool const joins = m.coordinator.is_draining();
+  bool const joins = is_draining(m.coordinator.phase());
   if (!joins) {
     m.tally.begin();
     if (mode == StopMode::fatal) {
@@ -226,8 +226,8 @@ void undo_drain(Machines& m, Instant now, bool is_ready) {
 }
 
 void heed_earlier_signal(Machines& m, Instant at) {
-  Instant const deadline = m.coordinator.budgets_of(at).deadline(at);
-  if (m.coordinator.phase() != Phase::exited && m.coordinator.limit_deadline(deadline)) {
+  Instant const deadline = m.coordinator.clock.budgets_of(at).deadline(at);
+  if (m.coordinator.phase() != Phase::exited && m.coordinator.clock.limit_deadline(deadline)) {
     announce(m);
   }
 }
@@ -308,7 +308,7 @@ bool apply_move(Machines& m, Instant now) {
 bool apply_readiness(Machines& m, Instant now) {
   bool const ready = m.coordinator.phase() == Phase::starting && !m.coordinator.is_stopping() &&
                      m.recovery.is_over() && !m.own.is_restarting() && !m.prestop.awaiting() &&
-                     !m.coordinator.hook() && m.health.started();
+                     !m.coordinator.clock.hook.get() && m.health.started();
   if (!ready) {
     return false;
   }
@@ -335,7 +335,7 @@ void apply_own_restart(Machines& m, Instant now) {
     OwnEnd::Facts const known{.registries_settled = m.registrations.are_settled(),
                               .ingress_is_empty = m.ledger.of_peer(kIngressPeer) == 0,
                               .ingress_has_relayed = m.evidence.ingress_has_relayed(),
-                              .budgets = m.coordinator.budgets_of(m.own.signalled_at())};
+                              .budgets = m.coordinator.clock.budgets_of(m.own.signalled_at())};
     switch (m.own.next(now, known)) {
       case Order::none:
         return;

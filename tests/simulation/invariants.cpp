@@ -16,9 +16,12 @@ bool has(std::span<Action const> actions) {
                      [](Action const& a) { return std::holds_alternative<T>(a); });
 }
 
+/// By the table. A rearm is told as such, and begins another stop's invariants.
 bool is_legal(Phase from, Phase to) {
-  return std::any_of(kLegalMoves.begin(), kLegalMoves.end(),
-                     [&](PhaseMove const& move) { return move.from == from && move.to == to; });
+  auto const& row = kPhaseTable[static_cast<std::size_t>(from)];
+  return from != Phase::exited && std::any_of(row.begin(), row.end(), [&](auto const& cell) {
+           return cell.kind == CellKind::move && cell.to == to;
+         });
 }
 
 /// What may still be said when the stop has ended.

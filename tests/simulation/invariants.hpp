@@ -5,7 +5,7 @@
 //
 //  order    nothing after the exit; Remember first in its step; deregistered before any signal;
 //           the shim has a will that is true before anything of a stop is announced;
-//           KILL after TERM and not before its time; phases move by kLegalMoves and only rise
+//           KILL after TERM and not before its time; phases move by kPhaseTable and only rise
 //  time     D is cause + total and only moves closer; the stop has ended at D; phase 3 has its
 //           reserve; the next deadline is never past; an expired timer always makes progress
 //  admission  never more than N granted, Q wait, in their order; each waiter gets one answer;

@@ -7,13 +7,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The table itself: a phase never falls but by a resume, and `exited` is the end.
+// The table itself: a phase never falls but by a resume, a replaced engine or a rearm.
 constexpr bool moves_are_sound() {
-  for (PhaseMove const& move : kLegalMoves) {
-    bool const rises = move.from < move.to;
-    bool const resumes = move.to == Phase::serving || move.to == Phase::starting;
-    if ((!rises && !resumes) || move.from == Phase::exited || move.from == move.to) {
-      return false;
+  for (std::size_t from = 0; from < kPhases; ++from) {
+    for (auto const& cell : kPhaseTable[from]) {
+      bool const rises = static_cast<std::size_t>(cell.to) > from;
+      bool const falls_back = cell.to == Phase::serving || cell.to == Phase::starting;
+      bool const leaves_the_end = from == static_cast<std::size_t>(Phase::exited);
+      if (cell.kind == CellKind::move &&
+          ((!rises && !falls_back) || (leaves_the_end && cell.to != Phase::starting))) {
+        return false;
+      }
     }
   }
   return true;
@@ -50,10 +54,10 @@ TEST_F(CoordinatorTest, confirmed_registries_leave_late_accept_and_then_phase_2)
   facts.registries_settled = true;
   EXPECT_EQ(next(800ms), Move::none);
   EXPECT_EQ(c.next_deadline(facts), kStart + 1'800ms);
-  EXPECT_FALSE(c.refuses());
+  EXPECT_FALSE(refuses(c.phase()));
   EXPECT_EQ(next(1'800ms), Move::enter_draining);
-  EXPECT_TRUE(c.refuses());
-  EXPECT_EQ(c.record(Phase::deregistering).outcome, PhaseOutcome::completed);
+  EXPECT_TRUE(refuses(c.phase()));
+  EXPECT_EQ(c.phases().record(Phase::deregistering).outcome, PhaseOutcome::completed);
 }
 
 TEST_F(CoordinatorTest, only_a_limit_that_comes_before_the_others_changes_anything) {
@@ -72,7 +76,7 @@ TEST_F(CoordinatorTest, registries_that_fail_are_recorded_and_hold_nothing) {
   facts.registries_confirmed = false;
   next(0s);
   EXPECT_EQ(next(1s), Move::enter_draining);
-  EXPECT_EQ(c.record(Phase::deregistering).outcome, PhaseOutcome::failed);
+  EXPECT_EQ(c.phases().record(Phase::deregistering).outcome, PhaseOutcome::failed);
 }
 
 TEST_F(CoordinatorTest, registries_that_hang_end_phase_1_after_its_timeout) {
@@ -81,7 +85,7 @@ TEST_F(CoordinatorTest, registries_that_hang_end_phase_1_after_its_timeout) {
   facts.registries_settled = false;
   EXPECT_EQ(next(5s), Move::none);
   EXPECT_EQ(next(6s), Move::enter_draining);
-  EXPECT_EQ(c.record(Phase::deregistering).outcome, PhaseOutcome::timed_out);
+  EXPECT_EQ(c.phases().record(Phase::deregistering).outcome, PhaseOutcome::timed_out);
 }
 
 TEST_F(CoordinatorTest, the_gate_holds_while_anything_graceful_is_in_flight) {
@@ -95,7 +99,7 @@ TEST_F(CoordinatorTest, the_gate_holds_while_anything_graceful_is_in_flight) {
   EXPECT_EQ(c.next_deadline(facts), kStart + 32s);
   EXPECT_EQ(next(32s), Move::kill_ungraceful);
   EXPECT_EQ(next(32s), Move::enter_cleaning_up);
-  EXPECT_EQ(c.record(Phase::draining).outcome, PhaseOutcome::completed);
+  EXPECT_EQ(c.phases().record(Phase::draining).outcome, PhaseOutcome::completed);
 }
 
 TEST_F(CoordinatorTest, phase_3_begins_when_none_is_left_and_does_not_wait_for_the_kill) {
@@ -112,13 +116,13 @@ TEST_F(CoordinatorTest, at_the_cancel_points_all_is_stopped_then_killed_and_the_
   EXPECT_EQ(c.next_deadline(facts), kStart + 54s);
   EXPECT_EQ(next(53'999ms), Move::none);
   EXPECT_EQ(next(54s), Move::stop_all);
-  EXPECT_EQ(c.cancels_new(), CancelMode::stop);
+  EXPECT_EQ(c.cancels_new(false), CancelMode::stop);
   EXPECT_EQ(next(54'500ms), Move::none);
   EXPECT_EQ(c.next_deadline(facts), kStart + 55s);
   EXPECT_EQ(next(55s), Move::kill_all);
   EXPECT_EQ(next(55s), Move::enter_cleaning_up);
-  EXPECT_EQ(c.cancels_new(), CancelMode::kill);
-  EXPECT_EQ(c.record(Phase::draining).outcome, PhaseOutcome::timed_out);
+  EXPECT_EQ(c.cancels_new(false), CancelMode::kill);
+  EXPECT_EQ(c.phases().record(Phase::draining).outcome, PhaseOutcome::timed_out);
 }
 
 TEST_F(CoordinatorTest, an_unknown_number_of_requests_costs_drain_unknown) {
@@ -170,7 +174,7 @@ TEST_F(CoordinatorTest, a_stop_joins_a_drain_and_keeps_the_finished_phases) {
   stop(100s);
   EXPECT_EQ(c.deadline(), kStart + 160s);
   EXPECT_EQ(next(100s), Move::enter_cleaning_up);
-  EXPECT_EQ(c.record(Phase::deregistering).outcome, PhaseOutcome::completed);
+  EXPECT_EQ(c.phases().record(Phase::deregistering).outcome, PhaseOutcome::completed);
 }
 
 TEST_F(CoordinatorTest, a_stop_while_starting_is_abbreviated) {

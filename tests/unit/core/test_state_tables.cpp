@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/own_end.hpp"
+#include "core/phase_table.hpp"
 #include "core/registrations.hpp"
 #include "core/shim_link.hpp"
 
@@ -43,12 +44,14 @@ constexpr bool is_connected(StateTable<State, Event, States, Events> const& tabl
   return std::all_of(reached.begin(), reached.end(), [](bool is) { return is; });
 }
 
+static_assert(is_complete(kPhaseTable));
 static_assert(is_complete(kRegistryTable));
 static_assert(is_complete(kShimTable));
 static_assert(is_complete(kRestartTable));
-static_assert(is_connected(kRegistryTable));
-static_assert(is_connected(kShimTable));
-static_assert(is_connected(kRestartTable));
+static_assert(is_connected<Phase, PhaseEvent>(kPhaseTable));
+static_assert(is_connected<RegistryRecord::State, RegistryEvent>(kRegistryTable));
+static_assert(is_connected<ShimState, ShimEvent>(kShimTable));
+static_assert(is_connected<RestartStage, RestartEvent>(kRestartTable));
 
 constexpr bool restart_stages_only_rise() {
   std::size_t state = 0;
@@ -69,8 +72,8 @@ static_assert(restart_stages_only_rise());
 TEST(StateTable, an_impossible_event_is_a_broken_invariant) {
   constexpr StateTable<ShimState, ShimEvent, 1, 1> kTable{
       {{impossible(ShimState::never, "nothing of the kind happens")}}};
-  EXPECT_EXIT(cell_of(kTable, ShimState::never, ShimEvent::hello), testing::ExitedWithCode(1),
-              "broken invariant");
+  EXPECT_EXIT((cell_of<ShimState, ShimEvent>(kTable, ShimState::never, ShimEvent::hello)),
+              testing::ExitedWithCode(1), "broken invariant");
 }
 
 }  // namespace

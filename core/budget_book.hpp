@@ -1,0 +1,55 @@
+// The budgets that may be in force: of a stop, of a drain, and of a container's restart.
+//
+// The pod's grace may turn out shorter than configured, and whether SDKs or hooks want time in
+// phase 3 changes as peers come and go; both change the budgets here and nowhere else. Owned by the
+// core's thread. Source: section 2 of the design; the arithmetic is budgets.hpp.
+#pragma once
+
+#include <optional>
+
+#include "core/budgets.hpp"
+#include "core/settings.hpp"
+
+namespace lastcall::lifecycle {
+
+class BudgetBook {
+ public:
+  /// `settings` outlives this.
+  explicit BudgetBook(Settings const& settings);
+
+  /// Of a stop, where preStop has used so much of the pod's grace.
+  Budgets of_stop(Duration spent) const {
+    return budgets_within(settings_.shutdown, pod_grace_, spent);
+  }
+  /// These hold for the stop that begins, with room for its cleanup.
+  void begin_stop(Budgets const& budgets) {
+    stop_ = with_room_for_cleanup(budgets, acks_or_hooks_);
+  }
+  /// The stop under way has no more than this in all.
+  void shorten_stop(Duration total) { begin_stop(clamp_to_total(settings_.shutdown, total)); }
+  /// False: the pod's grace is that short already.
+  bool limit_grace(Duration grace);
+  /// False: that is no news.
+  bool expect_acks_or_hooks(bool expected);
+
+  Budgets const& stop() const { return stop_; }
+  /// Of a drain without a deadline.
+  Budgets const& drain() const { return drain_; }
+  /// Of a hook that no deletion explains.
+  Budgets const& restart() const { return restart_; }
+  /// The pod's grace, where another one was read than is configured.
+  std::optional<Duration> read_grace() const {
+    return pod_grace_ != settings_.pod_grace ? pod_grace_ : std::nullopt;
+  }
+  ShutdownSettings const& settings() const { return settings_.shutdown; }
+
+ private:
+  Settings const& settings_;
+  std::optional<Duration> pod_grace_;
+  bool acks_or_hooks_ = false;
+  Budgets stop_;
+  Budgets drain_;
+  Budgets const restart_;
+};
+
+}  // namespace lastcall::lifecycle

@@ -1,0 +1,114 @@
+// The gate of phases 1 and 2: when deregistration is over, when nothing that holds the drain runs
+// any more, and what is cut at its end.
+//
+// Rules:
+//  1. Registries that have settled, or their time that is over, are followed by `late_accept`.
+//  2. Requests of endpoints that do not hold the drain are cut with reason `migrate`: when the
+//     drain begins, or when the gate is empty. Each cut is asked once, and kills a settle later.
+//  3. At the stop-cancel point all that runs is cut, whatever was cut before.
+//  4. Where nobody tells what is in flight, time is all there is: silence is counted from the last
+//     time that anybody knew something, and proves nothing.
+//
+// It tells one step at a time; the coordinator carries it out. Owned by the core's thread. Source:
+// section 2 of the design, phases 1 and 2.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "core/action.hpp"
+#include "core/budgets.hpp"
+#include "core/mixer.hpp"
+#include "core/settings.hpp"
+
+namespace lastcall::lifecycle {
+
+/// What the gate of phase 2 is judged by.
+struct Facts {
+  bool registries_settled = true;
+  bool registries_confirmed = true;
+  /// Somebody reports requests: an SDK peer or the ingress.
+  bool in_flight_known = true;
+  /// The engine's own gauges said zero twice.
+  bool gauges_idle = false;
+  /// When they last said that something runs or waits.
+  std::optional<Instant> gauges_busy_at;
+  /// There are such gauges.
+  bool has_gauges = false;
+  /// Peers of an earlier life are still expected back: no gate counts as empty.
+  bool recovering = false;
+  std::size_t graceful = 0;    // requests on graceful endpoints
+  std::size_t ungraceful = 0;  // requests on the others
+
+  std::size_t in_flight() const { return graceful + ungraceful; }
+};
+
+class DrainGate {
+ public:
+  /// How far a cut is: asked to stop, then killed.
+  enum class Cut : std::uint8_t { none, asked, killed };
+  enum class Step : std::uint8_t {
+    none,
+    deregistered,
+    stop_ungraceful,
+    kill_ungraceful,
+    stop_all,
+    kill_all,
+    closed,
+  };
+  struct Next {
+    Step step = Step::none;
+    PhaseOutcome outcome = PhaseOutcome::completed;  // of the phase that ends by it
+  };
+  /// Where the phase under way began, and what bounds it.
+  struct Bounds {
+    Phase phase = Phase::starting;
+    Instant began;
+    std::optional<Instant> restored_at;
+    std::optional<Instant> stop_cancel;
+    Instant kill_at;  // of what was asked to end, or is asked now
+    Budgets budgets;
+  };
+
+  /// `settings` outlives this.
+  explicit DrainGate(Settings const& settings) : settings_(settings) {}
+
+  Next next_in_deregistering(Instant now, Facts const& facts, Bounds const& bounds);
+  Next next_in_draining(Instant now, Facts const& facts, Bounds const& bounds);
+  std::optional<Instant> next_deadline(Facts const& facts, Bounds const& bounds) const;
+  /// Another drain, or none any more.
+  void reset();
+
+  /// All that runs was asked to end.
+  bool has_cut_all() const { return timeout_ != Cut::none; }
+  /// New requests are cancelled at once, in this mode.
+  std::optional<CancelMode> cancels_new() const { return mode_of(timeout_); }
+  /// The same for those of endpoints that do not hold the drain.
+  std::optional<CancelMode> cancels_new_ungraceful() const {
+    return timeout_ != Cut::none ? mode_of(timeout_) : mode_of(migrate_);
+  }
+
+  /// In a drain.
+  void fingerprint(Mixer& m, Bounds const& bounds) const;
+
+ private:
+  static std::optional<CancelMode> mode_of(Cut cut);
+  Next after_timeout(Instant now, Facts const& facts, Bounds const& bounds);
+  void ask_to_migrate(Instant now, Bounds const& bounds);
+  bool is_empty(Instant now, Facts const& facts, Bounds const& bounds) const;
+  /// The drain is over, and nothing is known to have come since: what an earlier life of ours may
+  /// have seen come, this one has to see proven gone.
+  static bool is_at_rest(Facts const& facts, Bounds const& bounds);
+  Instant unknown_until(Facts const& facts, Bounds const& bounds) const;
+  Instant draining_from(Bounds const& bounds) const;
+
+  Settings const& settings_;
+  std::optional<Instant> deregistered_at_;
+  PhaseOutcome deregister_outcome_ = PhaseOutcome::completed;
+  Cut migrate_ = Cut::none;
+  std::optional<Instant> migrate_kill_at_;
+  Cut timeout_ = Cut::none;
+};
+
+}  // namespace lastcall::lifecycle

@@ -1,0 +1,76 @@
+// The engine's container is being stopped: its first preStop call, and whether it bounds a drain.
+//
+// Rules:
+//  1. The first call counts; a later one changes nothing.
+//  2. It bounds phases 1 and 2 until its calls have returned.
+//  3. Where the pod goes, too, the bound is the one of a stop; else it is a container's restart.
+//
+// Values only, no thread rule. Source: section 7 of the design.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+
+#include "core/instant.hpp"
+
+namespace lastcall::lifecycle {
+
+class HookBound {
+ public:
+  struct Hook {
+    Instant called_at;
+    bool deletion = false;          // the pod goes too
+    bool began_drain = false;       // nobody else has asked for the drain
+    std::optional<Duration> grace;  // of that deletion, where it was read; only as it is told
+    friend bool operator==(Hook const&, Hook const&) = default;
+  };
+
+  /// `began_drain`: the drain is this call's own.
+  void call(Instant now, bool began_drain) {
+    if (!hook_) {
+      hook_ = Hook{.called_at = now};
+    }
+    hook_->began_drain = hook_->began_drain || began_drain;
+    over_ = false;
+  }
+  /// The pod is being deleted.
+  void explain() {
+    if (hook_) {
+      hook_->deletion = true;
+    }
+  }
+  /// Somebody else wants the drain, too: it does not end with the hook.
+  void drain_is_asked_for() {
+    if (hook_) {
+      hook_->began_drain = false;
+    }
+  }
+  /// An earlier life was called already.
+  void was_called_at(Instant earlier) {
+    if (hook_) {
+      hook_->called_at = std::min(hook_->called_at, earlier);
+    }
+  }
+  /// Its calls have returned: it bounds nothing any more.
+  void end() { over_ = true; }
+  /// Nobody's container is being stopped any more.
+  void forget() { hook_.reset(); }
+  void restore(std::optional<Hook> const& hook) {
+    hook_ = hook;
+    over_ = false;
+  }
+
+  std::optional<Hook> const& get() const { return hook_; }
+  bool is_over() const { return over_; }
+  bool binds() const { return hook_ && !over_; }
+  /// What it has used of the pod's grace.
+  Duration spent_at(Instant at) const {
+    return hook_ ? std::max(at - hook_->called_at, Duration{0}) : Duration{0};
+  }
+
+ private:
+  std::optional<Hook> hook_;
+  bool over_ = false;
+};
+
+}  // namespace lastcall::lifecycle

@@ -1,0 +1,47 @@
+// When a request that is refused now may come back, from how long places were held.
+//
+// Rules:
+//  1. The mean time that a place was held is a moving average, with a weight of 1/8 for the newest.
+//  2. Those that were refused together are told different slots, so that they come back one by one,
+//     as places become free.
+//
+// Owned by the core's thread; no clock. Source: section 9 of the design, `Retry-After`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "core/instant.hpp"
+
+namespace lastcall::lifecycle {
+
+/// What a refused request is told before anything was measured, and the bounds of what it is told.
+inline constexpr Duration kRetryDefault{1'000};
+inline constexpr Duration kRetryLeast{100};
+inline constexpr Duration kRetryMost{60'000};
+
+class RetrySlots {
+ public:
+  /// A place was held for so long.
+  void held_for(Duration time);
+  /// The mean, times those that would be before it, by the number of places. Rises with the queue
+  /// and the mean, falls with N; kRetryLeast to kRetryMost.
+  Duration retry_after(std::size_t waiting, std::size_t places) const;
+  /// The same, one slot after the last one that was told. A slot is the time between two places
+  /// that become free; beyond kRetryMost they begin again.
+  Duration take(Instant now, std::size_t waiting, std::size_t places);
+  /// For one that is refused in a drain: it belongs elsewhere at once. A second keeps a lone
+  /// replica from being hammered, and eight slots of the next one keep those that were refused
+  /// together from arriving together.
+  Duration take_elsewhere();
+  /// Absent: nothing was measured yet.
+  std::optional<Duration> mean() const;
+
+ private:
+  std::int64_t mean_sixteenths_ = -1;  // of a millisecond; below zero: nothing measured
+  std::int64_t last_slot_ = 0;         // in sixteenths of a millisecond
+  int slot_elsewhere_ = 0;
+};
+
+}  // namespace lastcall::lifecycle

@@ -1,0 +1,97 @@
+// When a drain or stop has to be where: its one deadline, the budgets within, and what else bounds
+// it.
+//
+// Invariants:
+//  1. One absolute deadline, fixed by the first cause; it may move closer, never away.
+//  2. Nothing before phase 3 may use the reserve: at stop_cancel_point() all that runs is asked to
+//     stop, at kill_cancel_point() it is killed and phase 3 begins.
+//  3. What was given time to end before a bound was known has to keep to that bound, too.
+//  4. A preStop call of the engine's container bounds phases 1 and 2: by D - reserve where the pod
+//     is being deleted, else by kRestartHook. It fixes no deadline of its own beyond that.
+//
+// Owned by the core's thread. Source: section 2 of the design, 'One absolute monotonic deadline'.
+#pragma once
+
+#include <optional>
+
+#include "core/budget_book.hpp"
+#include "core/cause.hpp"
+#include "core/hook_bound.hpp"
+#include "core/mixer.hpp"
+#include "core/settings.hpp"
+#include "core/vocabulary.hpp"
+
+namespace lastcall::lifecycle {
+
+class StopClock {
+ public:
+  using Hook = HookBound::Hook;
+  struct Stop {
+    Cause cause;
+    StopMode mode = StopMode::graceful;
+    Instant cause_at;
+    Instant deadline;
+    bool in_starting = false;  // there was nothing to drain
+  };
+
+  /// `settings` outlives this.
+  explicit StopClock(Settings const& settings) : book_(settings) {}
+
+  /// `abbreviated`: fatal, or nothing to drain.
+  void begin_stop(Instant now, Stop stop, bool abbreviated);
+  /// The stop has to end within that time, with budgets of that length.
+  void shorten(Instant now, Duration within);
+  /// The stop has to end by `deadline`, too. True: it moved closer.
+  bool limit_deadline(Instant deadline);
+  /// The pod's grace is no more than this. True: the deadline of the stop under way moved closer.
+  bool limit_grace(Duration grace, bool stop_is_over);
+  /// Requests of the drain or stop under way have until then; an earlier limit stands.
+  void limit_drain(std::optional<Instant> limit) { drain_limit_ = earlier_of(drain_limit_, limit); }
+  /// SDK cleanup or hooks will want their time: a shorter reserve begins earlier for them.
+  void expect_acks_or_hooks(bool expected);
+  /// What runs was asked to end: it is killed a settle later. Asked again, nothing changes.
+  void ask_to_end(Instant now) { kill_at_ = kill_at(now); }
+  /// Nobody is asked to end any more, and but for its hook nothing bounds the drain. `keeps_limit`:
+  /// its own limit does.
+  void end_drain(bool keeps_limit);
+  void forget_stop();
+  void restore(std::optional<Stop> const& stop, std::optional<Instant> drain_limit,
+               std::optional<Hook> const& hook);
+
+  // --- preStop ---
+  void begin_hook(Instant now, bool began_drain);
+  /// The pod is being deleted: the hook's bound moves to the one of a stop.
+  void explain_hook();
+  /// An earlier life was called already: what bounds the drain counts from its first call, within
+  /// the grace that it had read. True: the deadline of the stop under way moved closer.
+  bool hook_was_called(Hook const& earlier, bool stop_is_over);
+  /// Where the hook's call returns at the latest.
+  std::optional<Instant> hook_limit() const;
+  /// With the grace of the deletion, where it was read.
+  std::optional<Hook> told_hook() const;
+
+  std::optional<Stop> const& stop() const { return stop_; }
+  Budgets budgets() const;
+  /// Of a stop by a cause at that time: what preStop has used of the pod's grace is gone.
+  Budgets budgets_of(Instant cause_at) const { return book_.of_stop(hook.spent_at(cause_at)); }
+  std::optional<Instant> drain_limit() const { return drain_limit_; }
+  std::optional<Instant> stop_cancel_point() const;
+  /// What was asked to end is killed here, where phase 2 ends at the latest.
+  std::optional<Instant> kill_cancel_point() const;
+  /// When what was asked to end is killed; where nothing was, what would be asked now.
+  Instant kill_at(Instant now) const;
+
+  void fingerprint(Mixer& m, bool drains) const;
+
+  HookBound hook;
+
+ private:
+  void keep_reserve();
+
+  BudgetBook book_;
+  std::optional<Stop> stop_;
+  std::optional<Instant> drain_limit_;
+  std::optional<Instant> kill_at_;
+};
+
+}  // namespace lastcall::lifecycle
