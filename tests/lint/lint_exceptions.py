@@ -13,4 +13,23 @@ _PLAYS_A_PART = {
     ("sleeps_python", "tests/integration/sdk/asgi_engine.py"): "a token takes time",
 }
 
-EXCEPTIONS = {**_PLAYS_A_PART}
+# Functions from when the limit was 70 lines.
+_LONG = {
+    ("cxx_function_length", path): "written before the limit fell to 60 lines"
+    for path in (
+        "discovery/http_client.cpp",
+        "supervisor/config/keys_serving.cpp",
+        "supervisor/config/presets.cpp",
+        "supervisor/runtime/supervisor.cpp",
+        "supervisor/runtime/supervisor_obey.cpp",
+        "tests/simulation/closed_world_choices.cpp",
+        "tests/simulation/event_parse.cpp",
+        "tests/simulation/invariants.cpp",
+        "tests/simulation/invariants_hooks.cpp",
+        "tests/simulation/request_oracle_admission.cpp",
+        "tests/simulation/tamper.cpp",
+        "tests/unit/runtime/event_log_test.cpp",
+    )
+}
+
+EXCEPTIONS = {**_PLAYS_A_PART, **_LONG}
