@@ -283,15 +283,16 @@ void Client::expired(Wait wait) {
       connect_failed();
       return;
     case Wait::first_byte:
-      break_off(timed_out("the engine did not answer in time", true), lifecycle::Outcome::error);
+      break_off(relay::timed_out("the engine did not answer in time", true),
+                lifecycle::Outcome::error);
       return;
     case Wait::idle:
-      break_off(
-          timed_out("the engine's response stood still for too long", !exchange_->has_first_byte),
-          lifecycle::Outcome::error);
+      break_off(relay::timed_out("the engine's response stood still for too long",
+                                 !exchange_->has_first_byte),
+                lifecycle::Outcome::error);
       return;
     case Wait::total:
-      break_off(timed_out("the request took too long", false), lifecycle::Outcome::error);
+      break_off(relay::timed_out("the request took too long", false), lifecycle::Outcome::error);
       return;
     case Wait::held:
       let_through();
@@ -302,7 +303,7 @@ void Client::expired(Wait wait) {
   }
 }
 
-void Client::refuse_connection(Refusal const& refusal) {
+void Client::refuse_connection(relay::Refusal const& refusal) {
   last_wait_ = Wait::turned_away;  // closing it early would make no room
   refuse_as(refusal);
 }

@@ -22,15 +22,15 @@
 #include <string>
 #include <string_view>
 
-#include "ingress/control_paths.hpp"
 #include "ingress/deadlines.hpp"
 #include "ingress/exchange.hpp"
 #include "ingress/listener.hpp"
 #include "ingress/memory_budget.hpp"
 #include "ingress/poller.hpp"
-#include "ingress/refusal.hpp"
 #include "ingress/socket.hpp"
 #include "ingress/tls.hpp"
+#include "relay/control_paths.hpp"
+#include "relay/refusal.hpp"
 
 namespace lastcall::ingress {
 
@@ -55,9 +55,9 @@ class Client final : public Watched, public DeadlineOwner {
 
   // From the proxy.
   void admitted();
-  void rejected(Refusal const& refusal);
-  void cut(Refusal const& refusal, bool at_once);
-  void refuse_connection(Refusal const& refusal);
+  void rejected(relay::Refusal const& refusal);
+  void cut(relay::Refusal const& refusal, bool at_once);
+  void refuse_connection(relay::Refusal const& refusal);
   /// It has no request: it is closed for the sake of another one. False when it has one after all.
   bool give_way();
   /// What it holds and will not need by itself, or only because it is slow.
@@ -100,9 +100,11 @@ class Client final : public Watched, public DeadlineOwner {
   // client_request.cpp
   std::size_t request_head(std::span<char> bytes);
   bool take_head(std::string_view bytes);
-  bool may_control(RequestHead const& head, Destination const& destination, Access access);
-  void refuse_control(RequestHead const& head, Access access);
-  void describe(RequestHead const& head, Destination const& destination, bool is_control);
+  bool may_control(relay::RequestHead const& head, relay::Destination const& destination,
+                   relay::Access access);
+  void refuse_control(relay::RequestHead const& head, relay::Access access);
+  void describe(relay::RequestHead const& head, relay::Destination const& destination,
+                bool is_control);
   std::size_t request_body(std::span<char> bytes);
   void await_request();
   bool keeps_up(std::size_t bytes);
@@ -121,7 +123,7 @@ class Client final : public Watched, public DeadlineOwner {
   // client_response.cpp
   bool response_head(std::span<char>& bytes, std::string& wire);
   bool start_response(std::string_view head, std::string& wire);
-  void prepare_return(ResponseHead const& head, std::string& wire);
+  void prepare_return(relay::ResponseHead const& head, std::string& wire);
   void response_body(std::span<char>& bytes, std::string& wire);
   bool has_all_of_response() const;
   void responded(std::string_view wire, bool took_all);
@@ -148,11 +150,11 @@ class Client final : public Watched, public DeadlineOwner {
 
   // client_end.cpp
   bool is_idle() const;
-  void refuse(Refusal const& refusal);
+  void refuse(relay::Refusal const& refusal);
   void refuse_early(unsigned status, std::string_view what, bool head_only = false);
-  void refuse_as(Refusal const& refusal, bool head_only = false);
-  void hand_off(Refusal const& refusal);
-  void break_off(Refusal const& refusal, lifecycle::Outcome outcome);
+  void refuse_as(relay::Refusal const& refusal, bool head_only = false);
+  void hand_off(relay::Refusal const& refusal);
+  void break_off(relay::Refusal const& refusal, lifecycle::Outcome outcome);
   bool must_stay() const;
   void leave_to_engine();
   void drop_upstream();
@@ -170,7 +172,7 @@ class Client final : public Watched, public DeadlineOwner {
   std::string in_;   // read and not used yet
   std::string out_;  // not taken by the socket yet
   std::size_t out_at_ = 0;
-  HeadScanner scanner_;
+  relay::HeadScanner scanner_;
   std::unique_ptr<Exchange> exchange_;
   Upstream* upstream_ = nullptr;
   Deadline deadline_{*this};

@@ -11,19 +11,19 @@ using Response = Exchange::Response;
 using lifecycle::Outcome;
 
 /// Instead of a response, of which nothing has been sent.
-void Client::refuse(Refusal const& refusal) {
+void Client::refuse(relay::Refusal const& refusal) {
   Exchange& x = *exchange_;
   drop_upstream();
   proxy_.tracker().refused(refusal);
   if (!x.request_done) {
     end_ = End::linger;
-  } else if (!x.keep_alive || x.version == Version::http10 || proxy_.is_closing(place_)) {
+  } else if (!x.keep_alive || x.version == relay::Version::http10 || proxy_.is_closing(place_)) {
     end_ = End::close;  // which HTTP/1.0 waits for, where nothing says that the connection stays
   }
   x.response = Response::done;
   x.head_sent = true;
   std::string response;
-  append_refusal(response, refusal, {x.id, 0, 0}, end_ != End::keep, x.head_only);
+  relay::append_refusal(response, refusal, {x.id, 0, 0}, end_ != End::keep, x.head_only);
   write(response);
   if (!dead_ && out_.empty()) {
     end_exchange();
@@ -32,21 +32,21 @@ void Client::refuse(Refusal const& refusal) {
 
 /// There is no exchange, and nothing that comes after this can be trusted.
 void Client::refuse_early(unsigned status, std::string_view what, bool head_only) {
-  refuse_as(bad_request(status, what), head_only);
+  refuse_as(relay::bad_request(status, what), head_only);
 }
 
-void Client::refuse_as(Refusal const& refusal, bool head_only) {
+void Client::refuse_as(relay::Refusal const& refusal, bool head_only) {
   proxy_.tracker().refused(refusal);
   end_ = End::linger;
   std::string response;
-  append_refusal(response, refusal, {}, true, head_only);
+  relay::append_refusal(response, refusal, {}, true, head_only);
   write(response);
   if (!dead_ && out_.empty()) {
     end_connection(end_);
   }
 }
 
-void Client::cut(Refusal const& refusal, bool at_once) {
+void Client::cut(relay::Refusal const& refusal, bool at_once) {
   if (!exchange_) {
     return;
   }
@@ -61,7 +61,7 @@ void Client::cut(Refusal const& refusal, bool at_once) {
   }
 }
 
-void Client::hand_off(Refusal const& refusal) {
+void Client::hand_off(relay::Refusal const& refusal) {
   Exchange const& x = *exchange_;
   if (x.begun && refusal.retryable) {
     proxy_.tracker().handed_off(
@@ -76,7 +76,7 @@ void Client::hand_off(Refusal const& refusal) {
 
 /// A stream of events ends with an error event, anything else without its end: no client can take
 /// it for complete.
-void Client::break_off(Refusal const& refusal, Outcome outcome) {
+void Client::break_off(relay::Refusal const& refusal, Outcome outcome) {
   Exchange& x = *exchange_;
   drop_upstream();
   std::uint64_t const events_sent = x.events_sent();
@@ -101,7 +101,7 @@ void Client::break_off(Refusal const& refusal, Outcome outcome) {
     return;
   }
   std::string event;
-  append_error_event(event, refusal, {x.id, events_sent, x.bytes_sent});
+  relay::append_error_event(event, refusal, {x.id, events_sent, x.bytes_sent});
   std::string wire;
   emit(event, {}, wire);
   write(wire);

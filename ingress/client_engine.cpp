@@ -72,7 +72,7 @@ void Client::connect_failed() {
     connect();
     return;
   }
-  break_off(engine_unavailable(), lifecycle::Outcome::error);
+  break_off(relay::engine_unavailable(), lifecycle::Outcome::error);
 }
 
 void Client::engine_takes_more() {
@@ -177,7 +177,7 @@ void Client::admitted() {
   }
 }
 
-void Client::rejected(Refusal const& refusal) {
+void Client::rejected(relay::Refusal const& refusal) {
   if (exchange_ && exchange_->begun && !exchange_->admitted) {
     exchange_->begun = false;  // a refused request was never one of the core's
     exchange_->outcome = lifecycle::Outcome::rejected;

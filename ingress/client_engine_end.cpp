@@ -26,7 +26,7 @@ void Client::engine_ended(bool orderly) {
     x.response = Response::done;
     end_exchange();
   } else if (x.response == Response::body && orderly &&
-             x.framing.kind == Framing::Kind::until_close && ends_with_a_line()) {
+             x.framing.kind == relay::Framing::Kind::until_close && ends_with_a_line()) {
     ended_by_close();
   } else {
     engine_failed();
@@ -64,7 +64,7 @@ void Client::engine_lives() {
   if (exchange_->awaits_verdict) {
     finish();
   } else {
-    break_off(exchange_->is_malformed ? malformed_response() : ingress::engine_failed(),
+    break_off(exchange_->is_malformed ? relay::malformed_response() : relay::engine_failed(),
               Outcome::error);
   }
 }

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "ingress/client.hpp"
-#include "ingress/engine_error.hpp"
 #include "ingress/proxy.hpp"
 #include "ingress/upstream.hpp"
+#include "relay/engine_error.hpp"
 
 namespace lastcall::ingress {
 
@@ -32,14 +32,15 @@ HeldError& Client::hold(HeldError::Part part) {
 /// True: `payload`, which was scanned, is held from its error event on.
 bool Client::hold_event(std::string_view payload, std::string& wire) {
   Exchange& x = *exchange_;
-  EventScanner::Suspect const suspect = *x.events.suspect();
+  relay::EventScanner::Suspect const suspect = *x.events.suspect();
   std::string const before(suspect.begin == 0 ? x.part_of_event : std::string());
   std::string_view const event = payload.substr(suspect.begin, suspect.end - suspect.begin);
-  EngineError const error = error_of_event(before.empty() ? event : before + std::string(event));
-  if (error != EngineError::none) {
+  relay::EngineError const error =
+      relay::error_of_event(before.empty() ? event : before + std::string(event));
+  if (error != relay::EngineError::none) {
     x.outcome = lifecycle::Outcome::error;
   }
-  if (error != EngineError::suspect || x.is_torn || !may_hold()) {
+  if (error != relay::EngineError::suspect || x.is_torn || !may_hold()) {
     return false;
   }
   if (suspect.begin > 0) {

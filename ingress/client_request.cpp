@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "ingress/client.hpp"
-#include "ingress/head_writer.hpp"
-#include "ingress/http_text.hpp"
-#include "ingress/priority.hpp"
 #include "ingress/proxy.hpp"
 #include "ingress/upstream.hpp"
+#include "relay/head_writer.hpp"
+#include "relay/http_text.hpp"
+#include "relay/priority.hpp"
 
 namespace lastcall::ingress {
 namespace {
@@ -22,16 +22,16 @@ constexpr std::size_t kMaxParent = 256;
 /// What the log has of a path.
 constexpr std::size_t kMaxLoggedPath = 200;
 
-bool keeps_alive(RequestHead const& head) {
-  return head.version == Version::http11 ? !head.connection.has("close")
-                                         : head.connection.has("keep-alive");
+bool keeps_alive(relay::RequestHead const& head) {
+  return head.version == relay::Version::http11 ? !head.connection.has("close")
+                                                : head.connection.has("keep-alive");
 }
 
 /// An offer of HTTP/2 may be ignored, and is: what would go through it is no request of ours to
 /// count, and RFC 9113, 3.1 has given the mechanism up.
-bool is_upgrade(RequestHead const& head) {
+bool is_upgrade(relay::RequestHead const& head) {
   std::string_view protocol;
-  return head.version == Version::http11 && head.fields.count("upgrade", protocol) == 1 &&
+  return head.version == relay::Version::http11 && head.fields.count("upgrade", protocol) == 1 &&
          head.connection.has("upgrade") && !head.fields.lists("upgrade", "h2c");
 }
 
@@ -41,7 +41,7 @@ bool is_idempotent(std::string_view method) {
 }
 
 /// Nothing where it is not there once.
-std::string_view wanted_id(RequestHead const& head) {
+std::string_view wanted_id(relay::RequestHead const& head) {
   std::string_view wanted;
   return head.fields.count("x-request-id", wanted) == 1 ? wanted : std::string_view();
 }
@@ -52,17 +52,17 @@ std::size_t Client::request_head(std::span<char> bytes) {
   std::string_view const text(bytes.data(), bytes.size());
   std::size_t const most = proxy_.options().max_head;
   switch (scanner_.scan(text)) {
-    case HeadScanner::Found::bad:
+    case relay::HeadScanner::Found::bad:
       refuse_early(400, "a malformed head");
       return 0;
-    case HeadScanner::Found::incomplete:
+    case relay::HeadScanner::Found::incomplete:
       if (text.size() > most) {
         bool const is_target = scanner_.length() == 0;
         refuse_early(is_target ? 414 : 431,
                      is_target ? "the target is too long" : "the head is too large");
       }
       return 0;
-    case HeadScanner::Found::complete:
+    case relay::HeadScanner::Found::complete:
       break;
   }
   std::size_t const length = scanner_.length();
@@ -75,25 +75,25 @@ std::size_t Client::request_head(std::span<char> bytes) {
 }
 
 bool Client::take_head(std::string_view bytes) {
-  RequestHead head;
-  Framing framing;
-  Destination destination;
-  HeadFault fault = parse_request_head(bytes, head);
+  relay::RequestHead head;
+  relay::Framing framing;
+  relay::Destination destination;
+  relay::HeadFault fault = relay::parse_request_head(bytes, head);
   if (!fault) {
-    fault = request_framing(head, framing);
+    fault = relay::request_framing(head, framing);
   }
   if (!fault) {
-    fault = find_destination(head, destination);
+    fault = relay::find_destination(head, destination);
   }
   std::string_view expectation;
   bool const expects = head.fields.count("expect", expectation) > 0;
-  if (!fault && expects && !http_text::same(expectation, "100-continue")) {
+  if (!fault && expects && !relay::http_text::same(expectation, "100-continue")) {
     fault = {417, "an expectation other than 100-continue"};
   }
   if (!fault && proxy_.options().max_body && framing.length > *proxy_.options().max_body) {
     fault = {413, "the body is too large"};
   }
-  ControlPaths::Decision control;
+  relay::ControlPaths::Decision control;
   if (!fault) {
     control = proxy_.control_paths().decide(destination.target);
     if (control.is_ambiguous) {
@@ -106,12 +106,12 @@ bool Client::take_head(std::string_view bytes) {
   }
   exchange_ = std::make_unique<Exchange>(*this, proxy_.waiting_bytes(), proxy_.memory());
   exchange_->request = framing;
-  exchange_->request_done = framing.kind == Framing::Kind::none;
+  exchange_->request_done = framing.kind == relay::Framing::Kind::none;
   exchange_->version = head.version;
   exchange_->head_only = head.method == "HEAD";
   exchange_->keep_alive = keeps_alive(head);
-  exchange_->expects_continue = expects && head.version == Version::http11;
-  if (control.access != Access::relay && !may_control(head, destination, control.access)) {
+  exchange_->expects_continue = expects && head.version == relay::Version::http11;
+  if (control.access != relay::Access::relay && !may_control(head, destination, control.access)) {
     refuse_control(head, control.access);
     return true;
   }
@@ -119,7 +119,7 @@ bool Client::take_head(std::string_view bytes) {
   await_request();
   if (exchange_->counts && proxy_.memory().is_tight()) {
     proxy_.tracker().shed(Scarce::memory);
-    refuse(no_memory());
+    refuse(relay::no_memory());
     return true;
   }
   if (exchange_->request_done || !exchange_->look) {
@@ -132,12 +132,13 @@ bool Client::take_head(std::string_view bytes) {
   return true;
 }
 
-bool Client::may_control(RequestHead const& head, Destination const& destination, Access access) {
+bool Client::may_control(relay::RequestHead const& head, relay::Destination const& destination,
+                         relay::Access access) {
   std::string const& token = proxy_.options().control.token;
   std::string_view given;
-  bool const is_granted = access == Access::operators && !token.empty() &&
+  bool const is_granted = access == relay::Access::operators && !token.empty() &&
                           head.fields.count("x-lastcall-token", given) == 1 &&
-                          same_secret(given, token);
+                          relay::same_secret(given, token);
   std::string_view const path = destination.target.substr(0, destination.target.find('?'));
   proxy_.tracker().control_called({.is_granted = is_granted,
                                    .method = head.method,
@@ -146,28 +147,29 @@ bool Client::may_control(RequestHead const& head, Destination const& destination
   return is_granted;
 }
 
-void Client::refuse_control(RequestHead const& head, Access access) {
+void Client::refuse_control(relay::RequestHead const& head, relay::Access access) {
   Exchange& x = *exchange_;
   x.id = proxy_.unique_id(wanted_id(head), false);
-  refuse(
-      control_path_closed(access == Access::operators && !proxy_.options().control.token.empty()));
+  refuse(relay::control_path_closed(access == relay::Access::operators &&
+                                    !proxy_.options().control.token.empty()));
 }
 
-void Client::describe(RequestHead const& head, Destination const& destination, bool is_control) {
+void Client::describe(relay::RequestHead const& head, relay::Destination const& destination,
+                      bool is_control) {
   Exchange& x = *exchange_;
   x.began_at = x.awaited_since = monotonic_now();
-  x.upgrade = x.request.kind == Framing::Kind::none && is_upgrade(head);
+  x.upgrade = x.request.kind == relay::Framing::Kind::none && is_upgrade(head);
   x.request_left = x.request.length;
-  x.is_repeatable = x.request.kind == Framing::Kind::none && is_idempotent(head.method);
-  EndpointName const endpoint =
+  x.is_repeatable = x.request.kind == relay::Framing::Kind::none && is_idempotent(head.method);
+  relay::EndpointName const endpoint =
       proxy_.endpoint(head.method, destination.target, x.upgrade, is_control);
   x.counts = endpoint.counts;
   x.endpoint = endpoint.name;
-  x.model = unescaped(endpoint.model);
-  x.priority = priority_of(head.fields);
+  x.model = relay::unescaped(endpoint.model);
+  x.priority = relay::priority_of(head.fields);
   x.defers_cancel = proxy_.defers_cancel(x.endpoint);
   x.streaming = destination.target.find("generate_stream") != std::string_view::npos;
-  if (x.counts && x.request.kind != Framing::Kind::none) {
+  if (x.counts && x.request.kind != relay::Framing::Kind::none) {
     x.look.emplace();
   }
   std::string_view parent;
@@ -178,14 +180,14 @@ void Client::describe(RequestHead const& head, Destination const& destination, b
   if (x.counts) {
     proxy_.enter(x.id, *this);
   }
-  write_request_head(x.to_engine, head, destination,
-                     {.request_id = x.id,
-                      .client = address_,
-                      .scheme = tls_ ? "https" : "http",
-                      .is_proxy = is_proxy_,
-                      .keeps_underscores = proxy_.options().keeps_underscores,
-                      .upgrade = x.upgrade,
-                      .body = x.request});
+  relay::write_request_head(x.to_engine, head, destination,
+                            {.request_id = x.id,
+                             .client = address_,
+                             .scheme = tls_ ? "https" : "http",
+                             .is_proxy = is_proxy_,
+                             .keeps_underscores = proxy_.options().keeps_underscores,
+                             .upgrade = x.upgrade,
+                             .body = x.request});
 }
 
 // --- the body ------------------------------------------------------------------------------------
@@ -196,22 +198,22 @@ std::size_t Client::request_body(std::span<char> bytes) {
   if (x.response == Exchange::Response::tunnel) {
     x.to_engine.append(bytes.data(), bytes.size());
     used = bytes.size();
-  } else if (x.request.kind == Framing::Kind::length) {
+  } else if (x.request.kind == relay::Framing::Kind::length) {
     used = static_cast<std::size_t>(std::min<std::uint64_t>(x.request_left, bytes.size()));
     x.request_left -= used;
     x.request_done = x.request_left == 0;
     take_body({bytes.data(), used});
   } else {
-    ChunkDecoder::Step const step = x.request_chunks.decode(bytes);
+    relay::ChunkDecoder::Step const step = x.request_chunks.decode(bytes);
     used = step.consumed;
     take_body({bytes.data(), step.payload});
-    x.request_done = step.state == ChunkDecoder::State::done;
-    if (step.state == ChunkDecoder::State::bad) {
-      break_off(bad_request(400, "a malformed chunk"), lifecycle::Outcome::error);
+    x.request_done = step.state == relay::ChunkDecoder::State::done;
+    if (step.state == relay::ChunkDecoder::State::bad) {
+      break_off(relay::bad_request(400, "a malformed chunk"), lifecycle::Outcome::error);
       return 0;
     }
     if (proxy_.options().max_body && x.body_bytes > *proxy_.options().max_body) {
-      break_off(bad_request(413, "the body is too large"), lifecycle::Outcome::error);
+      break_off(relay::bad_request(413, "the body is too large"), lifecycle::Outcome::error);
       return 0;
     }
     if (x.request_done) {
@@ -219,7 +221,7 @@ std::size_t Client::request_body(std::span<char> bytes) {
     }
   }
   if (!x.request_done && x.response < Exchange::Response::tunnel && !keeps_up(used)) {
-    break_off(bad_request(408, "the body comes too slowly"), lifecycle::Outcome::error);
+    break_off(relay::bad_request(408, "the body comes too slowly"), lifecycle::Outcome::error);
     return 0;
   }
   if (x.begun && !x.admitted) {
@@ -268,7 +270,7 @@ void Client::take_body(std::string_view payload) {
   if (x.look) {
     x.look->feed(payload);
   }
-  if (x.request.kind == Framing::Kind::length) {
+  if (x.request.kind == relay::Framing::Kind::length) {
     x.to_engine.append(payload);
     return;
   }

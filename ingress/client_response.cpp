@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "ingress/client.hpp"
-#include "ingress/engine_error.hpp"
-#include "ingress/first_byte.hpp"
-#include "ingress/head_writer.hpp"
 #include "ingress/proxy.hpp"
 #include "ingress/upstream.hpp"
+#include "relay/engine_error.hpp"
+#include "relay/first_byte.hpp"
+#include "relay/head_writer.hpp"
 
 namespace lastcall::ingress {
 namespace {
@@ -73,7 +73,7 @@ void Client::responded(std::string_view wire, bool took_all) {
     // connection would be taken for it. RFC 9112, 9.3.
     bool const has_all = x.request_done && x.to_engine_at == x.to_engine.size();
     bool const keep = x.engine_keeps_alive && has_all && !x.request_is_broken && took_all &&
-                      !x.is_cut && x.framing.kind != Framing::Kind::until_close;
+                      !x.is_cut && x.framing.kind != relay::Framing::Kind::until_close;
     std::exchange(upstream_, nullptr)->release(keep);
   }
   write(wire);
@@ -107,15 +107,15 @@ bool Client::response_head(std::span<char>& bytes, std::string& wire) {
   if (before > 0) {
     text = x.head.append(text);
   }
-  HeadScanner::Found const found = x.head_scanner.scan(text);
-  if (found == HeadScanner::Found::incomplete && text.size() <= kMaxResponseHead) {
+  relay::HeadScanner::Found const found = x.head_scanner.scan(text);
+  if (found == relay::HeadScanner::Found::incomplete && text.size() <= kMaxResponseHead) {
     if (before == 0) {
       x.head.assign(text);
     }
     bytes = {};
     return true;
   }
-  if (found != HeadScanner::Found::complete) {
+  if (found != relay::HeadScanner::Found::complete) {
     return false;
   }
   std::size_t const length = x.head_scanner.length();
@@ -133,16 +133,16 @@ bool Client::response_head(std::span<char>& bytes, std::string& wire) {
 
 bool Client::start_response(std::string_view bytes, std::string& wire) {
   Exchange& x = *exchange_;
-  ResponseHead head;
-  if (parse_response_head(bytes, head) ||
-      response_framing(head, x.head_only ? "HEAD" : "", x.framing)) {
+  relay::ResponseHead head;
+  if (relay::parse_response_head(bytes, head) ||
+      relay::response_framing(head, x.head_only ? "HEAD" : "", x.framing)) {
     return false;
   }
   if (head.status == 101) {
     if (!x.upgrade) {
       return false;
     }
-    write_response_head(wire, head, {.request_id = x.id, .upgrade = true});
+    relay::write_response_head(wire, head, {.request_id = x.id, .upgrade = true});
     x.response = Response::tunnel;
     x.request_done = false;  // what the client says from now on goes through
     x.head_sent = true;
@@ -151,12 +151,12 @@ bool Client::start_response(std::string_view bytes, std::string& wire) {
     return true;
   }
   if (head.status < 200) {
-    if (head.status != 100 && x.version == Version::http11) {
-      write_response_head(wire, head, {});  // 100 was said by us
+    if (head.status != 100 && x.version == relay::Version::http11) {
+      relay::write_response_head(wire, head, {});  // 100 was said by us
     }
     return true;
   }
-  if (error_of_answer(head) == EngineError::suspect && may_hold()) {
+  if (relay::error_of_answer(head) == relay::EngineError::suspect && may_hold()) {
     hold(HeldError::Part::answer);
   } else {
     prepare_return(head, wire);
@@ -164,16 +164,16 @@ bool Client::start_response(std::string_view bytes, std::string& wire) {
   return true;
 }
 
-void Client::prepare_return(ResponseHead const& head, std::string& wire) {
+void Client::prepare_return(relay::ResponseHead const& head, std::string& wire) {
   Exchange& x = *exchange_;
-  x.engine_keeps_alive = head.version == Version::http11 ? !head.connection.has("close")
-                                                         : head.connection.has("keep-alive");
-  bool const is_open_ended =
-      x.framing.kind == Framing::Kind::chunked || x.framing.kind == Framing::Kind::until_close;
-  x.chunked_to_client = is_open_ended && x.version == Version::http11;
+  x.engine_keeps_alive = head.version == relay::Version::http11 ? !head.connection.has("close")
+                                                                : head.connection.has("keep-alive");
+  bool const is_open_ended = x.framing.kind == relay::Framing::Kind::chunked ||
+                             x.framing.kind == relay::Framing::Kind::until_close;
+  x.chunked_to_client = is_open_ended && x.version == relay::Version::http11;
   x.closes_with_it = is_open_ended && !x.chunked_to_client;
   x.response_left = x.framing.length;
-  x.is_event_stream = is_event_stream(head);
+  x.is_event_stream = relay::is_event_stream(head);
   x.is_served = head.status < 300;
   x.outcome = head.status >= 500 ? lifecycle::Outcome::error : lifecycle::Outcome::completed;
   bool const close =
@@ -181,14 +181,14 @@ void Client::prepare_return(ResponseHead const& head, std::string& wire) {
   if (close) {
     end_ = x.request_done ? End::close : End::linger;
   }
-  write_response_head(wire, head,
-                      {.request_id = x.id,
-                       .chunked = x.chunked_to_client,
-                       .close = close,
-                       .keep_alive = x.version == Version::http10});
+  relay::write_response_head(wire, head,
+                             {.request_id = x.id,
+                              .chunked = x.chunked_to_client,
+                              .close = close,
+                              .keep_alive = x.version == relay::Version::http10});
   x.head_sent = true;
-  x.response = x.framing.kind == Framing::Kind::none ? Response::done : Response::body;
-  if (!begins_with_its_body(head, x.framing, x.streaming.value_or(false))) {
+  x.response = x.framing.kind == relay::Framing::Kind::none ? Response::done : Response::body;
+  if (!relay::begins_with_its_body(head, x.framing, x.streaming.value_or(false))) {
     note_first_byte();
   }
 }
@@ -208,7 +208,7 @@ void Client::note_first_byte() {
 void Client::response_body(std::span<char>& bytes, std::string& wire) {
   Exchange& x = *exchange_;
   switch (x.framing.kind) {
-    case Framing::Kind::length: {
+    case relay::Framing::Kind::length: {
       auto const size =
           static_cast<std::size_t>(std::min<std::uint64_t>(x.response_left, bytes.size()));
       x.response_left -= size;
@@ -219,23 +219,23 @@ void Client::response_body(std::span<char>& bytes, std::string& wire) {
       }
       return;
     }
-    case Framing::Kind::chunked: {
-      ChunkDecoder::Step const step = x.response_chunks.decode(bytes);
+    case relay::Framing::Kind::chunked: {
+      relay::ChunkDecoder::Step const step = x.response_chunks.decode(bytes);
       deliver({bytes.data(), step.payload}, wire);
       bytes = bytes.subspan(step.consumed);
-      if (step.state == ChunkDecoder::State::done) {
+      if (step.state == relay::ChunkDecoder::State::done) {
         finish_response(wire);
-      } else if (step.state == ChunkDecoder::State::bad) {
+      } else if (step.state == relay::ChunkDecoder::State::bad) {
         x.is_malformed = true;
         bytes = {};
       }
       return;
     }
-    case Framing::Kind::until_close:
+    case relay::Framing::Kind::until_close:
       deliver({bytes.data(), bytes.size()}, wire);
       bytes = {};
       return;
-    case Framing::Kind::none:
+    case relay::Framing::Kind::none:
       bytes = {};
       return;
   }
@@ -251,7 +251,7 @@ void Client::deliver(std::string_view payload, std::string& wire) {
     emit(payload, {}, wire);
     return;
   }
-  if (x.framing.kind == Framing::Kind::until_close) {
+  if (x.framing.kind == relay::Framing::Kind::until_close) {
     x.last_words.append(payload.substr(payload.size() - std::min(payload.size(), kLastWords)));
     x.last_words.erase(0, x.last_words.size() - std::min(x.last_words.size(), kLastWords));
   }

@@ -49,7 +49,7 @@ bool Client::give_way() {
 
 void Client::shed() {
   if (exchange_ && !exchange_->head_sent && out_.empty()) {
-    break_off(no_memory(), lifecycle::Outcome::error);
+    break_off(relay::no_memory(), lifecycle::Outcome::error);
   } else if (exchange_ && socket_) {
     // Its client is slow to read: only a reset says that this is not the end, and takes back what
     // the kernel holds for it, too.

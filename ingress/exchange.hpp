@@ -13,14 +13,14 @@
 
 #include "core/admission_limits.hpp"
 #include "core/vocabulary.hpp"
-#include "ingress/body_look.hpp"
-#include "ingress/chunk_decoder.hpp"
 #include "ingress/deadlines.hpp"
-#include "ingress/event_scanner.hpp"
 #include "ingress/held_error.hpp"
-#include "ingress/http_head.hpp"
 #include "ingress/memory_budget.hpp"
 #include "ingress/waiting_bytes.hpp"
+#include "relay/body_look.hpp"
+#include "relay/chunk_decoder.hpp"
+#include "relay/event_scanner.hpp"
+#include "relay/http_head.hpp"
 
 namespace lastcall::ingress {
 
@@ -67,7 +67,7 @@ struct Exchange {
   lifecycle::Outcome outcome = lifecycle::Outcome::completed;
 
   // --- the request ---
-  Version version = Version::http11;
+  relay::Version version = relay::Version::http11;
   bool head_only = false;
   bool keep_alive = true;
   bool upgrade = false;
@@ -77,13 +77,13 @@ struct Exchange {
   bool request_done = false;
   bool request_is_broken = false;  // the engine takes no more of it
   bool engine_has_some = false;    // of it
-  Framing request;
+  relay::Framing request;
   std::uint64_t request_left = 0;
   std::uint64_t body_bytes = 0;
   std::chrono::milliseconds awaited_since{};  // its next part; zero: that is not waited for
   std::chrono::milliseconds behind{};         // of the pace that is asked of it
-  ChunkDecoder request_chunks;
-  std::optional<BodyLook> look;  // while `model` and `stream` are looked for
+  relay::ChunkDecoder request_chunks;
+  std::optional<relay::BodyLook> look;  // while `model` and `stream` are looked for
   std::optional<bool> streaming;
   std::size_t failed_addresses = 0;  // of the engine's, in a row
   std::string to_engine;  // not written yet, and before it what may have to be written again
@@ -92,11 +92,11 @@ struct Exchange {
 
   // --- the response ---
   Response response = Response::head;
-  HeadScanner head_scanner;
+  relay::HeadScanner head_scanner;
   std::string head;  // of which only a part has come
-  Framing framing;
+  relay::Framing framing;
   std::uint64_t response_left = 0;
-  ChunkDecoder response_chunks;
+  relay::ChunkDecoder response_chunks;
   bool head_sent = false;
   bool has_first_byte = false;  // see first_byte.hpp
   bool is_served = false;       // what answers is no error
@@ -109,7 +109,7 @@ struct Exchange {
   bool is_malformed = false;
   std::unique_ptr<HeldError> held;
   bool was_held = false;
-  EventScanner events;
+  relay::EventScanner events;
   std::string part_of_event;  // held back
   std::string last_words;     // of a stream of events that ends with its connection
   bool awaits_verdict =

@@ -91,18 +91,19 @@ bool Listener::accept_some() {
         break;
     }
     if (clients_ >= most_ + kMostAbove) {
-      refuse_at_once(std::move(accepted.socket), too_many_connections(), Scarce::connections);
+      refuse_at_once(std::move(accepted.socket), relay::too_many_connections(),
+                     Scarce::connections);
       continue;
     }
     std::optional<AddressLimit::Place> of_address = of_address_.take(accepted.address);
     if (!of_address) {
-      refuse_at_once(std::move(accepted.socket), too_many_of_address(), Scarce::address);
+      refuse_at_once(std::move(accepted.socket), relay::too_many_of_address(), Scarce::address);
       continue;
     }
     accepted.of_address = std::move(*of_address);
     accepted.tls = tls_ ? tls_->accept(accepted.socket) : nullptr;
     if (tls_ && !accepted.tls) {
-      listeners_.refused(too_many_connections());
+      listeners_.refused(relay::too_many_connections());
       continue;
     }
     next_place_ += kGoldenRatio;
@@ -121,7 +122,7 @@ bool Listener::refuse_with_spare() {
   door_->spare.close();
   bool const is_accepted = accept_one(door_->listening, socket, address) == Accept::accepted;
   if (is_accepted) {
-    refuse_at_once(std::move(socket), too_many_connections(), Scarce::connections);
+    refuse_at_once(std::move(socket), relay::too_many_connections(), Scarce::connections);
   }
   door_->open_spare();
   return is_accepted;
@@ -129,10 +130,10 @@ bool Listener::refuse_with_spare() {
 
 /// Without waiting until the client has read: what it has sent is taken, so that the close resets
 /// nothing. Under TLS there is only the close, because words would take a handshake.
-void Listener::refuse_at_once(Socket socket, Refusal const& refusal, Scarce what) {
+void Listener::refuse_at_once(Socket socket, relay::Refusal const& refusal, Scarce what) {
   if (!tls_) {
     std::string response;
-    append_refusal(response, refusal, {}, true, false);
+    relay::append_refusal(response, refusal, {}, true, false);
     write_some(socket, response);
     end_output(socket);
     std::array<char, 64 * 1024> unread;

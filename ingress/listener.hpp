@@ -24,10 +24,10 @@
 
 #include "ingress/address_limit.hpp"
 #include "ingress/poller.hpp"
-#include "ingress/refusal.hpp"
 #include "ingress/scarce.hpp"
 #include "ingress/socket.hpp"
 #include "ingress/tls.hpp"
+#include "relay/refusal.hpp"
 
 namespace lastcall::ingress {
 
@@ -44,7 +44,7 @@ class Listener {
  public:
   struct Listeners {
     std::function<void(Accepted)> take;  // each is client_left() once, later
-    std::function<void(Refusal const&)> refused;
+    std::function<void(relay::Refusal const&)> refused;
     std::function<void(Scarce)> shed;  // beside refused()
   };
   struct Limits {
@@ -73,7 +73,7 @@ class Listener {
   void accept();
   bool accept_some();
   bool refuse_with_spare();
-  void refuse_at_once(Socket socket, Refusal const& refusal, Scarce what);
+  void refuse_at_once(Socket socket, relay::Refusal const& refusal, Scarce what);
 
   Poller poller_;
   std::size_t const most_;

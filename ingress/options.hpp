@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "ingress/control_paths.hpp"
 #include "ingress/deadlines.hpp"
 #include "ingress/networks.hpp"
 #include "ingress/socket.hpp"
+#include "relay/control_paths.hpp"
 
 namespace lastcall::ingress {
 
@@ -24,7 +24,7 @@ struct NamedEndpoint {
 
 /// Who may control the engine through us.
 struct Control {
-  std::vector<ControlPath> paths;
+  std::vector<relay::ControlPath> paths;
   std::string token;  // of operators; empty: there is none
 };
 

@@ -93,10 +93,10 @@ void Proxy::adopt(Accepted accepted) {
     client.close();
   } else if (is_too_many && !evict_idle(client, Scarce::connections)) {
     tracker_.shed(Scarce::connections);
-    client.refuse_connection(too_many_connections());
+    client.refuse_connection(relay::too_many_connections());
   } else if (memory_.is_tight() && !evict_idle(client, Scarce::memory) && memory_.is_exceeded()) {
     tracker_.shed(Scarce::memory);
-    client.refuse_connection(no_memory());
+    client.refuse_connection(relay::no_memory());
   } else if (is_parting_) {
     client.part_soon();
   }
@@ -142,11 +142,11 @@ void Proxy::let_go(std::string_view id) {
   }
 }
 
-EndpointName Proxy::endpoint(std::string_view method, std::string_view target, bool upgrade,
-                             bool is_control) const {
-  EndpointName found = endpoint_of(method, target, upgrade);
-  found.counts = found.counts && !(is_control && found.name == kOtherEndpoint);
-  std::string_view const path = path_of(target);
+relay::EndpointName Proxy::endpoint(std::string_view method, std::string_view target, bool upgrade,
+                                    bool is_control) const {
+  relay::EndpointName found = relay::endpoint_of(method, target, upgrade);
+  found.counts = found.counts && !(is_control && found.name == relay::kOtherEndpoint);
+  std::string_view const path = relay::path_of(target);
   for (NamedEndpoint const& named : options_.endpoints) {
     if (named.name == path) {
       found.name = named.name;
@@ -183,13 +183,13 @@ void Proxy::admitted(Request const& request) {
   }
 }
 
-void Proxy::rejected(Request const& request, Refusal const& refusal) {
+void Proxy::rejected(Request const& request, relay::Refusal const& refusal) {
   if (Client* const client = find(request)) {
     client->rejected(refusal);
   }
 }
 
-void Proxy::cut(Request const& request, Refusal const& refusal, bool at_once) {
+void Proxy::cut(Request const& request, relay::Refusal const& refusal, bool at_once) {
   if (Client* const client = find(request)) {
     client->cut(refusal, at_once);
     return;

@@ -22,16 +22,16 @@
 #include <utility>
 #include <vector>
 
-#include "ingress/control_paths.hpp"
 #include "ingress/deadlines.hpp"
-#include "ingress/endpoint_name.hpp"
 #include "ingress/listener.hpp"
 #include "ingress/memory_budget.hpp"
 #include "ingress/options.hpp"
 #include "ingress/poller.hpp"
-#include "ingress/refusal.hpp"
 #include "ingress/request_id.hpp"
 #include "ingress/tracker.hpp"
+#include "relay/control_paths.hpp"
+#include "relay/endpoint_name.hpp"
+#include "relay/refusal.hpp"
 
 namespace lastcall::ingress {
 
@@ -89,9 +89,9 @@ class Proxy {
   std::uint64_t serial_of(std::string_view id) const;
   // What the core decides about a request that counts; one that has ended meanwhile is left alone.
   void admitted(Request const& request);
-  void rejected(Request const& request, Refusal const& refusal);
+  void rejected(Request const& request, relay::Refusal const& refusal);
   /// Ends it as `refusal` says; `at_once` does not wait for a client that is slow to read.
-  void cut(Request const& request, Refusal const& refusal, bool at_once);
+  void cut(Request const& request, relay::Refusal const& refusal, bool at_once);
 
   /// Nothing waits to be written to a client.
   bool is_flushed() const;
@@ -127,10 +127,10 @@ class Proxy {
   bool defers_cancel(std::string_view endpoint) const;
   /// `place`: of a connection among all, in parts of 2^32.
   bool is_closing(std::uint32_t place) const;
-  ControlPaths const& control_paths() const { return control_paths_; }
+  relay::ControlPaths const& control_paths() const { return control_paths_; }
   /// Its name by the configuration's paths, else by the known ones. `is_control`: of its path.
-  EndpointName endpoint(std::string_view method, std::string_view target, bool upgrade,
-                        bool is_control) const;
+  relay::EndpointName endpoint(std::string_view method, std::string_view target, bool upgrade,
+                               bool is_control) const;
 
   // Room, see proxy_room.cpp.
   class Shedder;
@@ -165,7 +165,7 @@ class Proxy {
   void tell_connections();
 
   Options const options_;
-  ControlPaths const control_paths_;
+  relay::ControlPaths const control_paths_;
   Tracker& tracker_;
   MemoryBudget& memory_;
   Owner const owner_;

@@ -36,8 +36,8 @@ class Relay {
   virtual std::uint64_t serial_of(std::string_view id) const = 0;
   // As Proxy's.
   virtual void admitted(Request const& request) = 0;
-  virtual void rejected(Request const& request, Refusal const& refusal) = 0;
-  virtual void cut(Request const& request, Refusal const& refusal, bool at_once) = 0;
+  virtual void rejected(Request const& request, relay::Refusal const& refusal) = 0;
+  virtual void cut(Request const& request, relay::Refusal const& refusal, bool at_once) = 0;
 
   /// What Tracker::engine_may_be_gone() says has changed.
   virtual void engine_changed() = 0;
@@ -55,19 +55,20 @@ class LoopRelay final : public Relay {
   LoopRelay(boost::asio::io_context& io, Options const& options, Tracker& tracker)
       : memory_(options.max_buffer_memory),
         proxy_(io, options, tracker, memory_, {.client_left = [this] { listener_.client_left(); }}),
-        listener_(io, {options.max_connections, options.max_connections_per_address},
-                  {.take = [this](Accepted accepted) { proxy_.adopt(std::move(accepted)); },
-                   .refused = [&tracker](Refusal const& refusal) { tracker.refused(refusal); },
-                   .shed = [&tracker](Scarce what) { tracker.shed(what); }}) {}
+        listener_(
+            io, {options.max_connections, options.max_connections_per_address},
+            {.take = [this](Accepted accepted) { proxy_.adopt(std::move(accepted)); },
+             .refused = [&tracker](relay::Refusal const& refusal) { tracker.refused(refusal); },
+             .shed = [&tracker](Scarce what) { tracker.shed(what); }}) {}
 
   Listener& listener() override { return listener_; }
   void order(Order const& order) override { order(proxy_); }
   std::uint64_t serial_of(std::string_view id) const override { return proxy_.serial_of(id); }
   void admitted(Request const& request) override { proxy_.admitted(request); }
-  void rejected(Request const& request, Refusal const& refusal) override {
+  void rejected(Request const& request, relay::Refusal const& refusal) override {
     proxy_.rejected(request, refusal);
   }
-  void cut(Request const& request, Refusal const& refusal, bool at_once) override {
+  void cut(Request const& request, relay::Refusal const& refusal, bool at_once) override {
     proxy_.cut(request, refusal, at_once);
   }
   void engine_changed() override {}

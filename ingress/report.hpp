@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/vocabulary.hpp"
-#include "ingress/refusal.hpp"
 #include "ingress/scarce.hpp"
+#include "relay/refusal.hpp"
 
 namespace lastcall::ingress::report {
 
@@ -76,7 +76,7 @@ struct Connections {
 };
 
 using Report = std::variant<Begun, FirstByte, Moved, ClientGone, Ended, HandedOff, EventGap,
-                            ErrorHeld, Evicted, Shed, Refusal, ControlCalled, Connections>;
+                            ErrorHeld, Evicted, Shed, relay::Refusal, ControlCalled, Connections>;
 using Batch = std::vector<Report>;
 
 }  // namespace lastcall::ingress::report

@@ -17,8 +17,8 @@
 
 #include "core/admission_limits.hpp"
 #include "core/vocabulary.hpp"
-#include "ingress/refusal.hpp"
 #include "ingress/scarce.hpp"
+#include "relay/refusal.hpp"
 
 namespace lastcall::ingress {
 
@@ -53,7 +53,7 @@ struct ControlCall {
 struct Admission {
   enum class Kind : std::uint8_t { admitted, waits, refused };
   Kind kind = Kind::admitted;
-  Refusal refusal;  // of Kind::refused
+  relay::Refusal refusal;  // of Kind::refused
 };
 
 class Tracker {
@@ -87,7 +87,7 @@ class Tracker {
   // To be counted and logged, nothing else.
   /// Between two reads that ended events of one stream.
   virtual void event_gap(std::string_view endpoint, std::chrono::milliseconds took) = 0;
-  virtual void refused(Refusal const& refusal) = 0;
+  virtual void refused(relay::Refusal const& refusal) = 0;
   /// One that is not granted is told to refused(), too.
   virtual void control_called(ControlCall const& call) = 0;
   /// A connection was closed for the sake of others, and a connection or a request was refused.

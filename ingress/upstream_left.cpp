@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "ingress/exchange.hpp"
-#include "ingress/first_byte.hpp"
 #include "ingress/proxy.hpp"
 #include "ingress/upstream.hpp"
+#include "relay/first_byte.hpp"
 
 namespace lastcall::ingress {
 
@@ -25,18 +25,18 @@ bool Upstream::has_begun(std::string_view bytes) {
   Exchange& x = *left_;
   x.head.append(bytes);
   while (x.response == Exchange::Response::head) {
-    HeadScanner::Found const found = x.head_scanner.scan(x.head);
-    if (found != HeadScanner::Found::complete) {
-      return found == HeadScanner::Found::bad || x.head.size() > kMaxResponseHead;
+    relay::HeadScanner::Found const found = x.head_scanner.scan(x.head);
+    if (found != relay::HeadScanner::Found::complete) {
+      return found == relay::HeadScanner::Found::bad || x.head.size() > kMaxResponseHead;
     }
     std::size_t const length = x.head_scanner.length();
-    ResponseHead head;
-    if (parse_response_head(std::string_view(x.head).substr(0, length), head) ||
-        response_framing(head, x.head_only ? "HEAD" : "", x.framing)) {
+    relay::ResponseHead head;
+    if (relay::parse_response_head(std::string_view(x.head).substr(0, length), head) ||
+        relay::response_framing(head, x.head_only ? "HEAD" : "", x.framing)) {
       return true;
     }
     if (head.status == 101 || head.status >= 200) {
-      if (!begins_with_its_body(head, x.framing, x.streaming.value_or(false))) {
+      if (!relay::begins_with_its_body(head, x.framing, x.streaming.value_or(false))) {
         return true;
       }
       x.response = Exchange::Response::body;

@@ -128,7 +128,7 @@ void Worker::error_held() {
   tell(report::ErrorHeld{});
 }
 
-void Worker::refused(Refusal const& refusal) {
+void Worker::refused(relay::Refusal const& refusal) {
   tell(refusal);
 }
 

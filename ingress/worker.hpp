@@ -63,7 +63,7 @@ class Worker final : private Tracker, private SharedIds {
   bool engine_may_be_dying() const override { return engine_may_be_dying_; }
   void error_held() override;
   void event_gap(std::string_view endpoint, std::chrono::milliseconds took) override;
-  void refused(Refusal const& refusal) override;
+  void refused(relay::Refusal const& refusal) override;
   void evicted(Scarce what) override;
   void shed(Scarce what) override;
   void control_called(ControlCall const& call) override;

@@ -21,7 +21,7 @@ WorkerPool::WorkerPool(boost::asio::io_context& io, Options const& options, unsi
       memory_(options.max_buffer_memory),
       listener_(io, {options.max_connections, options.max_connections_per_address},
                 {.take = [this](Accepted accepted) { take(std::move(accepted)); },
-                 .refused = [&tracker](Refusal const& refusal) { tracker.refused(refusal); },
+                 .refused = [&tracker](relay::Refusal const& refusal) { tracker.refused(refusal); },
                  .shed = [&tracker](Scarce what) { tracker.shed(what); }}) {
   for (std::size_t seat = 0; seat < threads; ++seat) {
     std::uint64_t const first_serial = static_cast<std::uint64_t>(seat) << kSerialBits;
@@ -92,14 +92,14 @@ void WorkerPool::admitted(Request const& request) {
   }
 }
 
-void WorkerPool::rejected(Request const& request, Refusal const& refusal) {
+void WorkerPool::rejected(Request const& request, relay::Refusal const& refusal) {
   if (Worker* const worker = worker_of(request)) {
     live_.erase(request.id);  // no end of it will be told
     worker->order([request, refusal](Proxy& proxy) { proxy.rejected(request, refusal); });
   }
 }
 
-void WorkerPool::cut(Request const& request, Refusal const& refusal, bool at_once) {
+void WorkerPool::cut(Request const& request, relay::Refusal const& refusal, bool at_once) {
   if (Worker* const worker = worker_of(request)) {
     worker->order(
         [request, refusal, at_once](Proxy& proxy) { proxy.cut(request, refusal, at_once); });
@@ -235,7 +235,7 @@ void WorkerPool::hear(std::size_t, report::Shed const& told) {
   tracker_.shed(told.what);
 }
 
-void WorkerPool::hear(std::size_t, Refusal const& told) {
+void WorkerPool::hear(std::size_t, relay::Refusal const& told) {
   tracker_.refused(told);
 }
 

@@ -41,8 +41,8 @@ class WorkerPool final : public Relay {
   void order(Order const& order) override;
   std::uint64_t serial_of(std::string_view id) const override;
   void admitted(Request const& request) override;
-  void rejected(Request const& request, Refusal const& refusal) override;
-  void cut(Request const& request, Refusal const& refusal, bool at_once) override;
+  void rejected(Request const& request, relay::Refusal const& refusal) override;
+  void cut(Request const& request, relay::Refusal const& refusal, bool at_once) override;
   void engine_changed() override;
   void after_orders(std::function<void()> then) override;
   bool is_flushed() override;
@@ -79,7 +79,7 @@ class WorkerPool final : public Relay {
   void hear(std::size_t seat, report::ErrorHeld const& told);
   void hear(std::size_t seat, report::Evicted const& told);
   void hear(std::size_t seat, report::Shed const& told);
-  void hear(std::size_t seat, Refusal const& told);
+  void hear(std::size_t seat, relay::Refusal const& told);
   void hear(std::size_t seat, report::ControlCalled const& told);
   void hear(std::size_t seat, report::Connections const& told);
 

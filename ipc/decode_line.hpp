@@ -15,9 +15,9 @@
 #include <variant>
 #include <vector>
 
+#include "base/json_reader.hpp"
 #include "ipc/codec.hpp"
 #include "ipc/fields.hpp"
-#include "ipc/json_reader.hpp"
 #include "ipc/limits.hpp"
 #include "ipc/words.hpp"
 

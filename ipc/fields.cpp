@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ipc/utf8.hpp"
+#include "base/utf8.hpp"
 
 namespace lastcall::ipc {
 namespace {

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ipc/json_reader.hpp"
+#include "base/json_reader.hpp"
 #include "ipc/to_supervisor.hpp"
 
 namespace lastcall::ipc {

@@ -3,68 +3,10 @@
 #include <array>
 #include <charconv>
 
-#include "ipc/json_reader.hpp"
-#include "ipc/utf8.hpp"
+#include "base/json_reader.hpp"
+#include "base/json_writer.hpp"
 
 namespace lastcall::ipc {
-namespace {
-
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
-bool is_plain(char c) {
-  unsigned char const byte = utf8::byte_of(c);
-  return byte >= 0x20 && byte < 0x80 && c != '"' && c != '\\';
-}
-
-void append_escape(std::string& out, char c) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  switch (c) {
-    case '"':
-      out += "\\\"";
-      return;
-    case '\\':
-      out += "\\\\";
-      return;
-    case '\n':
-      out += "\\n";
-      return;
-    case '\t':
-      out += "\\t";
-      return;
-    default:
-      out += "\\u00";
-      out += kHex[utf8::byte_of(c) >> 4U];
-      out += kHex[utf8::byte_of(c) & 0xFU];
-  }
-}
-
-}  // namespace
-
-void append_json_string(std::string& out, std::string_view text) {
-  out += '"';
-  while (!text.empty()) {
-    std::size_t plain = 0;
-    while (plain < text.size() && is_plain(text[plain])) {
-      ++plain;
-    }
-    out.append(text.substr(0, plain));
-    text.remove_prefix(plain);
-    if (text.empty()) {
-      break;
-    }
-    std::size_t taken = 1;
-    if (utf8::byte_of(text[0]) < 0x80) {
-      append_escape(out, text[0]);
-    } else if (std::size_t const length = utf8::sequence_length(text)) {
-      out.append(text.substr(0, length));
-      taken = length;
-    } else {
-      out += kReplacement;
-    }
-    text.remove_prefix(taken);
-  }
-  out += '"';
-}
 
 LineWriter::LineWriter(std::string& out, std::string_view op, std::optional<std::uint64_t> seq)
     : out_(out), start_(out.size()) {
@@ -95,7 +37,7 @@ void LineWriter::text(std::string_view name, std::string_view value, std::size_t
 void LineWriter::required_text(std::string_view name, std::string_view value, std::size_t max) {
   require(value.size() <= max);
   key(name);
-  append_json_string(out_, value);
+  json::append_string(out_, value);
 }
 
 void LineWriter::id(std::string_view name, std::string_view value) {
@@ -110,7 +52,7 @@ void LineWriter::ids(std::string_view name, std::span<std::string const> values)
   for (std::string const& value : values) {
     require(!value.empty() && value.size() <= kMaxId);
     out_ += before;
-    append_json_string(out_, value);
+    json::append_string(out_, value);
     before = ',';
   }
   out_ += ']';

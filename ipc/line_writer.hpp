@@ -19,9 +19,6 @@
 
 namespace lastcall::ipc {
 
-/// Appends `text` as a JSON string with its quotes; bytes that are no UTF-8 become U+FFFD.
-void append_json_string(std::string& out, std::string_view text);
-
 class LineWriter {
  public:
   LineWriter(std::string& out, std::string_view op, std::optional<std::uint64_t> seq);

@@ -6,9 +6,9 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
+#include "base/utf8.hpp"
 #include "ipc/codec.hpp"
 #include "ipc/server_impl.hpp"
-#include "ipc/utf8.hpp"
 
 namespace lastcall::ipc {
 

@@ -1,6 +1,6 @@
 #include <lastcall/errors.hpp>
 
-#include "ipc/line_writer.hpp"
+#include "base/json_writer.hpp"
 
 namespace lastcall {
 namespace {
@@ -70,15 +70,15 @@ std::string error_body(ErrorKind kind, ErrorDetails const& details) {
   std::string out = R"({"error":{"type":")";
   out.append(name(kind)).append(R"(","code":)").append(std::to_string(code));
   out.append(R"(,"message":)");
-  ipc::append_json_string(out, message_of(kind));
+  json::append_string(out, message_of(kind));
   out.append(R"(,"request_id":)");
-  ipc::append_json_string(out, details.request_id);
+  json::append_string(out, details.request_id);
   out.append(R"(,"events_sent":)").append(std::to_string(details.events_sent));
   out.append(R"(,"bytes_sent":)").append(std::to_string(details.bytes_sent));
   out.append(R"(,"retryable":)").append(is_retryable(kind) ? "true" : "false");
   if (!details.reason.empty()) {
     out.append(R"(,"reason":)");
-    ipc::append_json_string(out, details.reason);
+    json::append_string(out, details.reason);
   }
   return out.append("}}");
 }

@@ -4,8 +4,8 @@
 
 #include <lastcall/outgoing.hpp>
 
+#include "base/json_escape.hpp"
 #include "ipc/client/context_state.hpp"
-#include "ipc/json_escape.hpp"
 #include "ipc/limits.hpp"
 
 namespace lastcall {
@@ -44,9 +44,8 @@ std::vector<std::pair<std::string, std::string>> outgoing_headers(RequestContext
 std::string id_from_header(std::string_view value) {
   std::string id;
   for (std::size_t i = 0; i < value.size(); ++i) {
-    int const high =
-        value[i] == '%' && i + 2 < value.size() ? ipc::json::hex_value(value[i + 1]) : -1;
-    int const low = high < 0 ? -1 : ipc::json::hex_value(value[i + 2]);
+    int const high = value[i] == '%' && i + 2 < value.size() ? json::hex_value(value[i + 1]) : -1;
+    int const low = high < 0 ? -1 : json::hex_value(value[i + 2]);
     if (low >= 0) {
       id += static_cast<char>(high * 16 + low);
       i += 2;

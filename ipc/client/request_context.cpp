@@ -5,9 +5,9 @@
 #include <lastcall/request_context.hpp>
 #include <sys/random.h>
 
+#include "base/utf8.hpp"
 #include "ipc/client/context_state.hpp"
 #include "ipc/limits.hpp"
-#include "ipc/utf8.hpp"
 
 namespace lastcall {
 namespace sdk {
@@ -15,8 +15,8 @@ namespace {
 
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
-    bool const is_ascii = ipc::utf8::byte_of(text[0]) < 0x80;
-    std::size_t const length = is_ascii ? 1 : ipc::utf8::sequence_length(text);
+    bool const is_ascii = utf8::byte_of(text[0]) < 0x80;
+    std::size_t const length = is_ascii ? 1 : utf8::sequence_length(text);
     if (length == 0) {
       return false;
     }

@@ -8,10 +8,10 @@
 
 #include <errno.h>
 
+#include "base/utf8.hpp"
 #include "ipc/client/fork_watch.hpp"
 #include "ipc/client/uncaught.hpp"
 #include "ipc/codec.hpp"
-#include "ipc/utf8.hpp"
 
 namespace lastcall::sdk {
 namespace {
@@ -26,7 +26,7 @@ std::unique_ptr<Connection> connection_for(ClientOptions const& options) {
 std::string clipped(std::string name) {
   while (name.size() > ipc::kMaxId) {
     name.erase(0, 1);
-    while (!name.empty() && (ipc::utf8::byte_of(name[0]) & 0xC0U) == 0x80U) {
+    while (!name.empty() && (utf8::byte_of(name[0]) & 0xC0U) == 0x80U) {
       name.erase(0, 1);
     }
   }

@@ -4,8 +4,8 @@
 #include <concepts>
 #include <type_traits>
 
+#include "base/json_writer.hpp"
 #include "core/report.hpp"
-#include "ipc/line_writer.hpp"
 #include "supervisor/runtime/event_shapes.hpp"
 
 namespace lastcall::runtime::event_log {
@@ -63,7 +63,7 @@ class Writer {
     out_ += key;
     out_ += "\":";
   }
-  void put(std::string_view text) { ipc::append_json_string(out_, text); }
+  void put(std::string_view text) { json::append_string(out_, text); }
   void put(bool flag) { out_ += flag ? "true" : "false"; }
   void put(std::integral auto number) { out_ += std::to_string(number); }
   void put(Instant at) { out_ += std::to_string(lifecycle::to_ms(at)); }

@@ -44,10 +44,10 @@ ingress::Networks networks(std::vector<std::string> const& texts) {
 }
 
 static_assert(static_cast<int>(config::ControlAccess::refuse) ==
-              static_cast<int>(ingress::Access::refuse));
+              static_cast<int>(relay::Access::refuse));
 
-ingress::Access access_of(config::ControlAccess access) {
-  return static_cast<ingress::Access>(access);
+relay::Access access_of(config::ControlAccess access) {
+  return static_cast<relay::Access>(access);
 }
 
 /// The preset's first, then what the configuration says: of two of the same length the later wins.
@@ -63,7 +63,7 @@ ingress::Control control_of(config::Config const& config) {
   }
   for (config::EndpointSettings const& endpoint : config.endpoints) {
     if (endpoint.name.starts_with('/')) {  // named as work
-      control.paths.push_back({endpoint.name, ingress::Access::relay, false});
+      control.paths.push_back({endpoint.name, relay::Access::relay, false});
     }
   }
   for (config::ControlRule const& rule : set.paths) {

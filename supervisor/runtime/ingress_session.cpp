@@ -207,10 +207,10 @@ void IngressSession::admit(lifecycle::Admit const& order) {
 }
 
 void IngressSession::reject(lifecycle::Reject const& order) {
-  ingress::Refusal refusal = order.silent
-                                 ? ingress::engine_silent(order.retry_after)
-                                 : ingress::rejected_because(order.reason, order.retry_after,
-                                                             config_.admission.overload_status);
+  relay::Refusal refusal = order.silent
+                               ? relay::engine_silent(order.retry_after)
+                               : relay::rejected_because(order.reason, order.retry_after,
+                                                         config_.admission.overload_status);
   refusal.limit = order.limit;
   refusal.count = order.count;
   refusal.excess = order.excess;
@@ -264,7 +264,7 @@ void IngressSession::cut_cancelled() {
     // The views end with the next event, and cutting feeds some.
     std::vector<std::string> const ids(batch.ids.begin(), batch.ids.end());
     lifecycle::CancelMode const mode = batch.mode;
-    ingress::Refusal const refusal = ingress::cut_by(batch.reason);
+    relay::Refusal const refusal = relay::cut_by(batch.reason);
     listeners_.cancels_taken(ipc::kMaxBatch, ids.size());
     if (ids.empty()) {
       return;

@@ -96,7 +96,7 @@ class IngressSession final : private ingress::Tracker {
   void first_byte(std::string_view id, std::string_view endpoint, std::string_view model,
                   std::chrono::milliseconds took) override;
   void event_gap(std::string_view endpoint, std::chrono::milliseconds took) override;
-  void refused(ingress::Refusal const& refusal) override;
+  void refused(relay::Refusal const& refusal) override;
   void evicted(ingress::Scarce what) override;
   void shed(ingress::Scarce what) override;
   void control_called(ingress::ControlCall const& call) override;

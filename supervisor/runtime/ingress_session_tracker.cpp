@@ -28,7 +28,7 @@ ingress::Admission IngressSession::begin(ingress::Begun const& begun) {
   if (reply.refusal) {
     answer_ = {
         ingress::Admission::Kind::refused,
-        ingress::rejected_because(lifecycle::RejectedReason::draining, std::chrono::seconds(1))};
+        relay::rejected_because(lifecycle::RejectedReason::draining, std::chrono::seconds(1))};
   }
   if (answer_.kind != ingress::Admission::Kind::refused) {
     metrics_.request_began(begun.endpoint);
@@ -82,7 +82,7 @@ void IngressSession::event_gap(std::string_view endpoint, std::chrono::milliseco
   metrics_.event_gap(endpoint, took);
 }
 
-void IngressSession::refused(ingress::Refusal const& refusal) {
+void IngressSession::refused(relay::Refusal const& refusal) {
   metrics_.ingress_refused(refusal.type);
 }
 

@@ -17,7 +17,7 @@
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/ostream_sink.h>
 
-#include "ipc/line_writer.hpp"
+#include "base/json_writer.hpp"
 #include "supervisor/runtime/log_output.hpp"
 #include "supervisor/runtime/visible_text.hpp"
 
@@ -105,7 +105,7 @@ void append_json_value(std::string& out, Field const& field) {
       out += "null";
       return;
     case Field::Kind::text:
-      ipc::append_json_string(out, field.text());
+      json::append_string(out, field.text());
       return;
     case Field::Kind::number:
       append_number(out, field.number());
@@ -121,13 +121,13 @@ void append_json_value(std::string& out, Field const& field) {
 
 void render_json(std::string& out, std::string_view message, Log::Fields fields) {
   out += R"("msg":)";
-  ipc::append_json_string(out, message);
+  json::append_string(out, message);
   for (Field const& field : fields) {
     if (field.kind() == Field::Kind::absent) {
       continue;
     }
     out += ',';
-    ipc::append_json_string(out, field.key());
+    json::append_string(out, field.key());
     out += ':';
     append_json_value(out, field);
   }

@@ -9,12 +9,12 @@
 #include <string>
 #include <string_view>
 
-#include "ingress/control_paths.hpp"
+#include "relay/control_paths.hpp"
 #include "tests/fuzz/work.hpp"
 
 namespace {
 
-using namespace lastcall::ingress;
+using namespace lastcall::relay;
 
 ControlPaths const& table() {
   static ControlPaths const kTable({{"/metrics", Access::relay, true},

@@ -10,15 +10,15 @@
 #include <string_view>
 #include <tuple>
 
-#include "ingress/body_look.hpp"
-#include "ingress/chunk_decoder.hpp"
-#include "ingress/engine_error.hpp"
-#include "ingress/event_scanner.hpp"
+#include "relay/body_look.hpp"
+#include "relay/chunk_decoder.hpp"
+#include "relay/engine_error.hpp"
+#include "relay/event_scanner.hpp"
 #include "tests/fuzz/work.hpp"
 
 namespace {
 
-using namespace lastcall::ingress;
+using namespace lastcall::relay;
 
 void require(bool condition) {
   if (!condition) {

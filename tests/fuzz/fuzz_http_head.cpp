@@ -9,15 +9,15 @@
 #include <string>
 #include <string_view>
 
-#include "ingress/endpoint_name.hpp"
-#include "ingress/head_writer.hpp"
-#include "ingress/http_head.hpp"
-#include "ingress/priority.hpp"
+#include "relay/endpoint_name.hpp"
+#include "relay/head_writer.hpp"
+#include "relay/http_head.hpp"
+#include "relay/priority.hpp"
 #include "tests/fuzz/work.hpp"
 
 namespace {
 
-using namespace lastcall::ingress;
+using namespace lastcall::relay;
 
 void require(bool condition) {
   if (!condition) {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "ingress/head_writer.hpp"
-#include "ingress/http_head.hpp"
+#include "relay/head_writer.hpp"
+#include "relay/http_head.hpp"
 #include "tests/fuzz/http_reading.hpp"
 
 namespace {
@@ -19,8 +19,8 @@ namespace {
 using namespace lastcall;
 
 /// As the ingress does: a chunked body is chunked anew, a length stays.
-void write_body(std::string& out, std::string_view body, ingress::Framing const& framing) {
-  if (framing.kind != ingress::Framing::Kind::chunked) {
+void write_body(std::string& out, std::string_view body, relay::Framing const& framing) {
+  if (framing.kind != relay::Framing::Kind::chunked) {
     out.append(body);
     return;
   }
@@ -33,11 +33,11 @@ void write_body(std::string& out, std::string_view body, ingress::Framing const&
 }
 
 void write_request(std::string& out, std::string_view bytes, std::string_view body) {
-  ingress::HeadScanner scanner;
+  relay::HeadScanner scanner;
   scanner.scan(bytes);
-  ingress::RequestHead head;
-  ingress::Framing framing;
-  ingress::Destination destination;
+  relay::RequestHead head;
+  relay::Framing framing;
+  relay::Destination destination;
   parse_request_head(bytes.substr(0, scanner.length()), head);
   request_framing(head, framing);
   find_destination(head, destination);

@@ -11,8 +11,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_reader.hpp"
 #include "ipc/codec.hpp"
-#include "ipc/json_reader.hpp"
 #include "ipc/line_buffer.hpp"
 #include "tests/fuzz/work.hpp"
 

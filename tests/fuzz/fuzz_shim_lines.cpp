@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ipc/json_reader.hpp"
+#include "base/json_reader.hpp"
 #include "shim/json.hpp"
 #include "shim/line_buffer.hpp"
 #include "shim/messages.hpp"
@@ -34,7 +34,7 @@ void require(bool condition) {
 
 bool is_object_for_the_supervisor(std::string_view line) {
   std::size_t const first = line.find_first_not_of(" \t\r\n");
-  return first != line.npos && line[first] == '{' && ipc::json::is_value(line);
+  return first != line.npos && line[first] == '{' && json::is_value(line);
 }
 
 void check_answer(shim::Decoded const& decoded) {
@@ -45,7 +45,7 @@ void check_answer(shim::Decoded const& decoded) {
   std::string_view answer = out.view();
   require(answer.ends_with('\n'));
   answer.remove_suffix(1);
-  require(answer.find('\n') == answer.npos && ipc::json::is_value(answer));
+  require(answer.find('\n') == answer.npos && json::is_value(answer));
 }
 
 void check_line(std::string_view line) {

@@ -16,15 +16,15 @@
 #include <utility>
 #include <vector>
 
-#include "ingress/engine_error.hpp"
-#include "ingress/event_scanner.hpp"
+#include "relay/engine_error.hpp"
+#include "relay/event_scanner.hpp"
 #include "tests/fuzz/choices.hpp"
 #include "tests/fuzz/work.hpp"
 
 namespace {
 
 using namespace lastcall;
-using ingress::EventScanner;
+using relay::EventScanner;
 
 void require(bool condition, std::string_view what, std::string_view stream) {
   if (!condition) {
@@ -151,7 +151,7 @@ Known scan(std::string_view stream, std::vector<std::size_t> const& steps) {
     known.boundary = found > 0 ? at + found : known.boundary;
     if (auto const& event = scanner.suspect(); event && known.suspect == 0) {
       known.suspect = at + event->end;
-      std::ignore = ingress::error_of_event(part.substr(event->begin, event->end - event->begin));
+      std::ignore = relay::error_of_event(part.substr(event->begin, event->end - event->begin));
     }
     at += part.size();
   }

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "ingress/http_text.hpp"
+#include "relay/http_text.hpp"
 #include "tests/fuzz/http_reading.hpp"
 
 namespace lastcall::fuzz {
@@ -57,7 +57,7 @@ struct Seen {
 /// What follows `lower_case` to the end of its line, wherever it is.
 bool any_line(std::string_view bytes, std::string_view lower_case,
               bool (*is_it)(std::string_view)) {
-  auto const is_same = [](char a, char b) { return ingress::http_text::lower(a) == b; };
+  auto const is_same = [](char a, char b) { return relay::http_text::lower(a) == b; };
   while (true) {
     auto const found = std::ranges::search(bytes, lower_case, is_same);
     if (found.empty()) {
@@ -73,7 +73,7 @@ bool any_line(std::string_view bytes, std::string_view lower_case,
 /// It remembers that the field was there before it has seen the end of the name.
 bool has_longer_name(std::string_view bytes, std::string_view lower_case) {
   return any_line(bytes, lower_case, [](std::string_view rest) {
-    return !rest.empty() && ingress::http_text::is(rest.front(), ingress::http_text::kToken);
+    return !rest.empty() && relay::http_text::is(rest.front(), relay::http_text::kToken);
   });
 }
 

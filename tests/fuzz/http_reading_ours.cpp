@@ -1,11 +1,11 @@
-#include "ingress/chunk_decoder.hpp"
-#include "ingress/http_head.hpp"
+#include "relay/chunk_decoder.hpp"
+#include "relay/http_head.hpp"
 #include "tests/fuzz/http_reading.hpp"
 
 namespace lastcall::fuzz {
 namespace {
 
-using namespace ingress;
+using namespace relay;
 
 enum class Step : std::uint8_t { message, stop };
 

@@ -15,7 +15,9 @@ import pytest
 from lint_exceptions import EXCEPTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
-PRODUCT = ("core/", "supervisor/", "shim/", "ipc/", "probes/", "discovery/", "ingress/")
+PRODUCT = (
+    "base/", "core/", "supervisor/", "relay/", "shim/", "ipc/", "probes/", "discovery/", "ingress/"
+)
 CXX = (".cpp", ".hpp", ".c", ".h")
 THIRD_PARTY = re.compile(
     r"^(boost|nlohmann|spdlog|fmt|yaml-cpp|prometheus|CLI|gtest|gmock|openssl|curl|httplib|zlib)\b"

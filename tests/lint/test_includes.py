@@ -4,7 +4,7 @@ import pytest
 from lint_includes import HEADERS, library_includes, own_includes, standard_includes
 from lint_tree import PRODUCT, check, files, read
 
-SOURCE = "ingress/head_writer.cpp"
+SOURCE = "relay/head_writer.cpp"
 
 
 def product():
@@ -25,7 +25,7 @@ def test_files_include_what_they_use(rule):
         (library_includes, "nlohmann::ordered_json value;", "nlohmann/"),
         (library_includes, "boost::asio::io_context& io;", "boost/asio"),
         (own_includes, "lastcall::LiveIds ids;", "ingress/live_ids.hpp"),
-        (own_includes, "auto text = utf8::prefix(word, 3);", "ipc/utf8.hpp"),
+        (own_includes, "auto text = utf8::prefix(word, 3);", "base/utf8.hpp"),
     ],
 )
 def test_a_missing_include_is_found(rule, code, header):
@@ -35,7 +35,7 @@ def test_a_missing_include_is_found(rule, code, header):
 
 
 def test_what_a_header_of_ours_includes_counts():
-    text = '#include "ingress/refusal.hpp"\nstd::string f();\n'
+    text = '#include "relay/refusal.hpp"\nstd::string f();\n'
     assert not standard_includes("ingress/sample.cpp", text)
 
 

@@ -1,6 +1,7 @@
 """Includes and links follow the arrows of docs/architecture.md.
 
-    core <- {config, ipc, probes, discovery, ingress} <- runtime <- cli;  shim uses nothing
+    base <- core <- {relay, config, ipc, probes, discovery} <- ingress <- runtime <- cli;
+    shim uses nothing
 """
 
 import re
@@ -9,16 +10,19 @@ import pytest
 from lint_cxx import includes_of
 from lint_tree import CXX, PRODUCT, THIRD_PARTY, check, core_files, files, finding
 
-LOWER = ("core", "supervisor/config")
+LOWER = ("base", "core", "supervisor/config")
 ARROWS = {
-    "core": (),
-    "supervisor/config": ("core",),
-    "ipc": ("core",),
+    "base": (),
+    "core": ("base",),
+    "relay": ("base", "core"),
+    "supervisor/config": ("base", "core"),
+    "ipc": ("base", "core"),
     "probes": LOWER,
     "discovery": LOWER,
-    "ingress": LOWER + ("ipc",),
-    "supervisor/runtime": LOWER + ("ipc", "probes", "discovery", "ingress"),
-    "supervisor/cli": LOWER + ("ipc", "probes", "discovery", "ingress", "supervisor/runtime"),
+    "ingress": LOWER + ("relay",),
+    "supervisor/runtime": LOWER + ("relay", "ipc", "probes", "discovery", "ingress"),
+    "supervisor/cli": LOWER
+    + ("relay", "ipc", "probes", "discovery", "ingress", "supervisor/runtime"),
     "shim": (),
 }
 
@@ -76,7 +80,7 @@ def pure_core(path, text):
 def shim_includes(path, text):
     """libc (<...h>, <sys/...>) and the parts of C++ that bring no weight."""
     return [
-        finding(path, line, f"the shim may not include <{name}>")
+        finding(path, line, f"{folder_of(path)} may not include <{name}>")
         for line, kind, name in includes_of(text)
         if kind == "angle"
         and name not in SHIM_STANDARD
@@ -109,6 +113,14 @@ def test_the_simulation_needs_nothing_but_the_core():
     check(core_and_simulation, files(*CXX, under=("core/", "tests/simulation/")))
 
 
+def test_relay_includes_only_the_pure_standard_library():
+    check(pure_core, files(*CXX, under=("relay/",)))
+
+
+def test_base_includes_only_libc_and_the_light_standard_library():
+    check(shim_includes, files(*CXX, under=("base/",)))
+
+
 def test_shim_includes_only_libc_and_itself():
     check(shim_includes, files(*CXX, under=("shim/",)))
 
@@ -126,6 +138,9 @@ def test_links_follow_the_arrows():
         (arrows, "discovery/a.cpp", '#include "probes/metrics.hpp"'),
         (arrows, "supervisor/runtime/a.cpp", '#include "supervisor/cli/run.hpp"'),
         (arrows, "supervisor/cli/a.cpp", '#include "shim/shim.hpp"'),
+        (arrows, "base/a.cpp", '#include "core/instant.hpp"'),
+        (arrows, "relay/a.cpp", '#include "ingress/socket.hpp"'),
+        (arrows, "relay/a.cpp", '#include "ipc/line_writer.hpp"'),
         (arrows, "shim/a.cpp", '#include "ipc/message.hpp"'),
         (arrows, "shim/a.cpp", '#include <core/instant.hpp>'),
         (arrows, "ipc/a.cpp", '#include "message.hpp"'),
@@ -133,6 +148,7 @@ def test_links_follow_the_arrows():
         (pure_core, "core/a.hpp", "#include <thread>"),
         (pure_core, "core/a.hpp", "#include <unistd.h>"),
         (pure_core, "core/a.hpp", "#include <nlohmann/json.hpp>"),
+        (pure_core, "relay/a.hpp", "#include <sys/socket.h>"),
         (shim_includes, "shim/a.cpp", "#include <boost/asio.hpp>"),
         (shim_includes, "shim/a.cpp", "#include <thread>"),
         (shim_includes, "shim/a.cpp", "#include <httplib.h>"),

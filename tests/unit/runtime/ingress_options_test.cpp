@@ -35,9 +35,9 @@ TEST(IngressOptions, The_budget_of_buffers_is_the_configured_one_and_never_none)
 TEST(IngressOptions, By_default_nobody_changes_the_engine_and_everybody_may_look) {
   config::Config config;
   config.engine.kind = config::EngineKind::sglang;
-  ingress::ControlPaths const paths(ingress_options(config).control.paths);
-  EXPECT_EQ(paths.decide("/flush_cache").access, ingress::Access::operators);
-  EXPECT_EQ(paths.decide("/metrics").access, ingress::Access::relay);
+  relay::ControlPaths const paths(ingress_options(config).control.paths);
+  EXPECT_EQ(paths.decide("/flush_cache").access, relay::Access::operators);
+  EXPECT_EQ(paths.decide("/metrics").access, relay::Access::relay);
   EXPECT_EQ(ingress_options(config).control.token, "");
 }
 
@@ -45,9 +45,9 @@ TEST(IngressOptions, Own_paths_go_before_endpoints_and_those_before_the_presets)
   config::Config config;
   config.endpoints = {{.name = "/flush_cache"}, {.name = "/pause"}, {.name = "chat_completions"}};
   config.ingress.control_paths.paths = {{"/pause", config::ControlAccess::refuse}};
-  ingress::ControlPaths const paths(ingress_options(config).control.paths);
-  EXPECT_EQ(paths.decide("/flush_cache").access, ingress::Access::relay);
-  EXPECT_EQ(paths.decide("/pause").access, ingress::Access::refuse);
+  relay::ControlPaths const paths(ingress_options(config).control.paths);
+  EXPECT_EQ(paths.decide("/flush_cache").access, relay::Access::relay);
+  EXPECT_EQ(paths.decide("/pause").access, relay::Access::refuse);
 }
 
 }  // namespace

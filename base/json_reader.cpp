@@ -1,0 +1,121 @@
+#include "base/json_reader.hpp"
+
+#include <charconv>
+#include <system_error>
+
+#include "base/json_escape.hpp"
+#include "base/json_scanner.hpp"
+#include "base/utf8.hpp"
+
+namespace lastcall::json {
+namespace {
+
+constexpr char simple_escape(char c) {
+  switch (c) {
+    case 'b':
+      return '\b';
+    case 'f':
+      return '\f';
+    case 'n':
+      return '\n';
+    case 'r':
+      return '\r';
+    case 't':
+      return '\t';
+    default:
+      return c;
+  }
+}
+
+}  // namespace
+
+std::optional<SyntaxError> read_object(std::string_view text, std::vector<Member>& members) {
+  Scanner scanner(text);
+  scanner.skip_space();
+  scanner.object(1, [&](Value const& key, Value const& value) {
+    members.push_back({key.escaped, key.text, value});
+  });
+  scanner.end();
+  return scanner.error();
+}
+
+std::optional<SyntaxError> read_array(std::string_view text, std::vector<Value>& elements) {
+  Scanner scanner(text);
+  scanner.skip_space();
+  scanner.array(1, [&](Value const& value) { elements.push_back(value); });
+  scanner.end();
+  return scanner.error();
+}
+
+bool is_value(std::string_view text) {
+  Scanner scanner(text);
+  scanner.value(0);
+  scanner.end();
+  return !scanner.error();
+}
+
+std::string to_string(Value const& string) {
+  std::string_view const text = string.text;
+  if (!string.escaped) {
+    return std::string(text);
+  }
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\') {
+      out.push_back(text[i]);
+      continue;
+    }
+    ++i;
+    if (text[i] != 'u') {
+      out.push_back(simple_escape(text[i]));
+      continue;
+    }
+    unsigned code = hex4(text.data() + i + 1);
+    i += 4;
+    if (is_high_surrogate(code)) {
+      code = 0x10000 + ((code - 0xD800) << 10U) + (hex4(text.data() + i + 3) - 0xDC00);
+      i += 6;
+    }
+    utf8::append(out, code);
+  }
+  return out;
+}
+
+bool is_true(Value const& boolean) {
+  return boolean.text == "true";
+}
+
+std::optional<std::uint64_t> to_unsigned(Value const& number) {
+  std::uint64_t value = 0;
+  char const* const end = number.text.data() + number.text.size();
+  auto const [stop, problem] = std::from_chars(number.text.data(), end, value);
+  return problem == std::errc{} && stop == end ? std::optional(value) : std::nullopt;
+}
+
+std::optional<double> to_double(Value const& number) {
+  double value = 0;
+  char const* const end = number.text.data() + number.text.size();
+  auto const [stop, problem] = std::from_chars(number.text.data(), end, value);
+  return problem == std::errc{} && stop == end ? std::optional(value) : std::nullopt;
+}
+
+std::string_view describe(Kind kind) {
+  switch (kind) {
+    case Kind::null:
+      return "null";
+    case Kind::boolean:
+      return "a boolean";
+    case Kind::number:
+      return "a number";
+    case Kind::string:
+      return "a string";
+    case Kind::array:
+      return "an array";
+    case Kind::object:
+      return "an object";
+  }
+  return "nothing";
+}
+
+}  // namespace lastcall::json

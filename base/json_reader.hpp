@@ -1,0 +1,63 @@
+// Reads one line of JSON without building a tree: the members of the outer object as views.
+//
+// Why by hand: begin and end of every request of the engine pass here, a tree of maps and strings
+// costs more than all the rest of the way, and the general parser at hand says nothing about
+// duplicate keys or integers that do not fit. A fuzz target holds this one to it.
+//
+// Rules:
+//  1. The whole text is checked first (RFC 8259, valid UTF-8, no lone surrogate, at most kMaxDepth
+//     levels), what is ignored included; the accessors below expect text that passed.
+//  2. Views point into the text that was read and live as long as it does.
+//  3. Duplicate keys: all are listed, in order; who looks one up takes the last.
+//
+// Pure, no thread rule. Source: RFC 8259, RFC 3629.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lastcall::json {
+
+inline constexpr int kMaxDepth = 32;
+
+enum class Kind : std::uint8_t { null, boolean, number, string, array, object };
+
+struct Value {
+  Kind kind{Kind::null};
+  bool escaped{};         // a string with at least one backslash
+  std::string_view text;  // a string's without its quotes
+};
+
+struct Member {
+  bool key_escaped{};
+  std::string_view key;
+  Value value;
+};
+
+struct SyntaxError {
+  std::size_t at{};  // byte offset
+  char const* expected{};
+};
+
+/// Appends the members of the object that `text` is.
+std::optional<SyntaxError> read_object(std::string_view text, std::vector<Member>& members);
+/// Appends the elements of the array that `text` is.
+std::optional<SyntaxError> read_array(std::string_view text, std::vector<Value>& elements);
+/// Whether `text` is one JSON value of any kind.
+bool is_value(std::string_view text);
+
+/// The value of a string, escapes resolved.
+std::string to_string(Value const& string);
+bool is_true(Value const& boolean);
+/// Absent: not a whole number without sign, or above 2^64 - 1.
+std::optional<std::uint64_t> to_unsigned(Value const& number);
+std::optional<double> to_double(Value const& number);
+
+/// "a string", "null": for messages.
+std::string_view describe(Kind kind);
+
+}  // namespace lastcall::json

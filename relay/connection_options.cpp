@@ -1,0 +1,49 @@
+#include "relay/connection_options.hpp"
+
+#include <algorithm>
+
+#include "relay/http_text.hpp"
+
+namespace lastcall::relay {
+namespace {
+
+/// By length first, so that most names are told apart without a look at them.
+bool is_before(std::string_view a, std::string_view b) {
+  return a.size() != b.size() ? a.size() < b.size() : a < b;
+}
+
+}  // namespace
+
+ConnectionOptions::Name ConnectionOptions::lowered(std::string_view name) {
+  Name made;
+  made.size = name.size();
+  std::transform(name.begin(), name.end(), made.text.begin(), http_text::lower);
+  return made;
+}
+
+bool ConnectionOptions::add(std::string_view list) {
+  while (!list.empty()) {
+    std::string_view const element = http_text::next_element(list);
+    if (count_ == kMost || element.size() > kLongest) {
+      return false;
+    }
+    at_[count_++] = lowered(element);
+  }
+  std::sort(at_.begin(), at_.begin() + static_cast<std::ptrdiff_t>(count_),
+            [](Name const& a, Name const& b) { return is_before(a.view(), b.view()); });
+  return true;
+}
+
+bool ConnectionOptions::has(std::string_view name) const {
+  if (name.size() > kLongest) {
+    return false;
+  }
+  Name const wanted = lowered(name);
+  auto const end = at_.begin() + static_cast<std::ptrdiff_t>(count_);
+  auto const found = std::lower_bound(
+      at_.begin(), end, wanted.view(),
+      [](Name const& each, std::string_view what) { return is_before(each.view(), what); });
+  return found != end && found->view() == wanted.view();
+}
+
+}  // namespace lastcall::relay

@@ -1,0 +1,42 @@
+// What the Connection fields of a head list, read in one pass into a sorted set.
+//
+// Rules:
+//  1. The elements of all fields together are limited, empty ones too, and so is the length of
+//  each:
+//     a list is walked once, and what asks about each of 128 fields afterwards pays for a search
+//     among 32 short names and not for the list.
+//  2. Names are compared without regard to case, in lower case, which each is brought to once.
+//
+// Pure, no thread rule. Source: RFC 9110, sections 5.6.1 and 7.6.1.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace lastcall::relay {
+
+class ConnectionOptions {
+ public:
+  static constexpr std::size_t kMost = 32;
+  static constexpr std::size_t kLongest = 64;
+
+  void clear() { count_ = 0; }
+  /// The value of one more field. False: there are too many elements, or one is too long.
+  bool add(std::string_view list);
+  bool empty() const { return count_ == 0; }
+  bool has(std::string_view name) const;
+
+ private:
+  struct Name {
+    std::array<char, kLongest> text;
+    std::size_t size = 0;
+    std::string_view view() const { return {text.data(), size}; }
+  };
+  static Name lowered(std::string_view name);
+
+  std::array<Name, kMost> at_;  // sorted
+  std::size_t count_ = 0;
+};
+
+}  // namespace lastcall::relay

@@ -1,0 +1,64 @@
+// Which requests control the engine instead of asking it for work, and whose may.
+//
+// Rules:
+//  1. What a path means decides, not how it is written: percent-encoding is undone until none is
+//     left, a doubled or last slash, what follows a ';' in a segment, and ASCII case do not count.
+//     What is relayed is what came.
+//  2. A path with a dot segment, encoded or not, is two paths to two servers: it is `ambiguous`.
+//  3. An entry stands for its path and all paths below it; with a '*' at its end for all paths that
+//     begin so. The longest entry that fits decides, of two equal ones the later.
+//  4. A path without any of that spelling is decided on where it lies; no request costs more than a
+//     few steps a byte.
+//
+// Pure, no thread rule. Source: docs/ingress.md, 'Control paths'; how uvicorn and Starlette, the
+// servers of vLLM, SGLang and TensorRT-LLM, read a target: they decode it once and compare.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lastcall::relay {
+
+enum class Access : std::uint8_t { relay, operators, refuse };
+
+struct ControlPath {
+  std::string path;  // "/sleep", "/update_weights*"
+  Access access = Access::refuse;
+  bool is_engines = false;  // one that its servers are known for: open or not, it is no work
+};
+
+class ControlPaths {
+ public:
+  struct Decision {
+    Access access = Access::relay;
+    bool is_control = false;    // a drain neither waits for such requests nor refuses them
+    bool is_ambiguous = false;  // nothing else counts then
+  };
+
+  explicit ControlPaths(std::vector<ControlPath> paths);
+
+  /// `target`: in origin form, with its query.
+  Decision decide(std::string_view target) const;
+
+ private:
+  struct Entry {
+    std::string prefix;    // without its last slash or '*'
+    bool is_open = false;  // any end fits, else that of a segment
+    Access access = Access::refuse;
+    bool is_engines = false;
+  };
+  using Bucket = std::vector<Entry>;
+
+  Decision look_up(std::string_view path) const;
+
+  std::array<Bucket, 33> buckets_;  // by the first letter; the last: those without one
+};
+
+/// Whether both are the same, in a time that does not tell where they differ.
+bool same_secret(std::string_view given, std::string_view expected);
+
+}  // namespace lastcall::relay

@@ -1,0 +1,59 @@
+// Finds where server-sent events end, so that a stream can be cut between two of them, and those
+// that may report an error.
+//
+// Rules:
+//  1. A boundary is the begin of the stream, or after the empty line that ends an event, or after a
+//     comment line where no event has begun: what keeps a connection alive is never held back.
+//  2. An event counts when it had a line other than comments.
+//  3. An event may report an error when it is named `error`, or a line of its data begins with an
+//     object whose first key is "error". Only the first bytes of a line are looked at: what a line
+//     costs does not depend on its length, and whether it is an error decides engine_error.hpp.
+//
+// Pure, no thread rule. Source: the HTML standard, 'Server-sent events', 9.2.5 (parsing).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace lastcall::relay {
+
+class EventScanner {
+ public:
+  /// The first event that may report an error and that ended in the bytes of the last scan().
+  struct Suspect {
+    std::size_t begin = 0;  // 0 also where it began before those bytes
+    std::size_t end = 0;
+    std::uint64_t before = 0;  // events that were complete then
+  };
+
+  /// How many bytes of `bytes` (which follow those of the last call) come before or at the last
+  /// boundary in them; 0 when none is in them.
+  std::size_t scan(std::string_view bytes);
+  std::uint64_t events() const { return events_; }
+  std::optional<Suspect> const& suspect() const { return suspect_; }
+  /// The last byte was the end of a line, or there was none.
+  bool is_at_line() const { return line_is_empty_; }
+
+ private:
+  static constexpr std::size_t kHead = 32;
+
+  void begin_or_go_on(std::string_view line);
+  bool end_line(std::size_t boundary, std::size_t end);
+  bool head_names_error() const;
+
+  std::uint64_t events_ = 0;
+  std::optional<Suspect> suspect_;
+  std::array<char, kHead> head_{};  // of the line
+  std::uint8_t head_size_ = 0;
+  bool line_is_empty_ = true;
+  bool line_is_comment_ = false;
+  bool pending_ = false;     // an event has begun
+  bool is_suspect_ = false;  // it may report an error
+  bool after_return_ = false;
+  bool boundary_at_return_ = false;
+};
+
+}  // namespace lastcall::relay

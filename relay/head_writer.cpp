@@ -1,0 +1,202 @@
+#include "relay/head_writer.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+
+#include "relay/http_text.hpp"
+
+namespace lastcall::relay {
+namespace {
+
+using http_text::same;
+
+bool is_of_one_connection(std::string_view name) {
+  switch (name.size()) {
+    case 2:
+      return same(name, "te");
+    case 7:
+      return same(name, "trailer") || same(name, "upgrade");
+    case 10:
+      return same(name, "connection") || same(name, "keep-alive");
+    case 16:
+      // The second is what our own requests to the engine have: nobody else's are left uncounted.
+      // The third is a secret between operators and us.
+      return same(name, "proxy-connection") || same(name, "x-lastcall-probe") ||
+             same(name, "x-lastcall-token");
+    case 17:
+      return same(name, "transfer-encoding");
+    case 19:
+      return same(name, "proxy-authorization");
+    default:
+      return false;
+  }
+}
+
+bool is_request_id(std::string_view name) {
+  return name.size() == 12 && same(name, "x-request-id");
+}
+
+bool begins(std::string_view name, std::string_view prefix) {
+  return name.size() > prefix.size() && same(name.substr(0, prefix.size()), prefix);
+}
+
+/// What a Connection field may not take away: it says what the body is, who is meant, who asks, and
+/// what the proxies before us vouch for.
+bool is_protected(std::string_view name) {
+  return begins(name, "content-") || same(name, "host") || same(name, "authorization") ||
+         same(name, "cookie") || same(name, "set-cookie") || same(name, "x-api-key") ||
+         same(name, "forwarded") || begins(name, "x-forwarded-") || same(name, "x-real-ip") ||
+         begins(name, "x-lastcall-");
+}
+
+bool travels_on(ConnectionOptions const& connection, std::string_view name) {
+  if (is_of_one_connection(name) || is_request_id(name)) {
+    return false;
+  }
+  return connection.empty() || !connection.has(name) || is_protected(name);
+}
+
+void append_field(std::string& out, std::string_view name, std::string_view value) {
+  out.append(name).append(": ").append(value).append("\r\n");
+}
+
+/// As a server reads it that takes underscores in names for dashes.
+bool reads_as(std::string_view name, std::string_view other) {
+  if (name.size() != other.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    char const c = name[i] == '_' ? '-' : http_text::lower(name[i]);
+    if (c != other[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// What only a proxy before us can know. Told by its first letter, which few fields have.
+bool tells_of_client(std::string_view name) {
+  constexpr std::string_view kPrefix = "x-forwarded-";
+  switch (name.front()) {
+    case 'f':
+    case 'F':
+      return reads_as(name, "forwarded");
+    case 'x':
+    case 'X':
+      return reads_as(name.substr(0, kPrefix.size()), kPrefix) || reads_as(name, "x-real-ip");
+    default:
+      return false;
+  }
+}
+
+/// Whether a field of the request goes to the engine as it came.
+bool reaches_engine(std::string_view name, RequestHead const& head, Forwarding const& facts) {
+  if (same(name, "host") || same(name, "expect")) {
+    return false;
+  }
+  if (!facts.keeps_underscores && name.find('_') != std::string_view::npos) {
+    return false;
+  }
+  bool const is_written_anew = facts.is_proxy
+                                   ? same(name, "x-forwarded-for") && !facts.client.empty()
+                                   : tells_of_client(name);
+  return !is_written_anew && travels_on(head.connection, name);
+}
+
+void append_forwarding(std::string& out, RequestHead const& head, Destination const& destination,
+                       Forwarding const& facts) {
+  if (!facts.client.empty()) {
+    out.append("X-Forwarded-For: ");
+    if (facts.is_proxy) {
+      for (Field const& field : head.fields) {
+        if (same(field.name, "x-forwarded-for") && !field.value.empty()) {
+          out.append(field.value).append(", ");
+        }
+      }
+    }
+    out.append(facts.client).append("\r\n");
+  }
+  std::string_view first;
+  auto const is_told = [&](std::string_view name) {
+    return facts.is_proxy && head.fields.count(name, first) > 0;
+  };
+  if (!destination.host.empty() && !is_told("x-forwarded-host")) {
+    append_field(out, "X-Forwarded-Host", destination.host);
+  }
+  if (!is_told("x-forwarded-proto")) {
+    append_field(out, "X-Forwarded-Proto", facts.scheme);
+  }
+  bool const is_v6 = facts.client.find(':') != std::string_view::npos;
+  out.append("Forwarded: for=");
+  if (facts.client.empty()) {
+    out.append("unknown");
+  } else {
+    out.append(is_v6 ? "\"[" : "").append(facts.client).append(is_v6 ? "]\"" : "");
+  }
+  if (!destination.host.empty()) {
+    out.append(";host=\"").append(destination.host).append("\"");
+  }
+  out.append(";proto=").append(facts.scheme).append("\r\n");
+}
+
+}  // namespace
+
+void write_request_head(std::string& out, RequestHead const& head, Destination const& destination,
+                        Forwarding const& facts) {
+  out.append(head.method).append(" ");
+  if (destination.target.empty() || destination.target.front() == '?') {
+    out.append("/");
+  }
+  out.append(destination.target).append(" HTTP/1.1\r\n");
+  append_field(out, "Host", destination.host);
+  for (Field const& field : head.fields) {
+    if (reaches_engine(field.name, head, facts)) {
+      append_field(out, field.name, field.value);
+    }
+  }
+  if (facts.upgrade) {
+    std::string_view protocol;
+    head.fields.count("upgrade", protocol);
+    append_field(out, "Connection", "upgrade");
+    append_field(out, "Upgrade", protocol);
+  }
+  if (facts.body.kind == Framing::Kind::chunked) {
+    append_field(out, "Transfer-Encoding", "chunked");
+  }
+  append_forwarding(out, head, destination, facts);
+  append_field(out, "X-Request-Id", facts.request_id);
+  out.append("\r\n");
+}
+
+void write_response_head(std::string& out, ResponseHead const& head, Returning const& facts) {
+  std::array<char, 8> digits{};
+  auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), head.status);
+  out.append("HTTP/1.1 ").append(digits.data(), end.ptr).append(" ").append(head.reason);
+  out.append("\r\n");
+  for (Field const& field : head.fields) {
+    if (travels_on(head.connection, field.name)) {
+      append_field(out, field.name, field.value);
+    }
+  }
+  if (!facts.request_id.empty()) {
+    append_field(out, "X-Request-Id", facts.request_id);
+  }
+  std::string_view protocol;
+  constexpr unsigned kUpgradeRequired = 426;  // names what to upgrade to: RFC 9110, 15.5.22
+  bool const names_protocol = facts.upgrade || head.status == kUpgradeRequired;
+  if (names_protocol && head.fields.count("upgrade", protocol) > 0) {
+    append_field(out, "Connection", facts.close ? "upgrade, close" : "upgrade");
+    append_field(out, "Upgrade", protocol);
+  } else if (facts.close) {
+    append_field(out, "Connection", "close");
+  } else if (facts.keep_alive) {
+    append_field(out, "Connection", "keep-alive");
+  }
+  if (facts.chunked) {
+    append_field(out, "Transfer-Encoding", "chunked");
+  }
+  out.append("\r\n");
+}
+
+}  // namespace lastcall::relay

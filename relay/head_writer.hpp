@@ -1,0 +1,52 @@
+// Writes the heads that travel on: to the engine and back to the client.
+//
+// Rules:
+//  1. Fields keep their order, case and duplicates; left out is what belongs to one connection
+//     (Connection and what it lists, Keep-Alive, TE, Trailer, Transfer-Encoding, Upgrade, ...).
+//  2. What frames the body or names the request is written by us: no Connection field can take a
+//     Content-* or a Host away, nor a key, a cookie, or what a proxy before us said of the client
+//     (Forwarded, X-Forwarded-*, X-Real-IP).
+//  3. What a trusted proxy says of its client is kept: X-Forwarded-For gets the proxy's address
+//     appended; X-Forwarded-Host and -Proto are set where they are missing; Forwarded gets an
+//     element of its own. From anybody else none of it travels on (Forwarded, X-Forwarded-*,
+//     X-Real-IP, with underscores for dashes too, which many servers read as the same name): it is
+//     written anew.
+//  4. Fields of a request whose names have an underscore are left out, unless they are wanted.
+//  5. X-Request-Id is there exactly once.
+//
+// Pure, no thread rule. Source: RFC 9110, sections 7.6.1 and 7.8; RFC 7239.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "relay/http_head.hpp"
+
+namespace lastcall::relay {
+
+struct Forwarding {
+  std::string_view request_id;
+  std::string_view client;  // its address as text, IPv6 without brackets; empty: unknown
+  std::string_view scheme = "http";
+  bool is_proxy = false;           // one whose word about its own client holds
+  bool keeps_underscores = false;  // fields whose names have some
+  bool upgrade = false;
+  Framing body;
+};
+
+/// Appends the head of the request to the engine.
+void write_request_head(std::string& out, RequestHead const& head, Destination const& destination,
+                        Forwarding const& facts);
+
+struct Returning {
+  std::string_view request_id;  // empty: none is written
+  bool chunked = false;         // as it goes to the client
+  bool close = false;
+  bool keep_alive = false;  // an HTTP/1.0 client asked for it
+  bool upgrade = false;
+};
+
+/// Appends the head of the response to the client.
+void write_response_head(std::string& out, ResponseHead const& head, Returning const& facts);
+
+}  // namespace lastcall::relay

@@ -1,0 +1,110 @@
+// A strict parser of HTTP/1.1 message heads: views into the bytes that were read, no copies.
+//
+// Rules:
+//  1. What two servers could read in two ways is refused: bare CR or LF, folded lines, a space
+//     before a colon, control characters, several or contradicting lengths, odd codings.
+//  2. HeadScanner finds the end of a head however its bytes arrive, looks at each byte once, and
+//     says so as soon as the bytes cannot become a head any more.
+//  3. Field order, duplicates, the case of names and the target's percent-encoding are kept.
+//
+// Views are valid as long as the bytes that were parsed. Pure, no thread rule.
+// Source: RFC 9112 (syntax, framing), RFC 9110 (fields); the shapes of request smuggling.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "relay/connection_options.hpp"
+
+namespace lastcall::relay {
+
+struct Field {
+  std::string_view name;
+  std::string_view value;
+};
+
+inline constexpr std::size_t kMaxFields = 128;
+
+class Fields {
+ public:
+  /// False when there is no room for another one.
+  bool add(Field field);
+  void clear() { count_ = 0; }
+  Field const* begin() const { return at_.data(); }
+  Field const* end() const { return at_.data() + count_; }
+  /// How many there are of that name, and the first's value.
+  std::size_t count(std::string_view name, std::string_view& first) const;
+  /// Whether a comma-separated field of that name lists `word`.
+  bool lists(std::string_view name, std::string_view word) const;
+
+ private:
+  std::array<Field, kMaxFields> at_;
+  std::size_t count_ = 0;
+};
+
+enum class Version : std::uint8_t { http10, http11 };
+
+struct RequestHead {
+  std::string_view method;
+  std::string_view target;  // as it came
+  Version version = Version::http11;
+  Fields fields;
+  ConnectionOptions connection;
+};
+
+struct ResponseHead {
+  Version version = Version::http11;
+  unsigned status = 0;
+  std::string_view reason;
+  Fields fields;
+  ConnectionOptions connection;
+};
+
+/// What is wrong with a head; status 0: nothing. Of a response it means 502 whatever the status.
+struct HeadFault {
+  unsigned status = 0;
+  std::string_view what;
+  explicit operator bool() const { return status != 0; }
+};
+
+class HeadScanner {
+ public:
+  enum class Found : std::uint8_t { incomplete, complete, bad };
+
+  /// `bytes` begin with the head; each call sees those of the last one and maybe more.
+  Found scan(std::string_view bytes);
+  /// Of a complete head, with its empty line.
+  std::size_t length() const { return line_; }
+  void reset() { line_ = seen_ = 0; }
+
+ private:
+  std::size_t line_ = 0;  // where the line begins that is not complete yet
+  std::size_t seen_ = 0;  // up to here that line has neither CR nor LF
+};
+
+/// `bytes`: a complete head, at most one empty line before it.
+HeadFault parse_request_head(std::string_view bytes, RequestHead& head);
+HeadFault parse_response_head(std::string_view bytes, ResponseHead& head);
+
+/// How long a body is.
+struct Framing {
+  enum class Kind : std::uint8_t { none, length, chunked, until_close };
+  Kind kind = Kind::none;
+  std::uint64_t length = 0;  // of Kind::length, never 0
+};
+
+HeadFault request_framing(RequestHead const& head, Framing& framing);
+/// `method`: of the request that it answers.
+HeadFault response_framing(ResponseHead const& head, std::string_view method, Framing& framing);
+
+/// The one valid Host (or, in an absolute target, its authority) and the target in origin form.
+struct Destination {
+  std::string_view host;    // empty: an HTTP/1.0 request without one
+  std::string_view target;  // empty: "/"
+};
+HeadFault find_destination(RequestHead const& head, Destination& destination);
+
+}  // namespace lastcall::relay

@@ -1,0 +1,127 @@
+// The alphabets of HTTP/1.1 and small tests of its texts.
+//
+// Pure, no thread rule. Source: RFC 9110, sections 5.5 and 5.6; RFC 9112, section 3.2.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace lastcall::relay {
+
+namespace http_text {
+
+using Class = std::uint8_t;
+inline constexpr Class kToken = 1;   // a method or a field name
+inline constexpr Class kValue = 2;   // a field value: visible, space, tab, obs-text
+inline constexpr Class kTarget = 4;  // a request target
+inline constexpr Class kHost = 8;    // a host with its port
+
+constexpr std::array<std::uint8_t, 256> make_classes() {
+  std::array<std::uint8_t, 256> classes{};
+  for (std::size_t c = 0x21; c < 0x7f; ++c) {
+    classes[c] = kValue | kTarget;
+  }
+  for (std::size_t c = 0x80; c < 0x100; ++c) {
+    classes[c] = kValue;
+  }
+  classes[' '] = kValue;
+  classes['\t'] = kValue;
+  classes['#'] = kValue;  // a fragment never travels
+  for (char const c : std::string_view("!#$%&'*+-.^_`|~0123456789"
+                                       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")) {
+    classes[static_cast<std::size_t>(c)] |= kToken;
+  }
+  for (char const c : std::string_view("!$&'()*+,-.:;=[]_~%0123456789"
+                                       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")) {
+    classes[static_cast<std::size_t>(c)] |= kHost;
+  }
+  return classes;
+}
+inline constexpr auto kClasses = make_classes();
+
+constexpr bool is(char c, Class wanted) {
+  return (kClasses[static_cast<unsigned char>(c)] & wanted) != 0;
+}
+
+constexpr bool all(std::string_view text, Class wanted) {
+  for (char const c : text) {
+    if (!is(c, wanted)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+constexpr char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+}
+
+/// ASCII only, as HTTP's names are.
+constexpr bool same(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (lower(a[i]) != lower(b[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Without the spaces and tabs around it.
+constexpr std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) {
+    text.remove_prefix(1);
+  }
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) {
+    text.remove_suffix(1);
+  }
+  return text;
+}
+
+/// The next element of a comma-separated list, which is taken off `list`.
+constexpr std::string_view next_element(std::string_view& list) {
+  std::size_t const comma = list.find(',');
+  std::string_view const element = trimmed(list.substr(0, comma));
+  list.remove_prefix(comma == std::string_view::npos ? list.size() : comma + 1);
+  return element;
+}
+
+constexpr bool list_has(std::string_view list, std::string_view word) {
+  while (!list.empty()) {
+    if (same(next_element(list), word)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+constexpr int hex_digit(char c) {
+  if (c >= '0' && c <= '9') {
+    return c - '0';
+  }
+  char const letter = lower(c);
+  return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
+}
+
+/// Digits only, at most 18 of them: no sign, no space, no overflow.
+constexpr std::optional<std::uint64_t> parse_number(std::string_view digits) {
+  if (digits.empty() || digits.size() > 18) {
+    return std::nullopt;
+  }
+  std::uint64_t value = 0;
+  for (char const c : digits) {
+    if (c < '0' || c > '9') {
+      return std::nullopt;
+    }
+    value = value * 10 + static_cast<std::uint64_t>(c - '0');
+  }
+  return value;
+}
+
+}  // namespace http_text
+}  // namespace lastcall::relay

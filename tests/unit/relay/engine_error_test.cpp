@@ -1,0 +1,82 @@
+#include "relay/engine_error.hpp"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace lastcall::relay {
+namespace {
+
+EngineError of(std::string const& object) {
+  return error_of_event("data: " + object + "\n\n");
+}
+
+TEST(EngineError, An_error_without_a_code_or_with_one_of_a_server_may_be_the_engines_end) {
+  for (std::string const object : {
+           R"({"error":{"message":"died","type":"InternalServerError","param":null,"code":500}})",
+           R"({"error":{"message":"died","code":503}})",
+           R"({"error":{"message":"died","code":"502"}})",
+           R"({"error":{"message":"died","code":null}})",
+           R"({"error":{"message":"died"}})",
+           R"({"error":"died"})",
+           R"({"type":"error","error":{"type":"api_error","message":"died"}})",
+           R"({"type":"error","message":"died"})",
+       }) {
+    EXPECT_EQ(of(object), EngineError::suspect) << object;
+  }
+}
+
+TEST(EngineError, An_error_that_blames_the_request_or_says_whether_to_try_again_is_told) {
+  for (std::string const object : {
+           R"({"error":{"message":"too long","type":"BadRequestError","code":400}})",
+           R"({"error":{"message":"too long","code":"404"}})",
+           R"({"error":{"message":"too long","code":"context_length_exceeded"}})",
+           R"({"error":{"type":"invalid_request_error","code":null}})",
+           R"({"error":{"type":"BadRequestError"}})",
+           R"({"error":{"type":"migrated","code":503,"retryable":true}})",
+       }) {
+    EXPECT_EQ(of(object), EngineError::told) << object;
+  }
+}
+
+TEST(EngineError, What_has_no_error_in_it_is_none) {
+  for (std::string const object :
+       {R"({"error":null})", R"({"error":false})", R"({"id":"x"})", R"({"error":)", "[DONE]", "",
+        R"({"type":"message"})", R"([{"error":{}}])"}) {
+    EXPECT_EQ(of(object), EngineError::none) << object;
+  }
+}
+
+TEST(EngineError, An_event_of_several_lines_is_read_as_one) {
+  EXPECT_EQ(error_of_event("event: error\r\ndata: {\"error\":\r\nid: 7\r\ndata: {\"code\":500}}\r\n"
+                           "\r\n"),
+            EngineError::suspect);
+  EXPECT_EQ(error_of_event("event: error\n\n"), EngineError::none);
+}
+
+EngineError of_answer(unsigned status, char const* field = nullptr) {
+  ResponseHead head;
+  head.status = status;
+  if (field != nullptr) {
+    head.fields.add({field, "1"});
+  }
+  return error_of_answer(head);
+}
+
+TEST(EngineError, An_answer_of_a_server_that_failed_may_be_the_engines_end) {
+  EXPECT_EQ(of_answer(500), EngineError::suspect);
+  EXPECT_EQ(of_answer(502), EngineError::suspect);
+  EXPECT_EQ(of_answer(503), EngineError::suspect);
+}
+
+TEST(EngineError, A_refusal_and_what_a_server_cannot_do_are_told) {
+  EXPECT_EQ(of_answer(503, "Retry-After"), EngineError::told);
+  EXPECT_EQ(of_answer(503, "x-lastcall-reason"), EngineError::told);
+  EXPECT_EQ(of_answer(501), EngineError::told);
+  EXPECT_EQ(of_answer(505), EngineError::told);
+  EXPECT_EQ(of_answer(429), EngineError::none);
+  EXPECT_EQ(of_answer(200), EngineError::none);
+}
+
+}  // namespace
+}  // namespace lastcall::relay
