@@ -1,0 +1,123 @@
+// What a client has of its response, and what it gets next: one client's side, whichever engine's
+// response it comes from.
+//
+// Rules:
+//  1. A response goes out once: its head, its payload, its end. Who has a byte of it gets no other
+//     status, and one that was cut never looks finished.
+//  2. An HTTP/1.1 client gets chunks where the length is not known, one of HTTP/1.0 a connection
+//     that ends with the response.
+//  3. The first byte is that of the engine's work, see first_byte.hpp: `opened` waits for it.
+//
+// Pure, no thread rule. Source: RFC 9112, sections 6 and 7; docs/ingress.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "relay/event_stream.hpp"
+#include "relay/http_head.hpp"
+#include "relay/moves.hpp"
+#include "relay/refusal.hpp"
+#include "relay/request_reader.hpp"
+
+namespace lastcall::relay {
+
+enum class DeliveryState : std::uint8_t {
+  nothing,  // but interim answers
+  opened,   // the head; the engine's work has sent nothing yet
+  flowing,
+  tunnel,
+  done,
+  cut,  // ended, and not by its end; or refused
+};
+enum class DeliveryEvent : std::uint8_t { open, switched, first_byte, end, cut };
+
+inline constexpr Moves<DeliveryState, DeliveryEvent, 6, 5> kDeliveryMoves{{{
+    // open, switched, first_byte, end, cut
+    {DeliveryState::opened, DeliveryState::tunnel, kNever, kNever, DeliveryState::cut},  // nothing
+    {kNever, kNever, DeliveryState::flowing, DeliveryState::done, DeliveryState::cut},   // opened
+    {kNever, kNever, kNever, DeliveryState::done, DeliveryState::cut},                   // flowing
+    {kNever, kNever, kNever, DeliveryState::done, DeliveryState::cut},                   // tunnel
+    // The last of it may wait for its client when that is cut off.
+    {kNever, kNever, kNever, kNever, DeliveryState::cut},  // done
+    {kNever, kNever, kNever, kNever, DeliveryState::cut},  // cut
+}}};
+
+/// How a response is ended before its end.
+enum class Farewell : std::uint8_t {
+  refusal,      // an answer in its place
+  error_event,  // the last event of a stream
+  silence,      // its connection ends short of what was announced
+  reset,        // its connection is reset: an end in order would be taken for the end
+};
+
+class Delivery {
+ public:
+  enum class Coding : std::uint8_t { as_it_came, chunked, until_close };
+
+  DeliveryState state() const { return state_; }
+  bool is_over() const { return state_ >= DeliveryState::done; }
+  /// The head is out, and not all of its body.
+  bool is_in_body() const {
+    return state_ == DeliveryState::opened || state_ == DeliveryState::flowing;
+  }
+  /// A byte of the engine's work was on its way.
+  bool has_first_byte() const {
+    return state_ == DeliveryState::flowing || state_ == DeliveryState::tunnel;
+  }
+  bool is_served() const { return status_ >= 200 && status_ < 300; }
+  bool is_event_stream() const { return kind_ == Kind::events; }
+  Coding coding() const { return coding_; }
+  std::uint64_t bytes_sent() const { return bytes_sent_; }
+  EventStream& events() { return events_; }
+  EventStream const& events() const { return events_; }
+
+  struct Opening {
+    std::string_view request_id;
+    Framing framing;  // as it comes from the engine
+    bool streaming = false;
+    bool close = false;
+  };
+  /// An interim answer: the client's own 100 was said already, and HTTP/1.0 knows none.
+  void interim(ResponseHead const& head, Version version, std::string& wire);
+  void switch_protocols(ResponseHead const& head, std::string_view request_id, std::string& wire);
+  static Coding coding_of(Framing const& framing, Version version);
+  /// Writes the head.
+  void open(ResponseHead const& head, Opening const& opening, Version version, std::string& wire);
+  void first_byte() { kDeliveryMoves.apply(state_, DeliveryEvent::first_byte); }
+
+  /// Payload, in one chunk.
+  void emit(std::string_view first, std::string_view second, std::string& wire);
+  /// What goes through a tunnel.
+  void pass(std::string_view bytes, std::string& wire);
+  /// Of a stream of events, what of a payload that was scanned goes out. True: whole events.
+  bool emit_events(std::string_view payload, std::size_t boundary, std::string& wire);
+  void finish(std::string& wire);
+  void end_tunnel() { kDeliveryMoves.apply(state_, DeliveryEvent::end); }
+  /// `events`: that its client has.
+  Farewell cut(Refusal const& refusal, std::string_view request_id, std::uint64_t events,
+               std::string& wire);
+  /// In place of a response.
+  struct Refusing {
+    std::string_view request_id;
+    bool close = false;
+    bool head_only = false;
+  };
+  void refuse(Refusal const& refusal, Refusing const& how, std::string& wire);
+  /// Without a word.
+  void cut() { kDeliveryMoves.apply(state_, DeliveryEvent::cut); }
+
+ private:
+  enum class Kind : std::uint8_t { bytes, events };
+
+  DeliveryState state_ = DeliveryState::nothing;
+  Coding coding_ = Coding::as_it_came;
+  Kind kind_ = Kind::bytes;
+  std::uint16_t status_ = 0;
+  std::uint64_t bytes_sent_ = 0;
+  EventStream events_;
+};
+
+}  // namespace lastcall::relay

@@ -1,0 +1,72 @@
+// A stream of events on its way to a client: whole events at once, so that it can be cut between
+// two of them.
+//
+// Rules:
+//  1. What goes out ends at a boundary of events; the begin of an event is held back until its end
+//     has come. One of more than kMaxHeldEvent bytes is passed on as it comes, and the stream is
+//     torn until its end: it cannot be cut so that its client understands it.
+//  2. Any split of the bytes delivers the same events.
+//
+// Pure, no thread rule. Source: docs/ingress.md, 'Streams that are cut'; event_scanner.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "relay/event_scanner.hpp"
+
+namespace lastcall::relay {
+
+class EventStream {
+ public:
+  static constexpr std::size_t kMaxHeldEvent = std::size_t{64} * 1024;
+
+  enum class At : std::uint8_t {
+    boundary,  // the client has whole events alone
+    torn,      // it has a part of one
+  };
+
+  /// How much of `payload` ends at a boundary; suspect() tells of an error among it.
+  std::size_t scan(std::string_view payload);
+  auto const& suspect() const { return scanner_.suspect(); }
+  std::uint64_t events() const { return scanner_.events(); }
+
+  /// What goes out of a payload that was scanned, one piece behind the other. The first is valid
+  /// until settle().
+  struct Pieces {
+    std::string_view held;  // what was held back before
+    std::string_view fresh;
+    bool has_whole_events = false;
+  };
+  /// Of the part up to the last boundary, ...
+  Pieces whole(std::string_view payload, std::size_t boundary);
+  /// ... and then of the rest, of which mostly nothing goes out yet.
+  Pieces rest(std::string_view payload, std::size_t boundary);
+  /// After each: what went out is not held any more.
+  void settle() { std::string().swap(part_); }
+
+  /// What was scanned went out as it is, whatever it ends with.
+  void passed() { at_ = ends_at_boundary_ ? At::boundary : At::torn; }
+
+  At at() const { return at_; }
+  /// The begin of an event that is held back.
+  std::string const& part() const { return part_; }
+
+  /// For a body that only the end of its connection ends: its last bytes.
+  void note_last_words(std::string_view payload);
+  /// It says what clients of OpenAI's interface take for the end.
+  bool says_done() const;
+  /// A stream that ends in the middle of a line was cut.
+  bool ends_with_a_line() const { return scanner_.is_at_line() || says_done(); }
+
+ private:
+  EventScanner scanner_;
+  At at_ = At::boundary;
+  bool ends_at_boundary_ = true;  // what was scanned last
+  std::string part_;
+  std::string last_words_;
+};
+
+}  // namespace lastcall::relay

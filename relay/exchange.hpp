@@ -1,0 +1,105 @@
+// One exchange of HTTP/1.1: the request of one client, and the response that it gets. Bytes and
+// time in, bytes and orders out; no socket, no clock, no loop.
+//
+// Theory of operation. Three machines move by themselves, each by its table: the request on its way
+// to the engine (request_side.hpp), the response on one connection to an engine, the *leg*
+// (response_reader.hpp), and what the client has of it (delivery.hpp). response_side.hpp joins the
+// last two. What joins both sides is here:
+//  1. Whether the client's connection goes on behind the exchange depends on both, and is settled
+//     when the head goes out or the exchange is cut (After).
+//  2. A leg that said nothing may be replaced by another one, once; its connection carries another
+//     request only when both sides are complete.
+//  3. Before its head has gone out an exchange is refused, afterwards cut; a response that is cut
+//     never looks finished.
+//
+// Who drives it owns sockets and deadlines, and asks after each call what it waits for (awaited()).
+// Pure, no thread rule. Source: docs/ingress.md; RFC 9110 and 9112.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "core/vocabulary.hpp"
+#include "relay/delivery.hpp"
+#include "relay/http_head.hpp"
+#include "relay/refusal.hpp"
+#include "relay/request_reader.hpp"
+#include "relay/request_side.hpp"
+#include "relay/response_side.hpp"
+
+namespace lastcall::relay {
+
+/// What becomes of the client's connection behind the exchange.
+enum class After : std::uint8_t {
+  keep,
+  close,
+  linger,  // its client still sends: it is read until it has seen our last words
+};
+
+/// What an exchange waits for, from now on.
+enum class Awaited : std::uint8_t {
+  request,     // the next part of it
+  first_byte,  // of the engine's work
+  more,        // of the response
+  tunnel_end,  // the engine's, behind the client's own
+};
+
+class Exchange {
+ public:
+  using Time = std::chrono::milliseconds;
+
+  Exchange(std::string id, Framing const& framing, Asked const& asked);
+
+  std::string const& id() const { return id_; }
+  RequestSide& request() { return request_; }
+  RequestSide const& request() const { return request_; }
+  /// To be told of its leg's end.
+  ResponseSide& response() { return response_; }
+  ResponseSide const& response() const { return response_; }
+  Delivery const& delivery() const { return response_.delivery(); }
+  After after() const { return after_; }
+  lifecycle::Outcome outcome() const { return outcome_; }
+  void set_outcome(lifecycle::Outcome outcome) { outcome_ = outcome; }
+  /// What the request asked for.
+  void set_streaming(bool streaming) { streaming_ = streaming; }
+
+  // --- the engine's side: `wire` gets what goes to the client ---
+  Heard heard(std::span<char> bytes, Time now, Surroundings const& world, std::string& wire);
+  Heard let_through(Time now, Surroundings const& world, std::string& wire);
+  bool engine_has_begun(std::span<char> bytes) {
+    return response_.engine_has_begun(bytes, asked_, streaming_);
+  }
+  /// The leg's connection may carry another request.
+  bool leg_is_clean(Heard const& heard) const;
+  /// The leg has ended, or takes nothing. `was_used`: for a request before this one.
+  bool may_repeat(bool was_used) const;
+
+  // --- the client's side ---
+  /// Instead of a response, of which nothing has gone out.
+  void refuse(Refusal const& refusal, Surroundings const& world, std::string& wire);
+  Farewell cut(Refusal const& refusal, lifecycle::Outcome outcome, Surroundings const& world,
+               std::string& wire);
+  /// Nobody is there to be told.
+  void cut_silently(lifecycle::Outcome outcome);
+  /// The client of a tunnel has ended it.
+  bool is_ending_tunnel() const;
+  /// `reads_request`: there is room for more of it.
+  Awaited awaited(bool reads_request) const;
+
+ private:
+  ResponseSide::Context context(Time now, Surroundings const& world) const;
+  Heard heed(Heard const& heard);
+
+  std::string const id_;
+  Asked const asked_;
+  bool streaming_ = false;
+  After after_ = After::keep;
+  lifecycle::Outcome outcome_ = lifecycle::Outcome::completed;
+  RequestSide request_;
+  ResponseSide response_;
+};
+
+}  // namespace lastcall::relay

@@ -1,0 +1,52 @@
+// An error that may be the engine's death, and all that follows it, until that is known.
+//
+// Rule: a response has at most one: what comes behind it, once it was let through, goes on at once.
+//
+// Pure, no thread rule. Source: docs/ingress.md, 'An engine that dies'.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace lastcall::relay {
+
+class HeldBack {
+ public:
+  using Time = std::chrono::milliseconds;
+  enum class Part : std::uint8_t {
+    answer,  // as the engine sent it, from its head on
+    events,  // of the body, from the error event on
+  };
+  struct Error {
+    Part part{};
+    Time since{};
+    std::string bytes;
+    std::uint64_t events_before = 0;  // that the client has
+  };
+
+  bool is_possible() const { return state_ == State::never; }
+  /// Nothing when nothing is held.
+  Error* error() { return error_.get(); }
+  Error const* error() const { return error_.get(); }
+  Error& begin(Error error) {
+    state_ = State::holds;
+    error_ = std::make_unique<Error>(std::move(error));
+    return *error_;
+  }
+  /// It is let through, or of no use any more.
+  std::unique_ptr<Error> end() {
+    state_ = error_ ? State::over : state_;
+    return std::move(error_);
+  }
+
+ private:
+  enum class State : std::uint8_t { never, holds, over };
+
+  State state_ = State::never;
+  std::unique_ptr<Error> error_;
+};
+
+}  // namespace lastcall::relay

@@ -1,0 +1,43 @@
+// How far a body is behind the slowest pace that is allowed: one byte a millisecond.
+//
+// Whoever sends a byte now and then must not hold a place for ever, so what a body is behind adds
+// up to no more than the silence that is allowed. Time in which nothing was read is not the
+// client's. Pure, no thread rule. Source: docs/ingress.md, 'What counts'.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+namespace lastcall::relay {
+
+class Pace {
+ public:
+  using Time = std::chrono::milliseconds;
+
+  /// The next part is waited for from now on, if it is not already.
+  void await(Time now) {
+    if (since_ == kNotAwaited) {
+      since_ = now;
+    }
+  }
+  /// Nothing is read from now on.
+  void pause() { since_ = kNotAwaited; }
+  /// So many bytes have come. False: they came too slowly.
+  bool took(std::size_t bytes, Time now, std::optional<Time> limit) {
+    if (Time const since = std::exchange(since_, kNotAwaited); since != kNotAwaited) {
+      behind_ = std::max(behind_ + (now - since) - Time(bytes), Time{});
+    }
+    return !limit || behind_ <= *limit;
+  }
+
+ private:
+  static constexpr Time kNotAwaited = Time::min();
+
+  Time since_ = kNotAwaited;
+  Time behind_{};
+};
+
+}  // namespace lastcall::relay

@@ -1,0 +1,83 @@
+#include "relay/request_reader.hpp"
+
+#include "relay/http_text.hpp"
+
+namespace lastcall::relay {
+namespace {
+
+bool keeps_alive(RequestHead const& head) {
+  return head.version == Version::http11 ? !head.connection.has("close")
+                                         : head.connection.has("keep-alive");
+}
+
+/// An offer of HTTP/2 may be ignored, and is: what would go through it is no request of ours to
+/// count, and RFC 9113, 3.1 has given the mechanism up.
+bool is_upgrade(RequestHead const& head) {
+  std::string_view protocol;
+  return head.version == Version::http11 && head.fields.count("upgrade", protocol) == 1 &&
+         head.connection.has("upgrade") && !head.fields.lists("upgrade", "h2c");
+}
+
+bool is_idempotent(std::string_view method) {
+  return method == "GET" || method == "HEAD" || method == "OPTIONS" || method == "PUT" ||
+         method == "DELETE";
+}
+
+HeadFault check(TakenHead& taken, RequestReader::Limits const& limits) {
+  if (HeadFault const fault = request_framing(taken.head, taken.framing)) {
+    return fault;
+  }
+  if (HeadFault const fault = find_destination(taken.head, taken.destination)) {
+    return fault;
+  }
+  std::string_view expectation;
+  bool const expects = taken.head.fields.count("expect", expectation) > 0;
+  if (expects && !http_text::same(expectation, "100-continue")) {
+    return {417, "an expectation other than 100-continue"};
+  }
+  if (limits.body && taken.framing.length > *limits.body) {
+    return {413, "the body is too large"};
+  }
+  RequestHead const& head = taken.head;
+  taken.asked = {.version = head.version,
+                 .is_head = head.method == "HEAD",
+                 .keeps_alive = keeps_alive(head),
+                 .is_upgrade = taken.framing.kind == Framing::Kind::none && is_upgrade(head),
+                 .is_idempotent = is_idempotent(head.method),
+                 .expects_continue = expects && head.version == Version::http11};
+  return {};
+}
+
+}  // namespace
+
+RequestReader::Found RequestReader::read(std::string_view bytes, Limits const& limits,
+                                         TakenHead& taken) {
+  switch (scanner_.scan(bytes)) {
+    case HeadScanner::Found::bad:
+      taken.fault = {400, "a malformed head"};
+      return Found::refused;
+    case HeadScanner::Found::incomplete:
+      if (bytes.size() <= limits.head) {
+        return Found::incomplete;
+      }
+      taken.fault = scanner_.length() == 0 ? HeadFault{414, "the target is too long"}
+                                           : HeadFault{431, "the head is too large"};
+      return Found::refused;
+    case HeadScanner::Found::complete:
+      break;
+  }
+  taken.length = scanner_.length();
+  scanner_.reset();
+  if (taken.length > limits.head) {
+    taken.fault = {431, "the head is too large"};
+    return Found::refused;
+  }
+  taken.fault = parse_request_head(bytes.substr(0, taken.length), taken.head);
+  if (!taken.fault) {
+    taken.fault = check(taken, limits);
+  }
+  taken.asked.is_head = taken.head.method == "HEAD";
+  return taken.fault ? Found::refused : Found::complete;
+}
+
+}  // namespace lastcall::relay

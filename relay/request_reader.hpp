@@ -1,0 +1,56 @@
+// Reads the head of a request off the front of a connection: how it is framed, where it goes, and
+// whether it can be taken at all.
+//
+// Rules:
+//  1. Any split of the bytes gives the same answer, and the first fault in the order of RFC 9112
+//     decides: syntax, length, target and host, expectation, size.
+//  2. After a fault nothing that follows on the connection can be trusted.
+//
+// Views are valid as long as the bytes that were read. Pure, no thread rule.
+// Source: RFC 9112, sections 2 to 6; RFC 9110, section 10.1.1.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "relay/http_head.hpp"
+
+namespace lastcall::relay {
+
+/// What the head of a request says about the exchange that it begins.
+struct Asked {
+  Version version = Version::http11;
+  bool is_head = false;  // a HEAD: its answer has no body
+  bool keeps_alive = true;
+  bool is_upgrade = false;
+  bool is_idempotent = false;  // by its method
+  bool expects_continue = false;
+};
+
+struct TakenHead {
+  RequestHead head;
+  Framing framing;
+  Destination destination;
+  Asked asked;
+  std::size_t length = 0;  // of all that was read for it
+  HeadFault fault;         // why it is refused; asked.is_head still tells whether a body may answer
+};
+
+class RequestReader {
+ public:
+  enum class Found : std::uint8_t { incomplete, complete, refused };
+  struct Limits {
+    std::size_t head = 0;               // bytes
+    std::optional<std::uint64_t> body;  // bytes
+  };
+
+  /// `bytes`: what has come, from the begin of the head on.
+  Found read(std::string_view bytes, Limits const& limits, TakenHead& taken);
+
+ private:
+  HeadScanner scanner_;
+};
+
+}  // namespace lastcall::relay

@@ -1,0 +1,97 @@
+// The response of one engine to one request, off its connection: heads, then payload, then its end.
+//
+// Rules:
+//  1. Any split of the bytes gives the same heads and the same payload.
+//  2. What is no response, or could be read in two ways, is malformed; nothing that follows on that
+//     connection is read. So is a head of more than kMaxResponseHead bytes, and an upgrade that
+//     nobody has asked for.
+//  3. What comes behind the end of a response belongs to no request: the connection is not used
+//     again.
+//
+// One reader a connection and request: who sends a request again begins anew. Pure, no thread rule.
+// Source: RFC 9112, sections 4, 6 and 9.3; RFC 9110, sections 7.8 and 15.2.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "relay/chunk_decoder.hpp"
+#include "relay/http_head.hpp"
+#include "relay/moves.hpp"
+#include "relay/request_reader.hpp"
+
+namespace lastcall::relay {
+
+/// A longer head of a response is none.
+inline constexpr std::size_t kMaxResponseHead = 64 * 1024;
+
+enum class ResponseState : std::uint8_t {
+  head,  // none yet, or interim ones
+  body,
+  tunnel,  // upgraded: all that comes is passed on
+  complete,
+  malformed,
+};
+enum class ResponseEvent : std::uint8_t { interim, switched, body, no_body, end, fault };
+
+inline constexpr Moves<ResponseState, ResponseEvent, 5, 6> kResponseMoves{{{
+    // interim, switched, body, no_body, end, fault
+    {ResponseState::head, ResponseState::tunnel, ResponseState::body, ResponseState::complete,
+     kNever, ResponseState::malformed},                                                   // head
+    {kNever, kNever, kNever, kNever, ResponseState::complete, ResponseState::malformed},  // body
+    {kNever, kNever, kNever, kNever, ResponseState::complete, kNever},                    // tunnel
+    {kNever, kNever, kNever, kNever, kNever, kNever},  // complete
+    {kNever, kNever, kNever, kNever, kNever, kNever},  // malformed
+}}};
+
+/// Valid with the bytes that it was read from, until the next call.
+struct ReadHead {
+  ResponseHead head;
+  std::string_view text;    // the head and all that has come behind it
+  std::size_t length = 0;   // of the head in it
+  std::size_t earlier = 0;  // of it, what came in earlier reads
+};
+
+class ResponseReader {
+ public:
+  ResponseState state() const { return state_; }
+  Framing const& framing() const { return framing_; }
+  /// Not a byte of it has come.
+  bool has_nothing() const { return state_ == ResponseState::head && part_.empty(); }
+  std::size_t capacity() const { return part_.capacity(); }
+
+  /// In ResponseState::head: true when there is one, which read_on() takes. False: more is to come,
+  /// or it is malformed.
+  bool read_head(std::span<char> bytes, Asked const& asked, ReadHead& read);
+  /// What follows that head in `bytes`, which are those of read_head(); `read` is not valid then.
+  std::span<char> read_on(std::span<char> bytes, ReadHead const& read);
+  /// That head will come once more, as ReadHead::text has it.
+  void put_back();
+
+  /// In ResponseState::body: payload, at the front of what it takes off `bytes`.
+  std::string_view read_body(std::span<char>& bytes);
+  /// Of a body or tunnel that ends with its connection.
+  void end() { kResponseMoves.apply(state_, ResponseEvent::end); }
+
+  /// Whether the engine keeps its connection, as its head says.
+  bool keeps_alive() const { return keeps_alive_; }
+  /// More came than belongs to this response.
+  void spoil() { keeps_alive_ = false; }
+
+ private:
+  ResponseEvent kind_of(ResponseHead const& head) const;
+  bool fail();
+
+  ResponseState state_ = ResponseState::head;
+  bool keeps_alive_ = false;
+  HeadScanner scanner_;
+  std::string part_;  // of a head that is not complete
+  Framing framing_;
+  std::uint64_t left_ = 0;
+  ChunkDecoder chunks_;
+};
+
+}  // namespace lastcall::relay

@@ -1,0 +1,215 @@
+#include "relay/response_side.hpp"
+
+#include <memory>
+#include <utility>
+
+#include "relay/engine_error.hpp"
+#include "relay/first_byte.hpp"
+
+namespace lastcall::relay {
+
+std::uint64_t ResponseSide::events_sent() const {
+  HeldBack::Error const* const held = held_back_.error();
+  return held != nullptr ? held->events_before : delivery_.events().events();
+}
+
+std::size_t ResponseSide::capacity() const {
+  HeldBack::Error const* const held = held_back_.error();
+  return leg_.capacity() + delivery_.events().part().capacity() +
+         (held != nullptr ? held->bytes.capacity() : 0);
+}
+
+Heard ResponseSide::heard(std::span<char> bytes, Context const& context, std::string& wire) {
+  Heard heard;
+  bool const flowed = delivery_.has_first_byte();
+  while (!bytes.empty() && !delivery_.is_over()) {
+    if (leg_.state() == ResponseState::head) {
+      bytes = read_head(bytes, context, wire, heard);
+    } else if (leg_.state() == ResponseState::body) {
+      std::string_view const payload = leg_.read_body(bytes);
+      deliver(payload, context, wire, heard);
+      if (leg_.state() == ResponseState::complete && held_back_.error() == nullptr) {
+        delivery_.finish(wire);
+      }
+    } else if (leg_.state() == ResponseState::tunnel) {
+      delivery_.pass({bytes.data(), bytes.size()}, wire);
+      bytes = {};
+    } else {
+      break;  // malformed, or complete with what is held
+    }
+  }
+  heard.has_more = !bytes.empty();
+  heard.moved = flowed || heard.first_byte;
+  if (held_back_.error() != nullptr && heard.has_more) {
+    leg_.spoil();
+  }
+  return heard;
+}
+
+/// What follows the head.
+std::span<char> ResponseSide::read_head(std::span<char> bytes, Context const& context,
+                                        std::string& wire, Heard& heard) {
+  ReadHead read;
+  if (!leg_.read_head(bytes, context.asked, read)) {
+    return {};
+  }
+  ResponseHead const& head = read.head;
+  if (head.status == 101) {
+    delivery_.switch_protocols(head, context.id, wire);
+    heard.switched = heard.first_byte = true;
+  } else if (head.status < 200) {
+    delivery_.interim(head, context.asked.version, wire);
+  } else if (error_of_answer(head) == EngineError::suspect && may_hold(context)) {
+    held_back_.begin({HeldBack::Part::answer, context.now, std::string(read.text), 0});
+    heard.holds = true;
+    leg_.put_back();
+    return {};
+  } else {
+    open(head, context, wire, heard);
+  }
+  std::span<char> const rest = leg_.read_on(bytes, read);
+  if (leg_.state() == ResponseState::complete) {
+    delivery_.finish(wire);
+  }
+  return rest;
+}
+
+void ResponseSide::open(ResponseHead const& head, Context const& context, std::string& wire,
+                        Heard& heard) {
+  constexpr unsigned kServerError = 500;
+  heard.is_error = head.status >= kServerError;
+  bool const ends_with_it =
+      Delivery::coding_of(leg_.framing(), context.asked.version) == Delivery::Coding::until_close;
+  heard.closes = !context.asked.keeps_alive || ends_with_it || !context.has_all_of_request ||
+                 context.world.is_closing();
+  delivery_.open(head,
+                 {.request_id = context.id,
+                  .framing = leg_.framing(),
+                  .streaming = context.wants_stream,
+                  .close = heard.closes},
+                 context.asked.version, wire);
+  heard.first_byte = delivery_.state() == DeliveryState::flowing;
+}
+
+void ResponseSide::deliver(std::string_view payload, Context const& context, std::string& wire,
+                           Heard& heard) {
+  if (delivery_.state() == DeliveryState::opened && !payload.empty()) {
+    delivery_.first_byte();
+    heard.first_byte = true;
+  }
+  if (!delivery_.is_event_stream()) {
+    delivery_.emit(payload, {}, wire);
+    return;
+  }
+  EventStream& events = delivery_.events();
+  if (leg_.framing().kind == Framing::Kind::until_close) {
+    events.note_last_words(payload);
+  }
+  std::size_t const boundary = events.scan(payload);
+  if (HeldBack::Error* const held = held_back_.error()) {
+    held->bytes.append(payload);
+    return;
+  }
+  if (events.suspect() && hold_event(payload, context, wire, heard)) {
+    return;
+  }
+  if (delivery_.emit_events(payload, boundary, wire)) {
+    note_event(context.now, heard);
+  }
+}
+
+void ResponseSide::note_event(Time now, Heard& heard) {
+  Time const last = std::exchange(last_event_at_, now);
+  if (last.count() > 0) {
+    heard.gap = now - last;
+  }
+}
+
+// --- what is held back ---------------------------------------------------------------------------
+
+bool ResponseSide::may_hold(Context const& context) const {
+  return held_back_.is_possible() && delivery_.state() != DeliveryState::cut &&
+         context.world.engine_may_be_dying();
+}
+
+/// True: `payload`, which was scanned, is held from its error event on.
+bool ResponseSide::hold_event(std::string_view payload, Context const& context, std::string& wire,
+                              Heard& heard) {
+  EventStream& events = delivery_.events();
+  EventScanner::Suspect const suspect = *events.suspect();
+  std::string before(suspect.begin == 0 ? events.part() : std::string());
+  std::string_view const event = payload.substr(suspect.begin, suspect.end - suspect.begin);
+  EngineError const error = error_of_event(before.empty() ? event : before + std::string(event));
+  heard.is_error = heard.is_error || error != EngineError::none;
+  bool const is_torn = events.at() == EventStream::At::torn;
+  if (error != EngineError::suspect || is_torn || !may_hold(context)) {
+    return false;
+  }
+  if (suspect.begin > 0) {
+    delivery_.emit(events.part(), payload.substr(0, suspect.begin), wire);
+    note_event(context.now, heard);
+  }
+  events.settle();
+  before.append(payload.substr(suspect.begin));
+  held_back_.begin({HeldBack::Part::events, context.now, std::move(before), suspect.before});
+  heard.holds = true;
+  return true;
+}
+
+Heard ResponseSide::let_through(Context const& context, std::string& wire) {
+  std::unique_ptr<HeldBack::Error> const held = held_back_.end();
+  if (held->part == HeldBack::Part::answer) {
+    return heard(held->bytes, context, wire);
+  }
+  Heard told;
+  told.moved = true;
+  delivery_.emit(held->bytes, {}, wire);
+  delivery_.events().passed();
+  if (leg_.state() == ResponseState::complete) {
+    delivery_.finish(wire);
+  }
+  return told;
+}
+
+// --- the end of the leg --------------------------------------------------------------------------
+
+ResponseSide::Ending ResponseSide::ended(bool orderly) {
+  bool const by_close = orderly && delivery_.is_in_body() &&
+                        leg_.framing().kind == Framing::Kind::until_close &&
+                        (!delivery_.is_event_stream() || delivery_.events().ends_with_a_line());
+  if (delivery_.state() == DeliveryState::tunnel) {
+    leg_.end();
+    delivery_.end_tunnel();
+    ending_ = Ending::tunnel;
+  } else {
+    ending_ = by_close ? Ending::by_close : Ending::failed;
+  }
+  return ending_;
+}
+
+bool ResponseSide::wants_verdict() const {
+  return ending_ == Ending::failed ||
+         (delivery_.is_event_stream() && !delivery_.events().says_done());
+}
+
+void ResponseSide::finish(std::string& wire) {
+  leg_.end();
+  delivery_.finish(wire);
+}
+
+bool ResponseSide::engine_has_begun(std::span<char> bytes, Asked const& asked, bool wants_stream) {
+  while (leg_.state() == ResponseState::head) {
+    ReadHead read;
+    if (!leg_.read_head(bytes, asked, read)) {
+      return is_malformed();
+    }
+    bool const is_final = read.head.status == 101 || read.head.status >= 200;
+    if (is_final && !begins_with_its_body(read.head, leg_.framing(), wants_stream)) {
+      return true;
+    }
+    bytes = leg_.read_on(bytes, read);
+  }
+  return !bytes.empty();
+}
+
+}  // namespace lastcall::relay

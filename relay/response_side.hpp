@@ -1,0 +1,123 @@
+// A response on its way: from the connection of an engine, the leg, to what its client has of it.
+//
+// Rules:
+//  1. A head that arrives opens the delivery, payload flows through it, and it ends where the leg's
+//     framing says so.
+//  2. An error that may be the engine's death is held back with all that follows (held_back.hpp).
+//  3. The end of the leg's connection is the end of the response only where its framing says so;
+//     where that may be a death as well, a verdict is wanted.
+//
+// Pure, no thread rule. Source: docs/ingress.md.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "relay/delivery.hpp"
+#include "relay/held_back.hpp"
+#include "relay/http_head.hpp"
+#include "relay/request_reader.hpp"
+#include "relay/response_reader.hpp"
+
+namespace lastcall::relay {
+
+/// What only the world knows, asked when it matters.
+class Surroundings {
+ public:
+  Surroundings() = default;
+  Surroundings(Surroundings const&) = delete;
+  Surroundings& operator=(Surroundings const&) = delete;
+
+  /// An error that the engine answers with may be its death, and somebody would say so.
+  virtual bool engine_may_be_dying() const = 0;
+  /// Responses are to close the connections of their clients.
+  virtual bool is_closing() const = 0;
+
+ protected:
+  ~Surroundings() = default;
+};
+
+/// What came of bytes from the engine.
+struct Heard {
+  bool first_byte = false;  // of the engine's work
+  bool moved = false;       // a byte of that work, the first or one behind it
+  bool holds = false;       // an error is held back from now on
+  bool has_more = false;    // than belongs to the response
+  bool is_error = false;    // an event that reports one, or a status that does
+  bool switched = false;    // to another protocol
+  bool closes = false;      // the head told the client that its connection closes
+  std::optional<std::chrono::milliseconds> gap;  // between two reads that ended events
+};
+
+class ResponseSide {
+ public:
+  using Time = std::chrono::milliseconds;
+  /// Of the exchange, while bytes are heard.
+  struct Context {
+    std::string_view id;
+    Asked const& asked;
+    bool wants_stream = false;
+    bool has_all_of_request = false;
+    Time now{};
+    Surroundings const& world;
+  };
+  enum class Ending : std::uint8_t {
+    none,
+    tunnel,    // over, in order
+    by_close,  // the response ends with its connection, if the engine lives
+    failed,    // it ended before its end, or was malformed
+  };
+
+  ResponseReader const& leg() const { return leg_; }
+  Delivery& delivery() { return delivery_; }
+  Delivery const& delivery() const { return delivery_; }
+  HeldBack const& held_back() const { return held_back_; }
+  bool is_malformed() const { return leg_.state() == ResponseState::malformed; }
+  /// How many events its client has.
+  std::uint64_t events_sent() const;
+  /// Bytes that it has set aside.
+  std::size_t capacity() const;
+
+  /// `wire` gets what goes to the client.
+  Heard heard(std::span<char> bytes, Context const& context, std::string& wire);
+  /// What is held is the answer.
+  Heard let_through(Context const& context, std::string& wire);
+  void drop_held() { held_back_.end(); }
+
+  /// The leg's connection has ended.
+  Ending ended(bool orderly);
+  /// It cannot be used any more, because what came is malformed.
+  void failed() { ending_ = Ending::failed; }
+  Ending ending() const { return ending_; }
+  /// Whether the engine is dead decides what the client is told.
+  bool wants_verdict() const;
+  /// The engine lives: a response that ended by close is complete.
+  void finish(std::string& wire);
+
+  /// Of a response that nobody waits for: whether its first byte is among these bytes, or no
+  /// response is.
+  bool engine_has_begun(std::span<char> bytes, Asked const& asked, bool wants_stream);
+
+ private:
+  std::span<char> read_head(std::span<char> bytes, Context const& context, std::string& wire,
+                            Heard& heard);
+  void open(ResponseHead const& head, Context const& context, std::string& wire, Heard& heard);
+  void deliver(std::string_view payload, Context const& context, std::string& wire, Heard& heard);
+  bool hold_event(std::string_view payload, Context const& context, std::string& wire,
+                  Heard& heard);
+  bool may_hold(Context const& context) const;
+  void note_event(Time now, Heard& heard);
+
+  ResponseReader leg_;
+  Delivery delivery_;
+  HeldBack held_back_;
+  Ending ending_ = Ending::none;
+  Time last_event_at_{};
+};
+
+}  // namespace lastcall::relay

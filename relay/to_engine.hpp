@@ -1,0 +1,83 @@
+// What of a request is on its way to the engine, and whether it may be sent twice.
+//
+// Rules:
+//  1. Bytes are kept until the engine has taken them, and longer where they may have to be sent
+//     again.
+//  2. A request is sent again at most once, on another connection, and only when nothing came back
+//     on a connection that was kept: where its method makes that harmless, or none of it was taken.
+//
+// Pure, no thread rule. Source: RFC 9110, section 9.2.2; RFC 9112, section 9.3.1.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace lastcall::relay {
+
+class ToEngine {
+ public:
+  enum class State : std::uint8_t {
+    untouched,  // the engine has taken nothing of it
+    begun,
+    broken,  // the engine takes no more; what it answers is still read
+  };
+  enum class Again : std::uint8_t {
+    if_untouched,
+    harmless,  // its method is idempotent, and it has no body
+    spent,     // it was sent again
+  };
+
+  explicit ToEngine(Again again) : again_(again) {}
+
+  State state() const { return state_; }
+  /// To append to.
+  std::string& bytes() { return bytes_; }
+  std::size_t size() const { return bytes_.size(); }
+  std::size_t capacity() const { return bytes_.capacity(); }
+  /// What waits, whether the engine takes it or not.
+  std::size_t waiting() const { return bytes_.size() - taken_; }
+  /// What is to be offered to the engine.
+  std::string_view unsent() const {
+    return state_ == State::broken ? std::string_view() : std::string_view(bytes_).substr(taken_);
+  }
+
+  void took(std::size_t bytes) {
+    taken_ += bytes;
+    state_ = bytes > 0 ? State::begun : state_;
+  }
+  void broke() {
+    state_ = State::broken;
+    forget();
+  }
+  /// `was_used`: of the connection that it is sent on, for a request before this one.
+  bool may_repeat(bool was_used) const {
+    return was_used && again_ != Again::spent &&
+           (again_ == Again::harmless || state_ == State::untouched);
+  }
+  bool has_to_be_kept(bool was_used) const { return again_ == Again::harmless && was_used; }
+  bool was_repeated() const { return again_ == Again::spent; }
+  void repeat() {
+    again_ = Again::spent;
+    taken_ = 0;
+  }
+  /// Nothing of it will be written again, and an idle stream holds nothing.
+  void forget() {
+    taken_ = 0;
+    std::string().swap(bytes_);
+  }
+  /// The same, while more of it is on its way.
+  void clear() {
+    taken_ = 0;
+    bytes_.clear();
+  }
+
+ private:
+  std::string bytes_;
+  std::size_t taken_ = 0;
+  State state_ = State::untouched;
+  Again again_;
+};
+
+}  // namespace lastcall::relay
