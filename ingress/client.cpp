@@ -4,29 +4,32 @@
 
 #include <sys/epoll.h>
 
-#include "ingress/proxy.hpp"
-#include "ingress/upstream.hpp"
+#include "ingress/proxy_parts.hpp"
 
 namespace lastcall::ingress {
 namespace {
 
 constexpr int kReadsATurn = 16;
-constexpr std::size_t kMostForEngine = 64 * 1024;
+/// While memory is scarce: what comes behind a request is kept.
+constexpr std::size_t kSmallRead = std::size_t{4} * 1024;
 /// Who still sends then does not read our last words.
 constexpr std::chrono::seconds kMostLinger{30};
+/// What the log has of a path.
+constexpr std::size_t kMaxLoggedPath = 200;
 
 }  // namespace
 
-Client::Client(Proxy& proxy, Accepted accepted)
-    : proxy_(proxy),
+Client::Client(ProxyParts& parts, ClientOwner& owner, Accepted accepted)
+    : parts_(parts),
+      owner_(owner),
       socket_(std::move(accepted.socket)),
       tls_(std::move(accepted.tls)),
       of_address_(std::move(accepted.of_address)),
       address_(std::move(accepted.address)),
-      is_proxy_(proxy.options().trusted_proxies.contain(address_)),
+      is_proxy_(parts.options.trusted_proxies.contain(address_)),
       place_(accepted.place),
-      charge_(proxy.memory()) {
-  proxy_.deadlines().arm(deadline_, Wait::request);
+      charge_(parts.memory) {
+  wait_for(Wait::request);
   weigh();
 }
 
@@ -58,6 +61,10 @@ void Client::ready(std::uint32_t events) {
   weigh();
 }
 
+void Client::wait_for(Wait wait) {
+  parts_.deadlines.arm(deadline_, wait);
+}
+
 IoResult Client::receive(std::span<char> into) {
   return tls_ ? tls_->read(into) : read_some(socket_, into);
 }
@@ -69,32 +76,26 @@ IoResult Client::send(std::string_view bytes) {
 /// Whoever ends what it sends before it has its answer has gone, as other proxies see it too; those
 /// that only look are answered all the same.
 bool Client::has_left() const {
-  return half_closed_ && exchange_ && exchange_->counts &&
-         exchange_->response < Exchange::Response::tunnel;
+  return half_closed_ && request_ && request_->needs_its_client();
 }
 
 bool Client::wants_input() const {
   if (lingering_) {
     return true;
   }
-  if (!exchange_) {
-    return end_ == End::keep && out_.empty();
-  }
-  Exchange const& x = *exchange_;
-  bool const has_room =
-      x.to_engine.size() - x.to_engine_at < kMostForEngine ||
-      (x.begun && !x.admitted && x.waiting.has_room() && !proxy_.memory().is_tight());
-  return !x.request_done && x.response != Exchange::Response::done && has_room;
+  return request_ ? request_->wants_input() : end_ == relay::After::keep && out_.empty();
 }
 
 void Client::pump() {
   int reads = 0;
   while (!dead_ && readable_ && wants_input()) {
     if (++reads > kReadsATurn) {
-      proxy_.poller().again(*this);
+      parts_.poller.again(*this);
       return;
     }
-    std::span<char> const scratch = proxy_.scratch_for_clients();
+    std::span<char> const scratch = parts_.memory.is_tight()
+                                        ? std::span(parts_.scratch).first(kSmallRead)
+                                        : std::span(parts_.scratch);
     IoResult const got = receive(scratch);
     switch (got.io) {
       case Io::some:
@@ -102,7 +103,7 @@ void Client::pump() {
         if (!lingering_) {
           input(scratch.first(got.size));
         } else if (monotonic_now() - lingers_since_ < kMostLinger) {
-          proxy_.deadlines().arm(deadline_, last_wait_);  // it sends on before it reads
+          wait_for(last_wait_);  // it sends on before it reads
         }
         break;
       case Io::would_block:
@@ -110,10 +111,8 @@ void Client::pump() {
         break;
       case Io::ended:
         readable_ = false;
-        if (exchange_ && exchange_->response == Exchange::Response::tunnel) {
-          exchange_->request_done = true;
-          pass_on_the_end();
-          await_response();
+        if (request_ && request_->is_tunnel()) {
+          request_->client_ended_tunnel();
         } else {
           lost();
         }
@@ -145,8 +144,8 @@ void Client::input(std::span<char> bytes) {
       in_.append(rest.data(), rest.size());
     }
   }
-  if (!continues && !in_.empty() && !exchange_ && !dead_ && end_ == End::keep) {
-    proxy_.deadlines().arm(deadline_, Wait::request);  // for the rest of the head, once
+  if (!continues && !in_.empty() && !request_ && !dead_ && end_ == relay::After::keep) {
+    wait_for(Wait::request);  // for the rest of the head, once
   }
 }
 
@@ -163,10 +162,10 @@ std::size_t Client::consume(std::span<char> bytes) {
   std::size_t used = 0;
   while (used < bytes.size() && !dead_) {
     std::size_t taken = 0;
-    if (!exchange_) {
-      taken = end_ == End::keep ? request_head(bytes.subspan(used)) : 0;
-    } else if (!exchange_->request_done && exchange_->response != Exchange::Response::done) {
-      taken = request_body(bytes.subspan(used));
+    if (!request_) {
+      taken = end_ == relay::After::keep ? take_head(bytes.subspan(used)) : 0;
+    } else if (request_->takes_body()) {
+      taken = request_->take(bytes.subspan(used));
     }
     if (taken == 0) {
       break;
@@ -177,11 +176,16 @@ std::size_t Client::consume(std::span<char> bytes) {
   return used;
 }
 
-void Client::next() {
-  if (consuming_ || dead_ || exchange_) {
-    return;  // whoever consumes goes on by itself
+void Client::read_more() {
+  if (!consuming_ && !dead_) {  // whoever consumes goes on by itself
+    pump();
   }
-  read_on();
+}
+
+void Client::read_kept() {
+  if (!consuming_ && !dead_) {
+    read_on();
+  }
 }
 
 /// What was read and not used first.
@@ -190,6 +194,74 @@ void Client::read_on() {
     forget_read(consume(in_));
   }
   pump();
+}
+
+// --- heads ---------------------------------------------------------------------------------------
+
+std::size_t Client::take_head(std::span<char> bytes) {
+  relay::TakenHead taken;
+  relay::RequestReader::Limits const limits{.head = parts_.options.max_head,
+                                            .body = parts_.options.max_body};
+  switch (reader_.read({bytes.data(), bytes.size()}, limits, taken)) {
+    case relay::RequestReader::Found::incomplete:
+      return 0;
+    case relay::RequestReader::Found::refused:
+      refuse_early(taken.fault.status, taken.fault.what, taken.asked.is_head);
+      return 0;
+    case relay::RequestReader::Found::complete:
+      return begin(taken) ? taken.length : 0;
+  }
+  return 0;
+}
+
+bool Client::begin(relay::TakenHead const& taken) {
+  relay::RequestHead const& head = taken.head;
+  std::string_view const target = taken.destination.target;
+  relay::ControlPaths::Decision const control = parts_.control_paths.decide(target);
+  if (control.is_ambiguous) {
+    refuse_early(400, "a path with a dot segment", taken.asked.is_head);
+    return false;
+  }
+  RelayedRequest::Client const client{.connection = *this,
+                                      .address = address_,
+                                      .scheme = tls_ ? "https" : "http",
+                                      .is_proxy = is_proxy_,
+                                      .place = place_};
+  if (control.access != relay::Access::relay && !may_control(head, target, control.access)) {
+    request_ = std::make_unique<RelayedRequest>(parts_, client, taken, relay::EndpointName{});
+    request_->refuse(relay::control_path_closed(control.access == relay::Access::operators &&
+                                                !parts_.options.control.token.empty()));
+    return true;
+  }
+  request_ = std::make_unique<RelayedRequest>(
+      parts_, client, taken,
+      parts_.options.endpoint(head.method, target, taken.asked.is_upgrade, control.is_control));
+  request_->prepare(taken, client);
+  if (request_->counts() && parts_.memory.is_tight()) {
+    parts_.tracker.shed(Scarce::memory);
+    request_->refuse(relay::no_memory());
+    return true;
+  }
+  request_->start();
+  if (request_ && taken.asked.expects_continue && request_->awaits_body()) {
+    write("HTTP/1.1 100 Continue\r\n\r\n");
+  }
+  return true;
+}
+
+bool Client::may_control(relay::RequestHead const& head, std::string_view target,
+                         relay::Access access) {
+  std::string const& token = parts_.options.control.token;
+  std::string_view given;
+  bool const is_granted = access == relay::Access::operators && !token.empty() &&
+                          head.fields.count("x-lastcall-token", given) == 1 &&
+                          relay::same_secret(given, token);
+  std::string_view const path = target.substr(0, target.find('?'));
+  parts_.tracker.control_called({.is_granted = is_granted,
+                                 .method = head.method,
+                                 .path = path.substr(0, kMaxLoggedPath),
+                                 .address = address_});
+  return is_granted;
 }
 
 // --- output --------------------------------------------------------------------------------------
@@ -208,7 +280,7 @@ void Client::write(std::string_view bytes) {
   }
   if (!bytes.empty()) {
     out_.append(bytes);
-    proxy_.deadlines().arm(deadline_, Wait::client);
+    wait_for(Wait::client);
   }
 }
 
@@ -220,92 +292,17 @@ void Client::flush() {
   }
   out_at_ += put.size;
   if (put.size > 0) {
-    proxy_.deadlines().arm(deadline_, Wait::client);
+    wait_for(Wait::client);
   }
   if (out_at_ == out_.size()) {
     out_at_ = 0;
     std::string().swap(out_);  // an idle stream holds nothing
-    written();
-  }
-}
-
-/// The client has taken all that waited for it.
-void Client::written() {
-  if (!exchange_) {
-    if (end_ != End::keep) {
+    if (request_) {
+      request_->flushed();
+    } else if (end_ != relay::After::keep) {
       end_connection(end_);
     }
-    return;
   }
-  if (exchange_->response == Exchange::Response::done) {
-    end_exchange();
-    return;
-  }
-  if (exchange_->is_malformed && !exchange_->held) {
-    engine_failed();
-    return;
-  }
-  await_response();
-  take_early_words();
-  if (upstream_ != nullptr) {
-    upstream_->pump();
-  }
-}
-
-// --- ends ----------------------------------------------------------------------------------------
-
-void Client::expired(Wait wait) {
-  switch (wait) {
-    case Wait::request:
-    case Wait::body:
-    case Wait::client:
-      if (!exchange_ && out_.empty() && !in_.empty()) {
-        refuse_early(408, "the request did not come in time");
-      } else {
-        lost();
-      }
-      return;
-    case Wait::ending:
-    case Wait::linger:
-    case Wait::turned_away:
-      exchange_ ? end_exchange() : close();
-      return;
-    case Wait::keep_alive:
-    case Wait::parting:
-      part();
-      return;
-    case Wait::connect_again:
-    case Wait::upstream_idle:
-    case Wait::left:
-      close();
-      return;
-    case Wait::connect:
-      connect_failed();
-      return;
-    case Wait::first_byte:
-      break_off(relay::timed_out("the engine did not answer in time", true),
-                lifecycle::Outcome::error);
-      return;
-    case Wait::idle:
-      break_off(relay::timed_out("the engine's response stood still for too long",
-                                 !exchange_->has_first_byte),
-                lifecycle::Outcome::error);
-      return;
-    case Wait::total:
-      break_off(relay::timed_out("the request took too long", false), lifecycle::Outcome::error);
-      return;
-    case Wait::held:
-      let_through();
-      return;
-    case Wait::verdict:
-      engine_lives();
-      return;
-  }
-}
-
-void Client::refuse_connection(relay::Refusal const& refusal) {
-  last_wait_ = Wait::turned_away;  // closing it early would make no room
-  refuse_as(refusal);
 }
 
 }  // namespace lastcall::ingress

@@ -1,43 +1,117 @@
-// How exchanges and connections end.
+// How connections end, by themselves, with the process, or for the sake of others.
 #include <utility>
 
 #include "ingress/client.hpp"
-#include "ingress/proxy.hpp"
-#include "ingress/upstream.hpp"
+#include "ingress/proxy_parts.hpp"
 
 namespace lastcall::ingress {
+namespace {
 
-using Response = Exchange::Response;
-using lifecycle::Outcome;
+/// Of a connection in plain text: this object, its place in tables, its timer; of one with TLS, the
+/// library's state of a session, measured.
+constexpr std::size_t kPlain = sizeof(Client) + 256;
+constexpr std::size_t kTls = std::size_t{24} * 1024;
 
-/// Instead of a response, of which nothing has been sent.
-void Client::refuse(relay::Refusal const& refusal) {
-  Exchange& x = *exchange_;
-  drop_upstream();
-  proxy_.tracker().refused(refusal);
-  if (!x.request_done) {
-    end_ = End::linger;
-  } else if (!x.keep_alive || x.version == relay::Version::http10 || proxy_.is_closing(place_)) {
-    end_ = End::close;  // which HTTP/1.0 waits for, where nothing says that the connection stays
+}  // namespace
+
+// --- its request ---------------------------------------------------------------------------------
+
+void Client::ended(relay::After after) {
+  parts_.poller.bury_unwatched(std::move(request_));
+  end_ = after;
+  if (dead_) {
+    return;
   }
-  x.response = Response::done;
-  x.head_sent = true;
-  std::string response;
-  relay::append_refusal(response, refusal, {x.id, 0, 0}, end_ != End::keep, x.head_only);
-  write(response);
-  if (!dead_ && out_.empty()) {
-    end_exchange();
+  if (end_ != relay::After::keep) {
+    if (out_.empty()) {  // else when that has left
+      end_connection(end_);
+    }
+    return;
+  }
+  wait_for(parts_.departure.is_parting() ? Wait::parting : Wait::keep_alive);
+  read_kept();
+}
+
+std::unique_ptr<RelayedRequest> Client::give_up_request() {
+  std::unique_ptr<RelayedRequest> request = std::move(request_);
+  close();
+  return request;
+}
+
+void Client::drop_output(bool reset) {
+  if (reset && socket_) {
+    parts_.poller.remove(socket_.get());
+    socket_.abort();
+  }
+  out_.clear();
+}
+
+/// The client's connection is of no use any more.
+void Client::lost() {
+  if (dead_) {
+    return;
+  }
+  if (!request_) {
+    close();
+    return;
+  }
+  half_closed_ = true;  // nobody is left to linger for
+  out_.clear();
+  request_->client_left();
+}
+
+void Client::check_passed(std::chrono::milliseconds since) {
+  if (request_) {
+    request_->check_passed(since);
   }
 }
 
-/// There is no exchange, and nothing that comes after this can be trusted.
+void Client::expired(Wait wait) {
+  switch (wait) {
+    case Wait::request:
+    case Wait::body:
+    case Wait::client:
+      if (!request_ && out_.empty() && !in_.empty()) {
+        refuse_early(408, "the request did not come in time");
+      } else {
+        lost();
+      }
+      return;
+    case Wait::keep_alive:
+    case Wait::parting:
+      part();
+      return;
+    case Wait::linger:
+    case Wait::turned_away:
+    case Wait::connect_again:
+    case Wait::upstream_idle:
+    case Wait::left:
+      close();
+      return;
+    case Wait::connect:
+      request_->connect_failed();
+      return;
+    case Wait::ending:
+    case Wait::first_byte:
+    case Wait::idle:
+    case Wait::total:
+    case Wait::held:
+    case Wait::verdict:
+      request_->expired(wait);
+      return;
+  }
+}
+
+// --- refusals without a request ------------------------------------------------------------------
+
+/// Nothing that comes after this can be trusted.
 void Client::refuse_early(unsigned status, std::string_view what, bool head_only) {
   refuse_as(relay::bad_request(status, what), head_only);
 }
 
 void Client::refuse_as(relay::Refusal const& refusal, bool head_only) {
-  proxy_.tracker().refused(refusal);
-  end_ = End::linger;
+  parts_.tracker.refused(refusal);
+  end_ = relay::After::linger;
   std::string response;
   relay::append_refusal(response, refusal, {}, true, head_only);
   write(response);
@@ -46,148 +120,20 @@ void Client::refuse_as(relay::Refusal const& refusal, bool head_only) {
   }
 }
 
-void Client::cut(relay::Refusal const& refusal, bool at_once) {
-  if (!exchange_) {
-    return;
-  }
-  if (exchange_->response != Response::done) {
-    hand_off(refusal);
-    break_off(refusal, Outcome::cancelled);
-  } else if (at_once && !refusal.retryable) {
-    // Its place is free; the rest of what it was sent is its connection's matter. What a stop cuts
-    // is in flight until it has left: phase 3 waits for that as long as there is time.
-    end_ = End::close;
-    end_exchange();
-  }
+void Client::refuse_connection(relay::Refusal const& refusal) {
+  last_wait_ = Wait::turned_away;  // closing it early would make no room
+  refuse_as(refusal);
 }
 
-void Client::hand_off(relay::Refusal const& refusal) {
-  Exchange const& x = *exchange_;
-  if (x.begun && refusal.retryable) {
-    proxy_.tracker().handed_off(
-        {.id = x.id,
-         .endpoint = x.endpoint,
-         .model = x.model.empty() ? proxy_.options().default_model : x.model,
-         .reason = refusal.reason,
-         .events = x.events_sent(),
-         .bytes = x.bytes_sent});
-  }
-}
-
-/// A stream of events ends with an error event, anything else without its end: no client can take
-/// it for complete.
-void Client::break_off(relay::Refusal const& refusal, Outcome outcome) {
-  Exchange& x = *exchange_;
-  drop_upstream();
-  std::uint64_t const events_sent = x.events_sent();
-  x.held.reset();
-  x.outcome = outcome;
-  x.is_cut = true;
-  if (!x.head_sent) {
-    refuse(refusal);
-    return;
-  }
-  end_ = x.request_done ? End::close : End::linger;
-  bool const can_say_so = x.response == Response::body && x.is_event_stream && !x.is_torn &&
-                          (x.chunked_to_client || x.closes_with_it);
-  x.response = Response::done;
-  if (!can_say_so) {
-    if (x.closes_with_it) {
-      proxy_.poller().remove(socket_.get());
-      socket_.abort();
-    }
-    out_.clear();
-    end_exchange();
-    return;
-  }
-  std::string event;
-  relay::append_error_event(event, refusal, {x.id, events_sent, x.bytes_sent});
-  std::string wire;
-  emit(event, {}, wire);
-  write(wire);
-  if (!dead_ && out_.empty()) {
-    end_exchange();
-  }
-}
-
-/// The client's connection is of no use any more.
-void Client::lost() {
-  if (dead_) {
-    return;
-  }
-  if (!exchange_) {
-    close();
-    return;
-  }
-  if (must_stay()) {
-    leave_to_engine();
-    return;
-  }
-  Exchange& x = *exchange_;
-  drop_upstream();
-  if (x.begun && !x.is_cut) {
-    proxy_.tracker().client_gone(x.id, lifecycle::CancelMode::kill);
-    x.outcome = Outcome::cancelled;
-  }
-  end_ = End::close;
-  half_closed_ = true;  // nobody is left to linger for
-  out_.clear();
-  end_exchange();
-}
-
-/// The engine has the whole request or will have it, and may not lose it before its first byte.
-bool Client::must_stay() const {
-  Exchange const& x = *exchange_;
-  return x.defers_cancel && !x.held && x.begun && x.request_done && !x.request_is_broken &&
-         !x.is_cut && x.response <= Response::body && !x.has_first_byte && upstream_ != nullptr &&
-         upstream_->is_connected();
-}
-
-/// The client has gone, and is counted so; the request is in flight until the engine has let go.
-void Client::leave_to_engine() {
-  Exchange& x = *exchange_;
-  x.outcome = Outcome::cancelled;
-  proxy_.tracker().client_gone(x.id, lifecycle::CancelMode::stop);
-  half_closed_ = true;
-  std::exchange(upstream_, nullptr)->outlive(std::move(exchange_));
-  close();
-}
-
-void Client::drop_upstream() {
-  if (upstream_ != nullptr) {
-    std::exchange(upstream_, nullptr)->release(false);
-  }
-}
-
-void Client::end_exchange() {
-  drop_upstream();
-  std::unique_ptr<Exchange> const ended = std::move(exchange_);
-  if (ended->begun) {
-    proxy_.tracker().ended(ended->id, ended->outcome);
-  }
-  if (ended->counts) {
-    proxy_.leave(ended->id);
-  }
-  if (dead_) {
-    return;
-  }
-  if (end_ != End::keep) {
-    if (out_.empty()) {  // else when that has left
-      end_connection(end_);
-    }
-    return;
-  }
-  proxy_.deadlines().arm(deadline_, proxy_.is_parting() ? Wait::parting : Wait::keep_alive);
-  next();
-}
+// --- its end -------------------------------------------------------------------------------------
 
 bool Client::is_idle() const {
-  return !exchange_ && out_.empty() && end_ == End::keep;
+  return !request_ && out_.empty() && end_ == relay::After::keep;
 }
 
 void Client::part_soon() {
   if (is_idle()) {
-    proxy_.deadlines().arm(deadline_, Wait::parting);
+    wait_for(Wait::parting);
   }
 }
 
@@ -202,20 +148,20 @@ void Client::part_if_idle() {
 void Client::part() {
   readable_ = true;
   pump();
-  if (dead_ || exchange_ || end_ != End::keep) {
+  if (dead_ || request_ || end_ != relay::After::keep) {
     return;
   }
   if (in_.empty()) {
-    end_connection(End::linger);
+    end_connection(relay::After::linger);
   } else {
     refuse_early(408, "the request did not come in time");
   }
 }
 
-void Client::end_connection(End end) {
+void Client::end_connection(relay::After end) {
   // Closing with unread bytes would reset the connection, and our last words with it.
   bool const has_unread = !in_.empty() || readable_;
-  if (socket_ && (end == End::linger || has_unread) && !half_closed_) {
+  if (socket_ && (end == relay::After::linger || has_unread) && !half_closed_) {
     lingering_ = true;
     lingers_since_ = monotonic_now();
     if (tls_) {
@@ -223,7 +169,7 @@ void Client::end_connection(End end) {
     }
     end_output(socket_);
     in_.clear();
-    proxy_.deadlines().arm(deadline_, last_wait_);
+    wait_for(last_wait_);
     if (!consuming_) {
       pump();
     }
@@ -238,24 +184,67 @@ void Client::close() {
   }
   dead_ = true;
   deadline_.disarm();
-  drop_upstream();
+  if (request_) {
+    request_->abandon();
+  }
   if (tls_ && socket_ && !lingering_ && !half_closed_) {
     tls_->say_goodbye();
   }
   if (socket_) {
-    proxy_.poller().remove(socket_.get());
+    parts_.poller.remove(socket_.get());
     socket_.close();
   }
-  if (exchange_) {
-    std::unique_ptr<Exchange> const ended = std::move(exchange_);
-    if (ended->begun) {
-      proxy_.tracker().ended(ended->id, Outcome::cancelled);
+  if (request_) {
+    parts_.poller.bury_unwatched(std::move(request_));
+  }
+  owner_.closed(*this);
+}
+
+// --- room for others -----------------------------------------------------------------------------
+
+void Client::weigh() {
+  if (!dead_) {
+    charge_.set((tls_ ? kTls : 0) + kPlain + in_.capacity() + out_.capacity());
+    if (request_) {
+      request_->weigh();
     }
-    if (ended->counts) {
-      proxy_.leave(ended->id);
+    if (parts_.memory.is_exceeded()) {
+      owner_.shed_soon();
     }
   }
-  proxy_.ended(*this);
+}
+
+/// A whole request that waits for its place or for the engine is not its client's fault.
+std::size_t Client::dead_weight() const {
+  return in_.size() + out_.size() + (request_ ? request_->unfinished() : 0);
+}
+
+/// What has come on it meanwhile is read first: an idle connection may have a request by now.
+bool Client::give_way() {
+  readable_ = true;
+  pump();
+  if (dead_) {
+    return true;
+  }
+  if (request_ || (!lingering_ && !out_.empty())) {
+    weigh();
+    return false;
+  }
+  close();
+  return true;
+}
+
+void Client::shed() {
+  if (request_ && request_->has_sent_nothing() && out_.empty()) {
+    request_->break_off(relay::no_memory(), lifecycle::Outcome::error);
+  } else if (request_ && socket_) {
+    // Its client is slow to read: only a reset says that this is not the end, and takes back what
+    // the kernel holds for it, too.
+    request_->shed();
+  }
+  if (!dead_) {
+    close();
+  }
 }
 
 }  // namespace lastcall::ingress

@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ingress/deadlines.hpp"
 #include "ingress/networks.hpp"
 #include "ingress/socket.hpp"
 #include "relay/control_paths.hpp"
+#include "relay/endpoint_name.hpp"
 
 namespace lastcall::ingress {
 
@@ -41,6 +43,12 @@ struct Options {
   std::string default_model;             // where a request names none
   std::vector<NamedEndpoint> endpoints;  // paths among them are endpoints of their own
   Control control;
+
+  /// Its name by the paths of `endpoints`, else by the known ones. `target`: in origin form, with
+  /// its query; `is_control`: of a path that controls the engine.
+  relay::EndpointName endpoint(std::string_view method, std::string_view target, bool upgrade,
+                               bool is_control) const;
+  bool defers_cancel(std::string_view endpoint) const;
 };
 
 }  // namespace lastcall::ingress

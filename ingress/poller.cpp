@@ -45,7 +45,11 @@ void Poller::remove(int fd) {
 
 void Poller::bury(std::unique_ptr<Watched> watched) {
   std::erase(again_, watched.get());
-  buried_.push_back(std::move(watched));
+  bury_unwatched(std::move(watched));
+}
+
+void Poller::bury_unwatched(std::unique_ptr<Buried> buried) {
+  buried_.push_back(std::move(buried));
   if (!std::exchange(burial_is_due_, true)) {
     boost::asio::post(loop_->io, [this, alive = loop_->alive] {
       if (*alive) {

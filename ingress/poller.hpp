@@ -20,13 +20,17 @@ class io_context;
 
 namespace lastcall::ingress {
 
-class Watched {
+/// What is freed after the turn in which it ended: calls of the same turn find it still there.
+class Buried {
  public:
-  Watched() = default;
-  Watched(Watched const&) = delete;
-  Watched& operator=(Watched const&) = delete;
-  virtual ~Watched() = default;
+  Buried() = default;
+  Buried(Buried const&) = delete;
+  Buried& operator=(Buried const&) = delete;
+  virtual ~Buried() = default;
+};
 
+class Watched : public Buried {
+ public:
   /// EPOLL* bits; 0: it had asked for another turn.
   virtual void ready(std::uint32_t events) = 0;
 };
@@ -45,6 +49,8 @@ class Poller {
   void remove(int fd);
   /// Once its descriptor is closed; `watched` is freed after this turn.
   void bury(std::unique_ptr<Watched> watched);
+  /// What has no descriptor.
+  void bury_unwatched(std::unique_ptr<Buried> buried);
   /// It hears ready(0) in the next turn.
   void again(Watched& watched);
 
@@ -58,7 +64,7 @@ class Poller {
 
   std::unique_ptr<Loop> loop_;
   std::vector<Watched*> again_;
-  std::vector<std::unique_ptr<Watched>> buried_;
+  std::vector<std::unique_ptr<Buried>> buried_;
   bool again_is_due_ = false;
   bool burial_is_due_ = false;
 };

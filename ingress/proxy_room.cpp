@@ -2,8 +2,9 @@
 // is.
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <utility>
 
-#include "ingress/client.hpp"
 #include "ingress/proxy.hpp"
 #include "ingress/upstream.hpp"
 
@@ -18,8 +19,6 @@ constexpr std::size_t kBuckets = 512;
 constexpr std::size_t kSample = 32;
 /// A turn.
 constexpr int kMostShed = 64;
-/// While memory is scarce.
-constexpr std::size_t kSmallRead = 4 * 1024;
 /// Who holds less does not matter.
 constexpr std::size_t kLight = 1024;
 
@@ -47,7 +46,7 @@ bool Proxy::evict_idle(Client& newcomer, Scarce what) {
     std::optional<Deadlines::Waiting> longest;
     // Who lingers has been told its last already.
     for (Wait const wait : {Wait::linger, Wait::request, Wait::keep_alive}) {
-      std::optional<Deadlines::Waiting> const next = deadlines_.longest(wait);
+      std::optional<Deadlines::Waiting> const next = parts_.deadlines.longest(wait);
       bool const is_another = next && next->owner != &newcomer;
       if (is_another && (!longest || next->since < longest->since)) {
         longest = next;
@@ -57,34 +56,32 @@ bool Proxy::evict_idle(Client& newcomer, Scarce what) {
       return false;
     }
     if (static_cast<Client*>(longest->owner)->give_way()) {
-      tracker_.evicted(what);
+      parts_.tracker.evicted(what);
       return true;
     }
   }
   return false;
 }
 
-std::span<char> Proxy::scratch_for_clients() {
-  return memory_.is_tight() ? std::span(scratch_).first(kSmallRead) : std::span(scratch_);
-}
-
 void Proxy::shed_soon() {
   if (!std::exchange(shed_is_due_, true)) {
-    poller_.again(*shedder_);
+    parts_.poller.again(*shedder_);
   }
 }
 
 void Proxy::shed() {
   shed_is_due_ = false;
-  for (int i = 0; i < kMostShed && !memory_.is_relieved(); ++i) {
+  for (int i = 0; i < kMostShed && !parts_.memory.is_relieved(); ++i) {
     Client* const client = heaviest();
     if (client == nullptr) {
       return;
     }
-    tracker_.evicted(Scarce::memory);
+    parts_.tracker.evicted(Scarce::memory);
     client->shed();
   }
-  weighed();
+  if (parts_.memory.is_exceeded()) {
+    shed_soon();
+  }
 }
 
 Client* Proxy::heaviest() {

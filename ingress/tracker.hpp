@@ -64,7 +64,7 @@ class Tracker {
   virtual ~Tracker() = default;
 
   virtual Admission begin(Begun const& begun) = 0;
-  /// The first byte of its response has come, see first_byte.hpp.
+  /// The first byte of its response has come, see relay/first_byte.hpp.
   /// `model`: that the engine has answered for, where it did not for the same just before.
   virtual void first_byte(std::string_view id, std::string_view endpoint, std::string_view model,
                           std::chrono::milliseconds took) = 0;

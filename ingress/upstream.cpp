@@ -1,12 +1,8 @@
 #include "ingress/upstream.hpp"
 
-#include <utility>
-
 #include <sys/epoll.h>
 
-#include "ingress/client.hpp"
-#include "ingress/exchange.hpp"
-#include "ingress/proxy.hpp"
+#include "ingress/proxy_parts.hpp"
 
 namespace lastcall::ingress {
 namespace {
@@ -15,18 +11,16 @@ constexpr int kReadsATurn = 16;
 
 }  // namespace
 
-Upstream::Upstream(Proxy& proxy, std::size_t address) : proxy_(proxy), address_(address) {}
-
-Upstream::~Upstream() = default;
+Upstream::Upstream(ProxyParts& parts, std::size_t address) : parts_(parts), address_(address) {}
 
 bool Upstream::connect() {
-  Connect const made = begin_connect(proxy_.options().upstream[address_], socket_);
+  Connect const made = begin_connect(parts_.options.upstream[address_], socket_);
   if (made == Connect::no_room) {
-    proxy_.deadlines().arm(deadline_, Wait::connect_again);
+    parts_.deadlines.arm(deadline_, Wait::connect_again);
     return true;
   }
   connected_ = made == Connect::done;
-  return made != Connect::failed && proxy_.poller().add(socket_.get(), *this);
+  return made != Connect::failed && parts_.poller.add(socket_.get(), *this);
 }
 
 void Upstream::ready(std::uint32_t events) {
@@ -35,32 +29,25 @@ void Upstream::ready(std::uint32_t events) {
   }
   if (!connected_ && (events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0) {
     if (!has_connected(socket_)) {
-      client_->connect_failed();
+      owner_->connect_failed();
       return;
     }
     connected_ = true;
-    client_->connected();
+    owner_->connected();
     if (dead_) {
       return;
     }
   }
   closing_ = closing_ || (events & (EPOLLRDHUP | EPOLLERR | EPOLLHUP)) != 0;
   readable_ = readable_ || closing_ || (events & EPOLLIN) != 0;
-  if (left_) {
-    if ((events & EPOLLOUT) != 0) {
-      send_left();
-    }
-    pump();
-    return;
-  }
-  if (client_ == nullptr) {
+  if (owner_ == nullptr) {
     if (readable_) {  // a pooled connection has nothing to say but its end
       close();
     }
     return;
   }
   if ((events & EPOLLOUT) != 0) {
-    client_->engine_takes_more();
+    owner_->engine_takes_more();
   }
   pump();
 }
@@ -71,21 +58,17 @@ void Upstream::pump() {
   }
   pumping_ = true;
   int reads = 0;
-  while (!dead_ && readable_ && (left_ || (client_ != nullptr && client_->takes_response()))) {
+  while (!dead_ && readable_ && owner_ != nullptr && owner_->takes_response()) {
     if (++reads > kReadsATurn) {
-      proxy_.poller().again(*this);
+      parts_.poller.again(*this);
       break;
     }
-    std::span<char> const scratch = proxy_.scratch();
+    std::span<char> const scratch = parts_.scratch;
     IoResult const got = read_some(socket_, scratch);
     switch (got.io) {
       case Io::some:
         readable_ = closing_ || got.size == scratch.size();
-        if (!left_) {
-          client_->response(scratch.first(got.size));
-        } else if (has_begun({scratch.data(), got.size})) {
-          let_go();
-        }
+        owner_->response(scratch.first(got.size));
         break;
       case Io::would_block:
         readable_ = false;
@@ -93,13 +76,19 @@ void Upstream::pump() {
       case Io::ended:
       case Io::broken:
         readable_ = false;
-        left_ ? let_go() : client_->engine_ended(got.io == Io::ended);
+        owner_->engine_ended(got.io == Io::ended);
         break;
     }
   }
   pumping_ = false;
-  if (client_ != nullptr) {
-    client_->weigh();
+  if (owner_ != nullptr) {
+    owner_->handled();
+  }
+}
+
+void Upstream::pump_soon() {
+  if (readable_ && !pumping_) {
+    parts_.poller.again(*this);
   }
 }
 
@@ -110,25 +99,28 @@ std::size_t Upstream::write(std::string_view bytes, bool& broken) {
 }
 
 void Upstream::release(bool keep) {
-  client_ = nullptr;
+  owner_ = nullptr;
   if (keep && !closing_ && connected_) {
     was_used_ = true;
-    proxy_.deadlines().arm(deadline_, Wait::upstream_idle);
-    proxy_.pool(*this);
+    parts_.deadlines.arm(deadline_, Wait::upstream_idle);
+    parts_.engine.keep(*this);
   } else {
     close();
   }
 }
 
+bool Upstream::is_usable() {
+  deadline_.disarm();
+  return is_quiet(socket_);
+}
+
 void Upstream::expired(Wait wait) {
-  if (wait == Wait::connect_again) {
-    if (!connect()) {
-      client_->connect_failed();
-    } else if (connected_) {
-      client_->connected();
-    }
-  } else {
-    left_ ? let_go() : close();
+  if (wait != Wait::connect_again) {
+    close();
+  } else if (!connect()) {
+    owner_->connect_failed();
+  } else if (connected_) {
+    owner_->connected();
   }
 }
 
@@ -136,9 +128,9 @@ void Upstream::close() {
   if (!dead_) {
     dead_ = true;
     deadline_.disarm();
-    proxy_.poller().remove(socket_.get());
+    parts_.poller.remove(socket_.get());
     socket_.close();
-    proxy_.closed(*this);
+    parts_.engine.closed(*this);
   }
 }
 

@@ -1,17 +1,15 @@
-// One connection to the engine: in the pool, or carrying the exchange of one client.
+// One connection to the engine: in the pool, or carrying one request.
 //
 // Invariants:
 //  1. A pooled connection that the engine closes leaves the pool at once.
-//  2. Nothing is read while its client has not taken what came before.
-//  3. An exchange that its client has left is here until the engine's first byte or end, or until
-//     it took too long; then the connection is closed and the exchange has ended.
+//  2. Nothing is read while who it carries takes nothing.
 //
 // Thread rule: the loop's thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <span>
 #include <string_view>
 
 #include "ingress/deadlines.hpp"
@@ -20,30 +18,44 @@
 
 namespace lastcall::ingress {
 
-class Client;
-class Proxy;
-struct Exchange;
+struct ProxyParts;
+
+/// Whom a connection carries: a leg of a request.
+class LegOwner {
+ public:
+  LegOwner() = default;
+  LegOwner(LegOwner const&) = delete;
+  LegOwner& operator=(LegOwner const&) = delete;
+
+  virtual void connected() = 0;
+  virtual void connect_failed() = 0;
+  virtual void engine_takes_more() = 0;
+  virtual bool takes_response() const = 0;
+  virtual void response(std::span<char> bytes) = 0;
+  virtual void engine_ended(bool orderly) = 0;
+  /// All that came is handled: it may hold more or less than before.
+  virtual void handled() = 0;
+
+ protected:
+  ~LegOwner() = default;
+};
 
 class Upstream final : public Watched, public DeadlineOwner {
  public:
   /// `address`: of the engine's, the one that it connects to.
-  Upstream(Proxy& proxy, std::size_t address);
-  ~Upstream() override;
+  Upstream(ProxyParts& parts, std::size_t address);
 
   /// False when it cannot even begin.
   bool connect();
   void ready(std::uint32_t events) override;
   void expired(Wait wait) override;
 
-  void carry(Client& client) { client_ = &client; }
-  /// Its client has gone; the engine is to have the rest of the request all the same.
-  void outlive(std::unique_ptr<Exchange> exchange);
-  /// Of that exchange, or 0.
-  std::uint64_t serial() const;
-  /// Breaks that exchange off.
-  void let_go();
+  void carry(LegOwner& owner) { owner_ = &owner; }
   /// Back to the pool, or closed.
   void release(bool keep);
+  /// From the pool: false when the engine has closed it, or sent what nobody has asked for.
+  bool is_usable();
+  void close();
   bool is_connected() const { return connected_; }
   bool was_used() const { return was_used_; }
   std::size_t address() const { return address_; }
@@ -51,23 +63,19 @@ class Upstream final : public Watched, public DeadlineOwner {
   std::size_t write(std::string_view bytes, bool& broken);
   /// Nothing more is written; what the engine says is still read.
   void end_output() { ingress::end_output(socket_); }
-  /// Reads and hands over as long as the client takes it.
+  /// Reads and hands over as long as it is taken.
   void pump();
+  /// In the next turn, what was not taken before.
+  void pump_soon();
 
  private:
-  friend class Proxy;
-  void send_left();
-  bool has_begun(std::string_view bytes);
-  void close();
-
-  Proxy& proxy_;
+  ProxyParts& parts_;
   Socket socket_;
   std::size_t const address_;
-  Client* client_ = nullptr;
-  std::unique_ptr<Exchange> left_;
+  LegOwner* owner_ = nullptr;
   Deadline deadline_{*this};
   bool connected_ = false;
-  bool was_used_ = false;  // for an exchange before this one
+  bool was_used_ = false;  // for a request before this one
   bool readable_ = false;
   bool closing_ = false;  // the engine has said its last
   bool pumping_ = false;

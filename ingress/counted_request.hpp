@@ -1,0 +1,82 @@
+// A request as the core counts it: its place, its name, and what the core is told of it.
+//
+// Invariants:
+//  1. For each request that counts: begun once, unless it was refused ended once.
+//  2. What does not count needs no place, and nobody is told of it.
+//
+// Thread rule: the proxy's thread. Source: docs/ingress.md, 'What counts'.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/admission_limits.hpp"
+#include "core/vocabulary.hpp"
+#include "ingress/tracker.hpp"
+#include "relay/endpoint_name.hpp"
+#include "relay/exchange.hpp"
+#include "relay/http_head.hpp"
+#include "relay/refusal.hpp"
+
+namespace lastcall::ingress {
+
+struct ProxyParts;
+
+class CountedRequest {
+ public:
+  enum class Standing : std::uint8_t {
+    arriving,  // it has not asked for its place
+    passes,    // it needs none
+    waits,
+    runs,
+    refused,
+    left,  // runs, and its client has gone
+    over,
+  };
+
+  /// `exchange` outlives it. The endpoint does not count where the request is only to be refused.
+  CountedRequest(ProxyParts& parts, relay::Exchange& exchange, relay::EndpointName const& endpoint);
+
+  Standing standing() const { return standing_; }
+  bool is(Standing standing) const { return standing_ == standing; }
+  bool counts() const { return counts_; }
+  /// The core has begun it, and not heard of its end.
+  bool is_tracked() const;
+  /// Since it asked for its place; 0 before.
+  std::uint64_t serial() const { return serial_; }
+
+  /// What its head says of it.
+  void describe(relay::RequestHead const& head, std::string_view target);
+  /// Its client has gone, and the engine is to end it; it is kept where the endpoint wants that.
+  bool defers_cancel() const { return defers_cancel_; }
+
+  /// Asks for its place.
+  Admission ask();
+  /// The answer of one that waits. False: it does not.
+  bool granted();
+  bool refused();
+
+  void tell(relay::Heard const& heard);
+  void hand_off(relay::Refusal const& refusal);
+  /// `stop`: the engine is to have it all the same.
+  void client_gone(lifecycle::CancelMode mode);
+  void end();
+
+ private:
+  ProxyParts& parts_;
+  relay::Exchange& exchange_;
+  Standing standing_ = Standing::arriving;
+  bool const counts_;
+  bool defers_cancel_ = false;  // the engine keeps it until its first byte, whoever leaves
+  bool streaming_ = false;
+  std::uint8_t priority_ = lifecycle::kUsualPriority;
+  std::uint64_t serial_ = 0;
+  std::string endpoint_;
+  std::string model_;
+  std::string parent_;  // in the tier above, where one relays this
+  std::chrono::milliseconds began_at_{};
+};
+
+}  // namespace lastcall::ingress

@@ -1,0 +1,55 @@
+// How connections are given up before the process goes: evenly, and without losing a request.
+//
+// Thread rule: the proxy's thread. Source: docs/ingress.md, 'Drain'.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "ingress/poller.hpp"
+
+namespace lastcall::ingress {
+
+class Departure {
+ public:
+  /// After `over` the responses of every connection close it, until then those of a part that grows
+  /// evenly. Called again, the end may come nearer.
+  void close_over(std::chrono::milliseconds over) {
+    std::chrono::milliseconds const now = monotonic_now();
+    if (!closing_) {
+      closing_ = Closing{now, over};
+    } else {
+      closing_->over = std::min(closing_->over, now - closing_->since + over);
+    }
+  }
+  /// Connections without a request are closed a moment after they have none.
+  void part() { is_parting_ = true; }
+  void call_off() {
+    closing_.reset();
+    is_parting_ = false;
+  }
+
+  bool is_parting() const { return is_parting_; }
+  /// `place`: of a connection among all, in parts of 2^32.
+  bool is_closing(std::uint32_t place) const {
+    constexpr unsigned kPlaceBits = 32;
+    if (!closing_) {
+      return false;
+    }
+    auto const over = static_cast<std::uint64_t>(closing_->over.count());
+    std::chrono::milliseconds const turn((over * place) >> kPlaceBits);
+    return monotonic_now() - closing_->since >= turn;
+  }
+
+ private:
+  struct Closing {
+    std::chrono::milliseconds since{};
+    std::chrono::milliseconds over{};
+  };
+  std::optional<Closing> closing_;
+  bool is_parting_ = false;
+};
+
+}  // namespace lastcall::ingress

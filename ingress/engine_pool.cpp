@@ -1,0 +1,60 @@
+#include "ingress/engine_pool.hpp"
+
+#include <utility>
+
+#include "ingress/proxy_parts.hpp"
+#include "ingress/upstream.hpp"
+
+namespace lastcall::ingress {
+namespace {
+
+constexpr std::size_t kMostKept = 1024;
+
+}  // namespace
+
+EnginePool::EnginePool(ProxyParts& parts) : parts_(parts) {}
+
+EnginePool::~EnginePool() = default;
+
+Upstream* EnginePool::acquire(bool fresh) {
+  while (!fresh && !kept_.empty()) {
+    Upstream* const warm = kept_.back();
+    kept_.pop_back();
+    if (warm->is_usable()) {
+      return warm;
+    }
+    warm->close();
+  }
+  auto owner = std::make_unique<Upstream>(parts_, address_);
+  if (!owner->connect()) {
+    return nullptr;
+  }
+  Upstream* const made = owner.get();
+  all_.emplace(made, std::move(owner));
+  parts_.counts.upstream(all_.size());
+  return made;
+}
+
+void EnginePool::avoid_address(std::size_t address) {
+  if (address == address_) {  // else another request has found that out
+    address_ = (address_ + 1) % parts_.options.upstream.size();
+  }
+}
+
+void EnginePool::keep(Upstream& upstream) {
+  if (kept_.size() >= kMostKept) {
+    upstream.close();
+  } else {
+    kept_.push_back(&upstream);
+  }
+}
+
+void EnginePool::closed(Upstream& upstream) {
+  std::erase(kept_, &upstream);
+  auto const found = all_.find(&upstream);
+  parts_.poller.bury(std::move(found->second));
+  all_.erase(found);
+  parts_.counts.upstream(all_.size());
+}
+
+}  // namespace lastcall::ingress

@@ -1,0 +1,55 @@
+#include "ingress/live_requests.hpp"
+
+#include <utility>
+
+#include "ingress/relayed_request.hpp"
+
+namespace lastcall::ingress {
+
+LiveRequests::LiveRequests(SharedIds* shared, std::uint64_t first_serial)
+    : shared_(shared), last_serial_(first_serial) {}
+
+LiveRequests::~LiveRequests() = default;
+
+std::string LiveRequests::unique_id(std::string_view wanted, bool keep) {
+  bool const is_usable = is_usable_id(wanted);
+  if (shared_ != nullptr) {
+    return shared_->claim(is_usable ? wanted : ids_.make(), keep);
+  }
+  if (!is_usable) {
+    return ids_.make();
+  }
+  return id_apart(wanted, ids_, [this](std::string_view id) { return by_id_.contains(id); });
+}
+
+void LiveRequests::leave(std::string_view id) {
+  by_id_.erase(id);
+  if (shared_ != nullptr) {
+    shared_->release(id);
+  }
+}
+
+RelayedRequest* LiveRequests::find(Request const& request) const {
+  auto const found = by_id_.find(request.id);
+  bool const is_it = found != by_id_.end() && found->second->serial() == request.serial;
+  return is_it ? found->second : nullptr;
+}
+
+std::uint64_t LiveRequests::serial_of(std::string_view id) const {
+  auto const found = by_id_.find(id);
+  return found == by_id_.end() ? 0 : found->second->serial();
+}
+
+void LiveRequests::adopt(std::unique_ptr<RelayedRequest> request) {
+  RelayedRequest* const key = request.get();
+  orphans_.emplace(key, std::move(request));
+}
+
+std::unique_ptr<RelayedRequest> LiveRequests::release(RelayedRequest& request) {
+  auto const found = orphans_.find(&request);
+  std::unique_ptr<RelayedRequest> owned = std::move(found->second);
+  orphans_.erase(found);
+  return owned;
+}
+
+}  // namespace lastcall::ingress

@@ -1,0 +1,71 @@
+// The requests of one proxy that are under way, by their ids.
+//
+// Invariants:
+//  1. An id is that of one live request, of all proxies: a second one gets a suffix.
+//  2. A request that its client has left to the engine is owned here until it ends.
+//
+// Thread rule: the proxy's thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "ingress/request_id.hpp"
+
+namespace lastcall::ingress {
+
+class RelayedRequest;
+
+/// How the core names a request: ids come again, serials do not.
+struct Request {
+  std::string id;
+  std::uint64_t serial = 0;  // of Begun
+};
+
+/// What a proxy shares with others that relay for the same tracker.
+class SharedIds {
+ public:
+  SharedIds() = default;
+  SharedIds(SharedIds const&) = delete;
+  SharedIds& operator=(SharedIds const&) = delete;
+  virtual ~SharedIds() = default;
+
+  /// As LiveIds.
+  virtual std::string claim(std::string_view wanted, bool keep) = 0;
+  virtual void release(std::string_view id) = 0;
+};
+
+class LiveRequests {
+ public:
+  /// `shared`: nothing where there is no other proxy.
+  LiveRequests(SharedIds* shared, std::uint64_t first_serial);
+  ~LiveRequests();
+
+  /// The id that is wanted where it can be one. `keep`: it is taken until leave().
+  std::string unique_id(std::string_view wanted, bool keep);
+  std::uint64_t next_serial() { return ++last_serial_; }
+
+  /// `id` lives as long as the request.
+  void enter(std::string_view id, RelayedRequest& request) { by_id_.emplace(id, &request); }
+  void leave(std::string_view id);
+  /// The request that it still is; nothing when it has ended.
+  RelayedRequest* find(Request const& request) const;
+  /// Of the request that has this id now; 0: there is none that asked for its place.
+  std::uint64_t serial_of(std::string_view id) const;
+
+  /// One without a client.
+  void adopt(std::unique_ptr<RelayedRequest> request);
+  std::unique_ptr<RelayedRequest> release(RelayedRequest& request);
+
+ private:
+  SharedIds* const shared_;
+  RequestIds ids_;
+  std::unordered_map<std::string_view, RelayedRequest*> by_id_;
+  std::unordered_map<RelayedRequest*, std::unique_ptr<RelayedRequest>> orphans_;
+  std::uint64_t last_serial_;
+};
+
+}  // namespace lastcall::ingress

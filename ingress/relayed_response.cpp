@@ -1,0 +1,152 @@
+// The way of a response back to the client.
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "ingress/proxy_parts.hpp"
+#include "ingress/relayed_request.hpp"
+
+namespace lastcall::ingress {
+
+using lifecycle::Outcome;
+
+bool RelayedRequest::takes_response() const {
+  return is(Standing::left) || (client_ != nullptr && client_->is_flushed() && !holds());
+}
+
+void RelayedRequest::response(std::span<char> bytes) {
+  if (is(Standing::left)) {
+    if (exchange_.engine_has_begun(bytes)) {
+      end(relay::After::close);
+    }
+    return;
+  }
+  if (exchange_.delivery().is_over()) {
+    drop_leg();  // more than it was asked for
+    return;
+  }
+  std::string& wire = parts_.wire;
+  wire.clear();
+  told(exchange_.heard(bytes, monotonic_now(), *this, wire), wire);
+}
+
+/// `wire` is what its client gets of it.
+void RelayedRequest::told(relay::Heard const& heard, std::string_view wire) {
+  if (heard.holds) {
+    client_->wait_for_nothing();  // the engine is not waited for, and this has its own bound
+    parts_.deadlines.arm(bound_, Wait::held);
+  }
+  counted_.tell(heard);
+  if (holds()) {
+    client_->write(wire);
+    return;
+  }
+  if (exchange_.delivery().is_over() && leg_ != nullptr) {
+    std::exchange(leg_, nullptr)->release(exchange_.leg_is_clean(heard));
+  }
+  client_->write(wire);
+  if (client_ == nullptr || !client_->is_flushed()) {
+    return;
+  }
+  if (exchange_.response().is_malformed()) {
+    exchange_.response().failed();
+    settle_ending();
+  } else if (exchange_.delivery().is_over()) {
+    end(exchange_.after());
+  } else {
+    if (exchange_.delivery().state() !=
+        relay::DeliveryState::opened) {  // it waits for that already
+      await_next();
+    }
+    take_early_words();
+  }
+}
+
+/// What the client of a tunnel said before it was there: read with the head, or not at all.
+void RelayedRequest::take_early_words() {
+  if (is_tunnel() && client_ != nullptr) {
+    client_->read_kept();
+  }
+}
+
+void RelayedRequest::flushed() {
+  if (exchange_.delivery().is_over()) {
+    end(exchange_.after());
+    return;
+  }
+  if (exchange_.response().is_malformed() && !holds()) {
+    exchange_.response().failed();
+    settle_ending();
+    return;
+  }
+  await_next();
+  take_early_words();
+  if (leg_ != nullptr) {
+    leg_->pump();
+  }
+}
+
+// --- errors that are held back -------------------------------------------------------------------
+
+void RelayedRequest::check_passed(std::chrono::milliseconds since) {
+  if (holds() && exchange_.response().held_back().error()->since <= since) {
+    let_through();
+  }
+}
+
+/// Nobody has said that the engine is dead: what it answered is the answer.
+void RelayedRequest::let_through() {
+  bound_.disarm();
+  std::string& wire = parts_.wire;
+  wire.clear();
+  told(exchange_.let_through(monotonic_now(), *this, wire), wire);
+  if (leg_ != nullptr) {
+    leg_->pump();
+  }
+}
+
+// --- the end of the engine's connection ----------------------------------------------------------
+
+void RelayedRequest::engine_ended(bool orderly) {
+  if (is(Standing::left)) {
+    end(relay::After::close);
+    return;
+  }
+  if (exchange_.may_repeat(leg_ != nullptr && leg_->was_used())) {
+    repeat();
+    return;
+  }
+  drop_leg();
+  if (exchange_.response().ended(orderly) == relay::ResponseSide::Ending::tunnel) {
+    end(exchange_.after());
+  } else {
+    settle_ending();
+  }
+}
+
+/// An engine that is killed ends its connections in order too. Whether it was is known a moment
+/// later: its process may be gone, and then the core's word decides what the client is told.
+void RelayedRequest::settle_ending() {
+  drop_leg();
+  if (counted_.is_tracked() && exchange_.response().wants_verdict() &&
+      parts_.tracker.engine_may_be_gone()) {
+    client_->wait_for(Wait::verdict);
+  } else {
+    engine_lives();
+  }
+}
+
+/// Nobody has said that the engine is gone.
+void RelayedRequest::engine_lives() {
+  if (exchange_.response().ending() == relay::ResponseSide::Ending::by_close) {
+    std::string last;
+    exchange_.response().finish(last);
+    write_and_end(last);
+  } else {
+    break_off(
+        exchange_.response().is_malformed() ? relay::malformed_response() : relay::engine_failed(),
+        Outcome::error);
+  }
+}
+
+}  // namespace lastcall::ingress
