@@ -29,6 +29,7 @@ constexpr std::string_view kStricter[] = {
     "a malformed status line",
     "a malformed status",
     "a control character in a status line",
+    "an expectation other than 100-continue",
     // stricter: host
     "more than one Host",
     "no Host",

@@ -1,6 +1,15 @@
-#include "relay/chunk_decoder.hpp"
+// The relay's own machines: the ones that the ingress drives.
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <utility>
+
 #include "relay/http_head.hpp"
+#include "relay/request_reader.hpp"
+#include "relay/request_side.hpp"
+#include "relay/response_reader.hpp"
 #include "tests/fuzz/http_reading.hpp"
+#include "tests/unit/relay/whole_exchange.hpp"
 
 namespace lastcall::fuzz {
 namespace {
@@ -14,7 +23,8 @@ class Reader {
   Reader(std::string_view stream, Side side) : stream_(stream), side_(side) {}
 
   Reading run() {
-    while (at_ < stream_.size() && message() == Step::message) {
+    while (at_ < stream_.size() &&
+           (side_ == Side::requests ? request() : response()) == Step::message) {
     }
     return std::move(reading_);
   }
@@ -26,94 +36,95 @@ class Reader {
     return Step::stop;
   }
 
-  Step message() {
+  Step add(Message message, std::size_t end, bool is_tunnel) {
+    at_ = message.end = end;
+    reading_.messages.push_back(std::move(message));
+    return is_tunnel ? stop(Stopped::tunnel) : Step::message;
+  }
+
+  Step request() {
     std::string_view const rest = stream_.substr(at_);
-    HeadScanner scanner;
-    switch (scanner.scan(rest)) {
-      case HeadScanner::Found::incomplete:
+    RequestReader reader;
+    TakenHead taken;
+    switch (reader.read(rest, {.head = stream_.size(), .body = {}}, taken)) {
+      case RequestReader::Found::incomplete:
         return stop(Stopped::incomplete);
-      case HeadScanner::Found::bad:
-        return stop(Stopped::refused, "a malformed head");
-      case HeadScanner::Found::complete:
+      case RequestReader::Found::refused:
+        return stop(Stopped::refused, taken.fault.what);
+      case RequestReader::Found::complete:
         break;
     }
     Message message;
-    Framing framing;
-    std::string_view const head = rest.substr(0, scanner.length());
-    HeadFault const fault = side_ == Side::requests ? request(head, message, framing)
-                                                    : response(head, message, framing);
-    if (fault) {
-      return stop(Stopped::refused, fault.what);
+    message.start.append(taken.head.method).append(" ").append(taken.head.target);
+    std::string body(rest.substr(taken.length));
+    RequestSide side(taken.framing, taken.asked);
+    std::size_t used = 0;
+    if (side.state() == RequestState::body) {
+      RequestSide::Taken const got = side.take(body, std::chrono::milliseconds(1), {});
+      used = got.used;
+      if (got.fault) {
+        return stop(Stopped::refused, got.fault.what);
+      }
     }
-    return body(rest.substr(head.size()), at_ + head.size(), std::move(message), framing);
-  }
-
-  HeadFault request(std::string_view bytes, Message& message, Framing& framing) {
-    RequestHead head;
-    Destination destination;
-    HeadFault fault = parse_request_head(bytes, head);
-    if (!fault) {
-      fault = request_framing(head, framing);
+    if (!side.is_done()) {
+      return stop(Stopped::incomplete);
     }
-    if (!fault) {
-      fault = find_destination(head, destination);
+    if (taken.framing.kind == Framing::Kind::chunked) {
+      test::unchunk(side.to_engine().bytes(), message.body);
+    } else {
+      message.body = side.to_engine().bytes();
     }
-    message.start.append(head.method).append(" ").append(head.target);
+    // An offer of HTTP/2 is none to us, and a tunnel to others.
     std::string_view protocol;
-    is_tunnel_ = head.fields.count("upgrade", protocol) > 0 && head.connection.has("upgrade") &&
-                 framing.kind == Framing::Kind::none;
-    return fault;
+    bool const is_tunnel = taken.head.fields.count("upgrade", protocol) > 0 &&
+                           taken.head.connection.has("upgrade") &&
+                           taken.framing.kind == Framing::Kind::none;
+    return add(std::move(message), at_ + taken.length + used, is_tunnel);
   }
 
-  HeadFault response(std::string_view bytes, Message& message, Framing& framing) {
+  Step response() {
+    std::string rest(stream_.substr(at_));
+    ResponseReader reader;
+    ReadHead read;
+    if (!reader.read_head(rest, {.is_upgrade = true}, read)) {
+      bool const is_bad = reader.state() == ResponseState::malformed;
+      return is_bad ? stop(Stopped::refused, why_malformed(rest)) : stop(Stopped::incomplete);
+    }
+    Message message;
+    message.start = std::to_string(read.head.status);
+    bool const is_tunnel = read.head.status == 101;
+    std::span<char> left = reader.read_on(rest, read);
+    if (reader.state() == ResponseState::body) {
+      message.body = reader.read_body(left);
+      if (reader.state() == ResponseState::malformed) {
+        return stop(Stopped::refused, "a malformed chunk");
+      }
+      bool const is_complete = reader.state() == ResponseState::complete ||
+                               reader.framing().kind == Framing::Kind::until_close;
+      if (!is_complete) {
+        return stop(Stopped::incomplete);
+      }
+    }
+    return add(std::move(message), stream_.size() - left.size(), is_tunnel);
+  }
+
+  static std::string_view why_malformed(std::string_view bytes) {
+    HeadScanner scanner;
+    if (scanner.scan(bytes) != HeadScanner::Found::complete) {
+      return "a malformed head";
+    }
     ResponseHead head;
-    HeadFault fault = parse_response_head(bytes, head);
+    Framing framing;
+    HeadFault fault = parse_response_head(bytes.substr(0, scanner.length()), head);
     if (!fault) {
       fault = response_framing(head, "GET", framing);
     }
-    message.start = std::to_string(head.status);
-    is_tunnel_ = head.status == 101;
-    return fault;
-  }
-
-  Step body(std::string_view rest, std::size_t from, Message message, Framing const& framing) {
-    switch (framing.kind) {
-      case Framing::Kind::none:
-        message.end = from;
-        break;
-      case Framing::Kind::length:
-        if (rest.size() < framing.length) {
-          return stop(Stopped::incomplete);
-        }
-        message.body = rest.substr(0, framing.length);
-        message.end = from + message.body.size();
-        break;
-      case Framing::Kind::until_close:
-        message.body = rest;
-        message.end = stream_.size();
-        break;
-      case Framing::Kind::chunked: {
-        ChunkDecoder decoder;
-        message.body = rest;
-        ChunkDecoder::Step const step = decoder.decode(message.body);
-        if (step.state != ChunkDecoder::State::done) {
-          bool const is_bad = step.state == ChunkDecoder::State::bad;
-          return is_bad ? stop(Stopped::refused, "a malformed chunk") : stop(Stopped::incomplete);
-        }
-        message.body.resize(step.payload);
-        message.end = from + step.consumed;
-        break;
-      }
-    }
-    at_ = message.end;
-    reading_.messages.push_back(std::move(message));
-    return is_tunnel_ ? stop(Stopped::tunnel) : Step::message;
+    return fault.what;
   }
 
   std::string_view stream_;
   Side side_;
   std::size_t at_ = 0;
-  bool is_tunnel_ = false;
   Reading reading_;
 };
 
