@@ -17,7 +17,7 @@
 #include <memory>
 #include <string>
 
-#include "probes/get_attempt.hpp"
+#include "probes/http_attempt.hpp"
 #include "probes/http_url.hpp"
 #include "probes/small_thread.hpp"
 

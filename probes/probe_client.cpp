@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -16,6 +16,7 @@
 
 #include "probes/descriptor.hpp"
 #include "probes/listening_socket.hpp"
+#include "relay/response_reader.hpp"
 
 namespace lastcall::probes {
 namespace {
@@ -143,21 +144,23 @@ class Exchange {
   Descriptor socket_;
 };
 
-/// "HTTP/1.1 200 OK" and what follows the head.
-void read_answer(std::string_view text, ProbeAnswer& answer) {
-  constexpr std::string_view kStart = "HTTP/1.";
-  constexpr std::string_view kHeadEnd = "\r\n\r\n";
-  std::size_t const body = text.find(kHeadEnd);
-  int status = 0;
-  bool const has_status =
-      text.starts_with(kStart) && text.size() >= 12 &&
-      std::from_chars(text.data() + 9, text.data() + 12, status).ptr == text.data() + 12;
-  if (!has_status || status < 100 || body == std::string_view::npos) {
-    answer.problem = "what listens there does not answer in HTTP";
-    return;
+/// The status, and as much of the body as has come.
+void read_answer(std::string& text, ProbeAnswer& answer) {
+  relay::ResponseReader reader;
+  std::span<char> left = text;
+  while (reader.state() == relay::ResponseState::head) {
+    relay::ReadHead read;
+    if (left.empty() || !reader.read_head(left, {}, read)) {
+      answer.status = 0;
+      answer.problem = "what listens there does not answer in HTTP";
+      return;
+    }
+    answer.status = static_cast<int>(read.head.status);
+    left = reader.read_on(left, read);
   }
-  answer.status = status;
-  answer.body = text.substr(body + kHeadEnd.size());
+  while (!left.empty() && reader.state() == relay::ResponseState::body) {
+    answer.body += reader.read_body(left);
+  }
 }
 
 }  // namespace

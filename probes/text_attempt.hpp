@@ -8,16 +8,18 @@
 // Thread rule: the loop thread. Source: RFC 9112.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
-#include "probes/get_attempt.hpp"
+#include "probes/http_attempt.hpp"
 
 namespace lastcall::probes {
 
-class TextAttempt final : public GetAttempt {
+class TextAttempt final : public HttpAttempt {
  public:
   using Take = std::function<void(std::string_view content_type, std::string_view piece)>;
   /// Bytes of a text; more is a failure.
@@ -26,17 +28,15 @@ class TextAttempt final : public GetAttempt {
   TextAttempt(boost::asio::any_io_executor const& executor, HttpUrl const& url,
               Headers const& headers, std::shared_ptr<bool> lookup_hangs, Take take,
               CheckDone done);
-  ~TextAttempt() override;
 
  private:
-  struct Parser;
-
-  void read_response() override { read_piece(); }
-  void read_piece();
-  void take_piece(boost::system::error_code error);
+  Then head(unsigned status, std::string_view content_type) override;
+  Then piece(std::string_view bytes) override;
+  void complete() override { report({.result = CheckResult::passed}); }
 
   Take take_;
-  std::unique_ptr<Parser> parser_;
+  std::string content_type_;
+  std::uint64_t size_ = 0;
 };
 
 }  // namespace lastcall::probes

@@ -3,18 +3,14 @@
 #include <algorithm>
 #include <chrono>
 
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http.hpp>
 #include <nlohmann/json.hpp>
 
-#include "probes/get_attempt.hpp"
+#include "probes/http_attempt.hpp"
 #include "probes/text_attempt.hpp"
 
 namespace lastcall::probes {
 
-namespace http = boost::beast::http;
 namespace asio = boost::asio;
-using boost::system::error_code;
 
 namespace {
 
@@ -22,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr Duration kLook{5'000};
 constexpr Duration kPatience{std::chrono::hours(24)};
-constexpr std::uint64_t kMostAnswer = 64 * 1024;
+constexpr std::size_t kMostAnswer = std::size_t{64} * 1024;
 constexpr std::size_t kMostList = 1024 * 1024;
 
 Json parsed(std::string const& text) {
@@ -39,72 +35,46 @@ bool is_chat(std::string const& url) {
 }
 
 /// POST of a JSON text, and the whole answer as text.
-class PostAttempt final : public ConnectAttempt {
+class PostAttempt final : public HttpAttempt {
  public:
   PostAttempt(asio::any_io_executor const& executor, HttpUrl const& url, Headers const& headers,
-              std::string body, std::shared_ptr<bool> lookup_hangs, std::function<void()> sent,
-              CheckDone done)
-      : ConnectAttempt(executor, url.target, std::move(lookup_hangs), std::move(done)),
-        request_(http::verb::post, url.path, 11, std::move(body)),
-        sent_(std::move(sent)) {
-    request_.set(http::field::host, url.host_header);
-    request_.set(http::field::user_agent, "lastcall");
-    request_.set(http::field::accept, "application/json");
-    request_.set(http::field::content_type, "application/json");
-    request_.set(http::field::connection, "close");
-    for (auto const& [name, value] : headers) {
-      request_.set(name, value);
-    }
-    request_.prepare_payload();
-    response_.header_limit(kMaxHeader);
-    response_.body_limit(kMostAnswer);
-  }
+              std::string_view body, std::shared_ptr<bool> lookup_hangs,
+              std::function<void()> on_sent, CheckDone done)
+      : HttpAttempt(executor, url, post_request(url, headers, body), std::move(lookup_hangs),
+                    std::move(done)),
+        on_sent_(std::move(on_sent)) {}
 
  private:
-  std::shared_ptr<PostAttempt> self() {
-    return std::static_pointer_cast<PostAttempt>(shared_from_this());
+  void sent() override { on_sent_(); }
+
+  Then head(unsigned status, std::string_view) override {
+    constexpr unsigned kOk = 200;
+    if (status == kOk) {
+      return Then::go_on;
+    }
+    fail("status " + std::to_string(status));
+    return Then::stop;
   }
 
-  void on_connected() override {
-    http::async_write(socket_, request_, [self = self()](error_code error, std::size_t) {
-      if (self->is_over()) {
-        return;
-      }
-      if (error) {
-        self->refuse("cannot send the request: " + error.message());
-        return;
-      }
-      self->read();
-      self->sent_();  // last: whoever hears of it may end us
-    });
+  Then piece(std::string_view bytes) override {
+    if (answer_.size() + bytes.size() > kMostAnswer) {
+      fail("cannot read the response: body limit exceeded");
+      return Then::stop;
+    }
+    answer_.append(bytes);
+    return Then::go_on;
   }
 
-  void read() {
-    http::async_read(socket_, buffer_, response_, [self = self()](error_code error, std::size_t) {
-      if (self->is_over()) {
-        return;
-      }
-      auto const& response = self->response_.get();
-      if (error) {
-        self->refuse("cannot read the response: " + error.message());
-      } else if (response.result() != http::status::ok) {
-        self->refuse("status " + std::to_string(response.result_int()));
-      } else if (std::string const why = why_no_token(response.body()); !why.empty()) {
-        self->refuse(why);
-      } else {
-        self->report({.result = CheckResult::passed});
-      }
-    });
+  void complete() override {
+    if (std::string why = why_no_token(answer_); !why.empty()) {
+      fail(std::move(why));
+    } else {
+      report({.result = CheckResult::passed});
+    }
   }
 
-  void refuse(std::string why) {
-    report({.result = CheckResult::failed_unclear, .detail = std::move(why)});
-  }
-
-  http::request<http::string_body> request_;
-  std::function<void()> sent_;
-  boost::beast::flat_buffer buffer_{kMaxHeader + kMostAnswer};
-  http::response_parser<http::string_body> response_;
+  std::function<void()> on_sent_;
+  std::string answer_;
 };
 
 }  // namespace

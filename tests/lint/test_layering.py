@@ -17,7 +17,7 @@ ARROWS = {
     "relay": ("base", "core"),
     "supervisor/config": ("base", "core"),
     "ipc": ("base", "core"),
-    "probes": LOWER,
+    "probes": LOWER + ("relay",),
     "discovery": LOWER,
     "ingress": LOWER + ("relay",),
     "supervisor/runtime": LOWER + ("relay", "ipc", "probes", "discovery", "ingress"),
@@ -77,6 +77,19 @@ def pure_core(path, text):
     ]
 
 
+# docs/adr/0018-one-http-parser.md: what cpp-httplib does, and where.
+HTTPLIB_FILES = ("discovery/http_client.cpp", "probes/http_exchange.cpp")
+
+
+def other_http_parsers(path, text):
+    return [
+        finding(path, line, f"<{name}>: HTTP/1.1 is read by relay/ (docs/adr/0018)")
+        for line, kind, name in includes_of(text)
+        if kind == "angle"
+        and (name.startswith("boost/beast") or (name == "httplib.h" and path not in HTTPLIB_FILES))
+    ]
+
+
 def shim_includes(path, text):
     """libc (<...h>, <sys/...>) and the parts of C++ that bring no weight."""
     return [
@@ -121,6 +134,10 @@ def test_base_includes_only_libc_and_the_light_standard_library():
     check(shim_includes, files(*CXX, under=("base/",)))
 
 
+def test_relay_has_the_only_http_parser():
+    check(other_http_parsers, files(*CXX, under=PRODUCT))
+
+
 def test_shim_includes_only_libc_and_itself():
     check(shim_includes, files(*CXX, under=("shim/",)))
 
@@ -149,6 +166,8 @@ def test_links_follow_the_arrows():
         (pure_core, "core/a.hpp", "#include <unistd.h>"),
         (pure_core, "core/a.hpp", "#include <nlohmann/json.hpp>"),
         (pure_core, "relay/a.hpp", "#include <sys/socket.h>"),
+        (other_http_parsers, "probes/a.cpp", "#include <boost/beast/http.hpp>"),
+        (other_http_parsers, "probes/a.cpp", "#include <httplib.h>"),
         (shim_includes, "shim/a.cpp", "#include <boost/asio.hpp>"),
         (shim_includes, "shim/a.cpp", "#include <thread>"),
         (shim_includes, "shim/a.cpp", "#include <httplib.h>"),
