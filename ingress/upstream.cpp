@@ -7,7 +7,7 @@
 namespace lastcall::ingress {
 namespace {
 
-constexpr int kReadsATurn = 16;
+constexpr int kEngineReadsATurn = 16;
 
 }  // namespace
 
@@ -59,7 +59,7 @@ void Upstream::pump() {
   pumping_ = true;
   int reads = 0;
   while (!dead_ && readable_ && owner_ != nullptr && owner_->takes_response()) {
-    if (++reads > kReadsATurn) {
+    if (++reads > kEngineReadsATurn) {
       parts_.poller.again(*this);
       break;
     }

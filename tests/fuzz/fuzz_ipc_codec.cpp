@@ -32,7 +32,7 @@ bool is_comparable(std::string_view text) {
   for (char const c : text) {
     depth += c == '[' || c == '{' ? 1 : 0;
   }
-  return depth < json::kMaxDepth && !text.starts_with("\xEF\xBB\xBF") &&
+  return depth < lastcall::json::kMaxDepth && !text.starts_with("\xEF\xBB\xBF") &&
          text.find('\0') == std::string_view::npos;
 }
 
@@ -69,7 +69,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   lastcall::fuzz::BoundedWork const work(size, {.a_byte = 500, .besides = 20'000});
   std::string_view const bytes(reinterpret_cast<char const*>(data), size);
   if (is_comparable(bytes)) {
-    bool const is_value = json::is_value(bytes);
+    bool const is_value = lastcall::json::is_value(bytes);
     bool const expected = nlohmann::json::accept(bytes);
     // It also refuses numbers that no double holds, which the grammar allows.
     bool const may_overflow = size > 300 || bytes.find_first_of("eE") != std::string_view::npos;

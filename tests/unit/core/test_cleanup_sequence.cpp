@@ -10,7 +10,7 @@ namespace lastcall::lifecycle {
 namespace {
 
 using namespace std::chrono_literals;
-using Order = CleanupSequence::Order;
+using CleanupOrder = CleanupSequence::Order;
 
 constexpr Instant kNow = instant_from_ms(100'000);
 constexpr Instant kDeadline = kNow + Duration{30'000};
@@ -25,18 +25,18 @@ struct CleanupTest : testing::Test {
     while (orders.size() < 20) {
       auto const next = list.next(kNow + after, kDeadline, budgets);
       switch (next.order) {
-        case Order::none:
+        case CleanupOrder::none:
           return orders;
-        case Order::start:
+        case CleanupOrder::start:
           orders.push_back("start " + std::string(name(next.item)));
           break;
-        case Order::signal_engine:
+        case CleanupOrder::signal_engine:
           orders.emplace_back("signal");
           break;
-        case Order::kill_engine:
+        case CleanupOrder::kill_engine:
           orders.emplace_back("kill");
           break;
-        case Order::done:
+        case CleanupOrder::done:
           orders.emplace_back("done");
           return orders;
       }
@@ -55,49 +55,49 @@ struct CleanupTest : testing::Test {
   Budgets const budgets = budgets_within({}, Duration{32s});
 };
 
-using Orders = std::vector<std::string>;
+using OrderNames = std::vector<std::string>;
 constexpr std::array<bool, kCleanupItems> kAll{true, true, true, true, true, true};
 constexpr std::array<bool, kCleanupItems> kNothing{};
 
 TEST_F(CleanupTest, items_start_in_their_order_and_each_waits_for_the_one_before) {
   start(kAll);
-  EXPECT_EQ(due(0s), (Orders{"start sdk", "start hooks"}));
+  EXPECT_EQ(due(0s), (OrderNames{"start sdk", "start hooks"}));
   settle(100ms, CleanupItem::hooks);
-  EXPECT_EQ(due(100ms), Orders{});
+  EXPECT_EQ(due(100ms), OrderNames{});
   settle(200ms, CleanupItem::sdk);
-  EXPECT_EQ(due(200ms), Orders{"start events"});
+  EXPECT_EQ(due(200ms), OrderNames{"start events"});
   settle(300ms, CleanupItem::events);
-  EXPECT_EQ(due(300ms), Orders{"start registries"});
+  EXPECT_EQ(due(300ms), OrderNames{"start registries"});
   settle(400ms, CleanupItem::registries);
-  EXPECT_EQ(due(400ms), Orders{"signal"});
+  EXPECT_EQ(due(400ms), OrderNames{"signal"});
   list.engine_gone(kNow + 500ms, kNow + 500ms);
-  EXPECT_EQ(due(500ms), Orders{"start paths"});
+  EXPECT_EQ(due(500ms), OrderNames{"start paths"});
   settle(600ms, CleanupItem::paths);
-  EXPECT_EQ(due(600ms), Orders{"done"});
+  EXPECT_EQ(due(600ms), OrderNames{"done"});
   EXPECT_EQ(list.record(CleanupItem::hooks).elapsed, Duration{100ms});
   EXPECT_EQ(list.record(CleanupItem::paths).outcome, ItemOutcome::completed);
 }
 
 TEST_F(CleanupTest, files_are_removed_when_nobody_of_the_engine_is_left_to_write_new_ones) {
   start({false, false, false, false, true, true});
-  EXPECT_EQ(due(0s), Orders{"signal"});
+  EXPECT_EQ(due(0s), OrderNames{"signal"});
   list.engine_gone(kNow + 100ms, kNow + 1100ms);
-  EXPECT_EQ(due(100ms), Orders{});
+  EXPECT_EQ(due(100ms), OrderNames{});
   EXPECT_EQ(timer(), Duration{1100ms});
-  EXPECT_EQ(due(1099ms), Orders{});
-  EXPECT_EQ(due(1100ms), Orders{"start paths"});
+  EXPECT_EQ(due(1099ms), OrderNames{});
+  EXPECT_EQ(due(1100ms), OrderNames{"start paths"});
 }
 
 TEST_F(CleanupTest, a_list_without_files_does_not_wait_for_the_rest_of_the_engine) {
   start({false, false, false, false, true, false});
-  EXPECT_EQ(due(0s), Orders{"signal"});
+  EXPECT_EQ(due(0s), OrderNames{"signal"});
   list.engine_gone(kNow + 100ms, kNow + 1100ms);
-  EXPECT_EQ(due(100ms), Orders{"done"});
+  EXPECT_EQ(due(100ms), OrderNames{"done"});
 }
 
 TEST_F(CleanupTest, a_list_of_nothing_is_done_at_once) {
   start(kNothing);
-  EXPECT_EQ(due(0s), Orders{"done"});
+  EXPECT_EQ(due(0s), OrderNames{"done"});
   EXPECT_EQ(list.record(CleanupItem::hooks).outcome, ItemOutcome::skipped);
 }
 
@@ -105,10 +105,10 @@ TEST_F(CleanupTest, items_that_hang_are_left_behind_when_their_time_is_over) {
   start(kAll);
   due(0s);
   EXPECT_EQ(timer(), Duration{2s});
-  EXPECT_EQ(due(2s), Orders{"start events"});
-  EXPECT_EQ(due(2499ms), Orders{});
-  EXPECT_EQ(due(2500ms), Orders{"start registries"});
-  EXPECT_EQ(due(3s), Orders{"signal"});
+  EXPECT_EQ(due(2s), OrderNames{"start events"});
+  EXPECT_EQ(due(2499ms), OrderNames{});
+  EXPECT_EQ(due(2500ms), OrderNames{"start registries"});
+  EXPECT_EQ(due(3s), OrderNames{"signal"});
   EXPECT_EQ(list.record(CleanupItem::sdk).outcome, ItemOutcome::timed_out);
   EXPECT_EQ(list.record(CleanupItem::events).elapsed, Duration{500ms});
 }
@@ -122,13 +122,13 @@ TEST_F(CleanupTest, an_answer_that_comes_too_late_changes_nothing) {
 
 TEST_F(CleanupTest, the_engine_is_killed_near_the_deadline_and_once) {
   start({false, false, false, false, true, false});
-  EXPECT_EQ(due(0s), Orders{"signal"});
+  EXPECT_EQ(due(0s), OrderNames{"signal"});
   EXPECT_EQ(timer(), Duration{29s});
-  EXPECT_EQ(due(28'999ms), Orders{});
-  EXPECT_EQ(due(29s), Orders{"kill"});
-  EXPECT_EQ(due(29'500ms), Orders{});
+  EXPECT_EQ(due(28'999ms), OrderNames{});
+  EXPECT_EQ(due(29s), OrderNames{"kill"});
+  EXPECT_EQ(due(29'500ms), OrderNames{});
   EXPECT_EQ(timer(), Duration{30s});
-  EXPECT_EQ(due(30s), Orders{"done"});
+  EXPECT_EQ(due(30s), OrderNames{"done"});
   EXPECT_EQ(list.record(CleanupItem::engine).outcome, ItemOutcome::timed_out);
 }
 
@@ -150,18 +150,18 @@ TEST_F(CleanupTest, whatever_hangs_the_engine_has_its_signal_in_time) {
 
 TEST_F(CleanupTest, an_earlier_lifes_list_goes_on_where_it_was) {
   start(kAll, 2);
-  EXPECT_EQ(due(0s), Orders{"start registries"});
+  EXPECT_EQ(due(0s), OrderNames{"start registries"});
   settle(10ms, CleanupItem::registries);
-  EXPECT_EQ(due(10ms), Orders{"signal"});
+  EXPECT_EQ(due(10ms), OrderNames{"signal"});
 }
 
 TEST_F(CleanupTest, an_item_that_comes_late_joins_its_group_or_nothing) {
   std::array<bool, kCleanupItems> hooks_only{};
   hooks_only[static_cast<std::size_t>(CleanupItem::hooks)] = true;
   start(hooks_only);
-  EXPECT_EQ(due(0s), Orders{"start hooks"});
+  EXPECT_EQ(due(0s), OrderNames{"start hooks"});
   list.apply_late(CleanupItem::sdk);
-  EXPECT_EQ(due(0s), Orders{"start sdk"});
+  EXPECT_EQ(due(0s), OrderNames{"start sdk"});
   settle(10ms, CleanupItem::hooks);
   settle(10ms, CleanupItem::sdk);
   due(10ms);
@@ -181,7 +181,7 @@ TEST_F(CleanupTest, an_engine_that_is_gone_before_its_turn_is_no_item) {
   settle(100ms, CleanupItem::events);
   due(100ms);
   settle(100ms, CleanupItem::registries);
-  EXPECT_EQ(due(100ms), Orders{"start paths"});
+  EXPECT_EQ(due(100ms), OrderNames{"start paths"});
   EXPECT_FALSE(list.term_sent());
 }
 

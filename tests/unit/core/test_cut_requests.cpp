@@ -12,7 +12,7 @@
 namespace lastcall::lifecycle {
 namespace {
 
-constexpr Instant kStart = instant_from_ms(1'000);
+constexpr Instant kCutAt = instant_from_ms(1'000);
 constexpr Cut kLeft{.mode = CancelMode::kill, .relayed = true};
 
 RequestBegun begun(PeerId peer, std::string id, std::string root = {}, std::string parent = {}) {
@@ -26,77 +26,77 @@ RequestBegun begun(PeerId peer, std::string id, std::string root = {}, std::stri
 
 TEST(CutRequests, what_was_relayed_is_remembered_by_id_root_and_parent) {
   CutRequests cut;
-  cut.ended(kStart, "r", kLeft);
-  EXPECT_TRUE(cut.begun(kStart, begun(1, "r")));
-  EXPECT_TRUE(cut.begun(kStart, begun(1, "part", "r")));
-  EXPECT_TRUE(cut.begun(kStart, begun(1, "part", "other", "r")));
-  EXPECT_FALSE(cut.begun(kStart, begun(1, "other")));
+  cut.ended(kCutAt, "r", kLeft);
+  EXPECT_TRUE(cut.begun(kCutAt, begun(1, "r")));
+  EXPECT_TRUE(cut.begun(kCutAt, begun(1, "part", "r")));
+  EXPECT_TRUE(cut.begun(kCutAt, begun(1, "part", "other", "r")));
+  EXPECT_FALSE(cut.begun(kCutAt, begun(1, "other")));
 }
 
 TEST(CutRequests, the_mode_is_told_as_it_was) {
   CutRequests cut;
-  cut.ended(kStart, "r", {.mode = CancelMode::stop, .relayed = true});
-  auto const late = cut.begun(kStart, begun(1, "r"));
+  cut.ended(kCutAt, "r", {.mode = CancelMode::stop, .relayed = true});
+  auto const late = cut.begun(kCutAt, begun(1, "r"));
   ASSERT_TRUE(late);
   EXPECT_EQ(late->mode, CancelMode::stop);
 }
 
 TEST(CutRequests, an_id_that_the_ingress_relays_anew_is_forgotten) {
   CutRequests cut;
-  cut.ended(kStart, "r", kLeft);
-  EXPECT_FALSE(cut.begun(kStart, begun(kIngressPeer, "r")));
-  EXPECT_FALSE(cut.begun(kStart, begun(1, "r")));
+  cut.ended(kCutAt, "r", kLeft);
+  EXPECT_FALSE(cut.begun(kCutAt, begun(kIngressPeer, "r")));
+  EXPECT_FALSE(cut.begun(kCutAt, begun(1, "r")));
   EXPECT_EQ(cut.size(), 0U);
 }
 
 TEST(CutRequests, an_id_that_an_engine_announced_itself_may_be_used_again) {
   CutRequests cut;
-  cut.ended(kStart, "r", {.mode = CancelMode::kill, .relayed = false});
-  EXPECT_TRUE(cut.begun(kStart, begun(1, "part", "r")));
-  EXPECT_FALSE(cut.begun(kStart, begun(1, "r")));
-  EXPECT_FALSE(cut.begun(kStart, begun(1, "part", "r"))) << "of the new one";
+  cut.ended(kCutAt, "r", {.mode = CancelMode::kill, .relayed = false});
+  EXPECT_TRUE(cut.begun(kCutAt, begun(1, "part", "r")));
+  EXPECT_FALSE(cut.begun(kCutAt, begun(1, "r")));
+  EXPECT_FALSE(cut.begun(kCutAt, begun(1, "part", "r"))) << "of the new one";
 }
 
 TEST(CutRequests, the_engines_part_does_not_replace_the_relayed_one) {
   CutRequests cut;
-  cut.ended(kStart, "r", kLeft);
-  cut.ended(kStart, "r", {.mode = CancelMode::stop, .relayed = false});
-  auto const late = cut.begun(kStart, begun(1, "r"));
+  cut.ended(kCutAt, "r", kLeft);
+  cut.ended(kCutAt, "r", {.mode = CancelMode::stop, .relayed = false});
+  auto const late = cut.begun(kCutAt, begun(1, "r"));
   ASSERT_TRUE(late);
   EXPECT_EQ(late->mode, CancelMode::kill);
 }
 
 TEST(CutRequests, a_minute_later_it_is_forgotten) {
   CutRequests cut;
-  cut.ended(kStart, "r", kLeft);
-  EXPECT_TRUE(cut.begun(kStart + CutRequests::kMemory - Duration{1}, begun(1, "r")));
-  EXPECT_FALSE(cut.begun(kStart + CutRequests::kMemory, begun(1, "r")));
-  cut.ended(kStart + CutRequests::kMemory, "other", kLeft);
+  cut.ended(kCutAt, "r", kLeft);
+  EXPECT_TRUE(cut.begun(kCutAt + CutRequests::kMemory - Duration{1}, begun(1, "r")));
+  EXPECT_FALSE(cut.begun(kCutAt + CutRequests::kMemory, begun(1, "r")));
+  cut.ended(kCutAt + CutRequests::kMemory, "other", kLeft);
   EXPECT_EQ(cut.size(), 1U);
 }
 
 TEST(CutRequests, an_id_that_is_cut_again_is_remembered_from_then_on) {
   CutRequests cut;
-  cut.ended(kStart, "r", kLeft);
-  cut.ended(kStart + Duration{30'000}, "r", kLeft);
-  cut.ended(kStart + CutRequests::kMemory, "other", kLeft);
-  EXPECT_TRUE(cut.begun(kStart + CutRequests::kMemory, begun(1, "r")));
+  cut.ended(kCutAt, "r", kLeft);
+  cut.ended(kCutAt + Duration{30'000}, "r", kLeft);
+  cut.ended(kCutAt + CutRequests::kMemory, "other", kLeft);
+  EXPECT_TRUE(cut.begun(kCutAt + CutRequests::kMemory, begun(1, "r")));
 }
 
 TEST(CutRequests, the_oldest_makes_room) {
   CutRequests cut;
   for (std::size_t i = 0; i < CutRequests::kMost + 2; ++i) {
-    cut.ended(kStart, "r" + std::to_string(i), kLeft);
+    cut.ended(kCutAt, "r" + std::to_string(i), kLeft);
   }
   EXPECT_EQ(cut.size(), CutRequests::kMost);
-  EXPECT_FALSE(cut.begun(kStart, begun(1, "r1")));
-  EXPECT_TRUE(cut.begun(kStart, begun(1, "r2")));
+  EXPECT_FALSE(cut.begun(kCutAt, begun(1, "r1")));
+  EXPECT_TRUE(cut.begun(kCutAt, begun(1, "r2")));
 }
 
 TEST(CutRequests, a_part_of_what_another_engine_still_works_on_is_wanted) {
   Lifecycle core{Settings{}};
-  core.step(kStart, SupervisorStarted{});
-  Instant const now = kStart + Duration{3'000};
+  core.step(kCutAt, SupervisorStarted{});
+  Instant const now = kCutAt + Duration{3'000};
   core.step(now, TimerExpired{});
   for (PeerId const peer : {PeerId{1}, PeerId{2}}) {
     core.step(now, PeerConnected{.peer = peer});
@@ -211,7 +211,7 @@ class TwoPeers {
   std::string id_;
   Settings settings_;
   std::optional<Lifecycle> core_;
-  Instant now_ = kStart;
+  Instant now_ = kCutAt;
   PeerId conn_ = 0;
   bool connected_ = false;
   bool runs_ = false;

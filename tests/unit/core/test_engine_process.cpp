@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Instant kStart = instant_from_ms(1'000'000);
+constexpr Instant kLaunch = instant_from_ms(1'000'000);
 
 ShimHello hello(EngineState engine) {
   return {.boot = "b", .engine = engine};
@@ -25,34 +25,34 @@ TEST(EngineProcess, that_it_runs_is_news_once) {
 TEST(EngineProcess, a_shim_that_was_given_up_may_be_back_with_it) {
   EngineProcess engine;
   engine.started();
-  engine.lost(kStart, false);
+  engine.lost(kLaunch, false);
   EXPECT_TRUE(engine.has_exited());
-  EXPECT_EQ(engine.gone_at(), kStart);
+  EXPECT_EQ(engine.gone_at(), kLaunch);
   EXPECT_TRUE(engine.told_by(hello(EngineState::running)));
   EXPECT_EQ(engine.gone_at(), std::nullopt);
 }
 
 TEST(EngineProcess, only_the_end_of_one_that_ran_is_explained_by_memory) {
   EngineProcess engine;
-  engine.lost(kStart, true);
+  engine.lost(kLaunch, true);
   EXPECT_FALSE(engine.exit().oom);
   engine.forget();
   engine.started();
-  engine.lost(kStart, true);
+  engine.lost(kLaunch, true);
   EXPECT_TRUE(engine.exit().oom);
 }
 
 TEST(EngineProcess, it_counts_as_killed_only_where_KILL_ended_it) {
   EngineProcess by_kill;
   by_kill.started();
-  by_kill.exited(kStart, {.exit = {.code = 0, .signal = kSigKill}, .ordered = true});
+  by_kill.exited(kLaunch, {.exit = {.code = 0, .signal = kSigKill}, .ordered = true});
   by_kill.judge_kill(true);
   EXPECT_TRUE(by_kill.was_killed());
 
   EngineProcess by_itself;
   by_itself.started();
   by_itself.note_kill();
-  by_itself.exited(kStart, {.exit = {.code = 0, .signal = 15}, .ordered = true});
+  by_itself.exited(kLaunch, {.exit = {.code = 0, .signal = 15}, .ordered = true});
   by_itself.judge_kill(true);
   EXPECT_FALSE(by_itself.was_killed()) << "our KILL came after its end";
 }
@@ -70,12 +70,12 @@ TEST(EngineProcess, an_order_of_an_earlier_life_is_kept) {
 TEST(ShimLink, without_a_watch_on_its_process_it_is_lost_after_a_second) {
   ShimLink shim;
   shim.hello(hello(EngineState::running));
-  EXPECT_TRUE(shim.disconnected(kStart, {.watched = false}));
-  EXPECT_EQ(shim.next_deadline(), kStart + kShimReturn);
-  EXPECT_FALSE(shim.disconnected(kStart, {.watched = false})) << "it had gone already";
+  EXPECT_TRUE(shim.disconnected(kLaunch, {.watched = false}));
+  EXPECT_EQ(shim.next_deadline(), kLaunch + kShimReturn);
+  EXPECT_FALSE(shim.disconnected(kLaunch, {.watched = false})) << "it had gone already";
   shim.hello(hello(EngineState::running));
   EXPECT_EQ(shim.next_deadline(), std::nullopt);
-  shim.disconnected(kStart, {.watched = true});
+  shim.disconnected(kLaunch, {.watched = true});
   EXPECT_EQ(shim.next_deadline(), std::nullopt);
 }
 

@@ -6,7 +6,7 @@ namespace lastcall::lifecycle {
 namespace {
 
 using namespace std::chrono_literals;
-using Order = OwnEnd::Order;
+using EndOrder = OwnEnd::Order;
 using Stage = OwnEnd::Stage;
 
 constexpr Instant kSignal = instant_from_ms(1'000'000);
@@ -17,7 +17,7 @@ struct OwnEndTest : testing::Test {
     facts.registries_settled = false;
     own.begin_restart(kSignal);
   }
-  Order next(Duration at) { return own.next(kSignal + at, facts); }
+  EndOrder next(Duration at) { return own.next(kSignal + at, facts); }
   Duration stop_cancel() const {
     return facts.budgets.stop_cancel_at(facts.budgets.deadline(kSignal)) - kSignal;
   }
@@ -34,36 +34,36 @@ struct OwnEndTest : testing::Test {
 };
 
 TEST_F(OwnEndTest, it_waits_for_a_signal_of_the_shim_before_it_deregisters) {
-  EXPECT_EQ(next(1'999ms), Order::none);
+  EXPECT_EQ(next(1'999ms), EndOrder::none);
   EXPECT_EQ(own.stage(), Stage::announced);
   EXPECT_EQ(own.next_deadline(), kSignal + 2s);
-  EXPECT_EQ(next(2s), Order::deregister);
+  EXPECT_EQ(next(2s), EndOrder::deregister);
 }
 
 TEST_F(OwnEndTest, without_anything_relayed_it_ends_as_soon_as_the_registries_have_settled) {
   next(2s);
-  EXPECT_EQ(next(3s), Order::none);
+  EXPECT_EQ(next(3s), EndOrder::none);
   facts.registries_settled = true;
-  EXPECT_EQ(next(3s), Order::exit);
+  EXPECT_EQ(next(3s), EndOrder::exit);
 }
 
 TEST_F(OwnEndTest, registries_that_hang_hold_it_for_their_timeout_alone) {
   next(2s);
-  EXPECT_EQ(next(6'999ms), Order::none);
-  EXPECT_EQ(next(7s), Order::exit);
+  EXPECT_EQ(next(6'999ms), EndOrder::none);
+  EXPECT_EQ(next(7s), EndOrder::exit);
 }
 
 TEST_F(OwnEndTest, late_requests_are_served_until_nobody_sends_any_more) {
   have_relayed();
   facts.registries_settled = true;
   next(2s);
-  EXPECT_EQ(next(2s), Order::none);
+  EXPECT_EQ(next(2s), EndOrder::none);
   EXPECT_EQ(own.stage(), Stage::accepting);
   EXPECT_FALSE(own.refuses());
   EXPECT_EQ(own.next_deadline(), kSignal + 2s + kUntilUnready);
   facts.ingress_is_empty = true;
-  EXPECT_EQ(next(4s), Order::none) << "one may still come";
-  EXPECT_EQ(next(5s), Order::exit);
+  EXPECT_EQ(next(4s), EndOrder::none) << "one may still come";
+  EXPECT_EQ(next(5s), EndOrder::exit);
 }
 
 TEST_F(OwnEndTest, what_runs_is_stopped_and_killed_at_the_cancel_points_of_a_stop) {
@@ -71,13 +71,13 @@ TEST_F(OwnEndTest, what_runs_is_stopped_and_killed_at_the_cancel_points_of_a_sto
   facts.registries_settled = true;
   next(2s);
   next(2s);
-  EXPECT_EQ(next(5s), Order::none);
+  EXPECT_EQ(next(5s), EndOrder::none);
   EXPECT_TRUE(own.refuses());
-  EXPECT_EQ(next(stop_cancel()), Order::stop_relayed);
-  EXPECT_EQ(next(stop_cancel()), Order::none) << "asked once";
-  EXPECT_EQ(next(kill_cancel()), Order::kill_relayed);
+  EXPECT_EQ(next(stop_cancel()), EndOrder::stop_relayed);
+  EXPECT_EQ(next(stop_cancel()), EndOrder::none) << "asked once";
+  EXPECT_EQ(next(kill_cancel()), EndOrder::kill_relayed);
   EXPECT_EQ(own.next_deadline(), kSignal + kill_cancel() + facts.budgets.settle);
-  EXPECT_EQ(next(kill_cancel() + facts.budgets.settle), Order::exit);
+  EXPECT_EQ(next(kill_cancel() + facts.budgets.settle), EndOrder::exit);
 }
 
 TEST_F(OwnEndTest, a_second_signal_changes_nothing_and_a_stop_takes_over) {
@@ -86,7 +86,7 @@ TEST_F(OwnEndTest, a_second_signal_changes_nothing_and_a_stop_takes_over) {
   own.stop_begins();
   EXPECT_FALSE(own.is_restarting());
   EXPECT_EQ(own.next_deadline(), std::nullopt);
-  EXPECT_EQ(next(60s), Order::none);
+  EXPECT_EQ(next(60s), EndOrder::none);
 }
 
 }  // namespace

@@ -8,14 +8,14 @@ namespace {
 using namespace std::chrono_literals;
 using Due = PeerTable::Due;
 
-constexpr Instant kStart = instant_from_ms(1'000'000);
+constexpr Instant kConnected = instant_from_ms(1'000'000);
 
 struct PeerTableTest : testing::Test {
   void connect(PeerId peer, std::string name, std::uint32_t live = 0) {
     peers.connected({.peer = peer, .name = std::move(name), .live = live});
   }
   Due due(Duration at, bool engine_has_exited = false) {
-    return peers.next_due(kStart + at, engine_has_exited).due;
+    return peers.next_due(kConnected + at, engine_has_exited).due;
   }
 
   PeerTable peers;
@@ -23,8 +23,8 @@ struct PeerTableTest : testing::Test {
 
 TEST_F(PeerTableTest, one_that_is_not_back_in_time_is_lost) {
   connect(1, "a");
-  peers.disconnected(kStart, 1, 5s);
-  EXPECT_EQ(peers.next_deadline(), kStart + 5s);
+  peers.disconnected(kConnected, 1, 5s);
+  EXPECT_EQ(peers.next_deadline(), kConnected + 5s);
   EXPECT_EQ(due(4'999ms), Due::none);
   EXPECT_EQ(due(5s), Due::lost);
   EXPECT_EQ(due(5s), Due::none) << "told once";
@@ -34,7 +34,7 @@ TEST_F(PeerTableTest, one_that_is_not_back_in_time_is_lost) {
 
 TEST_F(PeerTableTest, of_a_watched_critical_one_only_the_requests_are_lost) {
   peers.connected({.peer = 1, .name = "a", .critical = true, .watched = true});
-  peers.disconnected(kStart, 1, 5s);
+  peers.disconnected(kConnected, 1, 5s);
   EXPECT_EQ(due(5s), Due::requests_lost);
   EXPECT_TRUE(peers.knows(1));
 }
@@ -53,7 +53,7 @@ TEST_F(PeerTableTest, it_is_back_when_what_its_hello_promised_was_announced) {
 TEST_F(PeerTableTest, a_cleanup_waits_for_those_that_were_connected) {
   connect(1, "a");
   connect(2, "b");
-  peers.disconnected(kStart, 2, 5s);
+  peers.disconnected(kConnected, 2, 5s);
   peers.ask_to_clean_up();
   EXPECT_TRUE(peers.are_cleaning_up());
   peers.cleaned_up(1);
@@ -64,7 +64,7 @@ TEST_F(PeerTableTest, a_cleanup_waits_for_those_that_were_connected) {
 TEST_F(PeerTableTest, one_that_leaves_before_it_is_done_is_unclean_after_a_moment) {
   connect(1, "a");
   peers.ask_to_clean_up();
-  peers.disconnected(kStart, 1, 5s);
+  peers.disconnected(kConnected, 1, 5s);
   EXPECT_EQ(due(999ms), Due::none);
   EXPECT_TRUE(peers.are_cleaning_up());
   due(1s);
@@ -75,7 +75,7 @@ TEST_F(PeerTableTest, one_that_leaves_before_it_is_done_is_unclean_after_a_momen
 TEST_F(PeerTableTest, with_the_engine_gone_nobody_comes_back_to_clean_up) {
   connect(1, "a");
   peers.ask_to_clean_up();
-  peers.disconnected(kStart, 1, 5s);
+  peers.disconnected(kConnected, 1, 5s);
   due(0s, true);
   EXPECT_FALSE(peers.are_cleaning_up());
 }
@@ -83,7 +83,7 @@ TEST_F(PeerTableTest, with_the_engine_gone_nobody_comes_back_to_clean_up) {
 TEST_F(PeerTableTest, one_that_comes_back_is_asked_again_and_its_answer_counts) {
   connect(1, "a");
   peers.ask_to_clean_up();
-  peers.disconnected(kStart, 1, 5s);
+  peers.disconnected(kConnected, 1, 5s);
   connect(2, "a");
   peers.ask_late({.peer = 2, .name = "a"});
   due(1s);
@@ -96,7 +96,7 @@ TEST_F(PeerTableTest, one_that_comes_back_is_asked_again_and_its_answer_counts) 
 TEST_F(PeerTableTest, even_when_its_time_was_over_already) {
   connect(1, "a");
   peers.ask_to_clean_up();
-  peers.disconnected(kStart, 1, 5s);
+  peers.disconnected(kConnected, 1, 5s);
   due(1s);
   connect(2, "a");
   peers.ask_late({.peer = 2, .name = "a"});
@@ -109,7 +109,7 @@ TEST_F(PeerTableTest, a_source_stays_one_while_it_is_away_and_counts_as_here_onl
   EXPECT_FALSE(peers.has_source());
   peers.became_source(1);
   EXPECT_EQ(peers.sources(), 1U);
-  peers.disconnected(kStart, 1, 5s);
+  peers.disconnected(kConnected, 1, 5s);
   EXPECT_TRUE(peers.has_source());
   EXPECT_EQ(peers.sources(), 0U);
   EXPECT_FALSE(peers.has_connected());

@@ -7,22 +7,22 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Instant kStart = instant_from_ms(1'000'000);
+constexpr Instant kRestart = instant_from_ms(1'000'000);
 
 TEST(Recovery, ends_by_itself_where_nobody_tells_of_an_earlier_life) {
   Recovery recovery;
-  recovery.started(kStart);
-  EXPECT_EQ(recovery.next_deadline(), kStart + kRecoveryWindow);
-  recovery.update(kStart + kRecoveryWindow - 1ms, 0);
+  recovery.started(kRestart);
+  EXPECT_EQ(recovery.next_deadline(), kRestart + kRecoveryWindow);
+  recovery.update(kRestart + kRecoveryWindow - 1ms, 0);
   EXPECT_FALSE(recovery.is_over());
-  recovery.update(kStart + kRecoveryWindow, 0);
+  recovery.update(kRestart + kRecoveryWindow, 0);
   EXPECT_TRUE(recovery.is_over());
   EXPECT_EQ(recovery.next_deadline(), std::nullopt);
 }
 
 TEST(Recovery, commands_wait_for_it_and_are_taken_once) {
   Recovery recovery;
-  recovery.started(kStart);
+  recovery.started(kRestart);
   EXPECT_TRUE(recovery.hold(DrainRequested{.exit = true}));
   EXPECT_TRUE(recovery.hold(ResumeRequested{}));
   recovery.end();
@@ -33,24 +33,24 @@ TEST(Recovery, commands_wait_for_it_and_are_taken_once) {
 
 TEST(Recovery, peers_of_an_earlier_life_are_awaited_until_all_are_back) {
   Recovery recovery;
-  recovery.restored(kStart, "boot", true, 2, 1);
+  recovery.restored(kRestart, "boot", true, 2, 1);
   EXPECT_TRUE(recovery.awaits_peers());
-  recovery.update(kStart + 1s, 1);
+  recovery.update(kRestart + 1s, 1);
   EXPECT_TRUE(recovery.awaits_peers());
-  recovery.update(kStart + 1s, 2);
+  recovery.update(kRestart + 1s, 2);
   EXPECT_FALSE(recovery.awaits_peers());
 }
 
 TEST(Recovery, and_no_longer_than_the_window) {
   Recovery recovery;
-  recovery.restored(kStart, "boot", true, 2, 0);
-  recovery.update(kStart + kRecoveryWindow, 0);
+  recovery.restored(kRestart, "boot", true, 2, 0);
+  recovery.update(kRestart + kRecoveryWindow, 0);
   EXPECT_FALSE(recovery.awaits_peers());
 }
 
 TEST(Recovery, those_that_were_back_before_the_blob_are_not_awaited) {
   Recovery recovery;
-  recovery.restored(kStart, "boot", true, 2, 2);
+  recovery.restored(kRestart, "boot", true, 2, 2);
   EXPECT_FALSE(recovery.awaits_peers());
 }
 
@@ -59,8 +59,8 @@ TEST(Recovery, a_fingerprint_differs_by_what_is_held) {
   Recovery other;
   one.hold(DrainRequested{.exit = true});
   other.hold(DrainRequested{.exit = false});
-  Mixer first{kStart};
-  Mixer second{kStart};
+  Mixer first{kRestart};
+  Mixer second{kRestart};
   one.fingerprint(first, false);
   other.fingerprint(second, false);
   EXPECT_NE(first.hash, second.hash);

@@ -7,7 +7,7 @@
 namespace lastcall::relay {
 namespace {
 
-EngineError of(std::string const& object) {
+EngineError error_of(std::string const& object) {
   return error_of_event("data: " + object + "\n\n");
 }
 
@@ -22,7 +22,7 @@ TEST(EngineError, An_error_without_a_code_or_with_one_of_a_server_may_be_the_eng
            R"({"type":"error","error":{"type":"api_error","message":"died"}})",
            R"({"type":"error","message":"died"})",
        }) {
-    EXPECT_EQ(of(object), EngineError::suspect) << object;
+    EXPECT_EQ(error_of(object), EngineError::suspect) << object;
   }
 }
 
@@ -35,7 +35,7 @@ TEST(EngineError, An_error_that_blames_the_request_or_says_whether_to_try_again_
            R"({"error":{"type":"BadRequestError"}})",
            R"({"error":{"type":"migrated","code":503,"retryable":true}})",
        }) {
-    EXPECT_EQ(of(object), EngineError::told) << object;
+    EXPECT_EQ(error_of(object), EngineError::told) << object;
   }
 }
 
@@ -43,7 +43,7 @@ TEST(EngineError, What_has_no_error_in_it_is_none) {
   for (std::string const object :
        {R"({"error":null})", R"({"error":false})", R"({"id":"x"})", R"({"error":)", "[DONE]", "",
         R"({"type":"message"})", R"([{"error":{}}])"}) {
-    EXPECT_EQ(of(object), EngineError::none) << object;
+    EXPECT_EQ(error_of(object), EngineError::none) << object;
   }
 }
 
