@@ -37,12 +37,12 @@ constexpr Cell<State> impossible(State stays, char const* why) {
   return {CellKind::impossible, stays, why};
 }
 
-template <typename State, typename Event, std::size_t States, std::size_t Events>
-using StateTable = std::array<std::array<Cell<State>, Events>, States>;
+template <typename State, typename Event, std::size_t States, std::size_t Kinds>
+using StateTable = std::array<std::array<Cell<State>, Kinds>, States>;
 
 /// What the table says of an event in a state; asserts that it can happen there.
-template <typename State, typename Event, std::size_t States, std::size_t Events>
-constexpr Cell<State> const& cell_of(StateTable<State, Event, States, Events> const& table,
+template <typename State, typename Event, std::size_t States, std::size_t Kinds>
+constexpr Cell<State> const& cell_of(StateTable<State, Event, States, Kinds> const& table,
                                      State state, Event event) {
   Cell<State> const& cell = table[static_cast<std::size_t>(state)][static_cast<std::size_t>(event)];
   LC_ASSERT(cell.kind != CellKind::impossible);
