@@ -29,6 +29,7 @@ import logging
 from typing import Any, Awaitable, Callable, Iterator, Optional
 
 from . import outgoing
+from .asgi_log import tell_cuts_in_one_line
 from .asgi_messages import Inbox, Outbox, Receive, Send, refuse
 from .asgi_options import Options, is_multi_process_engine
 from .asgi_priority import priority_of
@@ -88,6 +89,7 @@ class Middleware:
         self._options = options or Options.from_environment()
         self._known_to: Optional[Client] = None
         self._calls: dict[str, Context] = {}  # by the secret of a tier above
+        tell_cuts_in_one_line()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":

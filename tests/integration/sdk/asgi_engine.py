@@ -81,3 +81,8 @@ def health():
 @app.get("/seen")
 def tell():
     return seen
+
+
+@app.get("/boom")
+async def boom():
+    raise RuntimeError("boom")

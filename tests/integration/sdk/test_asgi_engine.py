@@ -1,5 +1,6 @@
 """A uvicorn server with the middleware, under the real supervisor: unary and streamed answers."""
 
+import http.client
 import json
 import os
 import signal
@@ -91,6 +92,24 @@ def test_an_operators_cancel_is_to_the_engine_a_client_that_left(world, mode):
     settled(one, cancelled=2)
     wait_until(lambda: seen(one) == {"finished": 0, "let_go": 2}, "the engine let go of both")
     assert metric(one, "lastcall_cancels_total", reason="operator") == 2
+
+
+def test_a_cut_stream_is_one_line_in_the_servers_log(world):
+    one = world()
+    start(one)
+    stream = Call(one.engine_port, "s", tokens=100_000).first_token()
+    wait_until_live(one, "s")
+    one.operator().ask("cancel", ids=["s"], mode="kill")
+    _, broken = stream.rest()
+    assert broken
+    settled(one, cancelled=1)
+    failed = http.client.HTTPConnection("127.0.0.1", one.engine_port, timeout=PATIENCE)
+    failed.request("GET", "/boom")
+    assert failed.getresponse().status == 500
+    one.wait_for_log("RuntimeError: boom")  # of another failure all of it stays
+    log = one.log()
+    assert "request 's' was cut, and its connection closed: operator" in log
+    assert log.count("Traceback") == 1 and "Cancelled" not in log
 
 
 def test_a_stop_hands_off_what_it_may_waits_for_the_rest_and_refuses_what_is_new(world):
