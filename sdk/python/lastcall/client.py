@@ -24,7 +24,7 @@ from . import session, spawned, standin, uncaught, wire
 from .callbacks import Hooks
 from .context import Context
 from .failures import Failures
-from .handlers import Handler, is_stream, wrap_handler
+from .handlers import Result, is_stream, wrap_handler
 from .scope import RequestScope
 from .version import __version__
 
@@ -145,17 +145,19 @@ class Client(Hooks, Failures):
         model: Optional[str] = None,
         admit: bool = False,
         priority: Optional[int] = None,
-    ) -> Callable[[Handler], Handler]:
+    ) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
         """Registers the endpoint and makes each call of the decorated handler a request of it.
 
         The handler is a generator or a function, with or without `async`, and is handed `context`
         when its signature has it. Callers may add `request_id=`, and their own context as
         `parent=` or `context=`, by default the one of `lastcall.current()`. A call whose request
         was cancelled raises `Cancelled`, so that a cut stream cannot be taken for a finished one.
+        To a type checker it keeps its result, and takes any arguments: it lost `context` and won
+        `request_id`.
         """
         self.register_endpoint(name, graceful_shutdown)
 
-        def wrap(handler: Handler) -> Handler:
+        def wrap(handler: Callable[..., Result]) -> Callable[..., Result]:
             stream = is_stream(handler)
 
             def begin(id: Optional[str], parent: Optional[Context]) -> RequestScope:

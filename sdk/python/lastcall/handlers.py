@@ -30,6 +30,7 @@ from .errors import is_only_cancels
 from .scope import RequestScope
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
+Result = TypeVar("Result")
 T = TypeVar("T")
 Enter = Callable[[dict[str, Any]], RequestScope]
 Hand = Callable[[dict[str, Any], Context], dict[str, Any]]

@@ -59,6 +59,46 @@ def test_an_extra_that_is_missing_is_named(tmp_path, name):
     assert f"pip install 'lastcall[{name[:-3]}]'" in said
 
 
+MAIN_EXAMPLE = """
+from typing import Any, AsyncIterator
+
+import lastcall
+
+engine: Any = None
+client = lastcall.connect()
+
+
+@client.endpoint("generate", admit=True)
+async def generate(prompt: str, context: lastcall.Context) -> AsyncIterator[str]:
+    async for token in engine.generate(prompt):
+        if context.is_stopped():
+            break
+        yield token
+
+
+async def use() -> list[str]:
+    tokens = [token async for token in generate("once", request_id="r1")]
+    return tokens + [token async for token in generate("again")]
+
+
+async def misuse() -> list[int]:
+    return [token async for token in generate("once")]
+"""
+
+
+def test_the_main_example_passes_mypy_where_it_is_used(tmp_path):
+    """The one mistake in it is found, so the result has its type and not Any."""
+    mypy = shutil.which("mypy") or pytest.skip("mypy is not installed (Debian: mypy)")
+    (tmp_path / "example.py").write_text(MAIN_EXAMPLE)
+    said = subprocess.run(
+        [mypy, "--strict", "--cache-dir", str(tmp_path / "cache"), "example.py"], cwd=tmp_path,
+        env={**os.environ, "MYPYPATH": str(SDK)}, capture_output=True, text=True, timeout=900,
+    )  # fmt: skip
+    errors = [line for line in said.stdout.splitlines() if ": error:" in line]
+    assert len(errors) == 1 and 'comprehension has incompatible type List[str]' in errors[0], (
+        said.stdout + said.stderr)
+
+
 def test_mypy_finds_nothing_in_strict_mode(tmp_path):
     mypy = shutil.which("mypy") or pytest.skip("mypy is not installed (Debian: mypy)")
     # It reads the types of all that is imported anew, which takes minutes on a busy machine.
