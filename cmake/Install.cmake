@@ -1,10 +1,15 @@
 # What `cmake --install` puts where: programs, manuals, the schema for editors, completions.
+#
+# By component (`cmake --install BUILD --component NAME`): `lastcall`, `shim`, and `sdk` for what a
+# program in C++ is built with. Each is whole without the others.
 include(GNUInstallDirs)
 
-install(TARGETS lastcall lastcall-shim RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
-install(FILES docs/man/lastcall.1 docs/man/lastcall-shim.1
-        DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
-install(FILES docs/config.schema.json DESTINATION "${CMAKE_INSTALL_DATADIR}/lastcall")
+install(TARGETS lastcall RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT lastcall)
+install(TARGETS lastcall-shim RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT shim)
+install(FILES docs/man/lastcall.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT lastcall)
+install(FILES docs/man/lastcall-shim.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT shim)
+install(FILES docs/config.schema.json DESTINATION "${CMAKE_INSTALL_DATADIR}/lastcall"
+        COMPONENT lastcall)
 
 # The program that is installed says what it completes.
 function(lastcall_install_completion shell folder name)
@@ -12,8 +17,9 @@ function(lastcall_install_completion shell folder name)
   install(CODE "
     file(MAKE_DIRECTORY \"${CMAKE_CURRENT_BINARY_DIR}/completions\")
     execute_process(COMMAND \"$<TARGET_FILE:lastcall>\" completion ${shell}
-                    OUTPUT_FILE \"${file}\" COMMAND_ERROR_IS_FATAL ANY)")
-  install(FILES "${file}" DESTINATION "${CMAKE_INSTALL_DATADIR}/${folder}")
+                    OUTPUT_FILE \"${file}\" COMMAND_ERROR_IS_FATAL ANY)"
+          COMPONENT lastcall)
+  install(FILES "${file}" DESTINATION "${CMAKE_INSTALL_DATADIR}/${folder}" COMPONENT lastcall)
 endfunction()
 
 lastcall_install_completion(bash bash-completion/completions lastcall)

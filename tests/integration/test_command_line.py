@@ -196,6 +196,24 @@ def test_a_shell_that_is_not_known_is_2():
 # --- installation --------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("component", "program"), [("lastcall", "bin/lastcall"), ("shim", "bin/lastcall-shim"),
+                               ("sdk", "lib/liblastcall.a")],
+)  # fmt: skip
+def test_a_component_installs_its_own_part_alone(tmp_path, component, program):
+    done = subprocess.run(
+        ["cmake", "--install", BUILD, "--prefix", str(tmp_path), "--component", component],
+        capture_output=True, text=True, timeout=6 * PATIENCE, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    installed = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    assert program in installed
+    others = {"bin/lastcall", "bin/lastcall-shim", "lib/liblastcall.a"} - {program}
+    assert not installed & others
+    folders = {path.split("/")[0] for path in installed}
+    assert folders == ({"include", "lib"} if component == "sdk" else {"bin", "share"})
+
+
 def test_install_puts_everything_in_its_place(tmp_path):
     done = subprocess.run(
         ["cmake", "--install", BUILD, "--prefix", str(tmp_path)],
