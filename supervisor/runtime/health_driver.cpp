@@ -1,12 +1,17 @@
 #include "supervisor/runtime/health_driver.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
 #include <utility>
 
 #include <boost/asio/post.hpp>
 
 #include "core/settings.hpp"
 #include "supervisor/runtime/clock.hpp"
+#include "supervisor/runtime/listening_ports.hpp"
 
 namespace lastcall::runtime {
 namespace {
@@ -46,6 +51,22 @@ CheckOutcome outcome_of(ChildExit const& exit, std::string const& output) {
   return {.result = is_answer ? CheckResult::failed_definite : CheckResult::failed_unclear,
           .status = exit.code,
           .detail = why};
+}
+
+/// More would be a host's, where nobody looks for one among them.
+constexpr std::size_t kPortsShown = 12;
+
+std::string who_listens() {
+  std::set<std::uint16_t> const ports = listening_ports();
+  std::string text = "ports with a listener here:";
+  std::size_t shown = 0;
+  for (std::uint16_t const port : ports) {
+    if (++shown > kPortsShown) {
+      return text + " and " + std::to_string(ports.size() - kPortsShown) + " more";
+    }
+    text += (shown == 1 ? " " : ", ") + std::to_string(port);
+  }
+  return text + (ports.empty() ? " none" : "");
 }
 
 }  // namespace
@@ -233,13 +254,17 @@ void HealthDriver::note_slow_start() {
   }
   next_reminder_ = age * 2;
   std::string awaited;
+  bool is_refused = false;
   for (Row const& row : rows_) {
     bool const passes = row.last == CheckVerdict::passed || row.last == CheckVerdict::busy;
     if (!passes) {
       awaited += (awaited.empty() ? "check '" : ", check '") + row.name + "'";
       awaited += row.detail.empty() ? "" : ": " + row.detail;
+      is_refused = is_refused || row.detail.find("refused") != std::string::npos;
     }
   }
+  // An engine that listens elsewhere than its check asks would be awaited for ever.
+  awaited += is_refused ? "; " + who_listens() : "";
   log_.info("still starting after " + std::to_string(lifecycle::to_ms(age) / 1'000) +
             " s: " + (awaited.empty() ? "every check passes" : awaited));
 }

@@ -2,10 +2,12 @@
 
 import os
 import signal
+import socket
 import time
 from datetime import datetime
 
 import pytest
+from ports import free_port
 from serve_peer import PATIENCE, holds_for, wait_until
 from serve_world import BUILD, SLEEPER
 
@@ -106,3 +108,23 @@ def test_an_engine_that_loads_for_long_has_the_log_say_what_is_awaited(world):
     [said] = [r for r in one.records() if r["msg"].startswith("still starting after ")]
     assert said["level"] == "INFO"
     assert not [r for r in one.records() if r["level"] == "WARNING" and "check" in r]
+
+
+@pytest.mark.plain_build
+def test_an_engine_at_another_port_than_its_check_asks_is_named_with_the_ports_that_there_are(world):
+    one = world(health={"interval": "100ms"})
+    asked, real = free_port(), socket.create_server(("127.0.0.1", 0))
+    with real:
+        url = f"http://127.0.0.1:{asked}/health"
+        one.config["health"]["checks"] = [{"name": "engine", "http": {"url": url}}]
+        one.serve(LD_PRELOAD=CLOCK_STEP, STEP_CLOCK="monotonic", STEP_WHEN=one.path("stepped"),
+                  STEP_SECONDS="75")  # fmt: skip
+        one.shim(*SLEEPER)
+        one.wait_for_log("check awaited")
+        open(one.path("stepped"), "w").close()
+        one.wait_for_log("still starting after ")
+        [said] = [r["msg"] for r in one.records() if r["msg"].startswith("still starting after ")]
+        assert f"check 'engine': connection refused by 127.0.0.1:{asked}; ports with a listener here:"\
+            in said  # fmt: skip
+        ports = said.rpartition(": ")[2]
+        assert str(real.getsockname()[1]) in ports or " more" in ports

@@ -1,0 +1,19 @@
+// Which TCP ports somebody listens on in this network namespace: of a pod, those of all containers.
+//
+// It helps people whose engine listens elsewhere than its check asks. Rule: what cannot be read is
+// silence. Thread rule: none. Source: proc(5), /proc/net/tcp and /proc/net/tcp6.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string_view>
+
+namespace lastcall::runtime {
+
+/// Local ports of the rows of such a file that are in the state LISTEN.
+std::set<std::uint16_t> listening_ports_in(std::string_view text);
+
+/// Of both families, as of now.
+std::set<std::uint16_t> listening_ports();
+
+}  // namespace lastcall::runtime
