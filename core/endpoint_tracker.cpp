@@ -25,6 +25,7 @@ EndpointSlot EndpointTracker::slot(PeerId peer, std::string_view name) {
 void EndpointTracker::register_endpoint(PeerId peer, std::string_view name, bool graceful) {
   Endpoint& endpoint = slots_[slot(peer, name)];
   endpoint.registered = true;
+  endpoint.withdrawn = false;
   set_graceful(endpoint, graceful);
 }
 
@@ -34,6 +35,7 @@ bool EndpointTracker::unregister_endpoint(PeerId peer, std::string_view name) {
     return false;
   }
   slots_[found->second].registered = false;
+  slots_[found->second].withdrawn = true;
   release_if_unused(found->second);
   return true;
 }

@@ -34,6 +34,7 @@ class EndpointTracker {
     std::string name;
     bool graceful = true;
     bool registered = false;
+    bool withdrawn = false;  // it was registered and is no more; one that never was is none
     bool forgotten = false;  // its peer is gone: release with the last request
     std::uint32_t in_flight = 0;
   };

@@ -61,7 +61,9 @@ probes::ProbeState state_of(StatusSources const& sources) {
   put_checks(state, sources);
   put_registries(state, sources);
   sources.core.endpoints().for_each([&](lifecycle::EndpointTracker::Endpoint const& endpoint) {
-    state.endpoints.push_back({endpoint.name, state.ready && endpoint.registered});
+    // The ingress and SDKs that only begin requests register none: theirs follow the whole.
+    bool const is_gone = endpoint.withdrawn || endpoint.forgotten;
+    state.endpoints.push_back({endpoint.name, state.ready && !is_gone});
   });
   state.peers = snapshot.peers;
   if (snapshot.source != lifecycle::InFlightSource::unknown) {
