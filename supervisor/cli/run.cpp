@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <ostream>
@@ -165,6 +167,30 @@ void greet(config::Config const& config, RunSockets const& sockets, bool command
   err.flush();
 }
 
+/// A container that nobody told of its grace. PID 1 outside of Kubernetes has what its engine gives
+/// by default: Docker and Podman 10 s, ECS 30 s. Whoever set a grace period is believed.
+std::optional<int> assumed_grace_seconds(config::Loaded const& loaded,
+                                         config::Environment const& environment) {
+  if (::getpid() != 1 || loaded.grace.value || loaded.grace_period_is_given) {
+    return std::nullopt;
+  }
+  bool const on_ecs = environment("ECS_CONTAINER_METADATA_URI_V4").has_value() ||
+                      environment("ECS_CONTAINER_METADATA_URI").has_value();
+  return on_ecs ? 30 : 10;
+}
+
+/// For the shim and for `serve`, which read the variable like one that a user has set.
+void assume_grace(config::Loaded& loaded, int seconds, std::ostream& err) {
+  std::string const text = std::to_string(seconds);
+  ::setenv("LASTCALL_POD_GRACE_SECONDS", text.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+  config::Duration& grace = loaded.config.shutdown.budgets.grace_period;
+  grace = std::min(grace, config::Duration(std::chrono::seconds(seconds - 2)));
+  err << "lastcall run: this container is taken to be killed " << text
+      << " s after its stop signal, as is usual outside of Kubernetes, so a stop takes up to "
+      << config::to_text(grace) << "; where it has longer, set LASTCALL_POD_GRACE_SECONDS (docker run"
+      << " --stop-timeout 62 -e LASTCALL_POD_GRACE_SECONDS=62)\n";
+}
+
 /// The port is `serve`'s. Without it there would be an engine that nobody supervises, later and
 /// for other reasons than the one that is clear now. Empty: it can be had.
 std::string probe_listener(config::Probes const& probes) {
@@ -207,6 +233,9 @@ int run_run(RunCommand const& command, config::Environment const& environment, s
     discard(sockets);
     err << "lastcall run: " << problem << '\n';
     return kExitNoShim;
+  }
+  if (auto const seconds = assumed_grace_seconds(loaded, environment)) {
+    assume_grace(loaded, *seconds, err);
   }
   greet(loaded.config, sockets, command.tty, err);
   Arguments arguments = shim_arguments(command, loaded, sockets, engine);

@@ -78,6 +78,7 @@ class Loader {
     }
     name_registries();
     loaded_.grace = pod_grace(environment_, loaded_.errors);
+    loaded_.grace_period_is_given = places_.contains("shutdown.grace_period");
     // Joint rules would only repeat what single keys have said.
     if (loaded_.errors.empty()) {
       validate(loaded_.config, places_, loaded_.grace, {loaded_.errors, loaded_.warnings});

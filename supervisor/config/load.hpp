@@ -40,6 +40,7 @@ struct Loaded {
   Config config;
   std::string source;  // the file that was read; empty: none
   PodGrace grace;
+  bool grace_period_is_given = false;  // by whatever source; else it has its default
   Problems errors;
   Problems warnings;
   Problems notes;
