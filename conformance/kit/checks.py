@@ -1,0 +1,243 @@
+"""What a scenario can expect: each check says nothing, or in one sentence what was seen instead.
+
+A check is named by `who` and `that` of an `[[expect]]` block; further keys are its arguments. The
+list in docs/conformance.md is made from the first lines of the docstrings here.
+"""
+
+import json
+import re
+
+CHECKS = {}
+SECOND = 1000
+
+
+def check(who, that):
+    def keep(function):
+        CHECKS[who, that] = function
+        return function
+
+    return keep
+
+
+def _call(run, of):
+    return run.calls[of]
+
+
+def _seen(call):
+    words = f"{call.outcome} after {call.got} of {call.tokens} tokens"
+    return words + (f", status {call.status}" if call.status not in (None, 200) else "")
+
+
+# --- the client
+
+
+@check("client", "complete")
+def complete(run, of):
+    """Every token of this request came, in order, with a `finish_reason` and `[DONE]`."""
+    call = _call(run, of)
+    return None if call.outcome == "complete" else f"{of} was {_seen(call)}"
+
+
+@check("client", "told")
+def told(run, of):
+    """The request is complete, or ended with an error object that says that it may be sent again,
+    and without `[DONE]`."""
+    call = _call(run, of)
+    if call.outcome == "told" and call.done:
+        return f"{of} was told of an error, and then [DONE]"
+    if call.outcome == "complete" or (call.outcome in ("told", "refused") and call.may_be_retried):
+        return None
+    if call.outcome in ("told", "refused"):
+        return f"{of} was {_seen(call)}, but not told whether it may be sent again"
+    return f"{of} was {_seen(call)}, without a word"
+
+
+@check("client", "not finished falsely")
+def not_finished_falsely(run, of):
+    """An answer that is not whole does not look whole."""
+    call = _call(run, of)
+    return f"{of} looks whole and has {call.got} of {call.tokens} tokens" \
+        if call.outcome == "finished" else None  # fmt: skip
+
+
+@check("client", "answered")
+def answered(run, of):
+    """The request was served whole, or refused with a status and when or whether to come again."""
+    call = _call(run, of)
+    if call.outcome == "complete" or (call.outcome == "refused" and call.may_be_retried):
+        return None
+    return f"{of} was {_seen(call)}" + (
+        ", without a hint when to come again" if call.outcome == "refused" else "")  # fmt: skip
+
+
+@check("client", "counts")
+def counts(run, of, complete=None, refused=None):
+    """Of a group of requests so many were served, and so many refused with `Retry-After`."""
+    calls = [call for name, call in run.calls.items() if name.startswith(of)]
+    served = sum(call.outcome == "complete" for call in calls)
+    refusals = sum(call.outcome == "refused" and call.may_be_retried for call in calls)
+    if (complete, refused) == (served, refusals):
+        return None
+    silent = sum(call.outcome == "refused" and not call.may_be_retried for call in calls)
+    others = len(calls) - served - refusals - silent
+    return (f"{served} of {len(calls)} were served and {refusals} refused with a hint, {silent} "
+            f"without, {others} otherwise; expected {complete} and {refused}")  # fmt: skip
+
+
+@check("client", "over within")
+def over_within(run, of, s, after):
+    """The client knows how its request ended so many seconds after a mark."""
+    call = _call(run, of)
+    if call.ended_ms is None:
+        return f"{of} still waited when the run was over"
+    took = (call.ended_ms - run.marks[after]) / SECOND
+    return None if took <= s else f"{of} waited {took:.1f} s, {s} s are allowed"
+
+
+# --- the kubelet
+
+
+@check("kubelet", "ended within")
+def ended_within(run, s, after="stop"):
+    """Every container has ended so many seconds after a mark (`stop`, or one that a step set)."""
+    if (ended := run.pod.ended_ms()) is None:
+        return "the pod still ran when the run was over"
+    took = (ended - run.marks[after]) / SECOND
+    return None if took <= s else f"the pod ended after {took:.1f} s, {s} s are allowed"
+
+
+@check("kubelet", "not killed")
+def not_killed(run, of=None):
+    """Nothing had to be killed at the end of the grace, or not this container (`of`)."""
+    killed = [name for name in run.pod.killed() if of in (None, name)]
+    return f"KILL at the end of the grace: {', '.join(killed)}" if killed else None
+
+
+@check("kubelet", "exit code")
+def exit_code(run, of=(0,)):
+    """The engine's container ended with one of these codes; `"not 0"` is any other than 0."""
+    code = run.pod.engine.code
+    fits = code not in (None, 0) if of == "not 0" else code in of
+    return None if fits else f"the engine's container ended with {code}, expected {of}"
+
+
+@check("kubelet", "not ready within")
+def not_ready_within(run, s, after):
+    """The pod is not ready, or has ended, so many seconds after a mark."""
+    since = run.marks[after]
+    turned = [e.at_ms for e in run.transcript.events("kubelet", "not ready") if e.at_ms >= since]
+    turned += [run.pod.engine.ended_ms] if run.pod.engine.ended_ms else []
+    turned += [run.marks["stop"]] if "stop" in run.marks and not turned else []
+    if turned and "stop" in run.marks and min(turned) >= run.marks["stop"]:
+        turned = []
+    if not turned:
+        return f"still ready {(run.ended_ms - since) / SECOND:.1f} s later"
+    took = (min(turned) - since) / SECOND
+    return None if took <= s else f"not ready after {took:.1f} s, {s} s are allowed"
+
+
+@check("kubelet", "nothing left")
+def nothing_left(run):
+    """No process of the engine's container is left once the container has ended."""
+    return f"left: {run.left}" if run.left else None
+
+
+# --- the engine
+
+
+def _signals(run, role, name):
+    return run.transcript.events("engine", "signal", role=role, name=name)
+
+
+@check("engine", "stop signals")
+def stop_signals(run, count):
+    """The engine's main process got TERM so many times."""
+    seen = len(_signals(run, "main", "TERM"))
+    return None if seen == count else f"the engine's main process got {seen} TERM, expected {count}"
+
+
+@check("engine", "not stopped before")
+def not_stopped_before(run, of):
+    """No process of the engine was told to end while this request ran, whose last byte counts."""
+    ended = _call(run, of).ended_ms
+    early = [e for e in run.transcript.events("engine", "signal", name="TERM")
+             if ended is None or e.at_ms < ended]  # fmt: skip
+    if not early:
+        return None
+    return f"TERM to the engine's {early[0].fields['role']} while {of} ran"
+
+
+@check("engine", "let go within")
+def let_go_within(run, of, s, after):
+    """The engine no longer works on this request so many seconds after a mark."""
+    gone = run.transcript.first("engine", "abort", id=of)
+    if gone is None:
+        return f"the engine never let go of {of}"
+    took = (gone.at_ms - run.marks[after]) / SECOND
+    return None if took <= s else f"the engine let go of {of} after {took:.1f} s, {s} s are allowed"
+
+
+@check("engine", "at most")
+def at_most(run, running):
+    """Never more than so many requests ran in the engine at the same time."""
+    now = most = 0
+    for event in run.transcript.events("engine"):
+        now += (event.what == "begin") - (event.what in ("end", "abort", "cut"))
+        most = max(most, now)
+    return None if most <= running else f"{most} requests ran at the same time"
+
+
+@check("engine", "no zombies")
+def no_zombies(run):
+    """At the mark that `step = "look"` set, no process of the container was a zombie."""
+    return f"zombies: {run.zombies}" if run.zombies else None
+
+
+# --- the operator
+
+
+@check("operator", "account")
+def account(run, cut):
+    """The pod's output or termination message says in JSON how many requests were cut.
+
+    The adapter names the keys that may hold the number (`cut_keys`); the largest counts.
+    """
+    keys = run.description.get("cut_keys", ())
+    if not keys:
+        return "nothing in the output or the termination message says how many requests were cut"
+    seen = None
+    for container in run.pod.containers:
+        for line in (container.message() + "\n" + container.text()).splitlines():
+            for found in _objects(line):
+                values = [_number(found, key) for key in keys]
+                if any(value is not None for value in values):
+                    seen = max(value or 0 for value in values)
+                    if seen == cut:
+                        return None
+    return f"the output says {seen} were cut, {cut} were"
+
+
+def _objects(line):
+    start = line.find("{")
+    if start >= 0:
+        try:
+            yield json.loads(line[start:])
+        except ValueError:
+            for text in re.findall(r"\{[^{}]*\}", line):
+                try:
+                    yield json.loads(text)
+                except ValueError:
+                    pass
+
+
+def _number(value, key):
+    for word in key.split("."):
+        value = value.get(word) if isinstance(value, dict) else None
+    return value if isinstance(value, int) else None
+
+
+@check("operator", "done")
+def done(run, verb):
+    """The operator's command (`drain`, `resume`) ended with 0."""
+    code = run.operator.get(verb)
+    return None if code == 0 else f"`{verb}` ended with {code}"

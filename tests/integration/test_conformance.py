@@ -1,0 +1,112 @@
+"""The conformance kit: lastcall's own rows in short, and that the kit can tell a failure."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
+KIT = os.path.join(ROOT, "conformance/run.py")
+SPEC = """#!{python}
+import json, sys
+if sys.argv[1] == "describe":
+    print(json.dumps({{"title": "t", "cannot": {cannot}}}))
+else:
+    request = json.load(sys.stdin)
+    port = request["engine_port"]
+    engine = {{"name": "engine", "argv": [request["engine"]]}}
+    print(json.dumps({{"entry": port, "ready": [f"http://127.0.0.1:{{port}}/health"],
+                       "containers": [engine]}}))
+"""
+
+
+def kit(*words):
+    return subprocess.run([sys.executable, "-B", KIT, *words], capture_output=True, text=True,
+                          timeout=150)  # fmt: skip
+
+
+def cells(path):
+    with open(path) as file:
+        return {(cell["subject"], cell["scenario"]): cell for cell in json.load(file)}
+
+
+def test_lastcall_with_its_ingress_holds_the_quick_scenarios(tmp_path):
+    results = tmp_path / "cells.json"
+    done = kit("lastcall-ingress", "--quick", "--jobs", "4", "--patience", "5", "--grace", "20",
+               "--must-hold", "lastcall-ingress", "--results", str(results),
+               "--transcripts")  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(cells(results)) >= 8
+
+
+def test_a_promise_that_is_broken_is_a_failure_with_a_transcript(tmp_path):
+    """The same scenario, an adapter in sh, and an engine that dies of its TERM."""
+    results = tmp_path / "cells.json"
+    words = ("bare", "--scenario", "stream-ends", "--results", str(results))
+    assert kit(*words).returncode == 0
+    cell = cells(results)["bare", "stream-ends"]
+    assert cell["verdict"] == "failed"
+    assert re.search(r"a was cut after \d+ of 60 tokens", " ".join(cell["reasons"]))
+    assert "kubelet   SIGTERM to engine" in cell["transcript"]
+    assert "engine    signal role=main name=TERM" in cell["transcript"]
+    assert kit(*words, "--must-hold", "bare").returncode == 1
+
+
+def test_what_a_subject_does_not_claim_is_not_applicable(tmp_path):
+    folder, results = tmp_path / "adapters", tmp_path / "cells.json"
+    folder.mkdir()
+    for name, cannot in (("able", "{}"), ("unable", '{"admission": "it is small"}')):
+        (folder / name).write_text(SPEC.format(python=sys.executable, cannot=cannot))
+        (folder / name).chmod(0o755)
+    done = kit("--adapters", str(folder), "--scenario", "waiter-leaves", "--results", str(results))
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = cells(results)
+    assert found["unable", "waiter-leaves"]["reasons"] == ["it is small"]
+    assert found["able", "waiter-leaves"]["verdict"] == "failed"  # it let more than two run
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["nobody"], "no such subject: nobody"),
+        (["--scenario", "nothing"], "no such scenario: nothing"),
+    ],
+)
+def test_bad_usage_names_what_is_wrong(words, complaint):
+    done = kit(*words)
+    assert (done.returncode, complaint in done.stderr) == (2, True), done.stderr
+
+
+def test_an_adapter_that_does_not_answer_in_json_is_named(tmp_path):
+    (tmp_path / "broken").write_text("#!/bin/sh\necho no\n")
+    (tmp_path / "broken").chmod(0o755)
+    done = kit("--adapters", str(tmp_path), "--scenario", "stream-ends")
+    assert done.returncode == 2
+    assert "broken describe: no JSON, but: no" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (("order = 10", "orders = 10"), "unknown key 'orders'"),
+        (('do = "stop"', 'do = "halt"'), "step 2: unknown 'do = \"halt\"'"),
+        (("until = 20", "til = 20"), "step 1: unknown 'til'"),
+        (('that = "complete"', 'that = "happy"'), "expect 1: nobody can see client: happy"),
+        (('of = "a"\n', ""), "expect 1: 'of' is missing"),
+    ],
+)
+def test_a_wrong_scenario_is_refused_in_words(tmp_path, change, complaint):
+    sys.path.insert(0, os.path.join(ROOT, "conformance"))
+    try:
+        from kit import scenario
+    finally:
+        del sys.path[0]
+    with open(os.path.join(ROOT, "conformance/scenarios/stream-ends.toml")) as file:
+        text = file.read()
+    assert change[0] in text
+    (tmp_path / "bad.toml").write_text(text.replace(*change))
+    with pytest.raises(scenario.BadScenario, match=re.escape(complaint)):
+        scenario.read(tmp_path / "bad.toml")

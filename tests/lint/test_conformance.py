@@ -1,0 +1,58 @@
+"""docs/conformance.md is what the last whole run of the kit said, and leads to its transcripts."""
+
+import json
+import re
+import sys
+
+import pytest
+from lint_tree import ROOT, read
+
+sys.path.insert(0, str(ROOT / "conformance"))
+from kit import scenario, table  # noqa: E402
+from kit.run import Adapter, Cell  # noqa: E402
+
+sys.path.remove(str(ROOT / "conformance"))
+RESULTS = "conformance/transcripts/results.json"
+
+
+@pytest.fixture(scope="module")
+def whole():
+    cells = [Cell(**each) for each in json.loads(read(RESULTS))]
+    names = list(dict.fromkeys(cell.subject for cell in cells))
+    adapters = [Adapter(ROOT / "conformance/adapters" / name) for name in names]
+    return scenario.read_all(ROOT / "conformance/scenarios"), adapters, cells
+
+
+def part(name):
+    begin, end = table.BEGIN.format(name), table.END.format(name)
+    return re.search(f"{begin}\n(.*)\n{end}", read("docs/conformance.md"), re.DOTALL).group(1)
+
+
+def test_the_table_is_that_of_the_results(whole):
+    again = "remake it with ./dev conformance --docs"
+    assert part("table") == table.markdown(*whole), again
+    assert part("reasons") == table.reasons(*whole[1:]), again
+    assert part("checks") == table.checks(), again
+
+
+def test_every_cell_was_played(whole):
+    scenarios, adapters, cells = whole
+    expected = {(a.name, s.name) for a in adapters for s in scenarios}
+    assert {(c.subject, c.scenario) for c in cells} == expected
+    folder = ROOT / "conformance/adapters"
+    assert {a.name for a in adapters} == {path.name for path in folder.iterdir()}
+    missing = [c.subject for c in cells if any("not installed" in r for r in c.reasons)]
+    assert not missing, "the table in the docs is of all subjects"
+
+
+def test_each_failure_has_its_transcript(whole):
+    for cell in whole[2]:
+        if cell.verdict == "failed":
+            page = read(f"conformance/transcripts/{cell.subject}.md")
+            assert f"\n## {cell.scenario}\n" in page
+            assert all(f"\n- {reason}\n" in page for reason in cell.reasons)
+
+
+def test_no_cell_is_the_kits_own_failure(whole):
+    """What could not be played says nothing about a subject."""
+    assert not [c for c in whole[2] if any("could not be played" in r for r in c.reasons)]
