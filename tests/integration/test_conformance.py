@@ -1,5 +1,6 @@
 """The conformance kit: lastcall's own rows in short, and that the kit can tell a failure."""
 
+import importlib
 import json
 import os
 import re
@@ -23,6 +24,18 @@ else:
 """
 
 
+def kit_module(name):
+    sys.path.insert(0, os.path.join(ROOT, "conformance"))
+    try:
+        return importlib.import_module(f"kit.{name}")
+    finally:
+        del sys.path[0]
+
+
+def isolated():
+    return kit_module("pod").isolated()
+
+
 def kit(*words):
     return subprocess.run([sys.executable, "-B", KIT, *words], capture_output=True, text=True,
                           timeout=150)  # fmt: skip
@@ -40,6 +53,15 @@ def test_lastcall_with_its_ingress_holds_the_quick_scenarios(tmp_path):
                "--transcripts")  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(cells(results)) >= 8
+
+
+def test_ten_seconds_of_grace_that_nobody_told_of_are_enough_for_run():
+    """Docker's default, PID 1, no configuration: nothing is killed, and clients are told."""
+    if not isolated():
+        pytest.skip("no PID namespace can be made here")
+    done = kit("lastcall-sdk", "--scenario", "grace-not-told", "--must-hold", "lastcall-sdk",
+               "--transcripts")  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_promise_that_is_broken_is_a_failure_with_a_transcript(tmp_path):
@@ -99,11 +121,7 @@ def test_an_adapter_that_does_not_answer_in_json_is_named(tmp_path):
     ],
 )
 def test_a_wrong_scenario_is_refused_in_words(tmp_path, change, complaint):
-    sys.path.insert(0, os.path.join(ROOT, "conformance"))
-    try:
-        from kit import scenario
-    finally:
-        del sys.path[0]
+    scenario = kit_module("scenario")
     with open(os.path.join(ROOT, "conformance/scenarios/stream-ends.toml")) as file:
         text = file.read()
     assert change[0] in text

@@ -1,11 +1,12 @@
 """What goes through the proxy, byte by byte."""
 
 import contextlib
+import json
 import socket
 
 import pytest
 from mounts import in_own_mounts
-from raw_engine import SSE_HEAD, RawEngine, chunk, client, get, metric, ok, post
+from raw_engine import SSE_HEAD, RawEngine, chunk, client, get, metric, ok, post, stream
 from serve_peer import wait_until
 
 
@@ -274,3 +275,16 @@ def test_an_engine_is_found_at_any_address_of_its_name(proxy, tmp_path):
             engine.listener.shutdown(socket.SHUT_RDWR)  # nobody is at either of them
             user.send(post())
             assert user.until(b"\r\n\r\n").startswith(b"HTTP/1.1 503 ")
+
+
+def test_an_endpoint_with_a_stream_in_flight_is_ready_while_the_whole_is(proxy, engine):
+    one = proxy()
+    user, wire = stream(one, engine)
+
+    def health():
+        return json.loads(one.get("/health")[1])
+
+    wait_until(lambda: health()["endpoints"], "the stream's endpoint is told")
+    said = health()
+    assert said["status"] == "ready" and set(said["endpoints"].values()) == {"ready"}, said
+    wire.close()

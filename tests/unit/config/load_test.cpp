@@ -202,6 +202,12 @@ TEST(Load, Pod_grace_comes_from_its_variable_or_is_the_default_of_Kubernetes) {
                           "604800"));
 }
 
+TEST(Load, A_grace_period_that_somebody_gave_is_told_from_the_default) {
+  EXPECT_FALSE(load_text("shutdown: {late_accept: 2s}\n").grace_period_is_given);
+  EXPECT_TRUE(load_text("shutdown: {grace_period: 60s}\n").grace_period_is_given);
+  EXPECT_TRUE(load_text("", {"shutdown.grace_period=60s"}).grace_period_is_given);
+}
+
 TEST(Load, A_reload_sees_which_keys_differ_and_applies_only_the_live_ones) {
   Config before = load_text("log: {level: info}\nprobes: {listen: \"[::]:1\"}\n").config;
   Config const after = load_text(

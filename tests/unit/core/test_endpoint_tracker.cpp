@@ -1,4 +1,5 @@
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -33,6 +34,21 @@ TEST(EndpointTracker, takes_an_endpoint_that_nobody_registered_as_graceful) {
   tracker.enter(tracker.slot(kPeer, ""));
   EXPECT_EQ(tracker.active_graceful(), 1U);
   EXPECT_EQ(tracker.ungraceful_in_flight(), 0U);
+}
+
+TEST(EndpointTracker, tells_one_that_was_withdrawn_from_one_that_nobody_registered) {
+  EndpointTracker tracker;
+  auto const withdrawn = [&tracker](std::string_view name) {
+    return tracker.at(tracker.slot(kPeer, name)).withdrawn;
+  };
+  tracker.enter(tracker.slot(kPeer, "never"));
+  tracker.register_endpoint(kPeer, "left", true);
+  tracker.enter(tracker.slot(kPeer, "left"));
+  EXPECT_TRUE(tracker.unregister_endpoint(kPeer, "left"));
+  EXPECT_FALSE(withdrawn("never"));
+  EXPECT_TRUE(withdrawn("left"));
+  tracker.register_endpoint(kPeer, "left", true);
+  EXPECT_FALSE(withdrawn("left"));
 }
 
 TEST(EndpointTracker, moves_what_is_in_flight_when_the_flag_changes) {
