@@ -1,7 +1,8 @@
-"""What adapters of NVIDIA Dynamo share: a frontend outside of the pod, and a mocked worker in it.
+"""What adapters of NVIDIA Dynamo share: a frontend outside of the pod, and a worker in it.
 
-The worker is Dynamo's own (`dynamo.mocker`), so scenarios that need the kit's lying engine do not
-apply. One worker: with a second one its frontend may continue streams there (`--migration-limit`).
+The worker is the kit's, stopped by Dynamo's own code as dynamo.vllm is (dynamo_worker.py); it is one
+process, so it cannot die in parts. One worker: with a second one the frontend may continue streams
+there (`--migration-limit`).
 """
 
 import os
@@ -10,13 +11,13 @@ import adapter
 
 PYTHON = str(adapter.CACHE / "dynamo/bin/python")
 MODEL = str(adapter.CACHE / "model")
-LYING = "the worker is Dynamo's own: the lying engine cannot stand in its place"
-LIMITS = "its limits are of tokens and blocks that the mocked engine does not fill"
+LYING = "its worker is one process that knows few of the lying engine's flags"
+LIMITS = "its limits are of tokens and blocks, which the kit's worker does not report"
 
 
 def describe(title, **cannot):
     facts = {
-        "title": title,
+        "title": title, "knobs": ["prefill_ms", "load_s"],
         "cannot": {"lying engine": LYING, "admission": LIMITS, **cannot},
     }  # fmt: skip
     if not (adapter.CACHE / "dynamo/installed").exists():
@@ -34,10 +35,9 @@ class DynamoPod:
         os.makedirs(self.environment["DYN_FILE_KV"], exist_ok=True)
 
     def worker(self):
-        """At 36 ms a token its speed is 0.16: measured, and in proportion."""
-        speed = 5.8 / self.request["token_ms"]
-        return [PYTHON, "-m", "dynamo.mocker", "--model-path", MODEL, "--model-name", "kit",
-                "--discovery-backend", "file", "--speedup-ratio", f"{speed:.3f}"]  # fmt: skip
+        """With the flags of the engine that it stands for."""
+        program = str(adapter.ROOT / "conformance/dynamo_worker.py")
+        return [PYTHON, "-B", program, MODEL, self.request["engine"][2:]]
 
     def worker_environment(self, **more):
         return {**self.environment, "DYN_SYSTEM_PORT": str(self.system),
@@ -50,7 +50,7 @@ class DynamoPod:
                      "--discovery-backend", "file"],
         }  # fmt: skip
         return {
-            "entry": self.entry, "words_are_tokens": False,
+            "entry": self.entry, "words_are_tokens": False, "request_ids": False,
             "ready": [f"http://127.0.0.1:{self.system}/health",
                       f"http://127.0.0.1:{self.entry}/health"],
             "containers": [engine, frontend], **more,

@@ -170,7 +170,7 @@ def not_stopped_before(run, of):
 @check("engine", "let go within")
 def let_go_within(run, of, s, after):
     """The engine no longer works on this request so many seconds after a mark."""
-    gone = run.transcript.first("engine", "abort", id=of)
+    gone = run.engine_event("abort", id=of)
     if gone is None:
         return f"the engine never let go of {of}"
     took = (gone.at_ms - run.marks[after]) / SECOND

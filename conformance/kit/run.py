@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -59,8 +60,9 @@ class Adapter:
             words = (done.stderr or done.stdout).strip()[-400:]
             raise Unable(f"{self.name} {verb}: no JSON, but: {words}") from None
 
-    def cannot(self, needs):
-        return [f"{self.facts['cannot'][n]}" for n in needs if n in self.facts.get("cannot", {})]
+    def cannot(self, scenario):
+        cannot = self.facts.get("cannot", {})
+        return [cannot[n] for n in scenario.needs_of(self.facts.get("knobs", ())) if n in cannot]
 
     def pod(self, request):
         description = self._ask("pod", request)
@@ -128,7 +130,10 @@ class Run:
                 self.transcript.add("engine", what, at_ms=at_ms, **entry)
 
     def engine_event(self, what, **fields):
+        """The first of these; where the subject gives ids of its own, whatever its id."""
         self.read_trace()
+        if not self.description.get("request_ids", True):
+            fields.pop("id", None)
         return self.transcript.first("engine", what, **fields)
 
     # --- steps
@@ -238,7 +243,7 @@ class Run:
 
 def play(scenario, adapter):
     """Runs the steps and judges. The kit's own trouble is raised as Unable."""
-    reasons = [adapter.missing] if adapter.missing else adapter.cannot(scenario.needs)
+    reasons = [adapter.missing] if adapter.missing else adapter.cannot(scenario)
     if reasons:
         return Cell(adapter.name, scenario.name, "not applicable", reasons)
     started = time.monotonic()
@@ -277,6 +282,7 @@ def outputs(run):
 
 def plain(text, run):
     """Without the places of this machine."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", text)
     for place, name in ((run.folder, "DIR"), (str(HERE.parent), "."), (sys.prefix, "PYTHON"),
                         (os.path.expanduser("~"), "HOME")):  # fmt: skip
         text = text.replace(place, name)

@@ -189,7 +189,7 @@ def test_torch_finds_the_name_of_vllms_user(helm):
 
 def test_the_readme_builds_the_images_that_the_chart_takes():
     version = yaml.safe_load((CHART / "Chart.yaml").read_text())["appVersion"]
-    section = (ROOT / "README.md").read_text().split("## On Kubernetes", 1)[1].split("\n## ", 1)[0]
+    section = (ROOT / "README.md").read_text().split("### On Kubernetes", 1)[1].split("\n##", 1)[0]
     [built] = re.findall(r"^\./dev image --tag (\S+)", section, re.MULTILINE)
     assert built == version
     assert set(re.findall(r"\$image:(\S+)", section)) == {version}
