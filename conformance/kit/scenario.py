@@ -36,7 +36,7 @@ class Scenario:
     def needs_of(self, knobs):
         """With an adapter whose engine of its own knows only these flags of the lying engine."""
         lies = set(self.engine) - {"token_ms"} - set(knobs)
-        return [*self.needs, *(["lying engine"] if lies and "lying engine" not in self.needs else [])]
+        return list(dict.fromkeys([*self.needs, *(["lying engine"] if lies else [])]))
 
 
 def _fits(function, arguments, skipped):

@@ -119,8 +119,8 @@ def _without_transcript(cell):
 
 def transcripts(adapter, failed, titles):
     rows = [f"# What {adapter.title} did not hold", "",
-            "Made by `./dev conformance --docs`. Seconds count from the pod's deletion, or its start.",
-            ""]  # fmt: skip
+            "Made by `./dev conformance --docs`. Seconds count from the pod's deletion, or its "
+            "start.", ""]  # fmt: skip
     for cell in failed:
         rows += [f"## {cell.scenario}", "", f"Expected: {titles[cell.scenario]}.", ""]
         rows += [f"- {reason}" for reason in cell.reasons]

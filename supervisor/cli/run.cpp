@@ -187,8 +187,9 @@ void assume_grace(config::Loaded& loaded, int seconds, std::ostream& err) {
   grace = std::min(grace, config::Duration(std::chrono::seconds(seconds - 2)));
   err << "lastcall run: this container is taken to be killed " << text
       << " s after its stop signal, as is usual outside of Kubernetes, so a stop takes up to "
-      << config::to_text(grace) << "; where it has longer, set LASTCALL_POD_GRACE_SECONDS (docker run"
-      << " --stop-timeout 62 -e LASTCALL_POD_GRACE_SECONDS=62)\n";
+      << config::to_text(grace)
+      << "; where it has longer, set LASTCALL_POD_GRACE_SECONDS (docker run --stop-timeout 62 -e "
+         "LASTCALL_POD_GRACE_SECONDS=62)\n";
 }
 
 /// The port is `serve`'s. Without it there would be an engine that nobody supervises, later and

@@ -111,7 +111,7 @@ def test_an_engine_that_loads_for_long_has_the_log_say_what_is_awaited(world):
 
 
 @pytest.mark.plain_build
-def test_an_engine_at_another_port_than_its_check_asks_is_named_with_the_ports_that_there_are(world):
+def test_an_engine_at_another_port_than_its_check_asks_has_the_log_name_the_ports(world):
     one = world(health={"interval": "100ms"})
     asked, real = free_port(), socket.create_server(("127.0.0.1", 0))
     with real:
@@ -124,7 +124,7 @@ def test_an_engine_at_another_port_than_its_check_asks_is_named_with_the_ports_t
         open(one.path("stepped"), "w").close()
         one.wait_for_log("still starting after ")
         [said] = [r["msg"] for r in one.records() if r["msg"].startswith("still starting after ")]
-        assert f"check 'engine': connection refused by 127.0.0.1:{asked}; ports with a listener here:"\
-            in said  # fmt: skip
+        refused = f"check 'engine': connection refused by 127.0.0.1:{asked}; "
+        assert refused + "ports with a listener here:" in said
         ports = said.rpartition(": ")[2]
         assert str(real.getsockname()[1]) in ports or " more" in ports

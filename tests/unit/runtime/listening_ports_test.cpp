@@ -14,13 +14,13 @@ namespace {
 using Ports = std::set<std::uint16_t>;
 
 TEST(ListeningPorts, Are_the_local_ones_of_rows_in_the_state_listen) {
-  EXPECT_EQ(listening_ports_in(
-                "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when\n"
-                "   0: 0100007F:1F40 00000000:0000 0A 00000000:00000000 00:00000000\n"
-                "   1: 0100007F:C350 0100007F:1F40 01 00000000:00000000 00:00000000\n"
-                "  10: 00000000000000000000000000000000:1BB2 "
-                "00000000000000000000000000000000:0000 0A 00000000:00000000"),
-            (Ports{8000, 7090}));
+  EXPECT_EQ(
+      listening_ports_in("  sl  local_address rem_address   st tx_queue rx_queue tr tm->when\n"
+                         "   0: 0100007F:1F40 00000000:0000 0A 00000000:00000000 00:00000000\n"
+                         "   1: 0100007F:C350 0100007F:1F40 01 00000000:00000000 00:00000000\n"
+                         "  10: 00000000000000000000000000000000:1BB2 "
+                         "00000000000000000000000000000000:0000 0A 00000000:00000000"),
+      (Ports{8000, 7090}));
 }
 
 TEST(ListeningPorts, Are_none_in_what_is_no_such_file) {
