@@ -1,8 +1,8 @@
 """What adapters of NVIDIA Dynamo share: a frontend outside of the pod, and a worker in it.
 
 The worker is the kit's, stopped by Dynamo's own code as dynamo.vllm is (dynamo_worker.py). It is
-one process, so it cannot die in parts. One worker: with a second one the frontend may continue streams
-there (`--migration-limit`).
+one process, so it cannot die in parts. One worker: with a second one the frontend may continue
+streams there (`--migration-limit`).
 """
 
 import os
