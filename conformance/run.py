@@ -48,6 +48,8 @@ def options_of():
     add("--grace", type=int, help="seconds of grace, instead of the scenarios' own")
     add("--adapters", type=Path, default=HERE / "adapters", help="another folder of adapters")
     add("--results", type=Path, help="write the cells here, as JSON")
+    add("--from", dest="earlier", type=Path, action="append", default=[], metavar="FILE",
+        help="results of an earlier run, whose cells are taken and not played again")
     add("--docs", action="store_true", help="make docs/conformance.md and the transcripts")
     add("--must-hold", action="append", default=[], metavar="SUBJECT")
     add("--transcripts", action="store_true", help="print those of the failed cells")
@@ -145,10 +147,13 @@ def main():
         for each in chosen:
             print(f"{each.name:<21} {each.title}")
         return 0
-    player = Player(options, len(chosen) * len(adapters))
+    known = table.by_place([cell for path in options.earlier for cell in table.read_results(path)])
+    wanted = [(s, a) for s in chosen for a in adapters]
+    left = [(s, a) for s, a in wanted if (a.name, s.name) not in known]
+    player = Player(options, len(left))
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        futures = [pool.submit(player.play, s, a) for s in chosen for a in adapters]
-        cells = [future.result() for future in futures]
+        known |= table.by_place(pool.map(lambda pair: player.play(*pair), left))
+    cells = [known[a.name, s.name] for s, a in wanted]
     print("\n" + table.text(chosen, adapters, cells))
     if options.results:
         table.write_results(options.results, cells)

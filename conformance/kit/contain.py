@@ -47,6 +47,7 @@ def command(argv):
 
 def main(told, argv):
     try:
+        must(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL))  # the kit was killed, and all ends
         enter()
         child = os.fork()
     except OSError as error:

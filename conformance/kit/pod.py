@@ -139,13 +139,14 @@ class Container:
         self.ended.wait(10)
 
 
-def get(url, timeout=1.0):
+def get(url, timeout=1.0, headers=()):
     """The status of a GET, or nothing when there is no answer in time."""
     host, _, path = url.removeprefix("http://").partition("/")
     connection = http.client.HTTPConnection(host, timeout=timeout)
     try:
-        # As the kubelet's: some proxies tell probes from requests by it.
-        connection.request("GET", "/" + path, headers={"User-Agent": "kube-probe/1.32"})
+        # The kubelet's name: some proxies tell probes from requests by it.
+        all_headers = {"User-Agent": "kube-probe/1.32", **dict(headers)}
+        connection.request("GET", "/" + path, headers=all_headers)
         return connection.getresponse().status
     except (OSError, http.client.HTTPException):
         return None
@@ -172,10 +173,16 @@ class Pod:
     def inside(self):
         return [c for c in self.containers if not c.outside]
 
+    @staticmethod
+    def _passes(probe):
+        """A URL, or {"url": ..., "headers": {...}}."""
+        probe = {"url": probe} if isinstance(probe, str) else probe
+        return 200 <= (get(probe["url"], headers=probe.get("headers", {})) or 0) < 400
+
     def _probe(self):
         failures = 0
         while not self._closing.is_set():
-            fine = all(200 <= (get(url) or 0) < 400 for url in self.description["ready"])
+            fine = all(self._passes(probe) for probe in self.description["ready"])
             failures = 0 if fine else failures + 1
             if fine != self.is_ready and (fine or failures >= self.FAILURES):
                 self.is_ready = fine

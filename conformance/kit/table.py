@@ -5,6 +5,7 @@ import shutil
 from dataclasses import asdict
 
 from .checks import CHECKS
+from .run import Cell
 
 MARKS = {"held": "held", "failed": "**failed**", "not applicable": "n/a"}
 SIGNS = {"held": "+", "failed": "-", "not applicable": "."}
@@ -29,6 +30,10 @@ def text(scenarios, adapters, cells):
         rows.append(f"{each.name:<21} {signs}")
     rows += ["", "+ held   - failed   . not applicable"]
     return "\n".join(rows)
+
+
+def read_results(path):
+    return [Cell(**each) for each in json.loads(path.read_text())]
 
 
 def write_results(path, cells):

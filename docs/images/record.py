@@ -61,7 +61,8 @@ def picture(lines):
     frames, rows = [], []
     for number, (at, line) in enumerate(lines):
         share = 100 * at / total
-        frames.append(f"@keyframes l{number} {{ 0% {{ opacity: 0 }} {share:.2f}% {{ opacity: 1 }} }}")
+        steps = f"0% {{ opacity: 0 }} {share:.2f}% {{ opacity: 1 }}"
+        frames.append(f"@keyframes l{number} {{ {steps} }}")
         y = MARGIN + (number + 0.75) * LINE
         rows.append(f'<g style="animation-name: l{number}"><text class="{kind(line)}" '
                     f'x="{MARGIN}" y="{y:.0f}">{html.escape(line)}</text></g>')  # fmt: skip
