@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -59,23 +60,7 @@ def test_an_extra_that_is_missing_is_named(tmp_path, name):
     assert f"pip install 'lastcall[{name[:-3]}]'" in said
 
 
-MAIN_EXAMPLE = """
-from typing import Any, AsyncIterator
-
-import lastcall
-
-engine: Any = None
-client = lastcall.connect()
-
-
-@client.endpoint("generate", admit=True)
-async def generate(prompt: str, context: lastcall.Context) -> AsyncIterator[str]:
-    async for token in engine.generate(prompt):
-        if context.is_stopped():
-            break
-        yield token
-
-
+USES = """
 async def use() -> list[str]:
     tokens = [token async for token in generate("once", request_id="r1")]
     return tokens + [token async for token in generate("again")]
@@ -89,7 +74,10 @@ async def misuse() -> list[int]:
 def test_the_main_example_passes_mypy_where_it_is_used(tmp_path):
     """The one mistake in it is found, so the result has its type and not Any."""
     mypy = shutil.which("mypy") or pytest.skip("mypy is not installed (Debian: mypy)")
-    (tmp_path / "example.py").write_text(MAIN_EXAMPLE)
+    with open(os.path.join(SDK, "../../docs/getting-started.md")) as page:
+        [example] = re.findall(r"```python\n(.*?)```", page.read(), re.DOTALL)
+    engine = "from typing import Any\n\nengine: Any = None\n"
+    (tmp_path / "example.py").write_text(engine + example + USES)
     said = subprocess.run(
         [mypy, "--strict", "--cache-dir", str(tmp_path / "cache"), "example.py"], cwd=tmp_path,
         env={**os.environ, "MYPYPATH": str(SDK)}, capture_output=True, text=True, timeout=900,
