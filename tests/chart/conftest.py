@@ -65,7 +65,7 @@ class Helm:
         """NOTES.txt as an installation prints it: rendered through a template that `tpl`s it."""
         chart = self.home / "chart"
         if not chart.exists():
-            subprocess.run(["cp", "-r", CHART, chart], check=True)
+            subprocess.run(["cp", "-rL", CHART, chart], check=True)
             text = (chart / "templates/NOTES.txt").read_text()
             head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: notes}\ndata:\n  text: |\n"
             (chart / "templates/notes.yaml").write_text(

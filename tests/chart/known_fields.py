@@ -59,6 +59,7 @@ VOLUME = {
     "persistentVolumeClaim": ANY,
     "secret": ANY,
     "projected": {"defaultMode": ANY, "sources": ANY},
+    "downwardAPI": {"defaultMode": ANY, "items": [{"path": ANY, "fieldRef": ANY}]},
 }
 POD_SPEC = {
     **dict.fromkeys(

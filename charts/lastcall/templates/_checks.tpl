@@ -1,76 +1,23 @@
-{{/*
-What the schema cannot see: values that do not fit together. Each `lastcall.checks...` prints its
-problems, one a line; each message names the values and what was expected.
-*/}}
+{{/* What the schema cannot see and only this chart knows; see charts/lastcall-lib, _checks.tpl. */}}
 
 {{- define "lastcall.checks" -}}
-{{- $root := . -}}
-{{- $problems := "" -}}
-{{- range list "Mode" "Names" "Time" "Listeners" "Engine" "Users" "Account" -}}
-{{- $problems = printf "%s%s" $problems (include (printf "lastcall.checks%s" .) $root) -}}
-{{- end -}}
-{{- if $problems -}}
-{{- fail $problems -}}
-{{- end -}}
-{{- end -}}
-
-{{- define "lastcall.problem" -}}
-{{- printf "\n  - %s" . -}}
-{{- end -}}
-
-{{- define "lastcall.checksMode" -}}
-{{- $mode := include "lastcall.mode" . -}}
-{{- $version := .Capabilities.KubeVersion.Version -}}
-{{- if and (eq $mode "native") (semverCompare "<1.29.0-0" $version) -}}
-{{- include "lastcall.problem" (printf "mode native needs Kubernetes 1.29, this cluster is %s; use mode auto or plain" $version) -}}
-{{- end -}}
-{{- if include "lastcall.hooksByHttp" . -}}
-{{- include "lastcall.checksHookToken" . -}}
-{{- end -}}
-{{- if eq $mode "prestop" -}}
-{{- $asked := ((.Values.config | default dict).lifecycle | default dict).http -}}
-{{- if and (kindIs "bool" $asked) (ne $asked (eq .Values.prestop.hook "http")) -}}
-{{- include "lastcall.problem" (printf "config.lifecycle.http is %t, but prestop.hook is %s; leave config.lifecycle.http out" $asked .Values.prestop.hook) -}}
-{{- end -}}
-{{- else if not .Values.engine.command -}}
-{{- include "lastcall.problem" (printf "engine.command is empty: in mode %s the shim starts the engine, so the image's own entry point has to be written out" $mode) -}}
-{{- end -}}
-{{- if not .Values.engine.image.repository -}}
-{{- include "lastcall.problem" "engine.image.repository is empty, expected the engine's image" -}}
-{{- end -}}
-{{- end -}}
-
-{{/* A token has to be known to both sides: the sidecar, and the kubelet by the pod's specification. */}}
-{{- define "lastcall.checksHookToken" -}}
-{{- $version := .Capabilities.KubeVersion.Version -}}
-{{- $token := ((.Values.config | default dict).lifecycle | default dict).token -}}
-{{- $secret := .Values.prestop.tokenSecret -}}
-{{- if and (or $token $secret.name) (semverCompare "<1.26.0-0" $version) -}}
-{{- include "lastcall.problem" (printf "config.lifecycle.token and prestop.tokenSecret need Kubernetes 1.26, this cluster is %s: its kubelet leaves the headers of a preStop call out; expected prestop.hook: exec" $version) -}}
-{{- end -}}
-{{- if and $token $secret.name -}}
-{{- include "lastcall.problem" "config.lifecycle.token and prestop.tokenSecret.name are both there, expected one of them" -}}
-{{- else if and $secret.name (not (include "lastcall.hookToken" .)) -}}
-{{- include "lastcall.problem" (printf "prestop.tokenSecret: there is no key %s in a Secret %s of namespace %s that this rendering can read; `helm template` reads none: expected the Secret before an install or upgrade, prestop.hook: exec, or config.lifecycle.token" $secret.key $secret.name .Release.Namespace) -}}
-{{- end -}}
-{{- range .Values.sidecar.env -}}
-{{- if eq (toString .name) "LASTCALL_LIFECYCLE_TOKEN" -}}
-{{- include "lastcall.problem" "sidecar.env has LASTCALL_LIFECYCLE_TOKEN, which the kubelet cannot send with the hooks of mode prestop: they would be refused; expected prestop.hook: exec, prestop.tokenSecret, or config.lifecycle.token" -}}
-{{- end -}}
+{{- $problems := printf "%s%s%s" (include "lastcall-lib.problems" .) (include "lastcall.checksNames" .) (include "lastcall.checksAccount" .) -}}
+{{- with $problems -}}
+{{- fail . -}}
 {{- end -}}
 {{- end -}}
 
 {{- define "lastcall.checksNames" -}}
 {{- $name := include "lastcall.fullname" . -}}
 {{- if and .Values.service.enabled (not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name)) -}}
-{{- include "lastcall.problem" (printf "%q is no name for a Service, expected a letter first, then letters, digits and '-', all lower case; set fullnameOverride, or service.enabled: false" $name) -}}
+{{- include "lastcall-lib.problem" (printf "%q is no name for a Service, expected a letter first, then letters, digits and '-', all lower case; set fullnameOverride, or service.enabled: false" $name) -}}
 {{- else if not (regexMatch "^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$" $name) -}}
-{{- include "lastcall.problem" (printf "%q is no name for an object, expected letters, digits, '-' and '.', all lower case; set fullnameOverride" $name) -}}
+{{- include "lastcall-lib.problem" (printf "%q is no name for an object, expected letters, digits, '-' and '.', all lower case; set fullnameOverride" $name) -}}
 {{- end -}}
 {{- range $key, $labels := dict "commonLabels" .Values.commonLabels "podLabels" .Values.podLabels -}}
 {{- range $reserved := list "app.kubernetes.io/instance" "app.kubernetes.io/name" -}}
 {{- if hasKey ($labels | default dict) $reserved -}}
-{{- include "lastcall.problem" (printf "%s has %s, by which the Deployment and the Service find their pods, expected other labels; nameOverride changes app.kubernetes.io/name" $key $reserved) -}}
+{{- include "lastcall-lib.problem" (printf "%s has %s, by which the Deployment and the Service find their pods, expected other labels; nameOverride changes app.kubernetes.io/name" $key $reserved) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -78,33 +25,24 @@ problems, one a line; each message names the values and what was expected.
 {{- range $key := list "initContainers" "extraContainers" -}}
 {{- range get $.Values $key -}}
 {{- if has .name $taken -}}
-{{- include "lastcall.problem" (printf "%s has a container %q, which is there already; expected another name" $key .name) -}}
+{{- include "lastcall-lib.problem" (printf "%s has a container %q, which is there already; expected another name" $key .name) -}}
 {{- end -}}
 {{- $taken = append $taken .name -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 
-{{- define "lastcall.checksTime" -}}
-{{- $b := include "lastcall.budgets" . | fromJson -}}
-{{- $asked := int64 $b.asked.grace_period -}}
-{{- if lt (int64 $b.pod) (add $asked 2000) -}}
-{{- include "lastcall.problem" (printf "terminationGracePeriodSeconds %d is too small: config.shutdown.grace_period is %dms and the kubelet needs 2000ms, together %dms; leave it out to have it computed" (div (int64 $b.pod) 1000) $asked (add $asked 2000)) -}}
+{{- define "lastcall.checksAccount" -}}
+{{- $account := .Values.serviceAccount | default dict -}}
+{{- if and $account.name .Values.serviceAccountName (ne $account.name .Values.serviceAccountName) -}}
+{{- include "lastcall-lib.problem" (printf "serviceAccount.name is %s and serviceAccountName is %s, expected one of them" $account.name .Values.serviceAccountName) -}}
 {{- end -}}
-{{- $phases := int64 $b.asked.late_accept -}}
-{{- if not (empty (.Values.config | default dict).discovery) -}}
-{{- $phases = add $phases (int64 $b.asked.deregister_timeout) -}}
+{{- $name := include "lastcall.accountName" . -}}
+{{- if and .Values.rbac.create (not $name) -}}
+{{- include "lastcall-lib.problem" "rbac.create without an account: the namespace's default one, of every other pod too, would get the rights, expected serviceAccount.name, or serviceAccount.create: true" -}}
 {{- end -}}
-{{- if gt $phases (int64 $b.half) -}}
-{{- include "lastcall.problem" (printf "config.shutdown: deregister_timeout %dms (0 without config.discovery) and late_accept %dms are %dms together, more than half (%dms) of the time before cleanup (%dms less a reserve of %dms and cancel_settle %dms)" (sub $phases (int64 $b.asked.late_accept)) (int64 $b.asked.late_accept) $phases (int64 $b.half) (int64 $b.total) (int64 $b.reserve) (int64 $b.settle)) -}}
-{{- end -}}
-{{- range $pair := list (list "cleanup_reserve" "reserve" "half") (list "cancel_settle" "settle" "an eighth") -}}
-{{- $wanted := get $b.asked (index $pair 0) | int64 -}}
-{{- if eq (index $pair 0) "cleanup_reserve" -}}
-{{- $wanted = min $wanted (int64 $b.usable) -}}
-{{- end -}}
-{{- if gt $wanted (get $b (index $pair 1) | int64) -}}
-{{- include "lastcall.problem" (printf "config.shutdown.%s %dms is more than %s of the whole stop (%dms)" (index $pair 0) $wanted (index $pair 2) (int64 $b.total)) -}}
-{{- end -}}
+{{- $asks := include "lastcall-lib.kubernetesRegistries" . | fromJsonArray -}}
+{{- if and $asks (not $name) (not .Values.automountServiceAccountToken) -}}
+{{- include "lastcall-lib.problem" "config.discovery has kubernetes, but the pods have no account with rights for it, expected rbac.create: true, or the name of an account of yours as serviceAccount.name" -}}
 {{- end -}}
 {{- end -}}

@@ -1,4 +1,4 @@
-{{/* Names, labels and images. */}}
+{{/* Names, labels and annotations. */}}
 
 {{- define "lastcall.name" -}}
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
@@ -45,29 +45,9 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{/* The pods'; the user's own word goes over the chart's. */}}
 {{- define "lastcall.podAnnotations" -}}
 {{- $annotations := dict "kubectl.kubernetes.io/default-container" "engine" -}}
-{{- $_ := set $annotations "checksum/config" (include "lastcall.config" . | sha256sum) -}}
+{{- $_ := set $annotations "checksum/config" (include "lastcall-lib.config" . | sha256sum) -}}
 {{- range $key, $value := .Values.podAnnotations -}}
 {{- $_ := set $annotations $key $value -}}
 {{- end -}}
 {{- toYaml $annotations -}}
-{{- end -}}
-
-{{/* "repository@digest" or "repository:tag"; call with (dict "image" VALUES "tag" DEFAULT). */}}
-{{- define "lastcall.image" -}}
-{{- if .image.digest -}}
-{{- printf "%s@%s" .image.repository .image.digest -}}
-{{- else -}}
-{{- printf "%s:%s" .image.repository (.image.tag | default .tag) -}}
-{{- end -}}
-{{- end -}}
-
-{{/* native, plain or prestop. */}}
-{{- define "lastcall.mode" -}}
-{{- if ne .Values.mode "auto" -}}
-{{- .Values.mode -}}
-{{- else if semverCompare ">=1.29.0-0" .Capabilities.KubeVersion.Version -}}
-native
-{{- else -}}
-plain
-{{- end -}}
 {{- end -}}

@@ -7,7 +7,7 @@
 {{- $kind := ($config.engine | default dict).kind | default "custom" -}}
 {{- $isNamed := or (ne $kind "custom") (and $metrics.url $metrics.running) -}}
 {{- $refresh := $metrics.refresh | default (eq $kind "sglang" | ternary "30s" "1s") -}}
-{{- $fits := lt (include "lastcall.ms" $refresh | int64) (include "lastcall.unknownMs" . | int64) -}}
+{{- $fits := lt (include "lastcall-lib.ms" $refresh | int64) (include "lastcall.unknownMs" . | int64) -}}
 {{- if and $isNamed $fits -}}
 true
 {{- end -}}
@@ -15,15 +15,15 @@ true
 
 {{- define "lastcall.unknownMs" -}}
 {{- $shutdown := (.Values.config | default dict).shutdown | default dict -}}
-{{- include "lastcall.ms" ($shutdown.drain_unknown | default "15s") -}}
+{{- include "lastcall-lib.ms" ($shutdown.drain_unknown | default "15s") -}}
 {{- end -}}
 
 {{- define "lastcall.idleStop" -}}
-{{- $b := include "lastcall.budgets" . | fromJson -}}
+{{- $b := include "lastcall-lib.budgets" . | fromJson -}}
 {{- $late := int64 $b.late -}}
 {{- $longest := sub (int64 $b.total) (add (int64 $b.reserve) (int64 $b.settle) $late) -}}
 {{- $unknown := include "lastcall.unknownMs" . | int64 | min $longest -}}
-{{- if or (include "lastcall.hasGauges" .) (include "lastcall.hasIngress" .) -}}
+{{- if or (include "lastcall.hasGauges" .) (include "lastcall-lib.hasIngress" .) -}}
 {{- printf "A pod without requests in flight is gone in about %d ms and what its engine needs to end" $late -}}
 {{- if and (not (include "lastcall.hasGauges" .)) (eq (get (.Values.config.ingress | default dict) "exclusive" | toString) "false") }},
 from the first request on that its ingress has relayed
@@ -38,11 +38,11 @@ is cut. The SDK, config.ingress, or config.engine.kind or metrics change that.
 {{- end -}}
 
 {{- define "lastcall.wherePodsServe" -}}
-{{- if or .Values.service.enabled (include "lastcall.hasIngress" .) (include "lastcall.writesEngineUrl" .) -}}
+{{- if or .Values.service.enabled (include "lastcall-lib.hasIngress" .) (include "lastcall-lib.writesEngineUrl" .) -}}
 The engine has to serve HTTP at port {{ int64 .Values.engine.port }} (engine.port).
 {{- end }}
-{{- if include "lastcall.hasIngress" . }}
-Clients connect to lastcall's ingress, port {{ include "lastcall.ingressPort" . }} of the pods.
+{{- if include "lastcall-lib.hasIngress" . }}
+Clients connect to lastcall's ingress, port {{ include "lastcall-lib.ingressPort" . }} of the pods.
 {{- end }}
 {{- if .Values.service.enabled }}
 The Service sends requests to port {{ include "lastcall.targetPort" . | replace "http" (int64 .Values.engine.port | toString) }}.
@@ -51,8 +51,8 @@ The Service sends requests to port {{ include "lastcall.targetPort" . | replace 
 
 {{/* A warning, where anybody who reaches the pods can stop them. */}}
 {{- define "lastcall.openHooks" -}}
-{{- if and (include "lastcall.hooksByHttp" .) (not (include "lastcall.hookToken" .)) -}}
-WARNING: prestop.hook is http, without a token: whoever reaches port {{ include "lastcall.lifecyclePort" . }} of a pod can take it
+{{- if and (include "lastcall-lib.hooksByHttp" .) (not (include "lastcall-lib.hookToken" .)) -}}
+WARNING: prestop.hook is http, without a token: whoever reaches port {{ include "lastcall-lib.lifecyclePort" . }} of a pod can take it
 out of service. Use prestop.hook: exec, set prestop.tokenSecret, or keep others away by a NetworkPolicy.
 {{- end -}}
 {{- end -}}

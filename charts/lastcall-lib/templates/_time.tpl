@@ -4,7 +4,7 @@ out here to what `lastcall plan` prints. All numbers are milliseconds.
 */}}
 
 {{/* "60s", "500ms", "2m", "1h" in milliseconds. */}}
-{{- define "lastcall.ms" -}}
+{{- define "lastcall-lib.ms" -}}
 {{- $text := . | toString -}}
 {{- if not (regexMatch "^[0-9]+(ms|s|m|h)$" $text) -}}
 {{- fail (printf "%q is no duration, expected digits and a unit such as 60s, 500ms, 2m or 1h" $text) -}}
@@ -14,16 +14,16 @@ out here to what `lastcall plan` prints. All numbers are milliseconds.
 {{- mul (regexFind "^[0-9]+" $text | int64) $factor -}}
 {{- end -}}
 
-{{- define "lastcall.seconds" -}}
+{{- define "lastcall-lib.seconds" -}}
 {{- $ms := int64 . -}}
 {{- printf "%4d.%03ds" (div $ms 1000) (mod $ms 1000) -}}
 {{- end -}}
 
 {{/* terminationGracePeriodSeconds: what is given, else what the stop needs. */}}
-{{- define "lastcall.podGraceSeconds" -}}
+{{- define "lastcall-lib.podGraceSeconds" -}}
 {{- if kindIs "invalid" .Values.terminationGracePeriodSeconds -}}
 {{- $shutdown := (.Values.config | default dict).shutdown | default dict -}}
-{{- $grace := include "lastcall.ms" ($shutdown.grace_period | default "60s") | int64 -}}
+{{- $grace := include "lastcall-lib.ms" ($shutdown.grace_period | default "60s") | int64 -}}
 {{- add 2 (div (add $grace 999) 1000) -}}
 {{- else -}}
 {{- .Values.terminationGracePeriodSeconds | int64 -}}
@@ -31,13 +31,13 @@ out here to what `lastcall plan` prints. All numbers are milliseconds.
 {{- end -}}
 
 {{/* What was asked for and what fits into the pod's grace, as JSON. */}}
-{{- define "lastcall.budgets" -}}
+{{- define "lastcall-lib.budgets" -}}
 {{- $shutdown := (.Values.config | default dict).shutdown | default dict -}}
 {{- $asked := dict -}}
 {{- range $key, $default := dict "grace_period" "60s" "deregister_timeout" "5s" "late_accept" "1s" "cleanup_reserve" "5s" "cancel_settle" "1s" -}}
-{{- $_ := set $asked $key (include "lastcall.ms" (get $shutdown $key | default $default) | int64) -}}
+{{- $_ := set $asked $key (include "lastcall-lib.ms" (get $shutdown $key | default $default) | int64) -}}
 {{- end -}}
-{{- $pod := mul 1000 (include "lastcall.podGraceSeconds" . | int64) -}}
+{{- $pod := mul 1000 (include "lastcall-lib.podGraceSeconds" . | int64) -}}
 {{- $total := max 1000 (min $asked.grace_period (sub $pod 2000)) -}}
 {{- $config := .Values.config | default dict -}}
 {{- $disconnects := add (ternary 500 0 (not (empty (($config.events | default dict).nats | default dict).url))) (ternary 500 0 (not (empty $config.discovery))) -}}
@@ -55,9 +55,9 @@ out here to what `lastcall plan` prints. All numbers are milliseconds.
 {{- end -}}
 
 {{/* The rows of `lastcall plan`. */}}
-{{- define "lastcall.timeline" -}}
+{{- define "lastcall-lib.timeline" -}}
 {{- $config := .Values.config | default dict -}}
-{{- $b := include "lastcall.budgets" . | fromJson -}}
+{{- $b := include "lastcall-lib.budgets" . | fromJson -}}
 {{- $total := int64 $b.total -}}
 {{- $reserve := int64 $b.reserve -}}
 {{- $margin := int64 $b.margin -}}
@@ -72,7 +72,7 @@ out here to what `lastcall plan` prints. All numbers are milliseconds.
 {{- end -}}
 {{- $rows = concat $rows (list
   (list (sub $total (add $reserve (int64 $b.settle))) "the drain ends: what still runs is asked to stop")) -}}
-{{- if eq (include "lastcall.mode" .) "prestop" -}}
+{{- if eq (include "lastcall-lib.mode" .) "prestop" -}}
 {{- $rows = concat $rows (list
   (list (sub $total $reserve) "what still runs is killed; preStop returns, the kubelet sends SIGTERM")
   (list $total "the time of the kubelet's SIGKILL is near: exit")) -}}
@@ -86,7 +86,7 @@ out here to what `lastcall plan` prints. All numbers are milliseconds.
 {{- end -}}
 {{- $sortable := list -}}
 {{- range $index, $row := $rows -}}
-{{- $sortable = append $sortable (printf "%012d|%02d|%s  %s" (first $row | int64) $index (include "lastcall.seconds" (first $row)) (last $row)) -}}
+{{- $sortable = append $sortable (printf "%012d|%02d|%s  %s" (first $row | int64) $index (include "lastcall-lib.seconds" (first $row)) (last $row)) -}}
 {{- end -}}
 {{- range sortAlpha $sortable }}
 {{ (splitn "|" 3 .)._2 }}

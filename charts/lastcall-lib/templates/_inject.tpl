@@ -1,0 +1,179 @@
+{{/*
+Injection: a pod template that somebody else wrote, with lastcall in it. What comes out is what
+`lastcall inject` and the admission policy of charts/lastcall-injector make of the same pod
+(tests/chart/golden holds all of them to it, docs/injection.md says it in words).
+*/}}
+
+{{/* What a chart need not say. charts/lastcall has the same defaults in its values.yaml. */}}
+{{- define "lastcall-lib.defaults" -}}
+mode: auto
+image: {repository: lastcall, tag: "", digest: "", pullPolicy: IfNotPresent}
+shimImage: {repository: lastcall-shim, tag: "", digest: "", pullPolicy: IfNotPresent}
+prestop:
+  hook: exec
+  sidecar: auto
+  tokenSecret: {name: "", key: token}
+install:
+  resources:
+    requests: {cpu: 10m, memory: 8Mi}
+    limits: {memory: 32Mi}
+sidecar:
+  env: []
+  resources:
+    requests: {cpu: 50m, memory: 32Mi}
+    limits: {memory: auto}
+  volumeMounts: []
+  securityContext:
+    allowPrivilegeEscalation: false
+    readOnlyRootFilesystem: true
+    capabilities: {drop: [ALL]}
+    runAsNonRoot: true
+    seccompProfile: {type: RuntimeDefault}
+  readinessProbe: {periodSeconds: 2, timeoutSeconds: 1, failureThreshold: 1}
+  livenessProbe: {periodSeconds: 5, timeoutSeconds: 2, failureThreshold: 3}
+  startupProbe: {periodSeconds: 1, timeoutSeconds: 1, failureThreshold: 30}
+# The user of the sidecar where nothing says as whom the engine runs, or where that is root.
+uid: 65532
+# The longest stop, where the pod's own terminationGracePeriodSeconds has no room for more.
+gracePeriod: 60s
+{{- end -}}
+
+{{/* What a user wrote for a key of lastcall's configuration: lastcall.dev/config.KEY, or nothing. */}}
+{{- define "lastcall-lib.noted" -}}
+{{- get (index . 0) (printf "lastcall.dev/config.%s" (index . 1)) -}}
+{{- end -}}
+
+{{/* vllm, sglang or trtllm, where the name of an image tells; else custom. */}}
+{{- define "lastcall-lib.kindOfImage" -}}
+{{- $image := lower . -}}
+{{- if contains "vllm" $image -}}
+vllm
+{{- else if contains "sglang" $image -}}
+sglang
+{{- else if or (contains "tensorrt-llm" $image) (contains "tensorrtllm" $image) (contains "trtllm" $image) -}}
+trtllm
+{{- else -}}
+custom
+{{- end -}}
+{{- end -}}
+
+{{/* grace_period: the user's word, else the pod's own grace less 2 s where that is longer than the default. */}}
+{{- define "lastcall-lib.graceOfPod" -}}
+{{- $own := .spec.terminationGracePeriodSeconds | default 0 | int64 -}}
+{{- $usual := include "lastcall-lib.ms" .usual | int64 -}}
+{{- if .noted -}}
+{{- .noted -}}
+{{- else if gt (mul 1000 (sub $own 2)) $usual -}}
+{{- printf "%ds" (sub $own 2) -}}
+{{- else -}}
+{{- .usual -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The uid that a container's processes have as far as the pod says it: digits or nothing. */}}
+{{- define "lastcall-lib.uidOf" -}}
+{{- $uid := get (.engine.securityContext | default dict) "runAsUser" -}}
+{{- if or (kindIs "invalid" $uid) (kindIs "string" $uid) -}}
+{{- $uid = get (.spec.securityContext | default dict) "runAsUser" -}}
+{{- end -}}
+{{- if not (or (kindIs "invalid" $uid) (kindIs "string" $uid)) -}}
+{{- int64 $uid -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+A pod template (`metadata` and `spec`) with lastcall in it. One that has it already comes back as it is.
+Call with (dict "root" $ "template" TEMPLATE "values" WHAT-DIFFERS-FROM-THE-DEFAULTS); the answer is YAML.
+Annotations of the pod say the rest: lastcall.dev/container, lastcall.dev/config, lastcall.dev/config.KEY.
+*/}}
+{{- define "lastcall-lib.inject" -}}
+{{- $template := deepCopy .template -}}
+{{- $spec := $template.spec -}}
+{{- $notes := ($template.metadata | default dict).annotations | default dict -}}
+{{- $names := list -}}
+{{- range concat ($spec.initContainers | default list) $spec.containers -}}
+{{- $names = append $names .name -}}
+{{- end -}}
+{{- if not (has "lastcall" $names) -}}
+{{- $wanted := get $notes "lastcall.dev/container" | default (first $spec.containers).name -}}
+{{- $engine := dict -}}
+{{- range $spec.containers -}}
+{{- if eq .name $wanted -}}
+{{- $engine = . -}}
+{{- end -}}
+{{- end -}}
+{{- if not $engine -}}
+{{- fail (printf "lastcall.dev/container is %s, expected the name of a container of the pod" $wanted) -}}
+{{- end -}}
+{{- if and (not $engine.command) ($engine.lifecycle | default dict).preStop -}}
+{{- fail (printf "container %s has no command, so its preStop hook would have to hold the kubelet's TERM back, but it has one already; expected no preStop hook, or the image's entry point written out as the command" $wanted) -}}
+{{- end -}}
+{{- $_ := set $template "spec" (include "lastcall-lib.injectedSpec" (dict "root" .root "values" (.values | default dict) "spec" $spec "engine" $engine "notes" $notes) | fromYaml) -}}
+{{- end -}}
+{{- toYaml $template -}}
+{{- end -}}
+
+{{- define "lastcall-lib.injectedSpec" -}}
+{{- $values := mergeOverwrite (include "lastcall-lib.defaults" . | fromYaml) (deepCopy .values) -}}
+{{- $chart := dict "AppVersion" (include "lastcall-lib.appVersion" .) -}}
+{{- $context := dict "Values" $values "Capabilities" .root.Capabilities "Release" .root.Release "Chart" $chart -}}
+{{- if not .engine.command -}}
+{{- $_ := set $values "mode" "prestop" -}}
+{{- if ne (.values.mode | default "auto") "auto" -}}
+{{- $_ := set $values.prestop "sidecar" .values.mode -}}
+{{- end -}}
+{{- end -}}
+
+{{- $noted := include "lastcall-lib.noted" (list .notes "shutdown.grace_period") -}}
+{{- $grace := include "lastcall-lib.graceOfPod" (dict "spec" .spec "usual" $values.gracePeriod "noted" $noted) -}}
+{{- $needed := add 2 (div (add (include "lastcall-lib.ms" $grace | int64) 999) 1000) -}}
+{{- $_ := set $values "config" (dict "shutdown" (dict "grace_period" $grace)) -}}
+{{- $_ := set $values "terminationGracePeriodSeconds" (max $needed (.spec.terminationGracePeriodSeconds | default 0 | int64)) -}}
+{{- $_ := set $values "engine" dict -}}
+
+{{- $uid := include "lastcall-lib.uidOf" . -}}
+{{- $isKnown := not (or (empty $uid) (eq $uid "0")) -}}
+{{- $_ := set $values.sidecar.securityContext "runAsUser" ($isKnown | ternary $uid (toString (int64 $values.uid)) | int64) -}}
+
+{{- /* late_accept as in charts/lastcall: endpoint removal takes seconds to reach the whole cluster. */ -}}
+{{- $sets := dict "shutdown.grace_period" $grace "shutdown.late_accept" "5s" -}}
+{{- if not (get .notes "lastcall.dev/config") -}}
+{{- $port := 8000 -}}
+{{- with .engine.ports -}}
+{{- $port = (first .).containerPort -}}
+{{- end -}}
+{{- $_ := set $sets "engine.kind" (include "lastcall-lib.kindOfImage" .engine.image) -}}
+{{- $_ := set $sets "engine.url" (printf "http://127.0.0.1:%d" (int64 $port)) -}}
+{{- end -}}
+{{- if not $isKnown -}}
+{{- /* An image's own user may connect, whoever that is: only containers of this pod mount the volume. */ -}}
+{{- $_ := set $sets "ipc.allow_uids" "any" -}}
+{{- $_ := set $sets "ipc.mode" "0666" -}}
+{{- end -}}
+{{- if eq $values.mode "prestop" -}}
+{{- $_ := set $sets "lifecycle.enabled" "true" -}}
+{{- $_ := set $sets "lifecycle.http" "false" -}}
+{{- end -}}
+{{- range $key := list "ipc.socket" "ipc.admin_socket" "probes.listen" "lifecycle.enabled" "lifecycle.http" "lifecycle.listen" -}}
+{{- if hasKey $.notes (printf "lastcall.dev/config.%s" $key) -}}
+{{- fail (printf "lastcall.dev/config.%s is there, expected no word on it: injection decides it for all containers of the pod" $key) -}}
+{{- end -}}
+{{- end -}}
+{{- range $key, $value := .notes -}}
+{{- if hasPrefix "lastcall.dev/config." $key -}}
+{{- $_ := set $sets (trimPrefix "lastcall.dev/config." $key) $value -}}
+{{- end -}}
+{{- end -}}
+{{- $words := list -}}
+{{- range $key := keys $sets | sortAlpha -}}
+{{- $words = append $words (printf "--set=%s=%s" $key (get $sets $key)) -}}
+{{- end -}}
+{{- $lastcall := dict "args" $words -}}
+{{- if get .notes "lastcall.dev/config" -}}
+{{- $reference := dict "fieldPath" "metadata.annotations['lastcall.dev/config']" -}}
+{{- $item := dict "path" "lastcall.yaml" "fieldRef" $reference -}}
+{{- $_ := set $lastcall "configVolume" (dict "downwardAPI" (dict "items" (list $item))) -}}
+{{- end -}}
+{{- $_ := set $context "Lastcall" $lastcall -}}
+{{- include "lastcall-lib.podSpec" (dict "context" $context "spec" .spec "container" .engine.name) -}}
+{{- end -}}

@@ -1,0 +1,128 @@
+"""Pods of other people with lastcall in them, as the library chart makes them: tests/chart/golden."""
+
+import os
+import shutil
+
+import pytest
+import yaml
+from conftest import ROOT, container
+from known_fields import CONTAINER, POD_SPEC, unknown_fields
+
+GOLDEN = ROOT / "tests/chart/golden"
+INJECTING = ROOT / "tests/chart/injecting"
+PODS = sorted((GOLDEN / "pods").glob("*.yaml"))
+FORMS = {"native": "1.34.0", "plain": "1.28.0"}
+
+
+def injected(helm, folder, pod, *, kube="1.34.0", values=None, check=True):
+    """A pod that a chart of somebody else's renders through the library."""
+    file = folder / "values.yaml"
+    template = {key: pod[key] for key in ("metadata", "spec")}
+    file.write_text(yaml.safe_dump({"template": template, "lastcall": values or {}}))
+    done = helm.template("-f", file, kube=kube, chart=INJECTING, check=check)
+    return yaml.safe_load(done.stdout) if check else done
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("path", PODS, ids=lambda path: path.stem)
+def test_the_library_makes_the_golden_pod(helm, tmp_path, path, form):
+    found = injected(helm, tmp_path, yaml.safe_load(path.read_text()), kube=FORMS[form])
+    golden = GOLDEN / form / path.name
+    if os.environ.get("LASTCALL_UPDATE_GOLDEN"):
+        golden.parent.mkdir(exist_ok=True)
+        golden.write_text(yaml.safe_dump(found, sort_keys=False, width=110))
+    assert found == yaml.safe_load(golden.read_text())
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("path", PODS, ids=lambda path: path.stem)
+def test_a_golden_pod_has_only_fields_that_kubernetes_knows(path, form):
+    spec = yaml.safe_load((GOLDEN / form / path.name).read_text())["spec"]
+    assert unknown_fields(spec, POD_SPEC) == []
+    names = [volume["name"] for volume in spec["volumes"]]
+    assert len(names) == len(set(names))
+    for each in spec["initContainers"] + spec["containers"]:
+        assert {mount["name"] for mount in each.get("volumeMounts", [])} <= set(names)
+        assert len({env["name"] for env in each.get("env", [])}) == len(each.get("env", []))
+    assert CONTAINER.keys() >= container(spec, "lastcall").keys()
+
+
+@pytest.mark.parametrize("path", PODS, ids=lambda path: path.stem)
+def test_what_the_user_wrote_is_still_there(path):
+    """Injection adds: only the command, the grace and, without a shim, the hook and the probes differ."""
+    before = yaml.safe_load(path.read_text())["spec"]
+    after = yaml.safe_load((GOLDEN / "native" / path.name).read_text())["spec"]
+    for each in before.get("initContainers", []) + before["containers"]:
+        now = container(after, each["name"])
+        for key, value in each.items():
+            if key == "command":
+                assert now[key][-len(value) :] == value
+            elif isinstance(value, list):
+                assert now[key][: len(value)] == value
+            else:
+                assert now[key] == value
+    assert before.get("volumes", []) == after["volumes"][: len(before.get("volumes", []))]
+    assert after["terminationGracePeriodSeconds"] >= before.get("terminationGracePeriodSeconds", 0)
+
+
+def test_a_pod_that_has_lastcall_stays_as_it_is(helm, tmp_path):
+    pod = yaml.safe_load((GOLDEN / "native/command.yaml").read_text())
+    assert injected(helm, tmp_path, pod) == pod
+
+
+def test_a_container_that_is_not_there_is_refused(helm, tmp_path):
+    pod = yaml.safe_load((GOLDEN / "pods/annotated.yaml").read_text())
+    pod["metadata"]["annotations"]["lastcall.dev/container"] = "other"
+    refusal = injected(helm, tmp_path, pod, check=False).stderr
+    assert "lastcall.dev/container is other, expected the name of a container" in refusal
+
+
+def test_a_second_prestop_hook_is_refused(helm, tmp_path):
+    pod = yaml.safe_load((GOLDEN / "pods/entry-point.yaml").read_text())
+    pod["spec"]["containers"][0]["lifecycle"] = {"preStop": {"exec": {"command": ["sleep", "5"]}}}
+    refusal = injected(helm, tmp_path, pod, check=False).stderr
+    assert "container server has no command" in refusal and "written out as the command" in refusal
+
+
+@pytest.mark.parametrize("key", ["ipc.socket", "probes.listen", "lifecycle.http"])
+def test_what_injection_decides_for_all_containers_is_refused_as_a_word(helm, tmp_path, key):
+    pod = yaml.safe_load((GOLDEN / "pods/annotated.yaml").read_text())
+    pod["metadata"]["annotations"][f"lastcall.dev/config.{key}"] = "x"
+    assert f"lastcall.dev/config.{key}" in injected(helm, tmp_path, pod, check=False).stderr
+
+
+def test_the_values_of_the_chart_above_go_over_the_defaults(helm, tmp_path):
+    pod = yaml.safe_load((GOLDEN / "pods/command.yaml").read_text())
+    values = {"image": {"repository": "r/lastcall", "tag": "9"}, "mode": "plain", "gracePeriod": "5m",
+              "install": {"resources": {"limits": {"cpu": "1"}}}}  # fmt: skip
+    spec = injected(helm, tmp_path, pod, values=values)["spec"]
+    assert [each["name"] for each in spec["containers"]] == ["lastcall", "vllm", "logs"]
+    assert container(spec, "lastcall")["image"] == "r/lastcall:9"
+    assert container(spec, "lastcall-install")["resources"]["limits"] == {"cpu": "1", "memory": "32Mi"}
+    assert spec["terminationGracePeriodSeconds"] == 302
+
+
+def test_the_library_is_packed_into_the_chart(helm, tmp_path):
+    """A package has the library in it, though the tree has a link there."""
+    helm("package", ROOT / "charts/lastcall", "-d", tmp_path)
+    [package] = tmp_path.glob("lastcall-*.tgz")
+    shutil.unpack_archive(package, tmp_path)
+    assert (tmp_path / "lastcall/charts/lastcall-lib/templates/_pod.tpl").is_file()
+    assert helm.objects("-f", ROOT / "charts/lastcall/examples/vllm.yaml", chart=package)
+
+
+def test_the_defaults_of_the_library_are_those_of_the_chart(helm):
+    chart = yaml.safe_load((ROOT / "charts/lastcall/values.yaml").read_text())
+    text = (ROOT / "charts/lastcall-lib/templates/_inject.tpl").read_text()
+    text = text.split('define "lastcall-lib.defaults" -}}\n')[1].split("{{- end -}}")[0]
+    library = yaml.safe_load(text)
+    for key in ("mode", "image", "shimImage", "install"):
+        assert library[key] == chart[key], key
+    for key in ("resources", "readinessProbe", "livenessProbe", "startupProbe"):
+        assert library["sidecar"][key] == chart["sidecar"][key], key
+    security = library["sidecar"]["securityContext"]
+    assert {**chart["sidecar"]["securityContext"], **security} == security
+    versions = {yaml.safe_load((ROOT / f"charts/{name}/Chart.yaml").read_text())[key]
+                for name in ("lastcall", "lastcall-lib") for key in ("version", "appVersion")}  # fmt: skip
+    names = (ROOT / "charts/lastcall-lib/templates/_names.tpl").read_text()
+    assert len(versions) == 1 and f"\n{versions.pop()}\n" in names
