@@ -1,4 +1,4 @@
-"""Pods of other people with lastcall in them, as the library chart makes them: tests/chart/golden."""
+"""Pods of other people with lastcall in them, as the library chart makes them (golden/)."""
 
 import os
 import shutil
@@ -49,7 +49,7 @@ def test_a_golden_pod_has_only_fields_that_kubernetes_knows(path, form):
 
 @pytest.mark.parametrize("path", PODS, ids=lambda path: path.stem)
 def test_what_the_user_wrote_is_still_there(path):
-    """Injection adds: only the command, the grace and, without a shim, the hook and the probes differ."""
+    """Injection adds: only the command, the grace, and a hook and probes without a shim differ."""
     before = yaml.safe_load(path.read_text())["spec"]
     after = yaml.safe_load((GOLDEN / "native" / path.name).read_text())["spec"]
     for each in before.get("initContainers", []) + before["containers"]:
@@ -93,12 +93,13 @@ def test_what_injection_decides_for_all_containers_is_refused_as_a_word(helm, tm
 
 def test_the_values_of_the_chart_above_go_over_the_defaults(helm, tmp_path):
     pod = yaml.safe_load((GOLDEN / "pods/command.yaml").read_text())
-    values = {"image": {"repository": "r/lastcall", "tag": "9"}, "mode": "plain", "gracePeriod": "5m",
-              "install": {"resources": {"limits": {"cpu": "1"}}}}  # fmt: skip
+    values = {"image": {"repository": "r/lastcall", "tag": "9"}, "mode": "plain",
+              "gracePeriod": "5m", "install": {"resources": {"limits": {"cpu": "1"}}}}  # fmt: skip
     spec = injected(helm, tmp_path, pod, values=values)["spec"]
     assert [each["name"] for each in spec["containers"]] == ["lastcall", "vllm", "logs"]
     assert container(spec, "lastcall")["image"] == "r/lastcall:9"
-    assert container(spec, "lastcall-install")["resources"]["limits"] == {"cpu": "1", "memory": "32Mi"}
+    limits = container(spec, "lastcall-install")["resources"]["limits"]
+    assert limits == {"cpu": "1", "memory": "32Mi"}
     assert spec["terminationGracePeriodSeconds"] == 302
 
 
@@ -122,7 +123,8 @@ def test_the_defaults_of_the_library_are_those_of_the_chart(helm):
         assert library["sidecar"][key] == chart["sidecar"][key], key
     security = library["sidecar"]["securityContext"]
     assert {**chart["sidecar"]["securityContext"], **security} == security
-    versions = {yaml.safe_load((ROOT / f"charts/{name}/Chart.yaml").read_text())[key]
-                for name in ("lastcall", "lastcall-lib") for key in ("version", "appVersion")}  # fmt: skip
+    charts = [yaml.safe_load((ROOT / f"charts/{name}/Chart.yaml").read_text())
+              for name in ("lastcall", "lastcall-lib", "lastcall-injector")]  # fmt: skip
+    versions = {chart[key] for chart in charts for key in ("version", "appVersion")}
     names = (ROOT / "charts/lastcall-lib/templates/_names.tpl").read_text()
     assert len(versions) == 1 and f"\n{versions.pop()}\n" in names

@@ -54,7 +54,8 @@ def pytest_runtest_makereport(item, call):
 
 
 def rung_of(item):
-    return "kubernetes" if "make_release" in item.fixturenames else "podman"
+    on_cluster = {"make_release", "cluster"} & set(item.fixturenames)
+    return "kubernetes" if on_cluster else "podman"
 
 
 def pytest_collection_modifyitems(config, items):

@@ -14,7 +14,9 @@ mode prestop. What it had stays; lists get their entries at the end. Call with
 {{- $env = append $env (dict "name" "LASTCALL_SOCKET" "value" (include "lastcall-lib.socket" $context)) -}}
 {{- $_ := set $engine "lifecycle" (mergeOverwrite ($engine.lifecycle | default dict) (include "lastcall-lib.engineHook" $context | fromYaml)) -}}
 {{- if not $engine.livenessProbe -}}
-{{- $engine = mergeOverwrite $engine (include "lastcall-lib.engineProbes" $context | fromYaml) -}}
+{{- range $key, $probe := include "lastcall-lib.engineProbes" $context | fromYaml -}}
+{{- $_ := set $engine $key $probe -}}
+{{- end -}}
 {{- end -}}
 {{- else -}}
 {{- $_ := set $engine "command" (concat (include "lastcall-lib.shimCommand" $context | fromJsonArray) ($engine.command | default list)) -}}

@@ -38,6 +38,19 @@ uid: 65532
 gracePeriod: 60s
 {{- end -}}
 
+{{/* Keys of the configuration on which the containers have to agree, as a JSON list. */}}
+{{- define "lastcall-lib.decidedKeys" -}}
+{{- list "ipc.socket" "ipc.admin_socket" "probes.listen" "lifecycle.enabled" "lifecycle.http" "lifecycle.listen" | toJson -}}
+{{- end -}}
+
+{{/* A volume with the file that an annotation of the pod holds. */}}
+{{- define "lastcall-lib.fileOfAnnotation" -}}
+downwardAPI:
+  items:
+    - path: lastcall.yaml
+      fieldRef: {fieldPath: "metadata.annotations['lastcall.dev/config']"}
+{{- end -}}
+
 {{/* What a user wrote for a key of lastcall's configuration: lastcall.dev/config.KEY, or nothing. */}}
 {{- define "lastcall-lib.noted" -}}
 {{- get (index . 0) (printf "lastcall.dev/config.%s" (index . 1)) -}}
@@ -154,7 +167,7 @@ Annotations of the pod say the rest: lastcall.dev/container, lastcall.dev/config
 {{- $_ := set $sets "lifecycle.enabled" "true" -}}
 {{- $_ := set $sets "lifecycle.http" "false" -}}
 {{- end -}}
-{{- range $key := list "ipc.socket" "ipc.admin_socket" "probes.listen" "lifecycle.enabled" "lifecycle.http" "lifecycle.listen" -}}
+{{- range $key := include "lastcall-lib.decidedKeys" . | fromJsonArray -}}
 {{- if hasKey $.notes (printf "lastcall.dev/config.%s" $key) -}}
 {{- fail (printf "lastcall.dev/config.%s is there, expected no word on it: injection decides it for all containers of the pod" $key) -}}
 {{- end -}}
@@ -170,9 +183,7 @@ Annotations of the pod say the rest: lastcall.dev/container, lastcall.dev/config
 {{- end -}}
 {{- $lastcall := dict "args" $words -}}
 {{- if get .notes "lastcall.dev/config" -}}
-{{- $reference := dict "fieldPath" "metadata.annotations['lastcall.dev/config']" -}}
-{{- $item := dict "path" "lastcall.yaml" "fieldRef" $reference -}}
-{{- $_ := set $lastcall "configVolume" (dict "downwardAPI" (dict "items" (list $item))) -}}
+{{- $_ := set $lastcall "configVolume" (include "lastcall-lib.fileOfAnnotation" . | fromYaml) -}}
 {{- end -}}
 {{- $_ := set $context "Lastcall" $lastcall -}}
 {{- include "lastcall-lib.podSpec" (dict "context" $context "spec" .spec "container" .engine.name) -}}

@@ -1,0 +1,111 @@
+"""The injector: two policies, whose containers are the library's."""
+
+import hashlib
+import json
+
+import pytest
+import yaml
+from conftest import ROOT, sets
+
+INJECTOR = ROOT / "charts/lastcall-injector"
+TRIED = ROOT / "tests/chart/golden/policy.json"
+
+
+def policies(helm, *settings, kube="1.34.0"):
+    words = sets("apiVersion=v1beta1", *settings)
+    return helm.objects(*words, chart=INJECTOR, kube=kube)
+
+
+def fingerprint(objects):
+    """Of what a server evaluates, whatever the release is called."""
+    specs = [objects[kind]["spec"] for kind in sorted(objects) if kind.endswith("Policy")]
+    return hashlib.sha256(json.dumps(specs, sort_keys=True).encode()).hexdigest()
+
+
+def test_the_linter_has_nothing_to_say(helm):
+    helm("lint", "--strict", INJECTOR, "--set", "apiVersion=v1", "--kube-version", "1.36.0")
+
+
+def test_the_policy_is_the_one_that_made_the_golden_pods_on_a_real_server(helm):
+    """No CEL can be evaluated here. `./dev e2e kubernetes` (test_kubernetes_injection.py) compares
+    what a real API server makes of each golden pod, and writes golden/policy.json with
+    LASTCALL_UPDATE_GOLDEN=1."""
+    assert fingerprint(policies(helm)) == json.loads(TRIED.read_text())["sha256"]
+
+
+def test_both_policies_look_at_the_same_pods(helm):
+    objects = policies(helm)
+    [mutating, refusing] = [objects[f"{kind}AdmissionPolicy"]["spec"]
+                            for kind in ("Mutating", "Validating")]  # fmt: skip
+    for key in ("matchConstraints", "failurePolicy"):
+        assert mutating[key] == refusing[key]
+    assert mutating["variables"][: len(refusing["variables"])] == refusing["variables"]
+    selector = mutating["matchConstraints"]["objectSelector"]
+    assert selector == {"matchLabels": {"lastcall.dev/inject": "true"}}
+    for kind in ("Mutating", "Validating"):
+        binding = objects[f"{kind}AdmissionPolicyBinding"]["spec"]
+        assert binding["policyName"] == objects[f"{kind}AdmissionPolicy"]["metadata"]["name"]
+
+
+def test_an_annotation_can_ask_as_well(helm):
+    for kind in ("Mutating", "Validating"):
+        spec = policies(helm, "selectBy=annotation")[f"{kind}AdmissionPolicy"]["spec"]
+        assert "objectSelector" not in spec["matchConstraints"]
+        [condition] = spec["matchConditions"]
+        asks = "object.metadata.annotations['lastcall.dev/inject'] == 'true'"
+        assert asks in condition["expression"]
+
+
+def test_values_reach_the_containers(helm):
+    words = ("pods.image.repository=r/lastcall", "pods.shimImage.digest=sha256:" + "1" * 64,
+             "pods.install.resources.limits.cpu=1", "pods.uid=7", "pods.gracePeriod=2m",
+             "pods.sidecar.env[0].name=A", "pods.sidecar.env[0].value=\"b\\c")  # fmt: skip
+    spec = policies(helm, *words)["MutatingAdmissionPolicy"]["spec"]
+    [mutation] = spec["mutations"]
+    text = mutation["jsonPatch"]["expression"]
+    assert 'image: "r/lastcall:0.1.0"' in text and "lastcall-shim@sha256:111" in text
+    assert 'limits: {"cpu": "1", "memory": "32Mi"}' in text
+    assert r'name: "A", value: "\"b\\c"' in text or r'name: "A", value: "\"bc"' in text
+    variables = {each["name"]: each["expression"] for each in spec["variables"]}
+    assert "120000" in variables["grace"] and "'2m'" in variables["grace"]
+    assert variables["uid"].endswith(": 7")
+
+
+@pytest.mark.parametrize(
+    ("versions", "found"),
+    [
+        (("v1", "v1beta1"), "v1"), (("v1beta1",), "v1beta1"),
+    ],
+)  # fmt: skip
+def test_the_newest_version_of_the_cluster_is_taken(helm, versions, found):
+    group = "admissionregistration.k8s.io"
+    words = []
+    for version in versions:
+        words += ["--api-versions", f"{group}/{version}/MutatingAdmissionPolicy"]
+    objects = helm.objects(*words, chart=INJECTOR, kube="1.36.0")
+    assert objects["MutatingAdmissionPolicy"]["apiVersion"] == f"{group}/{found}"
+
+
+def test_a_cluster_without_such_policies_is_refused(helm):
+    refusal = helm.refusal(chart=INJECTOR, kube="1.35.0")
+    assert "serves no MutatingAdmissionPolicy" in refusal and "charts/lastcall-lib" in refusal
+    assert "1.34" in helm.refusal(chart=INJECTOR, kube="1.30.0")
+
+
+@pytest.mark.parametrize(
+    "setting", ["pods.graceperiod=5s", "selectBy=all", "pods.uid=0", "onFailure=deny", "replicas=2"]
+)
+def test_a_typo_is_refused(helm, setting):
+    words = sets("apiVersion=v1beta1", setting)
+    key = setting.split("=")[0].split(".")[-1]
+    assert key in helm.refusal(*words, chart=INJECTOR, kube="1.34.0")
+
+
+def test_the_defaults_are_those_of_the_library():
+    values = yaml.safe_load((INJECTOR / "values.yaml").read_text())["pods"]
+    text = (ROOT / "charts/lastcall-lib/templates/_inject.tpl").read_text()
+    text = text.split('"lastcall-lib.defaults" -}}\n')[1].split("{{- end -}}")[0]
+    library = yaml.safe_load(text)
+    for key in ("image", "shimImage", "uid", "gracePeriod", "install"):
+        assert values[key] == library[key]
+    assert values["sidecar"]["resources"]["requests"] == library["sidecar"]["resources"]["requests"]

@@ -1,0 +1,171 @@
+"""Injection by a real API server: the policies of charts/lastcall-injector, and the golden pods.
+
+The comparison needs the API server alone (server-side dry-run), with MutatingAdmissionPolicy."""
+
+import copy
+import hashlib
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from kube_release import HELM, KUBECTL
+
+ROOT = Path(__file__).resolve().parents[2]
+INJECTOR = ROOT / "charts/lastcall-injector"
+GOLDEN = ROOT / "tests/chart/golden"
+PODS = sorted((GOLDEN / "pods").glob("*.yaml"))
+RELEASE = "lastcall-e2e"
+
+
+def kubectl(*words, text=None, check=True):
+    done = subprocess.run([KUBECTL, *words], input=text, capture_output=True, text=True, timeout=60)
+    assert not check or done.returncode == 0, done.stderr
+    return done
+
+
+def version_of_policies():
+    """What the API server has of them, the newest first."""
+    served = kubectl("api-versions").stdout.split()
+    group = "admissionregistration.k8s.io"
+    found = [
+        version for version in ("v1", "v1beta1")
+        if f"{group}/{version}" in served
+        and "mutatingadmission" in kubectl("get", "--raw", f"/apis/{group}/{version}").stdout
+    ]  # fmt: skip
+    if not found:
+        pytest.skip("this API server has no MutatingAdmissionPolicy")
+    return found[0]
+
+
+def rendered(version, *settings):
+    words = [word for each in settings for word in ("--set", each)]
+    return subprocess.run(
+        [HELM, "template", RELEASE, INJECTOR, "--kube-version", "1.34.0",
+         "--set", f"apiVersion={version}", *words],
+        capture_output=True, text=True, timeout=60, check=True,
+    ).stdout  # fmt: skip
+
+
+def in_effect(labelled):
+    """The API server takes a policy up a moment after it was created: until a pod is injected."""
+    for _ in range(300):
+        made = dry_run(labelled, check=False)
+        if made.returncode == 0 and '"lastcall-install"' in made.stdout:
+            return
+    raise AssertionError(f"the policy does nothing: {made.stderr}")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    text = rendered(version_of_policies())
+    kubectl("apply", "-f", "-", text=text)
+    try:
+        in_effect(asking(GOLDEN / "pods/command.yaml"))
+        yield text
+    finally:
+        kubectl("delete", "-f", "-", text=text)
+
+
+def dry_run(pod, check=True):
+    return kubectl(
+        "create", "--dry-run=server", "-o", "json", "-f", "-", text=json.dumps(pod), check=check
+    )
+
+
+def asking(path):
+    pod = yaml.safe_load(path.read_text())
+    pod["metadata"].setdefault("labels", {})["lastcall.dev/inject"] = "true"
+    return pod
+
+
+def without_token(spec):
+    """What the admission of service accounts adds, where it is on."""
+    spec = copy.deepcopy(spec)
+    spec["volumes"] = [v for v in spec["volumes"] if not v["name"].startswith("kube-api-access")]
+    for each in spec["initContainers"] + spec["containers"]:
+        mounts = [m for m in each.get("volumeMounts", [])
+                  if not m["name"].startswith("kube-api-access")]  # fmt: skip
+        if "volumeMounts" in each:
+            each["volumeMounts"] = mounts
+    return spec
+
+
+@pytest.mark.parametrize("path", PODS, ids=lambda path: path.stem)
+def test_the_policy_makes_the_golden_pod(cluster, path):
+    """The golden pod goes through the server, too, for its defaults; it has lastcall already."""
+    made = json.loads(dry_run(asking(path)).stdout)
+    golden = json.loads(dry_run(asking(GOLDEN / "native" / path.name)).stdout)
+    assert without_token(made["spec"]) == without_token(golden["spec"])
+
+
+@pytest.mark.parametrize("path", PODS, ids=lambda path: path.stem)
+def test_a_plain_golden_pod_is_one_that_the_server_takes(cluster, path):
+    pod = yaml.safe_load((GOLDEN / "plain" / path.name).read_text())
+    pod["metadata"].get("labels", {}).pop("lastcall.dev/inject", None)
+    assert dry_run(pod)
+
+
+def test_a_pod_that_does_not_ask_stays_as_it_is(cluster):
+    pod = yaml.safe_load((GOLDEN / "pods/bare.yaml").read_text())
+    made = json.loads(dry_run(pod).stdout)["spec"]
+    assert [each["name"] for each in made["containers"]] == ["engine"]
+    assert "initContainers" not in made and made["terminationGracePeriodSeconds"] == 30
+
+
+def changed(**annotations):
+    pod = asking(GOLDEN / "pods/annotated.yaml")
+    pod["metadata"]["annotations"].update(annotations)
+    return pod
+
+
+def hooked():
+    pod = asking(GOLDEN / "pods/entry-point.yaml")
+    pod["spec"]["containers"][0]["lifecycle"] = {"preStop": {"exec": {"command": ["sleep", "5"]}}}
+    return pod
+
+
+@pytest.mark.parametrize(
+    ("pod", "reason"),
+    [
+        (changed(**{"lastcall.dev/container": "other"}),
+         "lastcall.dev/container is other, expected the name of a container"),
+        (changed(**{"lastcall.dev/config.shutdown.grace_period": "90"}),
+         "shutdown.grace_period is 90, expected a duration"),
+        (changed(**{"lastcall.dev/config.ipc.socket": "/x"}), "injection decides"),
+        (changed(**{f"lastcall.dev/config.k{i}": "v" for i in range(25)}), "more than 24"),
+        (hooked(), "container server has no command"),
+    ],
+    ids=["container", "grace", "decided", "many", "hook"],
+)  # fmt: skip
+def test_a_pod_that_cannot_be_injected_is_refused_with_the_reason(cluster, pod, reason):
+    refusal = dry_run(pod, check=False).stderr
+    assert "lastcall cannot be put into this pod" in refusal and reason in refusal
+
+
+def test_as_many_annotations_as_are_allowed_come_in_the_order_of_their_keys(cluster):
+    keys = {f"lastcall.dev/config.k{i}": str(i) for i in range(20)}
+    pod = json.loads(dry_run(changed(**keys)).stdout)
+    [sidecar] = [c for c in pod["spec"]["initContainers"] if c["name"] == "lastcall"]
+    words = [word for word in sidecar["args"] if word.startswith("--set=")]
+    names = [word.removeprefix("--set=").split("=")[0] for word in words]
+    assert len(names) == 4 + 20 + 3 and names == sorted(names)
+
+
+def test_a_policy_that_asks_by_annotation_is_one_that_the_server_takes(cluster):
+    text = rendered(version_of_policies(), "selectBy=annotation").replace(RELEASE, "by-annotation")
+    assert kubectl("apply", "--dry-run=server", "-f", "-", text=text)
+
+
+def test_what_was_tried_is_written_down(cluster):
+    """tests/chart compares the policy that it renders with this; last, so after all comparisons."""
+    objects = {each["kind"]: each for each in yaml.safe_load_all(cluster) if each}
+    specs = [objects[kind]["spec"] for kind in sorted(objects) if kind.endswith("Policy")]
+    found = hashlib.sha256(json.dumps(specs, sort_keys=True).encode()).hexdigest()
+    file = GOLDEN / "policy.json"
+    if os.environ.get("LASTCALL_UPDATE_GOLDEN"):
+        server = json.loads(kubectl("version", "-o", "json").stdout)["serverVersion"]["gitVersion"]
+        file.write_text(json.dumps({"server": server, "sha256": found}, indent=2) + "\n")
+    assert json.loads(file.read_text())["sha256"] == found
