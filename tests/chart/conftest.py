@@ -44,9 +44,13 @@ class Helm:
         return self("template", release, chart, "--kube-version", kube, *arguments, check=check)
 
     def objects(self, *arguments, **options):
-        """Rendered objects by kind."""
+        """Rendered objects by kind, those of hooks left out."""
+        return {each["kind"]: each for each in self.all_objects(*arguments, **options)
+                if "helm.sh/hook" not in each["metadata"].get("annotations", {})}  # fmt: skip
+
+    def all_objects(self, *arguments, **options):
         rendered = self.template(*arguments, **options).stdout
-        return {each["kind"]: each for each in yaml.safe_load_all(rendered) if each}
+        return [each for each in yaml.safe_load_all(rendered) if each]
 
     def pod(self, *arguments, **options):
         return self.objects(*arguments, **options)["Deployment"]["spec"]["template"]["spec"]

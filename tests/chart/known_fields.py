@@ -66,8 +66,9 @@ POD_SPEC = {
         ("terminationGracePeriodSeconds", "automountServiceAccountToken", "serviceAccountName",
          "enableServiceLinks", "shareProcessNamespace", "dnsPolicy", "priorityClassName",
          "runtimeClassName", "nodeSelector", "tolerations", "affinity",
-         "topologySpreadConstraints")
+         "topologySpreadConstraints", "schedulerName", "hostNetwork", "restartPolicy")
     ),
+    "dnsConfig": dict.fromkeys(("nameservers", "searches", "options")),
     "imagePullSecrets": [{"name": ANY}],
     "readinessGates": [{"conditionType": ANY}],
     "securityContext": dict.fromkeys(
@@ -78,7 +79,72 @@ POD_SPEC = {
     "containers": [CONTAINER],
     "volumes": [VOLUME],
 }  # fmt: skip
+CLAIM_SPEC = dict.fromkeys(("accessModes", "storageClassName", "resources", "volumeName"))
+# Of the operator of kube-prometheus, as its API reference has them.
+SCRAPE = dict.fromkeys(
+    ("port", "path", "scheme", "interval", "scrapeTimeout", "honorLabels", "relabelings",
+     "metricRelabelings")
+)  # fmt: skip
 KINDS = {
+    ("apps/v1", "StatefulSet"): {
+        "metadata": OBJECT_META,
+        "spec": {
+            **dict.fromkeys(
+                ("replicas", "minReadySeconds", "revisionHistoryLimit", "serviceName",
+                 "podManagementPolicy")
+            ),
+            "updateStrategy": {"type": ANY, "rollingUpdate": {"partition": ANY}},
+            "selector": LABEL_SELECTOR,
+            "template": {"metadata": OBJECT_META, "spec": POD_SPEC},
+            "volumeClaimTemplates": [
+                {"apiVersion": ANY, "kind": ANY, "metadata": OBJECT_META, "spec": CLAIM_SPEC}
+            ],
+        },
+    },
+    ("v1", "PersistentVolumeClaim"): {"metadata": OBJECT_META, "spec": CLAIM_SPEC},
+    ("v1", "Pod"): {"metadata": OBJECT_META, "spec": POD_SPEC},
+    ("policy/v1", "PodDisruptionBudget"): {
+        "metadata": OBJECT_META,
+        "spec": {"minAvailable": ANY, "maxUnavailable": ANY, "selector": LABEL_SELECTOR},
+    },
+    ("autoscaling/v2", "HorizontalPodAutoscaler"): {
+        "metadata": OBJECT_META,
+        "spec": {
+            "scaleTargetRef": dict.fromkeys(("apiVersion", "kind", "name")),
+            "minReplicas": ANY, "maxReplicas": ANY,
+            "metrics": [{
+                "type": ANY,
+                "pods": {"metric": {"name": ANY, "selector": ANY},
+                         "target": {"type": ANY, "averageValue": ANY}},
+                "resource": ANY, "object": ANY, "external": ANY,
+            }],
+            "behavior": {"scaleUp": ANY, "scaleDown": ANY},
+        },
+    },
+    ("networking.k8s.io/v1", "NetworkPolicy"): {
+        "metadata": OBJECT_META,
+        "spec": {
+            "podSelector": LABEL_SELECTOR, "policyTypes": ANY,
+            "ingress": [{
+                "ports": [dict.fromkeys(("protocol", "port", "endPort"))],
+                "from": [dict.fromkeys(("podSelector", "namespaceSelector", "ipBlock"))],
+            }],
+        },
+    },
+    ("monitoring.coreos.com/v1", "PodMonitor"): {
+        "metadata": OBJECT_META,
+        "spec": {"selector": LABEL_SELECTOR, "podMetricsEndpoints": [SCRAPE]},
+    },
+    ("monitoring.coreos.com/v1", "ServiceMonitor"): {
+        "metadata": OBJECT_META, "spec": {"selector": LABEL_SELECTOR, "endpoints": [SCRAPE]},
+    },
+    ("monitoring.coreos.com/v1", "PrometheusRule"): {
+        "metadata": OBJECT_META,
+        "spec": {"groups": [{
+            "name": ANY, "interval": ANY,
+            "rules": [dict.fromkeys(("alert", "expr", "for", "labels", "annotations"))],
+        }]},
+    },
     ("apps/v1", "Deployment"): {
         "metadata": OBJECT_META,
         "spec": {

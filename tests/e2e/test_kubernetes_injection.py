@@ -6,6 +6,7 @@ import copy
 import hashlib
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -106,6 +107,17 @@ def test_a_plain_golden_pod_is_one_that_the_server_takes(cluster, path):
     pod = yaml.safe_load((GOLDEN / "plain" / path.name).read_text())
     pod["metadata"].get("labels", {}).pop("lastcall.dev/inject", None)
     assert dry_run(pod)
+
+
+def blocks_of(page):
+    text = (ROOT / "docs" / page).read_text()
+    return re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("at", [0, 1], ids=["job", "stateful_set"])
+def test_the_objects_of_the_docs_are_ones_that_the_server_takes(cluster, at):
+    text = blocks_of("other-workloads.md")[at]
+    assert kubectl("create", "--dry-run=server", "--validate=strict", "-f", "-", text=text)
 
 
 def test_a_pod_that_does_not_ask_stays_as_it_is(cluster):

@@ -59,6 +59,10 @@
     {{- with .Values.sidecar.env }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
+  {{- with .Values.sidecar.envFrom }}
+  envFrom:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
   ports:
     - {name: lastcall, containerPort: {{ include "lastcall-lib.probePort" . }}, protocol: TCP}
     {{- if include "lastcall-lib.hooksByHttp" . }}

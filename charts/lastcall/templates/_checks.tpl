@@ -2,6 +2,7 @@
 
 {{- define "lastcall.checks" -}}
 {{- $problems := printf "%s%s%s" (include "lastcall-lib.problems" .) (include "lastcall.checksNames" .) (include "lastcall.checksAccount" .) -}}
+{{- $problems = printf "%s%s" $problems (include "lastcall.checksTogether" .) -}}
 {{- with $problems -}}
 {{- fail . -}}
 {{- end -}}
@@ -44,5 +45,40 @@
 {{- $asks := include "lastcall-lib.kubernetesRegistries" . | fromJsonArray -}}
 {{- if and $asks (not $name) (not .Values.automountServiceAccountToken) -}}
 {{- include "lastcall-lib.problem" "config.discovery has kubernetes, but the pods have no account with rights for it, expected rbac.create: true, or the name of an account of yours as serviceAccount.name" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Values that contradict each other, of what stands beside the pods. */}}
+{{- define "lastcall.checksTogether" -}}
+{{- $metrics := .Values.metrics | default dict -}}
+{{- if and ($metrics.podMonitor | default dict).enabled ($metrics.serviceMonitor | default dict).enabled -}}
+{{- include "lastcall-lib.problem" "metrics.podMonitor and metrics.serviceMonitor are both enabled, so every pod would be scraped twice; expected one of them" -}}
+{{- end -}}
+{{- $budget := .Values.podDisruptionBudget | default dict -}}
+{{- if and $budget.enabled (kindIs "invalid" $budget.minAvailable) (kindIs "invalid" $budget.maxUnavailable) -}}
+{{- include "lastcall-lib.problem" "podDisruptionBudget is enabled, but minAvailable and maxUnavailable are both null; expected one of them" -}}
+{{- end -}}
+{{- $scaling := .Values.autoscaling | default dict -}}
+{{- if $scaling.enabled -}}
+{{- if lt (int64 $scaling.maxReplicas) (int64 $scaling.minReplicas) -}}
+{{- include "lastcall-lib.problem" (printf "autoscaling.maxReplicas %d is less than minReplicas %d" (int64 $scaling.maxReplicas) (int64 $scaling.minReplicas)) -}}
+{{- end -}}
+{{- if not (or $scaling.metrics $scaling.targetQueue $scaling.targetInFlight) -}}
+{{- include "lastcall-lib.problem" "autoscaling is enabled, but metrics is empty and targetQueue and targetInFlight are null; expected one of them" -}}
+{{- end -}}
+{{- end -}}
+{{- $persistence := .Values.persistence | default dict -}}
+{{- if $persistence.enabled -}}
+{{- range .Values.volumes -}}
+{{- if eq (toString .name) "models" -}}
+{{- include "lastcall-lib.problem" "volumes has one named models, which persistence makes; expected another name, or persistence.existingClaim" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if and .Values.service.nodePort (eq .Values.service.type "ClusterIP") -}}
+{{- include "lastcall-lib.problem" (printf "service.nodePort is %d, but service.type is ClusterIP; expected NodePort or LoadBalancer" (int64 .Values.service.nodePort)) -}}
+{{- end -}}
+{{- if and .Values.hostNetwork (include "lastcall-lib.hooksByHttp" .) (not (include "lastcall-lib.hookToken" .)) -}}
+{{- include "lastcall-lib.problem" "hostNetwork with prestop.hook http and no token: every process of the node could take the pod out of service; expected prestop.hook: exec, or a token" -}}
 {{- end -}}
 {{- end -}}

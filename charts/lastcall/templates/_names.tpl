@@ -46,6 +46,9 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- define "lastcall.podAnnotations" -}}
 {{- $annotations := dict "kubectl.kubernetes.io/default-container" "engine" -}}
 {{- $_ := set $annotations "checksum/config" (include "lastcall-lib.config" . | sha256sum) -}}
+{{- range $key, $value := include "lastcall.scrapeAnnotations" . | fromYaml -}}
+{{- $_ := set $annotations $key $value -}}
+{{- end -}}
 {{- range $key, $value := .Values.podAnnotations -}}
 {{- $_ := set $annotations $key $value -}}
 {{- end -}}

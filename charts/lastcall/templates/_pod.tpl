@@ -23,7 +23,10 @@ readinessGates:
 # A Service named like an engine would set variables that the engine reads as its own.
 enableServiceLinks: false
 shareProcessNamespace: {{ .Values.shareProcessNamespace | default false }}
-{{- range $key := list "dnsPolicy" "priorityClassName" "runtimeClassName" }}
+{{- if .Values.hostNetwork }}
+hostNetwork: true
+{{- end }}
+{{- range $key := list "dnsPolicy" "priorityClassName" "runtimeClassName" "schedulerName" }}
 {{- with get $.Values $key }}
 {{ $key }}: {{ . | quote }}
 {{- end }}
@@ -32,7 +35,11 @@ shareProcessNamespace: {{ .Values.shareProcessNamespace | default false }}
 securityContext:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- range $key := list "imagePullSecrets" "initContainers" "volumes" "nodeSelector" "tolerations" "affinity" "topologySpreadConstraints" }}
+{{- with include "lastcall.volumes" . | fromYamlArray }}
+volumes:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- range $key := list "imagePullSecrets" "initContainers" "dnsConfig" "nodeSelector" "tolerations" "affinity" "topologySpreadConstraints" }}
 {{- with get $.Values $key }}
 {{ $key }}:
   {{- toYaml . | nindent 2 }}
@@ -78,4 +85,41 @@ containers:
     {{- with .Values.engine.volumeMounts }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
+    {{- if (.Values.persistence | default dict).enabled }}
+    - {name: models, mountPath: {{ .Values.persistence.mountPath | quote }}}
+    {{- end }}
+{{- end -}}
+
+{{/* The user's, and the claim for models where the pods do not have one each. */}}
+{{- define "lastcall.volumes" -}}
+{{- $volumes := .Values.volumes | default list -}}
+{{- if and (.Values.persistence | default dict).enabled (not (include "lastcall.claimsEach" .)) -}}
+{{- $claim := .Values.persistence.existingClaim | default (include "lastcall.claimName" .) -}}
+{{- $volumes = append $volumes (dict "name" "models" "persistentVolumeClaim" (dict "claimName" $claim)) -}}
+{{- end -}}
+{{- toYaml $volumes -}}
+{{- end -}}
+
+{{- define "lastcall.claimName" -}}
+{{- printf "%s-models" (include "lastcall.fullname" . | trunc 56 | trimSuffix "-") -}}
+{{- end -}}
+
+{{/* Whether each pod of a StatefulSet gets a claim: "true" or nothing. */}}
+{{- define "lastcall.claimsEach" -}}
+{{- $persistence := .Values.persistence | default dict -}}
+{{- if and (eq (.Values.workload | default "Deployment") "StatefulSet") $persistence.enabled (not $persistence.existingClaim) -}}
+true
+{{- end -}}
+{{- end -}}
+
+{{- define "lastcall.claimSpec" -}}
+{{- with .Values.persistence -}}
+accessModes:
+  {{- toYaml .accessModes | nindent 2 }}
+{{- with .storageClassName }}
+storageClassName: {{ . | quote }}
+{{- end }}
+resources:
+  requests: {storage: {{ .size | quote }}}
+{{- end -}}
 {{- end -}}

@@ -13,3 +13,17 @@ controllers looks for a port's name in an init container.
 http
 {{- end -}}
 {{- end -}}
+
+{{/* A headless Service: the names of a StatefulSet's pods. */}}
+{{- define "lastcall.podsName" -}}
+{{- printf "%s-pods" (include "lastcall.fullname" . | trunc 58 | trimSuffix "-") -}}
+{{- end -}}
+
+{{/* A number or a percentage, as it is. */}}
+{{- define "lastcall.count" -}}
+{{- if kindIs "string" . -}}
+{{- . | quote -}}
+{{- else -}}
+{{- int64 . -}}
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,176 @@
+"""What users of other charts expect, each off unless asked for."""
+
+import pytest
+import yaml
+from conftest import CHART, DEMO, ROOT, VLLM, container, sets
+from known_fields import unknown_in_object
+
+ALL = (
+    "autoscaling.enabled=true", "podDisruptionBudget.enabled=true", "persistence.enabled=true",
+    "networkPolicy.enabled=true", "networkPolicy.metrics[0].namespaceSelector.matchLabels.a=b",
+    "networkPolicy.clients[0].podSelector.matchLabels.app=gateway", "hostNetwork=true",
+    "dnsConfig.options[0].name=ndots", "schedulerName=volcano", "service.type=NodePort",
+    "service.nodePort=30080", "sidecar.envFrom[0].secretRef.name=s", "rbac.create=true",
+    "metrics.annotations=true", "metrics.service.enabled=true", "metrics.podMonitor.enabled=true",
+    "metrics.prometheusRule.enabled=true", "metrics.dashboard.enabled=true",
+)  # fmt: skip
+MATRIX = [
+    (workload, mode, more)
+    for workload in ("Deployment", "StatefulSet")
+    for mode in ("native", "plain", "prestop")
+    for more in ((), ALL)
+]
+
+
+@pytest.mark.parametrize(
+    "case", MATRIX, ids=lambda case: f"{case[0]}-{case[1]}-{'all' if case[2] else 'none'}"
+)
+def test_every_field_of_every_object_is_one_that_kubernetes_knows(helm, case):
+    workload, mode, more = case
+    objects = helm.all_objects("-f", DEMO, *sets(f"workload={workload}", f"mode={mode}", *more))
+    for rendered in objects:
+        assert unknown_in_object(rendered) == []
+    names = [(each["kind"], each["metadata"]["name"]) for each in objects]
+    assert len(names) == len(set(names)), names
+
+
+@pytest.mark.parametrize("workload", ["Deployment", "StatefulSet"])
+def test_the_linter_has_nothing_to_say_with_everything_on(helm, workload):
+    helm("lint", "--strict", CHART, "-f", VLLM, *sets(f"workload={workload}", *ALL))
+
+
+def test_nothing_of_it_is_there_unless_it_is_asked_for(helm):
+    objects = helm.all_objects("-f", DEMO)
+    kinds = [each["kind"] for each in objects
+             if "helm.sh/hook" not in each["metadata"].get("annotations", {})]  # fmt: skip
+    assert sorted(kinds) == ["ConfigMap", "Deployment", "Service"]
+
+
+def test_a_stateful_set_has_names_and_a_claim_for_each_pod(helm):
+    words = ("-f", DEMO, *sets("workload=StatefulSet", "persistence.enabled=true"))
+    objects = {(o["kind"], o["metadata"]["name"]): o for o in helm.all_objects(*words)}
+    spec = objects["StatefulSet", "x-lastcall"]["spec"]
+    assert ("Service", spec["serviceName"]) in objects
+    assert objects["Service", spec["serviceName"]]["spec"]["clusterIP"] == "None"
+    [claim] = spec["volumeClaimTemplates"]
+    assert claim["metadata"]["name"] == "models"
+    pod = spec["template"]["spec"]
+    assert "models" not in [volume["name"] for volume in pod["volumes"]]
+    assert {"name": "models", "mountPath": "/cache"} in container(pod, "engine")["volumeMounts"]
+    assert ("PersistentVolumeClaim", "x-lastcall-models") not in objects
+    assert [c["name"] for c in pod["initContainers"]] == ["lastcall-install", "lastcall"]
+
+
+def test_the_models_of_the_vllm_example_outlive_their_pods(helm):
+    """A model is not downloaded at each start."""
+    objects = helm.objects("-f", VLLM)
+    claim = objects["PersistentVolumeClaim"]["metadata"]
+    assert claim["annotations"]["helm.sh/resource-policy"] == "keep"
+    pod = objects["Deployment"]["spec"]["template"]["spec"]
+    [volume] = [each for each in pod["volumes"] if each["name"] == "models"]
+    assert volume["persistentVolumeClaim"] == {"claimName": claim["name"]}
+    engine = container(pod, "engine")
+    home = {e["name"]: e.get("value") for e in engine["env"]}["HF_HOME"]
+    [mount] = [each for each in engine["volumeMounts"] if each["name"] == "models"]
+    assert home.startswith(mount["mountPath"])
+
+
+def test_a_claim_that_is_there_already_is_taken(helm):
+    words = sets("persistence.enabled=true", "persistence.existingClaim=mine")
+    for workload in ("Deployment", "StatefulSet"):
+        objects = helm.objects("-f", DEMO, *words, *sets(f"workload={workload}"))
+        assert "PersistentVolumeClaim" not in objects
+        spec = objects[workload]["spec"]
+        assert "volumeClaimTemplates" not in spec
+        claims = [v.get("persistentVolumeClaim") for v in spec["template"]["spec"]["volumes"]]
+        assert {"claimName": "mine"} in claims
+
+
+def test_an_autoscaler_takes_the_place_of_the_number(helm):
+    objects = helm.objects("-f", DEMO, *sets("autoscaling.enabled=true", "replicaCount=3"))
+    assert "replicas" not in objects["Deployment"]["spec"]
+    spec = objects["HorizontalPodAutoscaler"]["spec"]
+    assert spec["scaleTargetRef"]["name"] == objects["Deployment"]["metadata"]["name"]
+    metrics = [each["pods"]["metric"]["name"] for each in spec["metrics"]]
+    table = (ROOT / "probes/metric_table.hpp").read_text()
+    assert metrics and all(f'"{name}"' in table for name in metrics)
+
+
+def test_only_the_named_reach_the_ports(helm):
+    policy = helm.objects("-f", DEMO, *sets(*ALL))["NetworkPolicy"]["spec"]
+    requests, metrics = policy["ingress"]
+    assert [port["port"] for port in requests["ports"]] == [8000]
+    assert requests["from"] == [{"podSelector": {"matchLabels": {"app": "gateway"}}}]
+    assert [port["port"] for port in metrics["ports"]] == [7090]
+    by_default = helm.objects("-f", DEMO, *sets("networkPolicy.enabled=true"))["NetworkPolicy"]
+    [rule] = by_default["spec"]["ingress"]
+    assert "from" not in rule
+
+
+def test_a_budget_has_one_of_the_two_numbers(helm):
+    def budget(*settings):
+        words = sets("podDisruptionBudget.enabled=true", *settings)
+        return helm.objects("-f", DEMO, *words)["PodDisruptionBudget"]["spec"]
+
+    assert budget()["maxUnavailable"] == 1 and "minAvailable" not in budget()
+    share = budget("podDisruptionBudget.minAvailable=50%")
+    assert share["minAvailable"] == "50%" and "maxUnavailable" not in share
+
+
+def test_the_pod_has_what_was_asked_for_it(helm):
+    pod = helm.pod("-f", DEMO, *sets(*ALL))
+    assert (pod["hostNetwork"], pod["schedulerName"]) == (True, "volcano")
+    assert pod["dnsConfig"] == {"options": [{"name": "ndots"}]}
+    assert container(pod, "lastcall")["envFrom"] == [{"secretRef": {"name": "s"}}]
+
+
+def test_extra_objects_are_templates(helm, tmp_path):
+    values = tmp_path / "values.yaml"
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}-text\n"
+    extra = {"apiVersion": "v1", "kind": "ConfigMap",
+             "metadata": {"name": "{{ .Release.Name }}-map"}}  # fmt: skip
+    values.write_text(yaml.safe_dump({"extraObjects": [text, extra]}))
+    names = [each["metadata"]["name"] for each in helm.all_objects("-f", DEMO, "-f", values)]
+    assert {"x-text", "x-map"} <= set(names)
+
+
+def test_the_test_of_a_release_asks_a_probe_and_is_no_pod_of_it(helm):
+    [pod] = [each for each in helm.all_objects("-f", DEMO) if each["kind"] == "Pod"]
+    assert pod["metadata"]["annotations"]["helm.sh/hook"] == "test"
+    assert "app.kubernetes.io/instance" not in pod["metadata"]["labels"]
+    [probe] = pod["spec"]["containers"]
+    assert (probe["command"] + probe["args"])[:3] == ["/usr/bin/lastcall", "probe", "readyz"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (("metrics.podMonitor.enabled=true", "metrics.serviceMonitor.enabled=true"),
+         "scraped twice"),
+        (("podDisruptionBudget.enabled=true", "podDisruptionBudget.maxUnavailable=null"),
+         "both null"),
+        (("autoscaling.enabled=true", "autoscaling.minReplicas=9"), "less than minReplicas 9"),
+        (("autoscaling.enabled=true", "autoscaling.targetQueue=null",
+          "autoscaling.targetInFlight=null"), "expected one of them"),
+        (("persistence.enabled=true", "volumes[0].name=models"), "volumes has one named models"),
+        (("service.nodePort=30000",), "service.type is ClusterIP"),
+        (("hostNetwork=true", "mode=prestop", "prestop.hook=http"), "hostNetwork with prestop"),
+        (("workload=DaemonSet",), "workload"),
+        (("persistence.size=big",), "size"),
+        (("networkPolicy.from=1",), "from"),
+    ],
+)  # fmt: skip
+def test_what_contradicts_itself_is_refused(helm, settings, words):
+    assert words in helm.refusal("-f", DEMO, *sets(*settings))
+
+
+@pytest.mark.parametrize("name", ["lastcall", "lastcall-lib", "lastcall-injector"])
+def test_a_chart_says_what_it_is(name):
+    chart = yaml.safe_load((ROOT / f"charts/{name}/Chart.yaml").read_text())
+    assert chart["annotations"]["artifacthub.io/license"] == "Apache-2.0"
+    assert chart["icon"].startswith("data:image/svg+xml") and chart["keywords"]
+
+
+def test_the_readmes_say_what_the_values_say(run_script):
+    done = run_script(ROOT / "charts/readme.py", "--check")
+    assert done.returncode == 0, done.stderr
