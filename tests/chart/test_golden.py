@@ -103,6 +103,20 @@ def test_the_values_of_the_chart_above_go_over_the_defaults(helm, tmp_path):
     assert spec["terminationGracePeriodSeconds"] == 302
 
 
+@pytest.mark.parametrize(
+    ("values", "kube", "words"),
+    [
+        ({"graceperiod": "5s"}, "1.34.0", "values has graceperiod, expected one of gracePeriod"),
+        ({"mode": "prestop"}, "1.34.0", "mode is prestop, expected auto, native or plain"),
+        ({"mode": "native"}, "1.28.0", "mode native needs Kubernetes 1.29, this cluster is"),
+    ],
+)
+def test_values_that_the_library_cannot_use_are_refused(helm, tmp_path, values, kube, words):
+    pod = yaml.safe_load((GOLDEN / "pods/bare.yaml").read_text())
+    done = injected(helm, tmp_path, pod, values=values, kube=kube, check=False)
+    assert words in done.stderr
+
+
 def test_the_library_is_packed_into_the_chart(helm, tmp_path):
     """A package has the library in it, though the tree has a link there."""
     helm("package", ROOT / "charts/lastcall", "-d", tmp_path)

@@ -127,9 +127,20 @@ Annotations of the pod say the rest: lastcall.dev/container, lastcall.dev/config
 {{- end -}}
 
 {{- define "lastcall-lib.injectedSpec" -}}
+{{- $defaults := include "lastcall-lib.defaults" . | fromYaml -}}
+{{- range $key, $_ := .values -}}
+{{- if not (hasKey $defaults $key) -}}
+{{- fail (printf "lastcall-lib.inject: values has %s, expected one of %s" $key (keys $defaults | sortAlpha | join ", ")) -}}
+{{- end -}}
+{{- end -}}
 {{- $values := mergeOverwrite (include "lastcall-lib.defaults" . | fromYaml) (deepCopy .values) -}}
 {{- $chart := dict "AppVersion" (include "lastcall-lib.appVersion" .) -}}
 {{- $context := dict "Values" $values "Capabilities" .root.Capabilities "Release" .root.Release "Chart" $chart -}}
+{{- if not (has $values.mode (list "auto" "native" "plain")) -}}
+{{- fail (printf "lastcall-lib.inject: mode is %s, expected auto, native or plain; without a command the hook of mode prestop is chosen by itself" $values.mode) -}}
+{{- else if and (eq $values.mode "native") (not (include "lastcall-lib.hasNativeSidecars" $context)) -}}
+{{- fail (printf "lastcall-lib.inject: mode native needs Kubernetes 1.29, this cluster is %s; use mode auto or plain" .root.Capabilities.KubeVersion.Version) -}}
+{{- end -}}
 {{- if not .engine.command -}}
 {{- $_ := set $values "mode" "prestop" -}}
 {{- if ne (.values.mode | default "auto") "auto" -}}
