@@ -75,7 +75,7 @@ class Server::Impl : public SessionOwner, public std::enable_shared_from_this<Se
   void drop(Peer const& peer);
   void accepted(Fd fd, bool is_admin);
   void complain_once(uid_t uid);
-  bool is_allowed(uid_t uid) const;
+  bool is_allowed(Peer const& peer) const;
   void send(Peer& peer, FromSupervisor const& message, Seq seq);
   void say_error(Peer& peer, Seq seq, ErrorCode code, std::string_view message);
   void refuse(Peer& peer, Seq seq, ErrorCode code, std::string_view message);

@@ -50,7 +50,7 @@ void Server::Impl::accepted(Fd fd, bool is_admin) {
   peers_.emplace(peer->id, peer);
   take_place(*peer);
   peer->session->start();
-  if (!is_allowed(credentials->uid)) {
+  if (!is_allowed(*peer)) {
     std::string const who = "uid " + std::to_string(credentials->uid);
     refuse(*peer, std::nullopt, ErrorCode::not_allowed,
            who + " may not connect; allow_uids of the supervisor's config lists who may");
@@ -71,9 +71,10 @@ void Server::Impl::complain_once(uid_t uid) {
                     ", which ipc.allow_uids does not list");
 }
 
-bool Server::Impl::is_allowed(uid_t uid) const {
+bool Server::Impl::is_allowed(Peer const& peer) const {
   auto const& others = options_.allow_uids;
-  return uid == 0 || uid == ::geteuid() ||
+  uid_t const uid = peer.info.uid;
+  return (options_.allow_any_uid && !peer.is_admin) || uid == 0 || uid == ::geteuid() ||
          std::find(others.begin(), others.end(), uid) != others.end();
 }
 

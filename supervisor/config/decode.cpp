@@ -107,8 +107,18 @@ class SectionDecoder {
             [](OneOf const&) {},
             [&](Choice const& choice) { report(read(node, key, choice), key, node, full_path); },
             [&](FileMode const& mode) { report(read(node, key, mode), key, node, full_path); },
+            [&](Uids const& uids) { decode_uids(*uids.at, key, node, full_path); },
             [&](auto* out) { decode_into(*out, key, node, full_path); }},
         key.slot);
+  }
+
+  void decode_uids(AllowedUids& out, Key const& key, Node const& node,
+                   std::string const& full_path) {
+    bool const is_any = node.kind == Node::Kind::scalar && node.text == "any";
+    if (!is_any) {
+      decode_into(out.listed, key, node, full_path);
+    }
+    out.any = is_any;
   }
 
   template <class T>

@@ -47,6 +47,11 @@ struct FileMode {
   std::uint32_t* at = nullptr;
 };
 
+/// A list of user ids, or the word `any`.
+struct Uids {
+  AllowedUids* at = nullptr;
+};
+
 /// A list of sections.
 struct Items {
   std::function<std::size_t()> size;
@@ -73,7 +78,7 @@ using Slot =
                  Duration*, std::optional<Duration>*, std::uint32_t*, std::optional<std::uint32_t>*,
                  std::optional<std::uint64_t>*, std::optional<double>*, Address*,
                  std::optional<Address>*, std::vector<std::string>*, std::vector<std::uint32_t>*,
-                 std::optional<std::vector<std::uint32_t>>*, FileMode, Choice, Items, OneOf>;
+                 std::optional<std::vector<std::uint32_t>>*, FileMode, Uids, Choice, Items, OneOf>;
 
 /// Inclusive bounds: milliseconds for durations, ports for addresses, else the number itself.
 struct Range {

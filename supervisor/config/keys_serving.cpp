@@ -70,8 +70,10 @@ void add_listeners(Keys& keys, Config& c) {
         .form = &kSocketPath},
        {.path = "ipc.mode", .slot = FileMode{&c.ipc.mode}, .doc = "Permissions of the sockets."},
        {.path = "ipc.allow_uids",
-        .slot = &c.ipc.allow_uids,
-        .doc = "User ids that may connect, beside the supervisor's own and 0.",
+        .slot = Uids{&c.ipc.allow_uids},
+        .doc = "User ids that may connect, beside the supervisor's own and 0; `any` where only "
+               "this pod's containers mount the socket's volume, for images whose user nobody "
+               "knows.",
         .range = Range{0, 4'294'967'294}},
        {.path = "ipc.reconnect_window",
         .slot = &c.ipc.reconnect_window,

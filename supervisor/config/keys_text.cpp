@@ -137,6 +137,9 @@ std::string value_text(Key const& key) {
                  [](Items const& list) { return list_text(list); },
                  [](Choice const& choice) { return std::string(choice.names[choice.get()]); },
                  [](FileMode const& mode) { return octal(*mode.at); },
+                 [](Uids const& uids) {
+                   return uids.at->any ? std::string("any") : scalar(uids.at->listed);
+                 },
                  [&](std::string* at) {
                    bool const is_unset = at->empty() && !key.unset.empty();
                    return is_unset ? std::string() : scalar(*at);
@@ -166,6 +169,7 @@ std::string_view type_text(Key const& key) {
           [](std::vector<std::uint32_t>*) { return "list of whole numbers"sv; },
           [](std::optional<std::vector<std::uint32_t>>*) { return "list of whole numbers"sv; },
           [](FileMode const&) { return "quoted octal mode"sv; },
+          [](Uids const&) { return "list of whole numbers, or any"sv; },
           [](Choice const&) { return "choice"sv; },
           [](Items const&) { return "list of sections"sv; },
           [](OneOf const&) { return "one of"sv; }},
@@ -222,6 +226,9 @@ std::string expectation(Key const& key) {
   }
   if (std::holds_alternative<FileMode>(key.slot)) {
     return "a quoted octal mode such as \"0660\"";
+  }
+  if (std::holds_alternative<Uids>(key.slot)) {
+    return "any, or a list of values, each " + element_expectation(key);
   }
   std::string_view const type = type_text(key);
   if (type == "address") {

@@ -104,6 +104,9 @@ struct SchemaOf {
   Json operator()(FileMode const& /*mode*/) const {
     return {{"type", "string"}, {"pattern", "^0?[0-7]{3}$"}};
   }
+  Json operator()(Uids const& /*uids*/) const {
+    return {{"anyOf", Json::array({list_of(whole_number_of(key), key), {{"const", "any"}}})}};
+  }
   Json operator()(Choice const& choice) const {
     return {{"enum", std::vector<std::string_view>(choice.names.begin(), choice.names.end())}};
   }

@@ -167,11 +167,18 @@ struct LifecycleHooks {
   friend bool operator==(LifecycleHooks const&, LifecycleHooks const&) = default;
 };
 
+/// Who may connect, beside the supervisor's own user and root.
+struct AllowedUids {
+  bool any = false;
+  std::vector<std::uint32_t> listed;
+  friend bool operator==(AllowedUids const&, AllowedUids const&) = default;
+};
+
 struct Ipc {
   std::string socket = "/run/lastcall/lastcall.sock";
   std::string admin_socket = "/run/lastcall-admin/admin.sock";
   std::uint32_t mode = 0660;
-  std::vector<std::uint32_t> allow_uids;
+  AllowedUids allow_uids;
   Duration reconnect_window{5'000};
   std::uint32_t max_requests_per_peer = 20'000;
   friend bool operator==(Ipc const&, Ipc const&) = default;

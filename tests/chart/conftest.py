@@ -106,6 +106,23 @@ def accepted(tmp_path):
 
 
 @pytest.fixture
+def accepted_words(tmp_path):
+    """The same for what a command line says, on top of a file's text."""
+
+    def check(words, text=""):
+        path = tmp_path / "lastcall.yaml"
+        path.write_text(text)
+        done = subprocess.run(
+            [BUILD / "supervisor/cli/lastcall", "check", "--strict", "--config", path, *words],
+            capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return True
+
+    return check
+
+
+@pytest.fixture
 def run_script():
     def run(script, *arguments):
         return subprocess.run(

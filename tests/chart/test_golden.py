@@ -65,6 +65,14 @@ def test_what_the_user_wrote_is_still_there(path):
     assert after["terminationGracePeriodSeconds"] >= before.get("terminationGracePeriodSeconds", 0)
 
 
+@pytest.mark.parametrize("path", PODS, ids=lambda path: path.stem)
+def test_the_configuration_of_a_golden_pod_is_one_that_lastcall_accepts(accepted_words, path):
+    pod = yaml.safe_load((GOLDEN / "native" / path.name).read_text())
+    words = container(pod["spec"], "lastcall")["args"]
+    text = pod["metadata"].get("annotations", {}).get("lastcall.dev/config", "")
+    assert accepted_words([word for word in words if word.startswith("--set=")], text)
+
+
 def test_a_pod_that_has_lastcall_stays_as_it_is(helm, tmp_path):
     pod = yaml.safe_load((GOLDEN / "native/command.yaml").read_text())
     assert injected(helm, tmp_path, pod) == pod

@@ -123,6 +123,10 @@ std::vector<BadInput> const kBadInputs{
      "ipc: {allow_uids: [-1]}\n",
      {"c.yaml:1:20: ipc.allow_uids[0]: '-1' is negative, expected a whole number, 0 to "
       "4294967294"}},
+    {"word_that_is_not_any",
+     "ipc: {allow_uids: all}\n",
+     {"c.yaml:1:19: ipc.allow_uids: 'all', expected any, or a list of values, each a whole number, "
+      "0 to 4294967294"}},
     {"overflowing_number",
      "admission: {queue_limit: 18446744073709551616}\n",
      {"c.yaml:1:26: admission.queue_limit: '18446744073709551616' is out of range, expected a "

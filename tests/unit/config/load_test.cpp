@@ -16,6 +16,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
+TEST(Load, Any_uid_may_connect_by_one_word) {
+  auto const ipc_of = [](std::string const& text) { return load_text(text).config.ipc.allow_uids; };
+  EXPECT_EQ(ipc_of("ipc: {allow_uids: any}\n"), (AllowedUids{.any = true}));
+  EXPECT_EQ(ipc_of("ipc: {allow_uids: [7]}\n"), (AllowedUids{.listed = {7}}));
+  EXPECT_TRUE(load_text("{}", {"ipc.allow_uids=any"}).config.ipc.allow_uids.any);
+}
+
 TEST(Load, An_empty_file_means_the_defaults) {
   for (char const* const text :
        {"", "\n", "# nothing\n", "---\n", "{}\n", "null\n", "---\n...\n"}) {
@@ -63,7 +70,7 @@ admission: {active_decode_blocks_threshold: 0.85, active_prefill_tokens_threshol
   EXPECT_EQ(c.probes.listen, (Address{"127.0.0.1", 0}));
   EXPECT_EQ(c.probes.readiness_on_stop, ReadinessOnStop::late);
   EXPECT_EQ(c.ipc.mode, 0600U);
-  EXPECT_THAT(c.ipc.allow_uids, ElementsAre(0U, 1000U));
+  EXPECT_THAT(c.ipc.allow_uids.listed, ElementsAre(0U, 1000U));
   EXPECT_THAT(c.discovery, ElementsAre(Registry{"etcd", EtcdRegistry{.lease_ttl = 5s}},
                                        Registry{"files", FileRegistry{"/tmp/x"}}));
   EXPECT_EQ(c.admission.active_decode_blocks_threshold, 0.85);

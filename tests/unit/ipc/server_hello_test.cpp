@@ -178,8 +178,10 @@ class StrangerTest : public ServerTest {
  protected:
   static constexpr uid_t kStranger = 61'234;
 
-  int hello_as(uid_t uid) {
-    pid_t const child = as_uid(uid, [&] { return hello_as_stranger(options_.engine_socket); });
+  int hello_as(uid_t uid, std::string const& path = "") {
+    pid_t const child = as_uid(uid, [&] {
+      return hello_as_stranger(path.empty() ? options_.engine_socket : path);
+    });
     int status = 0;
     EXPECT_TRUE(until([&] { return ::waitpid(child, &status, WNOHANG) == child; }));
     return WEXITSTATUS(status);
@@ -216,6 +218,17 @@ TEST_F(StrangerTest, A_uid_of_allow_uids_is_welcomed) {
   }
   EXPECT_EQ(hello_as(kStranger), 2);
   ASSERT_EQ(observer_.hellos.size(), 1U);
+}
+
+TEST_F(StrangerTest, Any_uid_is_welcomed_where_all_are_allowed_but_not_as_an_operator) {
+  options_.allow_any_uid = true;
+  ASSERT_NO_FATAL_FAILURE(listen_to_all());
+  if (IsSkipped()) {
+    return;
+  }
+  EXPECT_EQ(hello_as(kStranger), 2);
+  std::filesystem::permissions(directory_ + "/admin", std::filesystem::perms(0755));
+  EXPECT_EQ(hello_as(kStranger, options_.admin_socket), 1);
 }
 
 }  // namespace
