@@ -20,9 +20,10 @@ ARROWS = {
     "probes": LOWER + ("relay",),
     "discovery": LOWER,
     "ingress": LOWER + ("relay",),
+    "inject": ("supervisor/config",),
     "supervisor/runtime": LOWER + ("relay", "ipc", "probes", "discovery", "ingress"),
     "supervisor/cli": LOWER
-    + ("relay", "ipc", "probes", "discovery", "ingress", "supervisor/runtime"),
+    + ("relay", "ipc", "probes", "discovery", "ingress", "inject", "supervisor/runtime"),
     "shim": (),
 }
 

@@ -1,0 +1,294 @@
+#include "inject/decisions.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "inject/settings.hpp"
+#include "supervisor/config/text.hpp"
+
+namespace lastcall::inject {
+namespace {
+
+/// The kubelet's own work at the end of a pod.
+constexpr std::int64_t kKubeletSeconds = 2;
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t number = 0;
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  bool const is_whole = error == std::errc() && end == text.data() + text.size() && number >= 0;
+  return is_whole ? std::optional(number) : std::nullopt;
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+/// Where the name of an image tells.
+std::string kind_of_image(std::string_view image) {
+  std::string const name = lower(image);
+  auto const has = [&](char const* word) { return name.find(word) != std::string::npos; };
+  if (has("vllm")) {
+    return "vllm";
+  }
+  if (has("sglang")) {
+    return "sglang";
+  }
+  return has("tensorrt-llm") || has("tensorrtllm") || has("trtllm") ? "trtllm" : "custom";
+}
+
+bool is_empty(Node const* node) {
+  return node == nullptr || node->kind == Node::Kind::null ||
+         (node->kind == Node::Kind::list && node->items.empty());
+}
+
+/// The words of a container's command and arguments.
+std::vector<std::string_view> words_of(Node const& container) {
+  std::vector<std::string_view> words;
+  for (char const* const key : {"command", "args"}) {
+    if (Node const* const list = find(container, key)) {
+      for (Node const& word : list->items) {
+        words.push_back(word.text);
+      }
+    }
+  }
+  return words;
+}
+
+class Decisions {
+ public:
+  Decisions(Ledger const& ledger, Options const& options, Node const& engine)
+      : ledger_(ledger),
+        options_(options),
+        target_(ledger.target),
+        engine_(engine),
+        settings_(file(), options.overrides) {}
+
+  PodPlan take() {
+    plan_.is_native = options_.is_native;
+    plan_.image = options_.image;
+    plan_.shim_image = options_.shim_image;
+    plan_.config = file();
+    decide_form();
+    say_what_pod_says();
+    decide_times();
+    decide_user();
+    decide_words();
+    return std::move(plan_);
+  }
+
+ private:
+  /// The pod's own, or that of the command line.
+  std::string file() const {
+    std::string_view const own = target_.annotation(kConfigNote);
+    return own.empty() ? options_.config : std::string(own);
+  }
+
+  Node const& spec() const { return *target_.spec; }
+
+  void refuse(Node const& at, std::string text) const { ledger_.refuse(at.begin, std::move(text)); }
+
+  void decide_form() {
+    Node const* const command = find(engine_, "command");
+    plan_.is_prestop = is_empty(command);
+    if (command != nullptr && command->kind != Node::Kind::list &&
+        command->kind != Node::Kind::null) {
+      refuse(*command, "a command that is no list, expected [PROGRAM, ARGUMENT, ...]");
+    }
+    Node const* const hook = find_path(engine_, "lifecycle.preStop");
+    if (plan_.is_prestop && options_.requires_shim) {
+      refuse(engine_, "container " + std::string(text_of(engine_, "name")) +
+                          " has no command, expected the entry point of its image (" +
+                          std::string(text_of(engine_, "image")) +
+                          ") written out as `command`: the shim has to start it");
+    } else if (plan_.is_prestop && hook != nullptr) {
+      refuse(*hook,
+             "a preStop hook of its own, expected none: lastcall's takes its place "
+             "(shutdown.late_accept does what a sleep there is for), or a `command`, which "
+             "needs no hook");
+    } else if (hook != nullptr) {
+      ledger_.note(hook->begin,
+                   "its preStop hook runs before lastcall hears of the stop, and takes "
+                   "its time from the grace: shutdown.late_accept does what a sleep "
+                   "there is for");
+    }
+    if (!plan_.is_prestop && command->kind == Node::Kind::list) {
+      note_shell(*command);
+    }
+  }
+
+  /// A shell dies of the TERM at once, and leaves the engine behind it to `engine.rest_grace`.
+  void note_shell(Node const& command) const {
+    std::string_view const program = command.items.front().text;
+    std::string_view const name = program.substr(program.rfind('/') + 1);
+    bool const is_shell = name == "sh" || name == "bash" || name == "dash" || name == "ash";
+    std::vector<std::string_view> const words = words_of(engine_);
+    bool const execs = std::any_of(words.begin(), words.end(), [](std::string_view word) {
+      return word.find("exec ") != std::string_view::npos;
+    });
+    if (is_shell && !execs) {
+      ledger_.note(command.begin,
+                   "the main process is a shell: let it `exec` the engine, so that "
+                   "the engine's own end is the container's");
+    }
+  }
+
+  void decide_times() {
+    constexpr std::int64_t kUsual = 60;
+    Node const* const own = find(spec(), "terminationGracePeriodSeconds");
+    std::optional<std::int64_t> const seconds =
+        own == nullptr || own->kind == Node::Kind::null ? 0 : whole_number(own->text);
+    if (!seconds || (own != nullptr && own->is_quoted)) {
+      refuse(*own, "terminationGracePeriodSeconds is no whole number, expected one");
+      return;
+    }
+    std::int64_t const longest = std::max(kUsual, *seconds - kKubeletSeconds);
+    settings_.suggest("shutdown.grace_period", std::to_string(longest) + "s");
+    plan_.grace = settings_.get("shutdown.grace_period");
+    auto const parsed = config::parse_duration(plan_.grace).value;
+    // What is no duration is told by the check of the whole.
+    std::int64_t const asked = parsed ? (parsed->count() + 999) / 1'000 : longest;
+    plan_.pod_grace = std::max(*seconds, asked + kKubeletSeconds);
+  }
+
+  void say_what_pod_says() {
+    Node const* const notes = target_.annotations();
+    if (notes == nullptr) {
+      return;
+    }
+    for (Entry const& note : notes->entries) {
+      if (note.key.text.starts_with(kKeyNote)) {
+        settings_.say(note.key.text.substr(kKeyNote.size()), note.value.text);
+      }
+    }
+  }
+
+  /// As the engine, where the pod tells who that is; root has no business in a sidecar.
+  void decide_user() {
+    Node const* uid = find_path(engine_, "securityContext.runAsUser");
+    if (uid == nullptr || uid->kind == Node::Kind::null) {
+      uid = find_path(spec(), "securityContext.runAsUser");
+    }
+    std::optional<std::int64_t> const known =
+        uid == nullptr ? std::nullopt : whole_number(uid->text);
+    if (known && *known != 0) {
+      plan_.user = *known;
+      return;
+    }
+    // An image's own user may connect, whoever that is: only this pod's containers mount the
+    // volume.
+    settings_.suggest("ipc.allow_uids", "any");
+    settings_.suggest("ipc.mode", "0666");
+  }
+
+  std::string engine_port() const {
+    if (Node const* const ports = find(engine_, "ports")) {
+      for (Node const& port : ports->items) {
+        if (whole_number(text_of(port, "containerPort"))) {
+          return std::string(text_of(port, "containerPort"));
+        }
+      }
+    }
+    std::vector<std::string_view> const words = words_of(engine_);
+    constexpr std::string_view kPort = "--port";
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (words[i] == kPort && i + 1 < words.size() && whole_number(words[i + 1])) {
+        return std::string(words[i + 1]);
+      }
+      if (words[i].starts_with("--port=") && whole_number(words[i].substr(kPort.size() + 1))) {
+        return std::string(words[i].substr(kPort.size() + 1));
+      }
+    }
+    return "8000";
+  }
+
+  void decide_words() {
+    for (char const* const key : {"ipc.socket", "ipc.admin_socket", "probes.listen",
+                                  "lifecycle.enabled", "lifecycle.http", "lifecycle.listen"}) {
+      if (settings_.has(key)) {
+        refuse(engine_, std::string(key) +
+                            " is given, expected no word on it: the injection "
+                            "decides it for all containers of the pod");
+      }
+    }
+    settings_.suggest("engine.kind", kind_of_image(text_of(engine_, "image")));
+    settings_.suggest("engine.url", "http://127.0.0.1:" + engine_port());
+    settings_.suggest("shutdown.late_accept", "5s");
+    if (plan_.is_prestop) {
+      settings_.say("lifecycle.enabled", "true");
+      settings_.say("lifecycle.http", "false");
+    }
+    if (target_.kind == "Job" || target_.kind == "CronJob") {
+      decide_words_of_job();
+    }
+    decide_ingress();
+    if (!plan_.config.empty() && !target_.is_template) {
+      refuse(spec(),
+             "no metadata of the pod's own to carry a configuration file, expected --set "
+             "instead of --config");
+    }
+    if (!options_.config.empty() && !target_.annotation(kConfigNote).empty()) {
+      refuse(*target_.annotations(),
+             "lastcall.dev/config is there and --config was given, expected "
+             "one of them");
+    }
+    for (std::string const& override : settings_.overrides()) {
+      plan_.words.push_back("--set=" + override);
+    }
+    check_settings();
+  }
+
+  /// An engine that has done its work ends by itself, and its pod with it.
+  void decide_words_of_job() {
+    settings_.suggest("engine.on_exit", "propagate");
+    if (!plan_.is_native) {
+      settings_.suggest("shutdown.after_stop", "exit");
+    }
+  }
+
+  void decide_ingress() {
+    bool const is_there = settings_.has("ingress.listen") || settings_.has("ingress");
+    if (!is_there || settings_.get("ingress.enabled") == "false") {
+      return;
+    }
+    std::string const listen = settings_.get("ingress.listen");
+    plan_.ingress_port = whole_number(std::string_view(listen).substr(listen.rfind(':') + 1));
+    if (!plan_.ingress_port) {
+      plan_.ingress_port = 8080;
+    }
+    ledger_.note(
+        target_.object->begin,
+        "the ingress listens at port " + std::to_string(*plan_.ingress_port) +
+            ": the Service has to send requests there, which an injection does not change");
+  }
+
+  void check_settings() const {
+    if (!options_.check || !ledger_.refusals.empty()) {
+      return;
+    }
+    for (config::Problem& problem :
+         options_.check({file(), settings_.overrides(), plan_.pod_grace})) {
+      refuse(*target_.object, "the sidecar's configuration: " + to_text(problem));
+    }
+  }
+
+  Ledger const& ledger_;
+  Options const& options_;
+  Target const& target_;
+  Node const& engine_;
+  Settings settings_;
+  PodPlan plan_;
+};
+
+}  // namespace
+
+PodPlan decide(Ledger const& ledger, Options const& options, Node const& engine) {
+  return Decisions(ledger, options, engine).take();
+}
+
+}  // namespace lastcall::inject

@@ -1,0 +1,20 @@
+// What is decided about one pod: its form, its times, the sidecar's user and configuration.
+//
+// Internal to inject. Pure but for Options::check, no thread rule.
+#pragma once
+
+#include "inject/injection.hpp"
+#include "inject/pod_parts.hpp"
+
+namespace lastcall::inject {
+
+inline constexpr std::string_view kConfigNote = "lastcall.dev/config";
+/// What a pod says of one key of the configuration: "lastcall.dev/config.engine.kind".
+inline constexpr std::string_view kKeyNote = "lastcall.dev/config.";
+inline constexpr std::string_view kContainerNote = "lastcall.dev/container";
+inline constexpr char const* kGraceKey = "terminationGracePeriodSeconds";
+
+/// Refuses what cannot be; the plan is then worth nothing.
+PodPlan decide(Ledger const& ledger, Options const& options, Node const& engine);
+
+}  // namespace lastcall::inject

@@ -1,0 +1,41 @@
+// Where nodes end: yaml-cpp tells where they begin, and no more.
+//
+// Rules:
+//  1. Given a tree whose nodes have their begins, in the order of the text, set_extents() fills in
+//     the ends; a list or map ends with the last of its parts, in brackets behind the bracket.
+//  2. What next begins bounds each node, so that a mistake about one cannot reach the one behind
+//  it.
+//  3. A layout that is not understood leaves kNowhere, in the node and in what holds it.
+//
+// Internal to inject. Pure, no thread rule. Source: YAML 1.2.2, chapters 6 to 8.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "inject/node.hpp"
+
+namespace lastcall::inject {
+
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+/// `begins`: of each node, keys too, in the order of the text. `limit` is the end of the document.
+void set_extents(Node& root, std::string_view text, std::vector<std::size_t> const& begins,
+                 std::size_t limit);
+
+/// Behind the anchor and the tag that a node may begin with.
+std::size_t content_of(std::string_view text, Node const& node);
+
+/// The first byte from `at` on that is neither space, line end nor comment.
+std::size_t skip_space(std::string_view text, std::size_t at);
+
+std::size_t line_begin(std::string_view text, std::size_t at);
+/// Of the '\n', or the end of the text.
+std::size_t line_end(std::string_view text, std::size_t at);
+/// Of the line behind; the end of the text if there is none.
+std::size_t next_line(std::string_view text, std::size_t at);
+/// Whether nothing but spaces is before it in its line.
+bool is_first_in_line(std::string_view text, std::size_t at);
+
+}  // namespace lastcall::inject

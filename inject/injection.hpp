@@ -1,0 +1,36 @@
+// One pod's template: what is put in, and how it is taken out again.
+//
+// Internal to inject. Pure but for Options::check, no thread rule.
+#pragma once
+
+#include <optional>
+
+#include "inject/editor.hpp"
+#include "inject/inject.hpp"
+#include "inject/record.hpp"
+
+namespace lastcall::inject {
+
+/// Where edits and findings about one target go.
+struct Ledger {
+  Input const& input;
+  Target const& target;
+  Editor& editor;
+  config::Problems& refusals;
+  config::Problems& notes;
+
+  void refuse(std::size_t at, std::string text) const;
+  void note(std::size_t at, std::string text) const;
+};
+
+/// The pods' templates that an injection has changed.
+std::vector<Target> recorded_targets(Stream const& stream);
+/// The record of an earlier injection.
+std::optional<Record> record_of(Target const& target);
+/// Whether the pod has our sidecar, from wherever.
+bool has_sidecar(Target const& target);
+
+void put_in(Ledger const& ledger, Options const& options);
+void take_out(Ledger const& ledger, Record const& record);
+
+}  // namespace lastcall::inject

@@ -1,0 +1,71 @@
+#include "inject/node.hpp"
+
+#include <algorithm>
+
+namespace lastcall::inject {
+
+config::Place place_at(std::string_view text, std::size_t at, std::string const& source) {
+  std::string_view const before = text.substr(0, std::min(at, text.size()));
+  std::size_t const line_end = before.rfind('\n');
+  std::size_t const column = line_end == kNowhere ? before.size() : before.size() - line_end - 1;
+  return {source, static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1,
+          static_cast<int>(column) + 1};
+}
+
+Entry const* find_entry(Node const& map, std::string_view key) {
+  auto const found = std::find_if(map.entries.begin(), map.entries.end(), [&](Entry const& entry) {
+    return entry.key.kind == Node::Kind::scalar && entry.key.text == key;
+  });
+  return found == map.entries.end() ? nullptr : &*found;
+}
+
+Node const* find(Node const& map, std::string_view key) {
+  Entry const* const entry = find_entry(map, key);
+  return entry == nullptr ? nullptr : &entry->value;
+}
+
+Node const* find_path(Node const& map, std::string_view path) {
+  Node const* at = &map;
+  while (at != nullptr && !path.empty()) {
+    std::size_t const dot = std::min(path.find('.'), path.size());
+    at = find(*at, path.substr(0, dot));
+    path.remove_prefix(std::min(dot + 1, path.size()));
+  }
+  return at;
+}
+
+std::string_view text_of(Node const& map, std::string_view key) {
+  Node const* const node = find(map, key);
+  return node != nullptr && node->kind == Node::Kind::scalar ? std::string_view(node->text)
+                                                             : std::string_view();
+}
+
+Node const* find_named(Node const* list, std::string_view name) {
+  if (list == nullptr) {
+    return nullptr;
+  }
+  auto const found = std::find_if(list->items.begin(), list->items.end(),
+                                  [&](Node const& item) { return text_of(item, "name") == name; });
+  return found == list->items.end() ? nullptr : &*found;
+}
+
+bool same(Node const& one, Node const& other) {
+  if (one.kind != other.kind || one.text != other.text || one.is_quoted != other.is_quoted ||
+      one.items.size() != other.items.size() || one.entries.size() != other.entries.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < one.items.size(); ++i) {
+    if (!same(one.items[i], other.items[i])) {
+      return false;
+    }
+  }
+  for (std::size_t i = 0; i < one.entries.size(); ++i) {
+    if (!same(one.entries[i].key, other.entries[i].key) ||
+        !same(one.entries[i].value, other.entries[i].value)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace lastcall::inject

@@ -1,0 +1,190 @@
+#include "inject/pod_checks.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "inject/decisions.hpp"
+#include "inject/pod_parts.hpp"
+
+namespace lastcall::inject {
+namespace {
+
+class Checks {
+ public:
+  Checks(Ledger const& ledger, Node const& engine)
+      : ledger_(ledger), target_(ledger.target), engine_(&engine) {}
+
+  bool run() const { return check_layout() && check_names(); }
+
+ private:
+  Node const& spec() const { return *target_.spec; }
+
+  void refuse(Node const& at, std::string text) const { ledger_.refuse(at.begin, std::move(text)); }
+
+  /// A node may be edited where it stands if no other place has the same bytes.
+  bool is_editable(Node const* node, char const* what) const {
+    if (node == nullptr) {
+      return true;
+    }
+    auto const& aliased = target_.document->aliased;
+    if (node->kind == Node::Kind::alias) {
+      refuse(*node, std::string(what) +
+                        " is an alias, expected it written out: what is put into it "
+                        "would be in the other place too");
+      return false;
+    }
+    if (node->anchor != 0 &&
+        std::find(aliased.begin(), aliased.end(), node->anchor) != aliased.end()) {
+      refuse(*node, std::string(what) +
+                        " has an anchor that is used elsewhere, expected none: what "
+                        "is put into it would be there too");
+      return false;
+    }
+    for (std::size_t i = 0; i < node->entries.size(); ++i) {
+      Node const& key = node->entries[i].key;
+      if (key.kind != Node::Kind::scalar || key.text == "<<") {
+        refuse(key, std::string(what) +
+                        " has a merge key or one that is no text, expected its keys "
+                        "written out");
+        return false;
+      }
+      if (find_entry(*node, key.text) != &node->entries[i]) {
+        refuse(key, std::string(what) + " has the key " + key.text + " twice, expected it once");
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool check_layout() const {
+    for (Node const* const node : target_.around) {
+      if (!is_editable(node, "a part around the pod")) {
+        return false;
+      }
+    }
+    Node const* const metadata = find(*target_.holder, "metadata");
+    bool is_good = is_editable(metadata, "metadata") &&
+                   is_editable(target_.annotations(), "annotations") &&
+                   is_editable(find(spec(), "containers"), "containers") &&
+                   is_editable(engine_, "the engine's container");
+    for (char const* const key : {"initContainers", "volumes"}) {
+      is_good = is_good && is_editable(find(spec(), key), key);
+    }
+    for (char const* const key : {"command", "env", "volumeMounts", "lifecycle"}) {
+      is_good = is_good && is_editable(find(*engine_, key), key);
+    }
+    return is_good;
+  }
+
+  bool check_names() const {
+    std::size_t const before = ledger_.refusals.size();
+    check_windows();
+    for (char const* const key : {"initContainers", "containers"}) {
+      Node const* const containers = find(spec(), key);
+      if (containers == nullptr) {
+        continue;
+      }
+      for (Node const& container : containers->items) {
+        if (text_of(container, "name") == kInstaller) {
+          refuse(container, "a container lastcall-install, expected no such name");
+        }
+        check_ports(container);
+      }
+    }
+    if (Node const* const list = find(spec(), "volumes")) {
+      for (Node const& volume : list->items) {
+        if (text_of(volume, "name").starts_with(kVolumes)) {
+          refuse(volume, "a volume " + std::string(text_of(volume, "name")) +
+                             ", expected no name that begins with lastcall-");
+        }
+      }
+    }
+    check_mounts();
+    check_variables();
+    return ledger_.refusals.size() == before;
+  }
+
+  void check_windows() const {
+    Node const* const os = find_path(spec(), "os.name");
+    Node const* const selector = find(spec(), "nodeSelector");
+    bool const is_windows =
+        (os != nullptr && os->text == "windows") ||
+        (selector != nullptr && text_of(*selector, "kubernetes.io/os") == "windows");
+    if (is_windows) {
+      refuse(spec(), "a pod for Windows, expected Linux");
+    }
+  }
+
+  void check_ports(Node const& container) const {
+    Node const* const ports = find(container, "ports");
+    if (ports == nullptr) {
+      return;
+    }
+    for (Node const& port : ports->items) {
+      Node const* const number = find(port, "containerPort");
+      if (number != nullptr && number->text == std::to_string(kProbePort)) {
+        refuse(*number, "port 7090 is the sidecar's, expected another one");
+      }
+    }
+  }
+
+  void check_mounts() const {
+    Node const* const mounts = find(*engine_, "volumeMounts");
+    if (mounts == nullptr) {
+      return;
+    }
+    for (Node const& mount : mounts->items) {
+      std::string_view const path = text_of(mount, "mountPath");
+      if (path == kShimFolder || path == kSocketFolder) {
+        refuse(mount, "something is mounted at " + std::string(path) + ", expected nothing there");
+      }
+    }
+  }
+
+  void check_variables() const {
+    for (std::string_view const name : {kGraceVariable, kSocketVariable}) {
+      if (Node const* const variable = find_named(find(*engine_, "env"), name)) {
+        refuse(*variable, std::string(name) + " is set, expected it left to the injection");
+      }
+    }
+  }
+
+  Ledger const& ledger_;
+  Target const& target_;
+  Node const* engine_;
+};
+
+}  // namespace
+
+Node const* find_engine(Ledger const& ledger, Options const& options) {
+  Node const& containers = *find(*ledger.target.spec, "containers");
+  std::string_view const noted = ledger.target.annotation(kContainerNote);
+  std::string const wanted = options.container.value_or(std::string(noted));
+  Node const* const found = wanted.empty() && !containers.items.empty()
+                                ? &containers.items.front()
+                                : find_named(&containers, wanted);
+  if (found == nullptr) {
+    ledger.refuse(containers.begin, containers.items.empty()
+                                        ? "no containers, expected the engine's"
+                                        : "no container " + wanted + ", expected one of the pod's");
+    return nullptr;
+  }
+  if (found->kind == Node::Kind::alias) {
+    ledger.refuse(
+        found->begin,
+        "the engine's container is an alias, expected it written out: what is put into it "
+        "would be in the other place too");
+    return nullptr;
+  }
+  if (text_of(*found, "name").empty()) {
+    ledger.refuse(found->begin, "a container without a name, expected one");
+    return nullptr;
+  }
+  return found;
+}
+
+bool can_be_edited(Ledger const& ledger, Node const& engine) {
+  return Checks(ledger, engine).run();
+}
+
+}  // namespace lastcall::inject

@@ -1,0 +1,185 @@
+#include "inject/pod_parts.hpp"
+
+namespace lastcall::inject {
+namespace {
+
+constexpr char const* kSocket = "/run/lastcall/lastcall.sock";
+
+Value named(std::string_view name, Member rest) {
+  return Value::map({{"name", name}, std::move(rest)});
+}
+
+Value mount(std::string_view name, std::string_view path, bool read_only = false) {
+  std::vector<Member> members{{"name", name}, {"mountPath", path}};
+  if (read_only) {
+    members.push_back({"readOnly", Value::boolean(true)});
+  }
+  return Value::map(std::move(members));
+}
+
+Value from_field(std::string_view name, std::string_view path) {
+  return named(
+      name, {"valueFrom",
+             Value::map({{"fieldRef", Value::map({{"apiVersion", "v1"}, {"fieldPath", path}})}})});
+}
+
+Value port(std::string_view name, std::int64_t number) {
+  return Value::map(
+      {{"name", name}, {"containerPort", Value::number(number)}, {"protocol", "TCP"}});
+}
+
+Value quantities(std::vector<Member> members) {
+  return Value::map(std::move(members));
+}
+
+Value security(PodPlan const& plan) {
+  return Value::map({{"allowPrivilegeEscalation", Value::boolean(false)},
+                     {"readOnlyRootFilesystem", Value::boolean(true)},
+                     {"runAsNonRoot", Value::boolean(true)},
+                     {"runAsUser", Value::number(plan.user)},
+                     {"capabilities", Value::map({{"drop", Value::list({"ALL"})}})},
+                     {"seccompProfile", Value::map({{"type", "RuntimeDefault"}})}});
+}
+
+struct Times {
+  std::int64_t period;
+  std::int64_t timeout;
+  std::int64_t failures;
+};
+
+Value probe(std::string_view path, Value port_of_it, Times times) {
+  return Value::map(
+      {{"httpGet",
+        Value::map({{"path", path}, {"port", std::move(port_of_it)}, {"scheme", "HTTP"}})},
+       {"periodSeconds", Value::number(times.period)},
+       {"timeoutSeconds", Value::number(times.timeout)},
+       {"failureThreshold", Value::number(times.failures)}});
+}
+
+Value hook(std::string_view program, std::string_view whose) {
+  Value const command = Value::list({program, "--prestop", whose, "--socket", kSocket});
+  return Value::map({{"exec", Value::map({{"command", command}})}});
+}
+
+Value sidecar_args(PodPlan const& plan) {
+  std::vector<Value> words{"serve"};
+  if (!plan.config.empty()) {
+    words.insert(words.end(), {"--config", "/etc/lastcall/lastcall.yaml"});
+  }
+  words.insert(words.end(), plan.words.begin(), plan.words.end());
+  return Value::list(std::move(words));
+}
+
+Value sidecar_mounts(PodPlan const& plan) {
+  std::vector<Value> mounts;
+  if (!plan.config.empty()) {
+    mounts.push_back(mount("lastcall-config", "/etc/lastcall", true));
+  }
+  mounts.push_back(mount("lastcall-socket", kSocketFolder));
+  mounts.push_back(mount("lastcall-admin", "/run/lastcall-admin"));
+  mounts.push_back(mount("lastcall-tmp", "/tmp"));
+  return Value::list(std::move(mounts));
+}
+
+Value sidecar_ports(PodPlan const& plan) {
+  std::vector<Value> ports{port("lastcall", kProbePort)};
+  if (plan.ingress_port) {
+    ports.push_back(port("ingress", *plan.ingress_port));
+  }
+  return Value::list(std::move(ports));
+}
+
+}  // namespace
+
+Value installer(PodPlan const& plan) {
+  return Value::map(
+      {{"name", kInstaller},
+       {"image", plan.shim_image},
+       {"imagePullPolicy", "IfNotPresent"},
+       {"args", Value::list({"--install", kShimFolder})},
+       {"resources", Value::map({{"requests", quantities({{"cpu", "10m"}, {"memory", "8Mi"}})},
+                                 {"limits", quantities({{"memory", "32Mi"}})}})},
+       {"securityContext", security(plan)},
+       {"volumeMounts", Value::list({mount("lastcall-bin", kShimFolder)})}});
+}
+
+Value sidecar(PodPlan const& plan) {
+  char const* const memory = plan.ingress_port ? "1Gi" : "128Mi";
+  std::vector<Member> members{
+      {"name", kSidecar}, {"image", plan.image}, {"imagePullPolicy", "IfNotPresent"}};
+  if (plan.is_native) {
+    members.push_back({"restartPolicy", "Always"});
+  }
+  members.insert(
+      members.end(),
+      {{"args", sidecar_args(plan)},
+       {"env", Value::list({named(kGraceVariable, {"value", std::to_string(plan.pod_grace)}),
+                            from_field("LASTCALL_POD_UID", "metadata.uid"),
+                            from_field("POD_NAME", "metadata.name"),
+                            from_field("POD_NAMESPACE", "metadata.namespace"),
+                            from_field("POD_IP", "status.podIP")})},
+       {"ports", sidecar_ports(plan)},
+       {"startupProbe", probe("/startupz", kSidecar, {1, 1, 30})},
+       {"livenessProbe", probe("/livez", kSidecar, {5, 2, 3})},
+       {"readinessProbe", probe("/readyz", kSidecar, {2, 1, 1})}});
+  if (plan.is_prestop) {
+    members.push_back(
+        {"lifecycle", Value::map({{"preStop", hook("/usr/bin/lastcall-shim", "supervisor")}})});
+  }
+  members.insert(
+      members.end(),
+      {{"terminationMessagePolicy", "FallbackToLogsOnError"},
+       {"resources", Value::map({{"requests", quantities({{"cpu", "50m"}, {"memory", "32Mi"}})},
+                                 {"limits", quantities({{"memory", memory}})}})},
+       {"securityContext", security(plan)},
+       {"volumeMounts", sidecar_mounts(plan)}});
+  return Value::map(std::move(members));
+}
+
+std::vector<Value> volumes(PodPlan const& plan) {
+  std::vector<Value> all;
+  if (!plan.config.empty()) {
+    Value const reference =
+        Value::map({{"fieldPath", "metadata.annotations['lastcall.dev/config']"}});
+    Value const item = Value::map({{"path", "lastcall.yaml"}, {"fieldRef", reference}});
+    all.push_back(
+        named("lastcall-config", {"downwardAPI", Value::map({{"items", Value::list({item})}})}));
+  }
+  for (char const* const name :
+       {"lastcall-bin", "lastcall-socket", "lastcall-admin", "lastcall-tmp"}) {
+    all.push_back(named(name, {"emptyDir", Value::map({})}));
+  }
+  return all;
+}
+
+std::vector<Value> engine_env(PodPlan const& plan) {
+  std::vector<Value> env{named(kGraceVariable, {"value", std::to_string(plan.pod_grace)})};
+  if (plan.is_prestop) {
+    env.push_back(named(kSocketVariable, {"value", kSocket}));
+  }
+  return env;
+}
+
+std::vector<Value> engine_mounts() {
+  return {mount("lastcall-bin", kShimFolder, true), mount("lastcall-socket", kSocketFolder)};
+}
+
+std::vector<Value> shim_words(PodPlan const& plan) {
+  return {kShim, "--socket", kSocket, "--grace", plan.grace, "--"};
+}
+
+Value engine_hook() {
+  return hook(kShim, "engine");
+}
+
+/// An engine may load for as long as it needs: liveness waits for this one.
+Value engine_startup_probe() {
+  return probe("/engine/startupz", Value::number(kProbePort), {2, 1, 43'200});
+}
+
+/// The sidecar answers for the engine: where it stands still for a moment, nothing is restarted.
+Value engine_liveness_probe() {
+  return probe("/engine/livez", Value::number(kProbePort), {1, 2, 3});
+}
+
+}  // namespace lastcall::inject

@@ -1,0 +1,29 @@
+// What an injection remembers in a pod's annotation, so that it can be undone: which keys it made,
+// and which scalars it replaced.
+//
+// "container=vllm made=initContainers,volumes was=terminationGracePeriodSeconds:30". Written and
+// read in one place; a text that is not of this form is no record. Pure values, no thread rule.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace lastcall::inject {
+
+inline constexpr std::string_view kRecord = "lastcall.dev/injected";
+
+struct Record {
+  std::string container;
+  std::string path;                                     // of a spec without a template
+  std::set<std::string, std::less<>> made;              // keys that were not there
+  std::map<std::string, std::string, std::less<>> was;  // what a key had, as it was written
+};
+
+std::string to_text(Record const& record);
+std::optional<Record> parse_record(std::string_view text);
+
+}  // namespace lastcall::inject

@@ -1,0 +1,75 @@
+#include "inject/settings.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "supervisor/config/problem.hpp"
+
+namespace lastcall::inject {
+namespace {
+
+config::Node const* look(config::Node const& root, std::string_view path) {
+  config::Node const* at = &root;
+  while (at != nullptr && !path.empty()) {
+    std::size_t const dot = std::min(path.find('.'), path.size());
+    std::string_view const key = path.substr(0, dot);
+    auto const found = std::find_if(at->entries.begin(), at->entries.end(),
+                                    [&](config::Entry const& entry) { return entry.key == key; });
+    at = found == at->entries.end() ? nullptr : &found->value;
+    path.remove_prefix(std::min(dot + 1, path.size()));
+  }
+  return at;
+}
+
+/// Whether a word about `said` is one about `key`: the same, or a section that holds it.
+bool covers(std::string_view said, std::string_view key) {
+  return key == said || (key.starts_with(said) && key[said.size()] == '.');
+}
+
+}  // namespace
+
+Settings::Settings(std::string_view file, std::vector<std::string> const& overrides) {
+  config::Problems ignored;
+  if (!file.empty()) {
+    file_ = config::parse_document(file, "", ignored);
+  }
+  for (std::string const& override : overrides) {
+    std::size_t const equals = std::min(override.find('='), override.size());
+    say(override.substr(0, equals), override.substr(std::min(equals + 1, override.size())));
+  }
+}
+
+void Settings::say(std::string key, std::string value) {
+  said_[std::move(key)] = std::move(value);
+}
+
+void Settings::suggest(std::string const& key, std::string value) {
+  if (!has(key)) {
+    say(key, std::move(value));
+  }
+}
+
+bool Settings::has(std::string_view key) const {
+  return look(file_, key) != nullptr ||
+         std::any_of(said_.begin(), said_.end(),
+                     [&](auto const& each) { return covers(each.first, key); });
+}
+
+std::string Settings::get(std::string_view key) const {
+  auto const found = said_.find(key);
+  if (found != said_.end()) {
+    return found->second;
+  }
+  config::Node const* const node = look(file_, key);
+  return node != nullptr && node->kind == config::Node::Kind::scalar ? node->text : std::string();
+}
+
+std::vector<std::string> Settings::overrides() const {
+  std::vector<std::string> words;
+  for (auto const& [key, value] : said_) {
+    words.push_back(key + "=" + value);
+  }
+  return words;
+}
+
+}  // namespace lastcall::inject

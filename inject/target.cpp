@@ -1,0 +1,201 @@
+#include "inject/target.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace lastcall::inject {
+namespace {
+
+constexpr std::string_view kTemplate = "spec.template";
+constexpr std::string_view kLeaders = "spec.leaderWorkerTemplate.leaderTemplate";
+constexpr std::string_view kWorkers = "spec.leaderWorkerTemplate.workerTemplate";
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kKinds{
+    {{"Pod", ""},
+     {"PodTemplate", "template"},
+     {"Deployment", kTemplate},
+     {"StatefulSet", kTemplate},
+     {"DaemonSet", kTemplate},
+     {"ReplicaSet", kTemplate},
+     {"ReplicationController", kTemplate},
+     {"Job", kTemplate},
+     {"CronJob", "spec.jobTemplate.spec.template"},
+     {"LeaderWorkerSet", kLeaders},
+     {"LeaderWorkerSet", kWorkers},
+     {"Rollout", kTemplate}}};
+
+bool is_list_of_containers(Node const* node) {
+  return node != nullptr && node->kind == Node::Kind::list;
+}
+
+/// From the object along the path; shorter where it ends early.
+std::vector<Node const*> walk(Node const& object, std::string_view path) {
+  std::vector<Node const*> nodes{&object};
+  while (!path.empty()) {
+    std::size_t const dot = std::min(path.find('.'), path.size());
+    Node const* const next = find(*nodes.back(), path.substr(0, dot));
+    if (next == nullptr) {
+      break;
+    }
+    nodes.push_back(next);
+    path.remove_prefix(std::min(dot + 1, path.size()));
+  }
+  return nodes;
+}
+
+class Search {
+ public:
+  explicit Search(std::vector<TemplatePath> const& paths) : paths_(paths) {}
+
+  void visit(Document const& document, Node const& object) {
+    std::string_view const kind = text_of(object, "kind");
+    Node const* const items = find(object, "items");
+    if (kind.ends_with("List") && items != nullptr) {
+      for (Node const& item : items->items) {
+        visit(document, item);
+      }
+      return;
+    }
+    std::size_t const before = targets.size();
+    for (TemplatePath const& given : paths_) {
+      if (given.kind == kind) {
+        look(document, object, given.path);
+      }
+    }
+    if (targets.size() != before) {
+      return;
+    }
+    for (auto const& [known, path] : kKinds) {
+      if (known == kind && targets.size() == before) {
+        look(document, object, path);
+      }
+    }
+  }
+
+  std::vector<Target> targets;
+
+ private:
+  void look(Document const& document, Node const& object, std::string_view path) {
+    Target target;
+    target.document = &document;
+    target.object = &object;
+    target.kind = text_of(object, "kind");
+    Node const* const metadata = find(object, "metadata");
+    target.name = metadata == nullptr ? "" : std::string(text_of(*metadata, "name"));
+    target.path = path;
+    target.around = walk(object, path);
+    auto const parts = static_cast<std::size_t>(std::count(path.begin(), path.end(), '.'));
+    if (target.around.size() != (path.empty() ? 1 : parts + 2)) {
+      return;
+    }
+    Node const* const end = target.around.back();
+    Node const* const spec = find(*end, "spec");
+    if (spec != nullptr && is_list_of_containers(find(*spec, "containers"))) {
+      target.holder = end;
+      target.spec = spec;
+      target.around.push_back(spec);
+    } else if (is_list_of_containers(find(*end, "containers"))) {
+      target.holder = &object;
+      target.spec = end;
+      target.is_template = false;
+    } else {
+      return;
+    }
+    targets.push_back(std::move(target));
+  }
+
+  std::vector<TemplatePath> const& paths_;
+};
+
+/// Every map of a document, with the object that it is in.
+class Annotated {
+ public:
+  Annotated(std::string_view key, std::string (*path_in)(std::string_view))
+      : key_(key), path_in_(path_in) {}
+
+  void visit(Document const& document, Node const& node, Node const& object) {
+    for (Node const& item : node.items) {
+      visit(document, item, item);
+    }
+    Node const* const notes = find_path(node, "metadata.annotations");
+    std::string_view const note = notes == nullptr ? std::string_view() : text_of(*notes, key_);
+    if (!note.empty()) {
+      add(document, node, object, note);
+    }
+    for (Entry const& entry : node.entries) {
+      visit(document, entry.value, object);
+    }
+  }
+
+  std::vector<Target> targets;
+
+ private:
+  void add(Document const& document, Node const& holder, Node const& object,
+           std::string_view note) {
+    std::string const path = path_in_(note);
+    Node const* const spec = find_path(holder, path.empty() ? "spec" : path);
+    if (spec == nullptr || !is_list_of_containers(find(*spec, "containers"))) {
+      return;
+    }
+    Target target;
+    target.document = &document;
+    target.object = &object;
+    target.holder = &holder;
+    target.spec = spec;
+    target.is_template = path.empty();
+    target.kind = text_of(object, "kind");
+    Node const* const name = find_path(object, "metadata.name");
+    target.name = name == nullptr ? "" : name->text;
+    targets.push_back(std::move(target));
+  }
+
+  std::string_view key_;
+  std::string (*path_in_)(std::string_view);
+};
+
+std::string_view mark_of(Node const& holder, std::string_view key) {
+  Node const* const metadata = find(holder, "metadata");
+  for (std::string_view const place : {"annotations", "labels"}) {
+    Node const* const marks = metadata == nullptr ? nullptr : find(*metadata, place);
+    std::string_view const mark = marks == nullptr ? std::string_view() : text_of(*marks, key);
+    if (!mark.empty()) {
+      return mark;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Node const* Target::annotations() const {
+  return find_path(*holder, "metadata.annotations");
+}
+
+std::string_view Target::annotation(std::string_view key) const {
+  Node const* const notes = annotations();
+  return notes == nullptr ? std::string_view() : text_of(*notes, key);
+}
+
+std::string_view Target::mark(std::string_view key) const {
+  std::string_view const own = mark_of(*holder, key);
+  return own.empty() ? mark_of(*object, key) : own;
+}
+
+std::vector<Target> targets_of(Stream const& stream, std::vector<TemplatePath> const& paths) {
+  Search search(paths);
+  for (Document const& document : stream.documents) {
+    search.visit(document, document.root);
+  }
+  return std::move(search.targets);
+}
+
+std::vector<Target> annotated_targets(Stream const& stream, std::string_view key,
+                                      std::string (*path_in)(std::string_view)) {
+  Annotated search(key, path_in);
+  for (Document const& document : stream.documents) {
+    search.visit(document, document.root, document.root);
+  }
+  return std::move(search.targets);
+}
+
+}  // namespace lastcall::inject

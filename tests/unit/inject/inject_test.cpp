@@ -1,0 +1,253 @@
+#include "inject/inject.hpp"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/inject/support.hpp"
+
+namespace lastcall::inject {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+TEST(Inject, The_shim_goes_before_the_engines_own_words) {
+  EXPECT_THAT(injected(kDeployment),
+              HasSubstr(R"(          command: ["/opt/lastcall/lastcall-shim", "--socket", )"
+                        R"("/run/lastcall/lastcall.sock", "--grace", "60s", "--", vllm, serve])"
+                        "  # the image's entry point\n          args: [\"Qwen/Qwen3-0.6B\"]\n"));
+}
+
+TEST(Inject, The_sidecar_is_a_native_one_unless_another_is_asked_for) {
+  EXPECT_THAT(injected(kDeployment), HasSubstr("          restartPolicy: Always\n"));
+  Options plain = options();
+  plain.is_native = false;
+  std::string const text = injected(kDeployment, plain);
+  EXPECT_THAT(text, Not(HasSubstr("restartPolicy")));
+  EXPECT_EQ(uninjected(text), kDeployment);
+}
+
+TEST(Inject, A_grace_is_made_raised_or_kept_and_the_drain_gets_what_it_has) {
+  std::string const text = kDeployment;
+  auto const with_grace = [&](std::string const& grace) {
+    std::string changed = text;
+    changed.insert(changed.find("      containers"),
+                   "      terminationGracePeriodSeconds: " + grace + "\n");
+    return changed;
+  };
+  EXPECT_THAT(injected(text), HasSubstr("terminationGracePeriodSeconds: 62\n"));
+  EXPECT_THAT(injected(with_grace("30 # s")), HasSubstr("terminationGracePeriodSeconds: 62 # s\n"));
+  std::string const longer = injected(with_grace("600"));
+  EXPECT_THAT(longer, HasSubstr("terminationGracePeriodSeconds: 600\n"));
+  EXPECT_THAT(longer, HasSubstr("shutdown.grace_period=598s"));
+  EXPECT_EQ(uninjected(injected(with_grace("30 # s"))), with_grace("30 # s"));
+}
+
+TEST(Inject, A_container_without_a_command_gets_the_hook) {
+  std::string text = kDeployment;
+  std::size_t const at = text.find("          command");
+  text.erase(at, text.find('\n', at) + 1 - at);
+  std::string const with_hook = injected(text);
+  EXPECT_THAT(with_hook, HasSubstr("--prestop, engine"));
+  EXPECT_THAT(with_hook, HasSubstr("lifecycle.enabled=true"));
+  EXPECT_THAT(with_hook, HasSubstr("path: /engine/livez"));
+  EXPECT_EQ(uninjected(with_hook), text);
+  Options strict = options();
+  strict.requires_shim = true;
+  EXPECT_THAT(
+      injected(text, strict),
+      StartsWith("m.yaml:8:11: Deployment/vllm: container vllm has no command, expected the "
+                 "entry point of its image (vllm/vllm-openai:v0.10.0)"));
+}
+
+TEST(Inject, What_the_pod_says_goes_over_what_the_command_line_says) {
+  std::string text = kDeployment;
+  text.insert(text.find("    spec:\n      containers"),
+              "    metadata:\n      annotations:\n"
+              "        lastcall.dev/config.shutdown.grace_period: 90s\n");
+  Options with = options();
+  with.overrides = {"shutdown.grace_period=2m", "engine.kind=sglang"};
+  std::string const changed = injected(text, with);
+  EXPECT_THAT(changed, HasSubstr("--set=shutdown.grace_period=90s"));
+  EXPECT_THAT(changed, HasSubstr("--set=engine.kind=sglang"));
+  EXPECT_THAT(changed, HasSubstr("terminationGracePeriodSeconds: 92\n"));
+}
+
+TEST(Inject, A_file_reaches_the_pod_as_it_is_and_its_keys_are_not_set_again) {
+  Options with = options();
+  with.config = "# mine\nengine: {kind: vllm}\nshutdown:\n  grace_period: 30s\n";
+  std::string const text = injected(kDeployment, with);
+  EXPECT_THAT(text, HasSubstr("lastcall.dev/config: |\n"));
+  EXPECT_THAT(text, HasSubstr("          # mine\n          engine: {kind: vllm}\n"));
+  EXPECT_THAT(text, HasSubstr("terminationGracePeriodSeconds: 32\n"));
+  EXPECT_THAT(text, HasSubstr("metadata.annotations['lastcall.dev/config']"));
+  EXPECT_THAT(text, Not(HasSubstr("--set=engine.kind")));
+  EXPECT_THAT(text, Not(HasSubstr("--set=shutdown.grace_period")));
+  EXPECT_THAT(text, HasSubstr("--set=engine.url=http://127.0.0.1:8000"));
+  EXPECT_EQ(uninjected(text), kDeployment);
+}
+
+TEST(Inject, The_sidecar_runs_as_the_engine_where_the_pod_says_who_that_is) {
+  std::string text = kDeployment;
+  text.insert(text.find("      containers"), "      securityContext: {runAsUser: 1000}\n");
+  EXPECT_THAT(injected(text), HasSubstr("runAsUser: 1000\n"));
+  EXPECT_THAT(injected(text), Not(HasSubstr("ipc.allow_uids")));
+  EXPECT_THAT(injected(kDeployment), HasSubstr("runAsUser: 65532\n"));
+  EXPECT_THAT(injected(kDeployment), HasSubstr("--set=ipc.allow_uids=any"));
+}
+
+TEST(Inject, The_port_is_that_of_the_container_or_of_its_command) {
+  std::string text = kDeployment;
+  text.replace(text.find("containerPort: 8000"), 19, "containerPort: 8200");
+  EXPECT_THAT(injected(text), HasSubstr("engine.url=http://127.0.0.1:8200"));
+  text.erase(text.find("          ports"));
+  text.replace(text.find("\"Qwen"), 5, "\"--port=9000\", \"Qwen");
+  EXPECT_THAT(injected(text), HasSubstr("engine.url=http://127.0.0.1:9000"));
+}
+
+TEST(Inject, Other_options_change_what_an_earlier_injection_has_made) {
+  Options longer = options();
+  longer.overrides = {"shutdown.grace_period=300s"};
+  std::string const once = injected(kDeployment, longer);
+  EXPECT_EQ(injected(injected(kDeployment), longer), once);
+  EXPECT_EQ(uninjected(once), kDeployment);
+}
+
+TEST(Inject, What_has_lastcall_from_elsewhere_is_left_alone) {
+  std::string text = kDeployment;
+  text.insert(text.find("        - name: vllm"), "        - name: lastcall\n          image: x\n");
+  Outcome const outcome = inject(one(text), options());
+  EXPECT_EQ(outcome.texts, std::vector<std::string>{text});
+  EXPECT_THAT(outcome.changed, IsEmpty());
+  ASSERT_EQ(outcome.notes.size(), 1U);
+  EXPECT_THAT(outcome.notes[0].text, HasSubstr("left as it is"));
+}
+
+TEST(Inject, A_stream_without_a_workload_comes_out_byte_for_byte) {
+  std::string const text = "# a\n---\nkind: Service\n---\n\n---\n{\"kind\": \"ConfigMap\"}";
+  Outcome const outcome = inject(one(text), options());
+  EXPECT_EQ(outcome.texts, std::vector<std::string>{text});
+  EXPECT_THAT(outcome.changed, IsEmpty());
+}
+
+std::string named(std::string const& kind, std::string const& name, std::string const& container) {
+  return "---\nkind: " + kind + "\nmetadata: {name: " + name +
+         "}\nspec: {template: {spec: " + "{containers: [{name: " + container +
+         ", command: [x]}]}}}\n";
+}
+
+TEST(Inject, Of_several_workloads_those_are_meant_that_something_names) {
+  std::string const two = named("Deployment", "a", "engine") + named("StatefulSet", "b", "cache");
+  EXPECT_THAT(injected(two), HasSubstr("2 workloads (Deployment/a, StatefulSet/b), expected"));
+  Options with = options();
+  with.container = "engine";
+  EXPECT_THAT(inject(one(two), with).changed, ElementsAre("Deployment/a"));
+  with = options();
+  with.only = {"StatefulSet/b"};
+  EXPECT_THAT(inject(one(two), with).changed, ElementsAre("StatefulSet/b"));
+  std::string marked = two;
+  marked.replace(marked.find("{name: a}"), 9, "{name: a, labels: {lastcall.dev/inject: \"true\"}}");
+  EXPECT_THAT(inject(one(marked), options()).changed, ElementsAre("Deployment/a"));
+  marked.replace(marked.find("\"true\""), 6, "\"false\"");
+  EXPECT_THAT(inject(one(marked), options()).changed, ElementsAre("StatefulSet/b"));
+}
+
+TEST(Inject, A_leader_worker_set_serves_by_its_leaders) {
+  std::string const both = R"(kind: LeaderWorkerSet
+metadata: {name: v}
+spec:
+  leaderWorkerTemplate:
+    leaderTemplate:
+      spec: {containers: [{name: leader, command: [x]}]}
+    workerTemplate:
+      spec: {containers: [{name: worker, command: [x]}]}
+)";
+  std::string const text = injected(both);
+  EXPECT_THAT(text, HasSubstr("\"--\", x"));
+  EXPECT_THAT(text, HasSubstr("container=leader"));
+  EXPECT_THAT(text, Not(HasSubstr("container=worker")));
+  EXPECT_EQ(uninjected(text), both);
+}
+
+TEST(Inject, Another_kind_has_its_pod_at_a_path_that_is_given) {
+  std::string const runtime = R"(kind: ServingRuntime
+metadata:
+  name: kserve
+spec:
+  containers:
+    - name: kserve-container
+      args: [--port=8080]
+)";
+  EXPECT_EQ(injected(runtime), runtime);
+  Options with = options();
+  with.templates = {{"ServingRuntime", "spec"}};
+  std::string const text = injected(runtime, with);
+  EXPECT_THAT(text, HasSubstr("at=spec"));
+  EXPECT_THAT(text, HasSubstr("engine.url=http://127.0.0.1:8080"));
+  EXPECT_EQ(uninjected(text), runtime);
+}
+
+TEST(Inject, A_job_passes_the_code_of_its_engine_on) {
+  std::string const text = injected(named("Job", "j", "engine"));
+  EXPECT_THAT(text, HasSubstr("engine.on_exit=propagate"));
+}
+
+TEST(Inject, Inputs_are_judged_together_and_come_out_one_by_one) {
+  std::vector<Input> const inputs{{"a.yaml", named("Deployment", "a", "engine")},
+                                  {"b.yaml", "kind: Service\n"}};
+  Outcome const outcome = inject(inputs, options());
+  ASSERT_EQ(outcome.texts.size(), 2U);
+  EXPECT_EQ(outcome.texts[1], "kind: Service\n");
+  EXPECT_THAT(outcome.changed, ElementsAre("Deployment/a"));
+}
+
+TEST(Inject, Lists_are_looked_into) {
+  std::string const list =
+      "apiVersion: v1\nkind: List\nitems:\n- kind: Pod\n  metadata:\n    name: "
+      "p\n  spec:\n    containers:\n    - name: e\n      command: [x]\n";
+  EXPECT_THAT(inject(one(list), options()).changed, ElementsAre("Pod/p"));
+  EXPECT_EQ(uninjected(injected(list)), list);
+}
+
+TEST(Inject, A_formatter_in_between_does_not_keep_it_from_being_undone) {
+  // Sorted, in lines, lists at the column of their key: as kubectl prints it.
+  std::string const text = R"(kind: Pod
+metadata:
+  annotations:
+    lastcall.dev/injected: container=e made=annotations,env,initContainers,volumes
+  name: p
+spec:
+  containers:
+  - command:
+    - /opt/lastcall/lastcall-shim
+    - --
+    - x
+    env:
+    - name: LASTCALL_POD_GRACE_SECONDS
+      value: "62"
+    name: e
+  initContainers:
+  - name: lastcall-install
+  - name: lastcall
+  volumes:
+  - emptyDir: {}
+    name: lastcall-bin
+)";
+  EXPECT_EQ(uninjected(text), R"(kind: Pod
+metadata:
+  name: p
+spec:
+  containers:
+  - command:
+    - x
+    name: e
+)");
+}
+
+}  // namespace
+}  // namespace lastcall::inject

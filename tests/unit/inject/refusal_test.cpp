@@ -1,0 +1,129 @@
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/inject/support.hpp"
+
+namespace lastcall::inject {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+struct RefusalCase {
+  char const* name;
+  char const* before;  // of kDeployment
+  char const* after;
+  char const* refusal;
+};
+
+class Refusal : public testing::TestWithParam<RefusalCase> {};
+
+TEST_P(Refusal, It_names_place_reason_and_what_was_expected) {
+  std::string text = kDeployment;
+  std::size_t const at = text.find(GetParam().before);
+  ASSERT_NE(at, std::string::npos);
+  text.replace(at, std::string(GetParam().before).size(), GetParam().after);
+  Outcome const outcome = inject(one(text), options());
+  ASSERT_FALSE(outcome.refusals.empty()) << outcome.texts[0];
+  std::string const first = to_text(outcome.refusals[0]);
+  EXPECT_THAT(first, StartsWith("m.yaml:"));
+  EXPECT_THAT(first, HasSubstr(GetParam().refusal));
+  EXPECT_THAT(first, HasSubstr("expected"));
+}
+
+RefusalCase const kRefusalCases[] = {
+    {"merge_key", "        - name: vllm\n", "        - name: vllm\n          <<: {a: b}\n",
+     "m.yaml:9:11: Deployment/vllm: the engine's container has a merge key"},
+    {"key_twice", "          args:", "          image: x\n          args:",
+     "the engine's container has the key image twice"},
+    {"command_that_is_a_text", "command: [vllm, serve]", "command: vllm serve",
+     "a command that is no list"},
+    {"grace_that_is_no_number", "      containers",
+     "      terminationGracePeriodSeconds: \"30\"\n      containers",
+     "terminationGracePeriodSeconds is no whole number"},
+    {"port_of_the_sidecar", "containerPort: 8000", "containerPort: 7090",
+     "m.yaml:13:30: Deployment/vllm: port 7090 is the sidecar's"},
+    {"volume_of_ours", "      containers", "      volumes: [{name: lastcall-x}]\n      containers",
+     "a volume lastcall-x"},
+    {"mount_of_ours", "          ports:",
+     "          volumeMounts: [{name: x, mountPath: /run/lastcall}]\n          ports:",
+     "something is mounted at /run/lastcall"},
+    {"variable_of_ours",
+     "          ports:", "          env: [{name: LASTCALL_SOCKET, value: x}]\n          ports:",
+     "LASTCALL_SOCKET is set"},
+    {"container_of_ours", "      containers:\n",
+     "      initContainers: [{name: lastcall-install}]\n      containers:\n",
+     "a container lastcall-install"},
+    {"env_that_is_a_map",
+     "          ports:", "          env: {HOME: x}\n          ports:", "env is no list"},
+    {"windows", "      containers", "      os: {name: windows}\n      containers",
+     "a pod for Windows"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Inject, Refusal, testing::ValuesIn(kRefusalCases),
+                         [](auto const& info) { return std::string(info.param.name); });
+
+TEST(Refusals, What_an_alias_shows_elsewhere_is_not_edited) {
+  std::string text = kDeployment;
+  text.replace(text.find("containers:\n"), 12, "containers: &c\n");
+  EXPECT_EQ(uninjected(injected(text)), text);  // an anchor alone does no harm
+  text += "          x: 1\n  again: *c\n";
+  EXPECT_THAT(injected(text), HasSubstr("containers has an anchor that is used elsewhere"));
+}
+
+TEST(Refusals, What_is_no_yaml_is_told_with_its_place) {
+  EXPECT_THAT(injected("kind: Pod\n---\na: [b\n"), StartsWith("m.yaml:4:1: not valid YAML: "));
+}
+
+TEST(Refusals, An_alias_is_not_edited) {
+  std::string text = kDeployment;
+  text.replace(text.find("metadata: {name: vllm}\n"), 23,
+               "metadata: {name: vllm}\nwords: &w [x]\n");
+  text.replace(text.find("[vllm, serve]"), 13, "*w");
+  EXPECT_THAT(injected(text), HasSubstr("command is an alias, expected it written out"));
+}
+
+TEST(Refusals, A_hook_of_its_own_keeps_the_hook_form_away) {
+  std::string text = kDeployment;
+  text.replace(text.find("command: [vllm, serve]"), 22,
+               "lifecycle: {preStop: {exec: {command: [sleep, \"9\"]}}}");
+  EXPECT_THAT(injected(text), HasSubstr("a preStop hook of its own"));
+}
+
+TEST(Refusals, A_container_that_nobody_has_is_named_with_those_that_are_there) {
+  Options with = options();
+  with.container = "engine";
+  EXPECT_EQ(injected(kDeployment, with),
+            "--container engine: no workload has such a container, expected one of vllm");
+  with = options();
+  with.only = {"Deployment/x"};
+  EXPECT_EQ(injected(kDeployment, with),
+            "--only Deployment/x: no such workload, expected KIND/NAME of Deployment/vllm");
+}
+
+TEST(Refusals, Keys_that_hold_the_pod_together_are_not_given) {
+  Options with = options();
+  with.overrides = {"probes.listen=[::]:9000"};
+  EXPECT_THAT(injected(kDeployment, with), HasSubstr("probes.listen is given, expected no word"));
+}
+
+TEST(Refusals, What_the_check_of_the_configuration_says_is_a_refusal) {
+  Options with = options();
+  with.check = [](SidecarConfig const& sidecar) {
+    EXPECT_EQ(sidecar.pod_grace, 62);
+    return config::Problems{{{"--set x", 0, 0}, "x", "unknown key"}};
+  };
+  EXPECT_THAT(injected(kDeployment, with),
+              HasSubstr("the sidecar's configuration: --set x: x: unknown key"));
+}
+
+TEST(Refusals, A_record_whose_container_is_gone_cannot_be_undone) {
+  std::string text = injected(kDeployment);
+  text.replace(text.find("- name: vllm"), 12, "- name: wllm");
+  EXPECT_THAT(uninjected(text), HasSubstr("names container vllm, expected it to be there"));
+}
+
+}  // namespace
+}  // namespace lastcall::inject
