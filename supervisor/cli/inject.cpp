@@ -1,0 +1,187 @@
+#include "supervisor/cli/inject.hpp"
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <ostream>
+#include <system_error>
+#include <utility>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "inject/diff.hpp"
+#include "inject/function_config.hpp"
+#include "supervisor/cli/app.hpp"
+#include "supervisor/config/load.hpp"
+
+namespace lastcall::cli {
+namespace {
+
+constexpr char const* kStandardInput = "<standard input>";
+
+/// A text as a file, so that it is judged by the one way that leads to a configuration.
+class TextFile {
+ public:
+  explicit TextFile(std::string const& text)
+      : fd_(::memfd_create("lastcall.yaml", MFD_CLOEXEC)),
+        path_("/proc/self/fd/" + std::to_string(fd_)) {
+    for (std::size_t at = 0; fd_ >= 0 && at < text.size();) {
+      ssize_t const count = ::write(fd_, text.data() + at, text.size() - at);
+      if (count <= 0) {
+        break;
+      }
+      at += static_cast<std::size_t>(count);
+    }
+  }
+  ~TextFile() { ::close(fd_); }
+  TextFile(TextFile const&) = delete;
+  TextFile& operator=(TextFile const&) = delete;
+
+  std::string const& path() const { return path_; }
+
+ private:
+  int fd_;
+  std::string path_;
+};
+
+/// As the sidecar will read it, in its pod.
+config::Problems problems_of(inject::SidecarConfig const& sidecar, std::string const& source) {
+  TextFile const file(sidecar.file);
+  config::LoadOptions options;
+  options.path = file.path();
+  options.overrides = sidecar.overrides;
+  config::Loaded loaded =
+      config::load(options, [&](std::string_view name) -> std::optional<std::string> {
+        return name == "LASTCALL_POD_GRACE_SECONDS"
+                   ? std::optional(std::to_string(sidecar.pod_grace))
+                   : std::nullopt;
+      });
+  for (config::Problem& problem : loaded.errors) {
+    if (problem.place.source == file.path()) {
+      problem.place.source = source;
+    }
+  }
+  return std::move(loaded.errors);
+}
+
+bool read_all(std::string const& name, std::string& text, std::ostream& err) {
+  std::error_code error;
+  if (name != "-" && std::filesystem::is_directory(name, error)) {
+    err << "lastcall inject: cannot read " << name << ": a directory, expected manifests\n";
+    return false;
+  }
+  std::ifstream file;
+  if (name != "-") {
+    file.open(name, std::ios::binary);
+    if (!file) {
+      err << "lastcall inject: cannot open " << name << ": "
+          << std::generic_category().message(errno) << '\n';
+      return false;
+    }
+  }
+  std::istream& in = name == "-" ? std::cin : file;
+  text.assign(std::istreambuf_iterator<char>(in), {});
+  return true;
+}
+
+bool read_inputs(std::vector<std::string> const& files, std::vector<inject::Input>& inputs,
+                 std::ostream& err) {
+  for (std::string const& name : files.empty() ? std::vector<std::string>{"-"} : files) {
+    inputs.push_back({name == "-" ? kStandardInput : name, ""});
+    if (!read_all(name, inputs.back().text, err)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Several files are one stream: each begins a document.
+void print_texts(std::vector<std::string> const& texts, std::ostream& out) {
+  bool needs_line_end = false;
+  bool is_first = true;
+  for (std::string const& text : texts) {
+    if (text.empty()) {
+      continue;
+    }
+    out << (needs_line_end ? "\n" : "") << (is_first || text.starts_with("---") ? "" : "---\n");
+    out << text;
+    needs_line_end = !text.ends_with('\n');
+    is_first = false;
+  }
+}
+
+void print_problems(config::Problems const& problems, char const* kind, std::ostream& err) {
+  for (config::Problem problem : problems) {
+    problem.text = kind + problem.text;
+    err << to_text(problem) << '\n';
+  }
+}
+
+void print_summary(bool uninject, std::vector<std::string> const& changed, std::ostream& err) {
+  err << "lastcall inject: ";
+  if (changed.empty()) {
+    err << (uninject ? "nothing to take out\n" : "nothing to inject\n");
+    return;
+  }
+  err << (uninject ? "taken out of" : "injected into");
+  for (std::string const& label : changed) {
+    err << ' ' << label;
+  }
+  err << '\n';
+}
+
+/// What of the command line is not plain yet. False: complained.
+bool complete(InjectOptions const& options, inject::Options& complete, std::ostream& err) {
+  complete = options.inject;
+  for (std::string const& text : options.templates) {
+    std::optional<inject::TemplatePath> path = inject::parse_template(text);
+    if (!path) {
+      err << "--template " << text << ": expected KIND=PATH, such as ServingRuntime=spec\n";
+      return false;
+    }
+    complete.templates.push_back(std::move(*path));
+  }
+  return !options.config || read_all(*options.config, complete.config, err);
+}
+
+}  // namespace
+
+int run_inject(InjectOptions const& options, std::ostream& out, std::ostream& err) {
+  std::vector<inject::Input> inputs;
+  inject::Options inject_options;
+  if (!complete(options, inject_options, err) || !read_inputs(options.files, inputs, err)) {
+    return kExitUsage;
+  }
+  if (inputs.size() == 1) {
+    config::Problems const problems = inject::read_function_config(inputs[0], inject_options);
+    if (!problems.empty()) {
+      print_problems(problems, "", err);
+      return kExitUsage;
+    }
+  }
+  inject_options.check = [&](inject::SidecarConfig const& sidecar) {
+    return problems_of(sidecar, options.config.value_or("lastcall.dev/config"));
+  };
+  inject::Outcome outcome = options.uninject ? inject::uninject(inputs, inject_options)
+                                             : inject::inject(inputs, inject_options);
+  sort_by_place(outcome.refusals);
+  if (!outcome.refusals.empty()) {
+    print_problems(outcome.refusals, "", err);
+    return kExitUsage;
+  }
+  print_problems(outcome.notes, "note: ", err);
+  print_summary(options.uninject, outcome.changed, err);
+  if (!options.diff) {
+    print_texts(outcome.texts, out);
+    return kExitSuccess;
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    out << inject::unified_diff(inputs[i].text, outcome.texts[i], inputs[i].name);
+  }
+  return kExitSuccess;
+}
+
+}  // namespace lastcall::cli

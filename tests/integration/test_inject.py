@@ -1,0 +1,117 @@
+"""`lastcall inject` as a command: files, standard input, what it says, and how it ends."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+BUILD = Path(os.environ.get("LASTCALL_BUILD_DIR", "build/dev")).resolve()
+LASTCALL = BUILD / "supervisor/cli/lastcall"
+POD = """\
+kind: Pod
+metadata:
+  name: p   # a comment
+spec:
+  containers:
+    - name: engine
+      image: vllm/vllm-openai:v0.10.0
+      command: [vllm, serve]
+"""
+
+
+def inject(*words, stdin="", code=0):
+    done = subprocess.run(
+        [LASTCALL, "inject", *map(str, words)],
+        input=stdin.encode(), capture_output=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    return done.stdout.decode(), done.stderr.decode()
+
+
+def test_standard_input_goes_to_standard_output():
+    text, said = inject(stdin=POD)
+    assert text.startswith(POD[:30]) and "- name: lastcall\n" in text
+    assert said == "lastcall inject: injected into Pod/p\n"
+    assert inject("-", stdin=POD)[0] == text
+    back, said = inject("--uninject", stdin=text)
+    assert back == POD
+    assert said == "lastcall inject: taken out of Pod/p\n"
+
+
+def test_what_is_not_meant_comes_out_byte_for_byte():
+    text = "kind: Service\r\n# no line end"
+    assert inject(stdin=text) == (text, "lastcall inject: nothing to inject\n")
+    assert inject(stdin="") == ("", "lastcall inject: nothing to inject\n")
+
+
+def test_files_become_one_stream(tmp_path):
+    (tmp_path / "a.yaml").write_text("kind: Service")
+    (tmp_path / "b.yaml").write_text(POD)
+    text, _ = inject(tmp_path / "a.yaml", tmp_path / "b.yaml")
+    assert text.startswith("kind: Service\n---\nkind: Pod\n")
+
+
+def test_a_difference_can_be_applied(tmp_path):
+    path = tmp_path / "pod.yaml"
+    path.write_text(POD)
+    difference, _ = inject("--diff", path)
+    subprocess.run(["patch", "-s", path], input=difference.encode(), check=True, timeout=60)
+    assert path.read_text() == inject(stdin=POD)[0]
+
+
+def test_a_refusal_names_its_place_and_prints_nothing(tmp_path):
+    path = tmp_path / "pod.yaml"
+    path.write_text(POD.replace("command: [vllm, serve]", "command: vllm"))
+    text, said = inject(path, code=2)
+    assert text == ""
+    assert said == (
+        f"{path}:8:16: Pod/p: a command that is no list, expected [PROGRAM, ARGUMENT, ...]\n"
+    )
+
+
+def test_the_configuration_is_checked_and_travels_with_the_pod(tmp_path):
+    path = tmp_path / "lastcall.yaml"
+    path.write_text("# mine\nengine: {kind: sglang}\nshutdown: {grace_period: 90s}\n")
+    text, _ = inject("--config", path, "--set", "log.level=debug", stdin=POD)
+    assert "lastcall.dev/config: |\n      # mine\n      engine: {kind: sglang}\n" in text
+    assert "--set=log.level=debug" in text and "--set=engine.kind" not in text
+    assert "terminationGracePeriodSeconds: 92\n" in text
+    path.write_text("shutdown: {grace_perod: 90s}\n")
+    _, said = inject("--config", path, stdin=POD, code=2)
+    assert f"the sidecar's configuration: {path}:1:12: shutdown.grace_perod: unknown key" in said
+    _, said = inject("--set", "log.level=loud", stdin=POD, code=2)
+    assert "--set log.level: log.level: 'loud', expected" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["/no/such/file"], "cannot open /no/such/file: No such file or directory"),
+        (["/"], "cannot read /: a directory, expected manifests"),
+        (["--config", "/no/such/file"], "cannot open /no/such/file"),
+        (["--template", "Kind"], "--template Kind: expected KIND=PATH"),
+        (["--mode", "shim"], "--mode"),
+    ],
+)
+def test_bad_usage_ends_with_2(words, said):
+    assert said in inject(*words, stdin=POD, code=2)[1]
+
+
+def test_a_function_reads_its_options_from_the_input():
+    text = f"""\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+functionConfig:
+  kind: Inject
+  spec: {{mode: plain, set: [log.level=debug], only: [Pod/p]}}
+items:
+- {POD.replace(chr(10), chr(10) + "  ").rstrip()}
+"""
+    out, _ = inject(stdin=text)
+    assert "restartPolicy" not in out and "--set=log.level=debug" in out
+    assert inject("--uninject", stdin=out)[0] == text
+    _, said = inject(stdin=text.replace("mode: plain", "mode: shim"), code=2)
+    assert said == (
+        "<standard input>:5:16: functionConfig.spec.mode: expected native or plain\n"
+    )
