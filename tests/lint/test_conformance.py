@@ -17,6 +17,8 @@ RESULTS = "conformance/transcripts/results.json"
 
 @pytest.fixture(scope="module")
 def whole():
+    if not (ROOT / RESULTS).exists():
+        pytest.skip("the table is not made yet: ./dev conformance --docs")
     cells = [Cell(**each) for each in json.loads(read(RESULTS))]
     names = list(dict.fromkeys(cell.subject for cell in cells))
     adapters = [Adapter(ROOT / "conformance/adapters" / name) for name in names]
@@ -32,7 +34,10 @@ def test_the_table_is_that_of_the_results(whole):
     again = "remake it with ./dev conformance --docs"
     assert part("table") == table.markdown(*whole), again
     assert part("reasons") == table.reasons(*whole[1:]), again
-    assert part("checks") == table.checks(), again
+
+
+def test_the_list_of_checks_is_that_of_the_kit():
+    assert part("checks") == table.checks()
 
 
 def test_every_cell_was_played(whole):
