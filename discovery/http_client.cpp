@@ -7,12 +7,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "discovery/tls_files.hpp"
+
 namespace lastcall::discovery {
 
 namespace {
 
 /// "connection failed" where the library says "Connection".
-std::string describe(httplib::Error error) {
+std::string describe(httplib::Error error, HttpTls const& tls) {
   switch (error) {
     case httplib::Error::Connection:
     case httplib::Error::ConnectionTimeout:
@@ -27,7 +29,8 @@ std::string describe(httplib::Error error) {
     case httplib::Error::SSLConnection:
       return "no TLS connection";
     case httplib::Error::SSLLoadingCerts:
-      return "the certificate authority's file cannot be read";
+      return "cannot use the authorities: " +
+             why_unusable({tls.ca_file}, "no certificate in PEM");
     case httplib::Error::SSLServerVerification:
       return "the server's certificate is not trusted";
     case httplib::Error::Success:
@@ -149,7 +152,9 @@ HttpReply HttpClient::exchange(HttpServer const& server, HttpRequest const& requ
                                Limits const& limits) {
   using std::chrono::microseconds;
   if (!connection_->is_valid()) {
-    return {.error = to_text(server) + ": the client's certificate or key cannot be read"};
+    return {.error = to_text(server) + ": cannot use the client's certificate: " +
+                     why_unusable({tls_.cert_file, tls_.key_file},
+                                  "no certificate in PEM with the key that belongs to it")};
   }
   auto const now = TimePoint::clock::now();
   auto const deadline = limits.end;
@@ -204,7 +209,7 @@ HttpReply HttpClient::exchange(HttpServer const& server, HttpRequest const& requ
   std::string const why = is_late
                               ? "no answer within " + std::to_string(left.count() / 1000) + " ms"
                           : interrupted_ ? "interrupted"
-                                         : describe(result.error());
+                                         : describe(result.error(), tls_);
   return {.error = to_text(server) + ": " + why};
 }
 

@@ -9,6 +9,7 @@
 #include <nats/nats.h>
 
 #include "discovery/secret_file.hpp"
+#include "discovery/tls_files.hpp"
 #include "discovery/worker.hpp"
 
 namespace lastcall::discovery {
@@ -165,7 +166,9 @@ class NatsEvents::Connection {
     if (auto failed = identify(made, check); !failed.empty()) {
       return failed;
     }
-    secure(made, check);
+    if (auto failed = secure(made, check); !failed.empty()) {
+      return settings_.url + ": " + failed;
+    }
     if (check.status() != NATS_OK) {
       return failure(check.status());
     }
@@ -191,19 +194,25 @@ class NatsEvents::Connection {
     return {};
   }
 
-  void secure(natsOptions* options, Checked& check) const {
+  /// Empty, or which file cannot be used.
+  std::string secure(natsOptions* options, Checked& check) const {
     auto const& tls = settings_.tls;
     if (!settings_.url.starts_with("tls:") && tls.ca_file.empty() && tls.cert_file.empty()) {
-      return;
+      return {};
     }
     check(natsOptions_SetSecure(options, true));
-    if (!tls.ca_file.empty()) {
-      check(natsOptions_LoadCATrustedCertificates(options, tls.ca_file.c_str()));
+    if (!tls.ca_file.empty() &&
+        natsOptions_LoadCATrustedCertificates(options, tls.ca_file.c_str()) != NATS_OK) {
+      return "cannot use the authorities: " + why_unusable({tls.ca_file}, "no certificate in PEM");
     }
-    if (!tls.cert_file.empty()) {
-      check(
-          natsOptions_LoadCertificatesChain(options, tls.cert_file.c_str(), tls.key_file.c_str()));
+    if (!tls.cert_file.empty() &&
+        natsOptions_LoadCertificatesChain(options, tls.cert_file.c_str(), tls.key_file.c_str()) !=
+            NATS_OK) {
+      return "cannot use the client's certificate: " +
+             why_unusable({tls.cert_file, tls.key_file},
+                          "no certificate in PEM with the key that belongs to it");
     }
+    return {};
   }
 
   NatsSettings const settings_;

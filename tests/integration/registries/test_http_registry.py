@@ -175,6 +175,28 @@ def test_tls_with_an_authority_of_ones_own(world, services, tmp_path):
     assert stop(one) == [{"name": "http", "state": "confirmed"}]
 
 
+@pytest.mark.parametrize(
+    ("keys", "why"),
+    [
+        ({"ca_file": "/no/such.pem"},
+         "cannot use the authorities: /no/such.pem: No such file or directory"),
+        ({"ca_file": "/etc/hostname"},
+         "cannot use the authorities: /etc/hostname: no certificate in PEM"),
+        ({"cert_file": "/no/c.pem", "key_file": "/no/k.pem"},
+         "cannot use the client's certificate: /no/c.pem: No such file or directory"),
+        ({"cert_file": "/etc/hostname", "key_file": "/etc/hostname"},
+         "cannot use the client's certificate: /etc/hostname and /etc/hostname: no certificate"),
+        ({}, "the server's certificate is not trusted"),
+    ],
+)  # fmt: skip
+def test_a_file_for_tls_that_cannot_be_used_is_named_with_the_cause(world, services, tmp_path,
+                                                                    keys, why):
+    authority = Authority(tmp_path)
+    service = services(tls=authority.server_context("server"))
+    one = start(world, {"url": service.url, **keys})
+    one.wait_for_log(f"{service.url}: {why}")
+
+
 def test_a_stop_while_registering_hangs_leaves_nothing_registered(world, services):
     service = services()
     service.hang.clear()
