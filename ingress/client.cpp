@@ -129,6 +129,9 @@ void Client::broke() {
     tls_.reset();
     refuse_early(400, "plain HTTP where TLS is expected");
   } else {
+    if (tls_ && tls_->failure()) {
+      parts_.tracker.greeting_failed({*tls_->failure(), address_});
+    }
     lost();
   }
 }
@@ -229,8 +232,10 @@ bool Client::begin(relay::TakenHead const& taken) {
                                       .place = place_};
   if (control.access != relay::Access::relay && !may_control(head, target, control.access)) {
     request_ = std::make_unique<RelayedRequest>(parts_, client, taken, relay::EndpointName{});
+    Control const& operators = parts_.options.control;
+    bool const has_operators = !operators.token.empty() || !operators.certificates.empty();
     request_->refuse(relay::control_path_closed(control.access == relay::Access::operators &&
-                                                !parts_.options.control.token.empty()));
+                                                has_operators));
     return true;
   }
   request_ = std::make_unique<RelayedRequest>(
@@ -251,13 +256,19 @@ bool Client::begin(relay::TakenHead const& taken) {
 
 bool Client::may_control(relay::RequestHead const& head, std::string_view target,
                          relay::Access access) {
-  std::string const& token = parts_.options.control.token;
+  Control const& control = parts_.options.control;
   std::string_view given;
-  bool const is_granted = access == relay::Access::operators && !token.empty() &&
-                          head.fields.count("x-lastcall-token", given) == 1 &&
-                          relay::same_secret(given, token);
+  std::string_view certificate;
+  bool is_granted = false;
+  if (access == relay::Access::operators) {
+    is_granted = !control.token.empty() && head.fields.count("x-lastcall-token", given) == 1 &&
+                 relay::same_secret(given, control.token);
+    certificate = is_granted || !tls_ ? certificate : tls_->peer_named(control.certificates);
+  }
+  is_granted = is_granted || !certificate.empty();
   std::string_view const path = target.substr(0, target.find('?'));
   parts_.tracker.control_called({.is_granted = is_granted,
+                                 .certificate = certificate,
                                  .method = head.method,
                                  .path = path.substr(0, kMaxLoggedPath),
                                  .address = address_});

@@ -27,7 +27,8 @@ struct NamedEndpoint {
 /// Who may control the engine through us.
 struct Control {
   std::vector<relay::ControlPath> paths;
-  std::string token;  // of operators; empty: there is none
+  std::string token;                      // of operators; empty: there is none
+  std::vector<std::string> certificates;  // names in those that operators show
 };
 
 struct Options {

@@ -14,6 +14,7 @@
 
 #include "core/vocabulary.hpp"
 #include "ingress/scarce.hpp"
+#include "ingress/tls_failure.hpp"
 #include "relay/refusal.hpp"
 
 namespace lastcall::ingress::report {
@@ -63,8 +64,14 @@ struct Evicted {
 struct Shed {
   Scarce what{};
 };
+};
+struct GreetingFailed {
+  TlsFailure why;
+  std::string address;
+};
 struct ControlCalled {
   bool is_granted = false;
+  std::string certificate;
   std::string method;
   std::string path;
   std::string address;
@@ -76,7 +83,8 @@ struct Connections {
 };
 
 using Report = std::variant<Begun, FirstByte, Moved, ClientGone, Ended, HandedOff, EventGap,
-                            ErrorHeld, Evicted, Shed, relay::Refusal, ControlCalled, Connections>;
+                            ErrorHeld, Evicted, Shed, relay::Refusal, GreetingFailed, ControlCalled,
+                            Connections>;
 using Batch = std::vector<Report>;
 
 }  // namespace lastcall::ingress::report

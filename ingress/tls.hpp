@@ -2,24 +2,31 @@
 //
 // Invariants:
 //  1. TLS 1.2 or later, HTTP/1.1 only (ALPN); renegotiation is refused.
-//  2. A changed pair of files is read before the next client is greeted, at most once a second. One
-//     that cannot be used is told once, and the pair before it stays.
+//  2. Changed files are read before the next client is greeted, at most once a second. Files that
+//     cannot be used are told once, and what was read before them stays.
 //  3. A session's calls mean what those of a plain socket mean: they never block, `ended` is the
 //     other side's close_notify or end, and what write() did not take has to be offered again.
 //  4. An idle session holds no buffers.
+//  5. Where clients show certificates, each connection shows its own: no session is resumed, so
+//  that
+//     an authority that was taken away, or a certificate that has expired, lets nobody in.
 //
 // Thread rule: the context on the loop's thread, a session on that of its client (the library's own
-// counts of references are safe). Source: RFC 8446; RFC 7301; SSL_read(3), SSL_CTX_set_mode(3).
+// counts of references are safe). Source: RFC 8446; RFC 7301; SSL_read(3), SSL_CTX_set_mode(3);
+// RFC 6125, 6.4.4, for the common name.
 #pragma once
 
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ingress/socket.hpp"
+#include "ingress/tls_failure.hpp"
 
 namespace lastcall::ingress {
 
@@ -37,33 +44,49 @@ class TlsSession {
   bool is_plain_http() const { return is_plain_http_; }
   /// What read() or write() did waits for room in the socket, or for bytes in it.
   bool is_established() const;
+  /// Why the greeting broke; nothing when it did not, or when the client just went away in it.
+  std::optional<TlsFailure> const& failure() const { return failure_; }
+  /// The first of `names` that the client's certificate has; empty when there is none. Names are
+  /// those of DNS, URIs and e-mail addresses, or the common name where it has none of these.
+  std::string_view peer_named(std::vector<std::string> const& names) const;
   /// Says close_notify where that is possible at once.
   void say_goodbye();
 
  private:
   IoResult failed(int result);
+  void tell_failure(int why);
 
   std::unique_ptr<Library> library_;
   bool is_plain_http_ = false;
+  std::optional<TlsFailure> failure_;
 };
 
-struct TlsFiles {
-  std::string certificate;  // PEM, with its chain
-  std::string key;
+struct TlsSettings {
+  std::string certificate;         // file, PEM, with its chain
+  std::string key;                 // file, PEM
+  std::string client_authorities;  // file, PEM; empty: clients are not asked for a certificate
+  bool requires_client_certificate = true;
+  bool is_only_1_3 = false;
+  /// OpenSSL's names, the dearest first; a version of TLS without one of its own is not spoken.
+  std::vector<std::string> ciphers;
+};
+
+/// What became of files that were read.
+struct TlsReading {
+  std::string problem;  // empty: they are in use; else the file, and why it cannot be used
+  std::string warning;  // of what is in use all the same, such as an expired certificate
 };
 
 class TlsContext {
  public:
-  /// What became of a pair that was read anew: empty, or why it cannot be used.
-  using OnReload = std::function<void(std::string const& problem)>;
+  using OnReload = std::function<void(TlsReading const& reading)>;
 
-  TlsContext(TlsFiles files, OnReload on_reload);
+  TlsContext(TlsSettings settings, OnReload on_reload);
   ~TlsContext();
   TlsContext(TlsContext const&) = delete;
   TlsContext& operator=(TlsContext const&) = delete;
 
-  /// Reads the pair. Empty: it can be used; else why not.
-  std::string load();
+  TlsReading load();
   /// Nothing when there is no memory for it.
   std::unique_ptr<TlsSession> accept(Socket const& socket);
 
@@ -73,7 +96,7 @@ class TlsContext {
 
   void follow_files();
 
-  TlsFiles const files_;
+  TlsSettings const settings_;
   OnReload const on_reload_;
   std::unique_ptr<Library> library_;
   std::unique_ptr<Stamp> stamp_;  // of what was read last

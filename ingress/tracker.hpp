@@ -18,6 +18,7 @@
 #include "core/admission_limits.hpp"
 #include "core/vocabulary.hpp"
 #include "ingress/scarce.hpp"
+#include "ingress/tls_failure.hpp"
 #include "relay/refusal.hpp"
 
 namespace lastcall::ingress {
@@ -42,9 +43,16 @@ struct HandedOff {
   std::uint64_t bytes = 0;   // ... bytes of the body
 };
 
+/// A client that speaks TLS could not be greeted.
+struct GreetingFailed {
+  TlsFailure why;
+  std::string_view address;  // of the client
+};
+
 /// A request to a path that controls the engine, which was not open to everybody.
 struct ControlCall {
   bool is_granted = false;
+  std::string_view certificate;  // the name that granted it; empty: the token, or nothing
   std::string_view method;
   std::string_view path;     // as it came, its beginning
   std::string_view address;  // of the client
@@ -90,6 +98,7 @@ class Tracker {
   virtual void refused(relay::Refusal const& refusal) = 0;
   /// One that is not granted is told to refused(), too.
   virtual void control_called(ControlCall const& call) = 0;
+  virtual void greeting_failed(GreetingFailed const& failed) = 0;
   /// A connection was closed for the sake of others, and a connection or a request was refused.
   virtual void evicted(Scarce what) = 0;
   virtual void shed(Scarce what) = 0;

@@ -140,8 +140,13 @@ void Worker::shed(Scarce what) {
   tell(report::Shed{what});
 }
 
+void Worker::greeting_failed(GreetingFailed const& failed) {
+  tell(report::GreetingFailed{failed.why, std::string(failed.address)});
+}
+
 void Worker::control_called(ControlCall const& call) {
   tell(report::ControlCalled{.is_granted = call.is_granted,
+                             .certificate = std::string(call.certificate),
                              .method = std::string(call.method),
                              .path = std::string(call.path),
                              .address = std::string(call.address)});

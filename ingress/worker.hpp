@@ -66,6 +66,7 @@ class Worker final : private Tracker, private SharedIds {
   void refused(relay::Refusal const& refusal) override;
   void evicted(Scarce what) override;
   void shed(Scarce what) override;
+  void greeting_failed(GreetingFailed const& failed) override;
   void control_called(ControlCall const& call) override;
   void connections(std::size_t clients, std::size_t upstream) override;
   // SharedIds

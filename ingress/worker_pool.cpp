@@ -239,8 +239,13 @@ void WorkerPool::hear(std::size_t, relay::Refusal const& told) {
   tracker_.refused(told);
 }
 
+void WorkerPool::hear(std::size_t, report::GreetingFailed const& told) {
+  tracker_.greeting_failed({told.why, told.address});
+}
+
 void WorkerPool::hear(std::size_t, report::ControlCalled const& told) {
   tracker_.control_called({.is_granted = told.is_granted,
+                           .certificate = told.certificate,
                            .method = told.method,
                            .path = told.path,
                            .address = told.address});

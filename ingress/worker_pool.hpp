@@ -80,6 +80,7 @@ class WorkerPool final : public Relay {
   void hear(std::size_t seat, report::Evicted const& told);
   void hear(std::size_t seat, report::Shed const& told);
   void hear(std::size_t seat, relay::Refusal const& told);
+  void hear(std::size_t seat, report::GreetingFailed const& told);
   void hear(std::size_t seat, report::ControlCalled const& told);
   void hear(std::size_t seat, report::Connections const& told);
 

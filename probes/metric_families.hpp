@@ -165,6 +165,8 @@ struct Metrics::Families {
   Series<Gauge> ingress_buffers = gauge(find_family("lastcall_ingress_buffer_bytes"));
   Series<Counter> ingress_evictions = counter(find_family("lastcall_ingress_evictions_total"));
   Series<Counter> ingress_sheds = counter(find_family("lastcall_ingress_sheds_total"));
+  Series<Counter> ingress_tls_failures =
+      counter(find_family("lastcall_ingress_tls_failures_total"));
   Series<Counter> ingress_control = counter(find_family("lastcall_ingress_control_requests_total"));
   Series<Counter> ingress_refusals = counter(find_family("lastcall_ingress_refusals_total"));
   Series<Histogram> ingress_event_gap =

@@ -157,6 +157,8 @@ inline constexpr std::array kMetricFamilies = std::to_array<MetricFamily>({
      "Connections and requests refused for lack of room, by what was scarce"},
     {"lastcall_ingress_time_to_first_byte_seconds", MetricType::histogram, "endpoint",
      "Time from a request's head to its response, of a stream to the first byte of its body"},
+    {"lastcall_ingress_tls_failures_total", MetricType::counter, "reason",
+     "TLS handshakes of clients that failed, but for clients that left in theirs"},
     // The supervisor itself.
     {"lastcall_build_info", MetricType::gauge, "version", "Always 1; what runs"},
     {"lastcall_uptime_seconds", MetricType::gauge, "", "Time since the supervisor started"},

@@ -256,6 +256,10 @@ void Metrics::ingress_control_called(bool is_granted) {
   families_->ingress_control.at({is_granted ? "granted" : "refused"}).Increment();
 }
 
+void Metrics::ingress_tls_failed(std::string_view reason) {
+  families_->ingress_tls_failures.at({reason}).Increment();
+}
+
 void Metrics::ingress_refused(std::string_view type) {
   families_->ingress_refusals.at({type}).Increment();
 }

@@ -135,6 +135,8 @@ class Metrics {
   void ingress_shed(std::string_view reason);
   void set_ingress_buffers(std::size_t bytes);
   void ingress_control_called(bool is_granted);
+  /// `reason`: why a client could not be greeted, one of a closed set.
+  void ingress_tls_failed(std::string_view reason);
   void first_byte(std::string_view endpoint, Seconds took);
   void event_gap(std::string_view endpoint, Seconds took);
 

@@ -133,7 +133,7 @@ Refusal no_memory() {
 Refusal control_path_closed(bool for_operators) {
   return {403, "forbidden",
           for_operators ? "this path controls the engine: only operators may use it, with their "
-                          "token in X-Lastcall-Token"
+                          "token in X-Lastcall-Token or their client certificate"
                         : "this path controls the engine and is closed here",
           false, "control_path"};
 }

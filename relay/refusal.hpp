@@ -55,7 +55,8 @@ Refusal too_many_connections();
 Refusal too_many_of_address();
 /// The buffers of all connections have no room for it.
 Refusal no_memory();
-/// 403: its path controls the engine. `for_operators`: a token would have opened it.
+/// 403: its path controls the engine. `for_operators`: a token or a client
+/// certificate would have opened it.
 Refusal control_path_closed(bool for_operators);
 
 struct Sent {

@@ -70,6 +70,23 @@ bool is_control_path(std::string_view text) {
          path.find("//") == std::string_view::npos && path.find("/.") == std::string_view::npos;
 }
 
+/// Of what OpenSSL 3 knows, those with forward secrecy and authenticated encryption: neither RSA
+/// key exchange nor CBC is among them. ADR 0015.
+bool is_cipher(std::string_view text) {
+  constexpr std::array<std::string_view, 9> kNames{
+      "TLS_AES_128_GCM_SHA256",       "TLS_AES_256_GCM_SHA384",
+      "TLS_CHACHA20_POLY1305_SHA256", "ECDHE-ECDSA-AES128-GCM-SHA256",
+      "ECDHE-RSA-AES128-GCM-SHA256",  "ECDHE-ECDSA-AES256-GCM-SHA384",
+      "ECDHE-RSA-AES256-GCM-SHA384",  "ECDHE-ECDSA-CHACHA20-POLY1305",
+      "ECDHE-RSA-CHACHA20-POLY1305"};
+  return std::find(kNames.begin(), kNames.end(), text) != kNames.end();
+}
+
+bool is_certificate_name(std::string_view text) {
+  return !text.empty() && text.front() != ' ' && text.back() != ' ' &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c < '\x7f'; });
+}
+
 bool is_cleanup_path(std::string_view text) {
   return is_one_line(text) && refuse_cleanup_path(text).empty();
 }
@@ -151,6 +168,14 @@ Form const kNetwork{
     "a network such as 10.0.0.0/8 or fd00::/8, all zero behind its prefix, or an address",
     [](std::string_view t) { return parse_network(t).has_value(); },
     "^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$"};
+Form const kCipher{
+    "a cipher with forward secrecy such as TLS_AES_128_GCM_SHA256 or ECDHE-RSA-AES128-GCM-SHA256 "
+    "(docs/ingress.md lists them)",
+    is_cipher,
+    "^(TLS_(AES_128_GCM_SHA256|AES_256_GCM_SHA384|CHACHA20_POLY1305_SHA256)|ECDHE-(ECDSA|RSA)-"
+    "(AES128-GCM-SHA256|AES256-GCM-SHA384|CHACHA20-POLY1305))$"};
+Form const kCertificateName{"a name such as spiffe://cluster.local/ns/ops/sa/admin",
+                            is_certificate_name, "^[!-~]([ -~]*[!-~])?$"};
 Form const kControlPath{
     "a path such as /sleep or /update_weights*, without '%', '?', doubled slashes and dot segments",
     is_control_path, "^/[A-Za-z0-9._~:@!$&'()+,=/-]*[*]?$"};

@@ -110,6 +110,45 @@ void add_forwarding(Keys& keys, Ingress& ingress) {
                "`false` drops them, because many servers take `X_User` for `X-User`."}});
 }
 
+constexpr std::array kVersionNames = std::to_array<std::string_view>({"TLSv1.2", "TLSv1.3"});
+constexpr std::array kCertificateNames = std::to_array<std::string_view>({"required", "optional"});
+
+void add_tls(Keys& keys, IngressTls& tls) {
+  keys.insert(
+      keys.end(),
+      {{.path = "ingress.tls",
+        .slot = Section{},
+        .doc = "TLS for its clients. Changed files are read again before the next connection."},
+       {.path = "ingress.tls.cert_file",
+        .slot = &tls.cert_file,
+        .doc = "File with the certificate and its chain, PEM.",
+        .form = &kAbsolutePath,
+        .unset = "clients speak plain HTTP"},
+       {.path = "ingress.tls.key_file",
+        .slot = &tls.key_file,
+        .doc = "File with the certificate's key, PEM, without a passphrase.",
+        .form = &kAbsolutePath,
+        .unset = "clients speak plain HTTP"},
+       {.path = "ingress.tls.min_version",
+        .slot = choice(tls.min_version, kVersionNames),
+        .doc = "The oldest version that a client may speak."},
+       {.path = "ingress.tls.ciphers",
+        .slot = &tls.ciphers,
+        .doc = "What a connection may be encrypted with; the first that a client also offers is "
+               "taken. Every one has forward secrecy. Names with `TLS_` are those of TLS 1.3, and "
+               "a version without any is not spoken.",
+        .form = &kCipher},
+       {.path = "ingress.tls.client_ca_file",
+        .slot = &tls.client_ca_file,
+        .doc = "File with the authorities that sign clients' certificates, PEM.",
+        .form = &kAbsolutePath,
+        .unset = "clients are not asked for a certificate"},
+       {.path = "ingress.tls.client_certificates",
+        .slot = choice(tls.client_certificates, kCertificateNames),
+        .doc = "Whether a client without a certificate is refused or let in; one whose certificate "
+               "`client_ca_file` does not vouch for is refused either way."}});
+}
+
 constexpr std::array kAccessNames =
     std::to_array<std::string_view>({"relay", "operators", "refuse"});
 
@@ -132,9 +171,15 @@ void add_control_paths(Keys& keys, ControlPaths& control) {
         .doc = "What an operator's request carries in the header `X-Lastcall-Token`, which the "
                "engine never sees.",
         .form = &kToken,
-        .unset = "nobody is an operator",
+        .unset = "nobody is an operator by a token",
         .env = "LASTCALL_INGRESS_TOKEN",
         .secret = true},
+       {.path = "ingress.control_paths.certificates",
+        .slot = &control.certificates,
+        .doc = "Names of client certificates whose holders are operators: a DNS name, a URI or an "
+               "e-mail address of the certificate, or its common name where it has none of these; "
+               "needs `ingress.tls.client_ca_file`.",
+        .form = &kCertificateName},
        {.path = "ingress.control_paths.paths",
         .slot = items(control.paths),
         .doc = "More of them, and exceptions: the longest path that fits decides, before one of "
@@ -169,20 +214,8 @@ void add_ingress_keys(Keys& keys, Ingress& ingress) {
         .doc = "Nothing reaches the engine but through the ingress: what it has in flight is all "
                "there "
                "is, from the first moment on.",
-        .unset = "true where the upstream is a loopback address or a Unix socket"},
-       {.path = "ingress.tls",
-        .slot = Section{},
-        .doc = "TLS for its clients. Changed files are read again before the next connection."},
-       {.path = "ingress.tls.cert_file",
-        .slot = &ingress.tls.cert_file,
-        .doc = "File with the certificate and its chain, PEM.",
-        .form = &kAbsolutePath,
-        .unset = "clients speak plain HTTP"},
-       {.path = "ingress.tls.key_file",
-        .slot = &ingress.tls.key_file,
-        .doc = "File with the certificate's key, PEM, without a passphrase.",
-        .form = &kAbsolutePath,
-        .unset = "clients speak plain HTTP"}});
+        .unset = "true where the upstream is a loopback address or a Unix socket"}});
+  add_tls(keys, ingress.tls);
   add_limits(keys, ingress);
   add_forwarding(keys, ingress);
   add_control_paths(keys, ingress.control_paths);

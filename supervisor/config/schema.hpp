@@ -199,10 +199,23 @@ struct IngressTimeouts {
   friend bool operator==(IngressTimeouts const&, IngressTimeouts const&) = default;
 };
 
-/// Where clients speak TLS; both set, or none.
+enum class TlsVersion { v1_2, v1_3 };
+enum class ClientCertificates { required, optional };
+
+/// Where clients speak TLS; certificate and key are both set, or none.
 struct IngressTls {
   std::optional<std::string> cert_file;
   std::optional<std::string> key_file;
+  TlsVersion min_version = TlsVersion::v1_2;
+  /// All that have forward secrecy and authenticate what they encrypt; the first that a client also
+  /// offers is taken. Those of TLS 1.3 begin with TLS_.
+  std::vector<std::string> ciphers{"TLS_AES_128_GCM_SHA256",       "TLS_AES_256_GCM_SHA384",
+                                   "TLS_CHACHA20_POLY1305_SHA256", "ECDHE-ECDSA-AES128-GCM-SHA256",
+                                   "ECDHE-RSA-AES128-GCM-SHA256",  "ECDHE-ECDSA-AES256-GCM-SHA384",
+                                   "ECDHE-RSA-AES256-GCM-SHA384",  "ECDHE-ECDSA-CHACHA20-POLY1305",
+                                   "ECDHE-RSA-CHACHA20-POLY1305"};
+  std::optional<std::string> client_ca_file;  // unset: clients are not asked for a certificate
+  ClientCertificates client_certificates = ClientCertificates::required;
   friend bool operator==(IngressTls const&, IngressTls const&) = default;
 };
 
@@ -219,7 +232,8 @@ struct ControlRule {
 struct ControlPaths {
   ControlAccess access = ControlAccess::operators;     // of those that change something
   ControlAccess status_access = ControlAccess::relay;  // of those that only tell
-  std::optional<std::string> token;                    // unset: nobody is an operator
+  std::optional<std::string> token;                    // unset: nobody is an operator by a token
+  std::vector<std::string> certificates;               // names of operators' client certificates
   std::vector<ControlRule> paths;                      // beside the preset's
   friend bool operator==(ControlPaths const&, ControlPaths const&) = default;
 };

@@ -77,26 +77,28 @@ struct Form {
   std::string_view pattern;  // ECMA 262, for the JSON Schema; empty: not expressed there
 };
 
-extern Form const kAnyText;        // one line; may be empty
-extern Form const kArgument;       // an argument of a command; may be empty
-extern Form const kName;           // a segment of a registry key
-extern Form const kHttpUrl;        // http or https
-extern Form const kPlainHttpUrl;   // http only: the engine is next door
-extern Form const kNatsUrl;        // nats or tls
-extern Form const kHttpHeader;     // "Name: value", none that the client itself writes
-extern Form const kHttpBody;       // with known ${...} only
-extern Form const kAbsolutePath;   // a file or directory
-extern Form const kSocketPath;     // fits into sockaddr_un
-extern Form const kCleanupPath;    // with wildcards: cleanup_rule.hpp
-extern Form const kSignal;         // what an engine may be stopped with
-extern Form const kMetricName;     // Prometheus
-extern Form const kSubject;        // NATS, without wildcards
-extern Form const kToken;          // an HTTP header value without spaces
-extern Form const kQualifiedName;  // a Kubernetes label or condition: prefix/name
-extern Form const kUpstream;       // host:port, or unix:/path
-extern Form const kNetwork;        // IPv4 or IPv6, with the length of its prefix
-extern Form const kControlPath;    // of an engine's server; a last '*' stands for any end
-extern Form const kEndpoint;       // an endpoint's name, or a path with a leading slash
+extern Form const kAnyText;          // one line; may be empty
+extern Form const kArgument;         // an argument of a command; may be empty
+extern Form const kName;             // a segment of a registry key
+extern Form const kHttpUrl;          // http or https
+extern Form const kPlainHttpUrl;     // http only: the engine is next door
+extern Form const kNatsUrl;          // nats or tls
+extern Form const kHttpHeader;       // "Name: value", none that the client itself writes
+extern Form const kHttpBody;         // with known ${...} only
+extern Form const kAbsolutePath;     // a file or directory
+extern Form const kSocketPath;       // fits into sockaddr_un
+extern Form const kCleanupPath;      // with wildcards: cleanup_rule.hpp
+extern Form const kSignal;           // what an engine may be stopped with
+extern Form const kMetricName;       // Prometheus
+extern Form const kSubject;          // NATS, without wildcards
+extern Form const kToken;            // an HTTP header value without spaces
+extern Form const kQualifiedName;    // a Kubernetes label or condition: prefix/name
+extern Form const kUpstream;         // host:port, or unix:/path
+extern Form const kNetwork;          // IPv4 or IPv6, with the length of its prefix
+extern Form const kCipher;           // of TLS: one of a closed set
+extern Form const kCertificateName;  // visible ASCII, spaces inside
+extern Form const kControlPath;      // of an engine's server; a last '*' stands for any end
+extern Form const kEndpoint;         // an endpoint's name, or a path with a leading slash
 
 inline constexpr std::string_view kDurationPattern = "^[0-9]+(ms|s|m|h)$";
 

@@ -95,7 +95,7 @@ class Validator {
         certificate(key + "http", http->cert_file, http->key_file);
       }
     }
-    certificate("ingress.tls", config_.ingress.tls.cert_file, config_.ingress.tls.key_file);
+    ingress_tls(config_.ingress.tls);
     NatsEvents const& nats = config_.events.nats;
     certificate("events.nats", nats.cert_file, nats.key_file);
     password("events.nats", nats.username, nats.password_file);
@@ -118,6 +118,28 @@ class Validator {
     if (cert_file.has_value() != key_file.has_value()) {
       error(key + (cert_file ? ".cert_file" : ".key_file"),
             "set alone, expected both cert_file and key_file");
+    }
+  }
+
+  /// Who asks for certificates must not be passed over in silence.
+  void ingress_tls(IngressTls const& tls) {
+    certificate("ingress.tls", tls.cert_file, tls.key_file);
+    if (tls.client_ca_file && !tls.cert_file && !tls.key_file) {
+      error("ingress.tls.client_ca_file",
+            "set without cert_file and key_file, expected both: clients speak plain HTTP");
+    }
+    if (!config_.ingress.control_paths.certificates.empty() && !tls.client_ca_file) {
+      error("ingress.control_paths.certificates",
+            "set without ingress.tls.client_ca_file: no client shows a certificate");
+    }
+    bool const has_new = std::any_of(tls.ciphers.begin(), tls.ciphers.end(),
+                                     [](std::string const& c) { return c.starts_with("TLS_"); });
+    if (tls.ciphers.empty()) {
+      error("ingress.tls.ciphers", "an empty list, expected at least one cipher");
+    } else if (tls.min_version == TlsVersion::v1_3 && !has_new) {
+      error("ingress.tls.ciphers",
+            "none of TLS 1.3, which ingress.tls.min_version asks for, expected one that begins "
+            "with TLS_");
     }
   }
 

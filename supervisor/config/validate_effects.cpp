@@ -28,17 +28,25 @@ class Effects {
       without("lifecycle.enabled", {"lifecycle.listen", "lifecycle.token"});
     }
     if (!config_.ingress.enabled) {
-      without("ingress", {"ingress.control_paths.token"});
+      without("ingress", {"ingress.control_paths.token", "ingress.control_paths.certificates"});
+    }
+    IngressTls const& tls = config_.ingress.tls;
+    if (!tls.cert_file) {
+      without("ingress.tls.cert_file", {"ingress.tls.min_version", "ingress.tls.ciphers"});
+    }
+    if (!tls.client_ca_file) {
+      without("ingress.tls.client_ca_file", {"ingress.tls.client_certificates"});
     }
     ControlPaths const& control = config_.ingress.control_paths;
-    if (!control.token) {
+    if (!control.token && control.certificates.empty()) {
       for (std::string_view const key :
            {"ingress.control_paths.access", "ingress.control_paths.status_access"}) {
         bool const is_status = key.ends_with("status_access");
         if (places_.contains(key) &&
             (is_status ? control.status_access : control.access) == ControlAccess::operators) {
-          warn(key, {"without ingress.control_paths.token nobody is an operator: all such requests "
-                     "are refused"});
+          warn(key,
+               {"without ingress.control_paths.token or certificates nobody is an operator: all "
+                "such requests are refused"});
         }
       }
     }

@@ -54,7 +54,8 @@ relay::Access access_of(config::ControlAccess access) {
 ingress::Control control_of(config::Config const& config) {
   config::ControlPaths const& set = config.ingress.control_paths;
   config::EnginePreset const& preset = config::preset_of(config.engine.kind);
-  ingress::Control control{.paths = {}, .token = set.token.value_or("")};
+  ingress::Control control{
+      .paths = {}, .token = set.token.value_or(""), .certificates = set.certificates};
   for (std::string_view const path : preset.status_paths) {
     control.paths.push_back({std::string(path), access_of(set.status_access), true});
   }
@@ -119,6 +120,16 @@ ingress::Options ingress_options(config::Config const& config) {
     options.endpoints.push_back({endpoint.name, endpoint.defer_cancel});
   }
   return options;
+}
+
+ingress::TlsSettings tls_settings(config::IngressTls const& tls) {
+  using config::ClientCertificates;
+  return {.certificate = tls.cert_file.value_or(""),
+          .key = tls.key_file.value_or(""),
+          .client_authorities = tls.client_ca_file.value_or(""),
+          .requires_client_certificate = tls.client_certificates == ClientCertificates::required,
+          .is_only_1_3 = tls.min_version == config::TlsVersion::v1_3,
+          .ciphers = tls.ciphers};
 }
 
 }  // namespace lastcall::runtime

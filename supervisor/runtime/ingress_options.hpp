@@ -4,11 +4,15 @@
 #pragma once
 
 #include "ingress/options.hpp"
+#include "ingress/tls.hpp"
 #include "supervisor/config/schema.hpp"
 
 namespace lastcall::runtime {
 
 /// Without the engine's address, which has to be looked up.
 ingress::Options ingress_options(config::Config const& config);
+
+/// Of an ingress whose clients speak TLS.
+ingress::TlsSettings tls_settings(config::IngressTls const& tls);
 
 }  // namespace lastcall::runtime

@@ -18,7 +18,8 @@ namespace {
 constexpr int kBacklog = 4096;
 /// Connections that have begun are complete by then, where both ends are well.
 constexpr lifecycle::Duration kLastArrivals{100};
-constexpr lifecycle::Duration kRefusedControlPeriod{10'000};
+/// Of lines that a stranger can cause.
+constexpr lifecycle::Duration kStrangersPeriod{10'000};
 
 }  // namespace
 
@@ -34,7 +35,8 @@ IngressSession::IngressSession(boost::asio::io_context& io, config::Config const
       listeners_(std::move(listeners)),
       port_(config.ingress.listen.port),
       last_arrivals_(io),
-      refused_control_(kRefusedControlPeriod) {}
+      refused_control_(kStrangersPeriod),
+      failed_greeting_(kStrangersPeriod) {}
 
 IngressSession::~IngressSession() {
   *alive_ = false;
@@ -88,17 +90,24 @@ std::string IngressSession::secure() {
   if (!tls.cert_file || !tls.key_file) {
     return {};
   }
-  auto context = std::make_unique<ingress::TlsContext>(
-      ingress::TlsFiles{*tls.cert_file, *tls.key_file}, [this](std::string const& problem) {
-        if (problem.empty()) {
-          log_.info("the ingress has read its certificate anew");
-        } else {
-          log_.error("the ingress keeps the certificate that it has", {{"detail", problem}});
-        }
-      });
-  std::string const problem = context->load();
+  auto const warn = [this](std::string const& warning) {
+    if (!warning.empty()) {
+      log_.warning("clients will refuse the ingress's certificate", {{"detail", warning}});
+    }
+  };
+  auto context = std::make_unique<
+      ingress::TlsContext>(tls_settings(tls), [this, warn](ingress::TlsReading const& reading) {
+    if (reading.problem.empty()) {
+      log_.info("the ingress has read its certificate anew");
+      warn(reading.warning);
+    } else {
+      log_.error("the ingress keeps the certificate that it has", {{"detail", reading.problem}});
+    }
+  });
+  ingress::TlsReading const reading = context->load();
+  warn(reading.warning);
   relay_->listener().secure(std::move(context));
-  return problem.empty() ? "" : "ingress.tls: " + problem;
+  return reading.problem.empty() ? "" : "ingress.tls: " + reading.problem;
 }
 
 std::string IngressSession::listen() {

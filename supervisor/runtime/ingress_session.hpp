@@ -99,6 +99,7 @@ class IngressSession final : private ingress::Tracker {
   void refused(relay::Refusal const& refusal) override;
   void evicted(ingress::Scarce what) override;
   void shed(ingress::Scarce what) override;
+  void greeting_failed(ingress::GreetingFailed const& failed) override;
   void control_called(ingress::ControlCall const& call) override;
   void connections(std::size_t clients, std::size_t upstream) override;
 
@@ -134,6 +135,7 @@ class IngressSession final : private ingress::Tracker {
   bool cancels_are_due_ = false;
   lifecycle::Instant told_progress_;
   SparseLog refused_control_;
+  SparseLog failed_greeting_;
 };
 
 }  // namespace lastcall::runtime

@@ -94,11 +94,24 @@ void IngressSession::shed(ingress::Scarce what) {
   metrics_.ingress_shed(ingress::name(what));
 }
 
+void IngressSession::greeting_failed(ingress::GreetingFailed const& failed) {
+  metrics_.ingress_tls_failed(ingress::name(failed.why.kind));
+  if (auto const left_out = failed_greeting_.due(monotonic_now())) {
+    log_.warning(
+        "a client's TLS handshake failed",
+        {{"client", failed.address}, {"detail", failed.why.detail}, {"more_before", *left_out}});
+  }
+}
+
 void IngressSession::control_called(ingress::ControlCall const& call) {
   metrics_.ingress_control_called(call.is_granted);
   if (call.is_granted) {
     log_.info("an operator's request to a control path of the engine",
-              {{"method", call.method}, {"path", call.path}, {"client", call.address}});
+              {{"method", call.method},
+               {"path", call.path},
+               {"client", call.address},
+               {"by", call.certificate.empty() ? "token" : "certificate"},
+               {"certificate", call.certificate}});
     return;
   }
   if (auto const left_out = refused_control_.due(monotonic_now())) {

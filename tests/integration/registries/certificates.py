@@ -22,16 +22,21 @@ class Authority:
     def _openssl(self, *arguments):
         subprocess.run(("openssl", *arguments), check=True, capture_output=True)
 
-    def sign(self, name, subject="IP:127.0.0.1"):
-        """Files of a certificate for that address or host name, and of its key."""
+    def sign(self, name, subject="IP:127.0.0.1", kind=_KEY, days=2, usage=""):
+        """Files of a certificate for that address or host name, and of its key.
+
+        Without a `subject` it has a common name alone; `days` may be negative: it has expired.
+        `usage` is what alone it is good for, such as serverAuth.
+        """
         certificate, key = self._path(f"{name}.pem"), self._path(f"{name}.key")
         request, extension = self._path(f"{name}.csr"), self._path(f"{name}.ext")
-        self._openssl("req", *_KEY, "-subj", f"/CN={name}", "-keyout", key, "-out", request)
+        self._openssl("req", *kind, "-subj", f"/CN={name}", "-keyout", key, "-out", request)
         with open(extension, "w") as file:
-            file.write(f"subjectAltName={subject}\n")
+            file.write(f"subjectAltName={subject}\n" if subject else "")
+            file.write(f"extendedKeyUsage={usage}\n" if usage else "")
         self._openssl(
             "x509", "-req", "-in", request, "-CA", self.certificate,
-            "-CAkey", self._path("ca.key"), "-CAcreateserial", "-days", "2",
+            "-CAkey", self._path("ca.key"), "-CAcreateserial", "-days", str(days),
             "-extfile", extension, "-out", certificate,
         )  # fmt: skip
         return certificate, key

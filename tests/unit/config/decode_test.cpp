@@ -21,6 +21,9 @@ TEST_P(Decode, Complains_in_these_words) {
 std::string const kDuration = "expected a duration such as 60s, 500ms or 2m, ";
 std::string const kControlPathWords =
     "a path such as /sleep or /update_weights*, without '%', '?', doubled slashes and dot segments";
+std::string const kCipherWords =
+    "a cipher with forward secrecy such as TLS_AES_128_GCM_SHA256 or ECDHE-RSA-AES128-GCM-SHA256 "
+    "(docs/ingress.md lists them)";
 std::string const kTopLevel =
     "identity, engine, shutdown, cleanup, health, probes, lifecycle, ipc, discovery, events, "
     "ingress, admission, log, endpoints";
@@ -239,6 +242,36 @@ std::vector<BadInput> const kBadInputs{
       "c.yaml:6:16: ingress.control_paths.paths[1].path: '/a/../b', expected " + kControlPathWords,
       "c.yaml:7:16: ingress.control_paths.paths[2].path: '/a%62', expected " + kControlPathWords,
       "c.yaml:8:9: ingress.control_paths.paths[3].path: missing, expected " + kControlPathWords}},
+    {"ciphers_without_forward_secrecy",
+     "ingress:\n"
+     "  tls:\n"
+     "    cert_file: /c\n"
+     "    key_file: /k\n"
+     "    min_version: TLSv1.1\n"
+     "    ciphers: [AES128-GCM-SHA256, TLS_AES_128_GCM_SHA256, ALL]\n",
+     {"c.yaml:5:18: ingress.tls.min_version: 'TLSv1.1', expected TLSv1.2 or TLSv1.3",
+      "c.yaml:6:15: ingress.tls.ciphers[0]: 'AES128-GCM-SHA256', expected " + kCipherWords,
+      "c.yaml:6:58: ingress.tls.ciphers[2]: 'ALL', expected " + kCipherWords}},
+    {"ciphers_of_the_wrong_version",
+     "ingress: {tls: {cert_file: /c, key_file: /k, min_version: TLSv1.3, ciphers: "
+     "[ECDHE-RSA-AES128-GCM-SHA256]}}\n",
+     {"c.yaml:1:77: ingress.tls.ciphers: none of TLS 1.3, which ingress.tls.min_version asks for, "
+      "expected one that begins with TLS_"}},
+    {"no_ciphers",
+     "ingress: {tls: {cert_file: /c, key_file: /k, ciphers: []}}\n",
+     {"c.yaml:1:55: ingress.tls.ciphers: an empty list, expected at least one cipher"}},
+    {"client_certificates_over_plain_http",
+     "ingress:\n"
+     "  tls: {client_ca_file: /ca}\n"
+     "  control_paths: {certificates: [ops]}\n",
+     {"c.yaml:2:25: ingress.tls.client_ca_file: set without cert_file and key_file, expected both: "
+      "clients speak plain HTTP"}},
+    {"client_certificates_that_nobody_signs",
+     "ingress:\n"
+     "  tls: {cert_file: /c, key_file: /k}\n"
+     "  control_paths: {certificates: [ops]}\n",
+     {"c.yaml:3:33: ingress.control_paths.certificates: set without ingress.tls.client_ca_file: no "
+      "client shows a certificate"}},
     {"ingress_in_front_of_itself",
      "ingress: {listen: \"[::]:8000\"}\n",
      {"c.yaml:1:10: ingress.upstream: 127.0.0.1:8000 is the ingress itself, expected the "

@@ -91,12 +91,24 @@ TEST(Warnings, Keys_without_effect_are_named) {
                           HasSubstr("4:25: engine.metrics.url: without engine.metrics.running")));
 }
 
+TEST(Warnings, Keys_of_tls_without_what_they_need_are_named) {
+  EXPECT_THAT(warnings_of("ingress:\n"
+                          "  upstream: \"127.0.0.1:8000\"\n"
+                          "  tls: {min_version: TLSv1.3, ciphers: [TLS_AES_128_GCM_SHA256],\n"
+                          "        client_certificates: optional}\n"),
+              ElementsAre(HasSubstr("3:22: ingress.tls.min_version: without ingress.tls.cert_file"),
+                          HasSubstr("3:40: ingress.tls.ciphers: without ingress.tls.cert_file"),
+                          HasSubstr("4:30: ingress.tls.client_certificates: without "
+                                    "ingress.tls.client_ca_file")));
+}
+
 TEST(Warnings, Control_paths_for_operators_where_nobody_is_one_are_named) {
   EXPECT_THAT(warnings_of("ingress:\n"
                           "  upstream: \"127.0.0.1:8000\"\n"
                           "  control_paths: {access: operators, status_access: operators}\n"),
               ElementsAre(HasSubstr("3:27: ingress.control_paths.access: without "
-                                    "ingress.control_paths.token nobody is an operator"),
+                                    "ingress.control_paths.token or certificates nobody is an "
+                                    "operator"),
                           HasSubstr("3:53: ingress.control_paths.status_access: without")));
   EXPECT_THAT(warnings_of("ingress: {upstream: \"127.0.0.1:8000\", control_paths: {token: x, "
                           "access: operators}}\n"),

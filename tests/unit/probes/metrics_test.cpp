@@ -72,6 +72,7 @@ void use_everything(Metrics& metrics, PublishedState const& state) {
   metrics.ingress_shed("address");
   metrics.set_ingress_buffers(4096);
   metrics.ingress_control_called(true);
+  metrics.ingress_tls_failed("certificate");
   metrics.first_byte("completions", 20ms);
   metrics.event_gap("completions", 20ms);
   metrics.watch_heartbeat(state);
