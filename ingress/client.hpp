@@ -55,6 +55,7 @@ class Client final : public Watched, public DeadlineOwner, private RequestOwner 
   Client(ProxyParts& parts, ClientOwner& owner, Accepted accepted);
 
   void ready(std::uint32_t events) override;
+  std::string_view kind() const override { return "ingress_client"; }
   void expired(Wait wait) override;
 
   void refuse_connection(relay::Refusal const& refusal);

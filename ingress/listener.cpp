@@ -27,6 +27,7 @@ class Listener::Door final : public Watched {
       owner_.accept();
     }
   }
+  std::string_view kind() const override { return "ingress_listener"; }
   void open_spare() { spare = Socket(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 
   Socket listening;
@@ -37,7 +38,7 @@ class Listener::Door final : public Watched {
 };
 
 Listener::Listener(boost::asio::io_context& io, Limits const& limits, Listeners listeners)
-    : poller_(io),
+    : poller_(io, listeners.slow),
       most_(limits.connections),
       of_address_(limits.of_address),
       listeners_(std::move(listeners)) {}

@@ -46,6 +46,7 @@ class Listener {
     std::function<void(Accepted)> take;  // each is client_left() once, later
     std::function<void(relay::Refusal const&)> refused;
     std::function<void(Scarce)> shed;  // beside refused()
+    Poller::OnSlow slow;
   };
   struct Limits {
     std::size_t connections = 0;

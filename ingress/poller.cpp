@@ -24,7 +24,8 @@ std::chrono::milliseconds monotonic_now() {
       std::chrono::steady_clock::now().time_since_epoch());
 }
 
-Poller::Poller(boost::asio::io_context& io) : loop_(std::make_unique<Loop>(io)) {
+Poller::Poller(boost::asio::io_context& io, OnSlow on_slow)
+    : loop_(std::make_unique<Loop>(io)), on_slow_(std::move(on_slow)) {
   wait();
 }
 
@@ -73,6 +74,7 @@ void Poller::again(Watched& watched) {
 
 void Poller::run_again() {
   again_is_due_ = false;
+  now_ = std::chrono::steady_clock::now();
   std::vector<Watched*> due = std::exchange(again_, {});
   while (!due.empty()) {
     Watched* const next = due.back();
@@ -80,7 +82,7 @@ void Poller::run_again() {
     bool const is_buried = std::any_of(buried_.begin(), buried_.end(),
                                        [&](auto const& dead) { return dead.get() == next; });
     if (!is_buried) {
-      next->ready(0);
+      serve(*next, 0);
     }
   }
 }
@@ -98,9 +100,20 @@ void Poller::wait() {
 void Poller::turn() {
   std::array<epoll_event, kBatch> events;
   int const count = ::epoll_wait(loop_->set.native_handle(), events.data(), kBatch, 0);
+  now_ = std::chrono::steady_clock::now();
   for (int i = 0; i < count; ++i) {
     epoll_event const& event = events[static_cast<std::size_t>(i)];
-    static_cast<Watched*>(event.data.ptr)->ready(event.events);
+    serve(*static_cast<Watched*>(event.data.ptr), event.events);
+  }
+}
+
+/// One look at the clock each. Whom it serves lives until the end of the turn.
+void Poller::serve(Watched& watched, std::uint32_t events) {
+  watched.ready(events);
+  std::chrono::steady_clock::time_point const began = now_;
+  now_ = std::chrono::steady_clock::now();
+  if (now_ - began > kBearable) {
+    on_slow_(watched.kind(), now_ - began);
   }
 }
 

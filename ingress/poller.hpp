@@ -5,13 +5,16 @@
 //     no buffer waits with a socket: an idle stream costs its small state and nothing else.
 //  2. What was closed in a turn is freed after it: an event of the same turn finds it still there.
 //  3. One turn hands out at most kBatch events, so that the loop's other work is never starved.
+//  4. A socket that takes longer than kBearable to be served is told of: meanwhile nobody else is.
 //
 // Thread rule: the loop's thread. Source: epoll(7), 'Edge-triggered', and epoll sets in epoll sets.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 namespace boost::asio {
@@ -33,11 +36,18 @@ class Watched : public Buried {
  public:
   /// EPOLL* bits; 0: it had asked for another turn.
   virtual void ready(std::uint32_t events) = 0;
+  /// For who is told that it was slow; lives for ever.
+  virtual std::string_view kind() const = 0;
 };
 
 class Poller {
  public:
-  explicit Poller(boost::asio::io_context& io);
+  using Duration = std::chrono::steady_clock::duration;
+  /// Of the wall clock: a thread without a processor is slow, too.
+  using OnSlow = std::function<void(std::string_view kind, Duration took)>;
+  static constexpr std::chrono::milliseconds kBearable{5};
+
+  Poller(boost::asio::io_context& io, OnSlow on_slow);
   ~Poller();
   Poller(Poller const&) = delete;
   Poller& operator=(Poller const&) = delete;
@@ -62,7 +72,11 @@ class Poller {
   void turn();
   void run_again();
 
+  void serve(Watched& watched, std::uint32_t events);
+
   std::unique_ptr<Loop> loop_;
+  OnSlow const on_slow_;
+  std::chrono::steady_clock::time_point now_;  // when the last one was served
   std::vector<Watched*> again_;
   std::vector<std::unique_ptr<Buried>> buried_;
   bool again_is_due_ = false;

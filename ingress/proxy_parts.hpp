@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -51,7 +52,8 @@ struct ProxyParts {
         tracker(told),
         memory(budget),
         counts(told),
-        poller(io),
+        poller(io, [&told](std::string_view kind,
+                           Poller::Duration took) { told.slow_turn(kind, took); }),
         deadlines(io, options.waits),
         requests(ids, first_serial),
         engine(*this),

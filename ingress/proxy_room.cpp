@@ -30,6 +30,7 @@ class Proxy::Shedder final : public Watched {
  public:
   explicit Shedder(Proxy& owner) : owner_(owner) {}
   void ready(std::uint32_t) override { owner_.shed(); }
+  std::string_view kind() const override { return "ingress_memory"; }
 
  private:
   Proxy& owner_;

@@ -59,7 +59,9 @@ class LoopRelay final : public Relay {
             io, {options.max_connections, options.max_connections_per_address},
             {.take = [this](Accepted accepted) { proxy_.adopt(std::move(accepted)); },
              .refused = [&tracker](relay::Refusal const& refusal) { tracker.refused(refusal); },
-             .shed = [&tracker](Scarce what) { tracker.shed(what); }}) {}
+             .shed = [&tracker](Scarce what) { tracker.shed(what); },
+             .slow = [&tracker](std::string_view kind,
+                                Poller::Duration took) { tracker.slow_turn(kind, took); }}) {}
 
   Listener& listener() override { return listener_; }
   void order(Order const& order) override { order(proxy_); }

@@ -64,6 +64,9 @@ struct Evicted {
 struct Shed {
   Scarce what{};
 };
+struct SlowTurn {
+  std::string_view kind;  // of Watched
+  std::chrono::steady_clock::duration took{};
 };
 struct GreetingFailed {
   TlsFailure why;
@@ -84,7 +87,7 @@ struct Connections {
 
 using Report = std::variant<Begun, FirstByte, Moved, ClientGone, Ended, HandedOff, EventGap,
                             ErrorHeld, Evicted, Shed, relay::Refusal, GreetingFailed, ControlCalled,
-                            Connections>;
+                            SlowTurn, Connections>;
 using Batch = std::vector<Report>;
 
 }  // namespace lastcall::ingress::report

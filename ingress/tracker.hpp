@@ -102,6 +102,8 @@ class Tracker {
   /// A connection was closed for the sake of others, and a connection or a request was refused.
   virtual void evicted(Scarce what) = 0;
   virtual void shed(Scarce what) = 0;
+  /// Serving one socket took long: `kind` of Watched. Nobody else of that thread was served.
+  virtual void slow_turn(std::string_view kind, std::chrono::steady_clock::duration took) = 0;
   virtual void connections(std::size_t clients, std::size_t upstream) = 0;
 };
 

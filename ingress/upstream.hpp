@@ -48,6 +48,7 @@ class Upstream final : public Watched, public DeadlineOwner {
   /// False when it cannot even begin.
   bool connect();
   void ready(std::uint32_t events) override;
+  std::string_view kind() const override { return "ingress_engine"; }
   void expired(Wait wait) override;
 
   void carry(LegOwner& owner) { owner_ = &owner; }

@@ -152,6 +152,10 @@ void Worker::control_called(ControlCall const& call) {
                              .address = std::string(call.address)});
 }
 
+void Worker::slow_turn(std::string_view kind, std::chrono::steady_clock::duration took) {
+  tell(report::SlowTurn{kind, took});
+}
+
 void Worker::connections(std::size_t clients, std::size_t upstream) {
   tell(report::Connections{adopted_, clients, upstream});
 }

@@ -22,7 +22,9 @@ WorkerPool::WorkerPool(boost::asio::io_context& io, Options const& options, unsi
       listener_(io, {options.max_connections, options.max_connections_per_address},
                 {.take = [this](Accepted accepted) { take(std::move(accepted)); },
                  .refused = [&tracker](relay::Refusal const& refusal) { tracker.refused(refusal); },
-                 .shed = [&tracker](Scarce what) { tracker.shed(what); }}) {
+                 .shed = [&tracker](Scarce what) { tracker.shed(what); },
+                 .slow = [&tracker](std::string_view kind,
+                                    Poller::Duration took) { tracker.slow_turn(kind, took); }}) {
   for (std::size_t seat = 0; seat < threads; ++seat) {
     std::uint64_t const first_serial = static_cast<std::uint64_t>(seat) << kSerialBits;
     seats_.push_back({std::make_unique<Worker>(options, Worker::Shared{ids_, memory_}, first_serial,
@@ -249,6 +251,10 @@ void WorkerPool::hear(std::size_t, report::ControlCalled const& told) {
                            .method = told.method,
                            .path = told.path,
                            .address = told.address});
+}
+
+void WorkerPool::hear(std::size_t, report::SlowTurn const& told) {
+  tracker_.slow_turn(told.kind, told.took);
 }
 
 void WorkerPool::hear(std::size_t number, report::Connections const& told) {

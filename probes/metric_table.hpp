@@ -165,7 +165,8 @@ inline constexpr std::array kMetricFamilies = std::to_array<MetricFamily>({
     {"lastcall_loop_heartbeat_age_seconds", MetricType::gauge, "",
      "Time since the supervisor's loop last proved that it moves"},
     {"lastcall_loop_slow_steps_total", MetricType::counter, "event",
-     "Steps of the supervisor's loop that took more than 5 ms, by the event that they served"},
+     "Steps of the supervisor's loop, and of threads of the ingress, that took more than 5 ms, by "
+     "the event or the kind of socket that they served"},
 });
 
 /// The family of that name; a name that the table lacks is an error of the compiler.

@@ -46,6 +46,8 @@ class IngressSession final : private ingress::Tracker {
     std::function<void(std::size_t most, std::size_t ids)> cancels_taken;
     std::function<void()> request_began;
     std::function<void(ingress::HandedOff const&)> handed_off;
+    /// Serving one socket took long, on this thread or on one of the ingress's own.
+    std::function<void(std::string_view kind, std::chrono::steady_clock::duration took)> slow_turn;
   };
 
   IngressSession(boost::asio::io_context& io, config::Config const& config,
@@ -101,6 +103,7 @@ class IngressSession final : private ingress::Tracker {
   void shed(ingress::Scarce what) override;
   void greeting_failed(ingress::GreetingFailed const& failed) override;
   void control_called(ingress::ControlCall const& call) override;
+  void slow_turn(std::string_view kind, std::chrono::steady_clock::duration took) override;
   void connections(std::size_t clients, std::size_t upstream) override;
 
   std::string make_relay(ingress::Options const& options);

@@ -123,6 +123,10 @@ void IngressSession::control_called(ingress::ControlCall const& call) {
   }
 }
 
+void IngressSession::slow_turn(std::string_view kind, std::chrono::steady_clock::duration took) {
+  listeners_.slow_turn(kind, took);
+}
+
 void IngressSession::connections(std::size_t clients, std::size_t upstream) {
   metrics_.set_ingress_connections(clients, upstream);
 }

@@ -207,7 +207,12 @@ IngressSession::Listeners Supervisor::ingress_listeners() {
                 steps_.taken(lifecycle::kIngressPeer, most, ids);
               },
           .request_began = [this] { operators_.changed(); },
-          .handed_off = [this](ingress::HandedOff const& handed) { events_.migrated(handed); }};
+          .handed_off = [this](ingress::HandedOff const& handed) { events_.migrated(handed); },
+          .slow_turn =
+              [this](std::string_view kind, SlowSteps::Clock::duration took) {
+                SlowSteps::Clock::time_point const now = SlowSteps::Clock::now();
+                slow_steps_.took(kind, now - took, now);
+              }};
 }
 
 ShimWatch::Callbacks Supervisor::shim_watch_callbacks() {
