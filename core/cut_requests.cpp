@@ -4,6 +4,14 @@
 #include <utility>
 
 namespace lastcall::lifecycle {
+namespace {
+
+/// Not where the request is known to have come another way.
+bool may_be_part(RequestBegun const& request, Cut const& cut) {
+  return !cut.relayed || !request.way || (*request.way != 0 && *request.way == cut.way);
+}
+
+}  // namespace
 
 void CutRequests::ended(Instant now, std::string_view id, Cut const& cut) {
   expire(now);
@@ -33,13 +41,16 @@ std::optional<Cut> CutRequests::begun(Instant now, RequestBegun const& request) 
     return std::nullopt;
   }
   if (Cut const* own = find(now, request.id)) {
-    if (own->relayed) {
+    if (own->relayed && may_be_part(request, *own)) {
       return *own;
     }
-    forget(request.id);
+    if (!own->relayed) {
+      forget(request.id);
+    }
   }
   for (std::string const* name : std::array{&request.parent, &request.root}) {
-    if (Cut const* above = *name == request.id ? nullptr : find(now, *name)) {
+    Cut const* const above = *name == request.id ? nullptr : find(now, *name);
+    if (above != nullptr && may_be_part(request, *above)) {
       return *above;
     }
   }

@@ -9,6 +9,8 @@
 //  2. An engine's request is late when the ingress relayed one of the same id, or its parent or its
 //     root is remembered. What an engine announced itself may be announced again under the same id:
 //     by a client that uses it twice, or by another engine that works on a part of it.
+//     One that is known to have come another way than through the ingress, or through it as
+//     another request, is no part of what was relayed.
 //  3. An id that the ingress relays anew is a new request, and the old one is forgotten.
 //
 // Values only, expires lazily, owned by the core's thread. Source: the design's rule on requests
@@ -32,7 +34,8 @@ namespace lastcall::lifecycle {
 /// How a request was cut, and so how one that belongs to it is.
 struct Cut {
   CancelMode mode = CancelMode::kill;
-  bool relayed = false;  // by the ingress
+  bool relayed = false;   // by the ingress
+  std::uint64_t way = 0;  // of RequestBegun, where it was
 };
 
 class CutRequests {
@@ -59,7 +62,7 @@ class CutRequests {
     std::uint64_t sum = 0;
     for_each(m.now, [&](std::string_view id, Cut const& cut, Instant until) {
       Mixer one{m.now};
-      one.all(id, cut.mode, cut.relayed, until);
+      one.all(id, cut.mode, cut.relayed, cut.way, until);
       sum += one.hash;
     });
     m.put(sum);

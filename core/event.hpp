@@ -182,6 +182,9 @@ struct RequestBegun {
   bool admit = false;
   bool resumed = false;
   std::uint8_t priority = kUsualPriority;
+  /// Of the ingress: a secret between it and the engine. Of an engine's request: the one that came
+  /// with it, 0 where none did; absent: nobody said, and ids decide.
+  std::optional<std::uint64_t> way = std::nullopt;
 };
 struct RequestEnded {
   PeerId peer = 0;

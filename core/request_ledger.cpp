@@ -88,6 +88,7 @@ RequestLedger::Begin RequestLedger::begin(Instant now, RequestBegun const& reque
   entry.counted = parent == kNone && !cut;
   entry.from_tier = parent == kNone && !request.parent.empty();
   entry.asked = request.admit;
+  entry.way = request.peer == kIngressPeer ? request.way.value_or(0) : 0;
   index_.emplace(Key{entry.peer, entry.id}, index);
   enter_root(index);
   ++peers_[entry.peer].requests;

@@ -196,7 +196,8 @@ class RequestLedger {
   struct Entry {
     PeerId peer = 0;
     std::string id;
-    std::string root;  // empty: the same as id
+    std::string root;       // empty: the same as id
+    std::uint64_t way = 0;  // of RequestBegun, where the ingress relays it
     Instant began_at;
     Instant cancelled_at;
     EndpointSlot slot = 0;
@@ -247,7 +248,8 @@ class RequestLedger {
   };
 
   Index find(PeerId peer, std::string_view id) const;
-  Index find_parent(PeerId peer, std::string_view id) const;
+  Index find_relayed(RequestBegun const& request, std::string_view id) const;
+  Index find_parent(RequestBegun const& request, std::string_view id) const;
   template <typename Chosen>
   Index newest_of(std::string_view id, Chosen const& chosen) const;
   Index find_orphan(std::string_view id) const;

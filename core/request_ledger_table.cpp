@@ -84,7 +84,8 @@ void RequestLedger::remove(Instant now, Index index, Outcome outcome) {
     bool const is_kill = entry.state == RequestState::killed;
     cut_off.push_back({entry.id,
                        {.mode = is_kill ? CancelMode::kill : CancelMode::stop,
-                        .relayed = entry.peer == kIngressPeer}});
+                        .relayed = entry.peer == kIngressPeer,
+                        .way = entry.way}});
   }
   waiting_ -= entry.standing == Standing::waiting ? 1 : 0;
   if (entry.parent == kNone) {
@@ -161,7 +162,7 @@ bool RequestLedger::answers_whole(PeerId peer, std::string_view id) const {
 bool RequestLedger::is_part(RequestBegun const& request) const {
   Index whole = parent_of(request);
   if (whole == kNone && !request.root.empty() && request.root != request.id) {
-    whole = find_parent(request.peer, request.root);
+    whole = find_parent(request, request.root);
   }
   return whole != kNone && entries_[whole].standing == Standing::running;
 }
@@ -169,7 +170,7 @@ bool RequestLedger::is_part(RequestBegun const& request) const {
 bool RequestLedger::is_wanted(RequestBegun const& request) const {
   Index whole = parent_of(request);
   if (whole == kNone && request.root != request.id) {
-    whole = find_parent(request.peer, request.root);
+    whole = find_parent(request, request.root);
   }
   return whole != kNone && entries_[whole].state == RequestState::live;
 }
@@ -228,12 +229,23 @@ RequestLedger::Index RequestLedger::newest_of(std::string_view id, Chosen const&
   return newest;
 }
 
-RequestLedger::Index RequestLedger::find_parent(PeerId peer, std::string_view id) const {
-  if (Index const own = find(peer, id); own != kNone) {
+/// That id of the ingress, unless the request is known to have come another way.
+RequestLedger::Index RequestLedger::find_relayed(RequestBegun const& request,
+                                                 std::string_view id) const {
+  Index const index = find(kIngressPeer, id);
+  bool const has_come_so =
+      index != kNone &&
+      (!request.way || (*request.way != 0 && *request.way == entries_[index].way));
+  return has_come_so ? index : kNone;
+}
+
+RequestLedger::Index RequestLedger::find_parent(RequestBegun const& request,
+                                                std::string_view id) const {
+  if (Index const own = find(request.peer, id); own != kNone) {
     return own;
   }
   Index const engines = newest_of(id, [](Peer const&) { return true; });
-  return engines == kNone ? find(kIngressPeer, id) : engines;
+  return engines == kNone ? find_relayed(request, id) : engines;
 }
 
 /// The parent that it names, else the request of the same id in the ingress, which relayed it, or
@@ -242,12 +254,12 @@ RequestLedger::Index RequestLedger::parent_of(RequestBegun const& request) const
   if (request.peer == kIngressPeer) {
     return kNone;
   }
-  Index const named = request.parent.empty() ? kNone : find_parent(request.peer, request.parent);
+  Index const named = request.parent.empty() ? kNone : find_parent(request, request.parent);
   if (named != kNone) {
     return named;
   }
-  Index const relayed = find(kIngressPeer, request.id);
-  return relayed != kNone || request.root.empty() ? relayed : find(kIngressPeer, request.root);
+  Index const relayed = find_relayed(request, request.id);
+  return relayed != kNone || request.root.empty() ? relayed : find_relayed(request, request.root);
 }
 
 RequestLedger::Index RequestLedger::find_orphan(std::string_view id) const {

@@ -30,6 +30,7 @@ void CountedRequest::describe(relay::RequestHead const& head, std::string_view t
   priority_ = relay::priority_of(head.fields);
   defers_cancel_ = parts_.options.defers_cancel(endpoint_);
   streaming_ = target.find("generate_stream") != std::string_view::npos;
+  way_ = counts_ ? parts_.requests.draw_way() : 0;
   std::string_view parent;
   if (counts_ && head.fields.count("x-lastcall-parent", parent) == 1) {
     parent_ = parent.substr(0, kMaxParent);
@@ -52,7 +53,7 @@ Admission CountedRequest::ask() {
   serial_ = parts_.requests.next_serial();
   std::string const& model = model_.empty() ? parts_.options.default_model : model_;
   Admission admission = parts_.tracker.begin(
-      {exchange_.id(), serial_, endpoint_, model, streaming_, priority_, parent_});
+      {exchange_.id(), serial_, endpoint_, model, streaming_, priority_, parent_, way_});
   switch (admission.kind) {
     case Admission::Kind::admitted:
       standing_ = Standing::runs;

@@ -46,6 +46,8 @@ class CountedRequest {
   bool is_tracked() const;
   /// Since it asked for its place; 0 before.
   std::uint64_t serial() const { return serial_; }
+  /// Of Begun; 0 where it does not count.
+  std::uint64_t way() const { return way_; }
 
   /// What its head says of it.
   void describe(relay::RequestHead const& head, std::string_view target);
@@ -73,6 +75,7 @@ class CountedRequest {
   bool streaming_ = false;
   std::uint8_t priority_ = lifecycle::kUsualPriority;
   std::uint64_t serial_ = 0;
+  std::uint64_t way_ = 0;
   std::string endpoint_;
   std::string model_;
   std::string parent_;  // in the tier above, where one relays this

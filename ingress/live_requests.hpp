@@ -47,6 +47,8 @@ class LiveRequests {
   /// The id that is wanted where it can be one. `keep`: it is taken until leave().
   std::string unique_id(std::string_view wanted, bool keep);
   std::uint64_t next_serial() { return ++last_serial_; }
+  /// That no client can guess: RequestBegun::way.
+  std::uint64_t draw_way() { return ids_.draw(); }
 
   /// `id` lives as long as the request.
   void enter(std::string_view id, RelayedRequest& request) { by_id_.emplace(id, &request); }

@@ -43,6 +43,7 @@ void RelayedRequest::prepare(relay::TakenHead const& taken, Client const& client
   }
   relay::write_request_head(request.to_engine().bytes(), taken.head, taken.destination,
                             {.request_id = exchange_.id(),
+                             .way = counted_.way(),
                              .client = client.address,
                              .scheme = client.scheme,
                              .is_proxy = client.is_proxy,

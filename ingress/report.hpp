@@ -27,6 +27,7 @@ struct Begun {
   std::optional<bool> streaming;
   std::uint8_t priority = 0;
   std::string parent;
+  std::uint64_t way = 0;
 };
 struct FirstByte {
   std::string id;

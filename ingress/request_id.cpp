@@ -1,6 +1,7 @@
 #include "ingress/request_id.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include <sys/random.h>
 
@@ -18,8 +19,8 @@ bool is_usable_id(std::string_view id) {
   });
 }
 
-std::string RequestIds::make() {
-  if (used_ + kRandomBytes > random_.size()) {
+void RequestIds::refill(std::size_t wanted) {
+  if (used_ + wanted > random_.size()) {
     // Up to 256 bytes are never interrupted; more is asked for in parts.
     for (std::size_t at = 0; at < random_.size();) {
       ssize_t const got = ::getrandom(random_.data() + at, random_.size() - at, 0);
@@ -27,6 +28,20 @@ std::string RequestIds::make() {
     }
     used_ = 0;
   }
+}
+
+std::uint64_t RequestIds::draw() {
+  std::uint64_t number = 0;
+  while (number == 0) {
+    refill(sizeof number);
+    std::memcpy(&number, random_.data() + used_, sizeof number);
+    used_ += sizeof number;
+  }
+  return number;
+}
+
+std::string RequestIds::make() {
+  refill(kRandomBytes);
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string id;
   id.reserve(2 * kRandomBytes);

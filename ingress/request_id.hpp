@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -18,8 +19,12 @@ class RequestIds {
  public:
   /// 32 hexadecimal digits from the system's random numbers.
   std::string make();
+  /// One of 2^64 - 1 that nobody can guess; never 0.
+  std::uint64_t draw();
 
  private:
+  void refill(std::size_t wanted);
+
   std::array<unsigned char, 1024> random_{};
   std::size_t used_ = sizeof random_;
 };

@@ -31,6 +31,7 @@ struct Begun {
   std::optional<bool> streaming;
   std::uint8_t priority = lifecycle::kUsualPriority;  // 0 to 7, less is more urgent
   std::string_view parent = {};                       // in the tier above, where one relays this
+  std::uint64_t way = 0;  // what the engine is told, so that its part of this is known by it
 };
 
 /// What whoever continues a cut request elsewhere has to know.

@@ -85,7 +85,8 @@ Admission Worker::begin(Begun const& begun) {
                      .model = std::string(begun.model),
                      .streaming = begun.streaming,
                      .priority = begun.priority,
-                     .parent = std::string(begun.parent)});
+                     .parent = std::string(begun.parent),
+                     .way = begun.way});
   return {Admission::Kind::waits, {}};
 }
 

@@ -175,7 +175,8 @@ void WorkerPool::hear(std::size_t seat, report::Begun const& told) {
                                               .model = told.model,
                                               .streaming = told.streaming,
                                               .priority = told.priority,
-                                              .parent = told.parent});
+                                              .parent = told.parent,
+                                              .way = told.way});
   switch (admission.kind) {
     case Admission::Kind::admitted:
       admitted({told.id, told.serial});

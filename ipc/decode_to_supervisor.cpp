@@ -1,4 +1,5 @@
 // One reader a message: its fields, their limits, their defaults.
+#include <charconv>
 #include <limits>
 
 #include "ipc/codec.hpp"
@@ -63,6 +64,17 @@ void read(Fields& f, Hello& m) {
   }
 }
 
+/// 1 to 16 hexadecimal digits; anything else is what no ingress has said.
+std::uint64_t way_of(std::string_view text) {
+  constexpr int kHexadecimal = 16;
+  constexpr std::size_t kMostDigits = 16;
+  std::uint64_t way = 0;
+  char const* const end = text.data() + text.size();
+  bool const is_way =
+      text.size() <= kMostDigits && std::from_chars(text.data(), end, way, kHexadecimal).ptr == end;
+  return is_way ? way : 0;
+}
+
 void read(Fields& f, EndpointRegister& m) {
   m.endpoint = f.id("endpoint");
   m.graceful_shutdown = f.boolean("graceful_shutdown", true);
@@ -84,6 +96,9 @@ void read(Fields& f, RequestBegin& m) {
   m.resumed = f.boolean("resumed", false);
   m.priority = static_cast<std::uint8_t>(
       f.number("priority", 0, lifecycle::kPriorities - 1).value_or(m.priority));
+  if (f.has("way")) {
+    m.way = way_of(f.text("way", kMaxId));
+  }
 }
 
 void read(Fields& f, RequestEnd& m) {

@@ -1,4 +1,6 @@
 // One writer a message; the counterpart of the two decoders.
+#include <array>
+#include <charconv>
 #include <span>
 
 #include "ipc/codec.hpp"
@@ -63,6 +65,11 @@ void write(LineWriter& w, RequestBegin const& m) {
   w.flag("resumed", m.resumed);
   if (m.priority != lifecycle::kUsualPriority) {
     w.number("priority", std::uint64_t{m.priority});
+  }
+  if (m.way) {
+    std::array<char, 16> digits{};
+    auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), *m.way, 16);
+    w.required_text("way", {digits.data(), static_cast<std::size_t>(end.ptr - digits.data())});
   }
 }
 

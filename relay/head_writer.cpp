@@ -19,6 +19,8 @@ bool is_of_one_connection(std::string_view name) {
       return same(name, "trailer") || same(name, "upgrade");
     case 10:
       return same(name, "connection") || same(name, "keep-alive");
+    case 14:
+      return same(name, "x-lastcall-way");  // ours alone
     case 16:
       // The second is what our own requests to the engine have: nobody else's are left uncounted.
       // The third is a secret between operators and us.
@@ -166,6 +168,12 @@ void write_request_head(std::string& out, RequestHead const& head, Destination c
   }
   append_forwarding(out, head, destination, facts);
   append_field(out, "X-Request-Id", facts.request_id);
+  if (facts.way != 0) {
+    std::array<char, 16> digits{};
+    auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), facts.way, 16);
+    append_field(out, "X-Lastcall-Way",
+                 {digits.data(), static_cast<std::size_t>(end.ptr - digits.data())});
+  }
   out.append("\r\n");
 }
 

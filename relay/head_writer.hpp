@@ -17,6 +17,7 @@
 // Pure, no thread rule. Source: RFC 9110, sections 7.6.1 and 7.8; RFC 7239.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,7 @@ namespace lastcall::relay {
 
 struct Forwarding {
   std::string_view request_id;
+  std::uint64_t way = 0;    // what the engine gives back to prove that we relayed it; 0: none
   std::string_view client;  // its address as text, IPv6 without brackets; empty: unknown
   std::string_view scheme = "http";
   bool is_proxy = false;           // one whose word about its own client holds

@@ -48,6 +48,7 @@ struct Entry {
   std::string parent;
   std::optional<bool> stream;
   std::uint8_t priority{};
+  std::optional<std::uint64_t> way{};
   Decided waiting;       // set while it waits for admission
   bool was_announced{};  // some supervisor was told
 };

@@ -56,7 +56,8 @@ ipc::RequestBegin Ledger::begin_line(Entry const& entry) const {
           .endpoint = entry.endpoint,
           .model = entry.model,
           .stream = entry.stream,
-          .priority = entry.priority};
+          .priority = entry.priority,
+          .way = entry.way};
 }
 
 void Ledger::ask(Entry& entry) {

@@ -147,6 +147,7 @@ RequestContext Session::begin(RequestOptions options, Decided decided) {
               .parent = parent.empty() ? std::string() : checked_id(std::move(parent), "parent"),
               .stream = options.stream,
               .priority = checked_priority(options.priority),
+              .way = options.way,
               .waiting = {}};
   if (is_detached() && decided) {
     decided(Handles::of(context), {.may_run = true});

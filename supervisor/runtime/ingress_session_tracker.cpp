@@ -20,7 +20,8 @@ ingress::Admission IngressSession::begin(ingress::Begun const& begun) {
                                       .stream = begun.streaming,
                                       .admit = true,
                                       .resumed = false,
-                                      .priority = begun.priority};
+                                      .priority = begun.priority,
+                                      .way = begun.way};
   beginning_ = event.id;
   answer_ = {ingress::Admission::Kind::waits, {}};
   StepReply const& reply = events_.feed(event);

@@ -129,7 +129,8 @@ void SdkSessions::begin(ipc::PeerId peer, ipc::RequestBegin&& begin, ipc::Seq se
                                       .stream = begin.stream,
                                       .admit = begin.admit,
                                       .resumed = begin.resumed,
-                                      .priority = begin.priority};
+                                      .priority = begin.priority,
+                                      .way = begin.way};
   StepReply const& reply = events_.feed(begun);
   if (core_.requests().roots_begun() > before) {
     listeners_.request_began(begun.endpoint);

@@ -131,6 +131,9 @@ Event parse_begin(Words& words, Instant) {
   e.endpoint = words.text("endpoint");
   e.model = words.text("model");
   e.priority = static_cast<std::uint8_t>(words.number("priority").value_or(kUsualPriority));
+  if (auto const way = words.number("way")) {
+    e.way = static_cast<std::uint64_t>(*way);
+  }
   e.peer = words.next_peer();
   e.id = words.next("the id");
   return e;

@@ -155,6 +155,7 @@ struct EventPrinter {
         .flag("resumed", e.resumed)
         .key("priority",
              e.priority == kUsualPriority ? std::nullopt : std::optional(std::int64_t{e.priority}))
+        .key("way", e.way ? std::optional(static_cast<std::int64_t>(*e.way)) : std::nullopt)
         .take();
   }
   std::string operator()(RequestEnded const& e) const {

@@ -45,6 +45,7 @@ from .asgi_request import (
     parent_of,
     path_of,
     read_body,
+    way_of,
     with_id,
 )
 from .client import Client
@@ -189,6 +190,7 @@ class Middleware:
                 root=id_of(headers, outgoing.ROOT),
                 parent=parent_of(headers, request_id),
                 admit=self._options.admit,
+                way=way_of(headers),
                 **said,
             )
             inbox.on_leave = lambda: _kill(client.find(request_id))

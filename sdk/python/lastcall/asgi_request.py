@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import Any, MutableMapping, Optional
 
 from . import outgoing, wire
@@ -68,6 +69,12 @@ def channel_of(headers: dict[bytes, bytes]) -> Optional[str]:
 def parent_of(headers: dict[bytes, bytes], request_id: str) -> Optional[str]:
     parent = id_of(headers, outgoing.PARENT)
     return parent if parent != request_id else None
+
+
+def way_of(headers: dict[bytes, bytes]) -> str:
+    """By which the ingress knows its own; "0": the request came another way."""
+    way = headers.get(b"x-lastcall-way", b"").decode("latin-1")
+    return way if re.fullmatch("[0-9a-f]{1,16}", way) else "0"
 
 
 def free_id(client: Client, headers: dict[bytes, bytes]) -> str:

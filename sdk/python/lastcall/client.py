@@ -229,12 +229,19 @@ class Client(Hooks, Failures):
         parent: Union[Context, str, None] = None,
         admit: bool = False,
         priority: Optional[int] = None,
+        way: Optional[str] = None,
     ) -> RequestScope:
-        """`with` or `async with` this: the request begins with the block and ends with it."""
+        """`with` or `async with` this: the request begins with the block and ends with it.
+
+        way is the `X-Lastcall-Way` of the HTTP request that this is, "0" where it has none: then an
+        id that a client of the ingress has chosen is not taken for this one.
+        """
         ledger = standin.session_to_begin(self._own, endpoint).ledger
         if model is None and endpoint is not None:
             model = self._models.get(endpoint)
-        return RequestScope(ledger, id, endpoint, model, stream, root, parent, admit, priority)
+        return RequestScope(
+            ledger, id, endpoint, model, stream, root, parent, admit, priority, way
+        )
 
     def find(self, id: str) -> Optional[Context]:
         """The live request of that id."""

@@ -16,18 +16,19 @@ Admission = concurrent.futures.Future  # of True when admitted, False when start
 
 
 class Entry:
-    __slots__ = ("context", "endpoint", "model", "stream", "parent", "priority", "waiting",
+    __slots__ = ("context", "endpoint", "model", "stream", "parent", "priority", "way", "waiting",
                  "announced")  # fmt: skip
 
     def __init__(self, context: Context, endpoint: Optional[str], model: Optional[str],
                  stream: Optional[bool], parent: Optional[str],
-                 priority: Optional[int]) -> None:  # fmt: skip
+                 priority: Optional[int], way: Optional[str] = None) -> None:  # fmt: skip
         self.context = context
         self.endpoint = endpoint
         self.model = model
         self.stream = stream
         self.parent = parent
         self.priority = priority
+        self.way = way
         self.waiting: Optional[Admission[bool]] = None
         self.announced = False  # some supervisor was told
 
@@ -42,6 +43,7 @@ class Entry:
             model=self.model,
             stream=self.stream,
             priority=self.priority,
+            way=self.way,
             **how,
         )
 

@@ -33,6 +33,7 @@ class RequestScope:
         parent: Union[Context, str, None],
         admit: bool,
         priority: Optional[int],
+        way: Optional[str] = None,
     ) -> None:
         self._ledger = ledger
         self._parent = parent
@@ -45,6 +46,7 @@ class RequestScope:
         self._root = root
         self._admit = admit
         self._priority = None if priority is None else wire.check_priority(priority)
+        self._way = way
         self._context: Optional[Context] = None
 
     def __enter__(self) -> Context:
@@ -101,7 +103,7 @@ class RequestScope:
             root, parent_id = root or parent.root, parent.id()
         self._context = context = Context(self._id, root=root, owner=self._ledger)
         entry = Entry(context, self._endpoint, self._model, self._stream, parent_id,
-                      self._priority)  # fmt: skip
+                      self._priority, self._way)  # fmt: skip
         admission = self._ledger.begin(entry, self._admit)
         if isinstance(parent, Context):
             parent.link_child(context)  # a parent that was cancelled cancels the wait too

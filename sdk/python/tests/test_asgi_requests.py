@@ -185,3 +185,17 @@ def test_a_task_that_the_server_cancels_ends_its_request(supervisor, client):
     eventually(lambda: client.connected)
     run(main)
     assert supervisor.wait("request.end", id="r")["outcome"] == "cancelled"
+
+
+@pytest.mark.parametrize(
+    ("header", "told"), [(None, "0"), ("9f2c71d04ab85e33", "9f2c71d04ab85e33"), ("NO WAY", "0")]
+)
+def test_the_way_that_a_request_came_is_told(supervisor, client, header, told):
+    headers = {"x_lastcall_way": header} if header else {}
+
+    async def main():
+        assert await Server(wrap(echo, client), x_request_id="r", **headers).start().ends() is None
+
+    eventually(lambda: client.connected)
+    run(main)
+    assert supervisor.wait("request.begin", id="r")["way"] == told

@@ -1,6 +1,7 @@
 """What clients choose as ids comes again: each decision is about one request, whatever its id."""
 
 import os
+import re
 import signal
 import socket
 from contextlib import contextmanager
@@ -87,3 +88,24 @@ def test_an_id_that_every_client_says_costs_the_last_as_little_as_the_first(prox
     assert seen[:3] == ["same", "same-2", "same-3"]
     assert len(set(seen)) == 30 and all(each.startswith("same") for each in seen)
     assert len(seen[-1]) == len("same-") + 16
+
+
+def test_an_id_that_a_client_took_is_no_part_of_a_request_that_came_another_way(proxy, engine):
+    """What a client of the ingress says its id is ends nobody else's request, then or later."""
+    one = proxy()
+    user = client(one)
+    user.send(post("/v1/chat/completions", b"{}", "X-Request-Id: r", "X-Lastcall-Way: 1"))
+    wire, head = engine.request()
+    [way] = re.findall(rb"X-Lastcall-Way: ([0-9a-f]{1,16})\r\n", head)
+    assert way != b"1"
+    other, part = one.peer(name="other"), one.peer(name="part")
+    other.ask("request.begin", id="r", way="0")
+    part.ask("request.begin", id="r", way=way.decode())
+    user.close()
+    part.expect("cancel", ids=["r"])
+    part.ask("request.end", id="r", outcome="cancelled")
+    other.ask("request.end", id="r", outcome="completed")
+    other.ask("request.begin", id="r", way="0")  # again, a moment later
+    other.ask("request.end", id="r", outcome="completed")
+    assert not [line for line in other.lines if line["op"] == "cancel"]
+    wire.close()

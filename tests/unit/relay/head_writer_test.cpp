@@ -49,6 +49,15 @@ TEST(HeadWriter, What_belongs_to_one_connection_stays_there) {
             "Forwarded: for=unknown;host=\"a\";proto=http\r\nX-Request-Id: r1\r\n\r\n");
 }
 
+TEST(HeadWriter, The_way_is_ours_to_say) {
+  std::string const out =
+      forwarded("GET / HTTP/1.1\r\nHost: h\r\nX-Lastcall-Way: 1\r\n\r\n", {.way = 0xab12});
+  EXPECT_NE(out.find("\r\nX-Lastcall-Way: ab12\r\n"), std::string::npos);
+  EXPECT_EQ(out.find("Way: 1\r\n"), std::string::npos);
+  std::string const without = forwarded("GET / HTTP/1.1\r\nHost: h\r\nX-Lastcall-Way: 1\r\n\r\n");
+  EXPECT_EQ(without.find("Way"), std::string::npos);
+}
+
 TEST(HeadWriter, A_connection_field_cannot_take_the_length_or_the_key_away) {
   std::string const out = forwarded(
       "POST / HTTP/1.1\r\nHost: h\r\nConnection: content-length, host, authorization\r\n"

@@ -74,6 +74,9 @@ struct RequestOptions {
   /// 0, the most urgent, to 7: its place among those that wait for admission, where the supervisor
   /// heeds priorities.
   std::uint8_t priority = 3;
+  /// The X-Lastcall-Way of the HTTP request that this is, 0 where it has none: then an id that a
+  /// client of the ingress has chosen is not taken for this one. Absent: ids alone decide.
+  std::optional<std::uint64_t> way = std::nullopt;
 };
 
 /// What became of a request that asked to be admitted.
