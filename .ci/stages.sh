@@ -76,7 +76,7 @@ asan_stages() {
   stage 'asan: unit, sim' sanitized asan compiled_tests asan 'unit|sim'
   # Nothing is built beside it any more.
   workers_a_core=3 stage 'asan: integration' sanitized asan python_tests asan integration \
-    -m 'not plain_build' tests/integration
+    -m 'not plain_build' tests/integration tests/security
 }
 
 # What has more than one thread: the supervisor, and of it what talks to a listener or a worker.
@@ -106,7 +106,7 @@ e2e_tests() {
 run_stage() {  # one word of `./dev test`
   case $1 in
     unit | sim) stage "$1" compiled_tests dev "$1" ;;
-    integration) stage integration python_tests dev integration tests/integration ;;
+    integration) stage integration python_tests dev integration tests/integration tests/security ;;
     plain)
       stage 'integration: plain build' python_tests dev plain -m plain_build tests/integration
       ;;

@@ -1,0 +1,131 @@
+"""Cases that bytes to the open port tell: each is sent to all three proxies.
+
+A case holds for lastcall when its own rule does, and these do for every byte that was sent:
+ 1. each request that reaches the engine has its request line among what was sent;
+ 2. as many requests reach the engine as answers of the engine come back;
+ 3. behind a refusal nothing more reaches the engine;
+ 4. no message reaches the engine with two lengths.
+"""
+
+import functools
+import os
+import re
+
+CORPUS = os.path.join(os.path.dirname(__file__), "../fuzz/corpus/http_requests")
+CRLF = "\r\n"
+
+
+def request(target="/v1/models", *lines, method="GET"):
+    return (CRLF.join([f"{method} {target} HTTP/1.1", "Host: h", *lines]) + CRLF * 2).encode()
+
+
+def crowd_of_lines(name):
+    """110 lines, and a list of 30 000 empty elements, all within 32 kB."""
+    return request("/v1/models", *[f"X-{i}: a" for i in range(110)], f"{name}: " + "," * 30_000)
+
+
+class Case:
+    """`rule(answer, requests)`: what must hold for lastcall beside what holds for all."""
+
+    def __init__(self, point, title, data, rule, quiet=None):
+        self.point, self.title, self.data, self.rule, self.quiet = point, title, data, rule, quiet
+
+    def breaks(self, answer, requests):
+        """Why it does not hold; empty: it does."""
+        sent_lines = re.findall(rb"([!-~]+ [!-~]+) HTTP/1\.", self.data)
+        for each in requests:
+            line = each.method + b" " + each.target
+            absolute = [sent for sent in sent_lines if sent.endswith(each.target)]
+            if line not in sent_lines and not absolute:
+                return f"{each} was never sent as a request"
+            if len(each.lines("content-length")) + len(each.lines("transfer-encoding")) > 1:
+                return f"{each} has two lengths"
+        good = [status for status in answer.final() if status == 200]
+        if len(good) != len(requests):
+            return f"{len(requests)} requests reached the engine, {len(good)} were answered"
+        refused = [at for at, status in enumerate(answer.final()) if 400 <= status < 500]
+        if refused and refused[0] != len(answer.final()) - 1 and answer.is_closed:
+            return "it went on behind a refusal"
+        return self.rule(answer, requests)
+
+
+def answered(*statuses):
+    def rule(answer, requests):
+        expected = " or ".join(map(str, statuses))
+        got = answer.final()
+        return "" if got and got[-1] in statuses else f"expected {expected}, got {answer}"
+    return rule
+
+
+def any_answer(answer, requests):
+    return ""
+
+
+def reaches(*lines, without=()):
+    """Its one request has these lines, and none that begins so."""
+    def rule(answer, requests):
+        if len(requests) != 1:
+            return f"expected one request at the engine, there are {len(requests)}"
+        head = requests[0].head.lower().split(b"\r\n")
+        missing = [line for line in lines if line.lower().encode() not in head]
+        extra = [name for name in without
+                 if any(line.startswith(name.lower().encode()) for line in head)]  # fmt: skip
+        return f"missing {missing}, not wanted {extra}" if missing or extra else ""
+    return rule
+
+
+def control_cases():
+    """Of docs/ingress.md, 'Control paths': what a stranger may not do, however it is spelled."""
+    closed = ("/abort_request", "/flush_cache", "/sleep", "/v1/load_lora_adapter",
+              "/update_weights_from_disk", "/SLEEP", "/%73leep", "/%2573leep", "//sleep",
+              "/sleep/", "/sleep;a=b", "/sleep?level=1", "http://h/sleep", "/\\sleep")  # fmt: skip
+    for path in closed:
+        yield Case("6", f"POST {path}", request(path, "Content-Length: 0", method="POST"),
+                   answered(403))  # fmt: skip
+    for path in ("/v1/../sleep", "/v1/%2e%2e/sleep", "/v1/.%2E/sleep", "/v1/%252e%252e/sleep",
+                 "/v1/..%2fsleep", "/v1/..;/sleep", "/v1\\..\\sleep", "/./sleep"):  # fmt: skip
+        yield Case("6", f"POST {path}", request(path, "Content-Length: 0", method="POST"),
+                   answered(400))  # fmt: skip
+    yield Case("6", "GET /metrics", request("/metrics"), answered(200))
+
+
+def header_cases():
+    list_of = "a list of 30 000 elements behind 110 lines, in "
+    yield Case("1", list_of + "Connection", crowd_of_lines("Connection"), answered(400))
+    yield Case("1", list_of + "X-List", crowd_of_lines("X-List"), answered(200))
+    elements = ",".join(f"x{i}" for i in range(32))
+    yield Case("1", "Connection with 32 elements", request("/v1/models", f"Connection: {elements}"),
+               answered(200))  # fmt: skip
+    yield Case("1", "Connection with 33 elements",
+               request("/v1/models", f"Connection: {elements},x"), answered(400))  # fmt: skip
+    for name in ("X-Forwarded-For", "Authorization", "Cookie", "Content-Type", "X-Api-Key"):
+        yield Case("1", f"Connection: {name}",
+                   request("/v1/models", f"{name}: kept", f"Connection: {name}"),
+                   functools.partial(has_line, name.lower()))  # fmt: skip
+    yield Case("7", "X_Forwarded_For of a client",
+               request("/v1/models", "X_Forwarded_For: 1.2.3.4", "X_User: root"),
+               reaches(without=("x_forwarded_for", "x_user")))  # fmt: skip
+    yield Case("7", "X-Lastcall-Token of a client",
+               request("/v1/models", "X-Lastcall-Token: guess", "X-Lastcall-Probe: 1"),
+               reaches(without=("x-lastcall-token", "x-lastcall-probe")))  # fmt: skip
+    for title, count in (("128 lines", 127), ("1 000 lines", 1_000)):
+        lines = [f"X-{i}: a" for i in range(count)]
+        yield Case("1", f"a head of {title}", request("/v1/models", *lines),
+                   answered(200) if count < 128 else answered(431))  # fmt: skip
+    yield Case("1", "a head of 64 kB", request("/v1/models", "X: " + "a" * 65_536), answered(431))
+
+
+def has_line(name, answer, requests):
+    has = len(requests) == 1 and requests[0].lines(name)
+    return "" if has else f"{name} did not reach the engine"
+
+
+def corpus_cases():
+    """What is known to go wrong between servers, from the fuzzer's corpus."""
+    for name in sorted(os.listdir(CORPUS)):
+        with open(os.path.join(CORPUS, name), "rb") as file:
+            yield Case("9", name, file.read(), any_answer)
+
+
+def all_cases():
+    return [*header_cases(), *control_cases(), *corpus_cases()]
