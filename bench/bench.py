@@ -23,6 +23,7 @@ PROGRAMS = {
     "parent": "bench/bench_parent",
     "core": "bench/bench_core",
     "cancel": "bench/bench_cancel",
+    "hostile": "bench/bench_hostile",
 }
 
 
@@ -38,7 +39,7 @@ class Bench:
         place = {name: str(Path(build).resolve() / path) for name, path in PROGRAMS.items()}
         self.lastcall, self.shim = place["lastcall"], place["shim"]
         self.child, self.parent, self.core = place["child"], place["parent"], place["core"]
-        self.cancel = place["cancel"]
+        self.cancel, self.hostile = place["cancel"], place["hostile"]
         # Short, whatever TMPDIR says: the path of a Unix socket has at most 107 bytes.
         self.scratch = Path(tempfile.mkdtemp(prefix="lastcall-bench-", dir="/tmp"))
 

@@ -20,7 +20,7 @@ HEAD = """\
 daemon off; {workers}; pid {folder}/pid; error_log {folder}/error.log;
 events {{ worker_connections 8192; }}
 http {{
-  access_log off; keepalive_requests 100000000;
+  access_log off; keepalive_requests 100000000; large_client_header_buffers 4 64k;
   client_body_temp_path {folder}/b; proxy_temp_path {folder}/p; fastcgi_temp_path {folder}/f;
   uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
 """

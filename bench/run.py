@@ -17,6 +17,7 @@ import traceback
 import cancel_topic
 import core_topic
 import discovery_topic
+import hostile_topic
 import ingress_topic
 import ipc_topic
 import shim_topic
@@ -34,6 +35,7 @@ TOPICS = {
     "cancel": cancel_topic,
     "core": core_topic,
     "ingress": ingress_topic,
+    "hostile": hostile_topic,
 }
 LONGEST = {False: 420, True: 55}  # seconds after which nothing new is begun, by --quick
 

@@ -1,0 +1,244 @@
+"""Hostile clients: what the dearest head costs, and what a polite client notices of a crowd."""
+
+import contextlib
+import http.client
+import os
+import re
+import statistics
+import subprocess
+import threading
+import time
+
+import ingress_load as load
+from figures import NotMeasured, figure, middle
+from ingress_proxies import engine, proxies
+from ingress_topic import _processor_seconds
+
+TITLE = "hostile clients, beside nginx and HAProxy"
+SIZE = 32_000  # bytes of a head; the limit is 32 768
+POLITE = b"GET /v1/models HTTP/1.1\r\nHost: h\r\n\r\n"
+
+
+# --- heads
+
+
+def _head(lines, target="/v1/models", method="GET"):
+    text = f"{method} {target} HTTP/1.1\r\nHost: h\r\n" + "".join(line + "\r\n" for line in lines)
+    return (text + "\r\n").encode()
+
+
+def _filled(name, unit):
+    """One line whose value repeats `unit` up to the size."""
+    return _head([f"{name}: " + unit * ((SIZE - 80) // len(unit))])
+
+
+def _crowd(line, count=120):
+    """`count` lines, each made by `line(number, length)`: together as long as a head may be."""
+    return _head([line(number, (SIZE - 200) // count - 2) for number in range(count)])
+
+
+def heads():
+    """{what: bytes}: the plainest first, then what may cost more than it."""
+    names = [f"x-{number:02}-" + "n" * 58 for number in range(32)]
+    listed = f"Connection: {','.join(names)}"
+    similar = [f"{names[number % 32][:-1]}m: " + "v" * 170 for number in range(110)]
+    path = SIZE - 60
+    return {
+        "one long value": _filled("X-Plain", "a"),
+        "120 lines": _crowd(lambda i, n: f"X-{i}: " + "a" * (n - 7)),
+        "120 long names": _crowd(lambda i, n: f"x{i:03}" + "n" * (n - 8) + ": a"),
+        "120 X-Forwarded-For": _crowd(lambda _, n: "X-Forwarded-For: " + "1" * (n - 17)),
+        "120 Forwarded": _crowd(lambda _, n: "Forwarded: for=" + "1" * (n - 15)),
+        "120 names with underscores": _crowd(lambda i, n: f"x{i:03}" + "_" * (n - 8) + ": a"),
+        "32 options and 110 names like them": _head([listed, *similar]),
+        "a list of empty options": _filled("Connection", ","),
+        "the same behind 110 lines": _head(
+            [f"X-{i}: a" for i in range(110)] + ["Connection: " + "," * (SIZE - 1_300)]),
+        "a list of upgrades": _head(["Connection: upgrade", "Upgrade: " + "a," * (SIZE // 2 - 60)]),
+        "a list of priorities": _filled("Priority", "u=1,"),
+        "an id": _filled("X-Request-Id", "a"),
+        "a parent": _filled("X-Lastcall-Parent", "a"),
+        "spaces": _filled("X-Spaces", " \t"),
+        "digits of a length": _filled("Content-Length", "1"),
+        "a list of codings": _filled("Transfer-Encoding", "chunked,"),
+        "escapes in the path": _head([], "/" + "%61" * (path // 3)),
+        "escapes of escapes": _head([], "/" + "%25" * (path // 3)),
+        "slashes": _head([], "/" * path),
+        "parameters": _head([], "/;a" * (path // 3)),
+        "backslashes": _head([], "/" + "\\a" * (path // 2)),
+        "a dot segment at the end": _head([], "/a" * (path // 2 - 2) + "/.."),
+        "a query": _head([], "/v1/models?" + "a=b&" * (path // 4 - 5)),
+        "an absolute target": _head([], "http://" + "h" * (path - 10) + "/"),
+    }  # fmt: skip
+
+
+def _answered(user):
+    """The status; None when it was closed without one."""
+    got = b""
+    while b"\r\n\r\n" not in got:
+        data = user.recv(65536)
+        if not data:
+            return None
+        got += data
+    length = re.search(rb"(?i)\r\ncontent-length: (\d+)", got)
+    body = len(got.partition(b"\r\n\r\n")[2])
+    while length and body < int(length[1]):
+        data = user.recv(65536)
+        if not data:
+            break
+        body += len(data)
+    return int(got[9:12])
+
+
+def _cost(pid, port, head, count):
+    """Microseconds of processor time each; over kept connections where they are kept."""
+    user = None
+    before = _processor_seconds(pid)
+    for _ in range(count):
+        user = user or load.connect(port)
+        user.sendall(head)
+        status = _answered(user)
+        if status is None or status >= 400:
+            user.close()
+            user = None
+    taken = _processor_seconds(pid) - before
+    if user:
+        user.close()
+    return taken * 1e6 / count
+
+
+def dearest_head(bench):
+    """Each shape of 32 kB against one long value, through the same proxy."""
+    count = 30 if bench.quick else 100
+    shapes = heads()
+    plain = next(iter(shapes))
+    with engine(bench) as port, proxies(bench, port) as running:
+        running.pop("haproxy", None)  # its buffer is 16 kB: it refuses them all
+        ratios = {}
+        for name, (pid, at) in running.items():
+            costs = bench.alternate(
+                {shape: lambda pid=pid, at=at, head=head: _cost(pid, at, head, count)
+                 for shape, head in shapes.items()}, 3 if bench.quick else 5)  # fmt: skip
+            base = middle(costs[plain])
+            ratios[name] = {shape: middle(taken) / base for shape, taken in costs.items()}
+    ours = ratios["lastcall"]
+    order = sorted(ours, key=ours.get, reverse=True)
+    note = ", ".join(f"{shape} {ours[shape]:.2f}" for shape in order[:4])
+    yield figure("dearest head of 32 kB, to the plainest", "x", [ours[order[0]]], bound=3,
+                 peers={"nginx": max(ratios["nginx"].values())}, note=note)  # fmt: skip
+
+
+# --- a crowd
+
+
+@contextlib.contextmanager
+def _ordinary():
+    """Not before everything else: a thread that runs first would keep others of its core from
+    running, the listener of probes of its own process among them."""
+    policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, policy, parameters)
+
+
+class Probe(threading.Thread):
+    """The kubelet: asks for /livez once a second, with its usual second of patience."""
+
+    def __init__(self, port):
+        super().__init__(daemon=True)
+        self.port, self.asked, self.failed, self.worst = port, 0, 0, 0.0
+        self._done = threading.Event()
+
+    def run(self):
+        while not self._done.wait(1):
+            began, self.asked = time.monotonic(), self.asked + 1
+            try:
+                connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=1)
+                connection.request("GET", "/livez")
+                self.failed += connection.getresponse().status != 200
+                connection.close()
+            except OSError:
+                self.failed += 1
+            self.worst = max(self.worst, time.monotonic() - began)
+
+    def end(self):
+        self._done.set()
+        self.join()
+
+
+def _polite(port, until):
+    """Microseconds of each request on a connection of its own, one after the other."""
+    taken = []
+    while not until():
+        began = time.monotonic_ns()
+        with contextlib.suppress(OSError), load.connect(port) as user:
+            user.sendall(POLITE)
+            if _answered(user) == 200:
+                taken.append((time.monotonic_ns() - began) / 1e3)
+                continue
+        taken.append(float("inf"))
+    if not taken:
+        raise NotMeasured("the polite client had no answer at all")
+    return taken
+
+
+def _quiet(port, seconds):
+    end = time.monotonic() + seconds
+    return statistics.median(_polite(port, lambda: time.monotonic() > end))
+
+
+def _crowded(bench, port, seconds):
+    """(median of the polite client in us, connections that were made)"""
+    crowd = subprocess.Popen([bench.hostile, str(port), str(seconds)], stdout=subprocess.PIPE)
+    try:
+        taken = _polite(port, lambda: crowd.poll() is not None)
+    finally:
+        crowd.wait(seconds + 20)
+    made = int(crowd.stdout.read().split()[0])
+    crowd.stdout.close()
+    return statistics.median(taken), made
+
+
+def hostile_minute(bench):
+    """One core makes hostile connections, another has the proxy and whoever else there is."""
+    seconds = 5 if bench.quick else 60
+    cores = sorted(os.sched_getaffinity(0))
+    slowed, made = {}, {}
+    with _ordinary(), engine(bench) as port, proxies(bench, port) as running:
+        probe = Probe(_probe_port(running["lastcall"][0], running["lastcall"][1]))
+        for name, (_, at) in running.items():
+            if len(cores) > 1:
+                os.sched_setaffinity(0, cores[:1])  # the generator, too, which inherits it
+            quiet = _quiet(at, 2)
+            if name == "lastcall":
+                probe.start()
+            median, made[name] = _crowded(bench, at, seconds)
+            if name == "lastcall":
+                probe.end()
+            slowed[name] = median / quiet
+            os.sched_setaffinity(0, cores)
+    peers = {name: value for name, value in slowed.items() if name != "lastcall"}
+    rates = ", ".join(f"{name} {count / seconds:.0f}/s" for name, count in made.items())
+    yield figure("a crowd: polite client's median, slowed", "x", [slowed["lastcall"]], peers=peers,
+                 bound=1.5 * peers["nginx"], note=f"{seconds} s; connections {rates}")
+    yield figure("a crowd: liveness probes failed", "", [probe.failed], bound=0,
+                 note=f"of {probe.asked}, the slowest {probe.worst * 1e3:.0f} ms")  # fmt: skip
+
+
+def _probe_port(pid, ingress):
+    """Of the ports on which this process listens, the one that is not the ingress."""
+    inodes = set()
+    for entry in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(OSError):
+            found = re.match(r"socket:\[(\d+)\]", os.readlink(f"/proc/{pid}/fd/{entry}"))
+            inodes.add(found[1] if found else "")
+    with open(f"/proc/{pid}/net/tcp") as table:
+        rows = [line.split() for line in table][1:]
+    ports = {int(row[1].split(":")[1], 16) for row in rows if row[3] == "0A" and row[9] in inodes}
+    [port] = ports - {ingress}
+    return port
+
+
+MEASUREMENTS = (dearest_head, hostile_minute)
