@@ -40,48 +40,69 @@ bool is_plain(std::string_view path) {
 
 /// What is written may be an escape again: it is looked at as it grows, so that the whole takes no
 /// more steps than there are bytes.
-void append_decoded(std::string& out, char c) {
-  out += c;
-  while (out.size() >= 3 && out[out.size() - 3] == '%') {
-    int const high = http_text::hex_digit(out[out.size() - 2]);
-    int const low = http_text::hex_digit(out[out.size() - 1]);
-    if (high < 0 || low < 0) {
-      return;
-    }
-    out.resize(out.size() - 3);
-    out += static_cast<char>(high * 16 + low);
-  }
-}
-
 std::string decoded(std::string_view path) {
-  std::string out;
-  out.reserve(path.size());
+  std::string out(path.size(), '\0');
+  char* end = out.data();
   for (char const c : path) {
-    append_decoded(out, c);
+    *end++ = c;
+    while (end - out.data() >= 3 && end[-3] == '%') {
+      int const high = http_text::hex_digit(end[-2]);
+      int const low = http_text::hex_digit(end[-1]);
+      if (high < 0 || low < 0) {
+        break;
+      }
+      end -= 2;
+      end[-1] = static_cast<char>(high * 16 + low);
+    }
   }
+  out.resize(static_cast<std::size_t>(end - out.data()));
   return out;
 }
 
-/// Segments without their parameters, one slash before each; false where one is a dot segment.
-bool collapse(std::string& path) {
-  std::string_view const from = path;
-  std::string out;
-  out.reserve(path.size());
-  for (std::size_t begin = 0; begin < from.size();) {
-    std::size_t const end = std::min(from.find_first_of("/\\", begin), from.size());
-    std::string_view segment = from.substr(begin, end - begin);
-    segment = segment.substr(0, segment.find(';'));
-    if (segment == "." || segment == "..") {
-      return false;
+/// What a path means: its segments without their parameters, one slash before each. Of a long one
+/// the beginning, which decides; whether there is a dot segment is seen to its end.
+class Meaning {
+ public:
+  explicit Meaning(std::size_t most) : most_(most) {}
+
+  /// False: a dot segment has ended.
+  bool take(std::string_view bytes) {
+    for (char const c : bytes) {
+      if (c == '/' || c == '\\') {
+        if (is_dot_segment()) {
+          return false;
+        }
+        length_ = 0;
+        has_other_ = is_parameter_ = false;
+      } else if (c == ';') {
+        is_parameter_ = true;
+      } else if (!is_parameter_) {
+        add(c);
+      }
     }
-    if (!segment.empty()) {
-      out.append("/").append(segment);
-    }
-    begin = end + 1;
+    return !is_dot_segment();
   }
-  path = out.empty() ? "/" : std::move(out);
-  return true;
-}
+
+  std::string_view text() const { return text_.empty() ? std::string_view("/") : text_; }
+
+ private:
+  bool is_dot_segment() const { return !has_other_ && (length_ == 1 || length_ == 2); }
+  void add(char c) {
+    has_other_ = has_other_ || c != '.';
+    if (length_++ == 0 && text_.size() < most_) {
+      text_ += '/';
+    }
+    if (text_.size() < most_) {
+      text_ += c;
+    }
+  }
+
+  std::size_t const most_;
+  std::string text_;
+  std::size_t length_ = 0;  // of the segment that is read
+  bool has_other_ = false;  // than dots
+  bool is_parameter_ = false;
+};
 
 }  // namespace
 
@@ -96,6 +117,7 @@ ControlPaths::ControlPaths(std::vector<ControlPath> paths) {
     } else {
       entry.prefix = without_last_slash(entry.prefix);
     }
+    most_ = std::max(most_, entry.prefix.size() + 1);
     buckets_[bucket_of(entry.prefix)].push_back(std::move(entry));
   }
 }
@@ -108,11 +130,12 @@ ControlPaths::Decision ControlPaths::decide(std::string_view target) const {
   if (is_plain(path)) {
     return look_up(without_last_slash(path));
   }
-  std::string meant = decoded(path);
-  if (!collapse(meant)) {
+  Meaning meaning(most_);
+  bool const is_escaped = path.find('%') != std::string_view::npos;
+  if (!(is_escaped ? meaning.take(decoded(path)) : meaning.take(path))) {
     return {.is_ambiguous = true};
   }
-  return look_up(meant);
+  return look_up(meaning.text());
 }
 
 ControlPaths::Decision ControlPaths::look_up(std::string_view path) const {

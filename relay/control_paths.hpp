@@ -56,6 +56,7 @@ class ControlPaths {
   Decision look_up(std::string_view path) const;
 
   std::array<Bucket, 33> buckets_;  // by the first letter; the last: those without one
+  std::size_t most_ = 2;            // of a path, what any of them looks at
 };
 
 /// Whether both are the same, in a time that does not tell where they differ.

@@ -269,7 +269,8 @@ HeadFault find_destination(RequestHead const& head, Destination& destination) {
                                              same(head.target.substr(0, scheme), "https"));
     if (is_http) {
       std::string_view const rest = head.target.substr(scheme + 3);
-      std::size_t const path = rest.find_first_of("/?");
+      // Each by itself: a search for either looks at every byte twice.
+      std::size_t const path = std::min(rest.find('/'), rest.find('?'));
       destination.host = rest.substr(0, path);
       destination.target = path == std::string_view::npos ? "" : rest.substr(path);
       if (destination.target.empty() && head.method == "OPTIONS") {
