@@ -2,7 +2,8 @@
 //  1. where each request ends, its method, target and body are the same for all, or the difference
 //     is one that http_differences.cpp lists;
 //  2. what we send to the engine for those that we take is the same requests for the others, and
-//     nothing besides: no request travels inside another one.
+//     nothing besides: no request travels inside another one;
+//  3. our work grows with the bytes alone, however many requests they are.
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include "relay/head_writer.hpp"
 #include "relay/http_head.hpp"
 #include "tests/fuzz/http_reading.hpp"
+#include "tests/fuzz/work.hpp"
 
 namespace {
 
@@ -55,11 +57,15 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   std::string written;
   std::vector<std::string> bodies;
   std::size_t begin = 0;
-  for (fuzz::Message const& message : fuzz::read_ours(stream, fuzz::Side::requests).messages) {
-    write_request(written, std::string_view(stream).substr(begin, message.end - begin),
-                  message.body);
-    bodies.push_back(message.body);
-    begin = message.end;
+  {
+    // A third more than a head alone may cost (fuzz_http_head.cpp), because all is written once.
+    fuzz::BoundedWork const work(size, {.a_byte = 100, .besides = 20'000});
+    for (fuzz::Message const& message : fuzz::read_ours(stream, fuzz::Side::requests).messages) {
+      write_request(written, std::string_view(stream).substr(begin, message.end - begin),
+                    message.body);
+      bodies.push_back(message.body);
+      begin = message.end;
+    }
   }
   fuzz::compare_written(written, fuzz::Side::requests, bodies);
   return 0;

@@ -37,4 +37,5 @@ def test_each_target_has_a_corpus_and_is_named(path):
     name = path.rsplit("fuzz_", 1)[1].removesuffix(".cpp")
     assert any((ROOT / "tests/fuzz/corpus" / name).iterdir())
     assert f"`{name}`" in read(PAGE)
+    assert "BoundedWork const work(" in read(path), "the work that a byte may cause is bounded"
     assert f"fuzz_{name}" in read("tests/fuzz/CMakeLists.txt") or name.startswith("http_re")
