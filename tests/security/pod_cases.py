@@ -319,6 +319,25 @@ def greedy_peer(stage):
     return "40 x busy, one warning"
 
 
+@case("5", "an id that a client takes, and leaves with, of a request that came another way")
+def an_id_of_another_way(stage):
+    ours = stage.ours()
+    user = ours.connect()
+    user.sendall(request("/v1/completions", "X-Request-Id: r", "X-Hold: yes", "Content-Length: 0",
+                         method="POST"))  # fmt: skip
+    wait_until(ours.engine.take, "the engine has it")
+    peer = ours.world.peer()
+    peer.ask("request.begin", id="r", way="0")
+    user.close()
+    left = 'lastcall_cancels_total{reason="client_disconnect"}'
+    wait_until(lambda: metric(ours.world, left) == 1, "the client is seen to leave")
+    peer.ask("request.begin", id="later", root="r", way="0")
+    for each in ("r", "later"):
+        peer.ask("request.end", id=each, outcome="completed")
+    assert not [line for line in peer.lines if line["op"] == "cancel"], peer.lines
+    return "goes on"
+
+
 @case("5", "memory after 300 slow readers with 32 kB of junk each, in kB above the start")
 def memory_comes_back(stage):
     ours = stage.ours(max_buffer_memory=8 * 1024 * 1024)

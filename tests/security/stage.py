@@ -81,7 +81,7 @@ class Request:
 
 
 class Engine:
-    """Answers each request that comes whole with 200, and keeps it."""
+    """Answers each request that comes whole with 200, and keeps it; one with X-Hold never."""
 
     def __init__(self):
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=512)
@@ -105,6 +105,9 @@ class Engine:
                 body = self._body(file, head)
                 with self._lock:
                     self._seen.append(Request(head, body))
+                if b"X-Hold:" in head:
+                    connection.recv(1)  # until its client has left
+                    break
                 connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
                                    + (b"" if head.startswith(b"HEAD ") else b"ok"))  # fmt: skip
         connection.close()
