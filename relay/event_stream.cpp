@@ -10,12 +10,6 @@ constexpr std::size_t kLastWords = 16;
 
 }  // namespace
 
-std::size_t EventStream::scan(std::string_view payload) {
-  std::size_t const boundary = scanner_.scan(payload);
-  ends_at_boundary_ = payload.empty() ? ends_at_boundary_ : boundary == payload.size();
-  return boundary;
-}
-
 EventStream::Pieces EventStream::whole(std::string_view payload, std::size_t boundary) {
   if (boundary == 0) {
     return {};

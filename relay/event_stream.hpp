@@ -29,26 +29,23 @@ class EventStream {
   };
 
   /// How much of `payload` ends at a boundary; suspect() tells of an error among it.
-  std::size_t scan(std::string_view payload);
+  std::size_t scan(std::string_view payload) { return scanner_.scan(payload); }
   auto const& suspect() const { return scanner_.suspect(); }
   std::uint64_t events() const { return scanner_.events(); }
 
-  /// What goes out of a payload that was scanned, one piece behind the other. The first is valid
-  /// until settle().
+  /// The bytes to send for a payload that was scanned, one piece after the other. The first is
+  /// valid until settle().
   struct Pieces {
     std::string_view held;  // what was held back before
     std::string_view fresh;
     bool has_whole_events = false;
   };
-  /// Of the part up to the last boundary, ...
+  /// For the part up to the last boundary, ...
   Pieces whole(std::string_view payload, std::size_t boundary);
   /// ... and then of the rest, of which mostly nothing goes out yet.
   Pieces rest(std::string_view payload, std::size_t boundary);
   /// After each: what went out is not held any more.
   void settle() { std::string().swap(part_); }
-
-  /// What was scanned went out as it is, whatever it ends with.
-  void passed() { at_ = ends_at_boundary_ ? At::boundary : At::torn; }
 
   At at() const { return at_; }
   /// The begin of an event that is held back.
@@ -64,7 +61,6 @@ class EventStream {
  private:
   EventScanner scanner_;
   At at_ = At::boundary;
-  bool ends_at_boundary_ = true;  // what was scanned last
   std::string part_;
   std::string last_words_;
 };

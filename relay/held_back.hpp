@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -25,6 +26,7 @@ class HeldBack {
     Time since{};
     std::string bytes;
     std::uint64_t events_before = 0;  // that the client has
+    std::size_t whole = 0;            // of the bytes of Part::events, up to the last boundary
   };
 
   bool is_possible() const { return state_ == State::never; }

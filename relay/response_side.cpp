@@ -46,7 +46,7 @@ Heard ResponseSide::heard(std::span<char> bytes, Context const& context, std::st
   return heard;
 }
 
-/// What follows the head.
+/// Returns the bytes after the head.
 std::span<char> ResponseSide::read_head(std::span<char> bytes, Context const& context,
                                         std::string& wire, Heard& heard) {
   ReadHead read;
@@ -60,7 +60,7 @@ std::span<char> ResponseSide::read_head(std::span<char> bytes, Context const& co
   } else if (head.status < 200) {
     delivery_.interim(head, context.asked.version, wire);
   } else if (error_of_answer(head) == EngineError::suspect && may_hold(context)) {
-    held_back_.begin({HeldBack::Part::answer, context.now, std::string(read.text), 0});
+    held_back_.begin({HeldBack::Part::answer, context.now, std::string(read.text), 0, 0});
     heard.holds = true;
     leg_.put_back();
     return {};
@@ -107,10 +107,11 @@ void ResponseSide::deliver(std::string_view payload, Context const& context, std
   }
   std::size_t const boundary = events.scan(payload);
   if (HeldBack::Error* const held = held_back_.error()) {
+    held->whole = boundary > 0 ? held->bytes.size() + boundary : held->whole;
     held->bytes.append(payload);
     return;
   }
-  if (events.suspect() && hold_event(payload, context, wire, heard)) {
+  if (events.suspect() && hold_event(payload, boundary, context, wire, heard)) {
     return;
   }
   if (delivery_.emit_events(payload, boundary, wire)) {
@@ -133,8 +134,8 @@ bool ResponseSide::may_hold(Context const& context) const {
 }
 
 /// True: `payload`, which was scanned, is held from its error event on.
-bool ResponseSide::hold_event(std::string_view payload, Context const& context, std::string& wire,
-                              Heard& heard) {
+bool ResponseSide::hold_event(std::string_view payload, std::size_t boundary,
+                              Context const& context, std::string& wire, Heard& heard) {
   EventStream& events = delivery_.events();
   EventScanner::Suspect const suspect = *events.suspect();
   std::string before(suspect.begin == 0 ? events.part() : std::string());
@@ -150,8 +151,9 @@ bool ResponseSide::hold_event(std::string_view payload, Context const& context, 
     note_event(context.now, heard);
   }
   events.settle();
+  std::size_t const whole = before.size() + boundary - suspect.begin;
   before.append(payload.substr(suspect.begin));
-  held_back_.begin({HeldBack::Part::events, context.now, std::move(before), suspect.before});
+  held_back_.begin({HeldBack::Part::events, context.now, std::move(before), suspect.before, whole});
   heard.holds = true;
   return true;
 }
@@ -163,8 +165,7 @@ Heard ResponseSide::let_through(Context const& context, std::string& wire) {
   }
   Heard told;
   told.moved = true;
-  delivery_.emit(held->bytes, {}, wire);
-  delivery_.events().passed();
+  delivery_.emit_events(held->bytes, held->whole, wire);
   if (leg_.state() == ResponseState::complete) {
     delivery_.finish(wire);
   }

@@ -26,7 +26,7 @@
 
 namespace lastcall::relay {
 
-/// What only the world knows, asked when it matters.
+/// Facts that only the world knows; they are asked for when they matter.
 class Surroundings {
  public:
   Surroundings() = default;
@@ -42,7 +42,7 @@ class Surroundings {
   ~Surroundings() = default;
 };
 
-/// What came of bytes from the engine.
+/// The consequences of bytes from the engine.
 struct Heard {
   bool first_byte = false;  // of the engine's work
   bool moved = false;       // a byte of that work, the first or one behind it
@@ -57,7 +57,7 @@ struct Heard {
 class ResponseSide {
  public:
   using Time = std::chrono::milliseconds;
-  /// Of the exchange, while bytes are heard.
+  /// Facts of the exchange that the bytes belong to.
   struct Context {
     std::string_view id;
     Asked const& asked;
@@ -85,7 +85,7 @@ class ResponseSide {
 
   /// `wire` gets what goes to the client.
   Heard heard(std::span<char> bytes, Context const& context, std::string& wire);
-  /// What is held is the answer.
+  /// Passes on what is held: the engine lives, so that this is its answer.
   Heard let_through(Context const& context, std::string& wire);
   void drop_held() { held_back_.end(); }
 
@@ -99,8 +99,8 @@ class ResponseSide {
   /// The engine lives: a response that ended by close is complete.
   void finish(std::string& wire);
 
-  /// Of a response that nobody waits for: whether its first byte is among these bytes, or no
-  /// response is.
+  /// For a response that nobody waits for: true when these bytes hold its first byte, or are no
+  /// response.
   bool engine_has_begun(std::span<char> bytes, Asked const& asked, bool wants_stream);
 
  private:
@@ -108,8 +108,8 @@ class ResponseSide {
                             Heard& heard);
   void open(ResponseHead const& head, Context const& context, std::string& wire, Heard& heard);
   void deliver(std::string_view payload, Context const& context, std::string& wire, Heard& heard);
-  bool hold_event(std::string_view payload, Context const& context, std::string& wire,
-                  Heard& heard);
+  bool hold_event(std::string_view payload, std::size_t boundary, Context const& context,
+                  std::string& wire, Heard& heard);
   bool may_hold(Context const& context) const;
   void note_event(Time now, Heard& heard);
 
