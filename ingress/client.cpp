@@ -12,9 +12,9 @@ namespace {
 constexpr int kReadsATurn = 16;
 /// While memory is scarce: what comes behind a request is kept.
 constexpr std::size_t kSmallRead = std::size_t{4} * 1024;
-/// Who still sends then does not read our last words.
+/// A client that still sends then does not read our last words.
 constexpr std::chrono::seconds kMostLinger{30};
-/// What the log has of a path.
+/// The log has no more of a path.
 constexpr std::size_t kMaxLoggedPath = 200;
 
 }  // namespace
@@ -73,8 +73,8 @@ IoResult Client::send(std::string_view bytes) {
   return tls_ ? tls_->write(bytes) : write_some(socket_, bytes);
 }
 
-/// Whoever ends what it sends before it has its answer has gone, as other proxies see it too; those
-/// that only look are answered all the same.
+/// A client that ends its output before it has its answer has gone, as other proxies see it too;
+/// requests that only look are answered all the same.
 bool Client::has_left() const {
   return half_closed_ && request_ && request_->needs_its_client();
 }
@@ -191,7 +191,7 @@ void Client::read_kept() {
   }
 }
 
-/// What was read and not used first.
+/// Begins with bytes that were read and not used.
 void Client::read_on() {
   if (!in_.empty()) {
     forget_read(consume(in_));

@@ -35,7 +35,7 @@ namespace lastcall::ingress {
 class Client;
 struct ProxyParts;
 
-/// Who has its clients.
+/// The owner of clients.
 class ClientOwner {
  public:
   ClientOwner() = default;
@@ -69,7 +69,7 @@ class Client final : public Watched, public DeadlineOwner, private RequestOwner 
   // Room for others.
   /// It has no request: it is closed for the sake of another one. False when it has one after all.
   bool give_way();
-  /// What it holds and will not need by itself, or only because it is slow.
+  /// Bytes that it holds only because its client is slow, or sent too much.
   std::size_t dead_weight() const;
   /// Closes it, for the sake of the others. Its client is told where that costs nothing.
   void shed();

@@ -7,8 +7,8 @@
 namespace lastcall::ingress {
 namespace {
 
-/// Of a connection in plain text: this object, its place in tables, its timer; of one with TLS, the
-/// library's state of a session, measured.
+/// Memory of a connection in plain text (this object, its place in tables, its timer), and the
+/// library's state of a TLS session; measured.
 constexpr std::size_t kPlain = sizeof(Client) + 256;
 constexpr std::size_t kTls = std::size_t{24} * 1024;
 
@@ -219,7 +219,7 @@ std::size_t Client::dead_weight() const {
   return in_.size() + out_.size() + (request_ ? request_->unfinished() : 0);
 }
 
-/// What has come on it meanwhile is read first: an idle connection may have a request by now.
+/// Reads first what has arrived: an idle connection may have a request by now.
 bool Client::give_way() {
   readable_ = true;
   pump();

@@ -2,7 +2,7 @@
 //
 // Invariants:
 //  1. For each request that counts: begun once, unless it was refused ended once.
-//  2. What does not count needs no place, and nobody is told of it.
+//  2. A request that does not count needs no place, and nobody is notified of it.
 //
 // Thread rule: the proxy's thread. Source: docs/ingress.md, 'What counts'.
 #pragma once
@@ -49,9 +49,9 @@ class CountedRequest {
   /// Of Begun; 0 where it does not count.
   std::uint64_t way() const { return way_; }
 
-  /// What its head says of it.
+  /// Takes priority, parent and so on from its head.
   void describe(relay::RequestHead const& head, std::string_view target);
-  /// Its client has gone, and the engine is to end it; it is kept where the endpoint wants that.
+  /// The engine keeps it until its first byte, though its client has gone.
   bool defers_cancel() const { return defers_cancel_; }
 
   /// Asks for its place.

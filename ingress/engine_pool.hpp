@@ -31,7 +31,7 @@ class EnginePool {
   std::size_t address() const { return address_; }
   std::size_t size() const { return all_.size(); }
 
-  // Of its connections.
+  // Calls of its connections.
   /// Keeps it, or closes it where enough are kept.
   void keep(Upstream& upstream);
   void closed(Upstream& upstream);

@@ -25,7 +25,7 @@ struct Request {
   std::uint64_t serial = 0;  // of Begun
 };
 
-/// What a proxy shares with others that relay for the same tracker.
+/// Ids that a proxy shares with others that relay for the same tracker.
 class SharedIds {
  public:
   SharedIds() = default;
@@ -55,7 +55,7 @@ class LiveRequests {
   void leave(std::string_view id);
   /// The request that it still is; nothing when it has ended.
   RelayedRequest* find(Request const& request) const;
-  /// Of the request that has this id now; 0: there is none that asked for its place.
+  /// Serial of the request that has this id now; 0: there is none that asked for its place.
   std::uint64_t serial_of(std::string_view id) const;
 
   /// One without a client.

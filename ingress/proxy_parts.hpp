@@ -1,4 +1,4 @@
-// What the connections of one proxy share.
+// State that the connections of one proxy share.
 //
 // Thread rule: the proxy's thread.
 #pragma once

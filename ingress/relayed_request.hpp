@@ -57,7 +57,7 @@ class RequestOwner {
   virtual void wait_for_nothing() = 0;
   /// There may be room for more of the request.
   virtual void read_more() = 0;
-  /// What it has read and not used, first.
+  /// The same, beginning with bytes that were read and not used.
   virtual void read_kept() = 0;
   /// Its client gets nothing more; `reset`: and must not take that for an end.
   virtual void drop_output(bool reset) = 0;
@@ -137,7 +137,7 @@ class RelayedRequest final : public Buried,
   bool has_sent_nothing() const {
     return exchange_.delivery().state() == relay::DeliveryState::nothing;
   }
-  /// Of a body that is not complete: what waits to go on.
+  /// Bytes of an incomplete body that wait to go on.
   std::size_t unfinished() const;
 
  private:

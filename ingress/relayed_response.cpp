@@ -62,7 +62,7 @@ void RelayedRequest::told(relay::Heard const& heard, std::string_view wire) {
   }
 }
 
-/// What the client of a tunnel said before it was there: read with the head, or not at all.
+/// Reads the bytes that the client of a tunnel sent before the tunnel was there.
 void RelayedRequest::take_early_words() {
   if (is_tunnel() && client_ != nullptr) {
     client_->read_kept();

@@ -20,7 +20,7 @@ namespace lastcall::ingress {
 
 struct ProxyParts;
 
-/// Whom a connection carries: a leg of a request.
+/// The request whose leg a connection is.
 class LegOwner {
  public:
   LegOwner() = default;

@@ -1,8 +1,8 @@
 // An attempt that sends one request and reads its answer with the relay's parser.
 //
 // Rules:
-//  1. What the ingress would not take for a response is none here either: a check that passes
-//     means that requests can be relayed.
+//  1. An answer that the ingress would refuse is none here either: a check that passes means that
+//     requests can be relayed.
 //  2. An answer is over with its end, or where `piece` says so. Its end may be that of the
 //     connection only where its framing says so.
 //

@@ -1,5 +1,5 @@
-// What a client has of its response, and what it gets next: one client's side, whichever engine's
-// response it comes from.
+// The client's side of a response: the bytes that it has and the bytes that it gets next, whichever
+// engine they come from.
 //
 // Rules:
 //  1. A response goes out once: its head, its payload, its end. Who has a byte of it gets no other
@@ -90,9 +90,9 @@ class Delivery {
 
   /// Payload, in one chunk.
   void emit(std::string_view first, std::string_view second, std::string& wire);
-  /// What goes through a tunnel.
+  /// Passes bytes through a tunnel.
   void pass(std::string_view bytes, std::string& wire);
-  /// Of a stream of events, what of a payload that was scanned goes out. True: whole events.
+  /// Passes on what a payload of events, which was scanned, completes. True: whole events went out.
   bool emit_events(std::string_view payload, std::size_t boundary, std::string& wire);
   void finish(std::string& wire);
   void end_tunnel() { kDeliveryMoves.apply(state_, DeliveryEvent::end); }

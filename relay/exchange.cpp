@@ -29,7 +29,7 @@ Heard Exchange::let_through(Time now, Surroundings const& world, std::string& wi
   return heed(response_.let_through(context(now, world), wire));
 }
 
-/// What the response means for the rest of the exchange.
+/// Draws the conclusions for the rest of the exchange.
 Heard Exchange::heed(Heard const& heard) {
   if (heard.is_error) {
     outcome_ = Outcome::error;

@@ -12,7 +12,7 @@
 //  3. Before its head has gone out an exchange is refused, afterwards cut; a response that is cut
 //     never looks finished.
 //
-// Who drives it owns sockets and deadlines, and asks after each call what it waits for (awaited()).
+// Its driver owns sockets and deadlines, and asks after each call what it waits for (awaited()).
 // Pure, no thread rule. Source: docs/ingress.md; RFC 9110 and 9112.
 #pragma once
 
@@ -32,14 +32,14 @@
 
 namespace lastcall::relay {
 
-/// What becomes of the client's connection behind the exchange.
+/// The fate of the client's connection after the exchange.
 enum class After : std::uint8_t {
   keep,
   close,
   linger,  // its client still sends: it is read until it has seen our last words
 };
 
-/// What an exchange waits for, from now on.
+/// The next thing that an exchange waits for.
 enum class Awaited : std::uint8_t {
   request,     // the next part of it
   first_byte,  // of the engine's work
@@ -63,7 +63,7 @@ class Exchange {
   After after() const { return after_; }
   lifecycle::Outcome outcome() const { return outcome_; }
   void set_outcome(lifecycle::Outcome outcome) { outcome_ = outcome; }
-  /// What the request asked for.
+  /// The request asked for a stream.
   void set_streaming(bool streaming) { streaming_ = streaming; }
 
   // --- the engine's side: `wire` gets what goes to the client ---

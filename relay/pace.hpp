@@ -1,8 +1,8 @@
 // How far a body is behind the slowest pace that is allowed: one byte a millisecond.
 //
-// Whoever sends a byte now and then must not hold a place for ever, so what a body is behind adds
-// up to no more than the silence that is allowed. Time in which nothing was read is not the
-// client's. Pure, no thread rule. Source: docs/ingress.md, 'What counts'.
+// A client that sends a byte now and then must not hold a place for ever, so the delay of a body
+// adds up to no more than the silence that is allowed. Time in which nothing was read does not
+// count. Pure, no thread rule. Source: docs/ingress.md, 'What counts'.
 #pragma once
 
 #include <algorithm>

@@ -19,7 +19,7 @@
 
 namespace lastcall::relay {
 
-/// What the head of a request says about the exchange that it begins.
+/// Facts of a request's head that shape the exchange that it begins.
 struct Asked {
   Version version = Version::http11;
   bool is_head = false;  // a HEAD: its answer has no body

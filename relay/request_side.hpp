@@ -4,9 +4,9 @@
 // Rules:
 //  1. The payload is the same in every split of the bytes; a chunked body is chunked anew, one
 //     chunk a read, a length stays a length.
-//  2. What comes behind the body is left alone: it belongs to the next request.
+//  2. Bytes after the body are left alone: they belong to the next request.
 //  3. A body that is malformed, too large or too slow is refused, and nothing of it is read again.
-//  4. Behind an upgrade there is no framing: all that comes goes through, until the client ends it.
+//  4. After an upgrade there is no framing: all bytes go through, until the client ends it.
 //
 // Pure, no thread rule. Source: RFC 9112, sections 6 and 7; docs/ingress.md, 'What counts'.
 #pragma once

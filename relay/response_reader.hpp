@@ -5,8 +5,7 @@
 //  2. What is no response, or could be read in two ways, is malformed; nothing that follows on that
 //     connection is read. So is a head of more than kMaxResponseHead bytes, and an upgrade that
 //     nobody has asked for.
-//  3. What comes behind the end of a response belongs to no request: the connection is not used
-//     again.
+//  3. Bytes after the end of a response belong to no request: the connection is not used again.
 //
 // One reader a connection and request: who sends a request again begins anew. Pure, no thread rule.
 // Source: RFC 9112, sections 4, 6 and 9.3; RFC 9110, sections 7.8 and 15.2.
@@ -66,14 +65,15 @@ class ResponseReader {
   /// In ResponseState::head: true when there is one, which read_on() takes. False: more is to come,
   /// or it is malformed.
   bool read_head(std::span<char> bytes, Asked const& asked, ReadHead& read);
-  /// What follows that head in `bytes`, which are those of read_head(); `read` is not valid then.
+  /// Takes that head, and returns the rest of `bytes`, which are those of read_head(). `read` is
+  /// not valid afterwards.
   std::span<char> read_on(std::span<char> bytes, ReadHead const& read);
   /// That head will come once more, as ReadHead::text has it.
   void put_back();
 
   /// In ResponseState::body: payload, at the front of what it takes off `bytes`.
   std::string_view read_body(std::span<char>& bytes);
-  /// Of a body or tunnel that ends with its connection.
+  /// Ends a body or a tunnel that ends with its connection.
   void end() { kResponseMoves.apply(state_, ResponseEvent::end); }
 
   /// Whether the engine keeps its connection, as its head says.

@@ -1,4 +1,4 @@
-// What of a request is on its way to the engine, and whether it may be sent twice.
+// The part of a request that is on its way to the engine, and whether it may be sent twice.
 //
 // Rules:
 //  1. Bytes are kept until the engine has taken them, and longer where they may have to be sent
@@ -36,9 +36,9 @@ class ToEngine {
   std::string& bytes() { return bytes_; }
   std::size_t size() const { return bytes_.size(); }
   std::size_t capacity() const { return bytes_.capacity(); }
-  /// What waits, whether the engine takes it or not.
+  /// Bytes that wait, whether the engine takes them or not.
   std::size_t waiting() const { return bytes_.size() - taken_; }
-  /// What is to be offered to the engine.
+  /// The bytes to offer to the engine.
   std::string_view unsent() const {
     return state_ == State::broken ? std::string_view() : std::string_view(bytes_).substr(taken_);
   }

@@ -46,8 +46,8 @@ void require(bool condition) {
   }
 }
 
-/// Of what the client gets: the last message's status and payload; what is not HTTP/1.1 any more
-/// (a tunnel, a body that only its connection ends) is compared as it is.
+/// Status and payload of the last message that the client gets; bytes that are not HTTP/1.1 any
+/// more (a tunnel, a body that only its connection ends) are compared as they are.
 std::pair<unsigned, std::string> told(Script const& script, Result const& result) {
   if (result.wire.empty()) {
     return {};
@@ -142,7 +142,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   Result const by_byte = run(script, {.step = 1}, {.step = 1});
   Result const by_step = run(script, {.step = step}, {.step = step});
   Result const in_two = run(script, {}, {.at = {cut}});
-  // Of several errors that end in one read the first decides.
+  // The first decides where several errors end in one read.
   if (count(script.response, "error") < 2) {
     same(script, whole, by_byte);
     same(script, whole, by_step);
