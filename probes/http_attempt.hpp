@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -49,6 +50,8 @@ class HttpAttempt : public ConnectAttempt {
   /// Some of the body.
   virtual Then piece(std::string_view bytes) = 0;
   virtual void complete() = 0;
+  /// The head announces a body of more than `most` bytes: it need not be read to be refused.
+  bool announces_more_than(std::uint64_t most) const { return response_.framing().length > most; }
   void fail(std::string why);
 
  private:

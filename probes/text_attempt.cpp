@@ -3,6 +3,11 @@
 #include <utility>
 
 namespace lastcall::probes {
+namespace {
+
+constexpr char const* kTooLong = "cannot read the response: body limit exceeded";
+
+}  // namespace
 
 TextAttempt::TextAttempt(boost::asio::any_io_executor const& executor, HttpUrl const& url,
                          Headers const& headers, std::shared_ptr<bool> lookup_hangs, Take take,
@@ -17,6 +22,10 @@ HttpAttempt::Then TextAttempt::head(unsigned status, std::string_view content_ty
     fail("status " + std::to_string(status));
     return Then::stop;
   }
+  if (announces_more_than(kMostText)) {
+    fail(kTooLong);
+    return Then::stop;
+  }
   content_type_ = content_type;
   take_(content_type_, {});
   return Then::go_on;
@@ -25,7 +34,7 @@ HttpAttempt::Then TextAttempt::head(unsigned status, std::string_view content_ty
 HttpAttempt::Then TextAttempt::piece(std::string_view bytes) {
   size_ += bytes.size();
   if (size_ > kMostText) {
-    fail("cannot read the response: body limit exceeded");
+    fail(kTooLong);
     return Then::stop;
   }
   take_(content_type_, bytes);
