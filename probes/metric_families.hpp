@@ -106,6 +106,17 @@ struct Metrics::Families {
       counter(find_family("dynamo_frontend_model_cancellation_total"));
   Series<Counter> frontend_rejection =
       counter(find_family("dynamo_frontend_model_rejection_total"));
+  Series<Counter> frontend_requests = counter(find_family("dynamo_frontend_requests_total"));
+  Series<Histogram> frontend_duration =
+      histogram(find_family("dynamo_frontend_request_duration_seconds"));
+  Series<Histogram> frontend_first_token =
+      histogram(find_family("dynamo_frontend_time_to_first_token_seconds"));
+  Series<Gauge> frontend_decode_blocks =
+      gauge(find_family("dynamo_frontend_worker_active_decode_blocks"));
+  Series<Gauge> frontend_prefill_tokens =
+      gauge(find_family("dynamo_frontend_worker_active_prefill_tokens"));
+  Series<Histogram> component_duration =
+      histogram(find_family("dynamo_component_request_duration_seconds"));
   Series<Counter> component_requests = counter(find_family("dynamo_component_requests_total"));
   Series<Gauge> component_inflight = gauge(find_family("dynamo_component_inflight_requests"));
   Series<Counter> component_cancellation =
@@ -125,6 +136,7 @@ struct Metrics::Families {
 
   Series<Gauge> phase = gauge(find_family("lastcall_phase"));
   Series<Histogram> phase_duration = histogram(find_family("lastcall_phase_duration_seconds"));
+  Series<Gauge> grace = gauge(find_family("lastcall_grace_seconds"));
   Series<Gauge> ready = gauge(find_family("lastcall_ready"));
   Series<Gauge> shim_missing = gauge(find_family("lastcall_shim_missing"));
   Series<Counter> stops = counter(find_family("lastcall_stops_total"));

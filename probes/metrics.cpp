@@ -41,6 +41,24 @@ static_assert(word(kDrops, PeerDrop::not_allowed) == "not_allowed");
 static_assert(word(kOperations, RegistryOperation::deregister) == "deregister");
 static_assert(word(kProcesses, Restarted::shim) == "shim");
 
+/// Dynamo's words for why a request has failed; empty for one that has not.
+std::string_view error_type_of(lifecycle::Outcome outcome) {
+  switch (outcome) {
+    case lifecycle::Outcome::completed:
+      return "";
+    case lifecycle::Outcome::cancelled:
+      return "cancelled";
+    case lifecycle::Outcome::rejected:
+      return "overload";
+    case lifecycle::Outcome::migrated:
+    case lifecycle::Outcome::error:
+    case lifecycle::Outcome::lost:
+    case lifecycle::Outcome::engine_dead:
+      return "internal";
+  }
+  return "internal";
+}
+
 }  // namespace
 
 Metrics::Metrics(MetricIdentity const& identity) : families_(std::make_unique<Families>(identity)) {
@@ -74,6 +92,25 @@ void Metrics::request_rejected(std::string_view model, std::string_view endpoint
   }
   if (how.full) {
     families_->rejection.at({}).Increment();
+  }
+}
+
+void Metrics::request_settled(lifecycle::RequestSettled const& settled) {
+  double const took = Seconds(settled.elapsed).count();
+  if (settled.begun) {
+    families_->component_duration.at({families_->own_name(settled.endpoint)}, kToFirstByte)
+        .Observe(took);
+  }
+  if (settled.from_tier) {
+    return;
+  }
+  std::string_view const error = error_type_of(settled.outcome);
+  families_->frontend_requests
+      .at({settled.model, settled.endpoint, error.empty() ? "success" : "error",
+           error.empty() ? "none" : error})
+      .Increment();
+  if (settled.begun) {
+    families_->frontend_duration.at({settled.model}, kToFirstByte).Observe(took);
   }
 }
 
@@ -113,6 +150,10 @@ void Metrics::set_phase(lifecycle::Phase phase) {
 void Metrics::phase_ended(lifecycle::Phase phase, PhaseOutcome outcome, Seconds took) {
   families_->phase_duration.at({lifecycle::name(phase), word(kPhaseOutcomes, outcome)}, kSlow)
       .Observe(took.count());
+}
+
+void Metrics::set_grace(Seconds grace) {
+  families_->grace.at({}).Set(grace.count());
 }
 
 void Metrics::set_ready(bool ready) {
@@ -213,6 +254,8 @@ void Metrics::set_rank_load(std::uint32_t rank, std::optional<std::uint64_t> act
     gauge.at({label}).Set(figure ? static_cast<double>(*figure)
                                  : std::numeric_limits<double>::quiet_NaN());
   };
+  set(families_->frontend_decode_blocks, active_decode_blocks);
+  set(families_->frontend_prefill_tokens, active_prefill_tokens);
   set(families_->rank_decode_blocks, active_decode_blocks);
   set(families_->rank_total_blocks, kv_total_blocks);
   set(families_->rank_prefill_tokens, active_prefill_tokens);
@@ -276,7 +319,8 @@ void Metrics::set_ingress_buffers(std::size_t bytes) {
   families_->ingress_buffers.at({}).Set(static_cast<double>(bytes));
 }
 
-void Metrics::first_byte(std::string_view endpoint, Seconds took) {
+void Metrics::first_byte(std::string_view model, std::string_view endpoint, Seconds took) {
+  families_->frontend_first_token.at({model}, kToFirstByte).Observe(took.count());
   families_->ingress_first_byte.at({endpoint}, kToFirstByte).Observe(took.count());
 }
 

@@ -20,6 +20,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/action.hpp"
 #include "core/vocabulary.hpp"
 #include "probes/check.hpp"
 #include "probes/probe_state.hpp"
@@ -69,6 +70,10 @@ class Metrics {
   void request_rejected(std::string_view model, std::string_view endpoint,
                         lifecycle::RejectedReason reason, Refused how);
 
+  /// How a request ended and how long it took, beside request_ended or request_rejected. What a
+  /// tier above relays is no request of a user of ours: the component's alone.
+  void request_settled(lifecycle::RequestSettled const& settled);
+
   /// It exists: by the configuration, or because the engine has answered for it.
   void model_served(std::string_view model);
 
@@ -84,6 +89,7 @@ class Metrics {
   // Lifecycle.
   void set_phase(lifecycle::Phase phase);
   void phase_ended(lifecycle::Phase phase, PhaseOutcome outcome, Seconds took);
+  void set_grace(Seconds grace);
   void set_ready(bool ready);
   void set_shim_missing(bool missing);
   void set_stop_deadline(std::optional<std::int64_t> deadline_ms);  // CLOCK_MONOTONIC
@@ -137,7 +143,7 @@ class Metrics {
   void ingress_control_called(bool is_granted);
   /// `reason`: why a client could not be greeted, one of a closed set.
   void ingress_tls_failed(std::string_view reason);
-  void first_byte(std::string_view endpoint, Seconds took);
+  void first_byte(std::string_view model, std::string_view endpoint, Seconds took);
   void event_gap(std::string_view endpoint, Seconds took);
 
   /// Of a scrape that carries the engine's own metrics too, on the thread that serializes.

@@ -76,7 +76,7 @@ void IngressSession::first_byte(std::string_view id, std::string_view endpoint,
   }
   told_progress_ = monotonic_now();
   events_.feed(lifecycle::RequestProgressed{lifecycle::kIngressPeer, {std::string(id)}});
-  metrics_.first_byte(endpoint, took);
+  metrics_.first_byte(model, endpoint, took);
 }
 
 void IngressSession::event_gap(std::string_view endpoint, std::chrono::milliseconds took) {

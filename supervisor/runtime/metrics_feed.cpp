@@ -39,6 +39,7 @@ probes::PhaseOutcome outcome_of(lifecycle::PhaseOutcome outcome) {
 }
 
 void count_settled(probes::Metrics& metrics, lifecycle::RequestSettled const& settled) {
+  metrics.request_settled(settled);
   if (settled.outcome == lifecycle::Outcome::rejected) {
     metrics.request_rejected(
         settled.model, settled.endpoint,

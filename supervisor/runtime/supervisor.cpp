@@ -135,6 +135,9 @@ std::string Supervisor::start() {
   read_stop_record();
   shim_watch_.start();
   probes_.metrics().set_phase(core_.snapshot().phase);
+  lifecycle::Settings const& settings = core_.settings();
+  probes_.metrics().set_grace(
+      lifecycle::budgets_within(settings.shutdown, settings.pod_grace).total);
   refresh();
   return {};
 }

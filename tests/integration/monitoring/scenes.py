@@ -143,6 +143,21 @@ def refusals(make):
     assert "lastcall_rejections_total" in one.get("/metrics")[1]
 
 
+def longer_than_the_grace(make):
+    """Requests that take longer than a stop may."""
+    one = make(shutdown={"grace_period": "1s"})
+    ready(one)
+    peer = one.peer()
+    yield one
+    for number in range(4):
+        peer.ask("request.begin", id=f"r{number}", endpoint="generate")
+    wait_until(lambda: one.status()["in_flight"]["oldest_ms"] >= 2000, "the length that it takes")
+    for number in range(4):
+        peer.ask("request.end", id=f"r{number}", outcome="completed")
+        yield
+    yield from look(2)
+
+
 # The alerts that fire at the end of each, and how many samples of the last second follow.
 SCENES = {
     "quiet": (quiet, [], 60),
@@ -154,4 +169,5 @@ SCENES = {
     "registry": (registry, ["LastcallRegistryFailing"], 20),
     "shimless": (shimless, ["LastcallShimMissing"], 20),
     "refusals": (refusals, ["LastcallRefusals"], 0),
+    "longer_than_the_grace": (longer_than_the_grace, ["LastcallGraceTooShort"], 80),
 }

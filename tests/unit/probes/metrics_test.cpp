@@ -73,7 +73,10 @@ void use_everything(Metrics& metrics, PublishedState const& state) {
   metrics.set_ingress_buffers(4096);
   metrics.ingress_control_called(true);
   metrics.ingress_tls_failed("certificate");
-  metrics.first_byte("completions", 20ms);
+  metrics.first_byte("m", "completions", 20ms);
+  metrics.request_settled(
+      {.endpoint = "completions", .model = "m", .elapsed = lifecycle::Duration{20}});
+  metrics.set_grace(60s);
   metrics.event_gap("completions", 20ms);
   metrics.watch_heartbeat(state);
 }
@@ -89,6 +92,39 @@ std::size_t count_lines(std::string const& text, std::string const& begin) {
     count += line.starts_with(begin) ? 1U : 0U;
   }
   return count;
+}
+
+TEST(Metrics, requests_are_counted_for_their_users_by_what_became_of_them) {
+  Metrics metrics(kIdentity);
+  using lifecycle::Outcome;
+  for (Outcome const outcome : {Outcome::completed, Outcome::cancelled, Outcome::lost}) {
+    metrics.request_settled({.endpoint = "completions",
+                             .model = "m",
+                             .outcome = outcome,
+                             .elapsed = lifecycle::Duration{30'000}});
+  }
+  metrics.request_settled(
+      {.endpoint = "completions", .model = "m", .outcome = Outcome::rejected, .begun = false});
+  std::string const text = metrics.serialize();
+  std::string const head = "dynamo_frontend_requests_total{endpoint=\"completions\",error_type=\"";
+  for (char const* const tail :
+       {"none\",model=\"m\",status=\"success\"} 1", "cancelled\",model=\"m\",status=\"error\"} 1",
+        "internal\",model=\"m\",status=\"error\"} 1",
+        "overload\",model=\"m\",status=\"error\"} 1"}) {
+    EXPECT_TRUE(has_line(text, head + tail)) << text;
+  }
+  // One that was refused before it began took no time.
+  std::string const duration = "dynamo_frontend_request_duration_seconds";
+  EXPECT_TRUE(has_line(text, duration + "_count{model=\"m\"} 3")) << text;
+  EXPECT_TRUE(has_line(text, duration + "_sum{model=\"m\"} 90")) << text;
+}
+
+TEST(Metrics, what_a_tier_above_relays_is_counted_for_the_component_alone) {
+  Metrics metrics(kIdentity);
+  metrics.request_settled({.endpoint = "completions", .model = "m", .from_tier = true});
+  std::string const text = metrics.serialize();
+  EXPECT_EQ(count_lines(text, "dynamo_frontend_request"), 0U);
+  EXPECT_EQ(count_lines(text, "dynamo_component_request_duration_seconds_count"), 1U);
 }
 
 TEST(Metrics, every_line_is_valid_exposition_text) {
