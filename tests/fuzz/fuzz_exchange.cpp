@@ -117,6 +117,12 @@ void check_cut(Script const& script, Result const& result) {
   }
 }
 
+Result bounded_run(Script const& script) {
+  std::size_t const bytes = script.request.size() + script.response.size();
+  fuzz::BoundedWork const work(bytes, {.a_byte = 500, .besides = 100'000});
+  return run(script, {}, {});
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size);
@@ -138,7 +144,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   if ((flags & 32U) != 0) {
     script.cut_after = std::min(cut * 4, script.response.size());
   }
-  Result const whole = run(script, {}, {});
+  Result const whole = bounded_run(script);
   Result const by_byte = run(script, {.step = 1}, {.step = 1});
   Result const by_step = run(script, {.step = step}, {.step = step});
   Result const in_two = run(script, {}, {.at = {cut}});
