@@ -29,8 +29,7 @@ std::string describe(httplib::Error error, HttpTls const& tls) {
     case httplib::Error::SSLConnection:
       return "no TLS connection";
     case httplib::Error::SSLLoadingCerts:
-      return "cannot use the authorities: " +
-             why_unusable({tls.ca_file}, "no certificate in PEM");
+      return "cannot use the authorities: " + why_unusable({tls.ca_file}, "no certificate in PEM");
     case httplib::Error::SSLServerVerification:
       return "the server's certificate is not trusted";
     case httplib::Error::Success:

@@ -234,8 +234,8 @@ bool Client::begin(relay::TakenHead const& taken) {
     request_ = std::make_unique<RelayedRequest>(parts_, client, taken, relay::EndpointName{});
     Control const& operators = parts_.options.control;
     bool const has_operators = !operators.token.empty() || !operators.certificates.empty();
-    request_->refuse(relay::control_path_closed(control.access == relay::Access::operators &&
-                                                has_operators));
+    request_->refuse(
+        relay::control_path_closed(control.access == relay::Access::operators && has_operators));
     return true;
   }
   request_ = std::make_unique<RelayedRequest>(
