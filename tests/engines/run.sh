@@ -5,12 +5,13 @@
 # minutes, 6 GB below build/engines), and each engine takes half a minute to load. The weights are
 # random and made by vLLM itself; nothing comes from a hub.
 #
-# PYTHON names the Python that runs vLLM, 3.10 or newer (default: python3). LASTCALL_BUILD_DIR names
+# PYTHON names the Python that runs vLLM, 3.10 or newer (default: python3). LASTCALL_ENGINES names
+# the folder that vLLM and its models go into (default: build/engines). LASTCALL_BUILD_DIR names
 # the build whose programs are tested (default: build/dev).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 python=${PYTHON:-python3}
-folder=$PWD/build/engines
+folder=${LASTCALL_ENGINES:-$PWD/build/engines}
 venv=$folder/venv
 mkdir -p "$folder"
 
