@@ -12,10 +12,13 @@ Rules
      would leave it running.
   3. A cut answer never looks finished: a 503 with the error object before its first byte; after it
      `event: error` where the answer is a stream of events, and then the connection breaks.
-  4. A client that leaves is a kill, as in lastcall's own proxy: nobody can use what comes.
-  5. A tier above that stops its call says so (`DELETE /lastcall/calls/SECRET`, the secret of the
+  4. An event that is an error makes the outcome `error`. Where the engine in this process has
+     others beside it, an error that may be their death is held for up to 2 s, as in lastcall's
+     own proxy: by then the supervisor has told of a death, and the client is told `engine_dead`.
+  5. A client that leaves is a kill, as in lastcall's own proxy: nobody can use what comes.
+  6. A tier above that stops its call says so (`DELETE /lastcall/calls/SECRET`, the secret of the
      call's X-Lastcall-Channel): that is a stop here, where the end of its connection is a kill.
-  6. Without a supervisor (LASTCALL_SOCKET unset), and for what is not tracked, the application
+  7. Without a supervisor (LASTCALL_SOCKET unset), and for what is not tracked, the application
      gets exactly what the server gives. Websockets and lifespan always pass.
 
 Threads: any number of event loops may share one middleware.
@@ -155,7 +158,8 @@ class Middleware:
                     "context": context, "endpoint": endpoint, "model": model, "stream": stream,
                 }  # fmt: skip
                 with self._stoppable(channel_of(headers), context):
-                    await _Exchange(context, inbox, send).run(self._app, scope)
+                    exchange = _Exchange(context, inbox, send, lambda: _may_be_dying(client))
+                    await exchange.run(self._app, scope)
         except (Rejected, Cancelled) as refusal:
             if inbox.started:  # the request ran: this is the break of its connection
                 raise
@@ -206,10 +210,12 @@ class Middleware:
 class _Exchange:
     """One request that runs."""
 
-    def __init__(self, context: Context, inbox: Inbox, send: Send) -> None:
+    def __init__(
+        self, context: Context, inbox: Inbox, send: Send, may_be_dying: Callable[[], bool]
+    ) -> None:
         self._context = context
         self._inbox = inbox
-        self._outbox = Outbox(send, context.id(), context.progress)
+        self._outbox = Outbox(send, context.id(), context.progress, may_be_dying)
         self._loop = asyncio.get_running_loop()
         self._telling: Optional[asyncio.Future[None]] = None
         self._timers: list[asyncio.TimerHandle] = []
@@ -269,11 +275,13 @@ class _Exchange:
 
     def _end(self) -> None:
         if self._outbox.complete and not self._context.is_stopped():
-            self._context.end("error" if self._outbox.status >= 500 else "completed")
+            has_failed = self._outbox.status >= 500 or self._outbox.has_error
+            self._context.end("error" if has_failed else "completed")
         else:
             self._context.end(None if self._context.is_stopped() else "error")
 
     def _on_leave(self) -> None:
+        self._outbox.left()
         if not self._outbox.complete:
             self._context.kill(LEFT)
 
@@ -303,6 +311,11 @@ class _Exchange:
             self._outbox.tell(cancelled.kind, cancelled.reason)
         )
         self._telling.add_done_callback(_retrieve)
+
+
+def _may_be_dying(client: Client) -> bool:
+    """An error may be the engine's end where that can outlive us, and somebody would tell."""
+    return client.connected and is_multi_process_engine()
 
 
 def _retrieve(telling: asyncio.Future[None]) -> None:

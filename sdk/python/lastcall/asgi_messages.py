@@ -7,6 +7,8 @@ Rules
   2. A stream of server-sent events is forwarded in whole events: the start of one waits for its
      end, which no client could use before. So a cut always falls between two events.
   3. After a cut nothing of the application reaches the client.
+  4. An error that may be the engine's death is held until the request is cut, which is how its
+     death is told, or for `HELD_FOR`; then it goes on unchanged.
 
 Threads: all of it belongs to the event loop.
 """
@@ -23,6 +25,7 @@ import weakref
 from collections import deque
 from typing import Any, Awaitable, Callable, Iterator, MutableMapping, Union
 
+from .engine_error import EngineError, error_of_answer, error_of_event
 from .errors import Cancelled, Rejected, error_body, sse_error
 
 Message = MutableMapping[str, Any]
@@ -31,6 +34,7 @@ Send = Callable[[Message], Awaitable[None]]
 
 PEEK_WITHIN = 0.1  # seconds: a client that sends its body slowly does not hold its request up
 MAX_HELD = 1024 * 1024  # of one event; a longer one is passed on as it comes
+HELD_FOR = 2.0  # seconds, as in lastcall's own proxy
 READ_AHEAD = 64 * 1024
 MAX_SPARE = 16 * 1024 * 1024  # of an event loop, and so of nearly every process
 
@@ -197,12 +201,21 @@ class Inbox:
 class Outbox:
     """What goes to the client, and how it ends if it is cut."""
 
-    def __init__(self, send: Send, request_id: str, on_progress: Callable[[], object]) -> None:
+    def __init__(
+        self,
+        send: Send,
+        request_id: str,
+        on_progress: Callable[[], object],
+        may_be_dying: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._send = send
         self._id = request_id
         self._on_progress = on_progress
+        self._may_be_dying = may_be_dying
         self._lock = asyncio.Lock()
         self._is_cut = False
+        self._was_held = False
+        self._news = asyncio.Event()  # it was cut, or its client has left
         self._is_sse = False
         self._has_trailers = False
         self._tail = b""
@@ -210,6 +223,7 @@ class Outbox:
         self._events_sent = 0
         self._bytes_sent = 0
         self.status = 0  # 0 until the response has started
+        self.has_error = False  # an event of the stream was one
         self.complete = False
 
     async def send(self, message: Message) -> None:
@@ -222,6 +236,11 @@ class Outbox:
     def cut(self) -> None:
         """At once: what the application sends from here on is refused."""
         self._is_cut = not (self.complete or self._is_done)
+        self._news.set()
+
+    def left(self) -> None:
+        """Nobody waits for what is held."""
+        self._news.set()
 
     async def tell(self, kind: str, reason: str) -> None:
         """Tells the client that nothing more will come, where it has not got everything."""
@@ -247,7 +266,7 @@ class Outbox:
 
     async def _forward(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self._start(message)
+            await self._start(message)
         elif message["type"] == "http.response.body" and self._is_sse:
             await self._events(message)
             return
@@ -264,10 +283,12 @@ class Outbox:
         }
         self.complete = self.complete or ends.get(message["type"], False)
 
-    def _start(self, message: Message) -> None:
+    async def _start(self, message: Message) -> None:
+        headers = {bytes(name).lower(): bytes(value) for name, value in message.get("headers", ())}
+        if error_of_answer(message["status"], headers) is EngineError.SUSPECT:
+            await self._hold()
         self.status = message["status"]
         self._has_trailers = bool(message.get("trailers"))
-        headers = {bytes(name).lower(): bytes(value) for name, value in message.get("headers", ())}
         kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
         # Nothing can be appended to a compressed stream.
         is_plain = headers.get(b"content-encoding", b"identity").lower() == b"identity"
@@ -283,12 +304,42 @@ class Outbox:
             self._tail = b""
         if not data and more:
             return
+        before = self._before_error(data) if b"error" in data else len(data)
+        if before < len(data):
+            if before:
+                await self._pass(data[:before], True)
+            await self._hold()
+            data = data[before:]
+        await self._pass(data, more or self._has_trailers)
+        self.complete = not (more or self._has_trailers)
+
+    async def _pass(self, data: bytes, more: bool) -> None:
+        """Whole events."""
         self._events_sent += sum(b"data:" in event for event in _EVENT_END.split(data))
         self._bytes_sent += len(data)
         self._is_done = self._is_done or _DONE.search(data) is not None
-        await self._body(data, more or self._has_trailers)
+        await self._body(data, more)
         self._on_progress()
-        self.complete = not (more or self._has_trailers)
+
+    def _before_error(self, data: bytes) -> int:
+        """How much of these events comes before the first that may be the engine's death."""
+        begin, before = 0, len(data)
+        for end in [*(match.end() for match in _EVENT_END.finditer(data)), len(data)]:
+            error = error_of_event(data[begin:end])
+            self.has_error = self.has_error or error is not EngineError.NONE
+            if error is EngineError.SUSPECT:
+                before = min(before, begin)
+            begin = end
+        return before
+
+    async def _hold(self) -> None:
+        if self._was_held or not self._may_be_dying():
+            return
+        self._was_held = True
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._news.wait(), HELD_FOR)
+        if self._is_cut:
+            raise OSError("the request was cancelled")
 
     async def _body(self, data: bytes, more: bool) -> None:
         await self._send({"type": "http.response.body", "body": data, "more_body": more})

@@ -1,8 +1,10 @@
 #include "relay/engine_error.hpp"
 
+#include <fstream>
 #include <string>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace lastcall::relay {
 namespace {
@@ -52,6 +54,20 @@ TEST(EngineError, An_event_of_several_lines_is_read_as_one) {
                            "\r\n"),
             EngineError::suspect);
   EXPECT_EQ(error_of_event("event: error\n\n"), EngineError::none);
+}
+
+TEST(EngineError, The_middleware_reads_an_event_alike) {
+  std::ifstream in(LASTCALL_SOURCE_DIR "/tests/contract/engine_errors.jsonl");
+  int cases = 0;
+  for (std::string line; std::getline(in, line); ++cases) {
+    auto const each = nlohmann::json::parse(line);
+    std::string const word = each.at("is");
+    EngineError const expected = word == "suspect" ? EngineError::suspect
+                                 : word == "told"  ? EngineError::told
+                                                   : EngineError::none;
+    EXPECT_EQ(error_of_event(each.at("event").get<std::string>()), expected) << line;
+  }
+  EXPECT_GT(cases, 20);
 }
 
 EngineError of_answer(unsigned status, char const* field = nullptr) {

@@ -1,0 +1,69 @@
+"""What an engine's error says about the engine: nothing, or that it may have died.
+
+The rules are those of lastcall's own proxy; tests/contract/engine_errors.jsonl holds both to them.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import re
+from typing import Any, Mapping, Optional
+
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+# What a server cannot do says nothing about its engine.
+_SAYS_ALL = frozenset((501, 505))
+_SERVER_ERROR = 500
+
+
+class EngineError(enum.Enum):
+    NONE = "none"  # no error
+    TOLD = "told"  # of this request alone, or it says itself whether to come again
+    SUSPECT = "suspect"  # the engine may be dead
+
+
+def error_of_event(event: bytes) -> EngineError:
+    """`event` is one server-sent event, with or without the empty line at its end."""
+    lines = (line for line in _LINE_END.split(event) if line.startswith(b"data:"))
+    try:
+        data = json.loads(b"\n".join(line[5:] for line in lines))
+    except ValueError:
+        return EngineError.NONE
+    if not isinstance(data, dict):
+        return EngineError.NONE
+    if "error" not in data:  # an event that is named so
+        return _of_object(data) if data.get("type") == "error" else EngineError.NONE
+    error = data["error"]
+    if isinstance(error, dict):
+        return _of_object(error)
+    return EngineError.SUSPECT if isinstance(error, str) else EngineError.NONE
+
+
+def error_of_answer(status: int, headers: Mapping[bytes, bytes]) -> EngineError:
+    """`headers` by their names in lower case."""
+    if status < _SERVER_ERROR:
+        return EngineError.NONE
+    is_refusal = b"retry-after" in headers or b"x-lastcall-reason" in headers
+    return EngineError.TOLD if is_refusal or status in _SAYS_ALL else EngineError.SUSPECT
+
+
+def _of_object(error: Mapping[str, Any]) -> EngineError:
+    if "retryable" in error:
+        return EngineError.TOLD
+    code = error.get("code")
+    if code is None:
+        return EngineError.TOLD if _blames_the_request(error.get("type")) else EngineError.SUSPECT
+    number = _number(code)
+    is_server = number is not None and number >= _SERVER_ERROR
+    return EngineError.SUSPECT if is_server else EngineError.TOLD
+
+
+def _number(code: object) -> Optional[int]:
+    """Also where it is written as a text; a word is the code of no server."""
+    if isinstance(code, int) and not isinstance(code, bool):
+        return code
+    return int(code) if isinstance(code, str) and code.isascii() and code.isdigit() else None
+
+
+def _blames_the_request(kind: object) -> bool:
+    return isinstance(kind, str) and ("invalid_request" in kind or "BadRequest" in kind)
