@@ -163,7 +163,7 @@ void essential_died_in_stop(Machines& m, Instant now) {
   if (is_draining(m.coordinator.phase())) {
     fatal(m, now, CauseKind::dead, m.engine.tree().first_death(now));
   } else if (m.cleanup.term_sent() && !m.cleanup.kill_sent()) {
-    m.engine.tree().main_bereft(now, m.settings.rest_grace);
+    m.engine.tree().main_bereft(now, std::min(m.settings.rest_grace, kBereft));
   }
 }
 

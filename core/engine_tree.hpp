@@ -8,9 +8,8 @@
 //  2. A shim that does not tell how many are left kills them after a second, and says nothing.
 //  3. The first death of the last seconds is what the others followed: it is what a report names.
 //  4. A process that the preset knows as essential takes the engine with it. A main process that
-//  was
-//     asked to end and outlives them has a grace from the last of their deaths: a server may wait
-//     for its open connections without end.
+//     was asked to end and outlives them has kBereft from the last of their deaths: a server may
+//     wait for its open connections without end.
 //
 // Owned by the core's thread. Source: the shutdown specification, phase 3 and 'Failing safe'.
 #pragma once
@@ -26,6 +25,9 @@
 #include "core/settings.hpp"
 
 namespace lastcall::lifecycle {
+
+/// A server whose core is gone says so to its clients, and has nothing else to finish.
+inline constexpr Duration kBereft{2'000};
 
 class EngineTree {
  public:

@@ -1,6 +1,7 @@
 // What must hold of the engine's end: who may signal it and when, and the exit code that it gives.
 #include <algorithm>
 
+#include "core/engine_tree.hpp"
 #include "tests/simulation/invariants.hpp"
 #include "tests/simulation/words.hpp"
 
@@ -99,7 +100,7 @@ void Checker::note_death(Instant now, std::string_view name) {
   }
   note_fatal();
   if (term_asked_ || engine_ordered_) {
-    main_ends_by_ = now + settings_.rest_grace;
+    main_ends_by_ = now + std::min(settings_.rest_grace, kBereft);
   }
 }
 

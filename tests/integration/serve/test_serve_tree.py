@@ -83,7 +83,7 @@ def grown(core):
 
 def test_a_server_that_outlives_its_core_is_not_waited_for_until_the_deadline(world, tmp_path):
     (tmp_path / "engine.py").write_text(WITH_CORE)
-    one = world(engine={"essential_processes": ["core*"], "rest_grace": "1s"},
+    one = world(engine={"essential_processes": ["core*"]},
                 shutdown={"grace_period": "120s", "drain_unknown": "0s"})  # fmt: skip
     process = one.run(sys.executable, str(tmp_path / "engine.py"), str(tmp_path), "lingers")
     serving(one, tmp_path)
@@ -93,6 +93,7 @@ def test_a_server_that_outlives_its_core_is_not_waited_for_until_the_deadline(wo
     report = one.report()
     assert report["engine"]["signal"] == signal.SIGKILL
     assert report["time_left_ms"] > 60_000
+    assert report["cleanup"]["engine"]["ms"] < 9_000  # less than what others of the tree have
 
 
 def test_death_of_an_essential_process_is_fatal_at_once_and_named(world, tmp_path):
