@@ -5,7 +5,7 @@
 //
 // Rules:
 //  1. A request that ended after it was cancelled is remembered for `kMemory`, the latest
-//     `kMost` of them.
+//     `kMost` of them; so is a root by which an operator has cancelled requests.
 //  2. An engine's request is late when the ingress relayed one of the same id, or its parent or its
 //     root is remembered. What an engine announced itself may be announced again under the same id:
 //     by a client that uses it twice, or by another engine that works on a part of it.

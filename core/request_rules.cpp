@@ -152,7 +152,12 @@ void on(Machines& m, Instant now, CancelRequested const& request) {
     }
   }
   if (!request.root.empty()) {
-    reached += m.ledger.cancel_root(now, request.by, request.root, request.mode, request.reason);
+    std::size_t const raised =
+        m.ledger.cancel_root(now, request.by, request.root, request.mode, request.reason);
+    if (raised > 0 && !request.by) {  // a part of it that is announced later is cut, too
+      m.cut.ended(now, request.root, {.mode = request.mode, .relayed = false});
+    }
+    reached += raised;
   }
   if (!request.by) {
     m.orders.answer(reached > 0);
