@@ -120,7 +120,7 @@ std::string IngressSession::listen() {
   port_ = socket.port;  // what was free once is what routers know
   address_ = probes::address_text(socket.host, socket.port);
   relay_->listener().open(socket.descriptor.release());
-  is_listening_ = true;
+  listening_ = Listening::yes;
   return {};
 }
 
@@ -142,12 +142,20 @@ void IngressSession::phase(lifecycle::Phase phase) {
   if (phase >= Phase::drained) {
     relay_->order([](ingress::Proxy& proxy) { proxy.part(); });
   }
-  if (phase < Phase::cleaning_up && !is_listening_ && !core_.snapshot().deletion_seen) {
-    reopen();
+  if (phase < Phase::cleaning_up && listening_ == Listening::no) {
+    listening_ = Listening::with_next_engine;
   }
+  listen_again();
 }
 
-void IngressSession::reopen() {
+/// In a pod that ends none comes.
+void IngressSession::listen_again() {
+  lifecycle::Snapshot const now = core_.snapshot();
+  bool const has_engine = now.shim_connected || now.phase >= lifecycle::Phase::serving;
+  if (listening_ != Listening::with_next_engine || !has_engine || now.deletion_seen) {
+    return;
+  }
+  listening_ = Listening::no;
   last_arrivals_.cancel();
   relay_->listener().close();
   if (std::string const problem = listen(); !problem.empty()) {
@@ -157,7 +165,7 @@ void IngressSession::reopen() {
 
 /// Who is connecting at this moment is accepted, and told that this replica is leaving.
 void IngressSession::stop_listening() {
-  if (!std::exchange(is_listening_, false)) {
+  if (std::exchange(listening_, Listening::no) != Listening::yes) {
     return;
   }
   relay_->listener().take_no_newcomers();
@@ -199,6 +207,7 @@ void IngressSession::close_over(lifecycle::Duration shortest) {
 void IngressSession::refresh() {
   if (relay_) {
     relay_->engine_changed();
+    listen_again();
   }
 }
 

@@ -5,14 +5,14 @@
 //  1. A request that counts begins, ends and is cancelled by the same events as one of an SDK.
 //  2. Nothing of the proxy runs inside a step of the core: decisions that come in one are carried
 //     out in the loop's next turn or by its threads, on the request that they were made for.
-//  3. The listener is there from `starting` to the end of phase 2; a rearm opens it again, unless
-//  the
-//     pod is being deleted.
+//  3. The listener is there from `starting` to the end of phase 2. After a stop it comes back with
+//     the next engine, so never in a pod that ends, whether or not anybody has said that it does.
 //
 // Thread rule: the loop's thread. Source: docs/ingress.md.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -85,6 +85,8 @@ class IngressSession final : private ingress::Tracker {
     ingress::Admission admission;
   };
 
+  enum class Listening : std::uint8_t { no, yes, with_next_engine };
+
   ingress::Admission begin(ingress::Begun const& begun) override;
   void moved(std::string_view id) override;
   void client_gone(std::string_view id, lifecycle::CancelMode mode) override;
@@ -109,7 +111,7 @@ class IngressSession final : private ingress::Tracker {
   std::string make_relay(ingress::Options const& options);
   std::string secure();
   std::string listen();
-  void reopen();
+  void listen_again();
   void stop_listening();
   void close_over(lifecycle::Duration shortest);
   void decided(std::string_view id, ingress::Admission admission);
@@ -128,7 +130,7 @@ class IngressSession final : private ingress::Tracker {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::string address_;
   std::uint16_t port_ = 0;
-  bool is_listening_ = false;
+  Listening listening_ = Listening::no;
   boost::asio::steady_timer last_arrivals_;
 
   std::string_view beginning_;  // the request whose begin() is under way

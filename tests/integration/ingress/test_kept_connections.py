@@ -5,12 +5,29 @@ import signal
 import sys
 import threading
 
+import pytest
+import service_address
 from kept_load import Service, end, users
 from ports import free_port
 from prestop_world import SUPERVISOR_HOOK, TOKEN, Call
 from raw_engine import chunk, client, get, ok, post, stream
 from serve_peer import PATIENCE, wait_until
 from serve_world import ENGINE_SIM
+
+
+@pytest.fixture(params=["iptables", "named"])
+def service(request):
+    """What its clients connect to: a Service's address, or a name where there can be none."""
+    why_not = service_address.why_not()
+    if request.param == "named":
+        if not why_not:
+            pytest.skip("the address is there, and holds for this one, too")
+        yield Service()
+        return
+    if why_not:
+        pytest.skip(why_not)
+    with service_address.own_network():
+        yield service_address.ServiceAddress()
 
 
 class Replica:
@@ -61,13 +78,12 @@ class Endpoints(threading.Thread):
             self.look()
 
 
-def test_a_rolling_restart_loses_no_request_on_a_kept_connection(world):
+def test_a_rolling_restart_loses_no_request_on_a_kept_connection(world, service):
     replicas = [Replica(world) for _ in range(3)]
     for replica in replicas:
         replica.start()
     for replica in replicas:
         wait_until(replica.is_ready, "it is ready", patience=60)
-    service = Service()
     endpoints = Endpoints(service, replicas)
     everybody = users(service)
     try:
@@ -130,6 +146,28 @@ def test_a_request_on_a_silent_connection_is_answered_when_a_drain_has_ended(pro
         answer = user.rest()
         assert answer.startswith(b"HTTP/1.1 503 ") and b'"type":"draining"' in answer, answer
         assert b"\r\nConnection: close\r\n" in answer and b"<reset>" not in answer
+
+
+def test_only_the_next_engine_brings_the_listener_back(world, engine):
+    """Whether the pod ends nobody has said: without an engine there is nothing to relay to."""
+    one = world(ingress={"listen": "127.0.0.1:%d" % free_port(), "upstream": engine.address},
+                health={"checks": []})  # fmt: skip
+    one.ingress_port = int(one.config["ingress"]["listen"].rpartition(":")[2])
+    one.serve()
+    serving = '"phase begun","phase":"serving"'
+    for life in (1, 2):
+        shim = one.shim("/bin/sleep", "3600")
+        one.wait_for_log(serving, count=life)
+        user = client(one)
+        user.send(get())
+        wire, _ = engine.request()
+        wire.send(ok(b"hello", "Connection: close"))
+        user.until(b"hello")
+        shim.send_signal(signal.SIGTERM)
+        assert shim.wait(timeout=PATIENCE) == 0
+        one.wait_for_log('"phase begun","phase":"starting"', count=life)
+        with pytest.raises(ConnectionRefusedError):
+            client(one)
 
 
 def test_a_pod_that_is_being_deleted_does_not_listen_again(world, engine):
