@@ -60,6 +60,8 @@ class Deadline {
   /// Whom it tells when it comes; what it was armed for stays.
   void pass_to(DeadlineOwner& owner) { owner_ = &owner; }
   bool is_armed() const { return previous_ != nullptr; }
+  /// When it comes, or came last.
+  std::chrono::milliseconds at() const { return at_; }
 
  private:
   friend class Deadlines;

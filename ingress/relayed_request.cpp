@@ -18,6 +18,12 @@ std::string_view only(relay::Fields const& fields, std::string_view name) {
   return fields.count(name, value) == 1 ? value : std::string_view();
 }
 
+/// We were away: what tells of an engine's death may have waited on its socket meanwhile.
+bool came_late(Deadline const& deadline) {
+  constexpr std::chrono::milliseconds kAbsence{500};
+  return monotonic_now() - deadline.at() > kAbsence;
+}
+
 }  // namespace
 
 RelayedRequest::RelayedRequest(ProxyParts& parts, Client const& client,
@@ -389,6 +395,8 @@ void RelayedRequest::end(relay::After after) {
 void RelayedRequest::expired(Wait wait) {
   if (is(Standing::left) || wait == Wait::ending) {
     end(exchange_.after());
+  } else if (wait == Wait::held && came_late(bound_)) {
+    parts_.deadlines.arm(bound_, Wait::held);
   } else if (wait == Wait::held) {
     let_through();
   } else if (wait == Wait::verdict) {

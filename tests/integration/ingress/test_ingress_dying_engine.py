@@ -264,6 +264,22 @@ def test_a_held_error_is_told_as_the_engines_death_when_its_process_ends(proxy, 
     assert one.report()["requests"]["engine_dead"] == 2
 
 
+def test_time_in_which_the_supervisor_stood_still_is_no_time_of_the_hold(proxy, engine):
+    one = proxy()
+    user, wire = stream(one, engine)
+    supervisor, engine_pid = one.supervisor_pid(), one.status()["engine"]["pid"]
+    wire.send(chunk(b"data: 2\n\n" + INTERNAL) + LAST)
+    user.until(b"data: 2\n\n")  # and what came with it is held
+    os.kill(supervisor, signal.SIGSTOP)
+    os.kill(engine_pid, signal.SIGKILL)
+    until = time.monotonic() + 3
+    wait_until(lambda: time.monotonic() > until, "the hold is over by the clock")
+    os.kill(supervisor, signal.SIGCONT)
+    last = user.rest()
+    assert b'"type":"engine_dead"' in last and b"InternalServerError" not in last, last
+    assert one.process.wait(timeout=PATIENCE) == 1
+
+
 def test_an_error_that_was_relayed_a_moment_before_the_death_is_in_the_report(proxy, engine):
     one = proxy()
     user, wire = stream(one, engine)
