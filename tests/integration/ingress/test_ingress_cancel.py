@@ -2,13 +2,14 @@
 
 import json
 import os
+import signal
 import socket
 import struct
 
 import pytest
 from kernel_sockets import socket_of
 from raw_engine import SSE_HEAD, chunk, client, get, metric, ok, post
-from serve_peer import wait_until
+from serve_peer import PATIENCE, wait_until
 
 BODY = b'{"messages":[],"model":"m/x","stream":true}'
 UNARY = b'{"messages":[],"model":"m/x"}'
@@ -161,6 +162,35 @@ def test_an_sdk_request_of_the_same_id_is_a_child_and_hears_that_the_client_left
     wait_until(lambda: one.status()["in_flight"]["requests"] == 0, "all have ended")
     assert metric(one, "lastcall_cancels_total", reason="client_disconnect") == 1
     assert metric(one, "lastcall_cancels_total", reason="parent") == 0
+
+
+def test_a_request_that_is_announced_after_its_client_left_is_cancelled_and_holds_nothing(
+    proxy, engine
+):
+    one = proxy(shutdown={"grace_period": "60s"})
+    sdk = one.peer()
+    for number in range(30):
+        name = f"r{number}"
+        user = client(one)
+        user.send(post("/v1/completions", BODY, f"X-Request-Id: {name}"))
+        wire, _ = engine.request()
+        wire.exactly(len(BODY))
+        user.close()
+        wait_until(lambda n=number: one.status()["in_flight"]["requests"] == n, "it has left")
+        parent = {"root": name} if number % 2 else {}
+        sdk.ask("request.begin", id=f"part-{number}" if parent else name, **parent,
+                endpoint="generate", admit=number % 3 == 0)  # fmt: skip
+        line = sdk.expect("cancel", mode="kill")
+        assert line["reason"] == "parent"
+        wire.close()
+    assert one.status()["in_flight"]["requests"] == 30
+    for number in range(30):
+        sdk.ask("request.end", id=f"part-{number}" if number % 2 else f"r{number}",
+                outcome="cancelled")  # fmt: skip
+    assert metric(one, "lastcall_cancels_total", reason="client_disconnect") == 30
+    one.process.send_signal(signal.SIGTERM)
+    assert one.process.wait(timeout=PATIENCE) == 0
+    assert one.report()["phases"]["draining"]["outcome"] == "completed"
 
 
 def test_an_engine_that_breaks_off_never_looks_finished(proxy, engine):
