@@ -22,6 +22,22 @@ bool is_final(Verdict verdict) {
   return verdict == Verdict::dead || verdict == Verdict::wedged;
 }
 
+/// How long work may be in flight of which nothing moves, where that is judged.
+Duration stall_limit(HealthSettings const& settings, Responsiveness const& heard, bool with_work) {
+  if (settings.stalled_after) {
+    return *settings.stalled_after;
+  }
+  auto const longest = heard.longest_first_token();
+  Duration const least = longest && with_work ? kStallLimit : kStallUnknown;
+  return std::max(least, longest.value_or(Duration{0}) * 4);
+}
+
+/// A canary may wait behind a prefill that began a moment before it was sent.
+Duration canary_limit(HealthSettings const& settings, Responsiveness const& heard) {
+  Duration const longest = heard.longest_first_token().value_or(Duration{0});
+  return std::max(settings.unresponsive_after, longest * 4);
+}
+
 }  // namespace
 
 EngineHealth::EngineHealth(HealthSettings settings)
@@ -67,13 +83,21 @@ void EngineHealth::in_flight(Instant now, std::size_t count) {
   }
 }
 
-void EngineHealth::gauges_read(Instant now, bool with_tokens) {
-  tokens_at_ = with_tokens && settings_.tokens_show_stalls ? std::optional(now) : std::nullopt;
+void EngineHealth::gauges_read(Instant now, bool with_tokens, bool with_work) {
+  bool const is_live = with_tokens && settings_.tokens_show_stalls;
+  tokens_ = is_live ? std::optional(TokensRead{now, with_work}) : std::nullopt;
 }
 
-void EngineHealth::process_stopped(Instant now, std::string name) {
+void EngineHealth::process_stopped(Instant now, std::string name, bool will_be_asked) {
   if (started()) {  // one that loads is not ready anyway
-    responsiveness_.process_stopped(now, std::move(name));
+    responsiveness_.process_stopped(now, std::move(name), will_be_asked);
+  }
+}
+
+void EngineHealth::canary_dropped(bool is_refused) {
+  canary_since_.reset();
+  if (is_refused) {
+    responsiveness_.no_proof_comes();
   }
 }
 
@@ -162,12 +186,13 @@ void EngineHealth::update(Instant now) {
   }
   if (auto const limit = stalled_at(); limit && now >= *limit) {
     judge(Verdict::wedged,
-          "requests in flight and no progress for " + seconds_text(*settings_.stalled_after));
+          "requests in flight and no progress for " +
+              seconds_text(stall_limit(settings_, responsiveness_, tokens_ && tokens_->with_work)));
     return;
   }
   if (auto const limit = canary_lost_at(); limit && now >= *limit) {
     judge(Verdict::wedged, "a request of one token was not answered for " +
-                               seconds_text(settings_.unresponsive_after) +
+                               seconds_text(canary_limit(settings_, responsiveness_)) +
                                " and no byte of any request moved");
     return;
   }
@@ -186,7 +211,7 @@ Responsiveness::Heard EngineHealth::heard() const {
                               .canary_since = canary_since_,
                               .work_since = work_since_,
                               .idle_since = idle_since_,
-                              .tokens_at = tokens_at_};
+                              .tokens_at = tokens_ ? std::optional(tokens_->at) : std::nullopt};
   for (Row const& row : rows_) {
     heard.unanswered_since = earlier_of(heard.unanswered_since, row.unanswered_since);
   }
@@ -283,8 +308,15 @@ std::optional<Instant> EngineHealth::still_since() const {
 
 std::optional<Instant> EngineHealth::stalled_at() const {
   auto const since = still_since();
-  return since && settings_.stalled_after ? std::optional(*since + *settings_.stalled_after)
-                                          : std::nullopt;
+  if (!since || settings_.stalled_after == Duration{0}) {
+    return std::nullopt;
+  }
+  Instant const limit =
+      *since + stall_limit(settings_, responsiveness_, tokens_ && tokens_->with_work);
+  if (settings_.stalled_after) {
+    return limit;
+  }
+  return tokens_ && tokens_->at >= limit ? std::optional(tokens_->at) : std::nullopt;
 }
 
 std::optional<Instant> EngineHealth::canary_lost_at() const {
@@ -292,7 +324,7 @@ std::optional<Instant> EngineHealth::canary_lost_at() const {
     return std::nullopt;
   }
   Instant const since = progress_at_ ? std::max(*canary_since_, *progress_at_) : *canary_since_;
-  return since + settings_.unresponsive_after;
+  return since + canary_limit(settings_, responsiveness_);
 }
 
 Duration EngineHealth::still_for(Instant now) const {
@@ -326,10 +358,12 @@ void EngineHealth::judge(Verdict verdict, std::string reason) {
 void EngineHealth::fingerprint(Mixer& m) const {
   auto const fell = responsiveness_.fell_silent_at();
   m.all(verdict_, started(), next_deadline(), process_awaited_, responsiveness_.silence(),
-        responsiveness_.is_stopped(), responsiveness_.patience(),
+        responsiveness_.is_stopped(), responsiveness_.waits_for_proof(), responsiveness_.patience(),
         fell ? std::min(m.now - *fell, kSilenceForgiven) : kSilenceForgiven, waits_for_canary());
   if (settings_.tokens_show_stalls) {
-    m.put(std::min(still_for(m.now), responsiveness_.patience()));
+    m.put(std::min(still_for(m.now), std::max(responsiveness_.patience(),
+                                              stall_limit(settings_, responsiveness_,
+                                                          tokens_ && tokens_->with_work))));
   }
   for (Row const& row : rows_) {
     m.all(row.passes, row.failures, row.slow_since ? m.now - *row.slow_since : Duration{-1},

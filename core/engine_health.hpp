@@ -15,6 +15,9 @@
 //     because checks that pass meanwhile do not disprove it.
 //  7. Between alive and fatal an engine that has started may be `unresponsive`, which can be undone
 //     (responsiveness.hpp).
+//  8. Live tokens that stand still are fatal without a configured limit, too: after four times the
+//     longest wait for a first token that was seen, kStallLimit at the least, and kStallUnknown
+//     where none was seen or the gauges show no work. A reading proves it, no clock.
 //
 // Owned by the core's thread. Source: the shutdown specification, 'Self-Initiated Shutdown' (health
 // check every 2 s, exit 1); timeouts are kept apart because an overloaded engine answers late.
@@ -32,6 +35,15 @@
 #include "core/settings.hpp"
 
 namespace lastcall::lifecycle {
+
+inline constexpr Duration kStallLimit{120'000};
+inline constexpr Duration kStallUnknown{300'000};
+
+/// A reading of the engine's gauges that had its live tokens.
+struct TokensRead {
+  Instant at;
+  bool with_work = false;
+};
 
 class EngineHealth {
  public:
@@ -58,17 +70,18 @@ class EngineHealth {
   void in_flight(Instant now, std::size_t count);
   /// A request waited so long for its first token.
   void first_token(Duration waited) { responsiveness_.first_token(waited); }
-  /// A reading of the engine's gauges, and whether the counter of its tokens was in it.
-  void gauges_read(Instant now, bool with_tokens);
+  /// A reading of the engine's gauges: whether the counter of its tokens was in it, and work.
+  void gauges_read(Instant now, bool with_tokens, bool with_work);
   /// One of the engine's processes is stopped (state T): nothing is expected of it until it is
-  /// heard. `name` is for the reason.
-  void process_stopped(Instant now, std::string name);
+  /// heard. `name` is for the reason. `will_be_asked`: a canary will show whether it goes on.
+  void process_stopped(Instant now, std::string name, bool will_be_asked = false);
   /// A canary is under way. One that follows an unanswered one adds to the same silence.
   void canary_sent(Instant now);
   /// It was answered as only a working engine can.
   void canary_answered(Instant now);
   /// It ended in a way that proves nothing: neither silence nor progress.
-  void canary_dropped() { canary_since_.reset(); }
+  /// Refused, it will be the next time: nobody is to wait for its proof.
+  void canary_dropped(bool is_refused = false);
   bool waits_for_canary() const { return canary_since_.has_value(); }
   void process_running(bool running) { process_running_ = running; }
   /// Without a shim there is no process check.
@@ -124,7 +137,7 @@ class EngineHealth {
   std::optional<Instant> idle_since_;
   std::optional<Instant> canary_since_;  // the first of those that nothing has answered
   std::optional<Instant> check_at_;      // the last one that passed
-  std::optional<Instant> tokens_at_;     // their counter's last reading
+  std::optional<TokensRead> tokens_;     // of the last reading
   Responsiveness responsiveness_;
   std::optional<Instant> engine_started_at_;
   Instant engine_known_since_;

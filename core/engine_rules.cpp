@@ -304,7 +304,8 @@ void on(Machines& m, Instant now, CheckFinished const& result) {
 
 void on(Machines& m, Instant now, EngineProcessStopped const& stopped) {
   if (!m.coordinator.is_stopping() && !engine_is_leaving(m)) {
-    m.health.process_stopped(now, stopped.name);
+    bool const is_essential = matches_any(m.settings.essential_processes, stopped.name);
+    m.health.process_stopped(now, stopped.name, is_essential && m.settings.token.canary);
   }
 }
 
@@ -313,8 +314,9 @@ void on(Machines& m, Instant /*now*/, HealthLimitsChanged const& limits) {
 }
 
 void on(Machines& m, Instant now, GaugesRead const& gauges) {
-  m.health.gauges_read(now, gauges.tokens.has_value());
-  if (m.evidence.gauges.read(now, gauges, m.evidence.token.is_out() ? 1 : 0)) {
+  bool const moved = m.evidence.gauges.read(now, gauges, m.evidence.token.is_out() ? 1 : 0);
+  m.health.gauges_read(now, gauges.tokens.has_value(), m.evidence.gauges.shows_work());
+  if (moved) {
     progressed(m, now);
   }
   if (m.evidence.gauges.in_flight() > 0) {
@@ -336,7 +338,7 @@ void on(Machines& m, Instant now, TokenAnswered const& answer) {
     if (answer.outcome == TokenOutcome::generated) {
       m.health.canary_answered(now);
     } else {
-      m.health.canary_dropped();
+      m.health.canary_dropped(answer.outcome == TokenOutcome::refused);
     }
   }
   if (use && answer.outcome == TokenOutcome::generated) {

@@ -251,6 +251,8 @@ struct GaugesRead {
   std::optional<std::uint64_t> tokens;
   /// Its load counter, which counts a request from its acceptance on.
   std::optional<std::uint64_t> load;
+  /// Its KV cache in use, in millionths, summed over its ranks: moves with each part of a prefill.
+  std::optional<std::uint64_t> cache = std::nullopt;
 };
 
 enum class TokenOutcome : std::uint8_t {

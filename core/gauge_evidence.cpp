@@ -9,13 +9,18 @@ std::uint64_t others(std::uint64_t figure, std::uint64_t own) {
   return figure - std::min(figure, own);
 }
 
+/// Keeps what was read; true: it is another figure than before.
+bool changes(std::optional<std::uint64_t>& known, std::optional<std::uint64_t> read) {
+  bool const moved = read && known && *read != *known;
+  known = read ? read : known;
+  return moved;
+}
+
 }  // namespace
 
 bool GaugeEvidence::read(Instant now, GaugesRead const& reading, std::uint64_t own) {
-  bool const moved = reading.tokens && tokens_ && *reading.tokens != *tokens_;
-  if (reading.tokens) {
-    tokens_ = reading.tokens;
-  }
+  bool const generated = changes(tokens_, reading.tokens);
+  bool const moved = changes(cache_, reading.cache) || generated;
   load_counts_ = load_counts_ || reading.load.value_or(0) > 0;
   std::uint64_t const load =
       load_counts_ ? others(reading.load.value_or(0), own) : std::uint64_t{0};

@@ -8,8 +8,10 @@
 //     known to count: an engine whose tracking is off answers 0 for ever.
 //  3. A busy reading is knowledge, not silence: it holds a drain, and time without knowledge is
 //     counted from the last one. The request that we sent ourselves is not among its figures.
-//  4. Tokens that moved prove life. Tokens that did not prove a stall only where the counter rises
-//     with each token, and only by a reading that has both figures.
+//  4. Tokens that moved prove life, and so does a KV cache whose use changed: it does with each
+//  part
+//     of a prefill, of which no token comes. Tokens that did not move prove a stall only where the
+//     counter rises with each token, and only by a reading that has both figures.
 //
 // Values only, owned by the core's thread. Source: the model server protocol's gauges; the design's
 // rule on where in-flight comes from.
@@ -29,8 +31,7 @@ class GaugeEvidence {
   GaugeEvidence(std::optional<Duration> refresh, bool load_counts)
       : refresh_(refresh), load_counts_(load_counts) {}
 
-  /// True: the engine's token counter moved since the reading before. `own`: how many of its
-  /// requests are ours.
+  /// True: the engine moved since the reading before. `own`: how many of its requests are ours.
   bool read(Instant now, GaugesRead const& reading, std::uint64_t own);
   /// We were not running: what was known when that began counts as known until now.
   void listen_anew(Instant now);
@@ -59,6 +60,7 @@ class GaugeEvidence {
   std::optional<std::uint64_t> in_flight_;  // of the last reading; absent: it had none
   std::uint64_t last_figure_ = 0;
   std::optional<std::uint64_t> tokens_;
+  std::optional<std::uint64_t> cache_;
   std::optional<Instant> zero_since_;
   std::optional<Instant> busy_at_;
   bool settled_ = false;

@@ -28,11 +28,13 @@ void Responsiveness::first_token(Duration waited) {
   longest_first_token_ = std::max(longest_first_token_.value_or(Duration{0}), waited);
 }
 
-void Responsiveness::process_stopped(Instant now, std::string name) {
+void Responsiveness::process_stopped(Instant now, std::string name, bool will_be_asked) {
+  will_be_asked_ = will_be_asked_ || will_be_asked;
   if (!stopped_at_) {
     stopped_at_ = now;
     stopped_name_ = std::move(name);
     check_missed_it_ = false;
+    will_be_asked_ = will_be_asked;
   }
 }
 
@@ -44,7 +46,7 @@ void Responsiveness::restore(Instant now, Silence silence) {
   silence_ = silence == Silence::canary ? Silence::tokens : silence;
   fell_silent_at_ = now;
   if (silence_ == Silence::process) {
-    process_stopped(now, {});
+    process_stopped(now, {}, false);
     check_missed_it_ = true;
   }
 }
@@ -102,7 +104,8 @@ bool Responsiveness::is_broken(Instant now, Heard const& heard) const {
 
 std::optional<Instant> Responsiveness::forgiven_at(Heard const& heard) const {
   bool const needs_a_request = silence_ == Silence::tokens || silence_ == Silence::process;
-  if (!needs_a_request || !heard.idle_since || heard.canary_since || heard.unanswered_since) {
+  if (!needs_a_request || waits_for_proof() || !heard.idle_since || heard.canary_since ||
+      heard.unanswered_since) {
     return std::nullopt;
   }
   return std::max(*heard.idle_since, *fell_silent_at_) + kSilenceForgiven;

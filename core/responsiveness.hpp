@@ -8,7 +8,8 @@
 //     the checks, and that of a stopped process once a check has missed it: while the tokens stand
 //     still, and beside a stopped core, the checks may be answered all the time.
 //  3. Refused requests prove nothing. Silence that only a request could break is forgiven when
-//     nothing was in flight for kSilenceForgiven and no canary is out.
+//     nothing was in flight for kSilenceForgiven and no canary is out; that of a stopped process
+//     which a canary will ask is not, because its answer is a proof.
 //  4. It falls silent at most once in kSilenceCycle.
 //
 // Values only, owned by the core's thread. Source: the design's rules on the engine's health.
@@ -57,7 +58,8 @@ class Responsiveness {
 
   /// A request waited so long for its first token.
   void first_token(Duration waited);
-  void process_stopped(Instant now, std::string name);
+  void process_stopped(Instant now, std::string name, bool will_be_asked);
+  void no_proof_comes() { will_be_asked_ = false; }
   /// An earlier life of ours found it silent.
   void restore(Instant now, Silence silence);
 
@@ -67,9 +69,12 @@ class Responsiveness {
 
   Silence silence() const { return silence_; }
   bool is_stopped() const { return stopped_at_.has_value(); }
+  bool waits_for_proof() const { return silence_ == Silence::process && will_be_asked_; }
   std::string const& stopped_name() const { return stopped_name_; }
   /// How long live tokens may stand still.
   Duration patience() const;
+  /// The longest wait for a first token that was seen; absent: none was.
+  std::optional<Duration> longest_first_token() const { return longest_first_token_; }
   std::optional<Instant> fell_silent_at() const { return fell_silent_at_; }
 
  private:
@@ -82,6 +87,7 @@ class Responsiveness {
   std::optional<Instant> stopped_at_;      // a process, and nothing has disproved it
   std::string stopped_name_;
   bool check_missed_it_ = false;
+  bool will_be_asked_ = false;  // the stopped one, by a canary
   std::optional<Duration> longest_first_token_;
 };
 

@@ -26,7 +26,8 @@ struct HealthSettings {
   std::vector<CheckSettings> checks;
   /// Timeouts alone are fatal after this long, and only while no byte of any request moves.
   Duration unresponsive_after{30'000};
-  /// Opt-in: work in flight and no progress for this long is `wedged`.
+  /// Work in flight and no progress for this long is `wedged`; 0: never. Unset: EngineHealth's own
+  /// limit where tokens show stalls, else never.
   std::optional<Duration> stalled_after;
   /// The engine's token counter rises with each token: standing still, it proves a stall.
   bool tokens_show_stalls = false;

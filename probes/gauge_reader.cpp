@@ -65,7 +65,11 @@ struct GaugeReader::State {
     if (auto const tokens = text->sum(settings.tokens)) {
       reading.tokens = whole(*tokens);
     }
+    reading.ranks = text->values(settings.running);
     reading.kv_usage = text->least(settings.kv_usage);
+    if (auto const used = text->sum(settings.kv_usage)) {
+      reading.cache = whole(*used * 1e6);
+    }
     return reading;
   }
 };
@@ -100,7 +104,7 @@ GaugeReader::GaugeReader(asio::any_io_executor executor, GaugeSettings settings)
 GaugeReader::~GaugeReader() = default;
 
 void GaugeReader::read(Duration timeout, Done done) {
-  state_->text.emplace(names_of(state_->settings));
+  state_->text.emplace(names_of(state_->settings), state_->settings.rank_label);
   check_->start(timeout, [this, timeout, state = state_,
                           done = std::move(done)](CheckOutcome const& outcome) {
     bool const is_read = outcome.result == CheckResult::passed;

@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -29,18 +30,21 @@ namespace lastcall::probes {
 struct GaugeSettings {
   std::string url;
   std::string running;
-  std::string waiting;        // empty: the engine has no such gauge
-  std::string tokens;         // empty: it has no such counter
-  std::string kv_usage = {};  // empty: it has no such gauge
-  std::string load_url = {};  // empty: it has no load counter
+  std::string waiting;          // empty: the engine has no such gauge
+  std::string tokens;           // empty: it has no such counter
+  std::string kv_usage = {};    // empty: it has no such gauge
+  std::string load_url = {};    // empty: it has no load counter
+  std::string rank_label = {};  // of `running`: which of its ranks it is of; empty: it has one
 };
 
 struct GaugeReading {
   std::optional<std::uint64_t> in_flight;  // running + waiting
   std::optional<std::uint64_t> tokens;
-  std::optional<std::uint64_t> load;  // its load counter, where that counts all of it
-  std::optional<double> kv_usage;     // of the rank that has most room, 0 to 1
-  std::string problem;                // why there is no in_flight; empty when there is
+  std::optional<std::uint64_t> load;   // its load counter, where that counts all of it
+  std::optional<double> kv_usage;      // of the rank that has most room, 0 to 1
+  std::optional<std::uint64_t> cache;  // the same in millionths, summed over the ranks
+  std::vector<std::string> ranks;      // the values of rank_label
+  std::string problem;                 // why there is no in_flight; empty when there is
 };
 
 class GaugeReader {

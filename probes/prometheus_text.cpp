@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 namespace lastcall::probes {
 namespace {
@@ -32,6 +33,31 @@ bool skip_labels(std::string_view& text) {
     }
   }
   return false;
+}
+
+/// The value of a label in `{label="value",...}`, as it is written; nothing where it has none.
+std::optional<std::string_view> label_value(std::string_view text, std::string_view label) {
+  while (!text.empty()) {
+    text.remove_prefix(std::min(text.find_first_not_of("{, \t"), text.size()));
+    std::size_t const equals = text.find('=');
+    if (equals == std::string_view::npos || text.substr(equals + 1, 1) != "\"") {
+      return std::nullopt;
+    }
+    std::string_view const name = text.substr(0, equals);
+    text.remove_prefix(equals + 2);
+    std::size_t end = 0;
+    while (end < text.size() && text[end] != '"') {
+      end += text[end] == '\\' ? 2 : 1;
+    }
+    if (name == label) {
+      return text.substr(0, end);
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (text.starts_with('}')) {
+      return std::nullopt;
+    }
+  }
+  return std::nullopt;
 }
 
 /// The value of a series from behind its name; nothing where that is none.
@@ -81,7 +107,8 @@ std::optional<std::string_view> series_name(std::string_view line) {
   return is_name(name) && read_value(line.substr(name.size())) ? std::optional(name) : std::nullopt;
 }
 
-PrometheusText::PrometheusText(std::vector<std::string> const& wanted) {
+PrometheusText::PrometheusText(std::vector<std::string> const& wanted, std::string label)
+    : label_(std::move(label)) {
   for (std::string const& name : wanted) {
     metrics_.push_back({.name = name});
   }
@@ -126,19 +153,36 @@ void PrometheusText::take_line(std::string_view line) {
   metric->is_spoilt = metric->is_spoilt || !count;
   metric->sum += count.value_or(0);
   metric->least = std::min(metric->least, count.value_or(0));
+  std::string_view labels = line.substr(name.size());
+  skip_blanks(labels);
+  auto const value =
+      !label_.empty() && labels.starts_with('{') ? label_value(labels, label_) : std::nullopt;
+  auto& known = metric->values;
+  if (value && known.size() < kMostValues &&
+      std::find(known.begin(), known.end(), *value) == known.end()) {
+    known.emplace_back(*value);
+  }
+}
+
+PrometheusText::Metric const* PrometheusText::find(std::string_view name) const {
+  auto const metric = std::find_if(metrics_.begin(), metrics_.end(),
+                                   [name](Metric const& m) { return m.name == name; });
+  return metric == metrics_.end() ? nullptr : &*metric;
 }
 
 std::optional<double> PrometheusText::sum(std::string_view name) const {
-  auto const metric = std::find_if(metrics_.begin(), metrics_.end(),
-                                   [name](Metric const& m) { return m.name == name; });
-  bool const is_known = metric != metrics_.end() && metric->is_seen && !metric->is_spoilt;
+  Metric const* const metric = find(name);
+  bool const is_known = metric != nullptr && metric->is_seen && !metric->is_spoilt;
   return is_known ? std::optional(metric->sum) : std::nullopt;
 }
 
 std::optional<double> PrometheusText::least(std::string_view name) const {
-  auto const metric = std::find_if(metrics_.begin(), metrics_.end(),
-                                   [name](Metric const& m) { return m.name == name; });
-  return sum(name) ? std::optional(metric->least) : std::nullopt;
+  return sum(name) ? std::optional(find(name)->least) : std::nullopt;
+}
+
+std::vector<std::string> PrometheusText::values(std::string_view name) const {
+  Metric const* const metric = find(name);
+  return metric == nullptr ? std::vector<std::string>() : metric->values;
 }
 
 }  // namespace lastcall::probes

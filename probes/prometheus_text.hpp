@@ -5,7 +5,8 @@
 //     that nobody asked for are skipped unread.
 //  2. A series of a wanted metric that cannot be read, or that is no count (NaN, infinite,
 //     negative), spoils its metric: a part of a sum is no sum.
-//  3. Memory is bounded by the longest line; a longer one is skipped, and spoils what it names.
+//  3. Memory is bounded by the longest line; a longer one is skipped, and spoils what it names. Of
+//     one label the values are kept, at most kMostValues.
 //
 // Pure, no thread rule. Source: the Prometheus text exposition format 0.0.4; OpenMetrics 1.0 where
 // engines write it (timestamps, exemplars, `# EOF`).
@@ -26,9 +27,10 @@ std::optional<std::string_view> series_name(std::string_view line);
 class PrometheusText {
  public:
   static constexpr std::size_t kLongestLine = 16 * 1024;
+  static constexpr std::size_t kMostValues = 1024;
 
-  /// Names of metrics as they stand before `{`.
-  explicit PrometheusText(std::vector<std::string> const& wanted);
+  /// Names of metrics as they stand before `{`, and the label whose values are kept.
+  explicit PrometheusText(std::vector<std::string> const& wanted, std::string label = {});
 
   void take(std::string_view piece);
   /// The text has ended: a last line without its line feed counts.
@@ -38,19 +40,25 @@ class PrometheusText {
   std::optional<double> sum(std::string_view name) const;
   /// The least of its series; nothing as above.
   std::optional<double> least(std::string_view name) const;
+  /// The values that the label has in its series, each once, in their order.
+  std::vector<std::string> values(std::string_view name) const;
 
  private:
   struct Metric {
     std::string name;
     double sum = 0;
     double least = std::numeric_limits<double>::infinity();
+    std::vector<std::string> values;
     bool is_seen = false;
     bool is_spoilt = false;
   };
 
   void take_line(std::string_view line);
 
+  Metric const* find(std::string_view name) const;
+
   std::vector<Metric> metrics_;
+  std::string label_;
   std::string line_;  // the begin of one whose end has not come
   bool is_too_long_ = false;
 };

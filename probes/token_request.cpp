@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -133,7 +134,8 @@ class TokenRequest::State : public std::enable_shared_from_this<State> {
     return {};
   }
 
-  void ask(Sent sent, Done done) {
+  void ask(Sent sent, Done done, std::optional<Header> further) {
+    further_ = std::move(further);
     sent_ = std::move(sent);
     done_ = std::move(done);
     if (settings_.sleeping_url.empty()) {
@@ -186,8 +188,12 @@ class TokenRequest::State : public std::enable_shared_from_this<State> {
   }
 
   void post(std::string const& model) {
+    Headers headers = settings_.headers;
+    if (further_) {
+      headers.push_back(*further_);
+    }
     attempt_ = std::make_shared<PostAttempt>(
-        executor_, url_, settings_.headers, token_request_body(settings_.url, model), hangs_,
+        executor_, url_, headers, token_request_body(settings_.url, model), hangs_,
         [self = shared_from_this()] {
           if (self->sent_) {
             self->sent_();
@@ -216,6 +222,7 @@ class TokenRequest::State : public std::enable_shared_from_this<State> {
   std::shared_ptr<bool> hangs_ = std::make_shared<bool>(false);
   std::shared_ptr<ConnectAttempt> attempt_;
   std::string text_;
+  std::optional<Header> further_;
   Sent sent_;
   Done done_;
 };
@@ -228,9 +235,9 @@ TokenRequest::~TokenRequest() {
   state_->cancel();
 }
 
-void TokenRequest::ask(Sent sent, Done done) {
+void TokenRequest::ask(Sent sent, Done done, std::optional<Header> further) {
   state_->cancel();
-  state_->ask(std::move(sent), std::move(done));
+  state_->ask(std::move(sent), std::move(done), std::move(further));
 }
 
 void TokenRequest::cancel() {

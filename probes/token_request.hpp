@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,9 +47,12 @@ class TokenRequest {
   TokenRequest(boost::asio::any_io_executor executor, TokenRequestSettings settings);
   ~TokenRequest();
 
+  using Header = std::pair<std::string, std::string>;
+
   /// Why the settings cannot make one; empty: they can.
   std::string const& problem() const { return problem_; }
-  void ask(Sent sent, Done done);
+  /// `further`: a header of this request alone.
+  void ask(Sent sent, Done done, std::optional<Header> further = std::nullopt);
   void cancel();
 
  private:

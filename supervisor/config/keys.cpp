@@ -259,9 +259,11 @@ void add_health(Keys& keys, Health& health) {
        {.path = "health.stalled_after",
         .slot = &health.stalled_after,
         .doc = "An engine that answers its checks but moves nothing for this long, with work in "
-               "flight, is wedged.",
-        .range = within(1s, 24h),
-        .unset = "never",
+               "flight, is wedged; `0s`: never.",
+        .range = within(0s, 24h),
+        .unset =
+            "with vllm four times the longest wait for a first token that was seen, `2m` at the "
+            "least, `5m` where none was seen; else never",
         .live = true},
        {.path = "health.startup_timeout",
         .slot = &health.startup_timeout,

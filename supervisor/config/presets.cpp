@@ -27,6 +27,9 @@ EnginePreset vllm_preset() {
       .tokens_counter = "vllm:generation_tokens_total",
       .tokens_are_live = true,
       .kv_usage_gauge = "vllm:kv_cache_usage_perc",
+      // vllm/v1/metrics/loggers.py; vllm/entrypoints/generate/base/serving.py.
+      .rank_label = "engine",
+      .rank_header = "X-data-parallel-rank",
       // vllm/entrypoints/serve/instrumentator/server_info.py and load_aware_call: counted by the
       // API server from acceptance on, with --enable-server-load-tracking only; else it stays at 0.
       .load_path = "/load",
@@ -79,6 +82,7 @@ EnginePreset sglang_preset() {
       // proves life, and its standing still proves nothing.
       .tokens_counter = "sglang:generation_tokens_total",
       .kv_usage_gauge = "sglang:token_usage",
+      .rank_label = "dp_rank",  // where there are several: scheduler_metrics_mixin.py
       .load_path = "",
       .completions_path = "/v1/completions",
       .sleeping_path = "",
@@ -128,8 +132,7 @@ EnginePreset sglang_preset() {
       // data_parallel_controller.py.
       .essential_processes = {"sglang::scheduler*", "sglang::detokenizer*",
                               "sglang::data_parallel_controller*"},
-      // As with vLLM.
-      .leftovers = "/dev/shm/psm_*",
+      .leftovers = "/dev/shm/psm_*",  // as with vLLM
   };
 }
 
@@ -256,6 +259,7 @@ std::optional<EngineGauges> resolve_gauges(Config const& config, EnginePreset co
   gauges.tokens = set.tokens.value_or(std::string(preset.tokens_counter));
   gauges.tokens_are_live = set.tokens ? true : preset.tokens_are_live;
   gauges.kv_usage = set.kv_usage.value_or(std::string(preset.kv_usage_gauge));
+  gauges.rank_label = preset.rank_label;
   gauges.load_counts = set.load_tracking;
   gauges.refresh = set.refresh.value_or(preset.gauge_refresh);
   if (gauges.url.empty() || gauges.running.empty()) {
@@ -292,6 +296,7 @@ std::optional<TokenProbe> resolve_probe(Config const& config, EnginePreset const
     probe.sleeping_url = base + std::string(preset.sleeping_path);
   }
   probe.model = set.model.value_or(config.identity.model);
+  probe.rank_header = preset.rank_header;
   probe.barrier = set.barrier;
   probe.canary = set.canary;
   return probe;

@@ -30,6 +30,8 @@ struct EnginePreset {
   std::string_view tokens_counter;
   bool tokens_are_live = false;  // the counter rises with each token, not at a request's end
   std::string_view kv_usage_gauge;
+  std::string_view rank_label = {};   // of its gauges: the data-parallel rank; empty: it has one
+  std::string_view rank_header = {};  // sends a request to one; empty: there is no way
   std::string_view load_path;         // of its load counter; empty: none is known
   std::string_view completions_path;  // where one token may be asked for; empty: none is known
   std::string_view sleeping_path;     // tells whether it sleeps; empty: it never does
@@ -65,6 +67,7 @@ struct EngineGauges {
   Duration refresh{};
   std::string load_url;      // of its load counter; empty: none is known
   bool load_counts = false;  // ... and it is known to count
+  std::string rank_label = {};
   friend bool operator==(EngineGauges const&, EngineGauges const&) = default;
 };
 
@@ -76,6 +79,7 @@ struct TokenProbe {
   std::string model;         // empty: the first that the engine lists
   bool barrier = false;
   bool canary = false;
+  std::string rank_header = {};  // empty: no rank can be chosen
   friend bool operator==(TokenProbe const&, TokenProbe const&) = default;
 };
 

@@ -140,7 +140,7 @@ struct HealthCheck {
 struct Health {
   Duration interval{2'000};
   Duration unresponsive_after{30'000};
-  std::optional<Duration> stalled_after;                    // unset: 'wedged' is never a verdict
+  std::optional<Duration> stalled_after;                    // unset: the core's own limit; 0: never
   std::optional<Duration> startup_timeout;                  // unset: loading may take for ever
   std::optional<std::uint32_t> failure_threshold;           // unset: the preset's
   std::optional<std::vector<std::uint32_t>> dead_statuses;  // unset: the preset's

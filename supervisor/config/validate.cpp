@@ -150,8 +150,19 @@ class Validator {
     }
   }
 
+  bool never_stalls() const {
+    std::optional<EngineGauges> const gauges = resolve_engine(config_).gauges;
+    std::optional<Duration> const limit = config_.health.stalled_after;
+    return limit ? *limit == Duration{0} : !(gauges && gauges->tokens_are_live);
+  }
+
   void checks() {
     Health const& health = config_.health;
+    Duration const stalled = health.stalled_after.value_or(Duration{0});
+    if (stalled > Duration{0} && stalled < Duration{1'000}) {
+      error("health.stalled_after",
+            to_text(stalled) + " is too short, expected 0s (never) or at least 1s");
+    }
     std::vector<HealthCheck> const checks = resolve_engine(config_).checks;
     for (std::size_t i = 0; i < checks.size(); ++i) {
       HealthCheck const& check = checks[i];
@@ -167,7 +178,7 @@ class Validator {
                  to_text(health.unresponsive_after) + "): the first timeout is fatal");
       }
       bool const is_progress = std::holds_alternative<ProgressCheck>(check.kind);
-      if (is_progress && !health.stalled_after) {
+      if (is_progress && never_stalls()) {
         warn(key + ".progress", "without health.stalled_after it never fails");
       }
       if (is_progress && given(key + ".failure_threshold")) {

@@ -104,7 +104,7 @@ LASTCALL_SHAPE(HealthLimitsChanged, "health_limits_changed",
                v("unresponsive_after_ms", x.unresponsive_after);
                v("stalled_after_ms", x.stalled_after); v("startup_timeout_ms", x.startup_timeout);)
 LASTCALL_SHAPE(GaugesRead, "gauges_read", v("in_flight", x.in_flight); v("tokens", x.tokens);
-               v("load", x.load);)
+               v("load", x.load); v("cache_ppm", x.cache);)
 LASTCALL_SHAPE(TokenSent, "token_sent", v("number", x.number);)
 LASTCALL_SHAPE(TokenAnswered, "token_answered", v("number", x.number); v("outcome", x.outcome);)
 LASTCALL_SHAPE(RegistrySettled, "registry_settled", v("registry", x.registry);

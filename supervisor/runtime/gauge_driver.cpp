@@ -25,7 +25,15 @@ probes::GaugeSettings gauge_settings(config::EngineGauges const& gauges) {
           .waiting = gauges.waiting,
           .tokens = gauges.tokens,
           .kv_usage = gauges.kv_usage,
-          .load_url = gauges.load_url};
+          .load_url = gauges.load_url,
+          .rank_label = gauges.rank_label};
+}
+
+lifecycle::GaugesRead gauges_read(probes::GaugeReading const& reading) {
+  return {.in_flight = reading.in_flight,
+          .tokens = reading.tokens,
+          .load = reading.load,
+          .cache = reading.cache};
 }
 
 GaugeDriver::GaugeDriver(boost::asio::any_io_executor executor, config::Config const& config,
@@ -74,6 +82,7 @@ void GaugeDriver::ask() {
 
 void GaugeDriver::take(probes::GaugeReading const& reading) {
   note(reading);
+  ranks_ = reading.ranks;
   timer_.expires_after(need_ == Need::drain ? drain_period_ : progress_period_);
   timer_.async_wait([this](boost::system::error_code error) {
     if (!error) {
@@ -82,7 +91,7 @@ void GaugeDriver::take(probes::GaugeReading const& reading) {
   });
   tell_load(reading);
   if (need_ != Need::load) {
-    events_.feed(lifecycle::GaugesRead{reading.in_flight, reading.tokens, reading.load});
+    events_.feed(gauges_read(reading));
   }
   on_reading_();
 }

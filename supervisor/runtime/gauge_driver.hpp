@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -30,6 +31,9 @@ namespace lastcall::runtime {
 /// What a reader of these gauges is made of.
 probes::GaugeSettings gauge_settings(config::EngineGauges const& gauges);
 
+/// What the core is told of a reading.
+lifecycle::GaugesRead gauges_read(probes::GaugeReading const& reading);
+
 class GaugeDriver {
  public:
   /// load: only the use of the KV cache, for the thresholds of load.
@@ -41,6 +45,8 @@ class GaugeDriver {
   /// Empty: nothing is wrong. Otherwise why no gauge can be read.
   std::string problem() const { return reader_ ? reader_->problem() : std::string{}; }
   void need(Need need);
+  /// The engine's data-parallel ranks, by the last reading.
+  std::vector<std::string> const& ranks() const { return ranks_; }
   /// In a drain: what is read from here on was not asked for before.
   void read_anew();
 
@@ -60,6 +66,7 @@ class GaugeDriver {
   boost::asio::steady_timer timer_;
   Need need_ = Need::none;
   std::optional<std::string> told_;  // the last line about a reading
+  std::vector<std::string> ranks_;
 };
 
 }  // namespace lastcall::runtime

@@ -49,7 +49,9 @@ GaugeDriver::Need Supervisor::gauges_needed(lifecycle::Snapshot const& snapshot)
   lifecycle::EngineHealth const& health = core_.health();
   bool const stands_still =
       health.settings().tokens_show_stalls && health.still_for(monotonic_now()) >= kStillIsSeen;
-  bool const may_stall = config_.health.stalled_after || health_.is_slow() || stands_still;
+  bool const has_limit =
+      health.settings().stalled_after.value_or(lifecycle::Duration{0}) > lifecycle::Duration{0};
+  bool const may_stall = has_limit || health_.is_slow() || stands_still;
   if (is_judged && may_stall) {
     return Need::progress;
   }

@@ -33,12 +33,13 @@ probes::TokenRequestSettings settings_of(config::TokenProbe const& probe,
 }  // namespace
 
 TokenDriver::TokenDriver(boost::asio::any_io_executor executor, config::Config const& config,
-                         EventSink& events, Log& log, std::function<void()> on_barrier)
-    : events_(events), log_(log), on_barrier_(std::move(on_barrier)) {
+                         EventSink& events, Log& log, Gauges of_drain)
+    : events_(events), log_(log), of_drain_(std::move(of_drain)) {
   config::EngineProfile const profile = config::resolve_engine(config);
   if (profile.probe) {
     request_ = std::make_unique<probes::TokenRequest>(
         executor, settings_of(*profile.probe, config.engine.probe.headers));
+    rank_header_ = profile.probe->rank_header;
   }
   if (profile.probe && profile.gauges) {
     gauges_ =
@@ -48,7 +49,7 @@ TokenDriver::TokenDriver(boost::asio::any_io_executor executor, config::Config c
 
 void TokenDriver::ask(lifecycle::AskToken const& order) {
   if (request_) {
-    order.looks_first ? look(order) : send(order);
+    order.looks_first ? look(order) : send(order, of_drain_.ranks());
   }
 }
 
@@ -68,18 +69,45 @@ void TokenDriver::look(lifecycle::AskToken const& order) {
   }
   gauges_->read(kLook, [this, order](probes::GaugeReading const& reading) {
     if (reading.in_flight == 0U && reading.load.value_or(0) == 0) {
-      send(order);
-    } else {
-      events_.feed(lifecycle::TokenAnswered{order.number, TokenOutcome::withheld});
+      send(order, reading.ranks);
+      return;
     }
+    // An engine that stands still in the middle of work is found by its counters alone, which are
+    // read on from the first that showed work.
+    events_.feed(lifecycle::TokenAnswered{order.number, TokenOutcome::withheld});
+    events_.feed(gauges_read(reading));
   });
 }
 
-void TokenDriver::send(lifecycle::AskToken const& order) {
+void TokenDriver::send(lifecycle::AskToken const& order, std::vector<std::string> const& ranks) {
+  ranks_left_.clear();
+  bool const has_choice = ranks.size() > 1 && !rank_header_.empty();
+  if (!has_choice && ranks.size() > 1 && order.use == TokenUse::barrier) {
+    take(order, probes::TokenRequest::Outcome::refused,
+         "it has " + std::to_string(ranks.size()) + " ranks, and none of them can be chosen");
+    return;
+  }
+  if (!has_choice) {
+    ranks_left_.emplace_back();
+  } else if (order.use == TokenUse::barrier) {
+    ranks_left_.assign(ranks.begin(), ranks.end());
+  } else {
+    ranks_left_.push_back(ranks[turn_++ % ranks.size()]);
+  }
+  send_next(order);
+}
+
+void TokenDriver::send_next(lifecycle::AskToken const& order) {
+  std::string const rank = ranks_left_.front();
+  ranks_left_.pop_front();
+  auto const header =
+      rank.empty() ? std::nullopt : std::optional(probes::TokenRequest::Header{rank_header_, rank});
   request_->ask([this, number = order.number] { events_.feed(lifecycle::TokenSent{number}); },
                 [this, order](probes::TokenRequest::Outcome outcome, std::string const& detail) {
-                  take(order, outcome, detail);
-                });
+                  bool const is_good = outcome == probes::TokenRequest::Outcome::generated;
+                  is_good && !ranks_left_.empty() ? send_next(order) : take(order, outcome, detail);
+                },
+                header);
 }
 
 void TokenDriver::take(lifecycle::AskToken const& order, probes::TokenRequest::Outcome outcome,
@@ -99,7 +127,7 @@ void TokenDriver::take(lifecycle::AskToken const& order, probes::TokenRequest::O
   log_.debug("request of one token", {{"use", name(order.use)}, {"outcome", name(told)}});
   events_.feed(lifecycle::TokenAnswered{order.number, told});
   if (order.use == TokenUse::barrier) {
-    on_barrier_();
+    of_drain_.read_anew();
   }
 }
 

@@ -6,14 +6,20 @@
 //  2. An answer that proves nothing is told once a reason: it means that barrier and canary are of
 //     no use until it is mended.
 //  3. It goes to the engine itself, past the ingress and its counts.
+//  4. One answer proves one data-parallel rank: a barrier asks each of them, one after the other,
+//  and
+//     proves nothing where a request cannot be sent to a rank. Canaries take turns.
 //
 // Thread rule: the loop's thread. Source: section 2 of the design, 'Where in-flight comes from'.
 #pragma once
 
+#include <cstddef>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -28,8 +34,15 @@ namespace lastcall::runtime {
 
 class TokenDriver {
  public:
+  struct Gauges {
+    /// The ranks that the last reading showed.
+    std::function<std::vector<std::string>()> ranks;
+    /// A barrier has been answered: what was read before proves nothing.
+    std::function<void()> read_anew;
+  };
+
   TokenDriver(boost::asio::any_io_executor executor, config::Config const& config,
-              EventSink& events, Log& log, std::function<void()> on_barrier);
+              EventSink& events, Log& log, Gauges of_drain);
 
   /// Empty: nothing is wrong. Otherwise why no request can be made.
   std::string problem() const { return request_ ? request_->problem() : std::string{}; }
@@ -38,7 +51,8 @@ class TokenDriver {
 
  private:
   void look(lifecycle::AskToken const& order);
-  void send(lifecycle::AskToken const& order);
+  void send(lifecycle::AskToken const& order, std::vector<std::string> const& ranks);
+  void send_next(lifecycle::AskToken const& order);
   void take(lifecycle::AskToken const& order, probes::TokenRequest::Outcome outcome,
             std::string const& detail);
 
@@ -46,8 +60,11 @@ class TokenDriver {
   std::unique_ptr<probes::GaugeReader> gauges_;    // empty: it has none
   EventSink& events_;
   Log& log_;
-  std::function<void()> on_barrier_;
-  std::optional<std::string> told_;  // why the last answer proved nothing
+  Gauges of_drain_;
+  std::string rank_header_;
+  std::deque<std::string> ranks_left_;  // that this order still asks; an empty one: any
+  std::size_t turn_ = 0;                // of the ranks that canaries ask
+  std::optional<std::string> told_;     // why the last answer proved nothing
 };
 
 }  // namespace lastcall::runtime

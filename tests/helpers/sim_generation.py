@@ -69,6 +69,7 @@ class Generation:
         self.max_tokens = int(body.get("max_tokens", 16))
         self.stream = bool(body.get("stream", False))
         self.usage = bool((body.get("stream_options") or {}).get("include_usage"))
+        self.rank = 0  # of two, where the engine has them
         self.done = 0  # tokens
         self.events_sent = self.bytes_sent = 0
         self.wake = None
@@ -114,18 +115,21 @@ class Generator:
         self.tokens = self.tokens_ended = 0  # in all; of requests that are over
         self.accepted = 0  # from the first byte of the request on
         self.probes = 0
-        self.core_free_at = 0.0
-        self.stepped = (0, 0)  # running and waiting, when the last step came back
+        self.core_free_at = [0.0, 0.0]  # of each rank
+        self.stepped = [(0, 0), (0, 0)]  # running and waiting, when its last step came back
 
     def figures(self):
         """What runs and what waits, as far as the gauges know."""
-        if self.options.late_gauges:
-            return self.stepped
-        return len(self.running), len(self.queue)
+        ranks = self.stepped if self.options.late_gauges else map(self.count, (0, 1))
+        return tuple(map(sum, zip(*ranks, strict=True)))
 
-    def step_came_back(self):
+    def count(self, rank):
+        parts = self.running.values(), self.queue
+        return tuple(sum(each.rank == rank for each in part) for part in parts)
+
+    def step_came_back(self, rank):
         if not self.clock.paused:
-            self.stepped = len(self.running), len(self.queue)
+            self.stepped[rank] = self.count(rank)
 
     async def completions(self, connection, request):
         if self.options.completions_status:
@@ -155,6 +159,7 @@ class Generator:
             return await connection.answer(503, error, headers=headers)
         except (ValueError, TypeError, AttributeError) as error:
             return await connection.answer(400, {"error": {"message": str(error)}})
+        generation.rank = int(request.headers.get("x-data-parallel-rank", 0)) % 2
         context = generation.context
         self.trace("start", id=context.id(), endpoint=endpoint, stream=generation.stream)
         connection.on_gone = lambda: self.client_gone(generation)
@@ -192,7 +197,7 @@ class Generator:
                 await self.send(connection, generation, generation.chunk(f"t{generation.done} "))
             generation.done += 1
             self.tokens += 1
-            self.step_came_back()
+            self.step_came_back(generation.rank)
             context.progress()
         if self.must_end(generation):
             return await self.cut(connection, generation, headers)
@@ -207,10 +212,11 @@ class Generator:
         return True
 
     async def prefill(self, generation):
-        """Steps are taken one after the other: a prefill holds off the requests behind it."""
+        """A rank takes one step after the other: a prefill holds off the requests behind it."""
         loop = asyncio.get_running_loop()
         cost = self.options.prefill if generation.max_tokens > 1 else 0.0
-        due = self.core_free_at = max(loop.time(), self.core_free_at) + cost
+        due = max(loop.time(), self.core_free_at[generation.rank]) + cost
+        self.core_free_at[generation.rank] = due
         while loop.time() < due and not self.must_end(generation):
             generation.wake = loop.create_future()
             timer = loop.call_at(due, generation.nudge)
@@ -290,7 +296,7 @@ class Generator:
         self.running.pop(generation.context.id(), None)
         self.tokens_ended += generation.done
         if generation.done:
-            self.step_came_back()
+            self.step_came_back(generation.rank)
         if self.queue:
             self.queue[0].nudge()
         complete = generation.done >= generation.max_tokens and not generation.gone

@@ -79,7 +79,8 @@ class Metrics:
 
     def _series(self, name, rank, value):
         value = value if isinstance(value, str) else float(value)
-        return f'{name}{{engine="{rank}",model_name="sim {{\\"{os.getpid()}\\"}}"}} {value}'
+        label = "dp_rank" if self.options.dp_ranks else "engine"
+        return f'{name}{{{label}="{rank}",model_name="sim {{\\"{os.getpid()}\\"}}"}} {value}'
 
     @staticmethod
     def _joined(lines):

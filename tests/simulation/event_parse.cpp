@@ -176,6 +176,9 @@ Event parse_gauges(Words& words, Instant) {
   if (auto const load = words.number("load")) {
     reading.load = static_cast<std::uint64_t>(*load);
   }
+  if (auto const cache = words.number("cache")) {
+    reading.cache = static_cast<std::uint64_t>(*cache);
+  }
   return reading;
 }
 

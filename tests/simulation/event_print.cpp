@@ -223,7 +223,7 @@ struct EventPrinter {
     if (e.tokens) {
       line.key("tokens", static_cast<std::int64_t>(*e.tokens));
     }
-    return line.key("load", signed_of(e.load)).take();
+    return line.key("load", signed_of(e.load)).key("cache", signed_of(e.cache)).take();
   }
   std::string operator()(TokenSent const& e) const {
     return Line("token_sent").number(e.number).take();

@@ -8,10 +8,10 @@ from serve_peer import PATIENCE
 
 
 class Stream:
-    def __init__(self, port, tokens):
+    def __init__(self, port, tokens, headers=()):
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
         body = json.dumps({"stream": True, "max_tokens": tokens, "messages": []})
-        self.connection.request("POST", "/v1/chat/completions", body)
+        self.connection.request("POST", "/v1/chat/completions", body, dict(headers))
         self.text = ""
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

@@ -79,17 +79,18 @@ def gauges_say(one):
     return sum(float(line.split()[-1]) for line in lines)
 
 
-def in_first_prefill(one, tokens=20):
+def in_first_prefill(one, tokens=20, rank=0):
     """A request whose prefill started from idle: the gauges do not know of it."""
-    stream = Stream(one.engine_port, tokens)
+    stream = Stream(one.engine_port, tokens, {"X-data-parallel-rank": rank})
     running(one, 1)
     assert gauges_say(one) == 0
     return stream
 
 
-def test_a_request_in_its_first_prefill_when_the_stop_comes_is_finished(gauged):
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_request_in_its_first_prefill_when_the_stop_comes_is_finished(gauged, rank):
     one = gauged("--late-gauges", "--prefill", "4", "--rate", "40", drain_unknown="30s")
-    stream = in_first_prefill(one)
+    stream = in_first_prefill(one, rank=rank)
     report = stop(one)
     text = stream.finished()
     assert "t19" in text and "[DONE]" in text
@@ -122,6 +123,13 @@ def test_a_barrier_that_is_refused_leaves_the_drain_unknown(gauged):
     assert "did not answer a request of one token with one" in one.log()
 
 
+def test_a_barrier_that_cannot_reach_each_rank_leaves_the_drain_unknown(gauged):
+    one = gauged("--dp-ranks", kind="sglang", drain_unknown="2s")
+    report = stop(one)
+    assert (outcome_of(report), report["in_flight"]) == ("timed_out", "unknown")
+    assert "it has 2 ranks, and none of them can be chosen" in one.log()
+
+
 def test_a_barrier_that_is_not_answered_leaves_the_drain_unknown(gauged):
     one = gauged("--late-gauges", drain_unknown="2s")
     call(one.engine_port, "POST", "/sim/control", {"hang": "core"})
@@ -151,6 +159,20 @@ def test_an_engine_that_sleeps_or_works_gets_no_canary(gauged):
     one = gauged("--sleeping")
     one.wait_for_log('"request of one token","use":"canary","outcome":"withheld"')
     assert call(one.engine_port, "GET", "/sim/state")["probes"] == 0
+
+
+def test_work_that_an_idle_looking_engine_has_is_watched_though_nobody_counts(gauged):
+    """A core that froze in the middle of work shows in its counters alone."""
+    one = gauged("--rate", "20")
+    Stream(one.engine_port, 100_000)
+    running(one, 1)
+    call(one.engine_port, "POST", "/sim/control", {"hang": "core"})
+    read = lambda: call(one.engine_port, "GET", "/sim/state")["metrics_read"]  # noqa: E731
+    wait_until(lambda: read() >= 4, "its counters are read on from the canary's look")
+    told = {"requests": 1, "source": "gauges"}
+    assert told.items() <= one.status()["in_flight"].items()
+    call(one.engine_port, "POST", "/sim/control", {"hang": None})
+    wait_until(lambda: one.status()["in_flight"]["source"] == "unknown", "it moves again")
 
 
 def test_what_time_cuts_is_told_by_the_last_figure(gauged):

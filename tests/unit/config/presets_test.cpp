@@ -44,10 +44,11 @@ TEST(Presets, vllm_is_asked_for_its_health_and_dies_at_the_first_definite_failur
             (EngineGauges{"http://127.0.0.1:8000/metrics", "vllm:num_requests_running",
                           "vllm:num_requests_waiting", "vllm:generation_tokens_total", true,
                           "vllm:kv_cache_usage_perc", Duration{1s}, "http://127.0.0.1:8000/load",
-                          false}));
-  EXPECT_EQ(profile.probe,
-            (TokenProbe{"http://127.0.0.1:8000/v1/completions", "http://127.0.0.1:8000/v1/models",
-                        "http://127.0.0.1:8000/is_sleeping", "", true, true}));
+                          false, "engine"}));
+  EXPECT_EQ(
+      profile.probe,
+      (TokenProbe{"http://127.0.0.1:8000/v1/completions", "http://127.0.0.1:8000/v1/models",
+                  "http://127.0.0.1:8000/is_sleeping", "", true, true, "X-data-parallel-rank"}));
 }
 
 TEST(Presets, A_request_of_one_token_is_sent_where_it_is_known_how_or_said) {
@@ -173,6 +174,8 @@ TEST(Presets, The_documented_table_is_what_is_in_the_code) {
       {"tokens", [](auto const& p) { return cell(p.tokens_counter); }},
       {"tokens rise with each token",
        [](auto const& p) { return std::string(p.tokens_are_live ? "yes" : "no"); }},
+      {"rank of a gauge", [](auto const& p) { return cell(p.rank_label); }},
+      {"header that chooses a rank", [](auto const& p) { return cell(p.rank_header); }},
       {"load counter at", [](auto const& p) { return cell(p.load_path); }},
       {"one token at", [](auto const& p) { return cell(p.completions_path); }},
       {"sleep shows at", [](auto const& p) { return cell(p.sleeping_path); }},

@@ -147,6 +147,66 @@ TEST(EngineHealth, is_wedged_only_where_asked_and_with_work_in_flight) {
   EXPECT_EQ(e.pass_time(130s), Verdict::wedged);
 }
 
+/// A reading of gauges with live tokens, as long after the start as that.
+Verdict read_tokens(Engine& e, Duration at, bool with_work) {
+  e.health.gauges_read(kHealthStart + at, true, with_work);
+  return e.pass_time(at);
+}
+
+Engine with_live_tokens() {
+  HealthSettings s = settings();
+  s.tokens_show_stalls = true;
+  Engine e(s);
+  e.check(0s, CheckVerdict::passed);
+  e.health.in_flight(kHealthStart, 1);
+  return e;
+}
+
+TEST(EngineHealth, live_tokens_that_stand_still_for_long_are_wedged_without_a_limit_being_set) {
+  Engine e = with_live_tokens();
+  e.health.first_token(1s);
+  EXPECT_EQ(read_tokens(e, 119s, true), Verdict::unresponsive);
+  EXPECT_EQ(e.pass_time(121s), Verdict::unresponsive) << "the counter may have moved since";
+  EXPECT_EQ(read_tokens(e, 121s, true), Verdict::wedged);
+  EXPECT_EQ(e.health.reason(), "requests in flight and no progress for 120 s");
+}
+
+TEST(EngineHealth, that_limit_is_above_any_prefill_seen_so_far) {
+  Engine e = with_live_tokens();
+  e.health.first_token(50s);
+  EXPECT_EQ(read_tokens(e, 199s, true), Verdict::unresponsive);
+  EXPECT_EQ(read_tokens(e, 200s, true), Verdict::wedged);
+}
+
+TEST(EngineHealth, that_limit_is_long_where_no_first_token_was_seen_or_the_gauges_show_no_work) {
+  Engine unseen = with_live_tokens();
+  EXPECT_EQ(read_tokens(unseen, 299s, true), Verdict::unresponsive);
+  EXPECT_EQ(read_tokens(unseen, 300s, true), Verdict::wedged);
+  Engine at_zero = with_live_tokens();
+  at_zero.health.first_token(1s);
+  EXPECT_EQ(read_tokens(at_zero, 299s, false), Verdict::unresponsive);
+  EXPECT_EQ(read_tokens(at_zero, 300s, false), Verdict::wedged);
+}
+
+TEST(EngineHealth, a_limit_of_zero_is_never) {
+  HealthSettings s = settings();
+  s.tokens_show_stalls = true;
+  s.stalled_after = Duration{0};
+  Engine e(s);
+  e.check(0s, CheckVerdict::passed);
+  e.health.in_flight(kHealthStart, 1);
+  EXPECT_EQ(read_tokens(e, 3'600s, true), Verdict::unresponsive);
+}
+
+TEST(EngineHealth, a_canary_may_wait_behind_the_longest_prefill) {
+  Engine e(settings());
+  e.check(0s, CheckVerdict::passed);
+  e.health.first_token(20s);
+  e.health.canary_sent(kHealthStart + 10s);
+  EXPECT_EQ(e.pass_time(89s), Verdict::unresponsive);
+  EXPECT_EQ(e.pass_time(90s), Verdict::wedged);
+}
+
 TEST(EngineHealth, an_unanswered_canary_is_wedged_though_every_check_passes) {
   Engine e(settings());
   e.check(0s, CheckVerdict::passed);

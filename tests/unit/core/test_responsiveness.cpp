@@ -73,6 +73,20 @@ TEST_F(ResponsivenessTest, checks_that_pass_do_not_break_the_silence_of_tokens) 
   EXPECT_EQ(at(9s), Silence::none);
 }
 
+TEST_F(ResponsivenessTest, a_stopped_process_that_a_canary_asks_is_not_forgiven_without_an_answer) {
+  heard.idle_since = in(0s);
+  machine.process_stopped(in(0s), "core", true);
+  EXPECT_EQ(at(0s), Silence::process);
+  EXPECT_FALSE(next());
+  EXPECT_EQ(at(60s), Silence::process);
+  Responsiveness unproven = machine;
+  unproven.no_proof_comes();
+  unproven.update(in(60s), heard);
+  EXPECT_EQ(unproven.silence(), Silence::none);
+  heard.progress_at = in(61s);
+  EXPECT_EQ(at(61s), Silence::none);
+}
+
 TEST_F(ResponsivenessTest, the_silence_of_tokens_is_forgiven_when_the_clients_have_left) {
   machine.first_token(1s);
   heard.work_since = in(0s);
@@ -90,7 +104,7 @@ TEST_F(ResponsivenessTest, the_silence_of_tokens_is_forgiven_when_the_clients_ha
 }
 
 TEST_F(ResponsivenessTest, what_a_process_had_sent_before_it_was_stopped_is_no_word_of_it) {
-  machine.process_stopped(in(1s), "vllm");
+  machine.process_stopped(in(1s), "vllm", false);
   heard.progress_at = in(1'200ms);
   EXPECT_EQ(at(1'200ms), Silence::process);
   heard.progress_at = in(1'500ms);
@@ -98,7 +112,7 @@ TEST_F(ResponsivenessTest, what_a_process_had_sent_before_it_was_stopped_is_no_w
 }
 
 TEST_F(ResponsivenessTest, out_of_one_silence_into_another_is_the_same_fall) {
-  machine.process_stopped(in(0s), "vllm");
+  machine.process_stopped(in(0s), "vllm", false);
   ASSERT_EQ(at(0s), Silence::process);
   heard.unanswered_since = in(1s);
   heard.canary_since = in(1s);

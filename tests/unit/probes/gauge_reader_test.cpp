@@ -22,7 +22,9 @@ class Gauges : public ::testing::Test {
                        {.url = "http://127.0.0.1:" + std::to_string(engine_.port()) + "/metrics",
                         .running = "run",
                         .waiting = "wait",
-                        .tokens = "tok"});
+                        .tokens = "tok",
+                        .kv_usage = "use",
+                        .rank_label = "engine"});
     EXPECT_EQ(reader.problem(), "");
     std::optional<GaugeReading> found;
     reader.read(timeout, [&](GaugeReading const& reading) { found = reading; });
@@ -44,6 +46,18 @@ TEST_F(Gauges, What_runs_and_what_waits_is_in_flight) {
   EXPECT_EQ(reading.in_flight, 7U);
   EXPECT_EQ(reading.tokens, 17U);
   EXPECT_EQ(reading.problem, "");
+}
+
+TEST_F(Gauges, Ranks_are_told_by_their_label_each_once) {
+  engine_.answer(http_response(200,
+                               "run{engine=\"0\",m=\"a\"} 0\nrun{engine=\"0\",m=\"b\"} 0\n"
+                               "run{m=\"a, \\\"x\\\"\",engine=\"1\"} 0\nwait{engine=\"2\"} 0\n"));
+  EXPECT_EQ(ask().ranks, (std::vector<std::string>{"0", "1"}));
+}
+
+TEST_F(Gauges, The_use_of_the_cache_is_told_in_millionths) {
+  EXPECT_EQ(read(http_response(200, "run 0\nwait 0\nuse{r=\"0\"} 0.25\nuse 0.0000015\n")).cache,
+            250'002U);
 }
 
 TEST_F(Gauges, A_text_longer_than_any_buffer_is_read_to_its_end) {

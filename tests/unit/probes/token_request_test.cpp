@@ -60,6 +60,18 @@ TEST_F(TokenRequests, A_200_with_a_token_is_generated) {
   EXPECT_NE(engine_.last_request().find("POST /v1/completions "), std::string::npos);
 }
 
+TEST_F(TokenRequests, A_header_of_one_request_is_sent_with_it_alone) {
+  engine_.answer(http_response(200, kToken));
+  TokenRequest request(io_.get_executor(), {.url = url("/v1/completions"), .model = "m"});
+  for (bool const further : {true, false}) {
+    bool is_done = false;
+    request.ask([] {}, [&](Outcome, std::string const&) { is_done = true; },
+                further ? std::optional(TokenRequest::Header{"X-Rank", "7"}) : std::nullopt);
+    run_until([&] { return is_done; });
+    EXPECT_EQ(engine_.last_request().find("X-Rank: 7\r\n") != std::string::npos, further);
+  }
+}
+
 TEST_F(TokenRequests, Anything_else_is_refused_and_says_why) {
   EXPECT_EQ(ask_completions(http_response(503, kToken)), Outcome::refused);
   EXPECT_EQ(detail_, "status 503");
