@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/cleanup_rules.hpp"
@@ -112,9 +113,17 @@ void shim_lost(Machines& m, Instant now) {
   bool const oom = m.shim.was_killed_for_memory();
   m.engine.lost(now, oom);
   if (unordered || !m.coordinator.is_stopping()) {
-    judge_unordered_exit(m, now, CauseKind::shim_lost,
-                         oom ? "the engine's container was killed for lack of memory (oom)"
-                             : "the engine container's shim is gone");
+    std::string_view detail = "the engine container's shim is gone";
+    if (oom) {
+      detail = "the engine's container was killed for lack of memory (oom)";
+    } else if (m.coordinator.is_stopping() && is_draining(m.coordinator.phase())) {
+      // Nothing failed: this is how the kubelet ends a grace that is shorter than we could know.
+      detail =
+          "the engine container's shim is gone before the stop was over, as when the pod's "
+          "grace was shorter than the one that was configured";
+      cancel_all(m, now, CancelMode::kill, CancelReason::grace_timeout);
+    }
+    judge_unordered_exit(m, now, CauseKind::shim_lost, std::string(detail));
   }
   m.engine.tree().end(now);
   m.cleanup.engine_gone(now, now);

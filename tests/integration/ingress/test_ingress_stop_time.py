@@ -1,10 +1,11 @@
 """How long a stop takes that the ingress knows all about, and what it gives to requests."""
 
+import os
 import signal
 
 from ports import free_port
 from raw_engine import chunk, stream
-from serve_peer import PATIENCE
+from serve_peer import PATIENCE, wait_until
 from serve_world import SLEEPER
 
 
@@ -35,6 +36,28 @@ def test_a_stop_while_starting_drains_a_stream_that_is_in_flight(world, engine):
     assert report["requests"]["completed"] == 1
     assert report["phases"]["draining"]["outcome"] == "completed"
     assert report["stopped_in_starting"] is False
+
+
+def test_a_container_that_is_killed_in_its_stop_had_no_time_left_and_did_not_fail(world, engine):
+    """As by a kubelet whose grace is shorter than ours, which nobody has told us."""
+    one = world(shutdown={"grace_period": "60s"})
+    one.ingress_port = free_port()
+    one.config["ingress"] = {"listen": f"127.0.0.1:{one.ingress_port}", "upstream": engine.address}
+    one.config["health"]["checks"] = []
+    one.serve()
+    wait_until(lambda: os.path.exists(one.socket), "the socket")
+    shim = one.shim(*SLEEPER)
+    one.wait_for_log('"phase begun","phase":"serving"')
+    user, wire = stream(one, engine)
+    shim.send_signal(signal.SIGTERM)
+    one.wait_for_phase("draining")
+    shim.kill()
+    last = user.rest()
+    assert b'{"error":{"type":"migrated"' in last and b'"reason":"grace_timeout"' in last, last
+    assert wire.ended()
+    wait_until(one.reports, "the report")
+    assert one.report()["requests"]["migrated"] == 1
+    assert "grace was shorter" in one.log()
 
 
 def test_an_idle_pod_that_never_relayed_does_not_wait_for_what_is_unknown(proxy):
