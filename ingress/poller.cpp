@@ -2,21 +2,67 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <utility>
 
+#include <boost/asio/detail/reactor.hpp>
+#include <boost/asio/detail/reactor_op.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
 #include <sys/epoll.h>
+#include <unistd.h>
 
 namespace lastcall::ingress {
+namespace {
 
-struct Poller::Loop {
-  explicit Loop(boost::asio::io_context& context)
-      : io(context), set(context, ::epoll_create1(EPOLL_CLOEXEC)) {}
-  boost::asio::io_context& io;
-  boost::asio::posix::stream_descriptor set;
-  std::shared_ptr<bool> alive = std::make_shared<bool>(true);  // what was posted may outlive us
+namespace asio = boost::asio;
+
+constexpr std::uint32_t kEnds = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
+
+}  // namespace
+
+/// The set and its place in the loop. Asio's wait for a descriptor arms it anew each time, which is
+/// a system call a wake-up. The operation that Asio has for the pipe of its own signal sets stays,
+/// and is performed each time that something in the set becomes ready.
+class Poller::Loop final : public asio::detail::reactor_op {
+ public:
+  Loop(asio::io_context& context, Poller& poller)
+      : reactor_op({}, &Loop::perform, &Loop::abandoned),
+        io(context),
+        set(::epoll_create1(EPOLL_CLOEXEC)),
+        poller_(poller),
+        busy_(context.get_executor()),
+        reactor_(asio::use_service<asio::detail::reactor>(context)) {
+    reactor_.init_task();
+    reactor_.register_internal_descriptor(asio::detail::reactor::read_op, set, place_, this);
+  }
+  ~Loop() {
+    *alive = false;
+    reactor_.deregister_internal_descriptor(set, place_);
+    reactor_.cleanup_descriptor_data(place_);
+    ::close(set);
+  }
+  Loop(Loop const&) = delete;
+  Loop& operator=(Loop const&) = delete;
+
+  asio::io_context& io;
+  int const set;
+  // What was posted may outlive us.
+  std::shared_ptr<bool> const alive = std::make_shared<bool>(true);
+
+ private:
+  static status perform(reactor_op* self) {
+    static_cast<Loop*>(self)->poller_.turn();
+    return not_done;
+  }
+  static void abandoned(void*, asio::detail::operation*, boost::system::error_code const&,
+                        std::size_t) {}
+
+  Poller& poller_;
+  asio::executor_work_guard<asio::io_context::executor_type> busy_;
+  asio::detail::reactor& reactor_;
+  asio::detail::reactor::per_descriptor_data place_{};
 };
 
 std::chrono::milliseconds monotonic_now() {
@@ -24,24 +70,20 @@ std::chrono::milliseconds monotonic_now() {
       std::chrono::steady_clock::now().time_since_epoch());
 }
 
-Poller::Poller(boost::asio::io_context& io, OnSlow on_slow)
-    : loop_(std::make_unique<Loop>(io)), on_slow_(std::move(on_slow)) {
-  wait();
-}
+Poller::Poller(asio::io_context& io, OnSlow on_slow)
+    : loop_(std::make_unique<Loop>(io, *this)), on_slow_(std::move(on_slow)) {}
 
-Poller::~Poller() {
-  *loop_->alive = false;
-}
+Poller::~Poller() = default;
 
 bool Poller::add(int fd, Watched& watched) {
   epoll_event event{};
   event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
   event.data.ptr = &watched;
-  return ::epoll_ctl(loop_->set.native_handle(), EPOLL_CTL_ADD, fd, &event) == 0;
+  return ::epoll_ctl(loop_->set, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 void Poller::remove(int fd) {
-  ::epoll_ctl(loop_->set.native_handle(), EPOLL_CTL_DEL, fd, nullptr);
+  ::epoll_ctl(loop_->set, EPOLL_CTL_DEL, fd, nullptr);
 }
 
 void Poller::bury(std::unique_ptr<Watched> watched) {
@@ -52,7 +94,7 @@ void Poller::bury(std::unique_ptr<Watched> watched) {
 void Poller::bury_unwatched(std::unique_ptr<Buried> buried) {
   buried_.push_back(std::move(buried));
   if (!std::exchange(burial_is_due_, true)) {
-    boost::asio::post(loop_->io, [this, alive = loop_->alive] {
+    asio::post(loop_->io, [this, alive = loop_->alive] {
       if (*alive) {
         burial_is_due_ = false;
         std::exchange(buried_, {}).clear();
@@ -64,7 +106,7 @@ void Poller::bury_unwatched(std::unique_ptr<Buried> buried) {
 void Poller::again(Watched& watched) {
   again_.push_back(&watched);
   if (!std::exchange(again_is_due_, true)) {
-    boost::asio::post(loop_->io, [this, alive = loop_->alive] {
+    asio::post(loop_->io, [this, alive = loop_->alive] {
       if (*alive) {
         run_again();
       }
@@ -87,23 +129,24 @@ void Poller::run_again() {
   }
 }
 
-void Poller::wait() {
-  loop_->set.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                        [this, alive = loop_->alive](boost::system::error_code error) {
-                          if (!error && *alive) {
-                            turn();
-                            wait();
-                          }
-                        });
-}
-
 void Poller::turn() {
   std::array<epoll_event, kBatch> events;
-  int const count = ::epoll_wait(loop_->set.native_handle(), events.data(), kBatch, 0);
+  int const count = ::epoll_wait(loop_->set, events.data(), kBatch, 0);
   now_ = std::chrono::steady_clock::now();
-  for (int i = 0; i < count; ++i) {
-    epoll_event const& event = events[static_cast<std::size_t>(i)];
-    serve(*static_cast<Watched*>(event.data.ptr), event.events);
+  for (bool const are_ends : {true, false}) {
+    for (int i = 0; i < count; ++i) {
+      epoll_event const& event = events[static_cast<std::size_t>(i)];
+      if (((event.events & kEnds) != 0) == are_ends) {
+        serve(*static_cast<Watched*>(event.data.ptr), event.events);
+      }
+    }
+  }
+  if (count == kBatch) {  // the rest makes no new edge
+    asio::post(loop_->io, [this, alive = loop_->alive] {
+      if (*alive) {
+        turn();
+      }
+    });
   }
 }
 

@@ -2,12 +2,17 @@
 //
 // Invariants:
 //  1. Sockets are added once, edge-triggered, for all that can happen; nothing is armed again, and
-//     no buffer waits with a socket: an idle stream costs its small state and nothing else.
+//     no buffer waits with a socket: an idle stream costs its small state and nothing else. The set
+//     itself is added to the loop's in the same way, so that a wake-up costs no system call more
+//     than the two waits (docs/adr/0014-one-registration.md).
 //  2. What was closed in a turn is freed after it: an event of the same turn finds it still there.
 //  3. One turn hands out at most kBatch events, so that the loop's other work is never starved.
-//  4. A socket that takes longer than kBearable to be served is told of: meanwhile nobody else is.
+//  4. Ends come first in a turn: a connection that its engine has closed has left the pool before a
+//     request of the same turn looks for one.
+//  5. A socket that takes longer than kBearable to be served is told of: meanwhile nobody else is.
 //
-// Thread rule: the loop's thread. Source: epoll(7), 'Edge-triggered', and epoll sets in epoll sets.
+// Thread rule: the loop's thread, and never destroyed in a turn. It keeps its loop running. Source:
+// epoll(7), 'Edge-triggered', and epoll sets in epoll sets.
 #pragma once
 
 #include <chrono>
@@ -65,10 +70,9 @@ class Poller {
   void again(Watched& watched);
 
  private:
-  struct Loop;
+  class Loop;
   static constexpr int kBatch = 256;
 
-  void wait();
   void turn();
   void run_again();
 

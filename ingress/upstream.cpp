@@ -1,5 +1,7 @@
 #include "ingress/upstream.hpp"
 
+#include <chrono>
+
 #include <sys/epoll.h>
 
 #include "ingress/proxy_parts.hpp"
@@ -8,6 +10,8 @@ namespace lastcall::ingress {
 namespace {
 
 constexpr int kEngineReadsATurn = 16;
+/// No server closes a kept connection so soon without saying so in its answer.
+constexpr std::chrono::milliseconds kRecently{500};
 
 }  // namespace
 
@@ -102,6 +106,7 @@ void Upstream::release(bool keep) {
   owner_ = nullptr;
   if (keep && !closing_ && connected_) {
     was_used_ = true;
+    rests_since_ = monotonic_now();
     parts_.deadlines.arm(deadline_, Wait::upstream_idle);
     parts_.engine.keep(*this);
   } else {
@@ -111,7 +116,7 @@ void Upstream::release(bool keep) {
 
 bool Upstream::is_usable() {
   deadline_.disarm();
-  return is_quiet(socket_);
+  return monotonic_now() - rests_since_ < kRecently || is_quiet(socket_);
 }
 
 void Upstream::expired(Wait wait) {

@@ -1,12 +1,15 @@
 // One connection to the engine: in the pool, or carrying one request.
 //
 // Invariants:
-//  1. A pooled connection that the engine closes leaves the pool at once.
+//  1. A pooled connection that the engine closes leaves the pool at once. One that has rested for
+//     long is asked once more before it is used: servers close what has rested for some seconds,
+//     and the end may have come after the last look at the poller.
 //  2. Nothing is read while who it carries takes nothing.
 //
 // Thread rule: the loop's thread.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -75,6 +78,7 @@ class Upstream final : public Watched, public DeadlineOwner {
   std::size_t const address_;
   LegOwner* owner_ = nullptr;
   Deadline deadline_{*this};
+  std::chrono::milliseconds rests_since_{};  // in the pool
   bool connected_ = false;
   bool was_used_ = false;  // for a request before this one
   bool readable_ = false;

@@ -1,15 +1,22 @@
+// Readiness in real loops, of socket pairs, and how long each is served.
 #include "ingress/poller.hpp"
 
+#include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <gtest/gtest.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 namespace lastcall::ingress {
@@ -84,6 +91,133 @@ TEST_F(PollerTest, What_others_took_in_a_turn_is_not_added_up) {
     run_until_served(*one, 1);
   }
   EXPECT_LT(told.size(), crowd.size() / 2);  // a machine without a processor may delay some of them
+}
+
+class Pair final : public Watched {
+ public:
+  using Heard = std::function<void(Pair&, std::uint32_t)>;
+  explicit Pair(Heard heard) : heard_(std::move(heard)) {
+    constexpr int kKind = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
+    EXPECT_EQ(::socketpair(AF_UNIX, kKind, 0, ends_.data()), 0);
+  }
+  ~Pair() override {
+    ::close(ends_[0]);
+    hang_up();
+  }
+  void ready(std::uint32_t events) override { heard_(*this, events); }
+  std::string_view kind() const override { return "pair"; }
+  int fd() const { return ends_[0]; }
+  void say() const { EXPECT_EQ(::write(ends_[1], "x", 1), 1); }
+  void hang_up() {
+    if (ends_[1] >= 0) {
+      ::close(std::exchange(ends_[1], -1));
+    }
+  }
+  void listen() const {
+    char byte = 0;
+    EXPECT_EQ(::read(fd(), &byte, 1), 1);
+  }
+
+ private:
+  Heard heard_;
+  std::array<int, 2> ends_{-1, -1};
+};
+
+/// A machine without a processor is slow, and nobody here asks.
+Poller::OnSlow nobody() {
+  return [](std::string_view, Poller::Duration) {};
+}
+
+TEST(Poller, Ends_come_before_everything_else_of_a_turn) {
+  boost::asio::io_context io(1);
+  Poller poller(io, nobody());
+  std::string order;
+  Pair talks([&](Pair&, std::uint32_t events) {
+    if ((events & EPOLLIN) != 0) {
+      order += "talks ";
+      io.stop();
+    }
+  });
+  Pair ends([&](Pair&, std::uint32_t events) {
+    if ((events & EPOLLRDHUP) != 0) {
+      order += "ends ";
+    }
+  });
+  ASSERT_TRUE(poller.add(talks.fd(), talks));
+  ASSERT_TRUE(poller.add(ends.fd(), ends));
+  io.poll();  // both can be written to
+  talks.say();
+  ends.hang_up();
+  io.run();
+  EXPECT_EQ(order, "ends talks ");
+  poller.remove(talks.fd());
+  poller.remove(ends.fd());
+}
+
+TEST(Poller, What_does_not_fit_into_a_turn_comes_in_the_next_one) {
+  constexpr int kMany = 600;
+  boost::asio::io_context io(1);
+  Poller poller(io, nobody());
+  int heard = 0;
+  std::vector<std::unique_ptr<Pair>> pairs;
+  for (int i = 0; i < kMany; ++i) {
+    pairs.push_back(std::make_unique<Pair>([&](Pair&, std::uint32_t events) {
+      heard += (events & EPOLLIN) != 0 ? 1 : 0;
+      if (heard == kMany) {
+        io.stop();
+      }
+    }));
+    pairs.back()->say();
+    ASSERT_TRUE(poller.add(pairs.back()->fd(), *pairs.back()));
+  }
+  io.run();
+  EXPECT_EQ(heard, kMany);
+  for (auto const& pair : pairs) {
+    poller.remove(pair->fd());
+  }
+}
+
+TEST(Poller, Whatever_is_said_later_is_heard_too) {
+  boost::asio::io_context io(1);
+  Poller poller(io, nobody());
+  int heard = 0;
+  Pair pair([&](Pair& self, std::uint32_t events) {
+    if ((events & EPOLLIN) == 0) {
+      return;
+    }
+    self.listen();
+    if (++heard == 100) {
+      io.stop();
+    } else if (heard % 2 == 0) {
+      self.say();  // within the turn
+    } else {
+      boost::asio::post(io, [&self] { self.say(); });  // after it
+    }
+  });
+  ASSERT_TRUE(poller.add(pair.fd(), pair));
+  pair.say();
+  io.run();
+  EXPECT_EQ(heard, 100);
+  poller.remove(pair.fd());
+}
+
+TEST(Poller, It_keeps_its_loop_running_as_long_as_it_lives) {
+  boost::asio::io_context io(1);
+  auto poller = std::make_unique<Poller>(io, nobody());
+  io.poll();
+  EXPECT_FALSE(io.stopped());
+  boost::asio::post(io, [&] { poller.reset(); });
+  io.run();
+  EXPECT_TRUE(io.stopped());
+}
+
+TEST(Poller, It_may_go_while_something_waits_for_its_next_turn) {
+  boost::asio::io_context io(1);
+  auto poller = std::make_unique<Poller>(io, nobody());
+  Pair pair([](Pair&, std::uint32_t) { ADD_FAILURE() << "it has gone"; });
+  poller->again(pair);
+  poller.reset();
+  io.run();
 }
 
 }  // namespace
