@@ -31,7 +31,7 @@ import contextlib
 import logging
 from typing import Any, Awaitable, Callable, Iterator, Optional
 
-from . import outgoing
+from . import loops, outgoing
 from .asgi_log import tell_cuts_in_one_line
 from .asgi_messages import Inbox, Outbox, Receive, Send, refuse
 from .asgi_options import Options, is_multi_process_engine
@@ -295,10 +295,7 @@ class _Exchange:
         self._inbox.when_told(lambda told_at: at(told_at + HEARD_WITHIN))
 
     def _on_stop(self, _: Context) -> None:
-        try:
-            self._loop.call_soon_threadsafe(self._tell)
-        except RuntimeError:
-            pass  # the loop is closed, and the request with it
+        loops.soon(self._loop, self._tell)
 
     def _tell(self) -> None:
         """Tells both sides of the cancel: each as if the other had left."""

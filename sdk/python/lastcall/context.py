@@ -26,7 +26,7 @@ import weakref
 from types import TracebackType
 from typing import AbstractSet, Callable, Optional
 
-from . import tree, wire
+from . import loops, tree, wire
 from .errors import HANDED_OFF, Cancelled
 from .owner import NOBODY, Owner
 from .tree import KILLED, LIVE, STOPPED
@@ -283,13 +283,7 @@ class Context:
             if not reached.done():
                 reached.set_result(None)
 
-        def notify(_: Context) -> None:
-            try:
-                loop.call_soon_threadsafe(resolve)
-            except RuntimeError:
-                pass  # the loop is closed: nobody waits any more
-
-        forget = self._subscribe(level, notify)
+        forget = self._subscribe(level, lambda _: loops.soon(loop, resolve))
         try:
             await reached
         finally:

@@ -23,6 +23,7 @@ import functools
 import inspect
 from typing import Any, AsyncIterator, Awaitable, Callable, Iterator, Optional, Protocol, TypeVar
 
+from . import loops
 from .context import Context
 from .current import working_on
 from .cut import Cut
@@ -209,10 +210,7 @@ class KillGuard:
             self._cut.disarm()
 
     def _on_kill(self, _: Context) -> None:
-        try:
-            self._loop.call_soon_threadsafe(self._fire)
-        except RuntimeError:
-            pass  # the loop is closed, and the handler with it
+        loops.soon(self._loop, self._fire)
 
     def _fire(self) -> None:
         if self._later is None:

@@ -15,6 +15,7 @@ the link's thread: `greeting` and `lost` with the shared lock held, `receive` an
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import select
@@ -24,7 +25,7 @@ import time
 from collections import deque
 from typing import Any, Optional
 
-from . import threads
+from . import loops, threads
 from .dial import Dialer
 from .peer import Line, Peer
 from .stall import Stall
@@ -196,7 +197,7 @@ class Link:
         poll = select.poll()
         poll.register(self._wake_read, select.POLLIN)
         reader = LineReader()
-        try:
+        with contextlib.suppress(OSError), loops.Holder() as held:  # the supervisor may go away
             while not self._overflowed:
                 due = self._peer.tick(time.monotonic())
                 all_written = self._write(connection)
@@ -207,6 +208,7 @@ class Link:
                         return
                     due = self._close_by
                 poll.register(connection, select.POLLIN | (0 if all_written else select.POLLOUT))
+                held.release()
                 ready = dict(poll.poll(_milliseconds(due)))
                 if self._wake_read in ready:
                     self._drain_wakes()
@@ -214,8 +216,6 @@ class Link:
                     if not self._read(connection, reader):
                         return
             _log.warning("over %d bytes wait for the supervisor; connecting anew", MAX_PENDING)
-        except OSError:
-            pass  # the supervisor went away
 
     def _write(self, connection: socket.socket) -> bool:
         """Writes what the socket takes; True when nothing is left."""

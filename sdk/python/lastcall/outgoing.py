@@ -27,7 +27,7 @@ import urllib.parse
 from types import TracebackType
 from typing import Any, Awaitable, Callable, Generic, MutableMapping, Optional, TypeVar
 
-from . import wire
+from . import loops, wire
 from .context import Context
 from .current import current
 from .cut import Cut
@@ -132,14 +132,7 @@ class abort_on_stop:
     @staticmethod
     def _soon(act: Callable[[], None]) -> Callable[[Context], None]:
         loop = asyncio.get_running_loop()
-
-        def carry_over(_: Context) -> None:
-            try:
-                loop.call_soon_threadsafe(act)
-            except RuntimeError:
-                pass  # the loop is closed, and the call with it
-
-        return carry_over
+        return lambda _: loops.soon(loop, act)
 
     def _send_stop(self) -> None:
         assert self._context is not None

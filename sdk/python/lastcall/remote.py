@@ -43,7 +43,7 @@ from typing import (
     Union,
 )
 
-from . import http1, outgoing
+from . import http1, loops, outgoing
 from .context import Context
 from .current import current
 from .errors import Cancelled, LastcallError, Rejected
@@ -329,10 +329,7 @@ class _Call:
     # --- cancels, on the loop
 
     def _soon(self, call: Callable[[], None]) -> None:
-        try:
-            self._loop.call_soon_threadsafe(call)
-        except RuntimeError:
-            pass  # the loop is closed, and the call with it
+        loops.soon(self._loop, call)
 
     def _on_stop(self) -> None:
         if self._waits is not None:

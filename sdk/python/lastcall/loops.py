@@ -1,0 +1,61 @@
+"""Loops: how other threads call something on an event loop.
+
+Rules
+  1. A loop that is closed is not called: nobody waits there any more.
+  2. The connection's thread holds its calls until it has nothing left to do, or has `MOST_HELD` of
+     them. A loop's thread that is woken sooner waits for the interpreter, which the connection's
+     thread still needs, and has to be woken a second time.
+
+Threads: `soon` from any; a `Holder` belongs to the thread that entered it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from typing import Callable, Optional
+
+MOST_HELD = 32
+
+_Call = Callable[[], object]
+_here = threading.local()
+
+
+def soon(loop: asyncio.AbstractEventLoop, call: _Call) -> None:
+    holder: Optional[Holder] = getattr(_here, "holder", None)
+    if holder is None:
+        _call(loop, call)
+    else:
+        holder.hold(loop, call)
+
+
+class Holder:
+    """Within it the calls of this thread wait for `release`."""
+
+    def __init__(self) -> None:
+        self._held: list[tuple[asyncio.AbstractEventLoop, _Call]] = []
+
+    def __enter__(self) -> Holder:
+        _here.holder = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _here.holder = None
+        self.release()
+
+    def hold(self, loop: asyncio.AbstractEventLoop, call: _Call) -> None:
+        self._held.append((loop, call))
+        if len(self._held) >= MOST_HELD:
+            self.release()
+
+    def release(self) -> None:
+        if self._held:
+            held, self._held = self._held, []
+            for loop, call in held:
+                _call(loop, call)
+
+
+def _call(loop: asyncio.AbstractEventLoop, call: _Call) -> None:
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(call)
