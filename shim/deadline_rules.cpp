@@ -131,4 +131,11 @@ Instant give_up_at(Instant leaving_since, StopClock const& clock) {
   return leaving_since + kLeaveTimeout;
 }
 
+Duration last_words_wait(Instant now, StopClock const& clock) {
+  if (!clock.running()) {
+    return kLastWords;
+  }
+  return std::clamp(clock.deadline() - now, Duration{0}, kLastWords);
+}
+
 }  // namespace lastcall::shim

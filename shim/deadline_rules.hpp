@@ -25,6 +25,7 @@ inline constexpr Duration kTrackerMoment{2'000};     // for a resource tracker, 
 inline constexpr Duration kServiceMoment{1'000};     // for the supervisor's own end
 inline constexpr Duration kLeaveTimeout{5'000};  // survivors of KILL, where no deadline is nearer
 inline constexpr Duration kLastMoment{100};      // and at least: dying takes a moment
+inline constexpr Duration kLastWords{700};       // for who reads the log, with the report
 
 /// Lengths, as the supervisor's budgets derive them from the same total.
 struct Margins {
@@ -121,5 +122,8 @@ Instant service_end_at(Instant leaving_since, StopClock const& clock);
 
 /// Leaving ends here even if a process cannot be killed.
 Instant give_up_at(Instant leaving_since, StopClock const& clock);
+
+/// How long the report of a stop may wait for who reads the log: never beyond D.
+Duration last_words_wait(Instant now, StopClock const& clock);
 
 }  // namespace lastcall::shim

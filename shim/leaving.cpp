@@ -211,11 +211,12 @@ void Shim::report_alone(int code, int survivors) const {
                            .engine = engine_.facts(),
                            .orphans_reaped = orphans_reaped_,
                            .survivors = survivors});
-  if (!exit_ordered_ && engine_.fate().started) {
-    LogLine() << "ended without the supervisor: " << report.view();
-  }
+  std::string_view const line = report.view();
   report << "\n";
   write_report(options_.termination_log, report.view());
+  if (!exit_ordered_ && engine_.fate().started) {
+    LogLine(last_words_wait(now_, clock_)) << "ended without the supervisor: " << line;
+  }
 }
 
 /// What was just killed has a moment to be gone, so that only what stays is called a survivor.

@@ -6,7 +6,7 @@
 
 namespace lastcall::shim {
 
-LogLine::LogLine() {
+LogLine::LogLine(Duration patience) : patience_(patience) {
   text_ << "lastcall-shim: ";
 }
 
@@ -15,7 +15,7 @@ LogLine::~LogLine() {
   // stderr is shared with the engine, so it cannot be made non-blocking. A pipe that polls writable
   // takes PIPE_BUF bytes without blocking, and a line is shorter than that.
   pollfd ready{STDERR_FILENO, POLLOUT, 0};
-  if (poll(&ready, 1, 0) == 1 && (ready.revents & POLLOUT) != 0) {
+  if (poll(&ready, 1, static_cast<int>(patience_.count())) == 1 && (ready.revents & POLLOUT) != 0) {
     ssize_t const written = write(STDERR_FILENO, text_.view().data(), text_.view().size());
     static_cast<void>(written);  // nobody is left to be told
   }

@@ -1,21 +1,24 @@
 // One line on stderr, `lastcall-shim: ...`.
 //
 // Rules: 1. a line is one write, so that it never mixes with the engine's own lines; 2. a reader
-// that has stopped reading costs the line, never a wait: PID 1 must not hang on a full log pipe;
-// 3. as a plain init the shim is silent unless it cannot do what it was asked to.
+// that has stopped reading costs the line, never a wait: PID 1 must not hang on a full log pipe.
+// The report of a stop alone may wait, for as long as its maker says; 3. as a plain init the shim
+// is silent unless it cannot do what it was asked to.
 #pragma once
 
 #include <cerrno>
 #include <cstdint>
 #include <string_view>
 
+#include "shim/instant.hpp"
 #include "shim/text.hpp"
 
 namespace lastcall::shim {
 
 class LogLine {
  public:
-  LogLine();
+  /// `patience`: how long a full pipe's reader is waited for.
+  explicit LogLine(Duration patience = Duration{0});
   ~LogLine();
   LogLine(LogLine const&) = delete;
   LogLine& operator=(LogLine const&) = delete;
@@ -31,6 +34,7 @@ class LogLine {
   LogLine& operator<<(int number) { return *this << std::int64_t{number}; }
 
  private:
+  Duration patience_;
   TextOf<3072> text_;  // a pipe takes PIPE_BUF, 4096, at once
 };
 

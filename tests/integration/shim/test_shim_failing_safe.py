@@ -1,5 +1,6 @@
 """Nobody orders what is due: the shim still ends in time, and tells the truth about it."""
 
+import contextlib
 import json
 import os
 import signal
@@ -169,14 +170,19 @@ def test_stopped_shim_catches_up_on_its_deadline(supervised, supervisor):
     assert got == 137 and took < 1500, "no extra grace"
 
 
-def test_full_log_pipe_does_not_delay_the_stop(supervised):
+def full_pipe():
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
-    try:
-        while True:
-            os.write(writer, b"x" * 4096)
-    except BlockingIOError:
-        os.set_blocking(writer, True)
+    for size in (4096, 1):
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(writer, b"x" * size)
+    os.set_blocking(writer, True)
+    return reader, writer
+
+
+def test_full_log_pipe_does_not_delay_the_stop(supervised):
+    reader, writer = full_pipe()
     process = supervised("sleep", "100", options=["--supervisor-timeout", "50ms"], stderr=writer)
     process.engine()
     process.is_ready()
@@ -184,3 +190,25 @@ def test_full_log_pipe_does_not_delay_the_stop(supervised):
     assert process.wait() == 1
     os.close(reader)
     os.close(writer)
+
+
+def test_reader_of_the_log_that_is_away_still_gets_the_own_report(supervised, tmp_path):
+    def last_words():
+        message = tmp_path / "termination"
+        message.write_text("")
+        reader, writer = full_pipe()
+        environment = {**NO_POD, "LASTCALL_TERMINATION_LOG": str(message)}
+        process = supervised("sleep", "100", options=["--supervisor-timeout", "50ms"],
+                             stderr=writer, env=environment)
+        process.engine()
+        process.is_ready()
+        process.send(signal.SIGTERM)
+        eventually(lambda: message.read_text(), "the report is made, and nobody reads the log")
+        os.close(writer)
+        with open(reader, "rb") as log:
+            text = log.read().decode()
+        assert process.wait() == 1
+        return text
+
+    words = "ended without the supervisor: {"
+    assert words in unless_late(last_words, lambda text: words not in text, tries=5)
