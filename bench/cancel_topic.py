@@ -6,12 +6,14 @@ to each receiver. Sender and clock are the same; rounds of both take turns, and 
 back to back, or each after a pause, as clients leave: then both find cold caches and cores asleep.
 """
 
+import contextlib
 import os
 import socket
 import statistics
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -36,10 +38,12 @@ class _Ends:
 
     def __init__(self):
         self.processes = []
+        self.environment = {"PYTHONPATH": str(SDK)}
 
     def start(self, *words):
-        environment = {**os.environ, "PYTHONPATH": str(SDK)}
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        environment = {**os.environ, **self.environment}
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE,
+                 "stderr": subprocess.DEVNULL}  # fmt: skip
         self.processes.append(subprocess.Popen(words, env=environment, **pipes))
 
     def instants(self):
@@ -178,4 +182,77 @@ def python_engine(bench):
         yield _figure(f"Python asyncio, one engine, {state}: median", ours, raw, 50, 5)
 
 
-MEASUREMENTS = [one_engine, many_engines, python_engine]
+# --- beside NVIDIA Dynamo
+
+
+class Dynamo(_Ends):
+    """A worker, and its caller, which cancels by `stop_generating`."""
+
+    def __init__(self, bench, python):
+        super().__init__()
+        self.environment = {"DYN_FILE_KV": tempfile.mkdtemp(dir=bench.scratch), "DYN_LOG": "off"}
+        self.start(python, str(HERE / "programs/dynamo_worker.py"))
+        self.start(python, str(HERE / "programs/dynamo_caller.py"))
+        self.worker, self.caller = self.processes
+        self._await_bytes(1)
+
+    def begin(self, rounds):
+        os.write(self.caller.stdin.fileno(), b"." * rounds)
+        self._await_bytes(rounds)
+
+    def round(self):
+        os.write(self.caller.stdin.fileno(), b"c")
+        at, told = (struct.unpack("q", _exactly(end.stdout, 8))[0]
+                    for end in (self.caller, self.worker))  # fmt: skip
+        return (told - at) / 1e3
+
+    def _await_bytes(self, count):
+        _exactly(self.caller.stdout, count)
+
+
+def _exactly(pipe, count):
+    found = pipe.read(count)
+    if len(found) < count:
+        raise NotMeasured("Dynamo has ended")
+    return found
+
+
+def _beside_dynamo(bench, python, rounds, pause_s):
+    """Microseconds of each cancel, ours and Dynamo's, of rounds that took turns."""
+    ours, theirs = [], []
+    command = [python, str(HERE / "programs/cancel_engine.py")]
+    with Serve(bench) as serve, contextlib.ExitStack() as stack:
+        serve.await_serving()
+        supervised, dynamo = Supervised(bench, serve, 1, command), Dynamo(bench, python)
+        stack.callback(supervised.close)
+        stack.callback(dynamo.close)
+        for chunk in range(CHUNKS):
+            supervised.begin(rounds)
+            dynamo.begin(rounds)
+            time.sleep(0.1)
+            for number in range(chunk * rounds, (chunk + 1) * rounds):
+                time.sleep(pause_s)
+                ours += supervised.round(number)
+            for _ in range(rounds):
+                time.sleep(pause_s)
+                theirs.append(dynamo.round())
+            supervised.end()
+    warm = CHUNKS * rounds // 4
+    return ours[warm:], theirs[warm:]
+
+
+def dynamo(bench):
+    """A Python engine of either, with the same interpreter, which LASTCALL_BENCH_DYNAMO names."""
+    python = os.environ.get("LASTCALL_BENCH_DYNAMO")
+    if not python:
+        raise NotMeasured("LASTCALL_BENCH_DYNAMO names no Python with ai-dynamo-runtime")
+    for state, pause_s in STATES:
+        ours, theirs = _beside_dynamo(bench, python, 20 if bench.quick else 60, pause_s)
+        for share, factor, word in ((50, 0.95, "median"), (99, 1, "p99")):
+            of_ours, of_theirs = (statistics.quantiles(taken, n=100)[share - 1]
+                                  for taken in (ours, theirs))  # fmt: skip
+            yield Figure(f"beside Dynamo, {state}: {word}", "us", of_ours, spread(ours),
+                         {"stop_generating": of_theirs}, bound=factor * of_theirs)  # fmt: skip
+
+
+MEASUREMENTS = [one_engine, many_engines, python_engine, dynamo]

@@ -68,10 +68,11 @@ def events_a_second(port, streams, events):
     return streams * events / took
 
 
-def times_to_first_byte(port, count, events=3):
+def times_to_first_byte(port, count, events=3, pause_s=0):
     """Microseconds of each of `count` streams, one after the other on one connection."""
     user, found = connect(port), []
     for _ in range(count):
+        time.sleep(pause_s)
         began = time.monotonic_ns()
         user.sendall(request(events, 1))
         wire = user.recv(65536)
@@ -86,10 +87,11 @@ def times_to_first_byte(port, count, events=3):
     return found
 
 
-def round_trips(port, sent, count):
+def round_trips(port, sent, count, pause_s=0):
     """Microseconds of each of `count` small requests, one after the other on one connection."""
     user, found = connect(port), []
     for _ in range(count):
+        time.sleep(pause_s)
         began = time.monotonic_ns()
         user.sendall(sent)
         if b"choices" not in user.recv(65536):

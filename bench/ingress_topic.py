@@ -2,15 +2,19 @@
 
 import contextlib
 import os
+import re
 import resource
 import select
+import signal
 import socket
 import ssl
 import statistics
+import subprocess
 import time
 
 import ingress_load as load
 import processes
+from bench import need
 from figures import NotMeasured, figure, middle
 from ingress_proxies import certificate, engine, proxies, streaming_engine
 
@@ -229,6 +233,58 @@ def latency(bench):
         yield _added("added to the first byte, p99", direct, results, 99)
 
 
+PACES = (("back to back", 0), ("each after 2 ms", 0.002))
+
+
+def kept(bench):
+    """One kept connection, and no core for anybody alone, as on a small machine.
+
+    Back to back all cores are awake. After a pause they sleep, and whoever is woken pays for that.
+    """
+    rounds, count = (12, 100) if bench.quick else (40, 100)
+    for pace, pause_s in PACES:
+        with engine(bench) as port, proxies(bench, port) as running:
+            ways = {"direct": (0, port), **running}
+            results = bench.alternate(
+                {name: lambda at=at: load.round_trips(at[1], REQUEST, count, pause_s)
+                 for name, at in ways.items()}, rounds)  # fmt: skip
+        direct = results.pop("direct")
+        yield _added(f"kept, {pace}: added to a request, median", direct, results, 50)
+        with streaming_engine(bench) as port, proxies(bench, port) as running:
+            ways = {"direct": (0, port), **running}
+            results = bench.alternate(
+                {name: lambda at=at: load.times_to_first_byte(at[1], count // 2, pause_s=pause_s)
+                 for name, at in ways.items()}, rounds)  # fmt: skip
+        direct = results.pop("direct")
+        yield _added(f"kept, {pace}: added to the first byte, median", direct, results, 50)
+
+
+def system_calls(bench):
+    """Of a small request on a kept connection, as strace counts them."""
+    requests = 500
+    with engine(bench) as port, proxies(bench, port) as running:
+        counts = {name: [_calls(bench, *at, requests)] for name, at in running.items()}
+    # A connection that is made, and random numbers for ids, are a few in all.
+    yield _compared("system calls a kept request", "", counts,
+                    lambda peers: 1.05 * min(peers.values()))  # fmt: skip
+
+
+def _calls(bench, pid, port, requests):
+    load.round_trips(port, REQUEST, 20)  # the engine's connection is there
+    summary = bench.scratch / "calls"
+    tracer = subprocess.Popen([need("strace"), "-f", "-c", "-o", str(summary), "-p", str(pid)],
+                              stderr=subprocess.PIPE)  # fmt: skip
+    tracer.stderr.readline()  # attached
+    load.round_trips(port, REQUEST, requests)
+    tracer.send_signal(signal.SIGINT)
+    tracer.wait(20)
+    tracer.stderr.close()
+    total = re.search(r"^100.00 +\S+ +(?:\d+ +)?(\d+).* total$", summary.read_text(), re.MULTILINE)
+    if not total:
+        raise NotMeasured("strace has told no sum")
+    return int(total[1]) / requests
+
+
 # --- clients that leave
 
 
@@ -290,4 +346,4 @@ def _gone(listener, port, begun):
     return taken / 1e3
 
 
-MEASUREMENTS = (unary, streams, tls_streams, throughput, latency, gone)
+MEASUREMENTS = (unary, system_calls, streams, tls_streams, throughput, latency, kept, gone)
