@@ -9,8 +9,8 @@
 //     in that moment; who leaves before grant() is asked is never granted.
 //  4. Every decision is O(1); a ticket allocates only while there were never so many before.
 //
-// Owned by the core's thread; no clock, no wire. Source: worker-side admission of the rejection
-// specification, without its single dispatcher (Q counts exactly from 0 on).
+// Owned by the core's thread; no clock, no wire. Source: specification, 'Admission', after
+// Dynamo's worker-side admission without its single dispatcher (Q counts exactly from 0 on).
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // What bounds admission, and from which load on an engine counts as busy. Values only; both may
 // change while requests run.
 //
-// Source: worker-side admission and busy detection of the rejection specification.
+// Source: specification, 'Admission'.
 #pragma once
 
 #include <cstdint>

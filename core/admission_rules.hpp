@@ -1,6 +1,6 @@
 // Who may run: what limits, queue and load mean for a request that begins.
 //
-// Owned by the core's thread. Source: section 9 of the design.
+// Owned by the core's thread. Source: specification, 'Admission'.
 #pragma once
 
 #include <optional>

@@ -2,7 +2,7 @@
 //
 // The pod's grace may turn out shorter than configured, and whether SDKs or hooks want time in
 // phase 3 changes as peers come and go; both change the budgets here and nowhere else. Owned by the
-// core's thread. Source: section 2 of the design; the arithmetic is budgets.hpp.
+// core's thread. Source: specification, 'Budgets'; the arithmetic is budgets.hpp.
 #pragma once
 
 #include <optional>

@@ -10,7 +10,7 @@
 //
 // The core, `lastcall plan`, the chart's notes and the shim agree on these numbers; a contract test
 // holds the shim's own copy of the arithmetic (it links nothing of ours) to this one.
-// Pure values, no thread rule. Source: the shutdown specification, 'Critical Timing Constraint'.
+// Pure values, no thread rule. Source: specification, 'Critical Timing Constraint'.
 #pragma once
 
 #include <optional>

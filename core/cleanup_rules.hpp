@@ -1,7 +1,7 @@
 // Phase 3 and what comes after it: the list, the report, the exit, the next engine.
 //
-// Owned by the core's thread. Source: section 2 of the design, phase 3 and 'The supervisor after a
-// stop'.
+// Owned by the core's thread. Source: specification, 'Phase 3'; specification,
+// 'After a stop'.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 //     by engine_kill_at(D), and the list is done at D.
 //  3. Discovery is gone before the engine is: the engine comes after every disconnect.
 //
-// Owned by the core's thread. Source: the shutdown specification, 'Resource Cleanup'.
+// Owned by the core's thread. Source: specification, 'Phase 3'.
 #pragma once
 
 #include <algorithm>

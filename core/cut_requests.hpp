@@ -13,8 +13,8 @@
 //     another request, is no part of what was relayed.
 //  3. An id that the ingress relays anew is a new request, and the old one is forgotten.
 //
-// Values only, expires lazily, owned by the core's thread. Source: the design's rule on requests
-// that are announced after their client has left.
+// Values only, expires lazily, owned by the core's thread. Source: specification, 'Cancellation':
+// requests that are announced after their client has left.
 #pragma once
 
 #include <cstdint>

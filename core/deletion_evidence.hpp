@@ -6,7 +6,7 @@
 //     does: a pod that still runs after the first call of each hook plus its grace was not
 //     deleted.
 //
-// Pure values, no thread rule. Source: section 2 of the design, 'Deletion evidence'; the kubelet
+// Pure values, no thread rule. Source: specification, 'Deletion evidence'; the kubelet
 // extends a grace that a preStop hook has used up by 2 s.
 #pragma once
 

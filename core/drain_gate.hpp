@@ -10,7 +10,7 @@
 //     time that anybody knew something, and proves nothing.
 //
 // It tells one step at a time; the coordinator carries it out. Owned by the core's thread. Source:
-// section 2 of the design, phases 1 and 2.
+// specification, 'Phase 1'; specification, 'Phase 2'.
 #pragma once
 
 #include <cstddef>

@@ -6,8 +6,8 @@
 //  2. active_graceful() counts endpoints, not requests: graceful slots with work in flight.
 //  3. An endpoint that nobody registered is graceful: losing work is never the default.
 //
-// Owned by the core's thread. Source: the shutdown specification, 'Request Draining' (endpoints
-// with graceful_shutdown true are tracked, those with false are not).
+// Owned by the core's thread. Source: specification, 'Phase 2': endpoints with
+// graceful_shutdown true are tracked, those with false are not.
 #pragma once
 
 #include <cstdint>

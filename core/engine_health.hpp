@@ -19,8 +19,8 @@
 //     longest wait for a first token that was seen, kStallLimit at the least, and kStallUnknown
 //     where none was seen or the gauges show no work. A reading proves it, no clock.
 //
-// Owned by the core's thread. Source: the shutdown specification, 'Self-Initiated Shutdown' (health
-// check every 2 s, exit 1); timeouts are kept apart because an overloaded engine answers late.
+// Owned by the core's thread. Source: specification, 'Checks'; specification,
+// 'Slow and wedged'. Timeouts are kept apart because an overloaded engine answers late.
 #pragma once
 
 #include <optional>

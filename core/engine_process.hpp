@@ -8,7 +8,7 @@
 //     its clean exit code.
 //  3. Its tree is its own: what the main process leaves behind is told by the same shim.
 //
-// Owned by the core's thread. Source: section 2 of the design, 'Exit codes'; section 5, 'Shim'.
+// Owned by the core's thread. Source: specification, 'Exit codes'; section 5, 'Shim'.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // What is heard of the engine: its shim, its process, its checks and its gauges.
 //
-// Owned by the core's thread. Source: sections 5 and 6 of the design.
+// Owned by the core's thread. Source: specification, 'Fatal'; specification, 'Unresponsive'.
 #pragma once
 
 #include "core/machines.hpp"

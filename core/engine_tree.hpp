@@ -11,7 +11,7 @@
 //     was asked to end and outlives them has kBereft from the last of their deaths: a server may
 //     wait for its open connections without end.
 //
-// Owned by the core's thread. Source: the shutdown specification, phase 3 and 'Failing safe'.
+// Owned by the core's thread. Source: specification, 'Phase 3'; specification, 'Failing safe'.
 #pragma once
 
 #include <cstdint>

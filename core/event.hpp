@@ -6,7 +6,7 @@
 //  2. Facts carry what was seen, never what should be done.
 //  3. Strings are bounded by the wire (ids 256 bytes, a line 64 KiB) before they get here.
 //
-// Values only, no thread rule. Source: the IPC's messages and the shutdown specification.
+// Values only, no thread rule. Source: docs/ipc.md; specification, 'Lifecycle'.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 //  3. Gauges at 0 are a proof of idleness only with a load counter at 0, or with the answer to a
 //     request that was sent after they fell to 0.
 //
-// Owned by the core's thread. Source: section 2 of the design, 'Where in-flight comes from'.
+// Owned by the core's thread. Source: specification, 'Where in-flight comes from'.
 #pragma once
 
 #include "core/gauge_evidence.hpp"

@@ -10,7 +10,7 @@
 //   137  graceful stop in which the engine's main process had to be KILLed at the deadline
 //   2, 126, 127 never come from here: usage and exec failures, before there is an engine.
 //
-// Pure function. Source: the shutdown specification's exit codes.
+// Pure function. Source: specification, 'Exit codes'.
 #pragma once
 
 #include "core/action.hpp"

@@ -13,8 +13,8 @@
 //     of a prefill, of which no token comes. Tokens that did not move prove a stall only where the
 //     counter rises with each token, and only by a reading that has both figures.
 //
-// Values only, owned by the core's thread. Source: the model server protocol's gauges; the design's
-// rule on where in-flight comes from.
+// Values only, owned by the core's thread. Source: the model server protocol's gauges;
+// specification, 'Where in-flight comes from'.
 #pragma once
 
 #include <cstdint>

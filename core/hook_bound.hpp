@@ -5,7 +5,7 @@
 //  2. It bounds phases 1 and 2 until its calls have returned.
 //  3. Where the pod goes, too, the bound is the one of a stop; else it is a container's restart.
 //
-// Values only, no thread rule. Source: section 7 of the design.
+// Values only, no thread rule. Source: specification, 'preStop'.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // preStop mode: the engine's container has no shim. Its preStop call holds the stop signal until
 // phase 2 has ended, and another engine in its place is told by watching it.
 //
-// Owned by the core's thread. Source: section 7 of the design.
+// Owned by the core's thread. Source: specification, 'preStop'.
 #pragma once
 
 #include <string>

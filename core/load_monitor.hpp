@@ -11,7 +11,7 @@
 //  4. Who asks why learns whether ranks said so themselves, or only gauges: an engine that runs
 //     nothing may leave its gauges where they stood.
 //
-// Owned by the core's thread. Source: busy detection of the rejection specification; the age limit
+// Owned by the core's thread. Source: specification, 'Admission'; the age limit
 // is ours, because without one a quiet worker stays busy for ever.
 #pragma once
 

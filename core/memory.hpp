@@ -6,7 +6,7 @@
 //     stop leaves behind is removed when it has ended.
 //  2. A shim that connects has neither blob nor will of ours: both are given anew.
 //
-// Owned by the core's thread. Source: sections 1 and 5 of the design.
+// Owned by the core's thread. Source: specification, 'Remembering'; specification, 'The will'.
 #pragma once
 
 #include <optional>

@@ -1,7 +1,7 @@
 // What survives a supervisor: when it is remembered, what the shim does without one, how it is
 // restored.
 //
-// Owned by the core's thread. Source: sections 1 and 5 of the design.
+// Owned by the core's thread. Source: specification, 'Remembering'; specification, 'The will'.
 #pragma once
 
 #include <string>

@@ -10,8 +10,8 @@
 //   stopping       they were asked to
 //   killing        they were cut off
 //
-// Stages only rise, until a stop takes over. Pure values, no thread rule. Source: section 2 of the
-// design, 'Causes of a stop'.
+// Stages only rise, until a stop takes over. Pure values, no thread rule. Source: specification,
+// 'Causes of a stop'.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SDK peers: what their coming and going means for a drain, a cleanup and the engine.
 //
-// Owned by the core's thread. Source: sections 2 and 4 of the design.
+// Owned by the core's thread. Source: specification, 'Peers'; specification, 'Reconnecting'.
 #pragma once
 
 #include "core/machines.hpp"

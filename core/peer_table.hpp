@@ -7,7 +7,7 @@
 //  3. A peer that was asked to clean up and goes away before its cleanup.done is waited for a
 //     moment, and then counts as unclean: nobody knows how far it came.
 //
-// Owned by the core's thread. Source: sections 2 and 3 of the design.
+// Owned by the core's thread. Source: specification, 'Peers'.
 #pragma once
 
 #include <cstdint>

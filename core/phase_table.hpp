@@ -6,7 +6,7 @@
 // Invariant: phases only rise within one stop; a drain that is undone, an engine that was replaced
 // and a rearm fall back. docs/architecture.md's diagram is made from this table.
 //
-// Values only, no thread rule. Source: the shutdown specification, 'Three-Phase Process'.
+// Values only, no thread rule. Source: specification, 'Lifecycle'.
 #pragma once
 
 #include <cstddef>

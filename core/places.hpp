@@ -6,7 +6,7 @@
 //  3. Every call is O(1); a ticket allocates only while there were never so many before.
 //
 // It knows no limit: who may run is the admission's to say. Owned by the core's thread. Source:
-// worker-side admission of the rejection specification.
+// specification, 'Admission'.
 #pragma once
 
 #include <array>

@@ -8,7 +8,7 @@
 //     ended by its container's liveness probe alone.
 //
 // What bounds the drain meanwhile is the coordinator's. Owned by the core's thread. Source:
-// section 7 of the design.
+// specification, 'preStop'.
 #pragma once
 
 #include <optional>

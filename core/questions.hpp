@@ -1,7 +1,7 @@
 // What the machines mean together: questions of which none changes anything.
 //
 // Where an answer needs more than one machine it is here, and nowhere else. Owned by the core's
-// thread. Source: section 2 of the design.
+// thread. Source: specification, 'Where in-flight comes from'.
 #pragma once
 
 #include <cstdint>

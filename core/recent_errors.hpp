@@ -6,7 +6,7 @@
 //  2. It only feeds the report: no decision depends on it, and a restarted supervisor begins anew.
 //  3. Its precision is one slot; its size is fixed, whatever the rate.
 //
-// Values only, owned by the core's thread. Source: the drain report of the specification.
+// Values only, owned by the core's thread. Source: specification, 'Drain report'.
 #pragma once
 
 #include <array>

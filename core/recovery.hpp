@@ -9,7 +9,7 @@
 //  3. Peers of an earlier life have kRecoveryWindow to come back; before that no gate counts as
 //     empty.
 //
-// Owned by the core's thread. Source: section 1 of the design, `lastcall serve`.
+// Owned by the core's thread. Source: specification, 'Processes'; specification, 'Reconnecting'.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // When the registries are asked to take us in, and when to remove us.
 //
-// Owned by the core's thread. Source: sections 2 and 8 of the design.
+// Owned by the core's thread. Source: specification, 'Phase 1'; specification, 'Discovery'.
 #pragma once
 
 #include "core/machines.hpp"

@@ -7,7 +7,7 @@
 //  3. A registry that has given up and confirms later has confirmed; its detail says why it was
 //     late.
 //
-// Owned by the core's thread. Source: section 2 of the design, phase 1; section 8.
+// Owned by the core's thread. Source: specification, 'Phase 1'; specification, 'Discovery'.
 #pragma once
 
 #include <algorithm>

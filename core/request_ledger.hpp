@@ -11,8 +11,9 @@
 //     them, so a slow reader costs nothing but its place in a list.
 //  5. A peer touches only its own requests.
 //
-// Owned by the core's thread. Source: AsyncEngineContext of the cancellation specification, made
-// stricter (state never falls, late links are retroactive, children are unlinked).
+// Owned by the core's thread. Source: specification, 'Request context': Dynamo's
+// AsyncEngineContext made stricter (state never falls, late links are retroactive, children are
+// unlinked).
 #pragma once
 
 #include <array>

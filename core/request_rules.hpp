@@ -1,7 +1,7 @@
 // Requests: what may begin, what is cancelled at once, and what the ledger's news mean for the
 // other machines.
 //
-// Owned by the core's thread. Source: sections 3 and 9 of the design.
+// Owned by the core's thread. Source: specification, 'Cancellation'; specification, 'Admission'.
 #pragma once
 
 #include "core/machines.hpp"

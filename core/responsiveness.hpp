@@ -12,7 +12,7 @@
 //     which a canary will ask is not, because its answer is a proof.
 //  4. It falls silent at most once in kSilenceCycle.
 //
-// Values only, owned by the core's thread. Source: the design's rules on the engine's health.
+// Values only, owned by the core's thread. Source: specification, 'Unresponsive'.
 #pragma once
 
 #include <array>

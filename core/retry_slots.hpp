@@ -5,7 +5,7 @@
 //  2. Those that were refused together are told different slots, so that they come back one by one,
 //     as places become free.
 //
-// Owned by the core's thread; no clock. Source: section 9 of the design, `Retry-After`.
+// Owned by the core's thread; no clock. Source: specification, 'Admission'.
 #pragma once
 
 #include <cstddef>

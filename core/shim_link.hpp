@@ -10,7 +10,7 @@
 //  1. One boot takes part from its hello to the end of its stop; others are told to try again.
 //  2. Unless its process is watched, a shim is lost when it is not back within kShimReturn.
 //
-// Owned by the core's thread. Source: section 5 of the design, 'Shim'.
+// Owned by the core's thread. Source: specification, 'Shims'.
 #pragma once
 
 #include <cstdint>

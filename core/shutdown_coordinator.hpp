@@ -9,7 +9,7 @@
 //     at kill_cancel_at it is killed and phase 3 begins (drain_gate.hpp).
 //
 // next() tells one move at a time; the owner carries it out and asks again until there is none.
-// Owned by the core's thread. Source: the shutdown specification, 'Three-Phase Process'.
+// Owned by the core's thread. Source: specification, 'Lifecycle'.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 //  4. A preStop call of the engine's container bounds phases 1 and 2: by D - reserve where the pod
 //     is being deleted, else by kRestartHook. It fixes no deadline of its own beyond that.
 //
-// Owned by the core's thread. Source: section 2 of the design, 'One absolute monotonic deadline'.
+// Owned by the core's thread. Source: specification, 'The deadline'.
 #pragma once
 
 #include <optional>

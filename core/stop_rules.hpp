@@ -1,6 +1,6 @@
 // How a drain or stop begins, moves on and is cut short.
 //
-// Owned by the core's thread. Source: section 2 of the design, 'Causes of a stop' and 'Fatal'.
+// Owned by the core's thread. Source: specification, 'Causes of a stop' and 'Fatal'.
 #pragma once
 
 #include <optional>

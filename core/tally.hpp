@@ -5,7 +5,7 @@
 //  2. Work that went down with the engine costs a stop its clean exit code; work that we cut
 //     ourselves is our decision.
 //
-// Owned by the core's thread. Source: section 2 of the design, 'Drain report' and 'Exit codes'.
+// Owned by the core's thread. Source: specification, 'Drain report' and 'Exit codes'.
 #pragma once
 
 #include <algorithm>

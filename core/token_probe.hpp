@@ -15,8 +15,8 @@
 //  4. A canary is due kCanaryQuiet after the last work and the last progress, and at most once in
 //     kCanaryPeriod.
 //
-// Values only, owned by the core's thread. Source: section 2 of the design, 'Where in-flight comes
-// from'; section 6 for what a canary's silence means.
+// Values only, owned by the core's thread. Source: specification, 'Where in-flight comes
+// from'; specification, 'Canary'.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // What was told last, so that news is told once: the engine's verdict, the endpoints that hold a
 // drain, and whether the engine is busy.
 //
-// Owned by the core's thread. Source: section 2 of the design, the log lines of a drain.
+// Owned by the core's thread. Source: specification, 'Phase 2'.
 #pragma once
 
 #include <cstdint>

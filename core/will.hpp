@@ -8,7 +8,7 @@
 //     engine that was not ready yet, work that went down with the engine, an engine that has ended.
 //     Otherwise how the engine ends decides, which the shim sees itself.
 //
-// Pure function. Source: section 5 of the specification, 'Failing safe'; exit_code.hpp.
+// Pure function. Source: specification, 'Failing safe'; exit_code.hpp.
 #pragma once
 
 #include <optional>

@@ -7,7 +7,7 @@
 //  2. Deregistering ends the keeping alive first: a key that cannot be deleted then goes by itself.
 //  3. disconnect() revokes the lease; it is skipped where nothing was ever asked of etcd.
 //
-// Thread rule: as for every Registry. Source: the discovery rules of the design; etcd_session.hpp.
+// Thread rule: as for every Registry. Source: specification, 'Discovery'; etcd_session.hpp.
 #pragma once
 
 #include <memory>

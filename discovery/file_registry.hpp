@@ -11,7 +11,7 @@
 // The work runs on a Worker's thread: the directory may be on a network file system, and a server
 // that hangs must cost the registration, not the supervisor's loop.
 //
-// Thread rule: as for every Registry. Source: rename(2), fsync(2); the discovery rules.
+// Thread rule: as for every Registry. Source: rename(2), fsync(2); specification, 'Discovery'.
 #pragma once
 
 #include <memory>

@@ -4,7 +4,7 @@
 //  1. A status of 2xx confirms; when deregistering, 404 and 410 too: who is not there has left.
 //  2. A request may come twice, after an answer that was lost: the service must bear that.
 //
-// Thread rule: as for every Registry. Source: the discovery rules of the design.
+// Thread rule: as for every Registry. Source: specification, 'Discovery'.
 #pragma once
 
 #include <memory>

@@ -15,7 +15,7 @@
 //  6. The token is read again for each request, the authority for each connection.
 //
 // Thread rule: as for every Registry; the callbacks are called on the loop.
-// Source: the discovery rules of the design; KEP-1672 for terminating endpoints.
+// Source: specification, 'Discovery'; KEP-1672 for terminating endpoints.
 #pragma once
 
 #include <chrono>

@@ -10,7 +10,7 @@
 //     tries once and says why it failed.
 //
 // Thread rule: everything on the loop thread; blocking work belongs on a Worker.
-// Source: the discovery rules of the design.
+// Source: specification, 'Discovery'.
 #pragma once
 
 #include <chrono>

@@ -7,7 +7,7 @@
 //  3. A check runs once at a time; start() while it runs is a programming error.
 //  4. Nothing here judges the engine: outcomes go to the core, which knows thresholds and progress.
 //
-// Thread rule: everything on the loop thread. Source: the engine health rules of the design.
+// Thread rule: everything on the loop thread. Source: specification, 'Checks'.
 #pragma once
 
 #include <chrono>

@@ -11,7 +11,7 @@
 //     network the kubelet cannot be told from the pod.
 //  3. GET, as the kubelet calls, and POST, as people do.
 //
-// Pure, any thread. Source: the kubelet's httpGet handler; section 7 of the design.
+// Pure, any thread. Source: the kubelet's httpGet handler; specification, 'preStop'.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 //     anything: one atomic store on a timer that runs anyway.
 //
 // Thread rule: the loop thread publishes and beats, any thread reads.
-// Source: the probe paths of the design, which follow Kubernetes' livez and readyz.
+// Source: specification, 'Probes', which follows Kubernetes' livez and readyz.
 #pragma once
 
 #include <atomic>

@@ -9,7 +9,7 @@
 //     accepted after having been refused counts too.
 //  3. `on_replaced` is called once a watch, from the loop; never after stop().
 //
-// Thread rule: everything on the loop's thread. Source: section 7 of the design; the default
+// Thread rule: everything on the loop's thread. Source: specification, 'preStop'; the default
 // process metrics of Prometheus client libraries.
 #pragma once
 

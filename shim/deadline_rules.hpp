@@ -7,7 +7,7 @@
 //     (a contract test compares both).
 //  3. With a deadline running there is always a next step, whatever the connection's state.
 //
-// Pure values on an explicit `now`. Source: 'Failing safe' of the shim's specification.
+// Pure values on an explicit `now`. Source: specification, 'Failing safe'.
 #pragma once
 
 #include <optional>

@@ -10,7 +10,7 @@
 //  4. Every `signal` carries a seq; the oldest one that was not acknowledged within a second makes
 //     the supervisor silent, until the acknowledgement comes or the connection ends.
 //  5. Neither garbage nor an oversized line reaches anybody: the connection ends.
-// Source: 'IPC' of the design, docs/ipc.md; unix(7).
+// Source: specification, 'IPC'; docs/ipc.md; unix(7).
 #pragma once
 
 #include <cstdint>

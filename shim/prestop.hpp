@@ -8,7 +8,7 @@
 //  3. With LASTCALL_POD_GRACE_SECONDS it ends 5 s before that time is up, and with half of a grace
 //     below 10 s, whatever it has heard: the engine still gets its own stop signal.
 //
-// Source: section 7 of the design; the kubelet's handling of exec hooks.
+// Source: specification, 'preStop'; the kubelet's handling of exec hooks.
 #pragma once
 
 #include "shim/options.hpp"

@@ -3,7 +3,7 @@
 // Rules: 1. a crash is a signal, or a code other than 0 and 2, which say that it is done and that
 // it cannot run as it was told to; 2. the first one is followed by another start at once, the next
 // ones after 0.1 s, doubling to 5 s, until a life lasted 10 s; 3. who was asked to end is never
-// started again. Pure values on an explicit `now`. Source: 'Run mode' of the shim's specification.
+// started again. Pure values on an explicit `now`. Source: specification, 'Run mode'.
 #pragma once
 
 #include <algorithm>

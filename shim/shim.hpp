@@ -9,7 +9,7 @@
 //  and
 //     asking one of our own every 5 s whether it still answers.
 //
-// Thread rule: there is one thread. Source: section 'Shim' of the design; wait(2), signalfd(2).
+// Thread rule: there is one thread. Source: specification, 'Shim'; wait(2), signalfd(2).
 #pragma once
 
 #include <optional>

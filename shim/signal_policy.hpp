@@ -7,8 +7,8 @@
 // raised concerns memory or code of the shim and nobody else's, one that a process sent is meant
 // for the engine (ABRT is how a core or a stack dump is asked for); 5. an engine with its own
 // session is in an orphaned process group, where the kernel drops TSTP, TTIN and TTOU: it gets STOP
-// for them, as under dumb-init. Pure values. Source: signal(7), signalfd(2), DESIGN of the shim;
-// `--rewrite` follows dumb-init.
+// for them, as under dumb-init. Pure values. Source: signal(7), signalfd(2), specification,
+// 'Shim'; `--rewrite` follows dumb-init.
 #pragma once
 
 #include <cstdint>

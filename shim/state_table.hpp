@@ -11,7 +11,7 @@
 // Rules: 1. states only rise, but for a drain that was undone (holding -> running); 2. the engine
 // is started at most once; 3. an event that can come late (orders cross facts on the wire) is
 // ignored, and its cell is `too_late` or `already`; 4. `never` is a bug of ours: logged, survived.
-// Pure values. Source: sections 'Shim' and 'Lifecycle' of the design.
+// Pure values. Source: specification, 'Shim'; specification, 'Causes of a stop'.
 #pragma once
 
 namespace lastcall::shim {

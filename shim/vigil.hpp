@@ -4,7 +4,7 @@
 // word, so 20 s after the first question, and it is given up: longer than any liveness limit that a
 // kubelet would have; 3. a round that the shim itself slept through (its container was frozen, the
 // machine slept) proves nothing, and the count begins anew. Pure values on an explicit `now`.
-// Source: 'Run mode' of the shim's specification.
+// Source: specification, 'Run mode'.
 #pragma once
 
 #include <optional>

@@ -3,7 +3,7 @@
 // Rules: 1. the last one counts; 2. its deadline is the clock's matter (deadline_rules.hpp); 3. a
 // code in it is the exit code, whatever becomes of the engine; without one the table decides;
 // 4. its report is passed on as it came, only the code and the engine's end are ours to add.
-// Source: 'Failing safe' of the shim's specification, docs/ipc.md.
+// Source: specification, 'Failing safe', docs/ipc.md.
 #pragma once
 
 #include <optional>

@@ -6,7 +6,7 @@
 //     into the log under its name.
 //  3. The result names every hook that did not end well.
 //
-// Thread rule: the loop's thread. Source: the cleanup list of the design.
+// Thread rule: the loop's thread. Source: specification, 'Phase 3'.
 #pragma once
 
 #include <functional>

@@ -7,7 +7,7 @@
 //  3. While a drain runs its progress is published at each change of the active endpoints, and
 //     with the requests that end, at most every kProgressPause.
 //
-// Thread rule: the loop's thread. Source: the discovery rules of the design.
+// Thread rule: the loop's thread. Source: specification, 'Discovery'.
 #pragma once
 
 #include <memory>

@@ -7,7 +7,7 @@
 //     core applies the refresh period.
 //  3. What cannot be read is told as such. A figure that is not kept up to date is withdrawn.
 //
-// Thread rule: the loop's thread. Source: section 2 of the design, 'Where in-flight comes from'.
+// Thread rule: the loop's thread. Source: specification, 'Where in-flight comes from'.
 #pragma once
 
 #include <cstdint>

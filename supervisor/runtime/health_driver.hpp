@@ -9,7 +9,7 @@
 //     after kFirstReminder, and then each time that its age has doubled.
 //  5. A `progress` check never fails by itself: it shows what the core's `stalled_after` judges.
 //
-// Thread rule: the loop's thread. Source: the engine health rules of the design.
+// Thread rule: the loop's thread. Source: specification, 'Checks'.
 #pragma once
 
 #include <cstdint>

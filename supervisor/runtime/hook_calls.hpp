@@ -8,7 +8,7 @@
 //  3. Off unless `lifecycle.enabled`; no listener and no thread unless `lifecycle.http`, too.
 //
 // Thread rule: the loop's thread, but for the listener's own, which only posts to it.
-// Source: section 7 of the design.
+// Source: specification, 'preStop'.
 #pragma once
 
 #include <functional>

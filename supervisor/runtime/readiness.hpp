@@ -9,7 +9,7 @@
 //  3. Being busy never turns it off: all replicas busy would be an outage. An engine that is
 //     unresponsive does, until it is heard again; a registry that is slow to take it back does not.
 //
-// Pure, no thread rule. Source: the probe rules of the design; Kubernetes, pod termination.
+// Pure, no thread rule. Source: specification, 'Probes'; Kubernetes, pod termination.
 #pragma once
 
 #include <string>

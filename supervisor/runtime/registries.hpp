@@ -6,7 +6,7 @@
 //  2. Each one that has deregistered, or was given up, is told to the core at once: the phase ends
 //     with the last one.
 //
-// Thread rule: the loop's thread. Source: the discovery rules of the design.
+// Thread rule: the loop's thread. Source: specification, 'Discovery'.
 #pragma once
 
 #include <functional>

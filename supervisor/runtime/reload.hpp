@@ -6,7 +6,7 @@
 //  3. Keys marked live are taken over. Any other that differs is refused, by name and with the
 //     reason, and stays: a later reload names it again.
 //
-// Reads one file; no thread rule. Source: section 'config' of the design, docs/ipc.md 'reload'.
+// Reads one file; no thread rule. Source: specification, 'Configuration'; docs/ipc.md 'reload'.
 #pragma once
 
 #include <string>

@@ -7,7 +7,7 @@
 //  2. Until a shim has connected, the socket's path is looked at every second. A directory that was
 //     replaced behind us (a volume that is mounted late) would lead the shim to nobody.
 //
-// Thread rule: the loop's thread. Source: section 5 of the specification, 'Failing safe'.
+// Thread rule: the loop's thread. Source: specification, 'Failing safe'.
 #pragma once
 
 #include <chrono>

@@ -9,7 +9,8 @@
 //     is done, logged or counted, and its engine is signalled before that is.
 //  3. It ends once: sockets closed and flushed within kFlushWait, the probe listener last.
 //
-// Thread rule: the loop's thread. Source: sections 1 and 10 of the design.
+// Thread rule: the loop's thread. Source: specification, 'Processes';
+// specification, 'Architecture'.
 #pragma once
 
 #include <memory>

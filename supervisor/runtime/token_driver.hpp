@@ -10,7 +10,7 @@
 //  and
 //     proves nothing where a request cannot be sent to a rank. Canaries take turns.
 //
-// Thread rule: the loop's thread. Source: section 2 of the design, 'Where in-flight comes from'.
+// Thread rule: the loop's thread. Source: specification, 'Where in-flight comes from'.
 #pragma once
 
 #include <cstddef>
