@@ -1,4 +1,5 @@
-// Who may run, who waits and who is refused: exactly N run, Q wait, the next is refused.
+// Admission decides which request runs, waits or is refused: exactly N run, Q wait, the next is
+// refused.
 //
 // Invariants:
 //  1. Nobody is granted above N (or above the limit on requests without a first byte), save those

@@ -1,4 +1,4 @@
-// Who may run: what limits, queue and load mean for a request that begins.
+// Rules of admission: what limits, queue and load mean for a request that begins.
 //
 // Owned by the core's thread. Source: specification, 'Admission'.
 #pragma once
@@ -16,7 +16,7 @@ std::optional<RejectedReason> refusal_of(Machines const& m, Instant now,
 void refuse_new(Machines& m, Instant now, RequestBegun const& request, RejectedReason why);
 /// The newest request takes its place, or waits for one. Says whether it may run.
 bool admit_newest(Machines& m, Instant now, RequestBegun const& request, bool asks, bool is_part);
-/// Whoever waits for admission is told that it will not come.
+/// Refuses every request that waits for admission.
 void refuse_waiters(Machines& m, Instant now);
 
 // --- joint rules ---

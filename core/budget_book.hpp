@@ -17,7 +17,7 @@ class BudgetBook {
   /// `settings` outlives this.
   explicit BudgetBook(Settings const& settings);
 
-  /// Of a stop, where preStop has used so much of the pod's grace.
+  /// The budgets of a stop, where preStop has used so much of the pod's grace.
   Budgets of_stop(Duration spent) const {
     return budgets_within(settings_.shutdown, pod_grace_, spent);
   }
@@ -33,9 +33,9 @@ class BudgetBook {
   bool expect_acks_or_hooks(bool expected);
 
   Budgets const& stop() const { return stop_; }
-  /// Of a drain without a deadline.
+  /// The budgets of a drain without a deadline.
   Budgets const& drain() const { return drain_; }
-  /// Of a hook that no deletion explains.
+  /// The budgets of a hook that no deletion explains.
   Budgets const& restart() const { return restart_; }
   /// The pod's grace, where another one was read than is configured.
   std::optional<Duration> read_grace() const {

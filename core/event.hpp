@@ -182,8 +182,8 @@ struct RequestBegun {
   bool admit = false;
   bool resumed = false;
   std::uint8_t priority = kUsualPriority;
-  /// Of the ingress: a secret between it and the engine. Of an engine's request: the one that came
-  /// with it, 0 where none did; absent: nobody said, and ids decide.
+  /// A request of the ingress has a secret that only the engine learns. A request of an engine
+  /// names the secret that came with it, 0 if none came; if it is absent, ids decide.
   std::optional<std::uint64_t> way = std::nullopt;
 };
 struct RequestEnded {

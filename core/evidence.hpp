@@ -1,5 +1,5 @@
-// Who tells what is in flight where no connected peer does: the ingress, a peer that is gone, the
-// engine's own gauges, and the request of one token.
+// Evidence of what is in flight where no connected peer reports it: the ingress, a peer that is
+// gone, the engine's own gauges, and the request of one token.
 //
 // Rules:
 //  1. The ingress is a source from its first moment where it is the only way in, else once it has

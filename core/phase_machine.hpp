@@ -1,4 +1,4 @@
-// Which phase we are in, since when, and how the earlier ones went.
+// The current phase, since when it lasts, and how the earlier ones went.
 //
 // The table of phase_table.hpp is the only source of what is legal, and write() the only writer of
 // the phase. Owned by the core's thread. Source: specification, 'Lifecycle'.

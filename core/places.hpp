@@ -1,4 +1,4 @@
-// Who holds a place and who waits for one: the table of tickets behind the admission.
+// The table of tickets that admission uses: which request holds a place and which one waits.
 //
 // Invariants:
 //  1. A ticket is free, waiting or running; each move between them is one call here.

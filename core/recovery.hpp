@@ -60,7 +60,7 @@ class Recovery {
       peers_until_ = now + kRecoveryWindow;
     }
   }
-  /// Of the shim whose stop this is; empty: there was none.
+  /// The boot of the shim whose stop this is; empty: there was none.
   std::string const& boot() const { return boot_; }
   bool had_own_container() const { return own_container_; }
   bool awaits_peers() const { return peers_until_.has_value(); }

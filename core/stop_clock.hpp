@@ -72,7 +72,7 @@ class StopClock {
 
   std::optional<Stop> const& stop() const { return stop_; }
   Budgets budgets() const;
-  /// Of a stop by a cause at that time: what preStop has used of the pod's grace is gone.
+  /// The budgets of a stop by a cause at that time, without what preStop has used of the grace.
   Budgets budgets_of(Instant cause_at) const { return book_.of_stop(hook.spent_at(cause_at)); }
   std::optional<Instant> drain_limit() const { return drain_limit_; }
   std::optional<Instant> stop_cancel_point() const;

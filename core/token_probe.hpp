@@ -54,7 +54,7 @@ class TokenProbe {
   bool withdraws(Facts const& facts);
   std::optional<Instant> next_deadline(Facts const& facts) const;
 
-  /// Which request this answers; nothing where that one is not out any more.
+  /// The use of the request that this answers; nothing if that request is not out any more.
   std::optional<TokenUse> answered(TokenAnswered const& answer);
   /// That request is out, and a canary.
   bool is_canary(std::uint64_t number) const { return out_ == Out::canary && number == number_; }

@@ -86,7 +86,7 @@ class Deadlines {
     DeadlineOwner* owner = nullptr;
     std::chrono::milliseconds since{};
   };
-  /// Who waits like this for longest; nothing when nobody does.
+  /// The client that has waited like this for longest; nothing if no client waits.
   std::optional<Waiting> longest(Wait wait) const;
 
  private:

@@ -9,9 +9,9 @@ namespace lastcall::ingress {
 namespace {
 
 constexpr int kAcceptsATurn = 64;
-/// Of the queue of a listener that closes; more than its backlog has room for.
+/// Accepts from the queue of a listener that closes; more than its backlog has room for.
 constexpr int kLastTurns = 128;
-/// Of 2^32: its multiples are spread evenly, however many of them there are.
+/// A fraction of 2^32: its multiples are spread evenly, however many of them there are.
 constexpr std::uint32_t kGoldenRatio = 2'654'435'769;
 /// Clients above the limit at a time: those for whom another one is to give way on its thread, and
 /// those that are waited for until they have read that they are too many.

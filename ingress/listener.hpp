@@ -62,7 +62,7 @@ class Listener {
   void secure(std::unique_ptr<TlsContext> tls) { tls_ = std::move(tls); }
   /// Takes over a listening, non-blocking descriptor.
   void open(int descriptor);
-  /// Who is connected already, or is about to be, is still accepted; nobody else is.
+  /// Accepts connections that are established or being established, and no others.
   void take_no_newcomers();
   /// After the last of them.
   void close();

@@ -24,7 +24,7 @@ struct NamedEndpoint {
   bool defers_cancel = false;
 };
 
-/// Who may control the engine through us.
+/// The rules about requests that control the engine through the ingress.
 struct Control {
   std::vector<relay::ControlPath> paths;
   std::string token;                      // of operators; empty: there is none

@@ -48,7 +48,7 @@ class Watched : public Buried {
 class Poller {
  public:
   using Duration = std::chrono::steady_clock::duration;
-  /// Of the wall clock: a thread without a processor is slow, too.
+  /// `took` is time on the wall clock: a thread that got no processor is slow, too.
   using OnSlow = std::function<void(std::string_view kind, Duration took)>;
   static constexpr std::chrono::milliseconds kBearable{5};
 

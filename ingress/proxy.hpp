@@ -49,8 +49,8 @@ class Proxy final : private ClientOwner {
   /// the end may come nearer.
   void close_over(std::chrono::milliseconds over) { parts_.departure.close_over(over); }
   void keep_alive_again() { parts_.departure.call_off(); }
-  /// Of connections without a request, a moment later: one that is on its way is still answered.
-  /// Those with one close after it.
+  /// Closes connections without a request, a moment later, so that one that is on its way is still
+  /// answered. Connections with a request close after it.
   void part();
   void part_now();
   /// Every check of the engine has passed that began then or later.

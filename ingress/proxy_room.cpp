@@ -13,13 +13,13 @@ namespace {
 
 /// Connections that have a request by the time that they are looked at, for one newcomer.
 constexpr int kMostLooks = 16;
-/// Of the table of clients, for one of them to be closed: the heaviest of a sample is heavy enough,
-/// and finding the heaviest of all would take longer the more there are.
+/// The sample of the table of clients from which the heaviest is closed: that is heavy enough, and
+/// finding the heaviest of all would take longer the more there are.
 constexpr std::size_t kBuckets = 512;
 constexpr std::size_t kSample = 32;
 /// A turn.
 constexpr int kMostShed = 64;
-/// Who holds less does not matter.
+/// A client that holds fewer bytes does not matter.
 constexpr std::size_t kLight = 1024;
 
 }  // namespace
@@ -45,7 +45,7 @@ Proxy::~Proxy() = default;
 bool Proxy::evict_idle(Client& newcomer, Scarce what) {
   for (int i = 0; i < kMostLooks; ++i) {
     std::optional<Deadlines::Waiting> longest;
-    // Who lingers has been told its last already.
+    // A connection that lingers has been sent its last byte already.
     for (Wait const wait : {Wait::linger, Wait::request, Wait::keep_alive}) {
       std::optional<Deadlines::Waiting> const next = parts_.deadlines.longest(wait);
       bool const is_another = next && next->owner != &newcomer;

@@ -70,9 +70,9 @@ void end_output(Socket const& socket);
 /// socket, whose options those that it accepts begin with: tcp(7).
 void look_for_the_vanished(int listening);
 
-/// Of a listening socket: who asks for a connection from now on gets no answer, while those that
-/// have begun are completed. Without it who connects between the last accept and the close is
-/// reset.
+/// From now on a listening socket answers no new attempt to connect, while handshakes that have
+/// begun are completed. Without this, a client that connects between the last accept and the close
+/// is reset.
 void take_no_newcomers(int listening);
 
 enum class Accept : std::uint8_t { accepted, none, no_room };

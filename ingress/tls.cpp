@@ -116,7 +116,7 @@ std::string_view text_of(ASN1_STRING const* string) {
           static_cast<std::size_t>(ASN1_STRING_length(string))};
 }
 
-/// Of those kinds that `ingress.control_paths.certificates` compares.
+/// The names of the kinds that `ingress.control_paths.certificates` compares.
 std::vector<std::string> names_of(X509 const* certificate) {
   std::vector<std::string> names;
   std::unique_ptr<GENERAL_NAMES, Free> const alternatives(static_cast<GENERAL_NAMES*>(

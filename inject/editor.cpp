@@ -113,7 +113,7 @@ void Editor::put_first_in_brackets(Node const& node, std::size_t first, std::str
   }
 }
 
-/// Behind the last part, which is from `first` to `last`.
+/// Inserts after the last part, which is from `first` to `last`.
 void Editor::put_last_in_brackets(std::size_t first, std::size_t last, std::string const& text) {
   std::string const between =
       is_first_in_line(text_, first)

@@ -24,7 +24,7 @@ bool is_flow_indicator(char c) {
   return kFlowIndicators.find(c) != kNowhere;
 }
 
-/// Of a word that spaces end, such as an anchor: "*a" of "[*a, *b]".
+/// The end of a word that spaces end, such as an anchor: "*a" of "[*a, *b]".
 std::size_t end_of_word(std::string_view text, std::size_t at) {
   while (at < text.size() && !is_space(text[at]) && !is_flow_indicator(text[at])) {
     ++at;
@@ -39,7 +39,7 @@ std::size_t end_of_tag(std::string_view text, std::size_t at) {
   return end_of_word(text, at);
 }
 
-/// Behind the quote that closes; kNowhere where none does.
+/// The position after the closing quote; kNowhere if there is none.
 std::size_t end_of_quoted(std::string_view text, std::size_t at) {
   char const quote = text[at];
   for (std::size_t i = at + 1; i < text.size(); ++i) {

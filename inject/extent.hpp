@@ -24,16 +24,16 @@ inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 void set_extents(Node& root, std::string_view text, std::vector<std::size_t> const& begins,
                  std::size_t limit);
 
-/// Behind the anchor and the tag that a node may begin with.
+/// The position after the anchor and the tag that a node may begin with.
 std::size_t content_of(std::string_view text, Node const& node);
 
 /// The first byte from `at` on that is neither space, line end nor comment.
 std::size_t skip_space(std::string_view text, std::size_t at);
 
 std::size_t line_begin(std::string_view text, std::size_t at);
-/// Of the '\n', or the end of the text.
+/// The position of the '\n', or the end of the text.
 std::size_t line_end(std::string_view text, std::size_t at);
-/// Of the line behind; the end of the text if there is none.
+/// The start of the next line; the end of the text if there is none.
 std::size_t next_line(std::string_view text, std::size_t at);
 /// Whether nothing but spaces is before it in its line.
 bool is_first_in_line(std::string_view text, std::size_t at);

@@ -22,7 +22,7 @@
 namespace lastcall::inject {
 
 inline constexpr std::size_t kNowhere = std::string_view::npos;
-/// Of one file. What Helm renders stays far below.
+/// The largest file, in bytes. What Helm renders stays far below.
 inline constexpr std::size_t kMaximumSize = std::size_t{32} << 20;
 
 struct Entry;

@@ -1,4 +1,4 @@
-// Which workloads of the inputs are meant.
+// The selection of workloads among the inputs.
 //
 // Rules:
 //  1. lastcall.dev/inject: "false" (annotation or label, of the pod's template or the object)

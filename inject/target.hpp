@@ -38,7 +38,7 @@ struct Target {
 
   /// "Deployment/vllm"
   std::string label() const { return kind + "/" + name; }
-  /// Of the pod; nothing where it has none.
+  /// The annotations of the pod; nothing if it has none.
   Node const* annotations() const;
   std::string_view annotation(std::string_view key) const;
   /// An annotation or a label, of the pod's template or of the object.

@@ -12,7 +12,8 @@
 namespace lastcall::probes {
 namespace {
 
-/// Of an engine that starts the rounds come after this part of its time so far.
+/// While an engine starts, the next round comes after this part of the time that it has taken so
+/// far.
 constexpr int kStartingShare = 4;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Which requests control the engine instead of asking it for work, and whose may.
+// The requests that control the engine instead of asking it for work, and who may send them.
 //
 // Rules:
 //  1. What a path means decides, not how it is written: percent-encoding is undone until none is

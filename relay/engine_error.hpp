@@ -23,9 +23,9 @@ enum class EngineError : std::uint8_t {
   suspect,  // it may be the engine's end
 };
 
-/// Of a whole event.
+/// What a whole event says.
 EngineError error_of_event(std::string_view event);
-/// Of an answer, by its head.
+/// What the head of an answer says.
 EngineError error_of_answer(ResponseHead const& head);
 
 }  // namespace lastcall::relay

@@ -9,7 +9,7 @@
 namespace lastcall::relay {
 namespace {
 
-/// Of all fields together. What is longer says nothing, and would cost more to read than its head.
+/// The longest that all fields may be together; longer ones say nothing and would cost too much.
 constexpr std::size_t kLongest = 512;
 
 /// The next member of a dictionary, which is taken off: commas in strings and inner lists are its

@@ -70,7 +70,7 @@ bool is_control_path(std::string_view text) {
          path.find("//") == std::string_view::npos && path.find("/.") == std::string_view::npos;
 }
 
-/// Of what OpenSSL 3 knows, those with forward secrecy and authenticated encryption: neither RSA
+/// True for the ciphers of OpenSSL 3 with forward secrecy and authenticated encryption: neither RSA
 /// key exchange nor CBC is among them. ADR 0015.
 bool is_cipher(std::string_view text) {
   constexpr std::array<std::string_view, 9> kNames{

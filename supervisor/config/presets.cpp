@@ -173,7 +173,7 @@ EnginePreset trtllm_preset() {
   };
 }
 
-/// Which server it is nobody has said: it may be any of them.
+/// A custom engine may be any of the known servers.
 void add_all_paths(EnginePreset& custom, std::initializer_list<EnginePreset> known) {
   for (EnginePreset const& preset : known) {
     custom.control_paths.insert(custom.control_paths.end(), preset.control_paths.begin(),

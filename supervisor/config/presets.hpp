@@ -35,8 +35,8 @@ struct EnginePreset {
   std::string_view load_path;         // of its load counter; empty: none is known
   std::string_view completions_path;  // where one token may be asked for; empty: none is known
   std::string_view sleeping_path;     // tells whether it sleeps; empty: it never does
-  /// Of its server, those that change the engine, and those that only tell about it; as the keys of
-  /// ingress.control_paths.paths.
+  /// The paths of its server that change the engine, and those that only report on it, as the keys
+  /// of ingress.control_paths.paths.
   std::vector<std::string_view> control_paths;
   std::vector<std::string_view> status_paths;
   Duration gauge_refresh{1'000};

@@ -167,7 +167,7 @@ struct LifecycleHooks {
   friend bool operator==(LifecycleHooks const&, LifecycleHooks const&) = default;
 };
 
-/// Who may connect, beside the supervisor's own user and root.
+/// The users that may connect, beside the supervisor's own and root.
 struct AllowedUids {
   bool any = false;
   std::vector<std::uint32_t> listed;

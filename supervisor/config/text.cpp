@@ -52,7 +52,7 @@ bool is_address_of_family(int family, std::string_view host) {
   return inet_pton(family, std::string(host).c_str(), bytes.data()) == 1;
 }
 
-/// Of its address, what lies behind the prefix.
+/// True if the bits of the address behind the prefix are 0.
 bool is_zero_behind(Network const& network) {
   constexpr unsigned kBitsOfAByte = 8;
   for (unsigned bit = network.bits; bit < kBitsOfAByte * network.address.size(); ++bit) {

@@ -121,7 +121,7 @@ class Validator {
     }
   }
 
-  /// Who asks for certificates must not be passed over in silence.
+  /// A configuration that asks for certificates must not be ignored in silence.
   void ingress_tls(IngressTls const& tls) {
     certificate("ingress.tls", tls.cert_file, tls.key_file);
     if (tls.client_ca_file && !tls.cert_file && !tls.key_file) {

@@ -25,8 +25,8 @@ constexpr config::Duration kConnectAgain{20};
 constexpr config::Duration kHeld{2'000};
 constexpr config::Duration kParting{1'000};
 constexpr config::Duration kLinger{2'000};
-/// Of the memory that we may have: the rest is for what buffers cost beside their bytes, for what
-/// the kernel holds of connections, and for the supervisor itself.
+/// Buffers get this part of the memory that we may have: the rest is for what buffers cost beside
+/// their bytes, for what the kernel holds of connections, and for the supervisor itself.
 constexpr std::uint64_t kPartForBuffers = 2;
 /// More than 10 000 slow clients can hold; in one container the limit is the engine's.
 constexpr std::uint64_t kMostForBuffers = std::uint64_t{1} << 30U;

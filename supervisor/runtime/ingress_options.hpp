@@ -12,7 +12,7 @@ namespace lastcall::runtime {
 /// Without the engine's address, which has to be looked up.
 ingress::Options ingress_options(config::Config const& config);
 
-/// Of an ingress whose clients speak TLS.
+/// The settings of an ingress whose clients speak TLS.
 ingress::TlsSettings tls_settings(config::IngressTls const& tls);
 
 }  // namespace lastcall::runtime

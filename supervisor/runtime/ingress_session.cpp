@@ -18,7 +18,7 @@ namespace {
 constexpr int kBacklog = 4096;
 /// Connections that have begun are complete by then, where both ends are well.
 constexpr lifecycle::Duration kLastArrivals{100};
-/// Of lines that a stranger can cause.
+/// The shortest time between two lines that a stranger can cause.
 constexpr lifecycle::Duration kStrangersPeriod{10'000};
 
 }  // namespace
@@ -163,7 +163,7 @@ void IngressSession::listen_again() {
   }
 }
 
-/// Who is connecting at this moment is accepted, and told that this replica is leaving.
+/// Clients that connect at this moment are accepted, and told that this replica is leaving.
 void IngressSession::stop_listening() {
   if (std::exchange(listening_, Listening::no) != Listening::yes) {
     return;

@@ -13,7 +13,7 @@ namespace lastcall::runtime {
 /// Local ports of the rows of such a file that are in the state LISTEN.
 std::set<std::uint16_t> listening_ports_in(std::string_view text);
 
-/// Of both families, as of now.
+/// The ports of both address families, as of now.
 std::set<std::uint16_t> listening_ports();
 
 }  // namespace lastcall::runtime

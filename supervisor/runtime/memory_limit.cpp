@@ -23,7 +23,7 @@ void lower(std::optional<std::uint64_t>& limit, std::optional<std::uint64_t> oth
   }
 }
 
-/// Of that cgroup and of those above it.
+/// The lowest limit of that cgroup and of those above it.
 std::optional<std::uint64_t> limit_along(std::string const& mount, std::string path,
                                          std::string_view name) {
   std::optional<std::uint64_t> limit;

@@ -21,7 +21,6 @@ Field in_flight_of(lifecycle::Lifecycle const& core, std::optional<std::size_t> 
   return {"in_flight", counted.value_or(core.snapshot().in_flight)};
 }
 
-/// Of millionths: "0.91".
 }  // namespace
 
 void Narrator::tell(lifecycle::Instant now, lifecycle::Action const& action) {

@@ -80,7 +80,7 @@ POD_SPEC = {
     "volumes": [VOLUME],
 }  # fmt: skip
 CLAIM_SPEC = dict.fromkeys(("accessModes", "storageClassName", "resources", "volumeName"))
-# Of the operator of kube-prometheus, as its API reference has them.
+# The fields of the operator of kube-prometheus, as its API reference has them.
 SCRAPE = dict.fromkeys(
     ("port", "path", "scheme", "interval", "scrapeTimeout", "honorLabels", "relabelings",
      "metricRelabelings")

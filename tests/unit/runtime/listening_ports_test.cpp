@@ -1,4 +1,4 @@
-// Which ports somebody listens on, for people whose engine listens elsewhere.
+// The ports that somebody listens on, for people whose engine listens elsewhere.
 #include "supervisor/runtime/listening_ports.hpp"
 
 #include <arpa/inet.h>
