@@ -121,6 +121,7 @@ def test_an_engine_at_another_port_than_its_check_asks_has_the_log_name_the_port
                   STEP_SECONDS="75")  # fmt: skip
         one.shim(*SLEEPER)
         one.wait_for_log("check awaited")
+        one.wait_for_log("engine started")
         open(one.path("stepped"), "w").close()
         one.wait_for_log("still starting after ")
         [said] = [r["msg"] for r in one.records() if r["msg"].startswith("still starting after ")]

@@ -179,9 +179,8 @@ class StrangerTest : public ServerTest {
   static constexpr uid_t kStranger = 61'234;
 
   int hello_as(uid_t uid, std::string const& path = "") {
-    pid_t const child = as_uid(uid, [&] {
-      return hello_as_stranger(path.empty() ? options_.engine_socket : path);
-    });
+    pid_t const child = as_uid(
+        uid, [&] { return hello_as_stranger(path.empty() ? options_.engine_socket : path); });
     int status = 0;
     EXPECT_TRUE(until([&] { return ::waitpid(child, &status, WNOHANG) == child; }));
     return WEXITSTATUS(status);
