@@ -108,7 +108,8 @@ run_stage() {  # one word of `./dev test`
     unit | sim) stage "$1" compiled_tests dev "$1" ;;
     integration) stage integration python_tests dev integration tests/integration tests/security ;;
     plain)
-      stage 'integration: plain build' python_tests dev plain -m plain_build tests/integration
+      stage 'integration: plain build' python_tests dev plain -m plain_build \
+        tests/integration tests/security
       ;;
     sdk) stage sdk python_tests dev sdk sdk/python/tests ;;
     chart) stage chart chart_tests ;;

@@ -23,7 +23,7 @@ from ports import free_port  # noqa: E402
 from prestop_world import ENGINE_HOOK, SUPERVISOR_HOOK  # noqa: E402
 from serve_peer import PATIENCE, PeerError, wait_until  # noqa: E402
 from serve_usage import anonymous  # noqa: E402
-from serve_world import BUILD, LASTCALL, lastcall  # noqa: E402
+from serve_world import LASTCALL, lastcall  # noqa: E402
 from stage import Proxy, hear  # noqa: E402
 from wire_cases import request  # noqa: E402
 
@@ -359,9 +359,8 @@ def memory_comes_back(stage):
     assert ours.world.get("/livez")[0] == 200
     for reader in held:
         reader.close()
-    factor = 4 if "asan" in BUILD else 1
-    wait_until(lambda: anonymous(pid) - before < factor * 8_192, "it gives memory back")
-    assert peak < factor * 40_000, f"{peak} kB in the wave"
+    wait_until(lambda: anonymous(pid) - before < 8_192, "it gives memory back")
+    assert peak < 40_000, f"{peak} kB in the wave"
     return f"at most {peak // 1000} MB, then {max(anonymous(pid) - before, 0) // 1000} MB"
 
 

@@ -107,7 +107,9 @@ def test_invented_models_of_refused_requests_do_not_hide_those_that_are_served(p
         refused(model)
     told = {model: metric(one, "dynamo_frontend_model_rejection_total", model=model)
             for model in ("configured", "served", "invented", "other")}  # fmt: skip
-    assert told == {"configured": 1, "served": 1, "invented": 0, "other": 7}
+    # The engine's 404 has given "invented" one of the 64 places that models have which nobody
+    # serves; those that are served have places of their own.
+    assert told == {"configured": 1, "served": 1, "invented": 1, "other": 7}
 
 
 def test_a_wait_that_is_too_long_has_a_reason_of_its_own(proxy, engine):

@@ -1,4 +1,4 @@
-"""What all black-box tests share: the marks, and the signals that programs start with."""
+"""What all tests in Python share: the marks, and the signals that programs start with."""
 
 import signal
 
