@@ -14,6 +14,8 @@ def pytest_configure(config):
         "plain_build: what only a build without sanitizers shows (its memory, its libraries), and"
         " what waits and repeats for long, while shorter tests run the same code with them",
     )
-    # A run under nohup starts with SIGHUP ignored, and every program
-    # that a test starts would inherit that.
+    # A run under nohup starts with SIGHUP ignored, one in the background of a script with SIGINT
+    # and SIGQUIT ignored (POSIX, 2.11), and every program that a test starts would inherit that.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
