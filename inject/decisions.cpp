@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "config/text.hpp"
 #include "inject/settings.hpp"
-#include "supervisor/config/text.hpp"
 
 namespace lastcall::inject {
 namespace {

@@ -23,8 +23,8 @@
 #include <string>
 #include <vector>
 
+#include "config/problem.hpp"
 #include "inject/target.hpp"
-#include "supervisor/config/problem.hpp"
 
 namespace lastcall::inject {
 

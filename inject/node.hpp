@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "supervisor/config/problem.hpp"
+#include "config/problem.hpp"
 
 namespace lastcall::inject {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "supervisor/config/problem.hpp"
+#include "config/problem.hpp"
 
 namespace lastcall::inject {
 namespace {

@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "supervisor/config/document.hpp"
+#include "config/document.hpp"
 
 namespace lastcall::inject {
 

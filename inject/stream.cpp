@@ -9,9 +9,9 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
+#include "config/utf8.hpp"
 #include "inject/extent.hpp"
 #include "inject/node.hpp"
-#include "supervisor/config/utf8.hpp"
 
 namespace lastcall::inject {
 namespace {

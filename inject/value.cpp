@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "supervisor/config/text.hpp"
+#include "config/text.hpp"
 
 namespace lastcall::inject {
 namespace {

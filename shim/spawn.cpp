@@ -91,7 +91,7 @@ int check_file(char const* path) {
 constexpr std::string_view kSocketName = "LASTCALL_SOCKET=";
 
 /// What only the supervisor is to know; its own list is in
-/// supervisor/runtime/secret_environment.hpp.
+/// supervisor/runtime/host/secret_environment.hpp.
 constexpr std::array<std::string_view, 4> kSecrets{
     "LASTCALL_ETCD_PASSWORD=", "LASTCALL_NATS_PASSWORD=", "LASTCALL_LIFECYCLE_TOKEN=",
     "LASTCALL_INGRESS_TOKEN="};

@@ -10,8 +10,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "config/suggest.hpp"
 #include "supervisor/cli/commands.hpp"
-#include "supervisor/config/suggest.hpp"
 
 namespace lastcall::cli {
 namespace {

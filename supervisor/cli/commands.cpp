@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "config/environment.hpp"
 #include "supervisor/cli/admission.hpp"
 #include "supervisor/cli/cancel.hpp"
 #include "supervisor/cli/check.hpp"
@@ -24,7 +25,6 @@
 #include "supervisor/cli/status.hpp"
 #include "supervisor/cli/version.hpp"
 #include "supervisor/cli/wait_ready.hpp"
-#include "supervisor/config/environment.hpp"
 
 namespace lastcall::cli {
 namespace {

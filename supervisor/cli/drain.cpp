@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "config/text.hpp"
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/status.hpp"
-#include "supervisor/config/text.hpp"
 
 namespace lastcall::cli {
 namespace {

@@ -12,10 +12,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "config/load.hpp"
 #include "inject/diff.hpp"
 #include "inject/function_config.hpp"
 #include "supervisor/cli/app.hpp"
-#include "supervisor/config/load.hpp"
 
 namespace lastcall::cli {
 namespace {

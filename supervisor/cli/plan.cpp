@@ -3,10 +3,10 @@
 #include <ostream>
 #include <utility>
 
+#include "config/plan.hpp"
+#include "config/text.hpp"
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/problems.hpp"
-#include "supervisor/config/plan.hpp"
-#include "supervisor/config/text.hpp"
 
 namespace lastcall::cli {
 namespace {

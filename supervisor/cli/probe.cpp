@@ -6,11 +6,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "probes/probe_client.hpp"
+#include "config/text.hpp"
+#include "probes/listener/probe_client.hpp"
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/operator.hpp"
 #include "supervisor/cli/problems.hpp"
-#include "supervisor/config/text.hpp"
 
 namespace lastcall::cli {
 namespace {

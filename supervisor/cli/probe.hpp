@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "config/load.hpp"
 #include "supervisor/cli/options.hpp"
-#include "supervisor/config/load.hpp"
 
 namespace lastcall::cli {
 

@@ -11,7 +11,7 @@
 
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/operator.hpp"
-#include "supervisor/runtime/replay.hpp"
+#include "supervisor/runtime/record/replay.hpp"
 
 namespace lastcall::cli {
 namespace {

@@ -11,12 +11,12 @@
 
 #include <unistd.h>
 
-#include "probes/listening_socket.hpp"
+#include "config/presets.hpp"
+#include "config/text.hpp"
+#include "probes/listener/listening_socket.hpp"
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/problems.hpp"
 #include "supervisor/cli/run_sockets.hpp"
-#include "supervisor/config/presets.hpp"
-#include "supervisor/config/text.hpp"
 
 namespace lastcall::cli {
 namespace {

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "supervisor/config/load.hpp"
+#include "config/load.hpp"
 
 namespace lastcall::cli {
 

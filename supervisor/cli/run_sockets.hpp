@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "supervisor/config/environment.hpp"
-#include "supervisor/config/schema.hpp"
+#include "config/environment.hpp"
+#include "config/schema.hpp"
 
 namespace lastcall::cli {
 

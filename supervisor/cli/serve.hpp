@@ -6,7 +6,7 @@
 #include <iosfwd>
 #include <string>
 
-#include "supervisor/config/load.hpp"
+#include "config/load.hpp"
 
 namespace lastcall::cli {
 

@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "supervisor/runtime/visible_text.hpp"
+#include "telemetry/visible_text.hpp"
 
 namespace lastcall::cli {
 namespace {

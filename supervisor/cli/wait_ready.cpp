@@ -8,8 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "config/text.hpp"
 #include "supervisor/cli/app.hpp"
-#include "supervisor/config/text.hpp"
 
 namespace lastcall::cli {
 namespace {

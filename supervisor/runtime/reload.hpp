@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "supervisor/config/load.hpp"
-#include "supervisor/runtime/log.hpp"
+#include "config/load.hpp"
+#include "telemetry/log.hpp"
 
 namespace lastcall::runtime {
 

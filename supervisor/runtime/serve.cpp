@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "ipc/server.hpp"
-#include "supervisor/runtime/descriptor_limit.hpp"
-#include "supervisor/runtime/log.hpp"
+#include "supervisor/runtime/host/descriptor_limit.hpp"
 #include "supervisor/runtime/supervisor.hpp"
+#include "telemetry/log.hpp"
 
 namespace lastcall::runtime {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "supervisor/config/load.hpp"
-#include "supervisor/config/schema.hpp"
+#include "config/load.hpp"
+#include "config/schema.hpp"
 
 namespace lastcall::runtime {
 

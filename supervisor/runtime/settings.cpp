@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "supervisor/runtime/admission_control.hpp"
-#include "supervisor/runtime/registry_factory.hpp"
+#include "supervisor/runtime/registries/registry_factory.hpp"
+#include "supervisor/runtime/sessions/admission_control.hpp"
 
 namespace lastcall::runtime {
 namespace {

@@ -10,11 +10,11 @@
 
 #include <string_view>
 
+#include "config/environment.hpp"
+#include "config/presets.hpp"
+#include "config/schema.hpp"
 #include "core/event.hpp"
 #include "core/settings.hpp"
-#include "supervisor/config/environment.hpp"
-#include "supervisor/config/presets.hpp"
-#include "supervisor/config/schema.hpp"
 
 namespace lastcall::runtime {
 

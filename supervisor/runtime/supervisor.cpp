@@ -6,8 +6,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
-#include "supervisor/runtime/clock.hpp"
-#include "supervisor/runtime/event_log.hpp"
+#include "supervisor/runtime/loop/clock.hpp"
+#include "supervisor/runtime/record/event_log.hpp"
 #include "supervisor/runtime/settings.hpp"
 
 namespace lastcall::runtime {

@@ -1,5 +1,5 @@
 // What the supervisor counts of its peers; what it counts of the core's orders is in metrics_feed.
-#include "supervisor/runtime/metrics_feed.hpp"
+#include "supervisor/runtime/listener/metrics_feed.hpp"
 #include "supervisor/runtime/supervisor.hpp"
 
 namespace lastcall::runtime {

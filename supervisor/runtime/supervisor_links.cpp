@@ -1,8 +1,8 @@
 // What the parts of the supervisor tell each other.
 #include <string_view>
 
-#include "supervisor/runtime/clock.hpp"
-#include "supervisor/runtime/stop_summary.hpp"
+#include "supervisor/runtime/loop/clock.hpp"
+#include "supervisor/runtime/record/stop_summary.hpp"
 #include "supervisor/runtime/supervisor.hpp"
 
 namespace lastcall::runtime {

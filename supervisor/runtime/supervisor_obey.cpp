@@ -4,10 +4,10 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
-#include "supervisor/runtime/cleanup_paths.hpp"
-#include "supervisor/runtime/clock.hpp"
-#include "supervisor/runtime/metrics_feed.hpp"
-#include "supervisor/runtime/report.hpp"
+#include "supervisor/runtime/cleanup/cleanup_paths.hpp"
+#include "supervisor/runtime/listener/metrics_feed.hpp"
+#include "supervisor/runtime/loop/clock.hpp"
+#include "supervisor/runtime/record/report.hpp"
 #include "supervisor/runtime/supervisor.hpp"
 
 namespace lastcall::runtime {

@@ -1,8 +1,8 @@
 // The configuration that changes while we run, and the signals that only we get.
 #include <nlohmann/json.hpp>
 
-#include "supervisor/runtime/admission_control.hpp"
-#include "supervisor/runtime/clock.hpp"
+#include "supervisor/runtime/loop/clock.hpp"
+#include "supervisor/runtime/sessions/admission_control.hpp"
 #include "supervisor/runtime/settings.hpp"
 #include "supervisor/runtime/supervisor.hpp"
 

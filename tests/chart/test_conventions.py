@@ -92,7 +92,7 @@ def test_an_autoscaler_takes_the_place_of_the_number(helm):
     spec = objects["HorizontalPodAutoscaler"]["spec"]
     assert spec["scaleTargetRef"]["name"] == objects["Deployment"]["metadata"]["name"]
     metrics = [each["pods"]["metric"]["name"] for each in spec["metrics"]]
-    table = (ROOT / "probes/metric_table.hpp").read_text()
+    table = (ROOT / "probes/metrics/metric_table.hpp").read_text()
     assert metrics and all(f'"{name}"' in table for name in metrics)
 
 

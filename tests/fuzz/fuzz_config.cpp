@@ -9,11 +9,11 @@
 #include <string>
 #include <string_view>
 
-#include "supervisor/config/decode.hpp"
-#include "supervisor/config/keys.hpp"
-#include "supervisor/config/load.hpp"
-#include "supervisor/config/plan.hpp"
-#include "supervisor/config/validate.hpp"
+#include "config/decode.hpp"
+#include "config/keys.hpp"
+#include "config/load.hpp"
+#include "config/plan.hpp"
+#include "config/validate.hpp"
 #include "tests/fuzz/work.hpp"
 
 namespace {

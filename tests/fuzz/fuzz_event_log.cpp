@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "supervisor/runtime/event_log.hpp"
-#include "supervisor/runtime/replay.hpp"
-#include "supervisor/runtime/settings_log.hpp"
+#include "supervisor/runtime/record/event_log.hpp"
+#include "supervisor/runtime/record/replay.hpp"
+#include "supervisor/runtime/record/settings_log.hpp"
 #include "tests/fuzz/work.hpp"
 
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "probes/exposition.hpp"
-#include "probes/prometheus_text.hpp"
+#include "probes/checks/prometheus_text.hpp"
+#include "probes/metrics/exposition.hpp"
 #include "tests/fuzz/work.hpp"
 
 namespace {

@@ -17,9 +17,9 @@
 #include "core/lifecycle.hpp"
 #include "ipc/codec.hpp"
 #include "ipc/server.hpp"
-#include "supervisor/runtime/log.hpp"
-#include "supervisor/runtime/sdk_sessions.hpp"
-#include "supervisor/runtime/shim_session.hpp"
+#include "supervisor/runtime/sessions/sdk_sessions.hpp"
+#include "supervisor/runtime/sessions/shim_session.hpp"
+#include "telemetry/log.hpp"
 #include "tests/fuzz/work.hpp"
 
 namespace {

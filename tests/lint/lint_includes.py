@@ -14,7 +14,7 @@ from lint_cxx import code_of, includes_of
 from lint_tree import PRODUCT, ROOT, files, finding, line_of, read
 
 HEADERS = (".hpp", ".h")
-PUBLIC = "ipc/client/include/"
+PUBLIC = "sdk/cpp/include/"
 
 _STANDARD = {
     "algorithm": "all_of any_of clamp copy copy_n count_if fill find_if find_if_not for_each"

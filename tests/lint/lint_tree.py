@@ -16,8 +16,8 @@ from lint_exceptions import EXCEPTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = (
-    "base/", "core/", "supervisor/", "relay/", "shim/", "ipc/", "probes/", "discovery/", "ingress/",
-    "inject/",
+    "base/", "core/", "supervisor/", "relay/", "shim/", "ipc/", "sdk/cpp/", "config/", "telemetry/",
+    "probes/", "discovery/", "ingress/", "inject/",
 )
 CXX = (".cpp", ".hpp", ".c", ".h")
 THIRD_PARTY = re.compile(

@@ -152,7 +152,7 @@ def test_every_variable_that_a_program_reads_is_documented():
 
 
 def test_every_key_of_a_status_is_documented():
-    keys = set(re.findall(r'json\["(\w+)"\]', read("supervisor/runtime/status.cpp")))
+    keys = set(re.findall(r'json\["(\w+)"\]', read("supervisor/runtime/listener/status.cpp")))
     [row] = re.findall(r"(?m)^\| `status` \|.*$", read("docs/cli.md"))
     assert "admission" in keys and not undocumented(keys - {"next"}, row)  # that of `requests`
 

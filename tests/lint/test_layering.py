@@ -1,7 +1,7 @@
 """Includes and links follow the arrows of docs/architecture.md.
 
-    base <- core <- {relay, config, ipc, probes, discovery} <- ingress <- runtime <- cli;
-    shim uses nothing
+    base <- core <- {relay, config, telemetry, ipc, probes, discovery} <- {ingress, inject, sdk/cpp}
+         <- supervisor; shim uses nothing
 """
 
 import re
@@ -10,22 +10,48 @@ import pytest
 from lint_cxx import includes_of
 from lint_tree import CXX, PRODUCT, THIRD_PARTY, check, core_files, files, finding
 
-LOWER = ("base", "core", "supervisor/config")
+LOWER = ("base", "core", "config")
+PROBES = ("probes/checks", "probes/listener", "probes/metrics")
 ARROWS = {
     "base": (),
     "core": ("base",),
     "relay": ("base", "core"),
-    "supervisor/config": ("base", "core"),
+    "config": ("base", "core"),
+    "telemetry": LOWER,
     "ipc": ("base", "core"),
-    "probes": LOWER + ("relay",),
+    "sdk/cpp": ("base", "core", "ipc"),
+    "probes/checks": LOWER + ("relay",),
+    "probes/listener": LOWER + ("relay",),
+    "probes/metrics": LOWER + ("probes/checks", "probes/listener"),
     "discovery": LOWER,
     "ingress": LOWER + ("relay",),
-    "inject": ("supervisor/config",),
-    "supervisor/runtime": LOWER + ("relay", "ipc", "probes", "discovery", "ingress"),
-    "supervisor/cli": LOWER
-    + ("relay", "ipc", "probes", "discovery", "ingress", "inject", "supervisor/runtime"),
+    "inject": ("config",),
     "shim": (),
 }
+# supervisor/runtime is one library in folders by what they talk to. What each may include of the
+# others, and what of the rest of the tree beside the lower folders and telemetry/.
+RUNTIME = {
+    "loop": ((), ()),
+    "record": ((), ("discovery", "ipc")),
+    "host": ((), ("ipc",)),
+    "cleanup": (("loop", "host"), ()),
+    "sessions": (("loop", "host"), ("ipc",)),
+    "engine": (("loop", "host"), ("ipc", "probes/checks")),
+    "registries": (("loop", "cleanup"), ("discovery", "ingress", "ipc")),
+    "ingress": (("loop", "host"), ("ingress", "ipc", "probes/listener", "probes/metrics")),
+    "listener": (("loop", "engine", "registries", "sessions"), ("discovery", "ipc") + PROBES),
+}
+INNER = {name: f"supervisor/runtime/{name}" for name in RUNTIME}
+SHELL = LOWER + ("relay", "telemetry", "ipc", "discovery", "ingress") + PROBES
+ARROWS |= {
+    INNER[name]: LOWER + ("telemetry",) + tuple(INNER[other] for other in own) + rest
+    for name, (own, rest) in RUNTIME.items()
+}
+ARROWS["supervisor/runtime"] = SHELL + tuple(INNER.values())
+ARROWS["supervisor/cli"] = ARROWS["supervisor/runtime"] + ("inject", "supervisor/runtime")
+LIBRARIES = {"client": "sdk/cpp"}  # what is not named after its folder
+LIBRARIES |= {f.rsplit("/", 1)[-1]: f for f in ARROWS if f not in (*INNER.values(), "sdk/cpp")}
+
 
 # The core computes; what could reach the world, a clock or another thread is not in the list.
 PURE_STANDARD = set(
@@ -79,7 +105,7 @@ def pure_core(path, text):
 
 
 # docs/adr/0018-one-http-parser.md: what cpp-httplib does, and where.
-HTTPLIB_FILES = ("discovery/http_client.cpp", "probes/http_exchange.cpp")
+HTTPLIB_FILES = ("discovery/http_client.cpp", "probes/listener/http_exchange.cpp")
 
 
 def other_http_parsers(path, text):
@@ -108,7 +134,7 @@ def links(path, text):
     found = []
     for match in re.finditer(r"target_link_libraries\(([^)]*)\)", text):
         for name in re.findall(r"\blastcall_(\w+)", match.group(1)):
-            target = next((f for f in ARROWS if f.rsplit("/", 1)[-1] == name), None)
+            target = LIBRARIES.get(name)
             if target not in (None, own) and target not in ARROWS[own]:
                 line = text.count("\n", 0, match.start()) + 1
                 found.append(finding(path, line, f"{own} may not link lastcall_{name}"))
@@ -150,10 +176,16 @@ def test_links_follow_the_arrows():
 @pytest.mark.parametrize(
     ("rule", "path", "text"),
     [
-        (arrows, "core/a.cpp", '#include "supervisor/config/schema.hpp"'),
-        (arrows, "ipc/a.cpp", '#include "supervisor/config/schema.hpp"'),
-        (arrows, "probes/a.cpp", '#include "ipc/server.hpp"'),
-        (arrows, "discovery/a.cpp", '#include "probes/metrics.hpp"'),
+        (arrows, "core/a.cpp", '#include "config/schema.hpp"'),
+        (arrows, "ipc/a.cpp", '#include "config/schema.hpp"'),
+        (arrows, "probes/checks/a.cpp", '#include "ipc/server.hpp"'),
+        (arrows, "probes/listener/a.cpp", '#include "probes/metrics/metrics.hpp"'),
+        (arrows, "telemetry/a.cpp", '#include "ipc/unix_socket.hpp"'),
+        (arrows, "sdk/cpp/a.cpp", '#include "discovery/lookup.hpp"'),
+        (arrows, "ipc/a.cpp", '#include "sdk/cpp/session.hpp"'),
+        (arrows, "supervisor/runtime/loop/a.cpp", '#include "supervisor/runtime/reload.hpp"'),
+        (arrows, "supervisor/runtime/host/a.cpp", '#include "supervisor/runtime/loop/clock.hpp"'),
+        (arrows, "discovery/a.cpp", '#include "probes/metrics/metrics.hpp"'),
         (arrows, "supervisor/runtime/a.cpp", '#include "supervisor/cli/run.hpp"'),
         (arrows, "supervisor/cli/a.cpp", '#include "shim/shim.hpp"'),
         (arrows, "base/a.cpp", '#include "core/instant.hpp"'),
@@ -167,12 +199,13 @@ def test_links_follow_the_arrows():
         (pure_core, "core/a.hpp", "#include <unistd.h>"),
         (pure_core, "core/a.hpp", "#include <nlohmann/json.hpp>"),
         (pure_core, "relay/a.hpp", "#include <sys/socket.h>"),
-        (other_http_parsers, "probes/a.cpp", "#include <boost/beast/http.hpp>"),
-        (other_http_parsers, "probes/a.cpp", "#include <httplib.h>"),
+        (other_http_parsers, "probes/checks/a.cpp", "#include <boost/beast/http.hpp>"),
+        (other_http_parsers, "probes/checks/a.cpp", "#include <httplib.h>"),
         (shim_includes, "shim/a.cpp", "#include <boost/asio.hpp>"),
         (shim_includes, "shim/a.cpp", "#include <thread>"),
         (shim_includes, "shim/a.cpp", "#include <httplib.h>"),
         (links, "ipc/CMakeLists.txt", "target_link_libraries(x PRIVATE lastcall_config)"),
+        (links, "discovery/CMakeLists.txt", "target_link_libraries(x PUBLIC lastcall_metrics)"),
     ],
 )
 def test_a_wrong_arrow_is_found(rule, path, text):
@@ -183,7 +216,8 @@ def test_a_wrong_arrow_is_found(rule, path, text):
     ("rule", "path", "text"),
     [
         (arrows, "supervisor/runtime/a.cpp", '#include "ipc/server.hpp"'),
-        (arrows, "ipc/a.cpp", '// #include "probes/metrics.hpp"'),
+        (arrows, "supervisor/runtime/ingress/a.cpp", '#include "ingress/options.hpp"'),
+        (arrows, "ipc/a.cpp", '// #include "probes/metrics/metrics.hpp"'),
         (pure_core, "core/a.cpp", "#include <vector>"),
         (shim_includes, "shim/a.cpp", "#include <sys/signalfd.h>"),
         (links, "ipc/CMakeLists.txt", "target_link_libraries(x PRIVATE lastcall_asio)"),

@@ -23,5 +23,5 @@ def world(tmp_path_factory):
 def prefix(tmp_path_factory):
     """The SDK's part of `cmake --install`."""
     where = tmp_path_factory.mktemp("prefix")
-    call("cmake", "--install", os.path.join(BUILD, "ipc", "client"), "--prefix", str(where))
+    call("cmake", "--install", os.path.join(BUILD, "sdk", "cpp"), "--prefix", str(where))
     return str(where)

@@ -84,7 +84,7 @@ def test_an_engine_of_another_compiler_reads_the_words_as_they_are(prefix, tmp_p
     for name in ("words", "errors", "request_context", "context_state"):  # as they ship: optimised
         objects.append(str(tmp_path / f"{name}.o"))
         call(compiler, "-std=c++20", "-O2", "-I", ROOT, "-I", include, "-c", "-o", objects[-1],
-             os.path.join(ROOT, "ipc/client", f"{name}.cpp"))  # fmt: skip
+             os.path.join(ROOT, "sdk/cpp", f"{name}.cpp"))  # fmt: skip
     program = str(tmp_path / "engine")
     # The first definition counts: a unity build's archive has the others in one object.
     call(other, "-std=c++17", level, "-I", include, "-o", program, str(tmp_path / "engine.cpp"),

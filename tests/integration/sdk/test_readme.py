@@ -127,7 +127,7 @@ def test_who_only_reads_the_readme_gets_an_engine_supervised(world):
 def test_who_only_reads_the_readme_gets_an_engine_in_cpp_supervised(world, tmp_path, monkeypatch):
     """The commands that build are the reader's too; only the first, which builds all, is done."""
     prefix, built = str(tmp_path / "prefix"), str(tmp_path / "built")
-    call = [["cmake", "--install", os.path.join(BUILD, "ipc/client"), "--prefix", prefix]]
+    call = [["cmake", "--install", os.path.join(BUILD, "sdk/cpp"), "--prefix", prefix]]
     assert subprocess.run(*call, capture_output=True).returncode == 0
     example = str(tmp_path / "example")  # `make` builds beside the source
     shutil.copytree(os.path.join(ROOT, "examples/cpp_engine"), example)

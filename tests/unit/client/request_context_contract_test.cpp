@@ -8,7 +8,7 @@
 #include <lastcall/request_context.hpp>
 #include <nlohmann/json.hpp>
 
-#include "ipc/client/context_state.hpp"
+#include "sdk/cpp/context_state.hpp"
 
 namespace lastcall {
 namespace {

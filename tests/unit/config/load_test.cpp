@@ -1,5 +1,5 @@
 // Where values come from, and what files and values without problems give.
-#include "supervisor/config/load.hpp"
+#include "config/load.hpp"
 
 #include <random>
 

@@ -1,4 +1,4 @@
-#include "supervisor/config/plan.hpp"
+#include "config/plan.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "supervisor/config/presets.hpp"
+#include "config/presets.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "supervisor/config/text.hpp"
+#include "config/text.hpp"
 #include "tests/unit/config/support.hpp"
 
 namespace lastcall::config {

@@ -1,5 +1,5 @@
 // The key table against everything that is made from it.
-#include "supervisor/config/reference.hpp"
+#include "config/reference.hpp"
 
 #include <regex>
 #include <set>
@@ -7,8 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "supervisor/config/decode.hpp"
-#include "supervisor/config/keys.hpp"
+#include "config/decode.hpp"
+#include "config/keys.hpp"
 #include "tests/unit/config/support.hpp"
 
 namespace lastcall::config {

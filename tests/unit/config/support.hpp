@@ -13,7 +13,7 @@
 
 #include <unistd.h>
 
-#include "supervisor/config/load.hpp"
+#include "config/load.hpp"
 
 namespace lastcall::config {
 

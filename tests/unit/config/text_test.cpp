@@ -1,4 +1,4 @@
-#include "supervisor/config/text.hpp"
+#include "config/text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "probes/check_runner.hpp"
+#include "probes/checks/check_runner.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>

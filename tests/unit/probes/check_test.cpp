@@ -1,5 +1,5 @@
 // The checks against real sockets on one loop, as in the supervisor.
-#include "probes/check.hpp"
+#include "probes/checks/check.hpp"
 
 #include <optional>
 

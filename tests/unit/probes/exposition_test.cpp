@@ -1,4 +1,4 @@
-#include "probes/exposition.hpp"
+#include "probes/metrics/exposition.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The reader against real sockets on one loop, as in the supervisor.
-#include "probes/gauge_reader.hpp"
+#include "probes/checks/gauge_reader.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>

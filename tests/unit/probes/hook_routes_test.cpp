@@ -1,9 +1,9 @@
-#include "probes/hook_routes.hpp"
+#include "probes/listener/hook_routes.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "probes/replacement_watch.hpp"
+#include "probes/checks/replacement_watch.hpp"
 
 namespace lastcall::probes {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "probes/metric_series.hpp"
+#include "probes/metrics/metric_series.hpp"
 
 namespace lastcall::probes::test {
 namespace {

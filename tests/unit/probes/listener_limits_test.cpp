@@ -7,8 +7,8 @@
 #include <dirent.h>
 #include <gtest/gtest.h>
 
-#include "probes/http_head.hpp"
-#include "probes/listener.hpp"
+#include "probes/listener/http_head.hpp"
+#include "probes/listener/listener.hpp"
 #include "tests/unit/probes/http_client.hpp"
 
 namespace lastcall::probes::test {

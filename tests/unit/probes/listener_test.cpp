@@ -1,5 +1,5 @@
 // The listener as its clients see it: real sockets, and httplib's client as a second opinion.
-#include "probes/listener.hpp"
+#include "probes/listener/listener.hpp"
 
 #include <future>
 #include <mutex>

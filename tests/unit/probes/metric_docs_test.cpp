@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "probes/metric_table.hpp"
+#include "probes/metrics/metric_table.hpp"
 
 namespace lastcall::probes::test {
 namespace {

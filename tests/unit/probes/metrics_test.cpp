@@ -1,4 +1,4 @@
-#include "probes/metrics.hpp"
+#include "probes/metrics/metrics.hpp"
 
 #include <limits>
 #include <map>
@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "probes/metric_series.hpp"
+#include "probes/metrics/metric_series.hpp"
 
 namespace lastcall::probes::test {
 namespace {

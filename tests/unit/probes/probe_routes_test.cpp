@@ -1,4 +1,4 @@
-#include "probes/probe_routes.hpp"
+#include "probes/listener/probe_routes.hpp"
 
 #include <thread>
 

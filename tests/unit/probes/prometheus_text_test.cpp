@@ -1,4 +1,4 @@
-#include "probes/prometheus_text.hpp"
+#include "probes/checks/prometheus_text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The request of one token against real sockets on one loop, as in the supervisor.
-#include "probes/token_request.hpp"
+#include "probes/checks/token_request.hpp"
 
 #include <optional>
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "supervisor/config/endpoint_names.hpp"
+#include "config/endpoint_names.hpp"
 
 namespace lastcall::relay {
 namespace {

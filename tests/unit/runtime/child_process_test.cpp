@@ -1,4 +1,4 @@
-#include "supervisor/runtime/child_process.hpp"
+#include "supervisor/runtime/host/child_process.hpp"
 
 #include <cerrno>
 #include <csignal>

@@ -1,4 +1,4 @@
-#include "supervisor/runtime/cleanup_paths.hpp"
+#include "supervisor/runtime/cleanup/cleanup_paths.hpp"
 
 #include <string>
 #include <thread>
@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include "supervisor/runtime/clock.hpp"
+#include "supervisor/runtime/loop/clock.hpp"
 #include "tests/unit/runtime/scratch_directory.hpp"
 
 namespace lastcall::runtime {

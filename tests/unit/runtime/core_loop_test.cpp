@@ -1,4 +1,4 @@
-#include "supervisor/runtime/core_loop.hpp"
+#include "supervisor/runtime/loop/core_loop.hpp"
 
 #include <algorithm>
 #include <string>
@@ -9,7 +9,7 @@
 #include <boost/asio/post.hpp>
 #include <gtest/gtest.h>
 
-#include "supervisor/runtime/clock.hpp"
+#include "supervisor/runtime/loop/clock.hpp"
 
 namespace lastcall::runtime {
 namespace {

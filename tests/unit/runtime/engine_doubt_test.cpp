@@ -1,4 +1,4 @@
-#include "supervisor/runtime/engine_doubt.hpp"
+#include "supervisor/runtime/engine/engine_doubt.hpp"
 
 #include <chrono>
 #include <vector>
@@ -6,7 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
-#include "supervisor/runtime/clock.hpp"
+#include "supervisor/runtime/loop/clock.hpp"
 
 namespace lastcall::runtime {
 namespace {

@@ -1,12 +1,12 @@
-#include "supervisor/runtime/event_log.hpp"
+#include "supervisor/runtime/record/event_log.hpp"
 
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "supervisor/runtime/event_shapes.hpp"
-#include "supervisor/runtime/settings_log.hpp"
+#include "supervisor/runtime/record/event_shapes.hpp"
+#include "supervisor/runtime/record/settings_log.hpp"
 
 namespace lastcall::runtime {
 namespace {

@@ -1,4 +1,4 @@
-#include "supervisor/runtime/ingress_options.hpp"
+#include "supervisor/runtime/ingress/ingress_options.hpp"
 
 #include <gtest/gtest.h>
 

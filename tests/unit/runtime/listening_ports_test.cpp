@@ -1,5 +1,5 @@
 // The ports that somebody listens on, for people whose engine listens elsewhere.
-#include "supervisor/runtime/listening_ports.hpp"
+#include "supervisor/runtime/host/listening_ports.hpp"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>

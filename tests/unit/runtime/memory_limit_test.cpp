@@ -1,4 +1,4 @@
-#include "supervisor/runtime/memory_limit.hpp"
+#include "supervisor/runtime/host/memory_limit.hpp"
 
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,5 @@
 // The supervisor's own look at the OOM counter of the engine's container.
-#include "supervisor/runtime/oom_counter.hpp"
+#include "supervisor/runtime/host/oom_counter.hpp"
 
 #include <array>
 

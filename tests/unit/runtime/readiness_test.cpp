@@ -1,4 +1,4 @@
-#include "supervisor/runtime/readiness.hpp"
+#include "supervisor/runtime/listener/readiness.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "supervisor/runtime/report.hpp"
+#include "supervisor/runtime/record/report.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

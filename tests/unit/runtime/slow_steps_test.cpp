@@ -1,4 +1,4 @@
-#include "supervisor/runtime/slow_steps.hpp"
+#include "supervisor/runtime/loop/slow_steps.hpp"
 
 #include <algorithm>
 #include <sstream>

@@ -1,4 +1,4 @@
-#include "supervisor/runtime/stop_record.hpp"
+#include "supervisor/runtime/record/stop_record.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,0 +1,57 @@
+#include "config/cleanup_rule.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace lastcall::config {
+namespace {
+
+std::vector<std::string_view> split(std::string_view path) {
+  std::vector<std::string_view> parts;
+  while (!path.empty()) {
+    std::size_t const end = std::min(path.find('/'), path.size());
+    if (end > 0) {
+      parts.push_back(path.substr(0, end));
+    }
+    path.remove_prefix(std::min(end + 1, path.size()));
+  }
+  return parts;
+}
+
+bool is_fixed(std::string_view part) {
+  return part.find_first_of("*?[") == std::string_view::npos;
+}
+
+}  // namespace
+
+std::string refuse_cleanup_path(std::string_view pattern) {
+  if (!pattern.starts_with('/')) {
+    return "not an absolute path";
+  }
+  std::vector<std::string_view> const parts = split(pattern);
+  if (std::any_of(parts.begin(), parts.end(),
+                  [](std::string_view part) { return part == "." || part == ".."; })) {
+    return "a path with '.' or '..'";
+  }
+  std::string clean;
+  for (std::string_view const part : parts) {
+    clean += '/';
+    clean += part;
+  }
+  constexpr std::array<std::string_view, 4> kScratch{"/tmp/", "/var/tmp/", "/run/", "/dev/shm/"};
+  bool const is_scratch =
+      std::any_of(kScratch.begin(), kScratch.end(), [&](std::string_view scratch) {
+        return clean.size() > scratch.size() && clean.starts_with(scratch);
+      });
+  if (is_scratch) {
+    return {};
+  }
+  if (parts.size() < 3 || !is_fixed(parts[0]) || !is_fixed(parts[1])) {
+    return "outside of /tmp, /var/tmp, /run and /dev/shm at least two fixed directories must "
+           "come before what is removed";
+  }
+  return {};
+}
+
+}  // namespace lastcall::config

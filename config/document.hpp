@@ -1,0 +1,56 @@
+// A YAML document as a small tree of our own, with a place for each node.
+//
+// Rules:
+//  1. Only what a configuration needs: maps with text keys, lists, scalars, nothing. Anchors,
+//     aliases, tags, duplicate keys, a second document and anything that is not UTF-8 text are
+//     problems, never silently resolved: an alias is never expanded, so no input can explode.
+//  2. Where a part is refused, an `invalid` node stands in its place; readers skip it without a
+//     second complaint.
+//  3. Whether a scalar was quoted is kept: a quoted number is a text.
+//  4. Input over kMaximumSize is refused before it is parsed.
+//
+// Pure values, no thread rule. Source: YAML 1.2, as far as yaml-cpp reads it.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/problem.hpp"
+
+namespace lastcall::config {
+
+inline constexpr std::size_t kMaximumSize = std::size_t{1} << 20;
+
+struct Entry;
+
+struct Node {
+  enum class Kind { null, scalar, list, map, invalid };
+  /// `raw` is the value of a flag or variable: it has no type of its own.
+  enum class Style { plain, quoted, raw };
+
+  Kind kind = Kind::null;
+  Style style = Style::plain;
+  std::string text;  // of a scalar
+  Place place;
+  std::vector<Node> items;     // of a list
+  std::vector<Entry> entries;  // of a map, in file order, keys unique
+};
+
+struct Entry {
+  std::string key;
+  Place place;  // of the key
+  Node value;
+};
+
+/// Parses one document. `source` is what the problems name. The result is an `invalid` node when
+/// the text as a whole is no YAML.
+Node parse_document(std::string_view text, std::string const& source, Problems& problems);
+
+/// As a value inside a flag: the whole text is one value, and all places are `place`. The text has
+/// passed find_bad_byte().
+Node parse_value(std::string_view text, Place const& place, Problems& problems);
+
+}  // namespace lastcall::config

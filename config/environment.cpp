@@ -1,0 +1,59 @@
+#include "config/environment.hpp"
+
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+#include <system_error>
+
+#include "config/decode_values.hpp"
+
+namespace lastcall::config {
+namespace {
+
+constexpr char const* kPodGraceVariable = "LASTCALL_POD_GRACE_SECONDS";
+constexpr Duration kKubernetesDefault{30'000};
+constexpr std::int64_t kLongestGraceSeconds = 7 * 24 * 3600;
+
+std::optional<std::int64_t> whole_seconds(std::string_view text) {
+  std::int64_t seconds = 0;
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc{} || end != text.data() + text.size() || seconds < 0 ||
+      seconds > kLongestGraceSeconds) {
+    return std::nullopt;
+  }
+  return seconds;
+}
+
+}  // namespace
+
+Environment process_environment() {
+  return [](char const* name) -> std::optional<std::string> {
+    // Nothing of ours calls setenv, so the pointer stays valid while it is copied.
+    char const* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+    if (value == nullptr || *value == '\0') {
+      return std::nullopt;
+    }
+    return std::string(value);
+  };
+}
+
+PodGrace pod_grace(Environment const& environment, Problems& problems) {
+  if (std::optional<std::string> const text = environment(kPodGraceVariable)) {
+    if (std::optional<std::int64_t> const seconds = whole_seconds(*text)) {
+      return {std::chrono::seconds(*seconds),
+              "the pod grants " + *text + "s (" + kPodGraceVariable + ")"};
+    }
+    problems.push_back(
+        {{kPodGraceVariable, 0, 0},
+         "",
+         quote(*text) + ", expected whole seconds, 0 to " + std::to_string(kLongestGraceSeconds)});
+    return {};
+  }
+  if (environment("KUBERNETES_SERVICE_HOST")) {
+    return {kKubernetesDefault, "the pod is taken to grant 30s, the Kubernetes default: " +
+                                    std::string(kPodGraceVariable) + " is not set"};
+  }
+  return {};
+}
+
+}  // namespace lastcall::config

@@ -1,0 +1,259 @@
+// Rows of the keys inside lists: hooks, checks, registries, endpoints.
+#include "config/keys.hpp"
+#include "config/keys_bind.hpp"
+
+namespace lastcall::config {
+namespace {
+
+using namespace std::chrono_literals;
+
+Keys no_keys(auto& /*element*/) {
+  return {};
+}
+
+Keys http_check_keys(HttpCheck& check) {
+  return {{.path = "url",
+           .slot = &check.url,
+           .doc = "What is asked with GET; 2xx and 3xx are healthy.",
+           .form = &kPlainHttpUrl,
+           .required = true}};
+}
+
+Keys tcp_check_keys(TcpCheck& check) {
+  return {{.path = "address",
+           .slot = &check.address,
+           .doc = "What is connected to.",
+           .range = Range{1, 65'535},
+           .required = true}};
+}
+
+Keys exec_check_keys(ExecCheck& check) {
+  return {{.path = "command",
+           .slot = &check.command,
+           .doc = "What is run, without a shell; exit code 0 is healthy.",
+           .form = &kArgument,
+           .required = true}};
+}
+
+struct Tls {
+  std::optional<std::string>* ca_file;
+  std::optional<std::string>* cert_file;
+  std::optional<std::string>* key_file;
+};
+
+void add_tls_keys(Keys& keys, Tls tls) {
+  keys.insert(keys.end(), {{.path = "ca_file",
+                            .slot = tls.ca_file,
+                            .doc = "File with the certificate authority of the server.",
+                            .form = &kAbsolutePath,
+                            .unset = "the system's authorities"},
+                           {.path = "cert_file",
+                            .slot = tls.cert_file,
+                            .doc = "File with the client's certificate; needs `key_file`.",
+                            .form = &kAbsolutePath,
+                            .unset = "no certificate is shown"},
+                           {.path = "key_file",
+                            .slot = tls.key_file,
+                            .doc = "File with the key of the client's certificate.",
+                            .form = &kAbsolutePath,
+                            .unset = "no certificate is shown"}});
+}
+
+Keys etcd_keys(EtcdRegistry& etcd) {
+  Keys keys{{.path = "endpoints",
+             .slot = &etcd.endpoints,
+             .doc = "The servers, tried in turn.",
+             .form = &kHttpUrl},
+            {.path = "lease_ttl",
+             .slot = &etcd.lease_ttl,
+             .doc = "Life of the lease without keep-alive, in whole seconds.",
+             .range = within(2s, 1h)},
+            {.path = "username",
+             .slot = &etcd.username,
+             .doc = "User to authenticate as.",
+             .form = &kAnyText,
+             .unset = "no authentication"},
+            {.path = "password_file",
+             .slot = &etcd.password_file,
+             .doc = "File whose first line is the user's password.",
+             .form = &kAbsolutePath,
+             .unset = "`LASTCALL_ETCD_PASSWORD` of the environment"}};
+  add_tls_keys(keys, {&etcd.ca_file, &etcd.cert_file, &etcd.key_file});
+  return keys;
+}
+
+Keys kubernetes_keys(KubernetesRegistry& kubernetes) {
+  return {{.path = "services",
+           .slot = &kubernetes.services,
+           .doc = "Services whose EndpointSlices must stop listing this pod; empty means every "
+                  "slice that lists it.",
+           .form = &kName},
+          {.path = "readiness_gate",
+           .slot = &kubernetes.readiness_gate,
+           .doc = "Condition of the pod that is true while registered.",
+           .form = &kQualifiedName,
+           .unset = "no condition is written"},
+          {.path = "serving_label",
+           .slot = &kubernetes.serving_label,
+           .doc = "Label of the pod that is \"true\" while registered and removed after.",
+           .form = &kQualifiedName,
+           .unset = "no label is written"},
+          {.path = "event",
+           .slot = &kubernetes.event,
+           .doc = "Whether the outcome of each stop becomes an Event of the pod."},
+          {.path = "api_server",
+           .slot = &kubernetes.api_server,
+           .doc = "URL of the API server.",
+           .form = &kHttpUrl,
+           .unset = "the in-cluster address"},
+          {.path = "token_file",
+           .slot = &kubernetes.token_file,
+           .doc = "File with the service account's token.",
+           .form = &kAbsolutePath},
+          {.path = "ca_file",
+           .slot = &kubernetes.ca_file,
+           .doc = "File with the API server's certificate authority.",
+           .form = &kAbsolutePath}};
+}
+
+Keys http_registry_keys(HttpRegistry& http) {
+  Keys keys{{.path = "url",
+             .slot = &http.url,
+             .doc = "Where registrations and deregistrations are posted.",
+             .form = &kHttpUrl,
+             .required = true},
+            {.path = "deregister_url",
+             .slot = &http.deregister_url,
+             .doc = "Where deregistrations are posted instead.",
+             .form = &kHttpUrl,
+             .unset = "`url`"},
+            {.path = "body",
+             .slot = &http.body,
+             .doc = "What is posted; `${action}`, `${instance_id}`, `${instance_hex}`, "
+                    "`${namespace}`, `${component}`, `${endpoint}`, `${advertise}`, `${model}` and "
+                    "`${pod_uid}` stand for their values, escaped as inside a JSON text.",
+             .form = &kHttpBody,
+             .unset = "a JSON object with all of these"},
+            {.path = "headers",
+             .slot = &http.headers,
+             .doc = "Further headers, each `Name: value`.",
+             .form = &kHttpHeader,
+             .secret = true},
+            {.path = "token_file",
+             .slot = &http.token_file,
+             .doc = "File whose first line is sent as bearer token; read again for each request.",
+             .form = &kAbsolutePath,
+             .unset = "no token is sent"},
+            {.path = "timeout",
+             .slot = &http.timeout,
+             .doc = "Longest wait for one answer.",
+             .range = within(10ms, 10min)}};
+  add_tls_keys(keys, {&http.ca_file, &http.cert_file, &http.key_file});
+  return keys;
+}
+
+Keys file_registry_keys(FileRegistry& file) {
+  return {{.path = "directory",
+           .slot = &file.directory,
+           .doc = "Directory in which one file an instance appears and disappears.",
+           .form = &kAbsolutePath,
+           .required = true}};
+}
+
+}  // namespace
+
+Keys keys_of(Hook& hook) {
+  return {{.path = "name",
+           .slot = &hook.name,
+           .doc = "Name in logs and in the report.",
+           .form = &kName,
+           .required = true},
+          {.path = "command",
+           .slot = &hook.command,
+           .doc = "What is run, without a shell.",
+           .form = &kArgument,
+           .required = true},
+          {.path = "timeout",
+           .slot = &hook.timeout,
+           .doc = "After this long it is killed; all hooks together have 2s.",
+           .range = within(10ms, 1h)}};
+}
+
+Keys keys_of(HealthCheck& check) {
+  auto& kind = check.kind;
+  return {{.path = "name",
+           .slot = &check.name,
+           .doc = "Name in logs, metrics and `?verbose` probes.",
+           .form = &kName,
+           .required = true},
+          {.path = "timeout",
+           .slot = &check.timeout,
+           .doc = "Longest wait for one answer.",
+           .range = within(10ms, 10min)},
+          {.path = "failure_threshold",
+           .slot = &check.failure_threshold,
+           .doc = "Consecutive definite failures of this check that are fatal.",
+           .range = Range{1, 1'000},
+           .unset = "`health.failure_threshold`"},
+          {.path = "",
+           .slot = OneOf{{alternative<HttpCheck>(kind, "http", "Asks a URL.", http_check_keys),
+                          alternative<TcpCheck>(kind, "tcp", "Opens a connection.", tcp_check_keys),
+                          alternative<ExecCheck>(kind, "exec",
+                                                 "Runs a command in the supervisor's "
+                                                 "container.",
+                                                 exec_check_keys),
+                          alternative<IpcCheck>(kind, "ipc", "Asks the SDK inside the engine.",
+                                                no_keys<IpcCheck>),
+                          alternative<ProgressCheck>(kind, "progress",
+                                                     "Watches bytes move; needs "
+                                                     "`health.stalled_after`.",
+                                                     no_keys<ProgressCheck>)},
+                         [&kind] { return kind.index(); }},
+           .doc = "What kind of check it is."}};
+}
+
+Keys keys_of(Registry& registry) {
+  auto& kind = registry.kind;
+  return {
+      {.path = "name",
+       .slot = &registry.name,
+       .doc = "Name in logs and in the report.",
+       .form = &kName,
+       .unset = "the kind's name"},
+      {.path = "",
+       .slot =
+           OneOf{
+               {alternative<EtcdRegistry>(kind, "etcd", "etcd v3, in Dynamo's layout.", etcd_keys),
+                alternative<KubernetesRegistry>(
+                    kind, "kubernetes", "EndpointSlices of this pod's services.", kubernetes_keys),
+                alternative<HttpRegistry>(kind, "http", "Posts to a URL, with retries.",
+                                          http_registry_keys),
+                alternative<FileRegistry>(kind, "file", "Files in a directory.",
+                                          file_registry_keys),
+                alternative<IpcRegistry>(kind, "ipc",
+                                         "Asks every process with an SDK to deregister itself.",
+                                         no_keys<IpcRegistry>)},
+               [&kind] { return kind.index(); }},
+       .doc = "What kind of registry it is."}};
+}
+
+Keys keys_of(EndpointSettings& endpoint) {
+  return {{.path = "name",
+           .slot = &endpoint.name,
+           .doc = "The endpoint's name, or an HTTP path.",
+           .form = &kEndpoint,
+           .required = true},
+          {.path = "graceful_shutdown",
+           .slot = &endpoint.graceful_shutdown,
+           .doc = "Whether a drain waits for its requests; without it they are handed off."},
+          {.path = "cancel",
+           .slot = Section{},
+           .doc = "What the ingress does when a client of this endpoint leaves."},
+          {.path = "cancel.defer_until_first_byte",
+           .slot = &endpoint.defer_cancel,
+           .doc = "Whether the engine keeps a request whose client has left until its first byte, "
+                  "for engines that must not be broken off earlier; it is counted as cancelled at "
+                  "once. Without `ingress.timeouts.first_byte` or `total` for 5m at most."}};
+}
+
+}  // namespace lastcall::config

@@ -1,0 +1,372 @@
+#include "config/presets.hpp"
+
+#include <array>
+#include <initializer_list>
+
+#include "config/text.hpp"
+
+// Where the facts are from: each comment names the file of the engine's own tree, or the thread.
+// "Protocol" is docs/proposals/003-model-server-protocol of gateway-api-inference-extension.
+namespace lastcall::config {
+namespace {
+
+EnginePreset vllm_preset() {
+  return {
+      .kind = EngineKind::vllm,
+      .name = "vllm",
+      // `vllm serve`: --host and --port default to 0.0.0.0 and 8000.
+      .address = {"127.0.0.1", 8000},
+      // vllm/entrypoints/serve/instrumentator/health.py: 200, and 503 once the engine client has
+      // raised EngineDeadError, which it never recovers from: one is enough (failure_threshold).
+      .health_path = "/health",
+      // Names: protocol.
+      .metrics_path = "/metrics",
+      .running_gauge = "vllm:num_requests_running",
+      .waiting_gauge = "vllm:num_requests_waiting",
+      // Counted at each step of the scheduler's output, so it moves with every token.
+      .tokens_counter = "vllm:generation_tokens_total",
+      .tokens_are_live = true,
+      .kv_usage_gauge = "vllm:kv_cache_usage_perc",
+      // vllm/v1/metrics/loggers.py; vllm/entrypoints/generate/base/serving.py.
+      .rank_label = "engine",
+      .rank_header = "X-data-parallel-rank",
+      // vllm/entrypoints/serve/instrumentator/server_info.py and load_aware_call: counted by the
+      // API server from acceptance on, with --enable-server-load-tracking only; else it stays at 0.
+      .load_path = "/load",
+      .completions_path = "/v1/completions",
+      // In development mode only; elsewhere 404, and it cannot be put to sleep by HTTP.
+      .sleeping_path = "/is_sleeping",
+      // docs/usage/security.md, whose list of what --api-key leaves open is longer than what it
+      // protects, and the routers below vllm/entrypoints. /inference is work.
+      .control_paths = {"/abort_requests", "/collective_rpc", "/finish_weight_update",
+                        "/init_weight_transfer_engine", "/pause", "/reset_encoder_cache",
+                        "/reset_mm_cache", "/reset_prefix_cache", "/resume", "/scale_elastic_ep",
+                        "/sleep", "/start_profile", "/start_weight_update", "/stop_profile",
+                        "/update_weights*", "/v1/load_lora_adapter", "/v1/unload_lora_adapter",
+                        "/wake_up"},
+      .status_paths = {"/get_world_size", "/health", "/is_paused", "/is_scaling_elastic_ep",
+                       "/is_sleeping", "/load", "/metrics", "/ping", "/server_info",
+                       "/tokenizer_info", "/version"},
+      // Gauges are set after each scheduler step, and only then: see docs/engines.md.
+      .gauge_refresh = Duration{1'000},
+      // TERM to the API server only: its engine core and workers end with it, and a TERM of
+      // their own cuts the requests that it still drains. It aborts what runs unless it was
+      // started with --shutdown-timeout (vllm#34730, #36666), and a second TERM breaks its
+      // cleanup off (vllm#50529).
+      .stop_signal = "SIGTERM",
+      .main_ends_workers = true,
+      // Titles that its processes give themselves (vllm/utils/system_utils.py: set_process_title):
+      // VLLM::EngineCore, VLLM::EngineCore_DP0, VLLM::Worker_TP1.
+      .essential_processes = {"VLLM::EngineCore*", "VLLM::Worker*"},
+      // Shared memory of its workers, when a KILL kept them from unlinking it: the prefix is
+      // Python's (Lib/multiprocessing/shared_memory.py), whatever the engine.
+      .leftovers = "/dev/shm/psm_*",
+      .failure_threshold = 1,
+  };
+}
+
+EnginePreset sglang_preset() {
+  return {
+      .kind = EngineKind::sglang,
+      .name = "sglang",
+      // `sglang.launch_server`: --port defaults to 30000.
+      .address = {"127.0.0.1", 30'000},
+      // GET /health does not generate; /health_generate does, and would queue behind the work
+      // of a busy engine.
+      .health_path = "/health",
+      // Served with --enable-metrics only. Names: protocol.
+      .metrics_path = "/metrics",
+      .running_gauge = "sglang:num_running_reqs",
+      .waiting_gauge = "sglang:num_queue_reqs",
+      // Counted when a request ends (metrics_collector.py: observe_one_finished_request): it
+      // proves life, and its standing still proves nothing.
+      .tokens_counter = "sglang:generation_tokens_total",
+      .kv_usage_gauge = "sglang:token_usage",
+      .rank_label = "dp_rank",  // where there are several: scheduler_metrics_mixin.py
+      .load_path = "",
+      .completions_path = "/v1/completions",
+      .sleeping_path = "",
+      // python/sglang/srt/entrypoints/http_server.py: all that its newer versions mark as an
+      // administrator's. Sessions are a client's own.
+      .control_paths = {"/abort_request",
+                        "/clear_hicache_storage_backend",
+                        "/configure_logging",
+                        "/continue_generation",
+                        "/destroy_weights_update_group",
+                        "/dumper",
+                        "/dump_expert_distribution_record",
+                        "/flush_cache",
+                        "/freeze_gc",
+                        "/get_weights_by_name",
+                        "/hicache",
+                        "/init_weights_send_group*",
+                        "/init_weights_update_group",
+                        "/load_lora_adapter*",
+                        "/pause_generation",
+                        "/release_memory_occupation",
+                        "/resume_memory_occupation",
+                        "/send_weights_to_remote_instance",
+                        "/set_internal_state",
+                        "/slow_down",
+                        "/start_expert_distribution_record",
+                        "/start_profile",
+                        "/stop_expert_distribution_record",
+                        "/stop_profile",
+                        "/unload_lora_adapter",
+                        "/update_weight_version",
+                        "/update_weights*",
+                        "/weights_checker"},
+      .status_paths = {"/get_load", "/get_model_info", "/get_server_info", "/get_weight_version",
+                       "/health", "/health_generate", "/metrics", "/model_info", "/ping",
+                       "/server_info", "/v1/loads", "/weight_version"},
+      // The scheduler sets its gauges with each prefill batch, which a barrier makes it run; else
+      // only each 30 s when it is idle (llmaz#381;
+      // python/sglang/srt/managers/scheduler_runtime_checker_mixin.py).
+      .gauge_refresh = Duration{1'000},
+      // On TERM it waits for its running requests by itself (sigterm_watchdog of
+      // python/sglang/srt/managers/tokenizer_manager.py); ours have ended by then.
+      // It ends by killing its own process tree.
+      .stop_signal = "SIGTERM",
+      .main_ends_workers = true,
+      // setproctitle in python/sglang/srt/managers: scheduler.py, detokenizer_manager.py,
+      // data_parallel_controller.py.
+      .essential_processes = {"sglang::scheduler*", "sglang::detokenizer*",
+                              "sglang::data_parallel_controller*"},
+      .leftovers = "/dev/shm/psm_*",  // as with vLLM
+  };
+}
+
+EnginePreset trtllm_preset() {
+  return {
+      .kind = EngineKind::trtllm,
+      .name = "trtllm",
+      // `trtllm-serve`: --port defaults to 8000.
+      .address = {"127.0.0.1", 8000},
+      // tensorrt_llm/serve/openai_server.py: 200, or 503 once the engine is not healthy.
+      .health_path = "/health",
+      // Same file: the Prometheus text, which return_perf_metrics switches on; its /metrics is
+      // JSON. Names: protocol.
+      .metrics_path = "/prometheus/metrics",
+      .running_gauge = "trtllm_num_requests_running",
+      .waiting_gauge = "trtllm_num_requests_waiting",
+      // In newer versions only; whether it moves with each token is not said.
+      .tokens_counter = "trtllm_generation_tokens_total",
+      .kv_usage_gauge = "trtllm_kv_cache_utilization",
+      .load_path = "",
+      .completions_path = "/v1/completions",
+      .sleeping_path = "",
+      // Same file. The disaggregated server reads events and metrics of its workers, and sets their
+      // clock's offset. Those below /v2 are Triton's, which serves its engines as well (KServe's
+      // extensions: model repository, logging, trace, shared memory).
+      .control_paths = {"/release_memory", "/resume_memory", "/update_weights*",
+                        "/v2/cudasharedmemory", "/v2/logging", "/v2/repository",
+                        "/v2/systemsharedmemory", "/v2/trace"},
+      .status_paths = {"/cluster_info", "/energy_metrics", "/health", "/health_generate",
+                       "/kv_cache_events", "/metrics", "/perf_metrics", "/prometheus/metrics",
+                       "/server_info", "/steady_clock_offset", "/v2/health", "/version"},
+      // Updated with each iteration's statistics.
+      .gauge_refresh = Duration{1'000},
+      // Same file: TERM ends the web server, whose last step shuts the engine down. Its workers
+      // are MPI processes: those that outlive it are found by /proc.
+      .stop_signal = "SIGTERM",
+      .leftovers = "",
+  };
+}
+
+/// A custom engine may be any of the known servers.
+void add_all_paths(EnginePreset& custom, std::initializer_list<EnginePreset> known) {
+  for (EnginePreset const& preset : known) {
+    custom.control_paths.insert(custom.control_paths.end(), preset.control_paths.begin(),
+                                preset.control_paths.end());
+    custom.status_paths.insert(custom.status_paths.end(), preset.status_paths.begin(),
+                               preset.status_paths.end());
+  }
+}
+
+EnginePreset custom_preset() {
+  EnginePreset preset{
+      .kind = EngineKind::custom,
+      .name = "custom",
+      // Where an OpenAI-compatible server most often is; used by the ingress only.
+      .address = {"127.0.0.1", 8000},
+      .health_path = "",
+      .metrics_path = "",
+      .running_gauge = "",
+      .waiting_gauge = "",
+      .tokens_counter = "",
+      .kv_usage_gauge = "",
+      .load_path = "",
+      .completions_path = "",
+      .sleeping_path = "",
+      .leftovers = "",
+  };
+  add_all_paths(preset, {vllm_preset(), sglang_preset(), trtllm_preset()});
+  return preset;
+}
+
+/// In the order of EngineKind.
+std::array<EnginePreset, 4> const& presets() {
+  static std::array<EnginePreset, 4> const kPresets{vllm_preset(), sglang_preset(), trtllm_preset(),
+                                                    custom_preset()};
+  return kPresets;
+}
+
+/// The engine's base URL without a trailing slash.
+std::string base_url(Config const& config, Address const& upstream) {
+  std::string url = config.engine.url.value_or("http://" + to_text(upstream));
+  while (url.ends_with('/')) {
+    url.pop_back();
+  }
+  return url;
+}
+
+std::vector<HealthCheck> preset_checks(Config const& config, EnginePreset const& preset,
+                                       Address const& upstream) {
+  HealthCheck check;
+  check.name = "engine";
+  if (!preset.health_path.empty()) {
+    check.kind = HttpCheck{base_url(config, upstream) + std::string(preset.health_path)};
+    return {check};
+  }
+  if (std::optional<Url> const url = parse_url(config.engine.url.value_or(""))) {
+    check.kind = TcpCheck{url->address};
+    return {check};
+  }
+  if (config.ingress.enabled && !parse_unix(config.ingress.upstream.value_or(""))) {
+    check.kind = TcpCheck{upstream};
+    return {check};
+  }
+  return {};
+}
+
+std::string resolve_metrics_url(Config const& config, EnginePreset const& preset,
+                                Address const& upstream) {
+  if (config.engine.metrics.url) {
+    return *config.engine.metrics.url;
+  }
+  return preset.metrics_path.empty()
+             ? std::string()
+             : base_url(config, upstream) + std::string(preset.metrics_path);
+}
+
+std::optional<EngineGauges> resolve_gauges(Config const& config, EnginePreset const& preset,
+                                           Address const& upstream, std::string const& url) {
+  EngineMetrics const& set = config.engine.metrics;
+  EngineGauges gauges;
+  gauges.url = url;
+  gauges.running = set.running.value_or(std::string(preset.running_gauge));
+  gauges.waiting = set.waiting.value_or(std::string(preset.waiting_gauge));
+  gauges.tokens = set.tokens.value_or(std::string(preset.tokens_counter));
+  gauges.tokens_are_live = set.tokens ? true : preset.tokens_are_live;
+  gauges.kv_usage = set.kv_usage.value_or(std::string(preset.kv_usage_gauge));
+  gauges.rank_label = preset.rank_label;
+  gauges.load_counts = set.load_tracking;
+  gauges.refresh = set.refresh.value_or(preset.gauge_refresh);
+  if (gauges.url.empty() || gauges.running.empty()) {
+    return std::nullopt;
+  }
+  if (!preset.load_path.empty()) {
+    gauges.load_url = base_url(config, upstream) + std::string(preset.load_path);
+  }
+  gauges.load_url = set.load_url.value_or(gauges.load_url);
+  return gauges;
+}
+
+/// Where the list of models is that belongs to the completions of this URL.
+std::string models_beside(std::string const& url) {
+  std::size_t const chat = url.find("/chat/completions");
+  std::size_t const path = url.find('/', url.find("//") + 2);
+  std::size_t const end = chat != std::string::npos ? chat : url.rfind('/');
+  return path == std::string::npos ? url + "/v1/models" : url.substr(0, end) + "/models";
+}
+
+std::optional<TokenProbe> resolve_probe(Config const& config, EnginePreset const& preset,
+                                        EngineProfile const& profile) {
+  EngineProbe const& set = config.engine.probe;
+  bool const has_address = profile.upstream_socket.empty() || config.engine.url;
+  bool const is_known = !preset.completions_path.empty() && has_address;
+  if ((!set.url && !is_known) || (!set.barrier && !set.canary)) {
+    return std::nullopt;
+  }
+  std::string const base = base_url(config, profile.upstream);
+  TokenProbe probe;
+  probe.url = set.url.value_or(base + std::string(preset.completions_path));
+  probe.models_url = models_beside(probe.url);
+  if (has_address && !preset.sleeping_path.empty()) {
+    probe.sleeping_url = base + std::string(preset.sleeping_path);
+  }
+  probe.model = set.model.value_or(config.identity.model);
+  probe.rank_header = preset.rank_header;
+  probe.barrier = set.barrier;
+  probe.canary = set.canary;
+  return probe;
+}
+
+}  // namespace
+
+EnginePreset const& preset_of(EngineKind kind) {
+  return presets()[static_cast<std::size_t>(kind)];
+}
+
+EngineProfile resolve_engine(Config const& config) {
+  EnginePreset const& preset = preset_of(config.engine.kind);
+  EngineProfile profile;
+  profile.name = preset.name;
+  profile.upstream = preset.address;
+  std::string const upstream = config.ingress.upstream.value_or("");
+  profile.upstream_socket = parse_unix(upstream).value_or("");
+  if (std::optional<Address> const address = parse_address(upstream)) {
+    profile.upstream = *address;
+  } else if (std::optional<Url> const url = parse_url(config.engine.url.value_or(""))) {
+    profile.upstream = url->address;
+  }
+  profile.checks = config.health.checks.value_or(preset_checks(config, preset, profile.upstream));
+  std::uint32_t const threshold =
+      config.health.failure_threshold.value_or(preset.failure_threshold);
+  for (HealthCheck& check : profile.checks) {
+    check.failure_threshold = check.failure_threshold.value_or(threshold);
+  }
+  profile.dead_statuses = config.health.dead_statuses.value_or(preset.dead_statuses);
+  profile.stop_signal = config.engine.stop_signal.value_or(std::string(preset.stop_signal));
+  profile.rest_grace = config.engine.rest_grace.value_or(profile.rest_grace);
+  profile.main_ends_workers = preset.main_ends_workers && !config.engine.rest_grace;
+  profile.essential_processes = config.engine.essential_processes.empty()
+                                    ? preset.essential_processes
+                                    : config.engine.essential_processes;
+  profile.metrics_url = resolve_metrics_url(config, preset, profile.upstream);
+  profile.gauges = resolve_gauges(config, preset, profile.upstream, profile.metrics_url);
+  profile.probe = resolve_probe(config, preset, profile);
+  return profile;
+}
+
+bool ingress_is_exclusive(Config const& config) {
+  if (!config.ingress.enabled) {
+    return false;
+  }
+  EngineProfile const profile = resolve_engine(config);
+  bool const is_local = !profile.upstream_socket.empty() || is_loopback(profile.upstream.host);
+  return config.ingress.exclusive.value_or(is_local);
+}
+
+lifecycle::ShutdownSettings shutdown_settings(Config const& config) {
+  lifecycle::ShutdownSettings settings = config.shutdown.budgets;
+  settings.events = config.events.nats.url.has_value();
+  settings.registries = !config.discovery.empty();
+  return settings;
+}
+
+std::optional<std::string> resolve_advertise(Config const& config,
+                                             std::optional<std::string> const& pod_ip) {
+  if (config.identity.advertise) {
+    return config.identity.advertise;
+  }
+  if (!pod_ip || pod_ip->empty()) {
+    return std::nullopt;
+  }
+  std::uint16_t const port =
+      config.ingress.enabled ? config.ingress.listen.port : resolve_engine(config).upstream.port;
+  bool const is_tls = config.ingress.enabled && config.ingress.tls.cert_file;
+  return (is_tls ? "https://" : "http://") + to_text(Address{*pod_ip, port});
+}
+
+}  // namespace lastcall::config

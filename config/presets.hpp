@@ -1,0 +1,115 @@
+// What is known about each engine, and the profile that results for a configuration.
+//
+// Rules:
+//  1. A preset only fills what the configuration leaves open; a set key always wins.
+//  2. Each fact names its source in presets.cpp.
+//  3. `custom` knows nothing: no gauges, and no check but the process and, where engine.url or an
+//     ingress says where the engine is, a connection.
+//
+// Pure values, no thread rule.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/schema.hpp"
+
+namespace lastcall::config {
+
+struct EnginePreset {
+  EngineKind kind = EngineKind::custom;
+  std::string_view name;          // as in the configuration
+  Address address;                // where its HTTP server listens by default
+  std::string_view health_path;   // empty: none is known
+  std::string_view metrics_path;  // empty: none is known
+  std::string_view running_gauge;
+  std::string_view waiting_gauge;
+  std::string_view tokens_counter;
+  bool tokens_are_live = false;  // the counter rises with each token, not at a request's end
+  std::string_view kv_usage_gauge;
+  std::string_view rank_label = {};   // of its gauges: the data-parallel rank; empty: it has one
+  std::string_view rank_header = {};  // sends a request to one; empty: there is no way
+  std::string_view load_path;         // of its load counter; empty: none is known
+  std::string_view completions_path;  // where one token may be asked for; empty: none is known
+  std::string_view sleeping_path;     // tells whether it sleeps; empty: it never does
+  /// The paths of its server that change the engine, and those that only report on it, as the keys
+  /// of ingress.control_paths.paths.
+  std::vector<std::string_view> control_paths;
+  std::vector<std::string_view> status_paths;
+  Duration gauge_refresh{1'000};
+  std::string_view stop_signal = "SIGTERM";
+  /// Asked to end it ends its workers first: what outlives it is not given time.
+  bool main_ends_workers = false;
+  /// Processes without which it is dead, as they call themselves; a last '*' stands for any end.
+  std::vector<std::string> essential_processes;
+  /// What it leaves behind when it is killed: a proposal for cleanup.paths, never a default, since
+  /// a shared directory may hold the same names of somebody else.
+  std::string_view leftovers;
+  std::uint32_t failure_threshold = 2;
+  /// 503 is how vLLM's and TensorRT-LLM's /health say that the engine is gone; 500 is what their
+  /// frameworks answer for a handler that threw, and TensorRT-LLM's /health_generate.
+  std::vector<std::uint32_t> dead_statuses{500, 503};
+};
+
+EnginePreset const& preset_of(EngineKind kind);
+
+/// Gauges of the engine itself: running + waiting is its in-flight.
+struct EngineGauges {
+  std::string url;
+  std::string running;
+  std::string waiting;
+  std::string tokens;  // empty: none is known
+  bool tokens_are_live = false;
+  std::string kv_usage;  // empty: none is known
+  Duration refresh{};
+  std::string load_url;      // of its load counter; empty: none is known
+  bool load_counts = false;  // ... and it is known to count
+  std::string rank_label = {};
+  friend bool operator==(EngineGauges const&, EngineGauges const&) = default;
+};
+
+/// Where and how one token is asked for.
+struct TokenProbe {
+  std::string url;
+  std::string models_url;
+  std::string sleeping_url;  // empty: it never sleeps
+  std::string model;         // empty: the first that the engine lists
+  bool barrier = false;
+  bool canary = false;
+  std::string rank_header = {};  // empty: no rank can be chosen
+  friend bool operator==(TokenProbe const&, TokenProbe const&) = default;
+};
+
+/// The preset with everything that the configuration says on top. Nothing is left open.
+struct EngineProfile {
+  std::string_view name;
+  Address upstream;                 // what the ingress connects to, ...
+  std::string upstream_socket;      // ... or, where this is not empty, this
+  std::vector<HealthCheck> checks;  // each with its failure_threshold filled in
+  std::vector<std::uint32_t> dead_statuses;
+  std::string stop_signal;
+  Duration rest_grace{10'000};
+  bool main_ends_workers = false;
+  std::vector<std::string> essential_processes;
+  std::string metrics_url;             // of its Prometheus text; empty: none is known
+  std::optional<EngineGauges> gauges;  // nothing: in-flight cannot be asked of the engine
+  std::optional<TokenProbe> probe;     // nothing: it is never asked for a token
+};
+
+EngineProfile resolve_engine(Config const& config);
+
+/// The ingress is on, and the engine's only way in.
+bool ingress_is_exclusive(Config const& config);
+
+/// What the budgets are derived from: the keys, and which items phase 3 has.
+lifecycle::ShutdownSettings shutdown_settings(Config const& config);
+
+/// The URL that routers are told, from identity.advertise or POD_IP; nothing where neither is
+/// known.
+std::optional<std::string> resolve_advertise(Config const& config,
+                                             std::optional<std::string> const& pod_ip);
+
+}  // namespace lastcall::config

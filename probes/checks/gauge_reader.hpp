@@ -1,0 +1,72 @@
+// Asks an engine for its own gauges: how many requests are in it, and how many tokens came out.
+//
+// Invariants:
+//  1. One reading at a time; `done` is called exactly once, later, from the loop, unless cancel()
+//     comes first: then never.
+//  2. A reading has figures or says why not; a part of the figures is no reading. An answer other
+//     than 200 proves nothing.
+//  3. The text is read in pieces and at most TextAttempt::kMostText of it: memory does not grow
+//  with what an
+//     engine says.
+//  4. The load counter is one process's own: it is asked only where the gauges are one process's,
+//     too, which shows in the start time of a process that they have.
+//
+// Thread rule: everything on the loop's thread. Source: the model server protocol's gauges.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include "probes/checks/check.hpp"
+
+namespace lastcall::probes {
+
+struct GaugeSettings {
+  std::string url;
+  std::string running;
+  std::string waiting;          // empty: the engine has no such gauge
+  std::string tokens;           // empty: it has no such counter
+  std::string kv_usage = {};    // empty: it has no such gauge
+  std::string load_url = {};    // empty: it has no load counter
+  std::string rank_label = {};  // of `running`: which of its ranks it is of; empty: it has one
+};
+
+struct GaugeReading {
+  std::optional<std::uint64_t> in_flight;  // running + waiting
+  std::optional<std::uint64_t> tokens;
+  std::optional<std::uint64_t> load;   // its load counter, where that counts all of it
+  std::optional<double> kv_usage;      // of the rank that has most room, 0 to 1
+  std::optional<std::uint64_t> cache;  // the same in millionths, summed over the ranks
+  std::vector<std::string> ranks;      // the values of rank_label
+  std::string problem;                 // why there is no in_flight; empty when there is
+};
+
+class GaugeReader {
+ public:
+  using Done = std::function<void(GaugeReading const&)>;
+
+  GaugeReader(boost::asio::any_io_executor executor, GaugeSettings settings);
+  ~GaugeReader();
+
+  /// Why the settings cannot make one; empty: they can.
+  std::string const& problem() const { return problem_; }
+  void read(Duration timeout, Done done);
+  void cancel();
+
+ private:
+  struct State;
+  void read_load(GaugeReading reading, Duration timeout, Done done);
+
+  std::shared_ptr<State> state_;
+  std::unique_ptr<Check> check_;
+  std::unique_ptr<Check> load_check_;  // empty: there is no load counter
+  std::string problem_;
+};
+
+}  // namespace lastcall::probes

@@ -1,0 +1,82 @@
+// Watches for another engine in the place of the one that has to go, where no shim tells of it.
+//
+// Rules:
+//  1. A connection every 100 ms, one at a time; after each that was accepted, the engine's
+//     `process_start_time_seconds` where its metrics are known. Nobody waits, nothing wakes up.
+//  2. Another one is there when the start time changed, or when one connection was refused. An
+//     engine that nobody has asked to end (condemned) may be one that closed its port and hangs:
+//     there, being refused counts only after it was asked to end or had accepted one, and being
+//     accepted after having been refused counts too.
+//  3. `on_replaced` is called once a watch, from the loop; never after stop().
+//
+// Thread rule: everything on the loop's thread. Source: specification, 'preStop'; the default
+// process metrics of Prometheus client libraries.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "probes/checks/check.hpp"
+#include "probes/checks/gauge_reader.hpp"
+
+namespace lastcall::probes {
+
+/// What was seen of the engine since it has to go. Pure.
+class ReplacementEvidence {
+ public:
+  explicit ReplacementEvidence(bool condemned) : end_is_due_(!condemned) {}
+
+  /// Its container is being stopped.
+  void told_to_end() { end_is_due_ = true; }
+  /// Each returns how it is seen that another one is there, empty while it is not.
+  std::string refused();
+  std::string accepted();
+  std::string start_time(std::uint64_t seconds);
+
+ private:
+  bool end_is_due_;
+  bool was_accepted_ = false;
+  bool was_refused_ = false;
+  std::optional<std::uint64_t> start_time_;
+};
+
+struct ReplacementSettings {
+  std::string host;  // of the engine's own port
+  std::uint16_t port = 0;
+  std::string metrics_url;  // empty: none is known
+};
+
+class ReplacementWatch {
+ public:
+  static constexpr Duration kInterval{100};
+
+  ReplacementWatch(boost::asio::any_io_executor executor, ReplacementSettings const& settings,
+                   std::function<void(std::string how)> on_replaced);
+  ~ReplacementWatch();
+
+  void start(bool condemned);
+  void stop();
+  /// Its container is being stopped.
+  void told_to_end();
+
+ private:
+  void look();
+  void look_again();
+  void take(CheckOutcome const& outcome);
+  void ask_start_time();
+  bool is_settled(std::string const& how);
+
+  std::function<void(std::string how)> on_replaced_;
+  std::unique_ptr<Check> connect_;
+  std::unique_ptr<GaugeReader> reader_;
+  boost::asio::steady_timer timer_;
+  std::optional<ReplacementEvidence> evidence_;  // while it watches
+};
+
+}  // namespace lastcall::probes

@@ -1,0 +1,69 @@
+// Asks an engine for one token, as any client would, and says whether it generated one.
+//
+// Rules:
+//  1. One request at a time; `done` is called exactly once, later, from the loop, unless cancel()
+//     comes first: then never, and the connection is closed, so that an engine gives the request
+//     up.
+//  2. Only a 200 with a choice that ended by itself and has a token is `generated`; anything else
+//     is `refused` with its reason. Whoever asks waits as long as he likes: the answer has no time
+//     limit, what comes before it has.
+//  3. An engine that says that it sleeps is not asked. `sent` is called when the request is on its
+//     way, and so not for one that was never put.
+//  4. The model is the configured one, or the first that the engine lists, which is asked for each
+//     time: an engine may be replaced.
+//
+// Thread rule: everything on the loop's thread. Source: the OpenAI API's completions; vLLM's
+// /is_sleeping, which a server without it answers with 404.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include "probes/checks/check.hpp"
+
+namespace lastcall::probes {
+
+struct TokenRequestSettings {
+  std::string url;           // .../v1/completions or .../v1/chat/completions
+  std::string models_url;    // a list of models; used where no model is named
+  std::string sleeping_url;  // empty: the engine never sleeps
+  std::string model;
+  std::vector<std::pair<std::string, std::string>> headers;
+};
+
+class TokenRequest {
+ public:
+  enum class Outcome : std::uint8_t { generated, refused, asleep };
+  using Sent = std::function<void()>;
+  using Done = std::function<void(Outcome, std::string const& detail)>;
+
+  TokenRequest(boost::asio::any_io_executor executor, TokenRequestSettings settings);
+  ~TokenRequest();
+
+  using Header = std::pair<std::string, std::string>;
+
+  /// Why the settings cannot make one; empty: they can.
+  std::string const& problem() const { return problem_; }
+  /// `further`: a header of this request alone.
+  void ask(Sent sent, Done done, std::optional<Header> further = std::nullopt);
+  void cancel();
+
+ private:
+  class State;
+  std::shared_ptr<State> state_;
+  std::string problem_;
+};
+
+/// The whole request of one token; the path tells which of the two forms it has.
+std::string token_request_body(std::string const& url, std::string const& model);
+/// Empty: this answer holds a generated token. Otherwise why it proves nothing.
+std::string why_no_token(std::string const& body);
+
+}  // namespace lastcall::probes

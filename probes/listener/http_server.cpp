@@ -1,0 +1,225 @@
+#include "probes/listener/http_server.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <limits>
+#include <system_error>
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+namespace lastcall::probes {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// What epoll gives back; connections are counted from kFirstConnection.
+constexpr std::uint64_t kListeningSocket = 0;
+constexpr std::uint64_t kMailbox = 1;
+constexpr std::uint64_t kFirstConnection = 2;
+
+constexpr auto kAcceptPause = 100ms;
+
+}  // namespace
+
+HttpListener::Server::Server(ListenerSettings settings, Handler handler)
+    : settings_(std::move(settings)), handler_(std::move(handler)), next_id_(kFirstConnection) {}
+
+std::optional<std::string> HttpListener::Server::open() {
+  socket_ = open_listening_socket(settings_.host, settings_.port);
+  if (!socket_.error.empty()) {
+    return socket_.error;
+  }
+  host_ = socket_.host;
+  port_ = socket_.port;
+  epoll_ = Descriptor{::epoll_create1(EPOLL_CLOEXEC)};
+  int error = 0;
+  if (!epoll_ || !watch_new(kListeningSocket, socket_.descriptor.get()) ||
+      !watch_new(kMailbox, mailbox_->descriptor())) {
+    error = errno;
+  } else {
+    error = thread_.start(settings_.thread_name, [this] { run(); });
+  }
+  if (error != 0) {
+    socket_.descriptor.reset();
+    return "cannot serve " + address_text(host_, port_) + ": " +
+           std::system_category().message(error);
+  }
+  return std::nullopt;
+}
+
+void HttpListener::Server::close(std::chrono::milliseconds linger) {
+  linger_ms_ = linger.count();
+  closing_ = true;
+  mailbox_->wake();
+  thread_.join();
+}
+
+void HttpListener::Server::run() {
+  std::array<epoll_event, 32> ready{};
+  while (true) {
+    auto now = Clock::now();
+    if (closing_ && !closing_deadline_) {
+      closing_deadline_ = now + std::chrono::milliseconds{linger_ms_};
+      begin_closing();
+    }
+    if (closing_deadline_ && (connections_.empty() || now >= *closing_deadline_)) {
+      connections_.clear();
+      return;
+    }
+    int const count =
+        epoll_wait(epoll_.get(), ready.data(), static_cast<int>(ready.size()), next_timeout(now));
+    for (int i = 0; i < count; ++i) {
+      auto const id = ready[static_cast<std::size_t>(i)].data.u64;
+      if (id == kListeningSocket) {
+        accept_all();
+      } else if (id == kMailbox) {
+        deliver_letters();
+      } else {
+        on_ready(id);
+      }
+    }
+    drop_expired(Clock::now());
+  }
+}
+
+void HttpListener::Server::accept_all() {
+  while (socket_.descriptor && !accept_again_at_ && accept_one()) {
+  }
+}
+
+/// False when nobody is waiting any more, or when there is nothing to accept with.
+bool HttpListener::Server::accept_one() {
+  Descriptor fd{
+      ::accept4(socket_.descriptor.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
+  if (!fd) {
+    int const error = errno;
+    if (error == EAGAIN) {
+      return false;
+    }
+    bool const exhausted =
+        error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+    if (exhausted && !make_room()) {
+      pause_accepting();
+      return false;
+    }
+    return true;  // that client is gone, or there is room now: the next one
+  }
+  if (connections_.size() >= settings_.max_connections && !make_room()) {
+    return true;  // all are being answered; this one is closed
+  }
+  Id const id = next_id_++;
+  Connection& connection = connections_[id];
+  connection.descriptor = std::move(fd);
+  connection.deadline = Clock::now() + settings_.head_timeout;
+  watch_new(id, connection.descriptor.get());
+  on_ready(id);  // the head often came with the connection
+  return true;
+}
+
+/// Closes the oldest client that has not even asked yet.
+bool HttpListener::Server::make_room() {
+  auto const oldest = std::find_if(connections_.begin(), connections_.end(), [](auto const& entry) {
+    return entry.second.state == State::reading || entry.second.state == State::lingering;
+  });
+  if (oldest == connections_.end()) {
+    return false;
+  }
+  connections_.erase(oldest);
+  return true;
+}
+
+/// A listening socket that stays readable would make the loop spin.
+void HttpListener::Server::pause_accepting() {
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket_.descriptor.get(), nullptr);
+  accept_again_at_ = Clock::now() + kAcceptPause;
+}
+
+void HttpListener::Server::on_ready(Id id) {
+  auto const found = connections_.find(id);
+  if (found == connections_.end()) {
+    return;  // closed by an earlier event of the same batch
+  }
+  Connection& connection = found->second;
+  bool keep = false;
+  switch (connection.state) {
+    case State::reading:
+      keep = read_head(id, connection);
+      break;
+    case State::deferred:
+      break;  // reset by the client: the handler goes on, its answer finds nobody
+    case State::writing:
+      keep = write_some(id, connection);
+      break;
+    case State::lingering:
+      keep = forget_input(connection);
+      break;
+  }
+  if (!keep) {
+    connections_.erase(id);
+  }
+}
+
+void HttpListener::Server::deliver_letters() {
+  for (auto& letter : mailbox_->take()) {
+    auto const found = connections_.find(letter.connection);
+    if (found == connections_.end() || found->second.state != State::deferred) {
+      continue;  // that client is gone
+    }
+    Connection& connection = found->second;
+    connection.output = exchange_.run(
+        {connection.input.data(), connection.head_size},
+        [&](Request const&) { return std::optional<Reply>{std::move(letter.reply)}; });
+    if (!write_some(letter.connection, connection)) {
+      connections_.erase(letter.connection);
+    }
+  }
+}
+
+/// Takes no more connections and ends those that wait for their client or for a handler.
+void HttpListener::Server::begin_closing() {
+  socket_.descriptor.reset();
+  deliver_letters();  // what was answered before close() is still sent
+  std::erase_if(connections_, [](auto const& entry) {
+    return entry.second.state == State::reading || entry.second.state == State::deferred;
+  });
+}
+
+void HttpListener::Server::drop_expired(Clock::time_point now) {
+  std::erase_if(connections_, [now](auto const& entry) {
+    return entry.second.deadline && *entry.second.deadline <= now;
+  });
+  if (accept_again_at_ && *accept_again_at_ <= now && socket_.descriptor) {
+    accept_again_at_.reset();
+    watch_new(kListeningSocket, socket_.descriptor.get());
+  }
+}
+
+bool HttpListener::Server::watch_new(Id id, int fd) {
+  epoll_event event{.events = EPOLLIN, .data = {.u64 = id}};
+  return epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+void HttpListener::Server::watch(Id id, Connection const& connection, std::uint32_t events) {
+  epoll_event event{.events = events, .data = {.u64 = id}};
+  epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, connection.descriptor.get(), &event);
+}
+
+/// Milliseconds until something expires; -1 sleeps until something happens.
+int HttpListener::Server::next_timeout(Clock::time_point now) const {
+  auto next = Clock::time_point::max();
+  for (auto const& [id, connection] : connections_) {
+    next = std::min(next, connection.deadline.value_or(next));
+  }
+  next = std::min(next, accept_again_at_.value_or(next));
+  next = std::min(next, closing_deadline_.value_or(next));
+  if (next == Clock::time_point::max()) {
+    return -1;
+  }
+  auto const left = std::chrono::ceil<std::chrono::milliseconds>(next - now).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, std::numeric_limits<int>::max()));
+}
+
+}  // namespace lastcall::probes

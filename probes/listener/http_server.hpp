@@ -1,0 +1,93 @@
+// The thread behind an HttpListener: accepts, reads heads, writes answers, ends what takes too
+// long.
+//
+// Invariants are the listener's (listener.hpp). A connection is in one state:
+//   reading    the head, and a body where one is taken; bounded by head_timeout in total
+//   deferred   the handler will answer later; only the handler bounds it
+//   writing    the answer; bounded by write_timeout
+//   lingering  sent, but the client's unread body would turn our close into a reset that destroys
+//              the answer (RFC 9112, 9.6): read and forget it, bounded by kLinger
+//
+// Thread rule: open() and close() from the owner's thread, everything else is the own thread's.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/descriptor.hpp"
+#include "base/small_thread.hpp"
+#include "probes/listener/http_exchange.hpp"
+#include "probes/listener/listener.hpp"
+#include "probes/listener/listening_socket.hpp"
+#include "probes/listener/responder.hpp"
+
+namespace lastcall::probes {
+
+class HttpListener::Server {
+ public:
+  Server(ListenerSettings settings, Handler handler);
+  ~Server() { close(std::chrono::milliseconds{0}); }
+
+  std::optional<std::string> open();
+  void close(std::chrono::milliseconds linger);
+  std::string const& host() const { return host_; }
+  std::uint16_t port() const { return port_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Id = std::uint64_t;
+  enum class State : std::uint8_t { reading, deferred, writing, lingering };
+  struct Connection {
+    Descriptor descriptor;
+    State state = State::reading;
+    std::optional<Clock::time_point> deadline;
+    std::string input;  // the head, and what came with it
+    std::size_t head_size = 0;
+    std::size_t body_size = 0;
+    std::string output;
+    std::size_t written = 0;
+  };
+  using Connections = std::map<Id, Connection>;  // ids rise: the first is the oldest
+
+  void run();
+  void accept_all();
+  bool accept_one();
+  bool make_room();
+  void pause_accepting();
+  void on_ready(Id id);
+  bool read_head(Id id, Connection& connection);
+  std::optional<bool> read_body(Id id, Connection& connection);
+  void ask_handler(Id id, Connection& connection);
+  bool write_some(Id id, Connection& connection);
+  bool forget_input(Connection& connection);
+  void deliver_letters();
+  void begin_closing();
+  void drop_expired(Clock::time_point now);
+  bool watch_new(Id id, int fd);
+  void watch(Id id, Connection const& connection, std::uint32_t events);
+  int next_timeout(Clock::time_point now) const;
+
+  ListenerSettings const settings_;
+  Handler const handler_;
+  HttpExchange exchange_;
+  std::shared_ptr<Mailbox> const mailbox_ = std::make_shared<Mailbox>();
+  ListeningSocket socket_;
+  Descriptor epoll_;
+  std::string host_;
+  std::uint16_t port_ = 0;
+  SmallThread thread_;
+
+  std::atomic<bool> closing_ = false;
+  std::atomic<std::int64_t> linger_ms_ = 0;
+  std::optional<Clock::time_point> closing_deadline_;
+  std::optional<Clock::time_point> accept_again_at_;  // set while out of descriptors
+  Connections connections_;
+  Id next_id_;
+};
+
+}  // namespace lastcall::probes

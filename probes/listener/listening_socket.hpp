@@ -1,0 +1,30 @@
+// Opens the listening socket of a listener.
+//
+// Rules:
+//  1. "::" means every address of both families; where the kernel has no IPv6 it means 0.0.0.0.
+//  2. SO_REUSEADDR, never SO_REUSEPORT: a port that another process holds must be an error, not a
+//     coin toss between two listeners.
+//
+// Thread rule: none. Source: ip(7), ipv6(7), socket(7).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/descriptor.hpp"
+
+namespace lastcall::probes {
+
+struct ListeningSocket {
+  Descriptor descriptor;
+  std::string host;  // what it is bound to, which the fallback changes
+  std::uint16_t port = 0;
+  std::string error;  // not empty: there is no descriptor
+};
+
+ListeningSocket open_listening_socket(std::string const& host, std::uint16_t port);
+
+/// "127.0.0.1:80", "[::1]:80".
+std::string address_text(std::string const& host, std::uint16_t port);
+
+}  // namespace lastcall::probes

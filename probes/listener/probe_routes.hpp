@@ -1,0 +1,52 @@
+// The answers to probes: paths and a published state in, a reply out.
+//
+//   /livez /startupz                the supervisor alone
+//   /engine/livez /engine/startupz  the engine
+//   /readyz                         whether requests should come; the body says why not
+//   /health /live                   the same for Dynamo's tools, as JSON
+//   /metrics                        Prometheus text format 0.0.4
+//
+// Rules:
+//  1. A failing probe's body always says what fails; `?verbose` lists every check of a passing one
+//     too, in the form of the Kubernetes API server.
+//  2. `/livez` fails only on proof: the loop has not beaten for `stall_after`, or the IPC socket
+//  was
+//     lost. An idle supervisor beats on its health timer, so `stall_after` must be well above
+//     health.interval: stall_limit() gives it.
+//  3. `/live` never fails because of the engine. (Dynamo's workers fail it together with /health,
+//     which kills a loading engine; its frontend does not. This follows the frontend.)
+//
+// Pure function of its arguments but for the heartbeat's clock; safe on any thread.
+// Source: Kubernetes' API server health endpoints; Dynamo's health check reference.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "probes/listener/listener.hpp"
+#include "probes/listener/probe_state.hpp"
+
+namespace lastcall::probes {
+
+/// Without a beat for so long the loop counts as stuck: 10 s, or three health intervals if those
+/// are longer.
+constexpr Duration stall_limit(Duration health_interval) {
+  constexpr Duration kAtLeast{10'000};
+  return health_interval * 3 > kAtLeast ? health_interval * 3 : kAtLeast;
+}
+
+class ProbeRoutes {
+ public:
+  /// `metrics` gives the text of a scrape; both are used on the listener's thread and outlive it.
+  ProbeRoutes(PublishedState const& state, std::function<std::string()> metrics,
+              Duration stall_after = stall_limit(Duration{2'000}));
+
+  Reply answer(Request const& request) const;
+
+ private:
+  PublishedState const& state_;
+  std::function<std::string()> metrics_;
+  Duration stall_after_;
+};
+
+}  // namespace lastcall::probes

@@ -1,0 +1,34 @@
+#include "probes/listener/probe_state.hpp"
+
+#include <algorithm>
+
+namespace lastcall::probes {
+
+std::int64_t monotonic_ms() {
+  // libstdc++'s steady_clock is CLOCK_MONOTONIC.
+  auto const now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
+PublishedState::PublishedState() : started_ms_(monotonic_ms()), last_beat_ms_(started_ms_) {}
+
+void PublishedState::publish(ProbeState state) {
+  std::lock_guard const lock(mutex_);
+  std::swap(state_, state);  // the old one is freed outside of the reader's way
+}
+
+ProbeState PublishedState::read() const {
+  std::lock_guard const lock(mutex_);
+  return state_;
+}
+
+Duration PublishedState::since_beat() const {
+  auto const last = last_beat_ms_.load(std::memory_order_relaxed);
+  return Duration{std::max<std::int64_t>(0, monotonic_ms() - last)};
+}
+
+Duration PublishedState::uptime() const {
+  return Duration{monotonic_ms() - started_ms_};
+}
+
+}  // namespace lastcall::probes

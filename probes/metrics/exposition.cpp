@@ -1,0 +1,135 @@
+#include "probes/metrics/exposition.hpp"
+
+#include <algorithm>
+#include <array>
+#include <unordered_set>
+#include <utility>
+
+#include "probes/checks/prometheus_text.hpp"
+
+namespace lastcall::probes {
+namespace {
+
+constexpr std::string_view kTotal = "_total";
+constexpr std::array<std::string_view, 4> kParts{"_bucket", "_sum", "_count", "_created"};
+
+/// Takes the first line off, without its end.
+std::string_view take_line(std::string_view& text) {
+  std::size_t const end = text.find('\n');
+  std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  if (line.ends_with('\r')) {
+    line.remove_suffix(1);
+  }
+  return line;
+}
+
+/// In OpenMetrics a counter's family is named without the `_total` of its series.
+std::string_view family_of(std::string_view name) {
+  return name.ends_with(kTotal) ? name.substr(0, name.size() - kTotal.size()) : name;
+}
+
+/// `# TYPE name type`, taken apart; an empty name: it is another line.
+struct Metadata {
+  std::string_view keyword;
+  std::string_view name;
+  std::string_view rest;  // from behind the name
+};
+
+Metadata metadata_of(std::string_view line) {
+  for (std::string_view const keyword : {"# HELP ", "# TYPE ", "# UNIT "}) {
+    if (line.starts_with(keyword)) {
+      std::string_view const rest = line.substr(keyword.size());
+      std::string_view const name = rest.substr(0, rest.find(' '));
+      return {keyword, name, rest.substr(name.size())};
+    }
+  }
+  return {};
+}
+
+class Families {
+ public:
+  explicit Families(std::string_view text) {
+    while (!text.empty()) {
+      Metadata const data = metadata_of(take_line(text));
+      if (data.keyword == "# TYPE ") {
+        names_.insert(family_of(data.name));
+        if (data.rest == " histogram" || data.rest == " summary") {
+          in_parts_.insert(data.name);
+        }
+      }
+    }
+  }
+
+  bool has(std::string_view name) const {
+    return names_.contains(family_of(name)) ||
+           std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) {
+             return name.ends_with(part) &&
+                    in_parts_.contains(name.substr(0, name.size() - part.size()));
+           });
+  }
+
+ private:
+  std::unordered_set<std::string_view> names_;
+  std::unordered_set<std::string_view> in_parts_;
+};
+
+void append_line(std::string& out, std::string_view line) {
+  out.append(line).push_back('\n');
+}
+
+void append_as_openmetrics(std::string& out, std::string_view text) {
+  while (!text.empty()) {
+    std::string_view const line = take_line(text);
+    Metadata const data = metadata_of(line);
+    if (data.name.empty()) {
+      append_line(out, line);
+    } else {
+      append_line(out.append(data.keyword).append(family_of(data.name)), data.rest);
+    }
+  }
+}
+
+}  // namespace
+
+bool names_openmetrics(std::string_view header) {
+  return header.find("application/openmetrics-text") != std::string_view::npos;
+}
+
+std::optional<std::string> merge_expositions(std::string_view ours, std::string_view engine,
+                                             bool openmetrics) {
+  constexpr std::string_view kEnd = "# EOF";
+  Families const known(ours);
+  std::string out;
+  out.reserve(ours.size() + engine.size() + kEnd.size() + 2);
+  if (openmetrics) {
+    append_as_openmetrics(out, ours);
+  } else {
+    out.append(ours);
+  }
+  bool has_ended = false;
+  while (!engine.empty() && !has_ended) {
+    std::string_view const line = take_line(engine);
+    has_ended = line == kEnd;
+    if (line.empty() || has_ended) {
+      continue;
+    }
+    std::string_view name = metadata_of(line).name;
+    if (!line.starts_with('#')) {
+      auto const series = series_name(line);
+      if (!series) {
+        return std::nullopt;
+      }
+      name = *series;
+    }
+    if (name.empty() || !known.has(name)) {
+      append_line(out, line);
+    }
+  }
+  if (openmetrics) {
+    append_line(out, kEnd);
+  }
+  return has_ended || !openmetrics ? std::optional(std::move(out)) : std::nullopt;
+}
+
+}  // namespace lastcall::probes

@@ -1,0 +1,194 @@
+// The families of metric_table.hpp as prometheus-cpp objects: a member each, registered in order.
+//
+// Invariant: what the members are called here is the only place outside of the table where a
+// family's name appears.
+//
+// Thread rule: see metrics.hpp. This header is for metrics.cpp alone.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include "probes/metrics/metric_series.hpp"
+#include "probes/metrics/metric_table.hpp"
+#include "probes/metrics/metrics.hpp"
+
+namespace lastcall::probes {
+
+/// In place of a stop's deadline.
+inline constexpr std::int64_t kNoDeadline = -1;
+
+/// A gauge that is set at every step of the loop and changes at few of them.
+class Level {
+ public:
+  void set(Series<prometheus::Gauge>& gauge, std::size_t value) {
+    if (last_ != value) {
+      last_ = value;
+      gauge.at({}).Set(static_cast<double>(value));
+    }
+  }
+
+ private:
+  std::optional<std::size_t> last_;
+};
+
+struct Metrics::Families {
+  using Counter = prometheus::Counter;
+  using Gauge = prometheus::Gauge;
+  using Histogram = prometheus::Histogram;
+
+  explicit Families(MetricIdentity const& who) : identity(who) {}
+
+  prometheus::Labels constants(MetricFamily const& entry) const {
+    prometheus::Labels labels;
+    for (auto const& [name, value] :
+         {std::pair{"dynamo_namespace", &identity.dynamo_namespace},
+          std::pair{"dynamo_component", &identity.component}, std::pair{"model", &identity.model},
+          std::pair{"worker_id", &identity.worker_id}, std::pair{"version", &identity.version}}) {
+      if (entry.labels.find(name) != std::string_view::npos && is_constant(entry, name)) {
+        labels[name] = value->empty() ? "unknown" : is_valid_utf8(*value) ? *value : "other";
+      }
+    }
+    return labels;
+  }
+  /// Dynamo's name of an endpoint within the component: an engine has one for all of its API.
+  std::string_view own_name(std::string_view endpoint) const {
+    bool const is_api =
+        std::find(kApiEndpoints.begin(), kApiEndpoints.end(), endpoint) != kApiEndpoints.end();
+    return is_api || endpoint.empty() ? std::string_view(identity.endpoint) : endpoint;
+  }
+
+  template <typename Metric, typename Builder>
+  prometheus::Family<Metric>& build(Builder builder, MetricFamily const& entry) {
+    return builder.Name(std::string(entry.name))
+        .Help(std::string(entry.help))
+        .Labels(constants(entry))
+        .Register(registry);
+  }
+  Series<Counter> counter(MetricFamily const& entry) {
+    return {entry, build<Counter>(prometheus::BuildCounter(), entry), guard};
+  }
+  Series<Gauge> gauge(MetricFamily const& entry) {
+    return {entry, build<Gauge>(prometheus::BuildGauge(), entry), guard};
+  }
+  Series<Histogram> histogram(MetricFamily const& entry) {
+    return {entry, build<Histogram>(prometheus::BuildHistogram(), entry), guard};
+  }
+
+  Level running, waiting, unconfirmed;
+
+  MetricIdentity const identity;
+  prometheus::Registry registry;
+  LabelGuard guard{kMaxLabelValues};
+
+  // Written by the loop, read by a scrape.
+  std::atomic<std::int64_t> deadline_ms = kNoDeadline;
+  std::atomic<PublishedState const*> heartbeat = nullptr;
+  std::int64_t const started_ms = monotonic_ms();
+
+  // Comes and goes with a stop, so it is not a Series; serialize() alone touches it.
+  prometheus::Family<Gauge>& deadline_left =
+      build<Gauge>(prometheus::BuildGauge(), find_family("lastcall_stop_deadline_left_seconds"));
+  Gauge* deadline_left_gauge = nullptr;
+
+  Series<Counter> frontend_cancellation =
+      counter(find_family("dynamo_frontend_model_cancellation_total"));
+  Series<Counter> frontend_rejection =
+      counter(find_family("dynamo_frontend_model_rejection_total"));
+  Series<Counter> frontend_requests = counter(find_family("dynamo_frontend_requests_total"));
+  Series<Histogram> frontend_duration =
+      histogram(find_family("dynamo_frontend_request_duration_seconds"));
+  Series<Histogram> frontend_first_token =
+      histogram(find_family("dynamo_frontend_time_to_first_token_seconds"));
+  Series<Gauge> frontend_decode_blocks =
+      gauge(find_family("dynamo_frontend_worker_active_decode_blocks"));
+  Series<Gauge> frontend_prefill_tokens =
+      gauge(find_family("dynamo_frontend_worker_active_prefill_tokens"));
+  Series<Histogram> component_duration =
+      histogram(find_family("dynamo_component_request_duration_seconds"));
+  Series<Counter> component_requests = counter(find_family("dynamo_component_requests_total"));
+  Series<Gauge> component_inflight = gauge(find_family("dynamo_component_inflight_requests"));
+  Series<Counter> component_cancellation =
+      counter(find_family("dynamo_component_cancellation_total"));
+  Series<Gauge> component_uptime = gauge(find_family("dynamo_component_uptime_seconds"));
+  Series<Counter> rejection = counter(find_family("dynamo_rejection_request_total"));
+  Series<Gauge> engine_request = gauge(find_family("dynamo_engine_request"));
+  Series<Gauge> request_queue = gauge(find_family("dynamo_request_queue"));
+
+  Series<Counter> requests = counter(find_family("lastcall_requests_total"));
+  Series<Gauge> in_flight = gauge(find_family("lastcall_requests_in_flight"));
+  Series<Counter> rejections = counter(find_family("lastcall_rejections_total"));
+  Series<Counter> cancels = counter(find_family("lastcall_cancels_total"));
+  Series<Histogram> cancel_confirm = histogram(find_family("lastcall_cancel_confirm_seconds"));
+  Series<Gauge> cancels_unconfirmed = gauge(find_family("lastcall_cancels_unconfirmed"));
+  Series<Gauge> cancels_overdue = gauge(find_family("lastcall_cancels_overdue"));
+
+  Series<Gauge> phase = gauge(find_family("lastcall_phase"));
+  Series<Histogram> phase_duration = histogram(find_family("lastcall_phase_duration_seconds"));
+  Series<Gauge> grace = gauge(find_family("lastcall_grace_seconds"));
+  Series<Gauge> ready = gauge(find_family("lastcall_ready"));
+  Series<Gauge> shim_missing = gauge(find_family("lastcall_shim_missing"));
+  Series<Counter> stops = counter(find_family("lastcall_stops_total"));
+  Series<Counter> signals = counter(find_family("lastcall_signals_total"));
+  Series<Counter> signals_ignored = counter(find_family("lastcall_signals_ignored_total"));
+  Series<Counter> restarts = counter(find_family("lastcall_restarts_total"));
+  Series<Counter> prestop_calls = counter(find_family("lastcall_prestop_calls_total"));
+  Series<Counter> prestop_refused = counter(find_family("lastcall_prestop_refused_total"));
+  Series<Counter> prestop_false = counter(find_family("lastcall_prestop_false_total"));
+  Series<Gauge> prestop_waiting = gauge(find_family("lastcall_prestop_waiting"));
+  Series<Histogram> prestop_held = histogram(find_family("lastcall_prestop_held_seconds"));
+  Series<Gauge> engine_awaited = gauge(find_family("lastcall_engine_awaited"));
+  Series<Counter> slow_steps = counter(find_family("lastcall_loop_slow_steps_total"));
+  Series<Counter> oom_kills = counter(find_family("lastcall_oom_kills_total"));
+
+  Series<Gauge> engine_health = gauge(find_family("lastcall_engine_health"));
+  Series<Counter> checks = counter(find_family("lastcall_engine_checks_total"));
+  Series<Gauge> engine_metrics_up = gauge(find_family("lastcall_engine_metrics_up"));
+  Series<Histogram> check_duration =
+      histogram(find_family("lastcall_engine_check_duration_seconds"));
+
+  Series<Gauge> admission_limit = gauge(find_family("lastcall_admission_limit"));
+  Series<Histogram> admission_wait = histogram(find_family("lastcall_admission_wait_seconds"));
+  Series<Gauge> busy = gauge(find_family("lastcall_busy"));
+  Series<Gauge> rank_decode_blocks = gauge(find_family("lastcall_rank_active_decode_blocks"));
+  Series<Gauge> rank_total_blocks = gauge(find_family("lastcall_rank_kv_total_blocks"));
+  Series<Gauge> rank_prefill_tokens = gauge(find_family("lastcall_rank_active_prefill_tokens"));
+
+  Series<Gauge> peers = gauge(find_family("lastcall_ipc_peers"));
+  Series<Counter> peers_dropped = counter(find_family("lastcall_ipc_peers_dropped_total"));
+  Series<Counter> ipc_errors = counter(find_family("lastcall_ipc_errors_total"));
+  Series<Gauge> registered = gauge(find_family("lastcall_registry_registered"));
+  Series<Counter> registry_operations = counter(find_family("lastcall_registry_operations_total"));
+  Series<Histogram> registry_duration =
+      histogram(find_family("lastcall_registry_operation_duration_seconds"));
+
+  Series<Gauge> ingress_connections = gauge(find_family("lastcall_ingress_connections"));
+  Series<Gauge> ingress_buffers = gauge(find_family("lastcall_ingress_buffer_bytes"));
+  Series<Counter> ingress_evictions = counter(find_family("lastcall_ingress_evictions_total"));
+  Series<Counter> ingress_sheds = counter(find_family("lastcall_ingress_sheds_total"));
+  Series<Counter> ingress_tls_failures =
+      counter(find_family("lastcall_ingress_tls_failures_total"));
+  Series<Counter> ingress_control = counter(find_family("lastcall_ingress_control_requests_total"));
+  Series<Counter> ingress_refusals = counter(find_family("lastcall_ingress_refusals_total"));
+  Series<Histogram> ingress_event_gap =
+      histogram(find_family("lastcall_ingress_event_gap_seconds"));
+  Series<Histogram> ingress_first_byte =
+      histogram(find_family("lastcall_ingress_time_to_first_byte_seconds"));
+
+  Series<Gauge> build_info = gauge(find_family("lastcall_build_info"));
+  Series<Gauge> uptime = gauge(find_family("lastcall_uptime_seconds"));
+  Series<Gauge> heartbeat_age = gauge(find_family("lastcall_loop_heartbeat_age_seconds"));
+};
+
+}  // namespace lastcall::probes

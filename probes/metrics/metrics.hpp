@@ -1,0 +1,163 @@
+// Everything lastcall counts, as typed methods.
+//
+// Invariants:
+//  1. Every family is in metric_table.hpp and in docs/metrics.md; a test compares all three.
+//  2. No label is unbounded: closed sets come as enumerators, names that users or engines choose
+//     are capped at kMaxLabelValues a label, and what comes later is counted as "other". Models
+//     that are served have as many places of their own: strangers name others as they like.
+//  3. Counting does not allocate once a label set was seen.
+//  4. A labelled family is absent until its first use, as Prometheus advises.
+//
+// Thread rule: the counting methods on the loop thread; serialize() on any one thread at a time.
+// Source: Dynamo's metric names and labels; the Prometheus text format 0.0.4.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/action.hpp"
+#include "core/vocabulary.hpp"
+#include "probes/checks/check.hpp"
+#include "probes/listener/probe_state.hpp"
+
+namespace lastcall::probes {
+
+/// Distinct values of a label that others choose (model, endpoint, check, registry).
+inline constexpr std::size_t kMaxLabelValues = 64;
+
+struct MetricIdentity {
+  std::string dynamo_namespace = "dynamo";
+  std::string component = "backend";
+  std::string endpoint = "generate";  // the engine's: what the API calls it is not its name here
+  std::string model;                  // empty: not said
+  std::string worker_id;              // the instance id, in hexadecimal as in Dynamo's keys
+  std::string version;
+};
+
+/// How long something took, whatever the unit that it was measured in.
+using Seconds = std::chrono::duration<double>;
+
+enum class Verdict : std::uint8_t { starting, healthy, busy, unresponsive, wedged, dead };
+enum class PhaseOutcome : std::uint8_t { completed, timed_out, skipped, failed };
+enum class PeerRole : std::uint8_t { shim, engine, operator_ };
+enum class PeerDrop : std::uint8_t { slow_reader, backlog, protocol, not_allowed };
+enum class RegistryOperation : std::uint8_t { register_, deregister };
+enum class Restarted : std::uint8_t { engine, supervisor, shim };
+
+class Metrics {
+ public:
+  explicit Metrics(MetricIdentity const& identity);
+  ~Metrics();
+  Metrics(Metrics const&) = delete;
+  Metrics& operator=(Metrics const&) = delete;
+
+  // Requests. `endpoint` is the engine's or the API's name of it.
+  void request_began(std::string_view endpoint);
+  /// After a request_began of the same endpoint.
+  void request_ended(std::string_view endpoint, lifecycle::Outcome outcome);
+  struct Refused {
+    bool begun = false;      // after a request_began, from the queue
+    bool full = false;       // because limit and queue were full
+    bool from_tier = false;  // what the frontend counts is counted there
+  };
+  /// Refused: counts its outcome too. Dynamo's counters are for lack of capacity, so a refusal
+  /// because of a drain is not among them.
+  void request_rejected(std::string_view model, std::string_view endpoint,
+                        lifecycle::RejectedReason reason, Refused how);
+
+  /// How a request ended and how long it took, beside request_ended or request_rejected. What a
+  /// tier above relays is no request of a user of ours: the component's alone.
+  void request_settled(lifecycle::RequestSettled const& settled);
+
+  /// It exists: by the configuration, or because the engine has answered for it.
+  void model_served(std::string_view model);
+
+  // Cancellation: each request once, whatever arrives twice; the ledger sees to that.
+  /// `streaming` absent: nobody said how the answer travels.
+  void client_cancelled(std::string_view model, std::string_view endpoint,
+                        std::optional<bool> streaming);
+  void cancel_signalled(std::string_view endpoint, lifecycle::CancelReason reason);
+  void cancel_confirmed(lifecycle::CancelReason reason, Seconds took);
+  void set_cancels_unconfirmed(std::size_t count);
+  void set_cancels_overdue(std::size_t count);
+
+  // Lifecycle.
+  void set_phase(lifecycle::Phase phase);
+  void phase_ended(lifecycle::Phase phase, PhaseOutcome outcome, Seconds took);
+  void set_grace(Seconds grace);
+  void set_ready(bool ready);
+  void set_shim_missing(bool missing);
+  void set_stop_deadline(std::optional<std::int64_t> deadline_ms);  // CLOCK_MONOTONIC
+  void stop_began(bool fatal);
+  void signal_received(std::string_view signal);  // "TERM"
+  void signal_ignored(std::string_view signal);
+  void restarted(Restarted what);
+  void slow_step(std::string_view event);
+  void oom_kills(std::uint64_t count);
+  /// A preStop call, of the engine's container or of our own.
+  void hook_called(bool engine);
+  void hook_refused();
+  /// A pod outlived what a hook's call had said.
+  void false_hook();
+  void set_hooks_waiting(std::size_t count);
+  void hook_released(Seconds held);
+  void set_engine_awaited(bool awaited);
+
+  // The engine.
+  void set_verdict(Verdict verdict);
+  void check_ended(std::string_view check, CheckOutcome const& outcome);
+
+  // Admission.
+  void set_admission(std::size_t running, std::size_t waiting);
+  void set_admission_limits(std::optional<std::uint32_t> running, std::uint32_t waiting);
+  void admission_waited(Seconds took);
+  void set_busy(bool busy);
+  /// What a data-parallel rank reports; absent what it does not tell, or does not tell any more.
+  void set_rank_load(std::uint32_t rank, std::optional<std::uint64_t> active_decode_blocks,
+                     std::optional<std::uint64_t> kv_total_blocks,
+                     std::optional<std::uint64_t> active_prefill_tokens);
+
+  // Peers and registries.
+  void set_peers(PeerRole role, std::size_t count);
+  void peer_dropped(PeerDrop reason);
+  void protocol_error(std::string_view code);  // the IPC's error.code
+  void registry_ended(std::string_view registry, RegistryOperation operation, bool confirmed,
+                      Seconds took);
+  /// An attempt failed, or an entry was lost, and it is tried again.
+  void registry_retried(std::string_view registry, RegistryOperation operation);
+  void set_registered(std::string_view registry, bool registered);
+
+  // The ingress.
+  void set_ingress_connections(std::size_t clients, std::size_t upstream);
+  /// `type`: of the error object, one of a closed set.
+  void ingress_refused(std::string_view type);
+  /// `reason`: what is scarce, one of a closed set.
+  void ingress_evicted(std::string_view reason);
+  void ingress_shed(std::string_view reason);
+  void set_ingress_buffers(std::size_t bytes);
+  void ingress_control_called(bool is_granted);
+  /// `reason`: why a client could not be greeted, one of a closed set.
+  void ingress_tls_failed(std::string_view reason);
+  void first_byte(std::string_view model, std::string_view endpoint, Seconds took);
+  void event_gap(std::string_view endpoint, Seconds took);
+
+  /// Of a scrape that carries the engine's own metrics too, on the thread that serializes.
+  void set_engine_metrics_up(bool up);
+
+  /// The loop's age at scrape time comes from here; unset, the family is absent.
+  void watch_heartbeat(PublishedState const& state);
+
+  /// The text of a scrape.
+  std::string serialize() const;
+
+ private:
+  struct Families;
+  std::unique_ptr<Families> families_;
+};
+
+}  // namespace lastcall::probes

@@ -1,0 +1,59 @@
+// The engine's own metrics through our listener.
+//
+//   /metrics/engine   the engine's exposition, unchanged; 502 or 504 where there is none
+//   /metrics          ours, and where `merge` is set the engine's behind it
+//
+// Rules:
+//  1. Our own metrics are answered within `timeout`, whatever the engine does; they tell whether
+//     the engine's are with them (lastcall_engine_metrics_up).
+//  2. What the engine is asked for is what the scraper accepts, but never compressed.
+//  3. A URL that leads back to ourselves is told as such, and asked once only: a fetch is marked,
+//     and a marked one makes no further one.
+//
+// Thread rule: answer() on the listener's thread; `own_text` and `tell_up` are called under a lock,
+// from there or from the thread of the fetches. Source: docs/metrics.md, 'The engine's own'.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "probes/checks/engine_text.hpp"
+#include "probes/listener/listener.hpp"
+
+namespace lastcall::probes {
+
+struct MetricsRelaySettings {
+  std::string engine_url;  // empty: none is known
+  bool merge = false;
+  Duration timeout{5'000};
+};
+
+class MetricsRelay {
+ public:
+  MetricsRelay(MetricsRelaySettings settings, std::function<std::string()> own_text,
+               std::function<void(bool)> tell_up);
+  ~MetricsRelay();
+
+  /// False: it is none of its paths, and nothing was answered.
+  bool answer(Request const& request, Responder const& responder);
+
+ private:
+  enum class Origin { scraper, ourselves, another };
+
+  Origin origin_of(Request const& request) const;
+  void relay(Request const& request, Responder const& responder);
+  void merge(Request const& request, Responder const& responder);
+  Reply merged(EngineText::Answer const& answer);
+  Duration bound(Request const& request) const;
+
+  MetricsRelaySettings const settings_;
+  std::function<std::string()> own_text_;
+  std::function<void(bool)> tell_up_;
+  std::string const mark_;  // of our fetches
+  std::mutex mutex_;
+  std::unique_ptr<EngineText> engine_;  // last: its thread ends first
+};
+
+}  // namespace lastcall::probes

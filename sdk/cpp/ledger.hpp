@@ -1,0 +1,123 @@
+// The live requests of this process, and the lines that tell the supervisor of them.
+//
+// Rules:
+//  1. The table is the truth; what was sent is only its shadow. announce() tells all of it anew:
+//  the
+//     live requests as `resumed`, their cancels, and the ends that no supervisor has read.
+//  2. A request that waits for admission asks again on each connection, and starts unadmitted when
+//     there has been no supervisor (no connection, or one without `welcome`) for kUnadmittedAfter.
+//  3. Memory grows with live requests only; ends that wait for a supervisor are at most
+//  kMaxUnheard,
+//     the oldest are forgotten.
+//
+// Thread rule: under the session's mutex; what a call adds to `Later` is called without it.
+// Source: docs/ipc.md, 'Reconnecting'.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <lastcall/client.hpp>
+
+#include "ipc/message.hpp"
+#include "sdk/cpp/connection.hpp"
+#include "sdk/cpp/context_state.hpp"
+
+namespace lastcall::sdk {
+
+inline constexpr std::chrono::seconds kUnadmittedAfter{1};
+inline constexpr std::chrono::milliseconds kProgressEvery{500};
+inline constexpr std::size_t kMaxUnheard = 1024;
+
+using Later = std::vector<std::function<void()>>;
+using Decided = std::function<void(RequestContext const&, Admission const&)>;
+
+struct Entry {
+  ContextPtr context;
+  std::string endpoint;
+  std::string model;
+  std::string parent;
+  std::optional<bool> stream;
+  std::uint8_t priority{};
+  std::optional<std::uint64_t> way{};
+  Decided waiting;       // set while it waits for admission
+  bool was_announced{};  // some supervisor was told
+};
+
+class Ledger {
+ public:
+  explicit Ledger(Connection* connection) : connection_(connection) {}
+
+  /// std::invalid_argument: the id is live already. With `decided` the supervisor is asked.
+  void begin(Entry entry, Decided decided, Later& later);
+  Entry* find(std::string_view id);
+  Entry* find(ContextState const& context);
+  std::vector<ContextPtr> live() const;
+  std::size_t size() const { return entries_.size(); }
+
+  void raised(std::span<ContextPtr const> contexts, Told const& told, Later& later);
+  void ended(ContextState const& context, Outcome outcome, Later& later);
+  void confirmed(ContextState const& context);
+  void progress(ContextState& context);
+
+  /// How many live requests announce() will tell of.
+  std::size_t announced_size() const;
+  void announce();
+  void welcomed() { is_welcomed_ = true; }
+  /// The connection has ended; what of it was not written is still to be told.
+  void lost(Clock::time_point now, Later& later);
+  void admitted(std::string_view id, Later& later);
+  void rejected(ipc::Rejected const& message, Later& later);
+  /// An error that answers a question: whoever cannot even be asked must not stop the engine.
+  void answered(std::uint64_t seq, bool is_error, Later& later);
+  /// Sends and starts what is due; returns when the next is.
+  std::optional<Clock::time_point> tick(Clock::time_point now, Later& later);
+  /// Forgets all of it for good; what waits, and what will ask, may run.
+  void clear(Later& later);
+
+  std::uint64_t next_seq() { return ++last_seq_; }
+  /// Appends a line, if there is a connection to take it.
+  bool send(ipc::ToSupervisor const& message, std::optional<std::uint64_t> seq = std::nullopt);
+
+ private:
+  struct Ended {
+    std::uint64_t until{};  // position of the end of its line
+    ipc::RequestBegin begin;
+    Outcome outcome{};
+  };
+
+  bool is_open() const { return connection_ != nullptr && connection_->is_open(); }
+  std::optional<Clock::time_point> unadmitted_at() const;
+  ipc::RequestBegin begin_line(Entry const& entry) const;
+  void ask(Entry& entry);
+  static void settle(Entry& entry, Admission const& admission, Later& later);
+  void send_ids(std::vector<std::string> ids,
+                std::function<ipc::ToSupervisor(std::vector<std::string>)> const& make);
+  using Groups = std::map<std::pair<ipc::CancelMode, ipc::CancelReason>, std::vector<std::string>>;
+  static void add_cancel(Groups& groups, ContextState const& context);
+  void send_cancels(Groups&& groups);
+  void forget_written();
+
+  Connection* const connection_;                         // none: no socket
+  std::unordered_map<std::string_view, Entry> entries_;  // keys are the contexts' own ids
+  std::unordered_map<std::uint64_t, std::string> questions_;
+  std::size_t waiting_{};
+  std::deque<Ended> unheard_;  // the first of them queued, if `until` is not 0
+  std::vector<ContextPtr> moved_;
+  Clock::time_point moved_at_{};
+  Clock::time_point lost_at_{Clock::now()};
+  bool is_welcomed_{};
+  bool is_closed_{};
+  std::uint64_t last_seq_{};
+};
+
+}  // namespace lastcall::sdk

@@ -1,0 +1,141 @@
+// The lines of the ledger: what announces everything anew, and how each is made.
+#include <utility>
+
+#include "ipc/codec.hpp"
+#include "sdk/cpp/ledger.hpp"
+
+namespace lastcall::sdk {
+
+std::size_t Ledger::announced_size() const {
+  return entries_.size() - waiting_ + unheard_.size();
+}
+
+void Ledger::announce() {
+  for (Ended& each : unheard_) {
+    each.begin.resumed = true;
+    bool const is_sent =
+        send(each.begin) &&
+        send(ipc::RequestEnd{each.begin.id, static_cast<ipc::Outcome>(each.outcome)});
+    each.until = is_sent ? connection_->queued() : 0;
+  }
+  Groups groups;
+  std::vector<std::string> confirmed;
+  for (auto& [id, entry] : entries_) {
+    if (entry.waiting) {
+      continue;
+    }
+    entry.was_announced = true;
+    ipc::RequestBegin line = begin_line(entry);
+    line.resumed = true;
+    send(line);
+    add_cancel(groups, *entry.context);
+    if (entry.context->is_confirmed()) {
+      confirmed.emplace_back(id);
+    }
+  }
+  send_cancels(std::move(groups));
+  for (std::string& id : confirmed) {
+    send(ipc::CancelDone{std::move(id)});
+  }
+  for (auto& [id, entry] : entries_) {
+    if (entry.waiting) {
+      ask(entry);
+    }
+  }
+}
+
+std::optional<Clock::time_point> Ledger::unadmitted_at() const {
+  return is_welcomed_ ? std::nullopt : std::optional(lost_at_ + kUnadmittedAfter);
+}
+
+ipc::RequestBegin Ledger::begin_line(Entry const& entry) const {
+  std::string const& root = entry.context->root();
+  return {.id = entry.context->id(),
+          .root = root == entry.context->id() ? std::string() : root,
+          .parent = entry.parent,
+          .endpoint = entry.endpoint,
+          .model = entry.model,
+          .stream = entry.stream,
+          .priority = entry.priority,
+          .way = entry.way};
+}
+
+void Ledger::ask(Entry& entry) {
+  if (!is_open()) {
+    connection_->wake();  // its timer does not know of this one yet
+    return;
+  }
+  entry.was_announced = true;
+  ipc::RequestBegin line = begin_line(entry);
+  line.admit = true;
+  std::uint64_t const seq = next_seq();
+  if (send(line, seq)) {
+    questions_.emplace(seq, entry.context->id());
+  }  // else the next connection is asked, which is soon
+}
+
+void Ledger::settle(Entry& entry, Admission const& admission, Later& later) {
+  if (Decided decided = std::exchange(entry.waiting, nullptr)) {
+    later.push_back([decided = std::move(decided), context = entry.context, admission] {
+      decided(Handles::of(context), admission);
+    });
+  }
+}
+
+bool Ledger::send(ipc::ToSupervisor const& message, std::optional<std::uint64_t> seq) {
+  if (!is_open() || connection_->is_overflowing() ||
+      !ipc::encode(message, seq, connection_->out())) {
+    return false;
+  }
+  connection_->wake();
+  return true;
+}
+
+/// As many lines as the ids need.
+void Ledger::send_ids(std::vector<std::string> ids,
+                      std::function<ipc::ToSupervisor(std::vector<std::string>)> const& make) {
+  constexpr std::size_t kRoom = ipc::kMaxLine - 256;
+  constexpr std::size_t kLongestEscape = 6;  // \u00XX
+  std::vector<std::string> batch;
+  std::size_t size = 0;
+  for (std::string& id : ids) {
+    std::size_t const needs = kLongestEscape * id.size() + 3;
+    if (size + needs > kRoom) {
+      send(make(std::exchange(batch, {})));
+      size = 0;
+    }
+    size += needs;
+    batch.push_back(std::move(id));
+  }
+  if (!batch.empty()) {
+    send(make(std::move(batch)));
+  }
+}
+
+void Ledger::add_cancel(Groups& groups, ContextState const& context) {
+  if (context.level() > Level::live) {
+    auto const mode =
+        context.level() == Level::killed ? ipc::CancelMode::kill : ipc::CancelMode::stop;
+    Reason const reason = context.reason().value_or(Reason::control);
+    groups[{mode, static_cast<ipc::CancelReason>(reason)}].push_back(context.id());
+  }
+}
+
+/// One line for all that were cancelled in the same way.
+void Ledger::send_cancels(Groups&& groups) {
+  for (auto& [how, ids] : groups) {
+    send_ids(std::move(ids), [&](auto some) {
+      return ipc::Cancel{.ids = std::move(some), .mode = how.first, .reason = how.second};
+    });
+  }
+}
+
+/// Ends that were written completely are the supervisor's.
+void Ledger::forget_written() {
+  while (!unheard_.empty() && unheard_.front().until != 0 && is_open() &&
+         unheard_.front().until <= connection_->flushed()) {
+    unheard_.pop_front();
+  }
+}
+
+}  // namespace lastcall::sdk

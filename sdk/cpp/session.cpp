@@ -1,0 +1,259 @@
+#include "sdk/cpp/session.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <stdexcept>
+#include <utility>
+
+#include <errno.h>
+
+#include "base/utf8.hpp"
+#include "ipc/codec.hpp"
+#include "sdk/cpp/fork_watch.hpp"
+#include "sdk/cpp/uncaught.hpp"
+
+namespace lastcall::sdk {
+namespace {
+
+std::unique_ptr<Connection> connection_for(ClientOptions const& options) {
+  char const* const given = std::getenv("LASTCALL_SOCKET");
+  std::string path = options.socket.value_or(given == nullptr ? "" : given);
+  return path.empty() ? nullptr : std::make_unique<Connection>(std::move(path));
+}
+
+/// A name is for people and labels: one that is too long (a model's path) loses its start.
+std::string clipped(std::string name) {
+  while (name.size() > ipc::kMaxId) {
+    name.erase(0, 1);
+    while (!name.empty() && (utf8::byte_of(name[0]) & 0xC0U) == 0x80U) {
+      name.erase(0, 1);
+    }
+  }
+  return name;
+}
+
+std::uint8_t checked_priority(std::uint8_t priority) {
+  if (priority >= lifecycle::kPriorities) {
+    throw std::invalid_argument("cannot use the priority " + std::to_string(priority) +
+                                ": expected 0 to " + std::to_string(lifecycle::kPriorities - 1));
+  }
+  return priority;
+}
+
+/// The detail loses its start until the line fits: what speaks in a traceback is its end.
+template <typename Message>
+Message clipped_to_line(Message message) {
+  std::string const whole = std::move(message.detail);
+  message.detail = whole;
+  std::string scratch;
+  for (std::size_t keep = ipc::kMaxLine / 2; !ipc::encode(message, 0, scratch); keep /= 2) {
+    message.detail = "[...] " + whole.substr(whole.size() - std::min(whole.size(), keep));
+  }
+  return message;
+}
+
+}  // namespace
+
+Session::Session(ClientOptions options)
+    : generation_(fork_generation()),
+      options_(std::move(options)),
+      hello_{.role = ipc::Role::engine,
+             .name = clipped(options_.name.empty() ? program_invocation_short_name : options_.name),
+             .sdk = "cpp/" LASTCALL_VERSION,
+             .critical = options_.critical},
+      connection_(connection_for(options_)),
+      ledger_(connection_.get()) {
+  watch_forks(*this);
+}
+
+Session::~Session() {
+  forget_uncaught(this);
+  unwatch_forks(*this);
+  if (has_thread_ && !is_joined_ && !is_detached()) {
+    ::pthread_detach(thread_);  // a callback has closed and destroyed the client
+  }
+}
+
+bool Session::is_detached() const {
+  return generation_ != fork_generation();
+}
+
+void Session::abandon_in_child() {
+  if (connection_) {
+    connection_->abandon();
+  }
+}
+
+bool Session::is_connected() {
+  bool is_welcomed = false;
+  locked([&](Later&) { is_welcomed = is_welcomed_; });
+  return is_welcomed;
+}
+
+std::optional<Phase> Session::phase() {
+  std::optional<Phase> phase;
+  locked([&](Later&) { phase = phase_; });
+  return phase;
+}
+
+std::optional<std::chrono::milliseconds> Session::time_left() {
+  std::optional<Clock::time_point> deadline;
+  locked([&](Later&) { deadline = deadline_; });
+  if (!deadline) {
+    return std::nullopt;
+  }
+  auto const left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now());
+  return std::max(left, std::chrono::milliseconds(0));
+}
+
+void Session::set_endpoint(ipc::EndpointRegister endpoint) {
+  endpoint.endpoint = checked_id(std::move(endpoint.endpoint), "endpoint");
+  endpoint.model = clipped(std::move(endpoint.model));
+  locked([&](Later&) {
+    auto& known = endpoints_[endpoint.endpoint];
+    if (!(known == endpoint)) {
+      known = endpoint;
+      ledger_.send(endpoint);
+    }
+  });
+}
+
+void Session::drop_endpoint(std::string const& name) {
+  locked([&](Later&) {
+    if (endpoints_.erase(name) > 0) {
+      ledger_.send(ipc::EndpointUnregister{name});
+    }
+  });
+}
+
+RequestContext Session::begin(RequestOptions options, Decided decided) {
+  std::string id = options.id.empty() ? random_id() : checked_id(std::move(options.id));
+  std::string parent = std::move(options.parent_id);
+  if (options.parent) {
+    parent = options.parent->id();
+    if (options.root.empty()) {
+      options.root = options.parent->root();
+    }
+  }
+  std::string root = options.root.empty() ? id : checked_id(std::move(options.root), "root");
+  auto const context =
+      std::make_shared<ContextState>(std::move(id), std::move(root), shared_from_this());
+  Entry entry{.context = context,
+              .endpoint = options.endpoint.empty()
+                              ? std::string()
+                              : checked_id(std::move(options.endpoint), "endpoint"),
+              .model = clipped(std::move(options.model)),
+              .parent = parent.empty() ? std::string() : checked_id(std::move(parent), "parent"),
+              .stream = options.stream,
+              .priority = checked_priority(options.priority),
+              .way = options.way,
+              .waiting = {}};
+  if (is_detached() && decided) {
+    decided(Handles::of(context), {.may_run = true});
+  }
+  locked([&](Later& later) { ledger_.begin(std::move(entry), std::move(decided), later); });
+  if (options.parent) {  // one that was cancelled cancels the wait too
+    options.parent->link_child(Handles::of(context));
+  }
+  return Handles::of(context);
+}
+
+std::optional<RequestContext> Session::find(std::string_view id) {
+  std::optional<RequestContext> found;
+  locked([&](Later&) {
+    if (Entry const* const entry = ledger_.find(id); entry != nullptr) {
+      found = Handles::of(entry->context);
+    }
+  });
+  return found;
+}
+
+std::vector<RequestContext> Session::live() {
+  std::vector<ContextPtr> states;
+  locked([&](Later&) { states = ledger_.live(); });
+  std::vector<RequestContext> all;
+  all.reserve(states.size());
+  for (ContextPtr& state : states) {
+    all.push_back(Handles::of(std::move(state)));
+  }
+  return all;
+}
+
+std::size_t Session::in_flight() {
+  std::size_t size = 0;
+  locked([&](Later&) { size = ledger_.size(); });
+  return size;
+}
+
+void Session::say(ipc::ToSupervisor const& message) {
+  locked([&](Later&) { ledger_.send(message); });
+}
+
+void Session::report_health(Health status, std::string detail) {
+  say(clipped_to_line(ipc::Health{static_cast<ipc::HealthStatus>(status), std::move(detail)}));
+}
+
+std::shared_future<bool> Session::report_fatal(std::string reason, std::string detail) {
+  std::shared_future<bool> future;
+  locked([&](Later&) {
+    if (!fatal_) {
+      fatal_.emplace().message =
+          clipped_to_line(ipc::Fatal{clipped(std::move(reason)), std::move(detail)});
+      if (connection_ == nullptr || is_closed_) {
+        fatal_->answer(false);
+      } else {
+        send_fatal();
+      }
+    }
+    future = fatal_->future;
+  });
+  if (!future.valid()) {
+    std::promise<bool> nobody;
+    nobody.set_value(false);
+    future = nobody.get_future().share();
+  }
+  return future;
+}
+
+void Session::send_fatal() {
+  if (connection_->is_open()) {
+    fatal_->seq = ledger_.next_seq();
+    ledger_.send(fatal_->message, fatal_->seq);
+  }
+}
+
+void Session::set(std::function<void(Callbacks&)> const& change) {
+  locked([&](Later&) { change(callbacks_); });
+}
+
+void Session::log(std::string const& text) const {
+  if (options_.log) {
+    options_.log(text);
+  } else {
+    std::cerr << "lastcall: " + text + "\n";
+  }
+}
+
+// --- Owner
+
+void Session::raised(std::span<ContextPtr const> contexts, Told const& told) {
+  locked([&](Later& later) { ledger_.raised(contexts, told, later); });
+}
+
+void Session::ended(ContextPtr const& context, Outcome outcome) {
+  locked([&](Later& later) { ledger_.ended(*context, outcome, later); });
+}
+
+void Session::confirmed(ContextPtr const& context) {
+  locked([&](Later&) { ledger_.confirmed(*context); });
+}
+
+void Session::progress(ContextState& context) {
+  // The common case, a second token within the interval, takes no lock.
+  if (!context.moved.load(std::memory_order_relaxed)) {
+    locked([&](Later&) { ledger_.progress(context); });
+  }
+}
+
+}  // namespace lastcall::sdk

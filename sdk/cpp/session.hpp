@@ -1,0 +1,192 @@
+// The protocol with the supervisor, from hello to the last answer, and what a Client is a face of.
+//
+// Rules:
+//  1. The connection may end at any moment; the next one is greeted with all that is to know.
+//  2. Every line with a `seq` is answered by `ack` or `error`, and neither of these by anything.
+//  3. No callback runs and no context is raised with the mutex held.
+//  4. In a forked child every call sees that it is one before it takes the mutex, which a thread
+//  that
+//     does not exist there may hold.
+//
+// Thread rule: all methods from any thread, process() from one at a time, whose place close() may
+// take. Source: docs/ipc.md.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lastcall/client.hpp>
+#include <pthread.h>
+
+#include "ipc/codec.hpp"
+#include "ipc/line_buffer.hpp"
+#include "ipc/message.hpp"
+#include "sdk/cpp/child_watch.hpp"
+#include "sdk/cpp/connection.hpp"
+#include "sdk/cpp/ledger.hpp"
+
+namespace lastcall::sdk {
+
+struct Callbacks {
+  std::function<HealthAnswer()> health;
+  std::function<void(std::chrono::milliseconds, Client::Done)> cleanup;
+  std::function<void(Client::Done)> deregister;
+  std::function<void(Phase)> phase;
+};
+
+/// The first report of a fatal error, until somebody has heard it.
+struct FatalReport {
+  ipc::Fatal message;
+  std::promise<bool> promise;
+  std::shared_future<bool> future{promise.get_future().share()};
+  std::optional<std::uint64_t> seq;
+  bool is_answered{};
+
+  void answer(bool is_heard) {
+    if (!std::exchange(is_answered, true)) {
+      promise.set_value(is_heard);
+    }
+  }
+};
+
+class Session final : public Owner, public std::enable_shared_from_this<Session> {
+ public:
+  explicit Session(ClientOptions options);
+  ~Session() override;
+  void start();
+
+  // For the client.
+  bool is_enabled() const { return connection_ != nullptr && !is_detached(); }
+  bool is_connected();
+  std::optional<Phase> phase();
+  std::optional<std::chrono::milliseconds> time_left();
+  void close(std::chrono::milliseconds at_most);
+  void set_endpoint(ipc::EndpointRegister endpoint);
+  void drop_endpoint(std::string const& name);
+  RequestContext begin(RequestOptions options, Decided decided);
+  /// Whether a thread other than this one would hear what is waited for.
+  bool can_wait() const;
+  std::optional<RequestContext> find(std::string_view id);
+  std::vector<RequestContext> live();
+  std::size_t in_flight();
+  void say(ipc::ToSupervisor const& message);
+  void report_health(Health status, std::string detail);
+  std::shared_future<bool> report_fatal(std::string reason, std::string detail);
+  void watch_child(int pid, std::string name, bool any_end);
+  bool forget_child(int pid);
+  void failed_with_exception(std::string const& name);
+  /// What comes from now on is the end of a program that is done.
+  void stop_reporting();
+  void set(std::function<void(Callbacks&)> const& change);
+  int native_handle() const { return is_enabled() ? connection_->handle() : -1; }
+  void process();
+
+  // Owner
+  void raised(std::span<ContextPtr const> contexts, Told const& told) override;
+  void ended(ContextPtr const& context, Outcome outcome) override;
+  void confirmed(ContextPtr const& context) override;
+  void progress(ContextState& context) override;
+
+  // After a fork: whether this process is a child of the one that made the session.
+  bool is_detached() const;
+  void abandon_in_child();
+
+ private:
+  /// Not in a forked child: acts under the mutex, and then calls what that left to be called.
+  template <typename Act>
+  void locked(Act act) {
+    if (is_detached()) {
+      return;
+    }
+    Later later;
+    {
+      std::lock_guard const lock(mutex_);
+      act(later);
+    }
+    for (auto const& each : later) {
+      each();
+    }
+    if (busy_since_.load(std::memory_order_relaxed) != 0) {
+      tell_of_stall();
+    }
+  }
+
+  // The loop.
+  bool is_on_own_thread() const;
+  static void* run(void* session);
+  void run_once(int at_most_ms);
+  void run_until_closed();
+  bool take_input();
+  /// What to say about the attempt, if anything.
+  std::string connect(Clock::time_point now);
+  void disconnect(Later& later);
+  void finish_round(Later& later);
+
+  // What the supervisor says.
+  bool receive(std::string_view line);
+  void refuse(ipc::DecodeError const& problem);
+  bool handle(ipc::FromSupervisor& message);
+  void on(ipc::Welcome const& message);
+  void on(ipc::PhaseChange const& message);
+  void on(ipc::Admitted const& message);
+  void on(ipc::Rejected const& message);
+  void on(ipc::CancelBatch const& message);
+  void on(ipc::HealthCheck const& message);
+  void on(ipc::Deregister const& message);
+  void on(ipc::Cleanup const& message);
+  void on(ipc::Ack const& message);
+  void on(ipc::Error const& message);
+  void on_answer(std::uint64_t seq, bool is_error);
+  bool is_said_already(std::string const& refusal);
+  void enter(Phase phase, Later& later);
+  void send_fatal();
+  void failed(std::string reason, std::string detail);
+  /// Says once when a callback does not come back: whoever else would be heard is who notices.
+  void tell_of_stall();
+  void log(std::string const& text) const;
+
+  std::uint64_t const generation_;
+  ClientOptions const options_;
+  ipc::Hello const hello_;
+  std::unique_ptr<Connection> const connection_;
+  bool has_thread_{};
+  pthread_t thread_{};
+  std::shared_ptr<Session> running_;  // what the thread takes over at its start
+  std::mutex joining_;                // guards is_joined_
+  bool is_joined_{};
+  std::recursive_mutex turn_;  // without a thread: of who processes; a callback may close
+
+  std::mutex mutex_;
+  Ledger ledger_;
+  Callbacks callbacks_;
+  std::map<std::string, ipc::EndpointRegister> endpoints_;
+  std::optional<FatalReport> fatal_;
+  std::shared_ptr<ChildWatch> children_;
+  bool has_stopped_reporting_{};
+  std::optional<Phase> phase_;
+  std::optional<Clock::time_point> deadline_;
+  bool is_welcomed_{};
+  std::optional<Clock::time_point> close_by_;
+  std::atomic<bool> is_closed_{};
+  std::atomic<Clock::rep> busy_since_{};  // 0: whoever processes waits, or was told of
+  std::atomic<pthread_t> busy_{};
+
+  // Of the thread that processes.
+  ipc::LineBuffer input_;
+  Clock::time_point absent_since_{Clock::now()};
+  Clock::time_point retry_at_{};
+  Clock::time_point connected_at_{};
+  std::string refusal_;  // of the last connection that was not welcomed, as it was logged
+};
+
+}  // namespace lastcall::sdk

@@ -1,0 +1,183 @@
+// What the supervisor says, and what becomes of it.
+#include <algorithm>
+#include <utility>
+
+#include "ipc/codec.hpp"
+#include "ipc/ops.hpp"
+#include "sdk/cpp/session.hpp"
+
+namespace lastcall::sdk {
+namespace {
+
+Clock::time_point instant_of(ipc::Instant at) {
+  return Clock::time_point(at.time_since_epoch());
+}
+
+}  // namespace
+
+/// False: the connection closes.
+bool Session::receive(std::string_view line) {
+  if (line.find_first_not_of(" \t\r") == std::string_view::npos) {
+    return true;
+  }
+  auto decoded = ipc::decode_from_supervisor(line);
+  if (auto* const problem = std::get_if<ipc::DecodeError>(&decoded)) {
+    refuse(*problem);
+    return !problem->close;
+  }
+  auto& incoming = std::get<0>(decoded);
+  bool const is_answer = std::holds_alternative<ipc::Ack>(incoming.message) ||
+                         std::holds_alternative<ipc::Error>(incoming.message);
+  if (!handle(incoming.message)) {
+    refuse({.code = ipc::ErrorCode::unknown_op,
+            .message = std::string(op_of(incoming.message)) + ": not for an engine",
+            .seq = incoming.seq});
+  } else if (incoming.seq && !is_answer) {
+    say(ipc::Ack{*incoming.seq, {}});
+  }
+  return true;
+}
+
+void Session::refuse(ipc::DecodeError const& problem) {
+  log("the supervisor sent a line that cannot be used: " + problem.message);
+  if (problem.of_answer) {
+    return;
+  }
+  locked([&](Later&) {
+    ledger_.send(ipc::Error{problem.seq, problem.code, problem.message});
+    connection_->flush();
+  });
+}
+
+/// False: an engine does not know that message.
+bool Session::handle(ipc::FromSupervisor& message) {
+  return std::visit(
+      [this](auto& known) {
+        if constexpr (requires { on(known); }) {
+          on(known);
+          return true;
+        } else {
+          return false;
+        }
+      },
+      message);
+}
+
+void Session::on(ipc::Welcome const& message) {
+  locked([&](Later& later) {
+    is_welcomed_ = true;
+    refusal_.clear();
+    ledger_.welcomed();
+    // A welcome in the middle of a stop does not repeat the deadline.
+    if (message.phase == ipc::Phase::starting || message.phase == ipc::Phase::serving) {
+      deadline_.reset();
+    }
+    enter(static_cast<Phase>(message.phase), later);
+  });
+}
+
+void Session::on(ipc::PhaseChange const& message) {
+  locked([&](Later& later) {
+    deadline_ =
+        message.deadline_at ? std::optional(instant_of(*message.deadline_at)) : std::nullopt;
+    enter(static_cast<Phase>(message.phase), later);
+  });
+}
+
+void Session::enter(Phase phase, Later& later) {
+  if (phase != phase_) {
+    phase_ = phase;
+    if (callbacks_.phase) {
+      later.push_back([call = callbacks_.phase, phase] { call(phase); });
+    }
+  }
+}
+
+void Session::on(ipc::Admitted const& message) {
+  locked([&](Later& later) { ledger_.admitted(message.id, later); });
+}
+
+void Session::on(ipc::Rejected const& message) {
+  locked([&](Later& later) { ledger_.rejected(message, later); });
+}
+
+void Session::on(ipc::CancelBatch const& message) {
+  std::vector<ContextPtr> contexts;
+  locked([&](Later&) {
+    for (std::string const& id : message.ids) {
+      if (Entry const* const entry = ledger_.find(id); entry != nullptr) {
+        contexts.push_back(entry->context);  // else it ended while the line was on its way
+      }
+    }
+  });
+  Told const told(message.ids.begin(), message.ids.end());
+  Level const level = message.mode == ipc::CancelMode::kill ? Level::killed : Level::stopped;
+  for (ContextPtr const& context : contexts) {
+    context->raise(level, static_cast<Reason>(message.reason), std::nullopt, told);
+  }
+}
+
+void Session::on(ipc::HealthCheck const&) {
+  std::function<HealthAnswer()> ask;
+  locked([&](Later&) { ask = callbacks_.health; });
+  HealthAnswer answer{Health::healthy, "no health callback; the process answers"};
+  if (ask) {
+    answer = ask();
+  }
+  report_health(answer.status, std::move(answer.detail));
+}
+
+void Session::on(ipc::Deregister const&) {
+  std::function<void(Client::Done)> call;
+  locked([&](Later&) { call = callbacks_.deregister; });
+  Client::Done const done = [self = weak_from_this()] {
+    if (auto const session = std::static_pointer_cast<Session>(self.lock())) {
+      session->say(ipc::Deregistered{});
+    }
+  };
+  call ? call(done) : done();
+}
+
+void Session::on(ipc::Cleanup const& message) {
+  std::function<void(std::chrono::milliseconds, Client::Done)> call;
+  locked([&](Later&) { call = callbacks_.cleanup; });
+  Client::Done const done = [self = weak_from_this()] {
+    if (auto const session = std::static_pointer_cast<Session>(self.lock())) {
+      session->say(ipc::CleanupDone{});
+    }
+  };
+  auto const left = std::chrono::duration_cast<std::chrono::milliseconds>(
+      instant_of(message.deadline_at) - Clock::now());
+  call ? call(std::max(left, std::chrono::milliseconds(0)), done) : done();
+}
+
+void Session::on(ipc::Ack const& message) {
+  on_answer(message.seq, false);
+}
+
+void Session::on(ipc::Error const& message) {
+  std::string text =
+      "the supervisor refused a line: " + std::string(name(message.code)) + ": " + message.message;
+  if (!is_said_already(text)) {
+    log(text);
+  }
+  if (message.seq) {
+    on_answer(*message.seq, true);
+  }
+}
+
+/// One that refuses us does so at each attempt, for as long as we run.
+bool Session::is_said_already(std::string const& refusal) {
+  return !is_connected() && std::exchange(refusal_, refusal) == refusal;
+}
+
+void Session::on_answer(std::uint64_t seq, bool is_error) {
+  locked([&](Later& later) {
+    if (fatal_ && fatal_->seq == seq) {
+      fatal_->answer(!is_error);
+    }
+    ledger_.answered(seq, is_error, later);
+  });
+}
+
+}  // namespace lastcall::sdk

@@ -1,0 +1,244 @@
+// The connection over time: made, greeted, lost, made again, closed.
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include <poll.h>
+
+#include "sdk/cpp/quiet_thread.hpp"
+#include "sdk/cpp/session.hpp"
+#include "sdk/cpp/uncaught.hpp"
+
+namespace lastcall::sdk {
+namespace {
+
+constexpr std::chrono::milliseconds kFastRetry{50};
+constexpr std::chrono::milliseconds kSlowRetry{500};
+constexpr std::chrono::seconds kFastFor{1};
+constexpr int kReadsAtOnce = 16;  // then others get their turn
+constexpr std::chrono::seconds kPatience{1};
+constexpr std::chrono::seconds kComplainAfter{5};
+
+}  // namespace
+
+void Session::start() {
+  if (!is_enabled()) {
+    return;
+  }
+  if (options_.report_uncaught) {
+    report_uncaught(this, connection_->path(), hello_);
+  }
+  {
+    std::lock_guard const lock(mutex_);
+    connection_->wake();
+    if (!options_.own_thread) {
+      return;
+    }
+    has_thread_ = true;
+    running_ = shared_from_this();
+  }
+  if (int const problem = start_quiet_thread(thread_, run, this); problem != 0) {
+    has_thread_ = false;
+    running_.reset();
+    throw std::system_error(problem, std::generic_category(), "cannot start the client's thread");
+  }
+}
+
+void* Session::run(void* session) {
+  auto& raw = *static_cast<Session*>(session);
+  auto const self = std::move(raw.running_);
+  self->run_until_closed();
+  return nullptr;
+}
+
+void Session::run_until_closed() {
+  run_once(0);  // who closes in a callback is in the middle of a round, which nothing wakes
+  while (!is_closed_.load()) {
+    run_once(-1);
+  }
+}
+
+void Session::process() {
+  if (!is_enabled()) {
+    return;
+  }
+  std::unique_lock const turn(turn_, std::try_to_lock);
+  if (turn) {  // else another thread closes
+    run_once(0);
+  }
+}
+
+bool Session::is_on_own_thread() const {
+  return has_thread_ && ::pthread_equal(thread_, ::pthread_self()) != 0;
+}
+
+bool Session::can_wait() const {
+  return !is_enabled() || (has_thread_ && !is_on_own_thread());
+}
+
+void Session::close(std::chrono::milliseconds at_most) {
+  if (!is_enabled()) {
+    locked([this](Later& later) { ledger_.clear(later); });
+    return;
+  }
+  {
+    std::lock_guard const lock(mutex_);
+    close_by_ = Clock::now() + at_most;
+    connection_->wake();
+  }
+  if (!has_thread_) {
+    std::lock_guard const turn(turn_);
+    if (!is_closed_.load()) {
+      run_until_closed();
+    }
+  } else if (!is_on_own_thread()) {  // there a callback closes, after which the thread ends
+    std::lock_guard const lock(joining_);
+    if (!std::exchange(is_joined_, true)) {
+      ::pthread_join(thread_, nullptr);
+    }
+  }
+}
+
+void Session::run_once(int at_most_ms) {
+  if (!is_enabled()) {
+    return;
+  }
+  auto const ready = connection_->wait(at_most_ms);
+  if (is_detached()) {
+    return;
+  }
+  auto const now = Clock::now();
+  busy_ = ::pthread_self();
+  busy_since_ = now.time_since_epoch().count();
+  std::string trouble;
+  {
+    std::lock_guard const lock(mutex_);
+    connection_->woke(now);
+    if (!connection_->is_open() && now >= retry_at_ && !close_by_) {
+      trouble = connect(now);
+    }
+  }
+  if (!trouble.empty()) {
+    log(trouble);
+  }
+  if (ready == Connection::Ready::input && !take_input()) {
+    locked([this](Later& later) { disconnect(later); });
+  }
+  locked([this](Later& later) { finish_round(later); });
+  busy_since_ = 0;
+}
+
+void Session::tell_of_stall() {
+  auto since = busy_since_.load();
+  Clock::duration const lasts = Clock::now().time_since_epoch() - Clock::duration(since);
+  if (since == 0 || lasts < kPatience || ::pthread_equal(busy_, ::pthread_self()) != 0 ||
+      !busy_since_.compare_exchange_strong(since, 0)) {
+    return;
+  }
+  log("a callback has held up the connection for " +
+      std::to_string(std::chrono::floor<std::chrono::milliseconds>(lasts).count()) +
+      " ms; nothing reaches the supervisor until it returns");
+}
+
+std::string Session::connect(Clock::time_point now) {
+  if (int const problem = connection_->open(); problem != 0) {
+    retry_at_ = now + (now - absent_since_ < kFastFor ? kFastRetry : kSlowRetry);
+    if (now - absent_since_ < kComplainAfter) {
+      return {};  // it may come later, or be on its way back
+    }
+    std::string text = "cannot connect to the supervisor at " + connection_->path() + ": " +
+                       std::generic_category().message(problem) + "; trying on";
+    return std::exchange(refusal_, text) == text ? std::string() : text;
+  }
+  connected_at_ = now;
+  input_ = ipc::LineBuffer();
+  ipc::Hello hello = hello_;
+  hello.live = ledger_.announced_size();
+  ledger_.send(hello);
+  if (callbacks_.deregister) {
+    ledger_.send(ipc::Registered{});  // before what ends the waiting for this process
+  }
+  if (fatal_ && !fatal_->is_answered) {
+    send_fatal();
+  }
+  for (auto const& [name, endpoint] : endpoints_) {
+    ledger_.send(endpoint);
+  }
+  ledger_.announce();
+  connection_->end_greeting();
+  return {};
+}
+
+void Session::disconnect(Later& later) {
+  if (!connection_->is_open()) {
+    return;
+  }
+  auto const now = Clock::now();
+  // One that never said welcome was not there: the slow retries go on.
+  absent_since_ = is_welcomed_ ? now : std::min(absent_since_, connected_at_);
+  is_welcomed_ = false;
+  ledger_.lost(now, later);
+  connection_->close();
+  retry_at_ = now + (now - absent_since_ < kFastFor ? kFastRetry : kSlowRetry);
+}
+
+/// Writes what is queued and sets the timer, or ends.
+void Session::finish_round(Later& later) {
+  auto due = ledger_.tick(Clock::now(), later);
+  if (connection_->is_open()) {
+    if (connection_->is_overflowing()) {
+      log("over 1 MiB waits for the supervisor, which does not read; connecting anew");
+      disconnect(later);
+    } else if (!connection_->flush()) {
+      disconnect(later);
+    }
+  }
+  auto const sooner = [&](Clock::time_point at) { due = due ? std::min(*due, at) : at; };
+  if (close_by_) {
+    if (!connection_->is_open() || !connection_->has_output() || Clock::now() >= *close_by_) {
+      disconnect(later);
+      ledger_.clear(later);
+      if (fatal_) {
+        fatal_->answer(false);
+      }
+      is_closed_ = true;
+    }
+    if (is_closed_) {
+      due.reset();  // nothing is to be done any more
+    } else {
+      sooner(*close_by_);
+    }
+  } else if (!connection_->is_open()) {
+    sooner(retry_at_);
+  }
+  connection_->wake_at(due);
+  connection_->sleeps();
+}
+
+/// False: the connection is of no use any more.
+bool Session::take_input() {
+  for (int i = 0; i < kReadsAtOnce; ++i) {
+    std::span<char> const room = input_.prepare();
+    auto const size = connection_->receive(room);
+    if (!size) {
+      return false;
+    }
+    input_.commit(*size);
+    while (auto const line = input_.next_line()) {
+      if (!receive(*line)) {
+        return false;
+      }
+    }
+    if (input_.is_overflowing()) {
+      refuse({.code = ipc::ErrorCode::too_long,
+              .message = "a line has more than " + std::to_string(ipc::kMaxLine) + " bytes"});
+      return false;
+    }
+    if (*size < room.size()) {
+      return true;
+    }
+  }
+  return true;
+}
+
+}  // namespace lastcall::sdk

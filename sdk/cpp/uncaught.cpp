@@ -1,0 +1,223 @@
+#include "sdk/cpp/uncaught.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <typeinfo>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <cxxabi.h>
+#include <execinfo.h>
+
+#include "ipc/codec.hpp"
+#include "ipc/line_buffer.hpp"
+#include "sdk/cpp/connection.hpp"
+#include "sdk/cpp/fork_watch.hpp"
+
+namespace lastcall::sdk {
+namespace {
+
+constexpr std::chrono::seconds kHeldUpFor{1};
+constexpr std::uint64_t kSeq = 1;
+
+struct Target {
+  void const* owner{};
+  std::string path;
+  ipc::Hello hello;
+  std::uint64_t generation{};
+};
+
+/// A std::timed_mutex, whose timed wait ThreadSanitizer does not know.
+class TimedMutex {
+ public:
+  void lock() {
+    std::unique_lock lock(mutex_);
+    freed_.wait(lock, [this] { return !is_held_; });
+    is_held_ = true;
+  }
+  bool try_lock_for(std::chrono::milliseconds time) {
+    std::unique_lock lock(mutex_);
+    if (!freed_.wait_for(lock, time, [this] { return !is_held_; })) {
+      return false;
+    }
+    is_held_ = true;
+    return true;
+  }
+  void unlock() {
+    {
+      std::lock_guard const lock(mutex_);
+      is_held_ = false;
+    }
+    freed_.notify_one();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable freed_;
+  bool is_held_ = false;
+};
+
+struct Targets {
+  TimedMutex mutex;
+  std::vector<Target> all;
+  std::terminate_handler previous{};
+};
+
+Targets& targets() {
+  static Targets& all = *std::make_unique<Targets>().release();  // outlives what runs at exit
+  return all;
+}
+
+std::string type_name(std::type_info const& type) {
+  int status = 0;
+  std::unique_ptr<char, decltype(&std::free)> const name(
+      abi::__cxa_demangle(type.name(), nullptr, nullptr, &status), std::free);
+  return name ? name.get() : type.name();
+}
+
+/// Of the exception, and of those that it was thrown for.
+void append_causes(std::exception const& error, std::string& text) {
+  text += error.what();
+  try {
+    std::rethrow_if_nested(error);
+  } catch (std::exception const& cause) {
+    text += "\ncaused by " + type_name(typeid(cause)) + ": ";
+    append_causes(cause, text);
+  } catch (...) {
+    text += "\ncaused by something that is no std::exception";
+  }
+}
+
+/// Where std::terminate() was called: nothing has been unwound for an exception that nobody caught.
+std::string stack() {
+  std::array<void*, 64> frames{};
+  int const size = ::backtrace(frames.data(), static_cast<int>(frames.size()));
+  std::unique_ptr<char*, decltype(&std::free)> const lines(::backtrace_symbols(frames.data(), size),
+                                                           std::free);
+  std::string text;
+  for (int i = 0; lines && i < size; ++i) {
+    text.append("\n  ").append(lines.get()[i]);
+  }
+  return text;
+}
+
+bool is_answer(std::string_view line) {
+  auto const decoded = ipc::decode_from_supervisor(line);
+  auto const* const incoming = std::get_if<0>(&decoded);
+  if (incoming == nullptr) {
+    return false;
+  }
+  auto const* const ack = std::get_if<ipc::Ack>(&incoming->message);
+  auto const* const error = std::get_if<ipc::Error>(&incoming->message);
+  return (ack != nullptr && ack->seq == kSeq) || (error != nullptr && error->seq == kSeq);
+}
+
+/// Says so, and waits until it was heard.
+void tell(Target const& target, ipc::Fatal const& fatal, Clock::time_point until) {
+  Connection connection(target.path);
+  if (connection.open() != 0 || !ipc::encode(target.hello, std::nullopt, connection.out()) ||
+      !ipc::encode(fatal, kSeq, connection.out())) {
+    return;
+  }
+  ipc::LineBuffer input;
+  while (connection.flush()) {
+    auto const left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+    if (left.count() <= 0) {
+      return;
+    }
+    if (connection.wait(static_cast<int>(left.count())) != Connection::Ready::input) {
+      continue;
+    }
+    auto const size = connection.receive(input.prepare());
+    if (!size) {
+      return;
+    }
+    input.commit(*size);
+    while (auto const line = input.next_line()) {
+      if (is_answer(*line)) {
+        return;
+      }
+    }
+  }
+}
+
+void tell_all(Targets const& at) {
+  auto const until = Clock::now() + kHeldUpFor;
+  ipc::Fatal fatal = describe_exception("uncaught");
+  if (fatal.reason.empty()) {
+    fatal = {"std::terminate", "no exception is under way"};
+  }
+  fatal.detail += stack();
+  constexpr std::size_t kRoom = ipc::kMaxLine / 8;  // an escape takes up to 6 bytes
+  fatal.reason.resize(std::min(fatal.reason.size(), ipc::kMaxId));
+  fatal.detail.resize(std::min(fatal.detail.size(), kRoom));
+  for (Target const& target : at.all) {
+    if (target.generation == fork_generation()) {
+      tell(target, fatal, until);
+    }
+  }
+}
+
+[[noreturn]] void on_terminate() {
+  thread_local bool is_telling = false;
+  Targets& at = targets();
+  // Another thread that fails at the same time waits for what this one says; the lock is kept.
+  if (!std::exchange(is_telling, true) && at.mutex.try_lock_for(2 * kHeldUpFor)) {
+    try {
+      tell_all(at);
+    } catch (...) {  // no memory, no descriptor: the process ends all the same
+    }
+  }
+  if (at.previous != nullptr) {
+    at.previous();
+  }
+  std::abort();
+}
+
+}  // namespace
+
+void report_uncaught(void const* owner, std::string path, ipc::Hello hello) {
+  Targets& at = targets();
+  std::lock_guard const lock(at.mutex);
+  at.all.push_back({owner, std::move(path), std::move(hello), fork_generation()});
+  if (std::get_terminate() != on_terminate) {
+    at.previous = std::set_terminate(on_terminate);
+  }
+}
+
+void forget_uncaught(void const* owner) {
+  Targets& at = targets();
+  if (at.mutex.try_lock_for(kHeldUpFor)) {  // else the process is terminating
+    std::erase_if(at.all, [owner](Target const& each) { return each.owner == owner; });
+    at.mutex.unlock();
+  }
+}
+
+ipc::Fatal describe_exception(std::string_view what_failed) {
+  if (!std::current_exception()) {
+    return {};
+  }
+  ipc::Fatal fatal{std::string(what_failed) + " " + type_name(*abi::__cxa_current_exception_type()),
+                   {}};
+  try {
+    throw;
+  } catch (std::exception const& error) {
+    append_causes(error, fatal.detail);
+  } catch (char const* text) {
+    fatal.detail = text;
+  } catch (std::string const& text) {
+    fatal.detail = text;
+  } catch (...) {
+    fatal.detail = "it is no std::exception";
+  }
+  return fatal;
+}
+
+}  // namespace lastcall::sdk

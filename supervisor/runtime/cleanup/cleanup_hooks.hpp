@@ -1,0 +1,57 @@
+// Runs the commands of `cleanup.hooks`, one after the other, within one deadline.
+//
+// Rules:
+//  1. In the order of the configuration; a hook that fails does not keep the next from running.
+//  2. Each has its own timeout and at most what is left until the deadline; what it writes goes
+//     into the log under its name.
+//  3. The result names every hook that did not end well.
+//
+// Thread rule: the loop's thread. Source: specification, 'Phase 3'.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include "config/schema.hpp"
+#include "core/event.hpp"
+#include "supervisor/runtime/host/child_process.hpp"
+#include "telemetry/log.hpp"
+
+namespace lastcall::runtime {
+
+struct ItemResult {
+  lifecycle::ItemOutcome outcome = lifecycle::ItemOutcome::completed;
+  std::string detail;
+};
+
+class CleanupHooks {
+ public:
+  using Done = std::function<void(ItemResult)>;
+
+  CleanupHooks(boost::asio::any_io_executor executor, std::vector<config::Hook> hooks, Log& log)
+      : executor_(std::move(executor)), hooks_(std::move(hooks)), log_(log) {}
+
+  void run(lifecycle::Instant deadline, Done done);
+  void cancel() { child_.reset(); }
+
+ private:
+  void next();
+  void note(config::Hook const& hook, std::string const& what, lifecycle::ItemOutcome outcome);
+  void ended(config::Hook const& hook, ChildExit const& exit);
+
+  boost::asio::any_io_executor executor_;
+  std::vector<config::Hook> hooks_;
+  Log& log_;
+  lifecycle::Instant deadline_;
+  Done done_;
+  std::size_t index_ = 0;
+  ItemResult result_;
+  std::unique_ptr<ChildProcess> child_;
+};
+
+}  // namespace lastcall::runtime

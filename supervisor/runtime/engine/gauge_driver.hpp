@@ -1,0 +1,72 @@
+// Reads the engine's own gauges while somebody needs them, and tells the core what they say.
+//
+// Rules:
+//  1. Nobody needs them, nothing wakes up. In a drain whose requests nobody reports they say when
+//     it is over; otherwise they prove that a slow engine moves, or that one stands still.
+//  2. In a drain they are read at least once a second and often enough for `drain_unknown`; the
+//     core applies the refresh period.
+//  3. What cannot be read is told as such. A figure that is not kept up to date is withdrawn.
+//
+// Thread rule: the loop's thread. Source: specification, 'Where in-flight comes from'.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "config/presets.hpp"
+#include "config/schema.hpp"
+#include "probes/checks/gauge_reader.hpp"
+#include "supervisor/runtime/loop/event_sink.hpp"
+#include "telemetry/log.hpp"
+
+namespace lastcall::runtime {
+
+/// What a reader of these gauges is made of.
+probes::GaugeSettings gauge_settings(config::EngineGauges const& gauges);
+
+/// What the core is told of a reading.
+lifecycle::GaugesRead gauges_read(probes::GaugeReading const& reading);
+
+class GaugeDriver {
+ public:
+  /// load: only the use of the KV cache, for the thresholds of load.
+  enum class Need : std::uint8_t { none, load, progress, drain };
+
+  GaugeDriver(boost::asio::any_io_executor executor, config::Config const& config,
+              EventSink& events, Log& log, std::function<void()> on_reading);
+
+  /// Empty: nothing is wrong. Otherwise why no gauge can be read.
+  std::string problem() const { return reader_ ? reader_->problem() : std::string{}; }
+  void need(Need need);
+  /// The engine's data-parallel ranks, by the last reading.
+  std::vector<std::string> const& ranks() const { return ranks_; }
+  /// In a drain: what is read from here on was not asked for before.
+  void read_anew();
+
+ private:
+  void ask();
+  void take(probes::GaugeReading const& reading);
+  void note(probes::GaugeReading const& reading);
+  void tell_load(probes::GaugeReading const& reading);
+
+  std::unique_ptr<probes::GaugeReader> reader_;  // empty: this engine has no gauges
+  probes::Duration drain_period_;
+  probes::Duration progress_period_;
+  probes::Duration timeout_;
+  EventSink& events_;
+  Log& log_;
+  std::function<void()> on_reading_;
+  boost::asio::steady_timer timer_;
+  Need need_ = Need::none;
+  std::optional<std::string> told_;  // the last line about a reading
+  std::vector<std::string> ranks_;
+};
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,105 @@
+// Runs the engine's checks and tells the core what they found.
+//
+// Rules:
+//  1. The index of a check is its place in the configuration, as in the core's settings.
+//  2. Checks run while there may be an engine: with a shim, while its engine runs; without one,
+//     always. The first round comes at once.
+//  3. An answer that proves nothing (HTTP 404, no SDK there) counts as none: only slowness.
+//  4. Of an engine that starts nothing is a warning, and rounds come fast. What is awaited is said
+//     after kFirstReminder, and then each time that its age has doubled.
+//  5. A `progress` check never fails by itself: it shows what the core's `stalled_after` judges.
+//
+// Thread rule: the loop's thread. Source: specification, 'Checks'.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include "config/presets.hpp"
+#include "config/schema.hpp"
+#include "probes/checks/check_runner.hpp"
+#include "supervisor/runtime/engine/engine_doubt.hpp"
+#include "supervisor/runtime/engine/ipc_health.hpp"
+#include "supervisor/runtime/host/child_process.hpp"
+#include "supervisor/runtime/loop/event_sink.hpp"
+#include "telemetry/log.hpp"
+
+namespace lastcall::runtime {
+
+class HealthDriver {
+ public:
+  struct Row {
+    std::string name;
+    std::optional<lifecycle::CheckVerdict> last;  // nothing: it has not run yet
+    std::string detail;
+    probes::Duration latency{};
+  };
+  struct Callbacks {
+    IpcHealth::AskAll ask_peers;
+    /// How the requests in flight get on, in words.
+    std::function<std::string()> describe_progress;
+    std::function<void(std::string const& check, probes::CheckOutcome const&)> on_outcome;
+    std::function<void()> on_round;
+    /// For how long checks may pass though the engine has died.
+    std::function<lifecycle::Duration()> server_outlives_engine;
+    /// After doubt(): checks have passed that prove that the engine lived then.
+    std::function<void(lifecycle::Instant since)> on_all_passed;
+    /// The engine has not been ready yet.
+    std::function<bool()> is_starting;
+  };
+  static constexpr lifecycle::Duration kFirstReminder{60'000};
+
+  HealthDriver(boost::asio::any_io_executor executor, config::Config const& config,
+               EventSink& events, Log& log, Callbacks callbacks);
+
+  /// Empty: the checks could be made. Otherwise which one could not, and why.
+  std::string const& problem() const { return problem_; }
+
+  void run(bool wanted);
+  bool is_running() const { return is_running_; }
+  /// The engine has answered with an error that may be its end: every check runs now.
+  void doubt();
+  /// The next round comes now, if they run.
+  void run_now();
+  void health(ipc::PeerId peer, ipc::Health const& health);
+  void peer_left(ipc::PeerId peer) { ipc_.left(peer); }
+
+  std::vector<Row> const& rows() const { return rows_; }
+  /// A check was not answered in time, the last time that it ran.
+  bool is_slow() const;
+
+ private:
+  void add(config::HealthCheck const& check, std::vector<std::uint32_t> const& dead_statuses);
+  std::unique_ptr<probes::Check> make_exec(config::ExecCheck const& exec, probes::Duration timeout);
+  std::unique_ptr<probes::Check> make_ipc(std::size_t index);
+  std::unique_ptr<probes::Check> make_progress();
+  void outcome(std::size_t index, probes::CheckOutcome const& outcome);
+  void note_absence();
+  void note_slow_start();
+  void note_change(Row const& row, lifecycle::CheckVerdict verdict, std::string const& detail);
+
+  boost::asio::any_io_executor executor_;
+  EventSink& events_;
+  Log& log_;
+  Callbacks callbacks_;
+  IpcHealth ipc_;
+  std::optional<std::size_t> ipc_index_;
+  std::vector<Row> rows_;
+  std::vector<std::shared_ptr<std::unique_ptr<ChildProcess>>> children_;
+  std::string problem_;
+  bool is_running_ = false;
+  probes::Duration interval_;
+  std::optional<lifecycle::Instant> last_round_;
+  EngineDoubt doubt_;
+  std::optional<lifecycle::Instant> starting_since_;
+  lifecycle::Duration next_reminder_ = kFirstReminder;
+  probes::CheckRunner runner_;  // last: its checks refer to the others
+};
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,49 @@
+// The `ipc` check: one question to every SDK, one answer made of all of theirs.
+//
+// Rules:
+//  1. One `dead` is enough for a failure; otherwise every peer that was asked must answer, and one
+//     `busy` makes the answer busy.
+//  2. A peer that leaves before it answered is not waited for; if nobody else answers, nothing is
+//     proven. A peer that says nothing is the check's timeout.
+//  3. `dead` that nobody asked for counts as a failed check of its own.
+//
+// Thread rule: the loop's thread.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ipc/server.hpp"
+#include "probes/checks/check.hpp"
+
+namespace lastcall::runtime {
+
+class IpcHealth {
+ public:
+  /// Sends `health.check` to all SDK peers and returns which ones.
+  using AskAll = std::function<std::vector<ipc::PeerId>()>;
+
+  explicit IpcHealth(AskAll ask_all) : ask_all_(std::move(ask_all)) {}
+  /// The check that asks; owned by the runner, which outlives this.
+  void attach(probes::AskedCheck* check) { check_ = check; }
+
+  std::string ask();
+  /// True when the answer was none to a question: the caller judges it.
+  bool answered(ipc::PeerId peer, ipc::Health const& health);
+  void left(ipc::PeerId peer);
+  bool last_was_busy() const { return is_busy_; }
+
+ private:
+  void settle_if_complete();
+
+  AskAll ask_all_;
+  probes::AskedCheck* check_ = nullptr;
+  std::set<ipc::PeerId> awaited_;
+  std::string busy_detail_;
+  bool is_busy_ = false;
+  bool any_answered_ = false;
+};
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,139 @@
+#include "supervisor/runtime/engine/orphaned_engine.hpp"
+
+#include <csignal>
+#include <set>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <unistd.h>
+
+#include "supervisor/runtime/host/process_table.hpp"
+#include "supervisor/runtime/loop/clock.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+constexpr lifecycle::Duration kTick{10};
+
+}  // namespace
+
+struct OrphanedEngine::Timer {
+  explicit Timer(boost::asio::io_context& io) : timer(io) {}
+  boost::asio::steady_timer timer;
+};
+
+OrphanedEngine::OrphanedEngine(boost::asio::io_context& io, Log& log)
+    : log_(log), timer_(std::make_unique<Timer>(io)) {}
+
+OrphanedEngine::~OrphanedEngine() = default;
+
+void OrphanedEngine::watch(pid_t shim, pid_t engine) {
+  if (engine == main_.pid) {
+    return;
+  }
+  forget();
+  if (shim <= 0 || engine <= 0) {
+    return;
+  }
+  // Held first: what is asked about afterwards is the process that is held.
+  HeldProcess process = open_process(engine);
+  auto const relatives = relatives_of(engine);
+  if (process && relatives && relatives->parent == shim && !has_ended(process)) {
+    shim_ = shim;
+    main_ = std::move(process);
+  }
+}
+
+void OrphanedEngine::forget() {
+  if (!is_ending_) {
+    main_ = HeldProcess();
+    tree_.clear();
+  }
+}
+
+void OrphanedEngine::end() {
+  if (main_.pid == 0 || is_ending_) {
+    return;
+  }
+  is_ending_ = true;
+  log_.warning("the engine has lost its shim: it is ended", {{"engine_pid", main_.pid}});
+  collect();
+  send(main_, SIGTERM);
+  send(main_, SIGCONT);
+  limit_ = monotonic_now() + kGrace;
+  tick();
+}
+
+void OrphanedEngine::end_if_adopted() {
+  if (main_.pid == 0 || has_ended(main_)) {
+    return;
+  }
+  if (auto const relatives = relatives_of(main_.pid); relatives && relatives->parent != shim_) {
+    end();
+  }
+}
+
+/// Everything that descends from the main process or is in its session. What was found once stays
+/// in the list: after its parent's end nothing else would tell where it belongs.
+void OrphanedEngine::collect() {
+  std::vector<Relatives> const all = all_processes();
+  std::set<pid_t> members{main_.pid};
+  for (auto const& [pid, process] : tree_) {
+    if (!has_ended(process)) {
+      members.insert(pid);  // of one that has ended the number may be another's by now
+    }
+  }
+  for (bool has_grown = true; has_grown;) {
+    has_grown = false;
+    for (Relatives const& process : all) {
+      bool const belongs = members.contains(process.parent) || process.session == main_.pid;
+      has_grown = (belongs && members.insert(process.pid).second) || has_grown;
+    }
+  }
+  for (pid_t const pid : members) {
+    if (pid != main_.pid && pid != ::getpid() && !tree_.contains(pid)) {
+      if (HeldProcess process = open_process(pid)) {
+        tree_.emplace(pid, std::move(process));
+      }
+    }
+  }
+}
+
+bool OrphanedEngine::main_has_ended() const {
+  return has_ended(main_);
+}
+
+void OrphanedEngine::tick() {
+  lifecycle::Instant const now = monotonic_now();
+  if (!kills_ && (main_has_ended() || now >= limit_)) {
+    kills_ = true;
+    limit_ = now + kPatience;
+  }
+  if (kills_) {
+    collect();
+    send(main_, SIGKILL);
+    bool is_gone = main_has_ended();
+    for (auto const& [pid, process] : tree_) {
+      if (!has_ended(process)) {
+        send(process, SIGKILL);
+        is_gone = false;
+      }
+    }
+    if (is_gone || now >= limit_) {
+      log_.write(is_gone ? LogLevel::info : LogLevel::error, "the engine without a shim",
+                 {{"engine_pid", main_.pid}, {"is_gone", is_gone}});
+      is_ending_ = false;
+      forget();
+      return;
+    }
+  }
+  timer_->timer.expires_after(kTick);
+  timer_->timer.async_wait([this](boost::system::error_code error) {
+    if (!error) {
+      tick();
+    }
+  });
+}
+
+}  // namespace lastcall::runtime

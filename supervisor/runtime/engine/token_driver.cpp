@@ -1,0 +1,134 @@
+#include "supervisor/runtime/engine/token_driver.hpp"
+
+#include <utility>
+
+#include "config/presets.hpp"
+#include "core/report.hpp"
+#include "supervisor/runtime/engine/gauge_driver.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+using lifecycle::TokenOutcome;
+using lifecycle::TokenUse;
+
+constexpr probes::Duration kLook{5'000};
+
+probes::TokenRequestSettings settings_of(config::TokenProbe const& probe,
+                                         std::vector<std::string> const& headers) {
+  probes::TokenRequestSettings settings{.url = probe.url,
+                                        .models_url = probe.models_url,
+                                        .sleeping_url = probe.sleeping_url,
+                                        .model = probe.model,
+                                        .headers = {{"X-Lastcall-Probe", "1"}}};
+  for (std::string const& header : headers) {
+    std::size_t const colon = header.find(':');
+    std::size_t const value = header.find_first_not_of(' ', colon + 1);
+    settings.headers.emplace_back(header.substr(0, colon),
+                                  value == std::string::npos ? "" : header.substr(value));
+  }
+  return settings;
+}
+
+}  // namespace
+
+TokenDriver::TokenDriver(boost::asio::any_io_executor executor, config::Config const& config,
+                         EventSink& events, Log& log, Gauges of_drain)
+    : events_(events), log_(log), of_drain_(std::move(of_drain)) {
+  config::EngineProfile const profile = config::resolve_engine(config);
+  if (profile.probe) {
+    request_ = std::make_unique<probes::TokenRequest>(
+        executor, settings_of(*profile.probe, config.engine.probe.headers));
+    rank_header_ = profile.probe->rank_header;
+  }
+  if (profile.probe && profile.gauges) {
+    gauges_ =
+        std::make_unique<probes::GaugeReader>(std::move(executor), gauge_settings(*profile.gauges));
+  }
+}
+
+void TokenDriver::ask(lifecycle::AskToken const& order) {
+  if (request_) {
+    order.looks_first ? look(order) : send(order, of_drain_.ranks());
+  }
+}
+
+void TokenDriver::withdraw() {
+  if (request_) {
+    request_->cancel();
+  }
+  if (gauges_) {
+    gauges_->cancel();
+  }
+}
+
+void TokenDriver::look(lifecycle::AskToken const& order) {
+  if (!gauges_) {
+    take(order, probes::TokenRequest::Outcome::asleep, "nobody knows whether it works");
+    return;
+  }
+  gauges_->read(kLook, [this, order](probes::GaugeReading const& reading) {
+    if (reading.in_flight == 0U && reading.load.value_or(0) == 0) {
+      send(order, reading.ranks);
+      return;
+    }
+    // An engine that stands still in the middle of work is found by its counters alone, which are
+    // read on from the first that showed work.
+    events_.feed(lifecycle::TokenAnswered{order.number, TokenOutcome::withheld});
+    events_.feed(gauges_read(reading));
+  });
+}
+
+void TokenDriver::send(lifecycle::AskToken const& order, std::vector<std::string> const& ranks) {
+  ranks_left_.clear();
+  bool const has_choice = ranks.size() > 1 && !rank_header_.empty();
+  if (!has_choice && ranks.size() > 1 && order.use == TokenUse::barrier) {
+    take(order, probes::TokenRequest::Outcome::refused,
+         "it has " + std::to_string(ranks.size()) + " ranks, and none of them can be chosen");
+    return;
+  }
+  if (!has_choice) {
+    ranks_left_.emplace_back();
+  } else if (order.use == TokenUse::barrier) {
+    ranks_left_.assign(ranks.begin(), ranks.end());
+  } else {
+    ranks_left_.push_back(ranks[turn_++ % ranks.size()]);
+  }
+  send_next(order);
+}
+
+void TokenDriver::send_next(lifecycle::AskToken const& order) {
+  std::string const rank = ranks_left_.front();
+  ranks_left_.pop_front();
+  auto const header =
+      rank.empty() ? std::nullopt : std::optional(probes::TokenRequest::Header{rank_header_, rank});
+  request_->ask([this, number = order.number] { events_.feed(lifecycle::TokenSent{number}); },
+                [this, order](probes::TokenRequest::Outcome outcome, std::string const& detail) {
+                  bool const is_good = outcome == probes::TokenRequest::Outcome::generated;
+                  is_good && !ranks_left_.empty() ? send_next(order) : take(order, outcome, detail);
+                },
+                header);
+}
+
+void TokenDriver::take(lifecycle::AskToken const& order, probes::TokenRequest::Outcome outcome,
+                       std::string const& detail) {
+  using Outcome = probes::TokenRequest::Outcome;
+  TokenOutcome told = TokenOutcome::generated;
+  if (outcome == Outcome::refused) {
+    told = TokenOutcome::refused;
+    if (told_ != detail || order.use == TokenUse::barrier) {
+      log_.warning("the engine did not answer a request of one token with one",
+                   {{"use", name(order.use)}, {"detail", detail}});
+    }
+  } else if (outcome == Outcome::asleep) {
+    told = TokenOutcome::withheld;
+  }
+  told_ = outcome == Outcome::refused ? std::optional(detail) : std::nullopt;
+  log_.debug("request of one token", {{"use", name(order.use)}, {"outcome", name(told)}});
+  events_.feed(lifecycle::TokenAnswered{order.number, told});
+  if (order.use == TokenUse::barrier) {
+    of_drain_.read_anew();
+  }
+}
+
+}  // namespace lastcall::runtime

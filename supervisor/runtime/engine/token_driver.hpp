@@ -1,0 +1,70 @@
+// Sends the request of one token that the core asks for, and tells it what came of it.
+//
+// Rules:
+//  1. One request at a time. Where nobody counts requests, an engine whose gauges show work, or
+//     cannot be read, is not asked as a canary.
+//  2. An answer that proves nothing is told once a reason: it means that barrier and canary are of
+//     no use until it is mended.
+//  3. It goes to the engine itself, past the ingress and its counts.
+//  4. One answer proves one data-parallel rank: a barrier asks each of them, one after the other,
+//  and
+//     proves nothing where a request cannot be sent to a rank. Canaries take turns.
+//
+// Thread rule: the loop's thread. Source: specification, 'Where in-flight comes from'.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include "config/schema.hpp"
+#include "core/action.hpp"
+#include "probes/checks/gauge_reader.hpp"
+#include "probes/checks/token_request.hpp"
+#include "supervisor/runtime/loop/event_sink.hpp"
+#include "telemetry/log.hpp"
+
+namespace lastcall::runtime {
+
+class TokenDriver {
+ public:
+  struct Gauges {
+    /// The ranks that the last reading showed.
+    std::function<std::vector<std::string>()> ranks;
+    /// A barrier has been answered: what was read before proves nothing.
+    std::function<void()> read_anew;
+  };
+
+  TokenDriver(boost::asio::any_io_executor executor, config::Config const& config,
+              EventSink& events, Log& log, Gauges of_drain);
+
+  /// Empty: nothing is wrong. Otherwise why no request can be made.
+  std::string problem() const { return request_ ? request_->problem() : std::string{}; }
+  void ask(lifecycle::AskToken const& order);
+  void withdraw();
+
+ private:
+  void look(lifecycle::AskToken const& order);
+  void send(lifecycle::AskToken const& order, std::vector<std::string> const& ranks);
+  void send_next(lifecycle::AskToken const& order);
+  void take(lifecycle::AskToken const& order, probes::TokenRequest::Outcome outcome,
+            std::string const& detail);
+
+  std::unique_ptr<probes::TokenRequest> request_;  // empty: this engine is never asked
+  std::unique_ptr<probes::GaugeReader> gauges_;    // empty: it has none
+  EventSink& events_;
+  Log& log_;
+  Gauges of_drain_;
+  std::string rank_header_;
+  std::deque<std::string> ranks_left_;  // that this order still asks; an empty one: any
+  std::size_t turn_ = 0;                // of the ranks that canaries ask
+  std::optional<std::string> told_;     // why the last answer proved nothing
+};
+
+}  // namespace lastcall::runtime

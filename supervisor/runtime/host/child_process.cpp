@@ -1,0 +1,281 @@
+#include "supervisor/runtime/host/child_process.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "supervisor/runtime/host/descriptor_limit.hpp"
+#include "supervisor/runtime/host/process_table.hpp"
+#include "supervisor/runtime/host/spawn_plan.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+using boost::system::error_code;
+
+/// A line longer than this is handed over in pieces.
+constexpr std::size_t kLongestLine = 4096;
+/// Of what came before its end no more can wait: a pipe holds 64 KiB.
+constexpr std::size_t kMostWaiting = 64 * 1024;
+constexpr std::chrono::milliseconds kPollPeriod{10};
+/// One that was killed is waited for that long, then its owner hears that it overran.
+constexpr std::chrono::milliseconds kKillPatience{50};
+/// Who is killed and stays (a driver's call that never returns) is asked for this rarely.
+constexpr std::chrono::milliseconds kLongestPollPeriod{1000};
+
+std::string text_of(int error) {
+  return std::generic_category().message(error);
+}
+
+}  // namespace
+
+std::string ChildExit::text() const {
+  if (!problem.empty()) {
+    return problem;
+  }
+  if (timed_out) {
+    return "killed: it did not end in time";
+  }
+  return signal != 0 ? "signal " + std::to_string(signal) : "exit code " + std::to_string(code);
+}
+
+struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
+  State(boost::asio::any_io_executor const& executor, ChildPlan chosen, Done callback)
+      : plan(std::move(chosen)),
+        done(std::move(callback)),
+        output(executor),
+        process(executor),
+        timer(executor),
+        poll_timer(executor) {}
+
+  void start() {
+    std::string const problem = spawn();
+    if (!problem.empty()) {
+      exit.problem = "cannot start " + plan.command.front() + ": " + problem;
+      boost::asio::post(timer.get_executor(), [self = shared_from_this()] { self->finish(); });
+      return;
+    }
+    read();
+    if (process.is_open()) {
+      process.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                         [self = shared_from_this()](error_code error) {
+                           if (!error) {
+                             self->ended();
+                           }
+                         });
+    } else {  // not now: who starts a child hears of its end later
+      boost::asio::post(timer.get_executor(), [self = shared_from_this()] { self->ended(); });
+    }
+    timer.expires_after(plan.timeout);
+    timer.async_wait([self = shared_from_this()](error_code error) {
+      if (!error && self->pid > 0) {
+        self->overran();
+      }
+    });
+  }
+
+  void overran() {
+    exit.timed_out = true;
+    kill_all();
+    timer.expires_after(kKillPatience);
+    timer.async_wait([self = shared_from_this()](error_code error) {
+      if (!error && self->pid > 0) {
+        self->take_rest();
+        self->tell();
+      }
+    });
+  }
+
+  std::string spawn() {
+    std::array<int, 2> pipe{};
+    if (::pipe2(pipe.data(), O_CLOEXEC) != 0) {
+      return text_of(errno);
+    }
+    int const error = [&] {
+      OriginalDescriptorLimit const of_the_child;
+      return SpawnPlan(pipe[1]).spawn(plan.command, pid);
+    }();
+    ::close(pipe[1]);
+    if (error != 0) {
+      pid = 0;
+      ::close(pipe[0]);
+      return text_of(error);
+    }
+    output.assign(pipe[0]);
+    output.non_blocking(true);
+    // glibc 2.36 declares pidfd_open without extern "C".
+    int const watch = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+    if (watch >= 0) {
+      process.assign(watch);
+    }
+    return {};
+  }
+
+  /// For old kernels and sandboxes, which have no descriptor of a process, and for ends that a
+  /// debugger has seen and we not yet.
+  void look_again() {
+    poll_timer.expires_after(poll_period);
+    poll_timer.async_wait([self = shared_from_this()](error_code error) {
+      if (!error) {
+        self->ended();
+      }
+    });
+    if (is_killed) {
+      poll_period = std::min(2 * poll_period, kLongestPollPeriod);
+    }
+  }
+
+  /// To be reaped, or gone; waits for nothing.
+  bool has_ended() const {
+    siginfo_t info{};
+    return pid > 0 &&
+           (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+            info.si_pid == pid);
+  }
+
+  void kill_all() {
+    is_killed = true;
+    ::kill(-pid, SIGSTOP);  // nothing of the group starts anything while the list is read
+    kill_descendants(pid);
+    ::kill(-pid, SIGKILL);
+  }
+
+  /// Waits, then reads: bytes that were read ahead of their handler would be lost to take_rest().
+  void read() {
+    output.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                      [self = shared_from_this()](error_code error) {
+                        if (!error && self->output.is_open()) {
+                          self->read_what_came();
+                        }
+                      });
+  }
+
+  void read_what_came() {
+    error_code error;
+    std::size_t const size = output.read_some(boost::asio::buffer(buffer), error);
+    take({buffer.data(), size});
+    if (!error || error == boost::asio::error::would_block) {
+      read();
+    }
+  }
+
+  void take(std::string_view bytes) {
+    while (!bytes.empty()) {
+      std::size_t const end = bytes.find('\n');
+      line += bytes.substr(0, end);
+      if (end != std::string_view::npos || line.size() >= kLongestLine) {
+        say_line();
+      }
+      bytes = end == std::string_view::npos ? std::string_view{} : bytes.substr(end + 1);
+    }
+  }
+
+  void say_line() {
+    if (!line.empty() && plan.on_line && done) {
+      plan.on_line(line);
+    }
+    line.clear();
+  }
+
+  /// What it wrote before its end, and nothing of what those write that it left behind.
+  void take_rest() {
+    error_code error;
+    for (std::size_t taken = 0; !error && output.is_open() && taken < kMostWaiting;) {
+      std::size_t const size = output.read_some(boost::asio::buffer(buffer), error);
+      take({buffer.data(), size});
+      taken += size;
+    }
+    say_line();
+    output.close(error);
+  }
+
+  void ended() {
+    if (pid <= 0) {
+      return;
+    }
+    if (!has_ended()) {
+      return look_again();
+    }
+    siginfo_t info{};
+    if (plan.leaves_nothing) {
+      ::kill(-pid, SIGKILL);
+    }
+    if (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED) == 0) {
+      bool const has_exited = info.si_code == CLD_EXITED;
+      (has_exited ? exit.code : exit.signal) = info.si_status;
+    }
+    pid = 0;
+    take_rest();
+    finish();
+  }
+
+  void finish() {
+    error_code ignored;
+    timer.cancel();
+    poll_timer.cancel();
+    process.close(ignored);
+    tell();
+  }
+
+  void tell() {
+    if (done) {
+      std::exchange(done, nullptr)(exit);
+    }
+  }
+
+  /// It is reaped when it ends, which nothing here waits for: a call into a driver may never
+  /// return.
+  void kill_and_forget() {
+    done = nullptr;
+    if (pid > 0) {
+      kill_all();
+    }
+    error_code ignored;
+    timer.cancel();
+    output.close(ignored);
+  }
+
+  ChildPlan plan;
+  Done done;
+  boost::asio::posix::stream_descriptor output;
+  boost::asio::posix::stream_descriptor process;
+  boost::asio::steady_timer timer;
+  boost::asio::steady_timer poll_timer;
+  pid_t pid = 0;  // until it is reaped
+  bool is_killed = false;
+  std::chrono::milliseconds poll_period = kPollPeriod;
+  ChildExit exit;
+  std::string line;
+  std::array<char, 1024> buffer{};
+};
+
+ChildProcess::ChildProcess(boost::asio::any_io_executor executor, ChildPlan plan, Done done)
+    : state_(std::make_shared<State>(executor, std::move(plan), std::move(done))) {
+  state_->start();
+}
+
+ChildProcess::~ChildProcess() {
+  cancel();
+}
+
+void ChildProcess::cancel() {
+  state_->kill_and_forget();
+}
+
+bool ChildProcess::is_gone() const {
+  return state_->pid <= 0;
+}
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,69 @@
+#include "supervisor/runtime/ingress/heap_trim.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <system_error>
+#include <utility>
+
+#include <malloc.h>
+#include <pthread.h>
+
+namespace lastcall::runtime {
+namespace {
+
+constexpr std::chrono::seconds kPeriod{1};
+/// Less is not worth the walk over the heap.
+constexpr std::size_t kWave = std::size_t{4} * 1024 * 1024;
+
+}  // namespace
+
+HeapTrim::HeapTrim(boost::asio::io_context& io, ingress::MemoryBudget& budget,
+                   std::function<void(std::size_t bytes)> tell)
+    : timer_(io), budget_(budget), tell_(std::move(tell)) {
+  wait();
+}
+
+HeapTrim::~HeapTrim() {
+  if (trimmer_.joinable()) {
+    trimmer_.join();
+  }
+}
+
+void HeapTrim::wait() {
+  timer_.expires_after(kPeriod);
+  timer_.async_wait([this](boost::system::error_code error) {
+    if (!error) {
+      look();
+      wait();
+    }
+  });
+}
+
+void HeapTrim::look() {
+  std::size_t const now = budget_.used();
+  tell_(now);
+  if (budget_.peak() >= kWave && now <= budget_.peak() / 2) {
+    budget_.restart_peak();
+    trim();
+  }
+}
+
+/// The walk takes tens of milliseconds, in which the loop goes on as long as it needs nothing from
+/// the heap that its own cache has not.
+void HeapTrim::trim() {
+  if (trimmer_.joinable()) {
+    trimmer_.join();  // a second old
+  }
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited: signals are for the main thread
+  try {
+    trimmer_ = std::thread([] { ::malloc_trim(0); });
+  } catch (std::system_error const&) {
+    ::malloc_trim(0);
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,135 @@
+#include "supervisor/runtime/ingress/ingress_options.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <sys/resource.h>
+
+#include "config/presets.hpp"
+#include "config/text.hpp"
+#include "supervisor/runtime/host/memory_limit.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+/// Of the descriptors, those that are not for clients and their connections to the engine.
+constexpr std::size_t kKeptDescriptors = 512;
+/// Longer than the second after which a shim that nobody can watch counts as gone.
+constexpr config::Duration kVerdict{1'500};
+constexpr config::Duration kConnectAgain{20};
+/// A dying engine's check fails within this, where it can be asked at all.
+constexpr config::Duration kHeld{2'000};
+constexpr config::Duration kParting{1'000};
+constexpr config::Duration kLinger{2'000};
+/// Buffers get this part of the memory that we may have: the rest is for what buffers cost beside
+/// their bytes, for what the kernel holds of connections, and for the supervisor itself.
+constexpr std::uint64_t kPartForBuffers = 2;
+/// More than 10 000 slow clients can hold; in one container the limit is the engine's.
+constexpr std::uint64_t kMostForBuffers = std::uint64_t{1} << 30U;
+constexpr std::size_t kOfAThread = 8;  // its epoll sets, its timer, its wake-up
+
+/// The configuration has checked that they are some.
+ingress::Networks networks(std::vector<std::string> const& texts) {
+  std::vector<ingress::Network> all;
+  for (std::string const& text : texts) {
+    if (std::optional<config::Network> const network = config::parse_network(text)) {
+      all.push_back({network->address, network->is_v6, network->bits});
+    }
+  }
+  return ingress::Networks(std::move(all));
+}
+
+static_assert(static_cast<int>(config::ControlAccess::refuse) ==
+              static_cast<int>(relay::Access::refuse));
+
+relay::Access access_of(config::ControlAccess access) {
+  return static_cast<relay::Access>(access);
+}
+
+/// The preset's first, then what the configuration says: of two of the same length the later wins.
+ingress::Control control_of(config::Config const& config) {
+  config::ControlPaths const& set = config.ingress.control_paths;
+  config::EnginePreset const& preset = config::preset_of(config.engine.kind);
+  ingress::Control control{
+      .paths = {}, .token = set.token.value_or(""), .certificates = set.certificates};
+  for (std::string_view const path : preset.status_paths) {
+    control.paths.push_back({std::string(path), access_of(set.status_access), true});
+  }
+  for (std::string_view const path : preset.control_paths) {
+    control.paths.push_back({std::string(path), access_of(set.access), true});
+  }
+  for (config::EndpointSettings const& endpoint : config.endpoints) {
+    if (endpoint.name.starts_with('/')) {  // named as work
+      control.paths.push_back({endpoint.name, relay::Access::relay, false});
+    }
+  }
+  for (config::ControlRule const& rule : set.paths) {
+    control.paths.push_back({rule.path, access_of(rule.access), false});
+  }
+  return control;
+}
+
+}  // namespace
+
+ingress::Options ingress_options(config::Config const& config) {
+  using ingress::Wait;
+  config::IngressTimeouts const& timeouts = config.ingress.timeouts;
+  ingress::Options options;
+  auto const set = [&](Wait wait, std::optional<config::Duration> length) {
+    options.waits[static_cast<std::size_t>(wait)] = length;
+  };
+  set(Wait::request, timeouts.client);
+  set(Wait::body, timeouts.client);
+  set(Wait::client, timeouts.client);
+  set(Wait::keep_alive, timeouts.keep_alive);
+  set(Wait::connect, timeouts.connect);
+  set(Wait::connect_again, kConnectAgain);
+  set(Wait::first_byte, timeouts.first_byte);
+  // A place that nobody bounds would be lost with each engine that forgets a request.
+  bool const is_bounded = timeouts.first_byte || timeouts.total;
+  set(Wait::left, is_bounded ? timeouts.first_byte : config::kLeftToEngine);
+  set(Wait::idle, timeouts.idle);
+  set(Wait::total, timeouts.total);
+  set(Wait::verdict, kVerdict);
+  set(Wait::held, kHeld);
+  set(Wait::parting, kParting);
+  set(Wait::ending, kLinger);
+  set(Wait::linger, kLinger);
+  set(Wait::turned_away, kLinger);
+  set(Wait::upstream_idle, timeouts.upstream_keep_alive);
+  options.max_head = config.ingress.max_header_size;
+  options.max_body = config.ingress.max_body_size;
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  std::size_t const kept = kKeptDescriptors + kOfAThread * (config.ingress.threads - 1);
+  std::size_t const room = limit.rlim_cur > 2 * kept ? limit.rlim_cur - kept : kKeptDescriptors;
+  options.max_connections = std::min<std::size_t>(config.ingress.max_connections, room / 2);
+  options.max_connections_per_address = config.ingress.max_connections_per_address;
+  std::uint64_t const memory = memory_limit().value_or(kPartForBuffers * kMostForBuffers);
+  options.max_buffer_memory = static_cast<std::size_t>(config.ingress.max_buffer_memory.value_or(
+      std::min(memory / kPartForBuffers, kMostForBuffers)));
+  options.trusted_proxies = networks(config.ingress.trusted_proxies);
+  options.keeps_underscores = config.ingress.underscores_in_headers;
+  options.default_model = config.identity.model;
+  options.control = control_of(config);
+  for (config::EndpointSettings const& endpoint : config.endpoints) {
+    options.endpoints.push_back({endpoint.name, endpoint.defer_cancel});
+  }
+  return options;
+}
+
+ingress::TlsSettings tls_settings(config::IngressTls const& tls) {
+  using config::ClientCertificates;
+  return {.certificate = tls.cert_file.value_or(""),
+          .key = tls.key_file.value_or(""),
+          .client_authorities = tls.client_ca_file.value_or(""),
+          .requires_client_certificate = tls.client_certificates == ClientCertificates::required,
+          .is_only_1_3 = tls.min_version == config::TlsVersion::v1_3,
+          .ciphers = tls.ciphers};
+}
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,146 @@
+// The ingress as the core's peer: what it relays becomes requests of the ledger, what the core
+// decides about them is carried out on their connections.
+//
+// Invariants:
+//  1. A request that counts begins, ends and is cancelled by the same events as one of an SDK.
+//  2. Nothing of the proxy runs inside a step of the core: decisions that come in one are carried
+//     out in the loop's next turn or by its threads, on the request that they were made for.
+//  3. The listener is there from `starting` to the end of phase 2. After a stop it comes back with
+//     the next engine, so never in a pod that ends, whether or not anybody has said that it does.
+//
+// Thread rule: the loop's thread. Source: docs/ingress.md.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/steady_timer.hpp>
+
+#include "config/schema.hpp"
+#include "core/lifecycle.hpp"
+#include "ingress/relay.hpp"
+#include "ingress/tracker.hpp"
+#include "probes/metrics/metrics.hpp"
+#include "supervisor/runtime/ingress/heap_trim.hpp"
+#include "supervisor/runtime/loop/event_sink.hpp"
+#include "telemetry/log.hpp"
+#include "telemetry/sparse_log.hpp"
+
+namespace lastcall::runtime {
+
+class IngressSession final : private ingress::Tracker {
+ public:
+  struct Listeners {
+    /// The engine's process may have ended, and the shim's word of it is still on its way.
+    std::function<bool()> engine_may_be_gone;
+    /// The engine answers with an error: that may be its death, and somebody would say so.
+    std::function<bool()> engine_may_be_dying;
+    /// Such an error is held back until it is known.
+    std::function<void()> error_held;
+    /// Cancels were taken off the core's list: `ids` of at most `most`.
+    std::function<void(std::size_t most, std::size_t ids)> cancels_taken;
+    std::function<void()> request_began;
+    std::function<void(ingress::HandedOff const&)> handed_off;
+    /// Serving one socket took long, on this thread or on one of the ingress's own.
+    std::function<void(std::string_view kind, std::chrono::steady_clock::duration took)> slow_turn;
+  };
+
+  IngressSession(boost::asio::io_context& io, config::Config const& config,
+                 lifecycle::Lifecycle& core, EventSink& events, probes::Metrics& metrics, Log& log,
+                 Listeners listeners);
+  ~IngressSession() override;
+
+  /// Empty: it listens, or the configuration wants no ingress; else why it cannot.
+  std::string start();
+  /// Where it listens; empty when it does not.
+  std::string const& address() const { return address_; }
+
+  // What the core orders.
+  void admit(lifecycle::Admit const& order);
+  void reject(lifecycle::Reject const& order);
+  void cancels_ready();
+  void phase(lifecycle::Phase phase);
+  /// Our own restart: connections close as in the first phase of a drain.
+  void leave();
+  /// The process ends: who has connected is answered, or sees an orderly end.
+  void end();
+
+  /// Checks have passed that prove that the engine lived then.
+  void checks_passed(lifecycle::Instant since);
+  /// Something of the shim or the engine may have changed.
+  void refresh();
+  /// Once what the core has cut until now is cut and told.
+  void after_cuts(std::function<void()> then);
+  /// Asked again and again until it is.
+  bool is_flushed() { return !relay_ || (!turn_is_due_ && relay_->is_flushed()); }
+
+ private:
+  struct Decision {
+    ingress::Request request;
+    ingress::Admission admission;
+  };
+
+  enum class Listening : std::uint8_t { no, yes, with_next_engine };
+
+  ingress::Admission begin(ingress::Begun const& begun) override;
+  void moved(std::string_view id) override;
+  void client_gone(std::string_view id, lifecycle::CancelMode mode) override;
+  void ended(std::string_view id, lifecycle::Outcome outcome) override;
+  void handed_off(ingress::HandedOff const& handed) override;
+  bool engine_may_be_gone() const override {
+    return cancels_are_due_ || listeners_.engine_may_be_gone();
+  }
+  bool engine_may_be_dying() const override { return listeners_.engine_may_be_dying(); }
+  void error_held() override { listeners_.error_held(); }
+  void first_byte(std::string_view id, std::string_view endpoint, std::string_view model,
+                  std::chrono::milliseconds took) override;
+  void event_gap(std::string_view endpoint, std::chrono::milliseconds took) override;
+  void refused(relay::Refusal const& refusal) override;
+  void evicted(ingress::Scarce what) override;
+  void shed(ingress::Scarce what) override;
+  void greeting_failed(ingress::GreetingFailed const& failed) override;
+  void control_called(ingress::ControlCall const& call) override;
+  void slow_turn(std::string_view kind, std::chrono::steady_clock::duration took) override;
+  void connections(std::size_t clients, std::size_t upstream) override;
+
+  std::string make_relay(ingress::Options const& options);
+  std::string secure();
+  std::string listen();
+  void listen_again();
+  void stop_listening();
+  void close_over(lifecycle::Duration shortest);
+  void decided(std::string_view id, ingress::Admission admission);
+  void carry_out();
+  void cut_cancelled();
+
+  boost::asio::io_context& io_;
+  config::Config const& config_;
+  lifecycle::Lifecycle& core_;
+  EventSink& events_;
+  probes::Metrics& metrics_;
+  Log& log_;
+  Listeners listeners_;
+  std::unique_ptr<ingress::Relay> relay_;
+  std::unique_ptr<HeapTrim> heap_trim_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::string address_;
+  std::uint16_t port_ = 0;
+  Listening listening_ = Listening::no;
+  boost::asio::steady_timer last_arrivals_;
+
+  std::string_view beginning_;  // the request whose begin() is under way
+  ingress::Admission answer_;
+  std::vector<Decision> decisions_;
+  bool turn_is_due_ = false;
+  bool cancels_are_due_ = false;
+  lifecycle::Instant told_progress_;
+  SparseLog refused_control_;
+  SparseLog failed_greeting_;
+};
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,135 @@
+// What the ingress tells of its requests, as events of the core.
+#include "supervisor/runtime/ingress/ingress_session.hpp"
+#include "supervisor/runtime/loop/clock.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+/// Progress is told to the core at most this often.
+constexpr lifecycle::Duration kProgressPeriod{100};
+
+}  // namespace
+
+ingress::Admission IngressSession::begin(ingress::Begun const& begun) {
+  lifecycle::RequestBegun const event{.peer = lifecycle::kIngressPeer,
+                                      .id = std::string(begun.id),
+                                      .root = {},
+                                      .parent = std::string(begun.parent),
+                                      .endpoint = std::string(begun.endpoint),
+                                      .model = std::string(begun.model),
+                                      .stream = begun.streaming,
+                                      .admit = true,
+                                      .resumed = false,
+                                      .priority = begun.priority,
+                                      .way = begun.way};
+  beginning_ = event.id;
+  answer_ = {ingress::Admission::Kind::waits, {}};
+  StepReply const& reply = events_.feed(event);
+  beginning_ = {};
+  if (reply.refusal) {
+    answer_ = {
+        ingress::Admission::Kind::refused,
+        relay::rejected_because(lifecycle::RejectedReason::draining, std::chrono::seconds(1))};
+  }
+  if (answer_.kind != ingress::Admission::Kind::refused) {
+    metrics_.request_began(begun.endpoint);
+    listeners_.request_began();
+  }
+  return answer_;
+}
+
+void IngressSession::moved(std::string_view id) {
+  lifecycle::Instant const now = monotonic_now();
+  if (now - told_progress_ >= kProgressPeriod) {
+    told_progress_ = now;
+    events_.feed(lifecycle::RequestProgressed{lifecycle::kIngressPeer, {std::string(id)}});
+  }
+}
+
+void IngressSession::client_gone(std::string_view id, lifecycle::CancelMode mode) {
+  events_.feed(lifecycle::CancelRequested{.by = lifecycle::kIngressPeer,
+                                          .ids = {std::string(id)},
+                                          .root = {},
+                                          .mode = mode,
+                                          .reason = lifecycle::CancelReason::client_disconnect});
+}
+
+void IngressSession::ended(std::string_view id, lifecycle::Outcome outcome) {
+  events_.feed(lifecycle::RequestEnded{lifecycle::kIngressPeer, std::string(id), outcome});
+}
+
+void IngressSession::handed_off(ingress::HandedOff const& handed) {
+  log_.info("request handed off", {{"id", handed.id},
+                                   {"endpoint", handed.endpoint},
+                                   {"model", handed.model},
+                                   {"reason", handed.reason},
+                                   {"events_sent", handed.events},
+                                   {"bytes_sent", handed.bytes}});
+  listeners_.handed_off(handed);
+}
+
+/// Admission bounds those that wait for theirs, so the core hears of each.
+void IngressSession::first_byte(std::string_view id, std::string_view endpoint,
+                                std::string_view model, std::chrono::milliseconds took) {
+  if (!model.empty()) {
+    metrics_.model_served(model);
+  }
+  told_progress_ = monotonic_now();
+  events_.feed(lifecycle::RequestProgressed{lifecycle::kIngressPeer, {std::string(id)}});
+  metrics_.first_byte(model, endpoint, took);
+}
+
+void IngressSession::event_gap(std::string_view endpoint, std::chrono::milliseconds took) {
+  metrics_.event_gap(endpoint, took);
+}
+
+void IngressSession::refused(relay::Refusal const& refusal) {
+  metrics_.ingress_refused(refusal.type);
+}
+
+void IngressSession::evicted(ingress::Scarce what) {
+  metrics_.ingress_evicted(ingress::name(what));
+}
+
+void IngressSession::shed(ingress::Scarce what) {
+  metrics_.ingress_shed(ingress::name(what));
+}
+
+void IngressSession::greeting_failed(ingress::GreetingFailed const& failed) {
+  metrics_.ingress_tls_failed(ingress::name(failed.why.kind));
+  if (auto const left_out = failed_greeting_.due(monotonic_now())) {
+    log_.warning(
+        "a client's TLS handshake failed",
+        {{"client", failed.address}, {"detail", failed.why.detail}, {"more_before", *left_out}});
+  }
+}
+
+void IngressSession::control_called(ingress::ControlCall const& call) {
+  metrics_.ingress_control_called(call.is_granted);
+  if (call.is_granted) {
+    log_.info("an operator's request to a control path of the engine",
+              {{"method", call.method},
+               {"path", call.path},
+               {"client", call.address},
+               {"by", call.certificate.empty() ? "token" : "certificate"},
+               {"certificate", call.certificate}});
+    return;
+  }
+  if (auto const left_out = refused_control_.due(monotonic_now())) {
+    log_.warning("a request to a control path of the engine was refused",
+                 {{"method", call.method},
+                  {"path", call.path},
+                  {"client", call.address},
+                  {"more_before", *left_out}});
+  }
+}
+
+void IngressSession::slow_turn(std::string_view kind, std::chrono::steady_clock::duration took) {
+  listeners_.slow_turn(kind, took);
+}
+
+void IngressSession::connections(std::size_t clients, std::size_t upstream) {
+  metrics_.set_ingress_connections(clients, upstream);
+}
+
+}  // namespace lastcall::runtime

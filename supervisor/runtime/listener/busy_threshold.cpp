@@ -1,0 +1,159 @@
+#include "supervisor/runtime/listener/busy_threshold.hpp"
+
+#include <cctype>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "ipc/limits.hpp"
+#include "supervisor/runtime/sessions/admission_control.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr char const* kDecode = "active_decode_blocks_threshold";
+constexpr char const* kPrefill = "active_prefill_tokens_threshold";
+constexpr char const* kFraction = "active_prefill_tokens_threshold_frac";
+constexpr std::uint64_t kMostTokens = 1'000'000'000'000;  // as in the configuration
+
+probes::Reply reply_of(int status, Json const& json) {
+  return {.status = status,
+          .body = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n",
+          .content_type = "application/json",
+          .headers = {}};
+}
+
+bool is_json(std::string_view content_type) {
+  std::string kind;
+  for (char const c : content_type.substr(0, content_type.find(';'))) {
+    if (c != ' ' && c != '\t') {
+      kind += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+  }
+  return kind == "application/json" ||
+         (kind.starts_with("application/") && kind.ends_with("+json"));
+}
+
+Json row_of(std::string_view model, lifecycle::LoadThresholds const& thresholds) {
+  Json row{{"model", model}, {kDecode, share_json(thresholds.decode_ppm)}, {kPrefill, nullptr}};
+  if (thresholds.prefill_tokens) {
+    row[kPrefill] = *thresholds.prefill_tokens;
+  }
+  row[kFraction] = nullptr;
+  return row;
+}
+
+std::string expected(char const* key, char const* what) {
+  return std::string(key) + ": expected " + what;
+}
+
+/// Nothing: it was read.
+std::optional<probes::Reply> read_decode(Json const& body, ipc::Change<double>& change) {
+  auto const found = body.find(kDecode);
+  if (found == body.end()) {
+    return std::nullopt;
+  }
+  if (found->is_null()) {
+    change.kind = ipc::Change<double>::Kind::clear;
+    return std::nullopt;
+  }
+  if (!found->is_number()) {
+    return threshold_error(422, expected(kDecode, "a number or null"));
+  }
+  double const share = found->get<double>();
+  if (!std::isfinite(share) || share < 0 || share > 1) {
+    return threshold_error(400, expected(kDecode, "0 to 1"));
+  }
+  change = {ipc::Change<double>::Kind::set, share};
+  return std::nullopt;
+}
+
+std::optional<probes::Reply> read_prefill(Json const& body, ipc::Change<std::uint64_t>& change) {
+  auto const found = body.find(kPrefill);
+  if (found == body.end()) {
+    return std::nullopt;
+  }
+  if (found->is_null()) {
+    change.kind = ipc::Change<std::uint64_t>::Kind::clear;
+    return std::nullopt;
+  }
+  if (!found->is_number_unsigned()) {
+    return threshold_error(422, expected(kPrefill, "a whole number or null"));
+  }
+  auto const tokens = found->get<std::uint64_t>();
+  if (tokens > kMostTokens) {
+    return threshold_error(400, expected(kPrefill, "at most 1000000000000"));
+  }
+  change = {ipc::Change<std::uint64_t>::Kind::set, tokens};
+  return std::nullopt;
+}
+
+}  // namespace
+
+ThresholdCall read_threshold_call(probes::Request const& request) {
+  if (request.method == "GET" || request.method == "HEAD") {
+    return ListThresholds{};
+  }
+  if (request.method != "POST") {
+    return threshold_error(405, "expected GET or POST");
+  }
+  if (!is_json(request.header("Content-Type"))) {
+    return threshold_error(415, "Content-Type: expected application/json");
+  }
+  Json const body = Json::parse(request.body, nullptr, false);
+  if (body.is_discarded()) {
+    return threshold_error(400, "the body is not JSON");
+  }
+  if (!body.is_object()) {
+    return threshold_error(422, "the body: expected an object");
+  }
+  auto const model = body.find("model");
+  if (model == body.end() || !model->is_string()) {
+    return threshold_error(422, "model: expected a text");
+  }
+  ipc::ThresholdsSet set;
+  set.model = model->get<std::string>();
+  if (set.model.empty() || set.model.size() > ipc::kMaxId) {
+    return threshold_error(400, "model: expected 1 to 256 bytes");
+  }
+  if (auto refusal = read_decode(body, set.active_decode_blocks_threshold)) {
+    return std::move(*refusal);
+  }
+  if (auto refusal = read_prefill(body, set.active_prefill_tokens_threshold)) {
+    return std::move(*refusal);
+  }
+  if (auto const fraction = body.find(kFraction); fraction != body.end() && !fraction->is_null()) {
+    return fraction->is_number()
+               ? threshold_error(400, std::string(kFraction) +
+                                          ": not known here, the engine does not tell how many "
+                                          "tokens it takes at once; use " +
+                                          kPrefill)
+               : threshold_error(422, expected(kFraction, "a number or null"));
+  }
+  return set;
+}
+
+bool is_read(ipc::ThresholdsSet const& set) {
+  return set.active_decode_blocks_threshold.kind == ipc::Change<double>::Kind::keep &&
+         set.active_prefill_tokens_threshold.kind == ipc::Change<std::uint64_t>::Kind::keep;
+}
+
+probes::Reply threshold_reply(std::string_view model, lifecycle::LoadThresholds const& thresholds) {
+  return reply_of(200, row_of(model, thresholds));
+}
+
+probes::Reply threshold_list(std::string_view model, lifecycle::LoadThresholds const& thresholds) {
+  Json rows = Json::array();
+  if (thresholds.decode_ppm || thresholds.prefill_tokens) {
+    rows.push_back(row_of(model, thresholds));
+  }
+  return reply_of(200, Json{{"thresholds", std::move(rows)}});
+}
+
+probes::Reply threshold_error(int status, std::string_view what) {
+  return reply_of(status, Json{{"error", what}});
+}
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,182 @@
+#include "supervisor/runtime/listener/hook_calls.hpp"
+
+#include <optional>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+
+#include "config/presets.hpp"
+#include "probes/checks/http_url.hpp"
+#include "supervisor/runtime/loop/clock.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+/// A refusal is logged at most so often; all are counted.
+constexpr lifecycle::Duration kRefusalsAreTold{10'000};
+
+/// Where the engine listens: the first check that connects to it says so.
+std::optional<probes::ReplacementSettings> engine_address(config::Config const& config) {
+  config::EngineProfile const profile = config::resolve_engine(config);
+  for (config::HealthCheck const& check : profile.checks) {
+    probes::ReplacementSettings settings{
+        .host = {}, .port = 0, .metrics_url = profile.gauges ? profile.gauges->url : ""};
+    if (auto const* http = std::get_if<config::HttpCheck>(&check.kind)) {
+      probes::HttpUrl url;
+      if (probes::parse_http_url(http->url, url).empty()) {
+        settings.host = url.target.host;
+        settings.port = url.target.port;
+        return settings;
+      }
+    } else if (auto const* tcp = std::get_if<config::TcpCheck>(&check.kind)) {
+      settings.host = tcp->address.host;
+      settings.port = tcp->address.port;
+      return settings;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+HookCalls::HookCalls(boost::asio::any_io_executor executor, config::Config const& config,
+                     EventSink& events, probes::Metrics& metrics, Log& log)
+    : executor_(std::move(executor)),
+      events_(events),
+      metrics_(metrics),
+      log_(log),
+      takes_calls_(config.lifecycle.enabled) {
+  bool const may_await =
+      config.lifecycle.enabled || config.shutdown.after_stop == config::AfterStop::rearm;
+  auto const settings = may_await ? engine_address(config) : std::nullopt;
+  if (settings) {
+    watch_ = std::make_unique<probes::ReplacementWatch>(
+        executor_, *settings, [this](std::string how) { replaced(std::move(how)); });
+  }
+  if (!config.lifecycle.enabled || !config.lifecycle.http) {
+    return;
+  }
+  listener_ = std::make_unique<probes::HttpListener>(
+      probes::ListenerSettings{.host = config.lifecycle.listen.host,
+                               .port = config.lifecycle.listen.port,
+                               .thread_name = "hooks",
+                               .names_callers = true},
+      [this, token = config.lifecycle.token](probes::Request const& request,
+                                             probes::Responder responder) {
+        auto route = probes::route_hook(request, token);
+        if (auto* refusal = std::get_if<probes::Reply>(&route)) {
+          int const status = refusal->status;
+          responder.send(std::move(*refusal));
+          boost::asio::post(executor_, [this, alive = std::weak_ptr(alive_), status,
+                                        caller = request.caller.address] {
+            if (alive.lock()) {
+              refused(caller, status);
+            }
+          });
+          return;
+        }
+        boost::asio::post(executor_, [this, alive = std::weak_ptr(alive_),
+                                      hook = std::get<probes::Hook>(route),
+                                      caller = request.caller.address,
+                                      responder = std::move(responder)]() mutable {
+          if (alive.lock()) {
+            called(
+                hook, caller,
+                [responder = std::move(responder)](std::string_view why, lifecycle::Duration held) {
+                  responder.send(probes::hook_reply(why, held));
+                });
+          }
+        });
+      });
+}
+
+HookCalls::~HookCalls() {
+  stop();
+}
+
+std::string HookCalls::start() {
+  return listener_ ? listener_->start().value_or("") : std::string();
+}
+
+void HookCalls::stop() {
+  if (watch_) {
+    watch_->stop();
+  }
+  if (listener_) {
+    listener_->stop();
+  }
+}
+
+/// Strangers may call as often as they like: they do not write the log.
+void HookCalls::refused(std::string const& caller, int status) {
+  metrics_.hook_refused();
+  lifecycle::Instant const now = monotonic_now();
+  if (!refusal_told_at_ || now - *refusal_told_at_ >= kRefusalsAreTold) {
+    refusal_told_at_ = now;
+    log_.warning("preStop call refused", {{"from", caller}, {"status", status}});
+  }
+}
+
+void HookCalls::called(probes::Hook hook, std::string const& caller, Return answer) {
+  bool const is_engine = hook == probes::Hook::engine;
+  metrics_.hook_called(is_engine);
+  log_.info("preStop called",
+            {{"container", is_engine ? "engine" : "supervisor"}, {"from", caller}});
+  if (first_caller_.empty()) {
+    first_caller_ = caller;
+  }
+  if (!is_engine) {
+    events_.feed(lifecycle::DeletionSeen{.grace = {}});
+    answer("recorded", lifecycle::Duration{0});
+    return;
+  }
+  if (watch_) {
+    watch_->told_to_end();
+  }
+  waiting_.push_back(std::move(answer));
+  metrics_.set_hooks_waiting(waiting_.size());
+  events_.feed(lifecycle::EngineStopHook{});
+  if (engine_is_condemned_ && !watch_) {
+    replaced("its container is being stopped");  // no address to see more by
+  }
+}
+
+void HookCalls::release(lifecycle::ReleaseHook const& order) {
+  metrics_.hook_released(order.held);
+  for (Return const& answer : std::exchange(waiting_, {})) {
+    answer(order.why, order.held);
+  }
+  metrics_.set_hooks_waiting(0);
+}
+
+void HookCalls::await(lifecycle::AwaitReplacement const& order) {
+  engine_is_condemned_ = order.condemned;
+  metrics_.set_engine_awaited(true);
+  if (watch_) {
+    watch_->start(order.condemned);
+  } else if (!takes_calls_) {
+    replaced("nothing tells when");
+  }
+}
+
+void HookCalls::replacement_ended() {
+  engine_is_condemned_ = false;
+  first_caller_.clear();
+  metrics_.set_engine_awaited(false);
+  if (watch_) {
+    watch_->stop();
+  }
+}
+
+void HookCalls::disproved() {
+  metrics_.false_hook();
+  std::string const caller = std::exchange(first_caller_, {});
+  log_.warning("the pod has outlived its preStop call: it was not being deleted, and serves again",
+               {{"first_call_from", caller.empty() ? "unknown" : caller}});
+}
+
+void HookCalls::replaced(std::string how) {
+  events_.feed(lifecycle::EngineReplaced{std::move(how)});
+}
+
+}  // namespace lastcall::runtime

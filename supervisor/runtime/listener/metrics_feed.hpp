@@ -1,0 +1,16 @@
+// Counts what the core reports: its notes as metrics.
+//
+// Thread rule: the loop's thread.
+#pragma once
+
+#include "core/action.hpp"
+#include "ipc/server.hpp"
+#include "probes/metrics/metrics.hpp"
+
+namespace lastcall::runtime {
+
+probes::PeerDrop drop_of(ipc::Drop why);
+
+void count(probes::Metrics& metrics, lifecycle::Action const& action);
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,202 @@
+#include "supervisor/runtime/listener/probe_publisher.hpp"
+
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "config/presets.hpp"
+#include "discovery/instance.hpp"
+#include "supervisor/runtime/loop/clock.hpp"
+#include "supervisor/runtime/registries/registry_factory.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+using lifecycle::name;
+
+/// Anybody may ask the probe port: no address and no answer of a registry is said there.
+constexpr char const* kWhereItSays = "it failed; the log and `lastcall status` say why";
+
+void put_checks(probes::ProbeState& state, StatusSources const& sources) {
+  for (HealthDriver::Row const& row : sources.health.rows()) {
+    bool const passed =
+        row.last == lifecycle::CheckVerdict::passed || row.last == lifecycle::CheckVerdict::busy;
+    state.checks.push_back({.name = row.name,
+                            .passed = passed,
+                            .detail = row.last ? row.detail : "has not run yet",
+                            .latency = row.latency});
+  }
+}
+
+void put_registries(probes::ProbeState& state, StatusSources const& sources) {
+  bool const serving = sources.core.snapshot().phase == lifecycle::Phase::serving;
+  for (discovery::RegistryStatus const& status : sources.registries.status()) {
+    bool const settled = status.state == (serving ? discovery::RegistryState::registered
+                                                  : discovery::RegistryState::deregistered);
+    state.registries.push_back({.name = status.name,
+                                .state = std::string(discovery::name(status.state)),
+                                .settled = settled,
+                                .detail = status.last_error.empty() ? "" : kWhereItSays});
+  }
+}
+
+probes::ProbeState state_of(StatusSources const& sources) {
+  lifecycle::Snapshot const snapshot = sources.core.snapshot();
+  Readiness readiness = sources.readiness();
+  probes::ProbeState state;
+  state.phase = name(snapshot.phase);
+  state.ready = readiness.is_ready;
+  state.ready_reason = std::move(readiness.reason);
+  state.shim_missing = sources.shim_watch.warning();
+  state.busy = snapshot.admission.busy;
+  state.socket = probes::SocketState::bound;
+  state.engine_started = sources.core.health().started();
+  state.engine_alive = snapshot.verdict != lifecycle::Verdict::dead &&
+                       snapshot.verdict != lifecycle::Verdict::wedged &&
+                       !(snapshot.replacement && snapshot.replacement->condemned);
+  state.engine_verdict = name(snapshot.verdict);
+  state.engine_reason = snapshot.verdict_reason;
+  put_checks(state, sources);
+  put_registries(state, sources);
+  sources.core.endpoints().for_each([&](lifecycle::EndpointTracker::Endpoint const& endpoint) {
+    // The ingress and SDKs that only begin requests register none: theirs follow the whole.
+    bool const is_gone = endpoint.withdrawn || endpoint.forgotten;
+    state.endpoints.push_back({endpoint.name, state.ready && !is_gone});
+  });
+  state.peers = snapshot.peers;
+  if (snapshot.source != lifecycle::InFlightSource::unknown) {
+    state.in_flight = snapshot.in_flight;
+  }
+  if (snapshot.stop) {
+    state.stop_deadline_ms = lifecycle::to_ms(snapshot.stop->deadline);
+  }
+  return state;
+}
+
+}  // namespace
+
+struct ProbePublisher::Timer {
+  explicit Timer(boost::asio::io_context& io) : timer(io) {}
+  boost::asio::steady_timer timer;
+};
+
+ProbePublisher::ProbePublisher(boost::asio::io_context& io, config::Config const& config,
+                               ThresholdHandler on_threshold)
+    : io_(io),
+      on_threshold_(std::move(on_threshold)),
+      serves_thresholds_(config.admission.http_api),
+      metrics_({.dynamo_namespace = config.identity.dynamo_namespace,
+                .component = config.identity.component,
+                .endpoint = config.identity.endpoint,
+                .model = config.identity.model,
+                .worker_id = discovery::instance_hex(instance_of(config, std::nullopt).id),
+                .version = LASTCALL_VERSION}),
+      stall_after_(probes::stall_limit(config.health.interval)),
+      routes_(
+          state_, [this] { return metrics_.serialize(); }, stall_after_),
+      engine_metrics_(
+          {.engine_url = config::resolve_engine(config).metrics_url,
+           .merge = config.probes.merge_engine_metrics,
+           .timeout = config.probes.engine_metrics_timeout},
+          [this] { return metrics_.serialize(); },
+          [this](bool up) { metrics_.set_engine_metrics_up(up); }),
+      listener_({.host = config.probes.listen.host,
+                 .port = config.probes.listen.port,
+                 .max_body = serves_thresholds_ ? kMostBusyThresholdBody : 0},
+                [this](probes::Request const& request, probes::Responder const& responder) {
+                  if (serves_thresholds_ && request.path == kBusyThresholdPath) {
+                    ask_threshold(request, responder);
+                  } else if (!engine_metrics_.answer(request, responder)) {
+                    responder.send(routes_.answer(request));
+                  }
+                }),
+      timer_(std::make_unique<Timer>(io)) {
+  metrics_.watch_heartbeat(state_);
+  metrics_.model_served(config.identity.model);
+}
+
+ProbePublisher::~ProbePublisher() {
+  listener_.stop();
+}
+
+std::string ProbePublisher::start() {
+  return listener_.start().value_or("");
+}
+
+void ProbePublisher::stop() {
+  listener_.stop();
+}
+
+/// Only the loop knows and changes them.
+void ProbePublisher::ask_threshold(probes::Request const& request, probes::Responder responder) {
+  ThresholdCall call = read_threshold_call(request);
+  if (auto* refusal = std::get_if<probes::Reply>(&call)) {
+    responder.send(std::move(*refusal));
+    return;
+  }
+  boost::asio::post(io_, [this, call = std::move(call), responder = std::move(responder)] {
+    responder.send(on_threshold_(call));
+  });
+}
+
+void ProbePublisher::publish(StatusSources const& sources) {
+  probes::ProbeState state = state_of(sources);
+  metrics_.set_ready(state.ready);
+  lifecycle::AdmissionState const admission = sources.core.snapshot().admission;
+  metrics_.set_admission_limits(admission.limits.running, admission.limits.waiting);
+  metrics_.set_busy(admission.busy);
+  state_.publish(std::move(state));
+  core_ = &sources.core;
+}
+
+/// A rank whose process has gone reports nothing any more.
+void ProbePublisher::publish_loads() {
+  auto const& ranks = core_->loads().ranks();
+  for (std::uint32_t const rank : told_ranks_) {
+    if (!ranks.contains(rank)) {
+      metrics_.set_rank_load(rank, std::nullopt, std::nullopt, std::nullopt);
+    }
+  }
+  told_ranks_.clear();
+  for (auto const& [number, rank] : ranks) {
+    told_ranks_.push_back(number);
+    metrics_.set_rank_load(number, rank.report.active_decode_blocks, rank.report.kv_total_blocks,
+                           rank.report.active_prefill_tokens);
+  }
+}
+
+void ProbePublisher::beat() {
+  constexpr lifecycle::Duration kOverdueAfter{5'000};
+  state_.beat();
+  if (core_ != nullptr) {
+    auto const then = monotonic_now() - kOverdueAfter;
+    metrics_.set_cancels_overdue(core_->requests().unconfirmed_since(then));
+    publish_loads();
+  }
+}
+
+void ProbePublisher::beat_by_itself(bool wanted) {
+  if (wanted == beats_by_itself_) {
+    return;
+  }
+  beats_by_itself_ = wanted;
+  timer_->timer.cancel();
+  if (wanted) {
+    beat();
+    arm();
+  }
+}
+
+void ProbePublisher::arm() {
+  timer_->timer.expires_after(stall_after_ / 3);
+  timer_->timer.async_wait([this](boost::system::error_code error) {
+    if (!error && beats_by_itself_) {
+      beat();
+      arm();
+    }
+  });
+}
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,74 @@
+// The loop's side of the probe listener: publishes what probes may know, and proves that it moves.
+//
+// Rules:
+//  1. Published on change and with each round of checks, never on the way of a request.
+//  2. One heartbeat, from whatever timer runs anyway: the rounds of the checks, or, while none
+//     runs, a slow timer of its own.
+//  3. The listener closes last: a scrape during the stop still sees it.
+//
+// Thread rule: the loop's thread; the listener has its own and reads the published state.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/schema.hpp"
+#include "probes/listener/listener.hpp"
+#include "probes/listener/probe_routes.hpp"
+#include "probes/listener/probe_state.hpp"
+#include "probes/metrics/metrics.hpp"
+#include "probes/metrics/metrics_relay.hpp"
+#include "supervisor/runtime/listener/busy_threshold.hpp"
+#include "supervisor/runtime/listener/status.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace lastcall::runtime {
+
+class ProbePublisher {
+ public:
+  /// A call of `/busy_threshold`, on the loop.
+  using ThresholdHandler = std::function<probes::Reply(ThresholdCall const&)>;
+
+  ProbePublisher(boost::asio::io_context& io, config::Config const& config,
+                 ThresholdHandler on_threshold);
+  ~ProbePublisher();
+
+  /// Empty: it answers. Otherwise why it cannot listen.
+  std::string start();
+  void stop();
+  std::string address() const { return listener_.address(); }
+  probes::Metrics& metrics() { return metrics_; }
+
+  void publish(StatusSources const& sources);
+  /// The loop lives; what grows with time alone is counted anew.
+  void beat();
+  /// While no checks run.
+  void beat_by_itself(bool wanted);
+
+ private:
+  void publish_loads();
+  struct Timer;
+  void arm();
+
+  void ask_threshold(probes::Request const& request, probes::Responder responder);
+
+  boost::asio::io_context& io_;
+  ThresholdHandler const on_threshold_;
+  bool const serves_thresholds_;
+  probes::PublishedState state_;
+  probes::Metrics metrics_;
+  probes::Duration stall_after_;
+  probes::ProbeRoutes routes_;
+  probes::MetricsRelay engine_metrics_;
+  probes::HttpListener listener_;
+  std::unique_ptr<Timer> timer_;
+  bool beats_by_itself_ = false;
+  std::vector<std::uint32_t> told_ranks_;       // with a series that says what they reported
+  lifecycle::Lifecycle const* core_ = nullptr;  // once it was published
+};
+
+}  // namespace lastcall::runtime

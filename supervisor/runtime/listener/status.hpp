@@ -1,0 +1,58 @@
+// What operators are told: the state of everything, and the list of requests, as JSON text.
+//
+// Rules:
+//  1. Only what is known: a key is absent where there is nothing to say.
+//  2. Durations and ages are milliseconds from now; nothing needs the reader's clock.
+//
+// Thread rule: the loop's thread.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/lifecycle.hpp"
+#include "ipc/server.hpp"
+#include "supervisor/runtime/engine/health_driver.hpp"
+#include "supervisor/runtime/listener/readiness.hpp"
+#include "supervisor/runtime/registries/registries.hpp"
+#include "supervisor/runtime/sessions/sdk_sessions.hpp"
+#include "supervisor/runtime/sessions/shim_session.hpp"
+#include "supervisor/runtime/sessions/shim_watch.hpp"
+
+namespace lastcall::runtime {
+
+/// What does not change while the process runs.
+struct ServeFacts {
+  std::string config_path;  // empty: the defaults
+  std::vector<std::string> warnings;
+  std::string engine_socket;
+  std::string admin_socket;
+  std::string private_directory;
+  std::string probes_address;
+  std::string hooks_address;    // empty: off
+  std::string ingress_address;  // empty: none
+};
+
+/// Where the answers come from; all outlive the one who asks.
+struct StatusSources {
+  lifecycle::Lifecycle const& core;
+  ipc::Server const& server;
+  ShimSession const& shim;
+  ShimWatch const& shim_watch;
+  SdkSessions const& sdks;
+  HealthDriver const& health;
+  Registries const& registries;
+  ServeFacts const& facts;
+  std::function<Readiness()> readiness;
+};
+
+std::string status_json(StatusSources const& sources, lifecycle::Instant now);
+
+/// A page of the requests in flight, in the order of peer and id; `after` is an earlier page's
+/// `next`, an opaque word for its reader. Nothing: `after` is none.
+std::optional<std::string> requests_json(StatusSources const& sources, lifecycle::Instant now,
+                                         std::string const& after, std::size_t limit);
+
+}  // namespace lastcall::runtime

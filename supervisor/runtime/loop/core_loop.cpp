@@ -1,0 +1,163 @@
+#include "supervisor/runtime/loop/core_loop.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "supervisor/runtime/loop/clock.hpp"
+
+namespace lastcall::runtime {
+
+namespace {
+
+/// After an absence what waits on the sockets is read within this time.
+constexpr lifecycle::Duration kCatchUp{50};
+
+}  // namespace
+
+struct CoreLoop::Timer {
+  explicit Timer(boost::asio::io_context& io) : timer(io) {}
+  boost::asio::steady_timer timer;
+  lifecycle::Instant last_step{};
+  /// While we catch up after an absence in a stop: the time that steps have, just before the
+  /// deadline that was missed. What waited on the sockets came before what time decides.
+  std::optional<lifecycle::Instant> catching_up_at;
+  lifecycle::Instant caught_up_at{};
+};
+
+CoreLoop::CoreLoop(boost::asio::io_context& io, lifecycle::Lifecycle& core, Obey obey)
+    : core_(core), obey_(std::move(obey)), timer_(std::make_unique<Timer>(io)) {}
+
+CoreLoop::~CoreLoop() = default;
+
+StepReply const& CoreLoop::feed(lifecycle::Event const& event) {
+  static StepReply const kQueued;
+  if (stepping_) {
+    queue_.push_back(event);
+    return kQueued;
+  }
+  if (halted_) {
+    return kQueued;
+  }
+  reply_ = {};
+  stepping_ = true;
+  step(event);
+  StepReply answer = std::exchange(reply_, {});
+  while (!queue_.empty() && !halted_) {
+    lifecycle::Event const next = std::move(queue_.front());
+    queue_.pop_front();
+    step(next);
+  }
+  stepping_ = false;
+  reply_ = std::move(answer);
+  rearm();
+  return reply_;
+}
+
+void CoreLoop::step(lifecycle::Event const& event) {
+  lifecycle::Instant const now = monotonic_now();
+  note_absence(now);
+  if (!halted_) {
+    step_now(now, event);
+  }
+}
+
+namespace {
+
+/// Holds the time of steps back for a moment, then calls `over`.
+template <typename Timer, typename Over>
+void catch_up(Timer& timer, lifecycle::Instant missed, lifecycle::Instant now, Over over) {
+  timer.catching_up_at = std::max(timer.last_step, missed - lifecycle::Duration{1});
+  timer.caught_up_at = now + kCatchUp;
+  timer.timer.expires_at(to_steady(timer.caught_up_at));
+  timer.timer.async_wait([over = std::move(over)](boost::system::error_code error) {
+    if (!error) {
+      over();
+    }
+  });
+}
+
+}  // namespace
+
+void CoreLoop::note_absence(lifecycle::Instant now) {
+  lifecycle::Duration const late = armed_for_ ? now - due_at_ : lifecycle::Duration{0};
+  if (late > lifecycle::kOwnAbsence && !timer_->catching_up_at) {
+    if (core_.snapshot().stop) {
+      catch_up(*timer_, due_at_, now, [this] { expired(); });
+      return;
+    }
+    due_at_ = now;  // told once
+    step_now(now, lifecycle::TimerExpired{late});
+  }
+}
+
+void CoreLoop::step_now(lifecycle::Instant now, lifecycle::Event const& event) {
+  auto const began = std::chrono::steady_clock::now();
+  now = timer_->catching_up_at.value_or(now);
+  timer_->last_step = now;
+  std::span<lifecycle::Action const> const actions = core_.step(now, event);
+  if (observe_) {
+    observe_(now, event, actions);
+  }
+  for (lifecycle::Action const& action : actions) {
+    if (auto const* refusal = std::get_if<lifecycle::Refuse>(&action)) {
+      reply_.refusal = *refusal;
+    } else if (auto const* answer = std::get_if<lifecycle::Answer>(&action)) {
+      reply_.answer = *answer;
+    } else {
+      obey_(now, action);
+    }
+  }
+  if (watch_) {
+    watch_(event, began, std::chrono::steady_clock::now());
+  }
+}
+
+void CoreLoop::halt() {
+  halted_ = true;
+  timer_->timer.cancel();
+}
+
+void CoreLoop::rearm() {
+  if (halted_ || timer_->catching_up_at) {
+    return;
+  }
+  std::optional<lifecycle::Instant> const next = core_.next_deadline();
+  if (!next || (armed_for_ && *armed_for_ <= *next)) {
+    return;
+  }
+  armed_for_ = next;
+  due_at_ = std::max({*next, not_before_, monotonic_now()});  // overdue when armed is not late
+  timer_->timer.expires_at(to_steady(due_at_));
+  timer_->timer.async_wait([this](boost::system::error_code error) {
+    if (!error) {
+      expired();
+    }
+  });
+}
+
+void CoreLoop::expired() {
+  lifecycle::Instant const now = monotonic_now();
+  lifecycle::Duration const late = now - due_at_;
+  if (timer_->catching_up_at && now < timer_->caught_up_at) {
+    return;  // the one that was missed
+  }
+  bool const has_caught_up = std::exchange(timer_->catching_up_at, std::nullopt).has_value();
+  if (late > lifecycle::kOwnAbsence && !has_caught_up && core_.snapshot().stop) {
+    catch_up(*timer_, due_at_, now, [this] { expired(); });
+    return;
+  }
+  armed_for_.reset();
+  std::optional<lifecycle::Instant> const due = core_.next_deadline();
+  // A deadline that its own expiry leaves in place must not become a busy loop.
+  not_before_ = now + lifecycle::Duration{1};
+  if (due && *due <= now) {
+    feed(lifecycle::TimerExpired{late > lifecycle::kOwnAbsence ? late : lifecycle::Duration{0}});
+  } else {
+    rearm();
+  }
+}
+
+}  // namespace lastcall::runtime

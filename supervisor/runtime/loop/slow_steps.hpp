@@ -1,0 +1,41 @@
+// Notices steps of the loop that take long: while one runs, nobody else is served.
+//
+// Rules:
+//  1. Each step above kBearable is counted by its event. One line at most each kPause is logged,
+//     with how many were passed over since the last.
+//  2. Time is the wall clock's: a step may be slow because the process had no processor, too, which
+//     many different events in a row tell.
+//
+// Thread rule: the loop's thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "telemetry/log.hpp"
+
+namespace lastcall::runtime {
+
+class SlowSteps {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kBearable{5};
+  static constexpr std::chrono::seconds kPause{10};
+
+  SlowSteps(Log& log, std::function<void(std::string_view event)> count)
+      : log_(log), count_(std::move(count)) {}
+
+  void took(std::string_view event, Clock::time_point began, Clock::time_point ended);
+
+ private:
+  Log& log_;
+  std::function<void(std::string_view event)> count_;
+  std::optional<Clock::time_point> logged_at_;
+  std::uint64_t passed_over_ = 0;
+};
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,126 @@
+#include "supervisor/runtime/record/narrator.hpp"
+
+#include <optional>
+
+namespace lastcall::runtime {
+namespace {
+
+using lifecycle::name;
+using lifecycle::to_ms;
+
+std::optional<std::int64_t> left_ms(lifecycle::Lifecycle const& core, lifecycle::Instant now) {
+  auto const stop = core.snapshot().stop;
+  return stop ? std::optional(to_ms(stop->deadline - now)) : std::nullopt;
+}
+
+/// Nobody who reports requests is no proof that there are none.
+Field in_flight_of(lifecycle::Lifecycle const& core, std::optional<std::size_t> counted = {}) {
+  if (core.snapshot().source == lifecycle::InFlightSource::unknown) {
+    return {"in_flight", "unknown"};
+  }
+  return {"in_flight", counted.value_or(core.snapshot().in_flight)};
+}
+
+}  // namespace
+
+void Narrator::tell(lifecycle::Instant now, lifecycle::Action const& action) {
+  if (auto const* stop = std::get_if<lifecycle::StopBegun>(&action)) {
+    stop_begun(now, *stop);
+  } else if (auto const* begun = std::get_if<lifecycle::PhaseBegun>(&action)) {
+    phase_begun(now, *begun);
+  } else if (auto const* ended = std::get_if<lifecycle::PhaseEnded>(&action)) {
+    phase_ended(*ended);
+  } else if (auto const* changed = std::get_if<lifecycle::VerdictChanged>(&action)) {
+    verdict_changed(*changed);
+  } else if (auto const* active = std::get_if<lifecycle::GracefulEndpoints>(&action)) {
+    log_.info("Active graceful endpoints: " + std::to_string(active->active),
+              {in_flight_of(core_), {"left_ms", left_ms(core_, now)}});
+  } else if (std::holds_alternative<lifecycle::LastEndpointCompleted>(action)) {
+    log_.info("Last endpoint completed, notifying all waiters");
+  } else if (auto const* ignored = std::get_if<lifecycle::SignalIgnored>(&action)) {
+    log_.write(ignored->first ? LogLevel::warning : LogLevel::debug,
+               "signal ignored: a stop is under way", {{"signal", ignored->name}});
+  } else if (auto const* aborted = std::get_if<lifecycle::DrainAborted>(&action)) {
+    log_.critical("drain aborted", {{"cause", aborted->cause}, {"detail", aborted->detail}});
+  } else if (auto const* order = std::get_if<lifecycle::SignalEngine>(&action)) {
+    log_.info("engine signalled", {{"signal", order->name},
+                                   {"scope", order->all ? "all" : "main"},
+                                   {"left_ms", left_ms(core_, now)}});
+  } else if (auto const* hook = std::get_if<lifecycle::ReleaseHook>(&action)) {
+    log_.info("preStop returns", {{"why", hook->why}, {"held_ms", to_ms(hook->held)}});
+  } else if (auto const* await = std::get_if<lifecycle::AwaitReplacement>(&action)) {
+    log_.write(
+        await->condemned ? LogLevel::critical : LogLevel::info,
+        await->condemned
+            ? "this engine does not serve again: its liveness probe fails until it is another"
+            : "waits for another engine");
+  } else if (auto const* replaced = std::get_if<lifecycle::ReplacementEnded>(&action)) {
+    log_.info("no longer waits for another engine", {{"why", replaced->how}});
+  } else if (auto const* busy = std::get_if<lifecycle::BusyChanged>(&action)) {
+    load_changed(*busy);
+  } else if (std::holds_alternative<lifecycle::Rearm>(action)) {
+    log_.info("ready for the next engine");
+  }
+}
+
+void Narrator::load_changed(lifecycle::BusyChanged const& changed) {
+  if (!changed.excess) {
+    log_.info("takes new requests again: the load is below its thresholds");
+    return;
+  }
+  auto const& [figure, rank, value, threshold] = *changed.excess;
+  if (figure == lifecycle::LoadFigure::active_decode_blocks) {
+    log_.info("refuses new requests: every rank is above a load threshold",
+              {{"figure", name(figure)},
+               {"dp_rank", rank},
+               {"value", lifecycle::share_text(value)},
+               {"threshold", lifecycle::share_text(threshold)}});
+  } else {
+    log_.info(
+        "refuses new requests: every rank is above a load threshold",
+        {{"figure", name(figure)}, {"dp_rank", rank}, {"value", value}, {"threshold", threshold}});
+  }
+}
+
+void Narrator::report(std::string const& json) {
+  log_.info("drain report", {Field::json("report", json)});
+  log_.info("lastcall shutdown complete");
+}
+
+void Narrator::stop_begun(lifecycle::Instant now, lifecycle::StopBegun const& stop) {
+  bool const is_fatal = stop.mode == lifecycle::StopMode::fatal;
+  log_.write(is_fatal ? LogLevel::critical : LogLevel::info, is_fatal ? "fatal stop" : "stop begun",
+             {{"cause", stop.cause},
+              {"detail", stop.detail},
+              {"mode", name(stop.mode)},
+              {"left_ms", to_ms(stop.deadline - now)},
+              in_flight_of(core_)});
+}
+
+void Narrator::phase_begun(lifecycle::Instant now, lifecycle::PhaseBegun const& begun) {
+  log_.info("phase begun",
+            {{"phase", name(begun.phase)}, {"left_ms", left_ms(core_, now)}, in_flight_of(core_)});
+}
+
+void Narrator::phase_ended(lifecycle::PhaseEnded const& ended) {
+  bool const is_good = ended.outcome == lifecycle::PhaseOutcome::completed ||
+                       ended.outcome == lifecycle::PhaseOutcome::skipped;
+  log_.write(is_good ? LogLevel::info : LogLevel::warning, "phase ended",
+             {{"phase", name(ended.phase)},
+              {"outcome", name(ended.outcome)},
+              {"elapsed_ms", to_ms(ended.elapsed)},
+              {"left_ms", ended.left ? std::optional(to_ms(*ended.left)) : std::nullopt},
+              in_flight_of(core_, ended.in_flight)});
+}
+
+void Narrator::verdict_changed(lifecycle::VerdictChanged const& changed) {
+  bool const is_bad =
+      changed.verdict == lifecycle::Verdict::dead || changed.verdict == lifecycle::Verdict::wedged;
+  bool const is_silent = changed.verdict == lifecycle::Verdict::unresponsive;
+  log_.write(is_bad      ? LogLevel::critical
+             : is_silent ? LogLevel::warning
+                         : LogLevel::info,
+             "engine health", {{"verdict", name(changed.verdict)}, {"reason", changed.reason}});
+}
+
+}  // namespace lastcall::runtime

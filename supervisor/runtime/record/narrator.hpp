@@ -1,0 +1,39 @@
+// Says in the log what the core reports: the notes among its actions, in the words of
+// docs/specification.md.
+//
+// Rules:
+//  1. `Active graceful endpoints: N`, `Last endpoint completed, notifying all waiters` and
+//     `lastcall shutdown complete` are fixed words that people and tests search for.
+//  2. Each phase logs its begin, and its end with outcome, time taken, time left and in flight.
+//  3. A fatal stop is logged at CRITICAL with the detail or traceback that was handed in.
+//
+// Thread rule: the loop's thread. Source: specification, 'Drain report'.
+#pragma once
+
+#include <string>
+
+#include "core/action.hpp"
+#include "core/lifecycle.hpp"
+#include "telemetry/log.hpp"
+
+namespace lastcall::runtime {
+
+class Narrator {
+ public:
+  Narrator(lifecycle::Lifecycle const& core, Log& log) : core_(core), log_(log) {}
+
+  void tell(lifecycle::Instant now, lifecycle::Action const& action);
+  void report(std::string const& json);
+
+ private:
+  void stop_begun(lifecycle::Instant now, lifecycle::StopBegun const& stop);
+  void phase_begun(lifecycle::Instant now, lifecycle::PhaseBegun const& begun);
+  void phase_ended(lifecycle::PhaseEnded const& ended);
+  void verdict_changed(lifecycle::VerdictChanged const& changed);
+  void load_changed(lifecycle::BusyChanged const& changed);
+
+  lifecycle::Lifecycle const& core_;
+  Log& log_;
+};
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,218 @@
+#include "supervisor/runtime/record/report.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ipc/limits.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using lifecycle::name;
+using lifecycle::to_ms;
+
+/// All that Kubernetes reads of a termination message.
+constexpr std::size_t kLargestMessage = 4096;
+constexpr std::string_view kReportBegins = R"({"cause":)";
+
+/// The end of a text, which is where a traceback speaks; UTF-8 is repaired by the dump.
+std::string last_part(std::string const& text, std::size_t most) {
+  return text.size() <= most ? text : "[...] " + text.substr(text.size() - most);
+}
+
+Json json_of(lifecycle::PhaseRecord const& record) {
+  return {{"outcome", name(record.outcome)}, {"ms", to_ms(record.elapsed)}};
+}
+
+Json requests_of(lifecycle::OutcomeCounts const& counts) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    json[std::string(lifecycle::vocabulary::kOutcomes[i])] = counts[i];
+  }
+  return json;
+}
+
+Json cleanup_of(lifecycle::Report const& report, std::size_t most_text) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < lifecycle::kCleanupItems; ++i) {
+    lifecycle::CleanupRecord const& record = report.cleanup[i];
+    Json item{{"outcome", name(record.outcome)}, {"ms", to_ms(record.elapsed)}};
+    if (!record.detail.empty()) {
+      item["detail"] = last_part(record.detail, most_text);
+    }
+    json[std::string(lifecycle::vocabulary::kCleanupItems[i])] = std::move(item);
+  }
+  return json;
+}
+
+std::string_view state_word(lifecycle::RegistryRecord::State state) {
+  using State = lifecycle::RegistryRecord::State;
+  switch (state) {
+    case State::absent:
+      return "absent";
+    case State::registered:
+      return "registered";
+    case State::deregistering:
+      return "deregistering";
+    case State::confirmed:
+      return "confirmed";
+    case State::failed:
+      return "failed";
+  }
+  return "absent";
+}
+
+Json registries_of(lifecycle::Report const& report, std::vector<std::string> const& names,
+                   std::size_t most_text) {
+  Json json = Json::array();
+  for (std::size_t i = 0; i < std::min(names.size(), report.registries.size()); ++i) {
+    lifecycle::RegistryRecord const& record = report.registries[i];
+    Json item{{"name", last_part(names[i], most_text)}, {"state", state_word(record.state)}};
+    if (!record.detail.empty()) {
+      item["detail"] = last_part(record.detail, most_text);
+    }
+    json.push_back(std::move(item));
+  }
+  return json;
+}
+
+Json engine_of(lifecycle::Report const& report, bool end_is_unknown) {
+  if (end_is_unknown) {
+    return {{"state", "unknown"},
+            {"oom", report.engine_exit.oom},
+            {"detail", report.engine_exit.oom ? "its container was killed for lack of memory (oom)"
+                                              : "its shim is gone"}};
+  }
+  Json json{{"state", name(report.engine)}};
+  if (report.engine == lifecycle::EngineState::exited) {
+    bool const by_signal = report.engine_exit.signal != 0;
+    json[by_signal ? "signal" : "code"] =
+        by_signal ? report.engine_exit.signal : report.engine_exit.code;
+    json["ordered"] = report.engine_ordered;
+    json["oom"] = report.engine_exit.oom;
+    if (!report.rest_names.empty() || report.rest_alive > 0) {
+      json["left_behind"] = {{"names", report.rest_names}, {"alive", report.rest_alive}};
+    }
+  }
+  return json;
+}
+
+/// What the engine wrote there itself, without reports; whole lines, the last of them.
+std::string last_lines_of_others(int fd, off_t size, std::size_t report_size) {
+  std::size_t const room =
+      report_size + 1 < kLargestMessage ? kLargestMessage - report_size - 1 : 0;
+  std::string text(std::min<std::size_t>(static_cast<std::size_t>(size), kLargestMessage), '\0');
+  ssize_t const count =
+      ::pread(fd, text.data(), text.size(), size - static_cast<off_t>(text.size()));
+  text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  if (!text.empty() && text.back() != '\n') {
+    text += '\n';
+  }
+  std::string kept;
+  bool const is_cut = size > static_cast<off_t>(kLargestMessage);  // in the middle of a line
+  for (std::size_t at = is_cut ? text.find('\n') + 1 : 0; at < text.size();) {
+    std::size_t const end = text.find('\n', at) + 1;
+    if (!std::string_view(text).substr(at).starts_with(kReportBegins)) {
+      kept += text.substr(at, end - at);
+    }
+    at = end;
+  }
+  std::size_t const from = kept.size() > room ? kept.find('\n', kept.size() - room - 1) + 1 : 0;
+  return kept.substr(from);
+}
+
+std::string dump(lifecycle::Report const& report, ReportFacts const& facts, std::size_t most_detail,
+                 std::size_t most_text) {
+  Json json{{"cause", report.cause}};
+  if (!report.detail.empty()) {
+    json["detail"] = last_part(report.detail, most_detail);
+  }
+  json["mode"] = name(report.mode);
+  json["exit_code"] = report.exit_code;
+  json["stopped_in_starting"] = report.stopped_in_starting;
+  json["phases"] = {{"deregistering", json_of(report.deregistering)},
+                    {"draining", json_of(report.draining)},
+                    {"cleaning_up", json_of(report.cleaning_up)}};
+  json["requests"] = requests_of(report.requests);
+  json["in_flight"] = name(report.source);
+  if (report.in_flight_at_end) {
+    json["in_flight_at_end"] = *report.in_flight_at_end;
+  }
+  json["longest_request_ms"] = to_ms(report.longest_request);
+  json["time_left_ms"] = to_ms(report.time_left);
+  json["cleanup"] = cleanup_of(report, most_text);
+  if (!facts.registries.empty() && !report.registries.empty()) {
+    json["registries"] = registries_of(report, facts.registries, most_text);
+  }
+  if (report.engine_known) {
+    json["engine"] = engine_of(report, facts.engine_end_is_unknown);
+  }
+  json["signals_ignored"] = report.ignored_signals;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string report_json(lifecycle::Report const& report, ReportFacts const& facts) {
+  std::string text;
+  // Each round halves what people wrote; an escape may make six bytes of one.
+  for (std::size_t most = 2048; most > 0; most /= 2) {
+    text = dump(report, facts, most, most / 8);
+    if (text.size() <= kLargestReport) {
+      return text;
+    }
+  }
+  lifecycle::Report bare = report;
+  bare.registries.clear();
+  return dump(bare, facts, 0, 0);
+}
+
+std::string will_json(lifecycle::Report const& report, lifecycle::Phase phase) {
+  for (std::size_t most = 1024;; most /= 2) {
+    Json json{{"cause", report.cause}};
+    if (!report.detail.empty() && most > 0) {
+      json["detail"] = last_part(report.detail, most);
+    }
+    json["mode"] = name(report.mode);
+    json["phase"] = name(phase);
+    json["requests"] = requests_of(report.requests);
+    json["in_flight"] = name(report.source);
+    std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (text.size() <= ipc::kMaxWillReport || most == 0) {
+      return text;
+    }
+  }
+}
+
+std::string termination_log_path() {
+  char const* const path =
+      std::getenv("LASTCALL_TERMINATION_LOG");  // NOLINT(concurrency-mt-unsafe)
+  return path == nullptr || *path == '\0' ? "/dev/termination-log" : path;
+}
+
+bool write_termination_log(std::string const& path, std::string const& report) {
+  int const fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) {
+    return false;
+  }
+  struct stat status {};
+  bool is_written = false;
+  if (::fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
+    std::string const text =
+        report + "\n" + last_lines_of_others(fd, status.st_size, report.size());
+    is_written = ::ftruncate(fd, 0) == 0 &&
+                 ::pwrite(fd, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
+  }
+  ::close(fd);
+  return is_written;
+}
+
+}  // namespace lastcall::runtime

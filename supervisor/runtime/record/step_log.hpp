@@ -1,0 +1,35 @@
+// Writes down every input of the core at level debug, so that `lastcall replay` can run it again.
+//
+// Rules:
+//  1. Three kinds of records, numbered together by `n` from 0, so that a gap shows: `core starts`
+//     with the settings, `step` with an event and its actions, `cancels taken` for what a peer was
+//     handed between two steps, which is an input too.
+//  2. Nothing is computed unless the level is debug. Numbers go on counting all the same: a level
+//     that changed meanwhile leaves a gap and not a false history.
+//
+// Thread rule: the loop's thread. The reader is replay.hpp.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/lifecycle.hpp"
+#include "telemetry/log.hpp"
+
+namespace lastcall::runtime {
+
+class StepLog {
+ public:
+  explicit StepLog(Log& log) : log_(log) {}
+
+  void starts(lifecycle::Settings const& settings);
+  void step(lifecycle::Instant now, lifecycle::Event const& event,
+            std::span<lifecycle::Action const> actions);
+  void taken(lifecycle::PeerId peer, std::size_t max_ids, std::size_t ids);
+
+ private:
+  Log& log_;
+  std::uint64_t next_ = 0;
+};
+
+}  // namespace lastcall::runtime

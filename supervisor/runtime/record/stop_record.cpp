@@ -1,0 +1,159 @@
+#include "supervisor/runtime/record/stop_record.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/remembered.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kVersion = 1;
+constexpr std::size_t kLargest = 8192;
+
+std::string first_line_of(char const* path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::string failure(std::string_view what, std::string const& path) {
+  return "cannot " + std::string(what) + " " + path + ": " + std::generic_category().message(errno);
+}
+
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t const count = ::write(fd, bytes.data(), bytes.size());
+    if (count < 0 && errno != EINTR) {
+      return false;
+    }
+    bytes.remove_prefix(count > 0 ? static_cast<std::size_t>(count) : 0);
+  }
+  return true;
+}
+
+/// Empty as well where it is no regular file, which could be a pipe that somebody else holds.
+std::string content_of(int fd) {
+  struct stat file {};
+  if (::fstat(fd, &file) != 0 || !S_ISREG(file.st_mode)) {
+    return {};
+  }
+  std::string text(kLargest, '\0');
+  ssize_t const count = ::read(fd, text.data(), text.size());
+  text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  return text;
+}
+
+bool sync_directory(std::string const& path) {
+  int const fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  bool const is_synced = fd >= 0 && ::fsync(fd) == 0;
+  if (fd >= 0) {
+    ::close(fd);
+  }
+  return is_synced;
+}
+
+std::string text_at(Json const& json, char const* key) {
+  auto const found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string{};
+}
+
+/// Why a record is not about now; empty: it is.
+std::string stale(Json const& json, StopRecord::Identity const& identity, lifecycle::Instant now) {
+  if (!json.is_object() || json.value("version", Json()) != Json(kVersion)) {
+    return "it is no record of this version";
+  }
+  if (text_at(json, "boot_id") != identity.boot_id) {
+    return "the machine was started again since";
+  }
+  if (text_at(json, "pod_uid") != identity.pod_uid) {
+    return "it belongs to another pod";
+  }
+  auto const remembered = lifecycle::decode_remembered(text_at(json, "blob"));
+  if (!remembered) {
+    return "its content is not readable";
+  }
+  // The limit of a drain may be behind us: what runs is cancelled then, and the drain stays.
+  auto const& stop = remembered->progress.stop;
+  return stop && stop->deadline < now ? "its deadline has passed" : "";
+}
+
+}  // namespace
+
+StopRecord::Identity StopRecord::identity_of_this_life() {
+  char const* const pod = std::getenv("LASTCALL_POD_UID");  // NOLINT(concurrency-mt-unsafe)
+  return {first_line_of("/proc/sys/kernel/random/boot_id"), pod == nullptr ? "" : pod};
+}
+
+StopRecord::StopRecord(std::string const& admin_socket, Identity identity)
+    : directory_(admin_socket.substr(0, admin_socket.rfind('/') + 1)),
+      path_(directory_ + "stop.json"),
+      identity_(std::move(identity)) {}
+
+std::optional<std::string> StopRecord::read(lifecycle::Instant now, std::string& note) const {
+  int const fd = ::open(path_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0 && errno == ENOENT) {
+    return std::nullopt;
+  }
+  std::string const text = fd < 0 ? std::string() : content_of(fd);
+  if (fd >= 0) {
+    ::close(fd);
+  }
+  Json const json = Json::parse(text, nullptr, false);
+  std::string const why = stale(json, identity_, now);
+  if (!why.empty()) {
+    note = path_ + " is ignored: " + why;
+    remove();
+    return std::nullopt;
+  }
+  return text_at(json, "blob");
+}
+
+std::string StopRecord::write(std::string const& blob) const {
+  Json const json{{"version", kVersion},
+                  {"boot_id", identity_.boot_id},
+                  {"pod_uid", identity_.pod_uid},
+                  {"blob", blob}};
+  std::string const text = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::string const temporary = path_ + ".new";
+  ::unlink(temporary.c_str());  // of a write that did not end, or whatever somebody put there
+  int const fd =
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) {
+    return failure("create", temporary);
+  }
+  std::string problem;
+  if (!write_all(fd, text) || ::fsync(fd) != 0) {
+    problem = failure("write", temporary);
+  }
+  ::close(fd);
+  if (problem.empty() && ::rename(temporary.c_str(), path_.c_str()) != 0) {
+    problem = failure("rename to", path_);
+  }
+  if (problem.empty() && !sync_directory(directory_)) {
+    problem = failure("flush", directory_);
+  }
+  if (!problem.empty()) {
+    ::unlink(temporary.c_str());
+  }
+  return problem;
+}
+
+void StopRecord::remove() const {
+  ::unlink(path_.c_str());
+}
+
+}  // namespace lastcall::runtime

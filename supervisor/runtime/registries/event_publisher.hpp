@@ -1,0 +1,53 @@
+// What happens to this instance, as JSON messages for whoever listens: phases, how a drain comes
+// on, the verdict about the engine. Off without `events.nats.url`.
+//
+// Rules:
+//  1. Every message names the instance and its time; docs/discovery.md is the reference.
+//  2. Nothing is published between the disconnect of phase 3 and the next rearm.
+//  3. While a drain runs its progress is published at each change of the active endpoints, and
+//     with the requests that end, at most every kProgressPause.
+//
+// Thread rule: the loop's thread. Source: specification, 'Discovery'.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include "config/schema.hpp"
+#include "core/action.hpp"
+#include "core/lifecycle.hpp"
+#include "supervisor/runtime/cleanup/cleanup_hooks.hpp"
+#include "telemetry/log.hpp"
+
+namespace lastcall::discovery {
+struct Instance;
+}
+namespace lastcall::ingress {
+struct HandedOff;
+}
+
+namespace lastcall::runtime {
+
+class EventPublisher {
+ public:
+  static constexpr lifecycle::Duration kProgressPause{500};
+
+  EventPublisher(boost::asio::any_io_executor executor, config::Config const& config,
+                 discovery::Instance const& instance, lifecycle::Lifecycle const& core, Log& log);
+  ~EventPublisher();
+  EventPublisher(EventPublisher const&) = delete;
+  EventPublisher& operator=(EventPublisher const&) = delete;
+
+  void tell(lifecycle::Instant now, lifecycle::Action const& action);
+  void migrated(ingress::HandedOff const& handed);
+  /// Of the registries: `done` comes when all is sent, or by the deadline.
+  void disconnect(lifecycle::Instant deadline, CleanupHooks::Done done);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;  // none: events are off
+};
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,107 @@
+// The configured registries, as one thing that the core can order about.
+//
+// Rules:
+//  1. The index of a registry is its place in `discovery:`, as in the core's settings. Where no
+//     `ipc` is among them there is one more, the last, for SDKs that say `registered`.
+//  2. Each one that has deregistered, or was given up, is told to the core at once: the phase ends
+//     with the last one.
+//
+// Thread rule: the loop's thread. Source: specification, 'Discovery'.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include "config/schema.hpp"
+#include "discovery/instance.hpp"
+#include "discovery/ipc_registry.hpp"
+#include "discovery/registry_set.hpp"
+#include "ipc/server.hpp"
+#include "supervisor/runtime/cleanup/cleanup_hooks.hpp"
+#include "supervisor/runtime/loop/event_sink.hpp"
+#include "supervisor/runtime/registries/registry_factory.hpp"
+#include "telemetry/log.hpp"
+
+namespace lastcall::runtime {
+
+class Registries {
+ public:
+  struct Callbacks {
+    discovery::IpcRegistry::AskAll ask_peers;             // sends `deregister` to every SDK peer
+    discovery::IpcRegistry::AskAll ask_self_registering;  // ... to those that said `registered`
+    discovery::IpcRegistry::ExpectedUntil peers_expected_until;
+    std::function<void(discovery::RegistryStatus const&)> on_change;
+    RegistryHooks hooks;
+  };
+
+  Registries(boost::asio::any_io_executor executor, config::Config const& config,
+             std::optional<std::string> const& advertise, EventSink& events, Log& log,
+             Callbacks const& callbacks);
+
+  /// Empty: all could be made. Otherwise which one could not, and why.
+  std::string const& problem() const { return problem_; }
+
+  void register_all();
+  /// `returns`: for a while, so those are left out that could not enter again.
+  void deregister(lifecycle::Instant deadline, bool returns);
+  /// Waits for removals under way first, inside the deadline.
+  void disconnect(lifecycle::Instant deadline, CleanupHooks::Done done);
+
+  /// To wherever people look for this instance.
+  void warn(std::string const& reason, std::string const& text);
+
+  /// Every SDK's process is asked to deregister, as the configuration says.
+  bool asks_every_sdk() const { return !unnamed_; }
+  /// An SDK's process joins registries by its own means: it is asked to leave them.
+  /// An operator's order, for where people look such things up.
+  void note(std::string const& text) { set_.note(text); }
+  void note_self_registering();
+  void peer_joined(ipc::PeerId peer);
+  void peer_done(ipc::PeerId peer);
+  void peer_gone(ipc::PeerId peer);
+  void peer_replaced(ipc::PeerId peer);
+  void peers_may_be_back();
+  /// SDKs have been asked to deregister, and not all have answered yet.
+  bool is_asking_sdks() const;
+
+  // Without the one that nobody uses.
+  std::vector<discovery::RegistryStatus> status() const;
+  std::vector<std::string> names() const;
+  /// Every registry has had this instance since `begin_life`.
+  bool were_all_registered() const;
+  /// Of another engine.
+  void begin_life() { awaited_ = names_; }
+
+ private:
+  void disconnect_now(lifecycle::Instant deadline, CleanupHooks::Done done);
+  void add(config::Registry const& registry, discovery::Instance const& instance,
+           Callbacks const& callbacks);
+  void add_sdks(std::string const& name, discovery::IpcRegistry::AskAll ask,
+                Callbacks const& callbacks);
+  bool is_hidden(std::string_view name) const;
+  void changed(discovery::RegistryStatus const& status);
+  void note_registered(discovery::RegistryStatus const& status);
+  void tell(discovery::RegistryStatus const& status);
+  void settle(discovery::RegistryStatus const& status);
+
+  boost::asio::any_io_executor executor_;
+  EventSink& events_;
+  Log& log_;
+  std::function<void(discovery::RegistryStatus const&)> on_change_;
+  std::vector<std::string> names_;
+  std::vector<std::string> awaited_;          // not registered yet in this life
+  std::vector<discovery::IpcRegistry*> sdk_;  // owned by the set
+  std::vector<discovery::Registry*> named_;   // as well
+  /// The one of SDKs where the configuration names none: the last, told of once it is used.
+  std::optional<std::string> unnamed_;
+  bool unnamed_is_used_ = false;
+  std::string problem_;
+  discovery::RegistrySet set_;
+};
+
+}  // namespace lastcall::runtime

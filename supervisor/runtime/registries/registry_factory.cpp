@@ -1,0 +1,171 @@
+#include "supervisor/runtime/registries/registry_factory.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "config/text.hpp"
+#include "discovery/etcd_registry.hpp"
+#include "discovery/file_registry.hpp"
+#include "discovery/http_registry.hpp"
+#include "discovery/secret_file.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+std::string environment(char const* name) {
+  char const* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+  return value == nullptr ? "" : value;
+}
+
+/// The configuration has checked that it is a URL.
+discovery::HttpServer server_of(std::string const& url) {
+  config::Url const parsed = config::parse_url(url).value_or(config::Url{});
+  return {.tls = parsed.scheme == "https",
+          .host = parsed.address.host,
+          .port = parsed.address.port,
+          .path = parsed.path == "/" ? "" : parsed.path};
+}
+
+/// Of a registry that has these keys.
+discovery::HttpTls tls_of(auto const& registry) {
+  return {.ca_file = registry.ca_file.value_or(""),
+          .cert_file = registry.cert_file.value_or(""),
+          .key_file = registry.key_file.value_or("")};
+}
+
+discovery::EtcdSettings settings_of(config::EtcdRegistry const& etcd) {
+  discovery::EtcdSettings settings;
+  for (std::string const& endpoint : etcd.endpoints) {
+    settings.servers.push_back(server_of(endpoint));
+  }
+  settings.lease_ttl = std::chrono::duration_cast<std::chrono::seconds>(etcd.lease_ttl);
+  settings.user = etcd.username.value_or("");
+  settings.password_file = etcd.password_file.value_or("");
+  settings.password = environment("LASTCALL_ETCD_PASSWORD");
+  settings.tls = tls_of(etcd);
+  return settings;
+}
+
+discovery::HttpRegistrySettings settings_of(config::HttpRegistry const& http) {
+  discovery::HttpRegistrySettings settings{
+      .register_at = server_of(http.url),
+      .deregister_at = server_of(http.deregister_url.value_or(http.url)),
+      .body = http.body.value_or(""),
+      .headers = {},
+      .token_file = http.token_file.value_or(""),
+      .timeout = http.timeout,
+      .tls = tls_of(http)};
+  for (std::string const& header : http.headers) {
+    std::size_t const colon = header.find(':');
+    std::size_t const value = header.find_first_not_of(' ', colon + 1);
+    settings.headers.emplace_back(header.substr(0, colon),
+                                  value == std::string::npos ? "" : header.substr(value));
+  }
+  return settings;
+}
+
+/// Without a pod's uid two instances of one host differ by their socket, which a restarted
+/// supervisor keeps.
+std::string pod_identity(config::Config const& config) {
+  char const* const uid = std::getenv("LASTCALL_POD_UID");  // NOLINT(concurrency-mt-unsafe)
+  return uid == nullptr || *uid == '\0' ? discovery::host_identity() + " " + config.ipc.socket
+                                        : uid;
+}
+
+/// The in-cluster address, as every container of a pod has it.
+std::string api_server_url() {
+  std::string host = environment("KUBERNETES_SERVICE_HOST");
+  std::string const port = environment("KUBERNETES_SERVICE_PORT");
+  if (host.find(':') != std::string::npos) {
+    host = "[" + host + "]";
+  }
+  return host.empty() ? "" : "https://" + host + ":" + (port.empty() ? "443" : port);
+}
+
+/// POD_NAMESPACE, else what is mounted beside the token.
+std::string pod_namespace(std::string const& token_file) {
+  std::string const given = environment("POD_NAMESPACE");
+  std::string const beside = token_file.substr(0, token_file.rfind('/')) + "/namespace";
+  return given.empty() ? discovery::read_secret(beside).value_or("") : given;
+}
+
+MadeRegistry make_kubernetes(boost::asio::any_io_executor const& executor,
+                             config::KubernetesRegistry const& kubernetes,
+                             RegistryHooks const& hooks) {
+  std::string const url = kubernetes.api_server.value_or(api_server_url());
+  if (url.empty()) {
+    return {nullptr, "no API server is known: set api_server, or KUBERNETES_SERVICE_HOST"};
+  }
+  discovery::KubernetesSettings settings;
+  settings.api_server = server_of(url);
+  settings.pod = {.space = pod_namespace(kubernetes.token_file),
+                  .name = environment("POD_NAME"),
+                  .uid = environment("LASTCALL_POD_UID")};
+  if (settings.pod.name.empty() || settings.pod.space.empty()) {
+    return {nullptr, "this pod is not known: set POD_NAME and POD_NAMESPACE"};
+  }
+  settings.services = kubernetes.services;
+  settings.readiness_gate = kubernetes.readiness_gate.value_or("");
+  settings.serving_label = kubernetes.serving_label.value_or("");
+  settings.token_file = kubernetes.token_file;
+  settings.tls.ca_file = kubernetes.ca_file;
+  settings.summary = kubernetes.event ? hooks.summary : nullptr;
+  settings.on_deletion = hooks.on_deletion;
+  return {discovery::make_kubernetes_registry(executor, std::move(settings)), ""};
+}
+
+}  // namespace
+
+bool asks_sdks_unnamed(config::Config const& config) {
+  return std::none_of(config.discovery.begin(), config.discovery.end(), [](auto const& registry) {
+    return std::holds_alternative<config::IpcRegistry>(registry.kind);
+  });
+}
+
+discovery::Instance instance_of(config::Config const& config,
+                                std::optional<std::string> const& advertise) {
+  config::Identity const& identity = config.identity;
+  std::string const pod = pod_identity(config);
+  return {.dynamo_namespace = identity.dynamo_namespace,
+          .component = identity.component,
+          .endpoint = identity.endpoint,
+          .id = discovery::instance_id(pod, identity.endpoint),
+          .advertise = advertise.value_or(""),
+          .model = identity.model,
+          .pod_uid = pod};
+}
+
+MadeRegistry make_registry(boost::asio::any_io_executor const& executor,
+                           config::Registry const& registry, discovery::Instance const& instance,
+                           RegistryHooks const& hooks) {
+  if (auto const* kubernetes = std::get_if<config::KubernetesRegistry>(&registry.kind)) {
+    return make_kubernetes(executor, *kubernetes, hooks);
+  }
+  if (instance.advertise.empty()) {
+    return {nullptr, "nothing to tell routers: set identity.advertise, or POD_IP"};
+  }
+  if (auto const* file = std::get_if<config::FileRegistry>(&registry.kind)) {
+    return {discovery::make_file_registry(executor, file->directory, {instance}), ""};
+  }
+  if (auto const* etcd = std::get_if<config::EtcdRegistry>(&registry.kind)) {
+    return {discovery::make_etcd_registry(executor, settings_of(*etcd), {instance}), ""};
+  }
+  if (auto const* http = std::get_if<config::HttpRegistry>(&registry.kind)) {
+    return {discovery::make_http_registry(executor, settings_of(*http), {instance}), ""};
+  }
+  return {nullptr, "it is not made here"};
+}
+
+discovery::NatsSettings nats_settings(config::NatsEvents const& nats, std::string const& instance) {
+  return {.url = nats.url.value_or(""),
+          .subject = nats.subject,
+          .client_name = "lastcall-" + instance,
+          .user = nats.username.value_or(""),
+          .password_file = nats.password_file.value_or(""),
+          .password = environment("LASTCALL_NATS_PASSWORD"),
+          .credentials_file = nats.credentials_file.value_or(""),
+          .tls = tls_of(nats)};
+}
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,50 @@
+// From the configuration of a registry to the registry.
+//
+// Rule: secrets come from files, read when they are needed, or from the environment; never from the
+// configuration, which is printed.
+//
+// Thread rule: the loop's thread. Source: docs/discovery.md.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include "config/schema.hpp"
+#include "discovery/instance.hpp"
+#include "discovery/kubernetes_registry.hpp"
+#include "discovery/nats_events.hpp"
+#include "discovery/registry.hpp"
+
+namespace lastcall::runtime {
+
+/// No registry of kind `ipc` is configured: SDKs that register themselves are asked all the same.
+bool asks_sdks_unnamed(config::Config const& config);
+
+/// This pod's instance of `identity.endpoint`.
+discovery::Instance instance_of(config::Config const& config,
+                                std::optional<std::string> const& advertise);
+
+/// What a registry wants of the rest, and tells it.
+struct RegistryHooks {
+  std::function<discovery::KubernetesSummary()> summary;  // of the stop so far
+  /// The pod is being deleted and has this long.
+  std::function<void(std::chrono::seconds)> on_deletion;
+};
+
+struct MadeRegistry {
+  std::unique_ptr<discovery::Registry> registry;
+  std::string problem;  // why there is none
+};
+/// Of every kind but `ipc`, which is the loop's own.
+MadeRegistry make_registry(boost::asio::any_io_executor const& executor,
+                           config::Registry const& registry, discovery::Instance const& instance,
+                           RegistryHooks const& hooks);
+
+discovery::NatsSettings nats_settings(config::NatsEvents const& nats, std::string const& instance);
+
+}  // namespace lastcall::runtime

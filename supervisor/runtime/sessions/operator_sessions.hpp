@@ -1,0 +1,102 @@
+// People and their tools on the admin socket: questions, drains, watches.
+//
+// Rules:
+//  1. A question without a `seq` is answered too, with a `status` line, so that a bare terminal on
+//     the socket can ask.
+//  2. A watch gets a line at each change, at most one each kWatchPause, and also one each interval
+//     that it asked for. Nobody watching costs nothing: no timer runs.
+//  3. What cannot be done is refused with a code and a reason, never ignored.
+//  4. Each order leaves one record: who gave it (uid and pid as the kernel says), which, and what
+//     came of it, refusals too. Questions leave none.
+//
+// Thread rule: the loop's thread. Source: docs/ipc.md.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ipc/server.hpp"
+#include "supervisor/runtime/loop/event_sink.hpp"
+#include "telemetry/log.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace lastcall::runtime {
+
+inline constexpr lifecycle::Duration kWatchPause{500};
+
+class OperatorSessions {
+ public:
+  /// Why not, or the result as JSON text.
+  struct ReloadAnswer {
+    std::optional<std::string> refusal;
+    std::string result;
+  };
+  struct Answers {
+    std::function<ipc::Welcome()> welcome;
+    std::function<std::string()> status;
+    /// Nothing: `after` is no cursor.
+    std::function<std::optional<std::string>(std::string const& after, std::size_t limit)> requests;
+    std::function<ReloadAnswer()> reload;
+    /// Each answers with what holds now.
+    std::function<std::string(ipc::AdmissionSet const&)> set_admission;
+    std::function<std::string(ipc::ThresholdsSet const&)> set_thresholds;
+    /// Each order with who gave it and what came of it, in a sentence.
+    std::function<void(std::string text)> noted;
+  };
+
+  OperatorSessions(boost::asio::io_context& io, ipc::Server& server, EventSink& events, Log& log,
+                   Answers answers);
+  ~OperatorSessions();
+
+  void hello(ipc::PeerId peer, ipc::Hello&& hello);
+  void message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Seq seq);
+  void disconnected(ipc::PeerId peer);
+
+  /// Something changed that a watcher wants to see.
+  void changed();
+  /// The last word to each watch, without a pause: connections are about to be closed.
+  void end();
+  std::size_t count() const { return watches_.size(); }
+
+ private:
+  struct Timer;
+  /// Of a peer that watches: when the last line went out, and how often it wants one anyway.
+  struct Watch {
+    bool is_on = false;
+    bool is_stale = false;
+    lifecycle::Instant told_at{};
+    std::optional<lifecycle::Duration> interval;
+  };
+
+  void drain(ipc::PeerId peer, ipc::Drain const& drain, ipc::Seq seq);
+  void requests(ipc::PeerId peer, ipc::RequestsQuery const& query, ipc::Seq seq);
+  void cancel(ipc::PeerId peer, ipc::Cancel&& cancel, ipc::Seq seq);
+  void reload(ipc::PeerId peer, ipc::Seq seq);
+  /// What came of an order, for the record.
+  struct Effect {
+    std::string word;
+    std::string detail;
+  };
+  Effect answer(ipc::PeerId peer, ipc::Seq seq, StepReply const& reply);
+  void record(ipc::PeerId peer, std::string const& command, Effect const& effect);
+  void say_status(ipc::PeerId peer);
+  static std::optional<lifecycle::Instant> due(Watch const& watch);
+  void serve_watches();
+
+  ipc::Server& server_;
+  EventSink& events_;
+  Log& log_;
+  Answers answers_;
+  std::map<ipc::PeerId, Watch> watches_;  // every operator that is connected
+  std::unique_ptr<Timer> timer_;
+  std::optional<lifecycle::Instant> armed_for_;
+};
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,288 @@
+#include "supervisor/runtime/sessions/sdk_sessions.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "supervisor/runtime/sessions/shim_session.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+template <typename... Handlers>
+struct Overloaded : Handlers... {
+  using Handlers::operator()...;
+};
+template <typename... Handlers>
+Overloaded(Handlers...) -> Overloaded<Handlers...>;
+
+ipc::ErrorCode code_of(lifecycle::Refusal refusal) {
+  switch (refusal) {
+    case lifecycle::Refusal::duplicate_id:
+      return ipc::ErrorCode::duplicate_id;
+    case lifecycle::Refusal::not_yours:
+      return ipc::ErrorCode::not_yours;
+    case lifecycle::Refusal::bad_field:
+      return ipc::ErrorCode::bad_field;
+    case lifecycle::Refusal::conflict:
+      return ipc::ErrorCode::conflict;
+    case lifecycle::Refusal::busy:
+      return ipc::ErrorCode::busy;
+  }
+  return ipc::ErrorCode::conflict;
+}
+
+}  // namespace
+
+void SdkSessions::hello(ipc::PeerId peer, ipc::Hello&& hello) {
+  peers_.emplace(peer, Row{peer, hello.name, hello.sdk, hello.critical});
+  log_.info("engine peer connected", {{"peer", peer},
+                                      {"name", hello.name},
+                                      {"sdk", hello.sdk},
+                                      {"critical", hello.critical},
+                                      {"live", hello.live}});
+  server_.welcome(peer, welcome_of(core_));
+  if (auto const stop = core_.snapshot().stop) {
+    server_.send(peer, ipc::PhaseChange{core_.snapshot().phase, stop->deadline});
+  }
+  ipc::PeerInfo const* const info = server_.info(peer);
+  peers_[peer].process = info != nullptr ? info->process : 0;
+  auto const asked = cleanup_deadline_;  // the core may ask all peers on hearing of this one
+  events_.feed(lifecycle::PeerConnected{.peer = peer,
+                                        .name = std::move(hello.name),
+                                        .critical = hello.critical,
+                                        .watched = info != nullptr && info->watched,
+                                        .live = static_cast<std::uint32_t>(hello.live)});
+  if (asked) {
+    server_.send(peer, ipc::Cleanup{*asked});
+  }
+  listeners_.joined(peer);
+}
+
+void SdkSessions::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Seq seq) {
+  std::visit(
+      Overloaded{
+          [&](ipc::RequestBegin& m) { begin(peer, std::move(m), seq); },
+          [&](ipc::RequestEnd& m) {
+            handle(peer, seq, lifecycle::RequestEnded{peer, std::move(m.id), m.outcome});
+          },
+          [&](ipc::RequestProgress& m) {
+            handle(peer, seq, lifecycle::RequestProgressed{peer, std::move(m.ids)});
+          },
+          [&](ipc::CancelDone& m) {
+            handle(peer, seq, lifecycle::CancelConfirmed{peer, std::move(m.id)});
+          },
+          [&](ipc::Cancel& m) {
+            handle(peer, seq,
+                   lifecycle::CancelRequested{peer, std::move(m.ids), std::move(m.root), m.mode,
+                                              m.reason});
+          },
+          [&](ipc::EndpointRegister& m) {
+            handle(peer, seq,
+                   lifecycle::EndpointRegistered{peer, std::move(m.endpoint), m.graceful_shutdown});
+          },
+          [&](ipc::EndpointUnregister& m) {
+            handle(peer, seq, lifecycle::EndpointUnregistered{peer, std::move(m.endpoint)});
+          },
+          [&](ipc::Health& m) {
+            listeners_.health(peer, m);
+            server_.ack(peer, seq);
+          },
+          [&](ipc::Load& m) {
+            auto const rank = std::min<std::uint64_t>(m.dp_rank, UINT32_MAX);
+            handle(peer, seq,
+                   lifecycle::LoadReported{peer, static_cast<std::uint32_t>(rank),
+                                           m.active_decode_blocks, m.kv_total_blocks,
+                                           m.active_prefill_tokens});
+          },
+          [&](ipc::Fatal& m) { fatal(peer, std::move(m), seq); },
+          [&](ipc::Registered&) {
+            if (!std::exchange(peers_[peer].registers_itself, true)) {
+              listeners_.registered(peer);
+            }
+            server_.ack(peer, seq);
+          },
+          [&](ipc::Deregistered&) {
+            listeners_.deregistered(peer);
+            server_.ack(peer, seq);
+          },
+          [&](ipc::CleanupDone&) { handle(peer, seq, lifecycle::PeerCleanedUp{peer}); },
+          [&](ipc::Ack&) {},
+          [&](ipc::Error& m) {
+            log_.warning("an engine peer refused a line",
+                         {{"peer", peer}, {"code", ipc::name(m.code)}, {"detail", m.message}});
+          },
+          // The server lets none of these through from an engine.
+          [](auto&) {},
+      },
+      message);
+}
+
+void SdkSessions::begin(ipc::PeerId peer, ipc::RequestBegin&& begin, ipc::Seq seq) {
+  std::uint64_t const before = core_.requests().roots_begun();
+  lifecycle::RequestBegun const begun{.peer = peer,
+                                      .id = std::move(begin.id),
+                                      .root = std::move(begin.root),
+                                      .parent = std::move(begin.parent),
+                                      .endpoint = std::move(begin.endpoint),
+                                      .model = std::move(begin.model),
+                                      .stream = begin.stream,
+                                      .admit = begin.admit,
+                                      .resumed = begin.resumed,
+                                      .priority = begin.priority,
+                                      .way = begin.way};
+  StepReply const& reply = events_.feed(begun);
+  if (core_.requests().roots_begun() > before) {
+    listeners_.request_began(begun.endpoint);
+  }
+  answer(peer, seq, reply);
+}
+
+void SdkSessions::fatal(ipc::PeerId peer, ipc::Fatal&& fatal, ipc::Seq seq) {
+  log_.critical("the engine reports a fatal error", {{"peer", peer},
+                                                     {"name", peers_[peer].name},
+                                                     {"reason", fatal.reason},
+                                                     {"detail", fatal.detail}});
+  handle(peer, seq, lifecycle::PeerFatal{peer, std::move(fatal.reason), std::move(fatal.detail)});
+}
+
+void SdkSessions::handle(ipc::PeerId peer, ipc::Seq seq, lifecycle::Event const& event) {
+  answer(peer, seq, events_.feed(event));
+}
+
+void SdkSessions::answer(ipc::PeerId peer, ipc::Seq seq, StepReply const& reply) {
+  if (reply.refusal) {
+    if (reply.refusal->code == lifecycle::Refusal::busy) {
+      warn_of_crowd(peer);
+    }
+    server_.error(peer, seq, code_of(reply.refusal->code), reply.refusal->message);
+  } else {
+    server_.ack(peer, seq);
+  }
+}
+
+/// Once a connection: whoever begins so many does not stop at one.
+void SdkSessions::warn_of_crowd(ipc::PeerId peer) {
+  if (Row& row = peers_[peer]; !std::exchange(row.is_crowd, true)) {
+    log_.warning("an engine peer has as many live requests as it may have, more are refused",
+                 {{"peer", peer},
+                  {"name", row.name},
+                  {"requests", core_.requests().of_peer(peer)},
+                  {"key", "ipc.max_requests_per_peer"}});
+  }
+}
+
+bool SdkSessions::leave(ipc::PeerId peer) {
+  auto const found = peers_.find(peer);
+  if (found == peers_.end() || !std::exchange(found->second.connected, false)) {
+    return false;
+  }
+  listeners_.left(peer);
+  return true;
+}
+
+void SdkSessions::disconnected(ipc::PeerId peer, std::string_view why) {
+  if (!leave(peer)) {
+    return;
+  }
+  log_.info("engine peer disconnected", {{"peer", peer}, {"why", why}});
+  events_.feed(lifecycle::PeerDisconnected{peer});
+}
+
+void SdkSessions::process_gone(ipc::PeerId peer) {
+  leave(peer);
+  log_.info("an engine peer's process is gone", {{"peer", peer}});
+  events_.feed(lifecycle::PeerGone{peer});
+  forget(peer);
+}
+
+std::size_t SdkSessions::next_cancels(ipc::PeerId peer, ipc::CancelBatch& batch) {
+  lifecycle::CancelBatch const cancels = core_.take_cancels(peer, ipc::kMaxBatch);
+  batch.mode = cancels.mode;
+  batch.reason = cancels.reason;
+  batch.ids.assign(cancels.ids.begin(), cancels.ids.end());
+  return batch.ids.size();
+}
+
+void SdkSessions::broadcast(ipc::FromSupervisor const& message) {
+  for (auto const& [peer, row] : peers_) {
+    server_.send(peer, message);  // those that are gone do not get it
+  }
+}
+
+void SdkSessions::admit(lifecycle::Admit const& order) {
+  server_.send(order.peer, ipc::Admitted{std::string(order.id)});
+}
+
+void SdkSessions::reject(lifecycle::Reject const& order) {
+  std::optional<lifecycle::Duration> retry_after;
+  if (order.retry_after > lifecycle::Duration{0}) {
+    retry_after = order.retry_after;
+  }
+  server_.send(order.peer, ipc::Rejected{.id = order.id,
+                                         .reason = order.reason,
+                                         .retry_after = retry_after,
+                                         .limit = order.limit,
+                                         .count = order.count,
+                                         .detail = order.excess ? text_of(*order.excess) : ""});
+}
+
+void SdkSessions::clean_up(lifecycle::Instant deadline) {
+  cleanup_deadline_ = deadline;
+  broadcast(ipc::Cleanup{deadline});
+}
+
+void SdkSessions::forget(ipc::PeerId peer) {
+  peers_.erase(peer);
+  server_.forget(peer);
+}
+
+bool SdkSessions::is_critical(ipc::PeerId peer) const {
+  auto const found = peers_.find(peer);
+  return found != peers_.end() && found->second.critical;
+}
+
+std::vector<ipc::PeerId> SdkSessions::connected() const {
+  std::vector<ipc::PeerId> ids;
+  for (auto const& [peer, row] : peers_) {
+    if (row.connected) {
+      ids.push_back(peer);
+    }
+  }
+  return ids;
+}
+
+std::vector<ipc::PeerId> SdkSessions::self_registering() const {
+  std::vector<ipc::PeerId> ids;
+  for (auto const& [peer, row] : peers_) {
+    if (row.connected && row.registers_itself) {
+      ids.push_back(peer);
+    }
+  }
+  return ids;
+}
+
+std::vector<ipc::PeerId> SdkSessions::replaced() const {
+  std::vector<ipc::PeerId> ids;
+  for (auto gone = peers_.begin(); gone != peers_.end(); ++gone) {
+    Row const& row = gone->second;
+    bool const is_known = row.process != 0 || !row.name.empty();
+    auto const is_its_next = [&row](auto const& later) {
+      Row const& next = later.second;
+      return next.connected && next.name == row.name && next.process == row.process;
+    };
+    if (!row.connected && is_known && std::any_of(std::next(gone), peers_.end(), is_its_next)) {
+      ids.push_back(row.peer);
+    }
+  }
+  return ids;
+}
+
+std::vector<SdkSessions::Row> SdkSessions::rows() const {
+  std::vector<Row> rows;
+  std::transform(peers_.begin(), peers_.end(), std::back_inserter(rows),
+                 [](auto const& entry) { return entry.second; });
+  return rows;
+}
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,100 @@
+// The SDKs inside the engine: their endpoints, requests, cancels and answers.
+//
+// Invariants:
+//  1. Every line is one event; its `seq` is answered with what the core said to that event.
+//  2. Cancels are not queued here: the server asks next_cancels() as a peer's socket takes them.
+//  3. A peer that joins late hears what was asked of the others: the phase with its deadline, the
+//     deregistering, the cleaning up.
+//
+// Thread rule: the loop's thread. Source: docs/ipc.md.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "core/lifecycle.hpp"
+#include "ipc/server.hpp"
+#include "supervisor/runtime/loop/event_sink.hpp"
+#include "telemetry/log.hpp"
+
+namespace lastcall::runtime {
+
+class SdkSessions {
+ public:
+  /// Facts of peers that are no matter of the core.
+  struct Listeners {
+    std::function<void(ipc::PeerId)> joined;
+    std::function<void(ipc::PeerId, ipc::Health const&)> health;
+    /// It joins registries by its own means.
+    std::function<void(ipc::PeerId)> registered;
+    std::function<void(ipc::PeerId)> deregistered;
+    /// Gone for good, or disconnected: it will not answer any more.
+    std::function<void(ipc::PeerId)> left;
+    /// A request began and counts as a user's.
+    std::function<void(std::string_view endpoint)> request_began;
+  };
+
+  struct Row {
+    ipc::PeerId peer = 0;
+    std::string name;
+    std::string sdk;
+    bool critical = false;
+    bool registers_itself = false;
+    ino_t process = 0;
+    bool connected = true;
+    bool is_crowd = false;  // it was told that it has too many requests
+  };
+
+  SdkSessions(ipc::Server& server, lifecycle::Lifecycle& core, EventSink& events, Log& log)
+      : server_(server), core_(core), events_(events), log_(log) {}
+  void listen(Listeners listeners) { listeners_ = std::move(listeners); }
+
+  void hello(ipc::PeerId peer, ipc::Hello&& hello);
+  void message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Seq seq);
+  void disconnected(ipc::PeerId peer, std::string_view why);
+  void process_gone(ipc::PeerId peer);
+  std::size_t next_cancels(ipc::PeerId peer, ipc::CancelBatch& batch);
+
+  // What the core orders.
+  void broadcast(ipc::FromSupervisor const& message);
+  void admit(lifecycle::Admit const& order);
+  void reject(lifecycle::Reject const& order);
+  void clean_up(lifecycle::Instant deadline);
+  void forget(ipc::PeerId peer);
+  void rearm() { cleanup_deadline_.reset(); }
+
+  bool is_critical(ipc::PeerId peer) const;
+  std::vector<ipc::PeerId> connected() const;
+  std::vector<ipc::PeerId> self_registering() const;
+  /// Connections that ended and whose process is there on a later one: of the same name, and of the
+  /// same process where the kernel tells.
+  std::vector<ipc::PeerId> replaced() const;
+  /// Also those that went away and may be back.
+  std::vector<Row> rows() const;
+
+ private:
+  void handle(ipc::PeerId peer, ipc::Seq seq, lifecycle::Event const& event);
+  void begin(ipc::PeerId peer, ipc::RequestBegin&& begin, ipc::Seq seq);
+  void fatal(ipc::PeerId peer, ipc::Fatal&& fatal, ipc::Seq seq);
+  void answer(ipc::PeerId peer, ipc::Seq seq, StepReply const& reply);
+  void warn_of_crowd(ipc::PeerId peer);
+
+  ipc::Server& server_;
+  lifecycle::Lifecycle& core_;
+  EventSink& events_;
+  Log& log_;
+  Listeners listeners_;
+  bool leave(ipc::PeerId peer);
+
+  std::map<ipc::PeerId, Row> peers_;  // until they are forgotten
+  std::optional<lifecycle::Instant> cleanup_deadline_;
+};
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,68 @@
+// The shim's place at our table: who it is, what it says, what it is told.
+//
+// Invariants:
+//  1. At most one boot takes part at a time; another is told `busy`, is closed, changes nothing.
+//  2. The `welcome` is written before the first of what the core orders while it takes in a
+//     `hello`: it tells the phase that the hello has brought back, not the one before it.
+//  3. A `signal` is acked only after the core has taken it in and what it ordered was written: a
+//     supervisor that dies in between is noticed by the shim.
+//  4. A new connection of the same boot replaces the old one, whose end then means nothing.
+//
+// Thread rule: the loop's thread. Source: docs/ipc.md, 'Shims'.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/lifecycle.hpp"
+#include "ipc/server.hpp"
+#include "supervisor/runtime/host/oom_counter.hpp"
+#include "supervisor/runtime/loop/event_sink.hpp"
+#include "telemetry/log.hpp"
+
+namespace lastcall::runtime {
+
+/// The `welcome` of this moment.
+ipc::Welcome welcome_of(lifecycle::Lifecycle const& core);
+
+class ShimSession {
+ public:
+  ShimSession(ipc::Server& server, lifecycle::Lifecycle const& core, EventSink& events, Log& log)
+      : server_(server), core_(core), events_(events), log_(log) {}
+
+  void hello(ipc::PeerId peer, ipc::Hello&& hello);
+  void message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Seq seq);
+  void disconnected(ipc::PeerId peer, std::string_view why);
+  void process_gone(ipc::PeerId peer);
+
+  bool is_connected() const { return peer_ != 0; }
+  bool is(ipc::PeerId peer) const { return peer_ != 0 && peer_ == peer; }
+  /// Nothing happens while no shim is connected.
+  void tell(ipc::FromSupervisor const& message);
+
+  /// What it said last of its engine, for people.
+  ipc::EngineFacts const& engine() const { return engine_; }
+  std::string const& boot() const { return boot_; }
+  bool is_run_mode() const { return run_; }
+
+ private:
+  void engine_exited(ipc::EngineExited const& exited);
+  void welcome_once();
+
+  ipc::Server& server_;
+  lifecycle::Lifecycle const& core_;
+  EventSink& events_;
+  Log& log_;
+
+  ipc::PeerId peer_ = 0;     // connected
+  ipc::PeerId watched_ = 0;  // the last connection of this boot, whose process is watched
+  std::string boot_;
+  bool run_ = false;
+  ipc::EngineFacts engine_;
+  OomCounter oom_;
+  bool owes_welcome_ = false;
+};
+
+}  // namespace lastcall::runtime

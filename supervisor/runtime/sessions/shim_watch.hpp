@@ -1,0 +1,69 @@
+// Whether the engine that serves has a shim, and whether the shim can find us.
+//
+// Rules:
+//  1. Outside of preStop mode an engine that passes its checks has a shim. Where none is connected
+//     for kGraceForShim, nobody holds the stop signal and a stop cuts what runs: that is told once,
+//     and again when it is over. Readiness is not touched by it: the engine does serve.
+//  2. Until a shim has connected, the socket's path is looked at every second. A directory that was
+//     replaced behind us (a volume that is mounted late) would lead the shim to nobody.
+//
+// Thread rule: the loop's thread. Source: specification, 'Failing safe'.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/report.hpp"
+#include "telemetry/log.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace lastcall::runtime {
+
+inline constexpr std::chrono::seconds kGraceForShim{5};
+
+class ShimWatch {
+ public:
+  struct Callbacks {
+    /// What was done about a path that leads elsewhere; empty: nothing.
+    std::function<std::string()> follow_socket;
+    /// The warning has begun, or is over.
+    std::function<void(bool is_missing)> changed;
+  };
+
+  /// `is_expected`: false in preStop mode, where nothing is watched.
+  ShimWatch(boost::asio::io_context& io, bool is_expected, std::string const& socket, Log& log,
+            Callbacks callbacks);
+  ~ShimWatch();
+
+  void start();
+  void update(lifecycle::Snapshot const& snapshot);
+  bool is_missing() const { return is_missing_; }
+  /// For people; empty unless it is missing.
+  std::string warning() const { return is_missing_ ? text_ : std::string(); }
+
+ private:
+  struct Timer;
+
+  void arm();
+  void tick();
+  void judge(bool is_absent, lifecycle::Instant now);
+
+  Log& log_;
+  Callbacks callbacks_;
+  std::unique_ptr<Timer> timer_;
+  std::string const text_;
+  bool const is_expected_;
+  bool has_connected_ = false;
+  bool is_armed_ = false;
+  bool is_missing_ = false;
+  std::optional<lifecycle::Instant> absent_since_;
+  std::string told_about_socket_;
+};
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,309 @@
+#include "telemetry/log.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <ctime>
+#include <deque>
+#include <iterator>
+#include <mutex>
+#include <ostream>
+#include <utility>
+
+#include <poll.h>
+#include <spdlog/formatter.h>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/sinks/ostream_sink.h>
+
+#include "base/json_writer.hpp"
+#include "telemetry/log_output.hpp"
+#include "telemetry/visible_text.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+spdlog::level::level_enum to_spdlog(LogLevel level) {
+  switch (level) {
+    case LogLevel::trace:
+      return spdlog::level::trace;
+    case LogLevel::debug:
+      return spdlog::level::debug;
+    case LogLevel::info:
+      return spdlog::level::info;
+    case LogLevel::warning:
+      return spdlog::level::warn;
+    case LogLevel::error:
+      return spdlog::level::err;
+    case LogLevel::critical:
+      return spdlog::level::critical;
+  }
+  return spdlog::level::info;
+}
+
+std::string_view word_of(spdlog::level::level_enum level) {
+  constexpr std::array<std::string_view, 7> kWords{"TRACE", "DEBUG",    "INFO", "WARNING",
+                                                   "ERROR", "CRITICAL", "OFF"};
+  return kWords[static_cast<std::size_t>(level)];
+}
+
+/// 2026-01-31T12:00:00.123456Z
+void append_time(spdlog::memory_buf_t& out, spdlog::log_clock::time_point at) {
+  auto const since = at.time_since_epoch();
+  std::time_t const seconds = std::chrono::floor<std::chrono::seconds>(since).count();
+  auto const micros = std::chrono::duration_cast<std::chrono::microseconds>(
+      since - std::chrono::floor<std::chrono::seconds>(since));
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  fmt::format_to(fmt::appender(out), "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z",
+                 utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min,
+                 utc.tm_sec, micros.count());
+}
+
+/// Puts time and level before a payload that was rendered already.
+class Formatter final : public spdlog::formatter {
+ public:
+  explicit Formatter(LogFormat format) : format_(format) {}
+
+  void format(spdlog::details::log_msg const& record, spdlog::memory_buf_t& out) override {
+    std::string_view const payload{record.payload.data(), record.payload.size()};
+    std::string_view const level = word_of(record.level);
+    switch (format_) {
+      case LogFormat::json:
+        fmt::format_to(fmt::appender(out), R"({{"ts":")");
+        append_time(out, record.time);
+        fmt::format_to(fmt::appender(out), R"(","level":"{}",)", level);
+        out.append(payload.data(), payload.data() + payload.size());
+        fmt::format_to(fmt::appender(out), "}}\n");
+        return;
+      case LogFormat::text:
+        append_time(out, record.time);
+        fmt::format_to(fmt::appender(out), " {:<8} ", level);
+        out.append(payload.data(), payload.data() + payload.size());
+        out.push_back('\n');
+        return;
+    }
+  }
+  std::unique_ptr<spdlog::formatter> clone() const override {
+    return std::make_unique<Formatter>(format_);
+  }
+
+ private:
+  LogFormat format_;
+};
+
+void append_number(std::string& out, std::int64_t number) {
+  std::array<char, 24> digits{};
+  auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  out.append(digits.data(), end);
+}
+
+void append_json_value(std::string& out, Field const& field) {
+  switch (field.kind()) {
+    case Field::Kind::absent:
+      out += "null";
+      return;
+    case Field::Kind::text:
+      json::append_string(out, field.text());
+      return;
+    case Field::Kind::number:
+      append_number(out, field.number());
+      return;
+    case Field::Kind::flag:
+      out += field.number() != 0 ? "true" : "false";
+      return;
+    case Field::Kind::json:
+      out += field.text();
+      return;
+  }
+}
+
+void render_json(std::string& out, std::string_view message, Log::Fields fields) {
+  out += R"("msg":)";
+  json::append_string(out, message);
+  for (Field const& field : fields) {
+    if (field.kind() == Field::Kind::absent) {
+      continue;
+    }
+    out += ',';
+    json::append_string(out, field.key());
+    out += ':';
+    append_json_value(out, field);
+  }
+}
+
+bool is_plain_word(std::string_view text) {
+  return !text.empty() && text.find_first_of(" \t\"\\=") == std::string_view::npos &&
+         is_visible(text);
+}
+
+/// A traceback is for reading: its lines follow the record, indented.
+void append_paragraph(std::string& out, Field const& field) {
+  out += "\n  ";
+  out += field.key();
+  out += ':';
+  std::string_view rest = field.text();
+  while (!rest.empty()) {
+    std::size_t const end = rest.find('\n');
+    out += "\n    ";
+    append_visible(out, rest.substr(0, end));
+    rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+  }
+}
+
+void render_text(std::string& out, std::string_view message, Log::Fields fields) {
+  append_visible(out, message);
+  for (Field const& field : fields) {
+    bool const is_text = field.kind() == Field::Kind::text;
+    if (field.kind() == Field::Kind::absent ||
+        (is_text && field.text().find('\n') != std::string_view::npos)) {
+      continue;
+    }
+    out += ' ';
+    out += field.key();
+    out += '=';
+    if (is_text && is_plain_word(field.text())) {
+      out += field.text();
+    } else {
+      std::string value;
+      append_json_value(value, field);
+      append_visible(out, value);
+    }
+  }
+  for (Field const& field : fields) {
+    if (field.kind() == Field::Kind::text && field.text().find('\n') != std::string_view::npos) {
+      append_paragraph(out, field);
+    }
+  }
+}
+
+std::string render(LogFormat format, std::string_view message, Log::Fields fields) {
+  std::string payload;
+  switch (format) {
+    case LogFormat::json:
+      render_json(payload, message, fields);
+      break;
+    case LogFormat::text:
+      render_text(payload, message, fields);
+      break;
+  }
+  return payload;
+}
+
+/// What may wait for a reader that is away, and for how long it may hold our own end.
+constexpr std::size_t kMostWaiting = 64 * 1024;
+constexpr auto kLastWait = std::chrono::milliseconds(700);
+
+/// Keeps what does not fit for its reader, the newest of it, and says how much was dropped: the
+/// last line of a stop is the report.
+class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  DescriptorSink(int fd, LogFormat format) : fd_(fd), output_(fd), format_(format) {}
+  ~DescriptorSink() override {
+    auto const until = std::chrono::steady_clock::now() + kLastWait;
+    while (!drain()) {
+      auto const left = std::chrono::duration_cast<std::chrono::milliseconds>(
+          until - std::chrono::steady_clock::now());
+      pollfd reader{fd_, POLLOUT, 0};
+      if (left.count() <= 0 || poll(&reader, 1, static_cast<int>(left.count())) <= 0 ||
+          reader.revents != POLLOUT) {
+        return;
+      }
+    }
+  }
+  DescriptorSink(DescriptorSink const&) = delete;
+  DescriptorSink& operator=(DescriptorSink const&) = delete;
+
+ protected:
+  void sink_it_(spdlog::details::log_msg const& record) override {
+    std::string line = text_of(record);
+    if (drain() && output_.write(line)) {
+      return;
+    }
+    waiting_bytes_ += line.size();
+    waiting_.push_back(std::move(line));
+    while (waiting_bytes_ > kMostWaiting) {
+      waiting_bytes_ -= waiting_.front().size();
+      waiting_.pop_front();
+      ++dropped_;
+    }
+  }
+  void flush_() override { drain(); }
+
+ private:
+  std::string text_of(spdlog::details::log_msg const& record) {
+    spdlog::memory_buf_t line;
+    formatter_->format(record, line);
+    return {line.data(), line.size()};
+  }
+
+  /// True: nothing waits any more.
+  bool drain() {
+    if (dropped_ > 0) {
+      std::string const payload =
+          render(format_, "log lines were dropped: nobody read them", {{"lines", dropped_}});
+      spdlog::details::log_msg const note({}, "lastcall", spdlog::level::warn,
+                                          spdlog::string_view_t(payload.data(), payload.size()));
+      if (!output_.write(text_of(note))) {
+        return false;
+      }
+      dropped_ = 0;
+    }
+    while (!waiting_.empty() && output_.write(waiting_.front())) {
+      waiting_bytes_ -= waiting_.front().size();
+      waiting_.pop_front();
+    }
+    return waiting_.empty();
+  }
+
+  int fd_;
+  LogOutput output_;
+  LogFormat format_;
+  std::uint64_t dropped_ = 0;
+  std::deque<std::string> waiting_;
+  std::size_t waiting_bytes_ = 0;
+};
+
+}  // namespace
+
+struct Log::Sink {
+  Sink(LogLevel level, LogFormat chosen, spdlog::sink_ptr sink)
+      : format(chosen), logger("lastcall", std::move(sink)) {
+    logger.set_formatter(std::make_unique<Formatter>(chosen));
+    logger.set_level(to_spdlog(level));
+    logger.flush_on(spdlog::level::trace);
+  }
+
+  LogFormat format;
+  spdlog::logger logger;
+};
+
+Log::Log(LogLevel level, LogFormat format, int fd)
+    : sink_(std::make_unique<Sink>(level, format, std::make_shared<DescriptorSink>(fd, format))) {}
+Log::Log(LogLevel level, LogFormat format, std::ostream& out)
+    : sink_(std::make_unique<Sink>(level, format,
+                                   std::make_shared<spdlog::sinks::ostream_sink_mt>(out))) {}
+Log::~Log() = default;
+
+bool Log::is_on(LogLevel level) const {
+  return sink_->logger.should_log(to_spdlog(level));
+}
+
+void Log::set_level(LogLevel level) {
+  sink_->logger.set_level(to_spdlog(level));
+}
+
+void Log::write(LogLevel level, std::string_view message, Fields fields) {
+  if (!is_on(level)) {
+    return;
+  }
+  std::string const payload = render(sink_->format, message, fields);
+  sink_->logger.log(to_spdlog(level), spdlog::string_view_t(payload.data(), payload.size()));
+}
+
+void Log::flush() {
+  sink_->logger.flush();
+}
+
+}  // namespace lastcall::runtime
