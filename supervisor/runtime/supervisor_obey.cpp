@@ -24,6 +24,11 @@ bool is_relayed(lifecycle::PeerId peer) {
   return peer == lifecycle::kIngressPeer;
 }
 
+/// The ingress asks by a call; a peer is told on the wire, in the order of what else it is told.
+bool finds_it_in_reply(CoreLoop const& loop, auto const& decision) {
+  return is_relayed(decision.peer) && loop.is_in_reply(decision.peer, decision.id);
+}
+
 }  // namespace
 
 void Supervisor::provide_for_our_end(lifecycle::Instant now,
@@ -103,10 +108,14 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
             }
           },
           [&](act::Admit const& order) {
-            is_relayed(order.peer) ? ingress_.admit(order) : sdks_.admit(order);
+            if (!finds_it_in_reply(loop_, order)) {
+              is_relayed(order.peer) ? ingress_.admit(order) : sdks_.admit(order);
+            }
           },
           [&](act::Reject const& order) {
-            is_relayed(order.peer) ? ingress_.reject(order) : sdks_.reject(order);
+            if (!finds_it_in_reply(loop_, order)) {
+              is_relayed(order.peer) ? ingress_.reject(order) : sdks_.reject(order);
+            }
           },
           [&](act::ForgetPeer const& order) {
             registries_.peer_gone(order.peer);

@@ -225,6 +225,10 @@ void IngressSession::admit(lifecycle::Admit const& order) {
 }
 
 void IngressSession::reject(lifecycle::Reject const& order) {
+  decided(order.id, {ingress::Admission::Kind::refused, refusal_of(order)});
+}
+
+relay::Refusal IngressSession::refusal_of(lifecycle::Reject const& order) const {
   relay::Refusal refusal = order.silent
                                ? relay::engine_silent(order.retry_after)
                                : relay::rejected_because(order.reason, order.retry_after,
@@ -232,15 +236,11 @@ void IngressSession::reject(lifecycle::Reject const& order) {
   refusal.limit = order.limit;
   refusal.count = order.count;
   refusal.excess = order.excess;
-  decided(order.id, {ingress::Admission::Kind::refused, refusal});
+  return refusal;
 }
 
+/// Before its turn the request may end, and its id come again with another.
 void IngressSession::decided(std::string_view id, ingress::Admission admission) {
-  if (id == beginning_) {
-    answer_ = admission;
-    return;
-  }
-  // Before its turn the request may end, and its id come again with another.
   if (std::uint64_t const serial = relay_->serial_of(id); serial != 0) {
     decisions_.push_back({{std::string(id), serial}, admission});
     carry_out();

@@ -61,6 +61,7 @@ class IngressSession final : private ingress::Tracker {
   std::string const& address() const { return address_; }
 
   // What the core orders.
+  /// Of a request that waited; the decision on one that begins is in begin()'s reply.
   void admit(lifecycle::Admit const& order);
   void reject(lifecycle::Reject const& order);
   void cancels_ready();
@@ -114,6 +115,7 @@ class IngressSession final : private ingress::Tracker {
   void listen_again();
   void stop_listening();
   void close_over(lifecycle::Duration shortest);
+  relay::Refusal refusal_of(lifecycle::Reject const& order) const;
   void decided(std::string_view id, ingress::Admission admission);
   void carry_out();
   void cut_cancelled();
@@ -133,8 +135,6 @@ class IngressSession final : private ingress::Tracker {
   Listening listening_ = Listening::no;
   boost::asio::steady_timer last_arrivals_;
 
-  std::string_view beginning_;  // the request whose begin() is under way
-  ingress::Admission answer_;
   std::vector<Decision> decisions_;
   bool turn_is_due_ = false;
   bool cancels_are_due_ = false;

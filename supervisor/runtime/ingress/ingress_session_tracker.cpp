@@ -22,20 +22,22 @@ ingress::Admission IngressSession::begin(ingress::Begun const& begun) {
                                       .resumed = false,
                                       .priority = begun.priority,
                                       .way = begun.way};
-  beginning_ = event.id;
-  answer_ = {ingress::Admission::Kind::waits, {}};
   StepReply const& reply = events_.feed(event);
-  beginning_ = {};
+  ingress::Admission answer{ingress::Admission::Kind::waits, {}};
   if (reply.refusal) {
-    answer_ = {
+    answer = {
         ingress::Admission::Kind::refused,
         relay::rejected_because(lifecycle::RejectedReason::draining, std::chrono::seconds(1))};
+  } else if (reply.rejected) {
+    answer = {ingress::Admission::Kind::refused, refusal_of(*reply.rejected)};
+  } else if (reply.is_admitted) {
+    answer.kind = ingress::Admission::Kind::admitted;
   }
-  if (answer_.kind != ingress::Admission::Kind::refused) {
+  if (answer.kind != ingress::Admission::Kind::refused) {
     metrics_.request_began(begun.endpoint);
     listeners_.request_began();
   }
-  return answer_;
+  return answer;
 }
 
 void IngressSession::moved(std::string_view id) {

@@ -43,7 +43,9 @@ StepReply const& CoreLoop::feed(lifecycle::Event const& event) {
   }
   reply_ = {};
   stepping_ = true;
+  replied_to_ = &event;
   step(event);
+  replied_to_ = nullptr;
   StepReply answer = std::exchange(reply_, {});
   while (!queue_.empty() && !halted_) {
     lifecycle::Event const next = std::move(queue_.front());
@@ -98,6 +100,7 @@ void CoreLoop::step_now(lifecycle::Instant now, lifecycle::Event const& event) {
   now = timer_->catching_up_at.value_or(now);
   timer_->last_step = now;
   std::span<lifecycle::Action const> const actions = core_.step(now, event);
+  bool const is_replied_to = replied_to_ == &event;
   if (observe_) {
     observe_(now, event, actions);
   }
@@ -107,12 +110,31 @@ void CoreLoop::step_now(lifecycle::Instant now, lifecycle::Event const& event) {
     } else if (auto const* answer = std::get_if<lifecycle::Answer>(&action)) {
       reply_.answer = *answer;
     } else {
+      if (is_replied_to) {
+        note_decision(action);
+      }
       obey_(now, action);
     }
   }
   if (watch_) {
     watch_(event, began, std::chrono::steady_clock::now());
   }
+}
+
+void CoreLoop::note_decision(lifecycle::Action const& action) {
+  if (auto const* admit = std::get_if<lifecycle::Admit>(&action);
+      admit != nullptr && is_in_reply(admit->peer, admit->id)) {
+    reply_.is_admitted = true;
+  } else if (auto const* reject = std::get_if<lifecycle::Reject>(&action);
+             reject != nullptr && is_in_reply(reject->peer, reject->id)) {
+    reply_.rejected = *reject;
+  }
+}
+
+bool CoreLoop::is_in_reply(lifecycle::PeerId peer, std::string_view id) const {
+  auto const* begun =
+      replied_to_ != nullptr ? std::get_if<lifecycle::RequestBegun>(replied_to_) : nullptr;
+  return begun != nullptr && begun->peer == peer && begun->id == id;
 }
 
 void CoreLoop::halt() {

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "core/lifecycle.hpp"
 #include "supervisor/runtime/loop/event_sink.hpp"
@@ -44,6 +45,9 @@ class CoreLoop final : public EventSink {
   void set_observer(Observe observe) { observe_ = std::move(observe); }
   void set_watch(Watch watch) { watch_ = std::move(watch); }
   StepReply const& feed(lifecycle::Event const& event) override;
+  /// The decision that is being obeyed is in the reply to the event of this step: whoever asked
+  /// finds it there. False for an event that had waited in the queue: its asker got no reply.
+  bool is_in_reply(lifecycle::PeerId peer, std::string_view id) const;
   void halt();
 
  private:
@@ -51,6 +55,7 @@ class CoreLoop final : public EventSink {
 
   void step(lifecycle::Event const& event);
   void step_now(lifecycle::Instant now, lifecycle::Event const& event);
+  void note_decision(lifecycle::Action const& action);
   void note_absence(lifecycle::Instant now);
   void rearm();
   void expired();
@@ -65,6 +70,7 @@ class CoreLoop final : public EventSink {
   lifecycle::Instant not_before_{};
   std::deque<lifecycle::Event> queue_;
   StepReply reply_;
+  lifecycle::Event const* replied_to_ = nullptr;  // the event of feed(), while it is stepped
   bool stepping_ = false;
   bool halted_ = false;
 };

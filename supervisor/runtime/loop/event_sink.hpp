@@ -18,6 +18,9 @@ namespace lastcall::runtime {
 struct StepReply {
   std::optional<lifecycle::Refuse> refusal;
   std::optional<lifecycle::Answer> answer;
+  /// To a request that asked for admission; neither: it waits.
+  bool is_admitted = false;
+  std::optional<lifecycle::Reject> rejected;
 };
 
 class EventSink {

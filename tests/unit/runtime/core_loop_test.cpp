@@ -87,6 +87,38 @@ TEST_F(CoreLoopTest, The_reply_is_the_answer_to_the_event_that_was_fed) {
   EXPECT_FALSE(loop.feed(lifecycle::TimerExpired{}).refusal);
 }
 
+lifecycle::RequestBegun relayed(std::string id) {
+  return {.peer = lifecycle::kIngressPeer, .id = std::move(id), .admit = true};
+}
+
+TEST_F(CoreLoopTest, A_request_that_may_run_finds_that_in_the_reply) {
+  loop.feed(lifecycle::SupervisorStarted{});
+  react = [this](lifecycle::Action const& action) {
+    if (auto const* admit = std::get_if<lifecycle::Admit>(&action)) {
+      EXPECT_TRUE(loop.is_in_reply(admit->peer, admit->id));
+    }
+  };
+  StepReply const& reply = loop.feed(relayed("r"));
+  ASSERT_TRUE(reply.is_admitted);
+  EXPECT_FALSE(reply.rejected);
+  EXPECT_FALSE(loop.is_in_reply(lifecycle::kIngressPeer, "r")) << "the step is over";
+}
+
+TEST_F(CoreLoopTest, One_that_began_in_the_queue_is_told_by_an_order_alone) {
+  loop.feed(lifecycle::SupervisorStarted{});
+  bool is_told = false;
+  react = [&, this](lifecycle::Action const& action) {
+    if (std::holds_alternative<lifecycle::StartEngine>(action)) {
+      EXPECT_FALSE(loop.feed(relayed("r")).is_admitted);
+    } else if (auto const* admit = std::get_if<lifecycle::Admit>(&action)) {
+      EXPECT_FALSE(loop.is_in_reply(admit->peer, admit->id));
+      is_told = true;
+    }
+  };
+  EXPECT_FALSE(loop.feed(lifecycle::ShimHello{.boot = "b"}).is_admitted);
+  EXPECT_TRUE(is_told);
+}
+
 TEST_F(CoreLoopTest, The_cores_deadline_is_stepped_when_it_has_come) {
   loop.feed(lifecycle::SupervisorStarted{});
   auto const due = core.next_deadline();
