@@ -194,7 +194,7 @@ void on(Machines& m, Instant now, ShimHello const& hello) {
     m.orders.act(ForgetStopRecord{});
   }
   if (m.engine.told_by(hello)) {
-    m.health.engine_started(now, hello.started_at);
+    m.health.startup.engine_started(now, hello.started_at);
   }
   if (hello.engine == EngineState::running) {
     m.cleanup.engine_back(now);
@@ -257,7 +257,7 @@ void apply_shim_loss(Machines& m, Instant now) {
 
 void on(Machines& m, Instant now, EngineStarted const&) {
   if (m.engine.started()) {
-    m.health.engine_started(now);
+    m.health.startup.engine_started(now);
   }
 }
 
@@ -324,7 +324,9 @@ void on(Machines& m, Instant /*now*/, HealthLimitsChanged const& limits) {
 
 void on(Machines& m, Instant now, GaugesRead const& gauges) {
   bool const moved = m.evidence.gauges.read(now, gauges, m.evidence.token.is_out() ? 1 : 0);
-  m.health.gauges_read(now, gauges.tokens.has_value(), m.evidence.gauges.shows_work());
+  bool const has_tokens = gauges.tokens && m.settings.health.tokens_show_stalls;
+  m.health.progress.tokens_read(
+      has_tokens ? std::optional(TokensRead{now, m.evidence.gauges.shows_work()}) : std::nullopt);
   if (moved) {
     progressed(m, now);
   }
@@ -335,7 +337,7 @@ void on(Machines& m, Instant now, GaugesRead const& gauges) {
 
 void on(Machines& m, Instant now, TokenSent const& sent) {
   if (m.evidence.token.is_canary(sent.number)) {
-    m.health.canary_sent(now);
+    m.health.progress.canary_sent(now);
   }
 }
 
@@ -345,9 +347,12 @@ void on(Machines& m, Instant now, TokenAnswered const& answer) {
     m.evidence.gauges.await_reading();
   } else if (use == TokenUse::canary) {
     if (answer.outcome == TokenOutcome::generated) {
-      m.health.canary_answered(now);
+      m.health.progress.canary_answered(now);
     } else {
-      m.health.canary_dropped(answer.outcome == TokenOutcome::refused);
+      m.health.progress.canary_dropped();
+      if (answer.outcome == TokenOutcome::refused) {
+        m.health.responsiveness.no_proof_comes();
+      }
     }
   }
   if (use && answer.outcome == TokenOutcome::generated) {
@@ -358,7 +363,7 @@ void on(Machines& m, Instant now, TokenAnswered const& answer) {
 // --- joint rules ---------------------------------------------------------------------------------
 
 void progressed(Machines& m, Instant now) {
-  m.health.progressed(now);
+  m.health.progress.moved(now);
   m.evidence.token.progressed(now);
 }
 
@@ -366,12 +371,12 @@ bool apply_verdict(Machines& m, Instant now) {
   if (m.coordinator.is_stopping() || engine_is_leaving(m)) {
     return false;  // a check causes nothing once a stop has begun, or after a preStop drain
   }
-  m.health.process_known(m.shim.is_known());
-  m.health.process_running(m.engine.is_running());
+  m.health.startup.process_known(m.shim.is_known());
+  m.health.startup.process_running(m.engine.is_running());
   bool const engine_shows_work =
       m.settings.health.tokens_show_stalls && m.evidence.gauges.shows_work();
   std::size_t const given = m.ledger.in_flight() - m.ledger.waiting();
-  m.health.in_flight(now, given + (engine_shows_work ? m.evidence.gauges.in_flight() : 0));
+  m.health.progress.in_flight(now, given + (engine_shows_work ? m.evidence.gauges.in_flight() : 0));
   m.health.update(now);
   Verdict const verdict = m.health.verdict();
   if (m.told.verdict(verdict)) {
@@ -389,7 +394,7 @@ bool apply_token(Machines& m, Instant now) {
   TokenProbe::Facts const known = token_facts(m);
   m.evidence.token.observe(now, known);
   if (m.evidence.token.withdraws(known)) {
-    m.health.canary_dropped();
+    m.health.progress.canary_dropped();
     m.orders.act(WithdrawToken{});
     return true;
   }

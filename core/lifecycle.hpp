@@ -1,6 +1,6 @@
 // The pure core: facts of the world in, orders to the world out. Same events, same actions.
 // It holds the machines of this folder (docs/architecture.md has them in a table) and applies the
-// joint rules between them in one place, apply_joint_rules(). No machine calls another.
+// joint rules between them in one place, apply_joint_rules().
 //
 // Invariants, each held by simulation and exploration in tests/simulation:
 //  1. Exit is ordered exactly once per shim boot, and by the deadline.

@@ -1,8 +1,8 @@
 // All machines of the core side by side, and what a step orders.
 //
 // Rules:
-//  1. A machine knows its own part and no other one: no machine calls another. What they mean
-//     together is asked in questions.hpp and decided in rules.hpp.
+//  1. A machine knows its own part, and may be made of smaller ones; none of those here calls
+//     another. What they mean together is asked in questions.hpp and decided in *_rules.hpp.
 //  2. A copy goes on by itself: for the exploration of what may come next.
 //
 // Owned by the core's thread.

@@ -21,7 +21,7 @@ std::uint32_t peers_to_expect(Machines const& m) {
 }
 
 Silence silence_to_remember(Machines const& m) {
-  return m.coordinator.is_stopping() ? Silence::none : m.health.responsiveness().silence();
+  return m.coordinator.is_stopping() ? Silence::none : m.health.responsiveness.silence();
 }
 
 /// What was written last is still what a restarted supervisor needs. Counts and times that only the
@@ -78,8 +78,8 @@ void restore_machines(Machines& m, Instant now, Remembered const& remembered) {
   m.tally.restore(remembered);
   m.engine.restore_killed(remembered.engine_killed);
   if (remembered.ready) {
-    m.health.assume_started();
-    m.health.assume_silent(now, remembered.silence);
+    m.health.startup.assume_over();
+    m.health.responsiveness.restore(now, remembered.silence);
     m.health.update(now);
     if (!is_silent(m)) {  // that is told: this life did not see it begin
       m.told.verdict(m.health.verdict());

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/check.hpp"
-
 namespace lastcall::lifecycle {
 namespace {
 
@@ -11,13 +9,30 @@ RequestState state_of(CancelMode mode) {
   return mode == CancelMode::kill ? RequestState::killed : RequestState::stopped;
 }
 
+/// An engine that ends a handed-off request says `cancelled`; what the user got is `migrated`. One
+/// that was cut because the engine died ended by that, however its end was reported.
+Outcome settle_outcome(std::optional<CancelReason> reason, Outcome reported) {
+  bool const handed_off = reason == CancelReason::migrate || reason == CancelReason::grace_timeout;
+  if (handed_off && reported == Outcome::cancelled) {
+    return Outcome::migrated;
+  }
+  bool const failed = reported == Outcome::cancelled || reported == Outcome::error;
+  return reason == CancelReason::engine_dead && failed ? Outcome::engine_dead : reported;
+}
+
 }  // namespace
 
-// --- peers ---------------------------------------------------------------------------------------
-
-void RequestLedger::peer_connected(PeerId peer) {
-  peers_[peer].connected = true;
+void LedgerNews::clear() {
+  settled.clear();
+  cancelled.clear();
+  confirmed.clear();
+  ready.clear();
+  moved_from.clear();
+  withdrawn.clear();
+  cut_off.clear();
 }
+
+// --- peers ---------------------------------------------------------------------------------------
 
 void RequestLedger::peer_disconnected(Instant now, PeerId peer) {
   auto const found = peers_.find(peer);
@@ -25,17 +40,17 @@ void RequestLedger::peer_disconnected(Instant now, PeerId peer) {
     return;
   }
   found->second.connected = false;
-  for (Index i = oldest_; i != kNone;) {
-    Index const next = entries_[i].newer;
-    if (entries_[i].peer == peer && entries_[i].standing != Standing::running) {
-      settle_confirm(now, entries_[i]);
+  for (Index i = slab_.oldest(); i != kNone;) {
+    Index const next = slab_[i].links.newer;
+    if (slab_[i].peer == peer && slab_[i].standing != Standing::running) {
+      settle_confirm(now, slab_[i]);
       remove(now, i, Outcome::cancelled);
     }
     i = next;
   }
   for (Waiting const& waiting : found->second.cancels) {
-    if (entries_[waiting.index].generation == waiting.generation) {
-      entries_[waiting.index].queued = false;
+    if (slab_[waiting.index].generation == waiting.generation) {
+      slab_[waiting.index].queued = false;
     }
   }
   found->second.cancels.clear();
@@ -47,10 +62,10 @@ void RequestLedger::peer_lost(Instant now, PeerId peer) {
 }
 
 void RequestLedger::lose_requests(Instant now, PeerId peer) {
-  for (Index i = oldest_; i != kNone;) {
-    Index const next = entries_[i].newer;
-    if (entries_[i].peer == peer) {
-      bool const has_run = entries_[i].standing == Standing::running;
+  for (Index i = slab_.oldest(); i != kNone;) {
+    Index const next = slab_[i].links.newer;
+    if (slab_[i].peer == peer) {
+      bool const has_run = slab_[i].standing == Standing::running;
       remove(now, i, has_run ? Outcome::lost : Outcome::cancelled);
     }
     i = next;
@@ -62,7 +77,7 @@ void RequestLedger::lose_requests(Instant now, PeerId peer) {
 RequestLedger::Begin RequestLedger::begin(Instant now, RequestBegun const& request,
                                           EndpointSlot slot, bool late,
                                           std::optional<Cut> const& cut) {
-  if (find(request.peer, request.id) != kNone) {
+  if (owns(request.peer, request.id)) {
     return Begin::duplicate;
   }
   if (!request.parent.empty() && request.parent == request.id) {
@@ -73,64 +88,156 @@ RequestLedger::Begin RequestLedger::begin(Instant now, RequestBegun const& reque
     return Begin::adopted;
   }
   Index const parent = parent_of(request);
-  Index const index = allocate();
-  Entry& entry = entries_[index];
-  entry.peer = request.peer;
-  entry.id = request.id;
   std::string_view const root =
-      request.root.empty() && parent != kNone ? root_of(entries_[parent]) : request.root;
-  entry.root = root == request.id ? std::string_view() : root;
+      request.root.empty() && parent != kNone ? slab_[parent].root_name() : request.root;
+  Index const index = slab_.insert(request.peer, request.id, root);
+  RequestEntry& entry = slab_[index];
   entry.began_at = now;
   entry.slot = slot;
-  entry.model = intern_model(request.model);
+  entry.model = models_.number_of(request.model);
   entry.stream = request.stream;
   entry.late = late;
   entry.counted = parent == kNone && !cut;
   entry.from_tier = parent == kNone && !request.parent.empty();
   entry.asked = request.admit;
   entry.way = request.peer == kIngressPeer ? request.way.value_or(0) : 0;
-  index_.emplace(Key{entry.peer, entry.id}, index);
-  enter_root(index);
   ++peers_[entry.peer].requests;
-  ++live_;
-  if (parent == kNone) {
-    ++roots_;
-    roots_begun_ += cut ? 0 : 1;
-    if (cut) {
-      rise_tree(now, index, cut->mode, CancelReason::parent);
-    }
-  } else {
-    link(parent, index);
-    RequestState const above = entries_[parent].state;
-    if (above != RequestState::live) {
-      rise_tree(now, index, above == RequestState::killed ? CancelMode::kill : CancelMode::stop,
-                CancelReason::parent);
-    }
-  }
+  place(now, index, parent, cut);
   return Begin::begun;
 }
 
+void RequestLedger::place(Instant now, Index index, Index parent, std::optional<Cut> const& cut) {
+  if (parent == kNone) {
+    ++counts_.roots;
+    counts_.roots_begun += cut ? 0 : 1;
+    if (cut) {
+      rise_tree(now, index, cut->mode, CancelReason::parent);
+    }
+    return;
+  }
+  slab_.link(parent, index);
+  if (slab_[parent].is_cancelled()) {
+    rise_tree(now, index, slab_[parent].cancel_mode(), CancelReason::parent);
+  }
+}
+
+void RequestLedger::adopt(Index index, PeerId peer, EndpointSlot slot) {
+  RequestEntry& entry = slab_[index];
+  --peers_[entry.peer].requests;
+  news.moved_from.push_back(entry.slot);
+  entry.slot = slot;
+  slab_.move_to(index, peer);
+  ++peers_[peer].requests;
+  if (entry.is_cancelled() && !entry.confirmed) {
+    queue_cancel(index);
+  }
+}
+
 bool RequestLedger::end(Instant now, PeerId peer, std::string_view id, Outcome outcome) {
-  Index const index = find(peer, id);
+  Index const index = slab_.find(peer, id);
   if (index == kNone) {
     return false;
   }
-  settle_confirm(now, entries_[index]);
+  settle_confirm(now, slab_[index]);
   remove(now, index, outcome);
   return true;
 }
 
 bool RequestLedger::confirm(Instant now, PeerId peer, std::string_view id) {
-  Index const index = find(peer, id);
+  Index const index = slab_.find(peer, id);
   if (index == kNone) {
     return false;
   }
-  settle_confirm(now, entries_[index]);
+  settle_confirm(now, slab_[index]);
   return true;
 }
 
-bool RequestLedger::owns(PeerId peer, std::string_view id) const {
-  return find(peer, id) != kNone;
+void RequestLedger::remove(Instant now, Index index, Outcome outcome) {
+  RequestEntry const& entry = slab_[index];
+  std::optional<CancelReason> const reason =
+      entry.is_cancelled() ? std::optional(entry.reason) : std::nullopt;
+  if (reason && !entry.confirmed) {
+    --counts_.unconfirmed;
+  }
+  news.settled.push_back({entry.slot, entry.model, settle_outcome(reason, outcome),
+                          now - entry.began_at, entry.counted, entry.from_tier, std::nullopt,
+                          entry.ticket});
+  if (reason) {
+    news.cut_off.push_back(
+        {entry.id,
+         {.mode = entry.cancel_mode(), .relayed = entry.peer == kIngressPeer, .way = entry.way}});
+  }
+  counts_.waiting -= entry.standing == Standing::waiting ? 1 : 0;
+  counts_.roots -= entry.links.parent == kNone ? 1 : 0;
+  if (auto const peer = peers_.find(entry.peer); peer != peers_.end()) {
+    --peer->second.requests;
+  }
+  counts_.roots += slab_.erase(index);  // its children are users' requests of their own now
+}
+
+// --- admission -----------------------------------------------------------------------------------
+
+void RequestLedger::hold(Index index, AdmissionTicket ticket, Standing standing) {
+  RequestEntry& entry = slab_[index];
+  entry.ticket = ticket;
+  entry.standing = standing;
+  counts_.waiting += standing == Standing::waiting ? 1 : 0;
+}
+
+void RequestLedger::admitted(Index index) {
+  slab_[index].standing = Standing::running;
+  --counts_.waiting;
+}
+
+void RequestLedger::refuse(Instant now, Index index, RejectedReason why) {
+  slab_[index].ticket = kNoTicket;
+  remove(now, index, Outcome::rejected);
+  news.settled.back().rejected = why;
+}
+
+std::size_t RequestLedger::cancel_id(Instant now, PeerId peer, std::string_view id, CancelMode mode,
+                                     CancelReason reason) {
+  Index const index = slab_.find(peer, id);
+  return index == kNone ? 0 : rise_tree(now, index, mode, reason);
+}
+
+std::size_t RequestLedger::cancel_id(Instant now, std::string_view id, CancelMode mode,
+                                     CancelReason reason) {
+  std::size_t raised = 0;
+  for (Index const index : everywhere(id)) {
+    raised += rise_tree(now, index, mode, reason);
+  }
+  return raised;
+}
+
+std::size_t RequestLedger::cancel_root(Instant now, std::optional<PeerId> of, std::string_view root,
+                                       CancelMode mode, CancelReason reason) {
+  std::size_t raised = 0;
+  auto const may = [&](Index index) { return !of || slab_[index].peer == *of; };
+  for (Index const index : everywhere(root)) {
+    if (may(index) && slab_[index].root.empty()) {
+      raised += rise_tree(now, index, mode, reason);
+    }
+  }
+  for (Index i = slab_.first_of_root(root); i != kNone; i = slab_[i].links.next_of_root) {
+    if (may(i)) {
+      raised += rise_tree(now, i, mode, reason);
+    }
+  }
+  return raised;
+}
+
+/// The live requests of that id, by peer.
+std::vector<RequestLedger::Index> RequestLedger::everywhere(std::string_view id) const {
+  std::vector<Index> found;
+  for (auto const& [peer, state] : peers_) {
+    if (Index const index = slab_.find(peer, id); index != kNone) {
+      found.push_back(index);
+    }
+  }
+  std::sort(found.begin(), found.end(),
+            [this](Index a, Index b) { return slab_[a].peer < slab_[b].peer; });
+  return found;
 }
 
 // --- cancels -------------------------------------------------------------------------------------
@@ -139,8 +246,8 @@ template <typename Chosen>
 std::size_t RequestLedger::cancel_matching(Instant now, Chosen const& chosen, CancelMode mode,
                                            CancelReason reason) {
   std::size_t first = 0;
-  for (Index i = oldest_; i != kNone; i = entries_[i].newer) {
-    if (chosen(entries_[i])) {
+  for (Index i = slab_.oldest(); i != kNone; i = slab_[i].links.newer) {
+    if (chosen(slab_[i])) {
       first += rise_tree(now, i, mode, reason);
     }
   }
@@ -151,18 +258,19 @@ std::size_t RequestLedger::cancel_where(Instant now,
                                         std::function<bool(RequestView const&)> const& chosen,
                                         CancelMode mode, CancelReason reason) {
   return cancel_matching(
-      now, [&](Entry const& entry) { return chosen(view(entry, nullptr)); }, mode, reason);
+      now, [&](RequestEntry const& entry) { return chosen(view(entry, nullptr)); }, mode, reason);
 }
 
 std::size_t RequestLedger::cancel_all(Instant now, CancelMode mode, CancelReason reason) {
   return cancel_matching(
-      now, [](Entry const&) { return true; }, mode, reason);
+      now, [](RequestEntry const&) { return true; }, mode, reason);
 }
 
 std::size_t RequestLedger::cancel_ungraceful(Instant now, EndpointTracker const& endpoints,
                                              CancelMode mode, CancelReason reason) {
   return cancel_matching(
-      now, [&](Entry const& entry) { return !endpoints.at(entry.slot).graceful; }, mode, reason);
+      now, [&](RequestEntry const& entry) { return !endpoints.at(entry.slot).graceful; }, mode,
+      reason);
 }
 
 CancelBatch RequestLedger::take_cancels(PeerId peer, std::size_t max_ids) {
@@ -174,7 +282,7 @@ CancelBatch RequestLedger::take_cancels(PeerId peer, std::size_t max_ids) {
   std::deque<Waiting>& waiting = found->second.cancels;
   while (!waiting.empty() && batch.ids.size() < max_ids) {
     Waiting const next = waiting.front();
-    Entry& entry = entries_[next.index];
+    RequestEntry& entry = slab_[next.index];
     if (entry.generation != next.generation || !entry.used) {
       waiting.pop_front();  // ended before its cancel could be sent
       continue;
@@ -194,7 +302,7 @@ CancelBatch RequestLedger::take_cancels(PeerId peer, std::size_t max_ids) {
   return batch;
 }
 
-bool RequestLedger::rise(Instant now, Entry& entry, CancelMode mode, CancelReason reason) {
+bool RequestLedger::rise(Instant now, RequestEntry& entry, CancelMode mode, CancelReason reason) {
   RequestState const wanted = state_of(mode);
   if (entry.state >= wanted) {
     return false;
@@ -203,16 +311,16 @@ bool RequestLedger::rise(Instant now, Entry& entry, CancelMode mode, CancelReaso
   entry.state = wanted;
   if (first && entry.standing == Standing::waiting) {
     entry.standing = Standing::withdrawn;
-    --waiting_;
-    withdrawn.push_back(entry.ticket);
+    --counts_.waiting;
+    news.withdrawn.push_back(entry.ticket);
     entry.ticket = kNoTicket;
   }
   if (first) {
     entry.reason = reason;
     entry.cancelled_at = now;
-    ++unconfirmed_;
+    ++counts_.unconfirmed;
     if (entry.counted) {
-      cancelled.push_back({entry.slot, entry.model, entry.stream, reason, entry.from_tier});
+      news.cancelled.push_back({entry.slot, entry.model, entry.stream, reason, entry.from_tier});
     }
   }
   return true;
@@ -226,13 +334,14 @@ std::size_t RequestLedger::rise_tree(Instant now, Index index, CancelMode mode,
   while (!work_.empty()) {
     Index const current = work_.back();
     work_.pop_back();
-    Entry& entry = entries_[current];
+    RequestEntry& entry = slab_[current];
     if (!rise(now, entry, mode, current == index ? reason : CancelReason::parent)) {
       continue;  // its children have it already
     }
     ++raised;
     queue_cancel(current);
-    for (Index child = entry.last_child; child != kNone; child = entries_[child].previous_sibling) {
+    for (Index child = entry.links.last_child; child != kNone;
+         child = slab_[child].links.previous_sibling) {
       work_.push_back(child);  // last first: the stack turns them into link order
     }
   }
@@ -240,26 +349,26 @@ std::size_t RequestLedger::rise_tree(Instant now, Index index, CancelMode mode,
 }
 
 void RequestLedger::queue_cancel(Index index) {
-  Entry& entry = entries_[index];
+  RequestEntry& entry = slab_[index];
   Peer& peer = peers_[entry.peer];
   if (entry.queued || !peer.connected) {
     return;
   }
   entry.queued = true;
   peer.cancels.push_back({index, entry.generation});
-  if (std::find(ready.begin(), ready.end(), entry.peer) == ready.end()) {
-    ready.push_back(entry.peer);
+  if (std::find(news.ready.begin(), news.ready.end(), entry.peer) == news.ready.end()) {
+    news.ready.push_back(entry.peer);
   }
 }
 
-void RequestLedger::settle_confirm(Instant now, Entry& entry) {
+void RequestLedger::settle_confirm(Instant now, RequestEntry& entry) {
   if (entry.state == RequestState::live || entry.confirmed) {
     return;
   }
   entry.confirmed = true;
-  --unconfirmed_;
+  --counts_.unconfirmed;
   if (entry.counted) {
-    confirmed.push_back({entry.reason, now - entry.cancelled_at});
+    news.confirmed.push_back({entry.reason, now - entry.cancelled_at});
   }
 }
 

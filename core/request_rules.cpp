@@ -125,7 +125,7 @@ void on(Machines& m, Instant now, RequestProgressed const& progress) {
     if (ticket && *ticket != kNoTicket) {
       auto const waited = m.admission.first_byte(now, *ticket);
       if (waited && !m.ledger.answers_whole(progress.peer, id)) {
-        m.health.first_token(*waited);
+        m.health.responsiveness.first_token(*waited);
       }
     }
   }
@@ -165,25 +165,25 @@ void on(Machines& m, Instant now, CancelRequested const& request) {
 }
 
 void drain_ledger(Machines& m, Instant now) {
-  for (AdmissionTicket const ticket : m.ledger.withdrawn) {
+  for (AdmissionTicket const ticket : m.ledger.news.withdrawn) {
     m.admission.leave(now, ticket);
   }
-  for (EndpointSlot const slot : m.ledger.moved_from) {
+  for (EndpointSlot const slot : m.ledger.news.moved_from) {
     m.endpoints.leave(slot);
   }
-  for (RequestLedger::Cancelled const& cancelled : m.ledger.cancelled) {
+  for (LedgerNews::Cancelled const& cancelled : m.ledger.news.cancelled) {
     m.orders.act(CancelCounted{m.endpoints.at(cancelled.slot).name,
-                               m.ledger.model_name(cancelled.model), cancelled.stream,
+                               m.ledger.models().name(cancelled.model), cancelled.stream,
                                cancelled.reason, cancelled.from_tier});
   }
-  for (RequestLedger::Confirmed const& confirmed : m.ledger.confirmed) {
+  for (LedgerNews::Confirmed const& confirmed : m.ledger.news.confirmed) {
     m.orders.act(CancelSettled{confirmed.reason, confirmed.elapsed});
   }
-  for (RequestLedger::Settled const& settled : m.ledger.settled) {
+  for (LedgerNews::Settled const& settled : m.ledger.news.settled) {
     if (settled.counted) {
       m.tally.settled(now, settled.outcome, settled.elapsed);
       m.orders.act(RequestSettled{m.endpoints.at(settled.slot).name,
-                                  m.ledger.model_name(settled.model), settled.outcome,
+                                  m.ledger.models().name(settled.model), settled.outcome,
                                   settled.elapsed, settled.rejected, true, settled.from_tier});
     }
     if (settled.ticket != kNoTicket) {
@@ -191,19 +191,13 @@ void drain_ledger(Machines& m, Instant now) {
     }
     m.endpoints.leave(settled.slot);
   }
-  for (PeerId const peer : m.ledger.ready) {
+  for (PeerId const peer : m.ledger.news.ready) {
     m.orders.act(CancelsReady{peer});
   }
-  for (RequestLedger::CutOff const& ended : m.ledger.cut_off) {
+  for (LedgerNews::CutOff const& ended : m.ledger.news.cut_off) {
     m.cut.ended(now, ended.id, ended.cut);
   }
-  m.ledger.withdrawn.clear();
-  m.ledger.moved_from.clear();
-  m.ledger.cancelled.clear();
-  m.ledger.confirmed.clear();
-  m.ledger.settled.clear();
-  m.ledger.ready.clear();
-  m.ledger.cut_off.clear();
+  m.ledger.news.clear();
   tell_endpoints(m);
 }
 

@@ -37,12 +37,12 @@ constexpr Cell<State> impossible(State stays, char const* why) {
   return {CellKind::impossible, stays, why};
 }
 
-template <typename State, typename Event, std::size_t States, std::size_t Kinds>
-using StateTable = std::array<std::array<Cell<State>, Kinds>, States>;
+template <typename State, typename Event, std::size_t kStates, std::size_t kEvents>
+using StateTable = std::array<std::array<Cell<State>, kEvents>, kStates>;
 
 /// What the table says of an event in a state; asserts that it can happen there.
-template <typename State, typename Event, std::size_t States, std::size_t Kinds>
-constexpr Cell<State> const& cell_of(StateTable<State, Event, States, Kinds> const& table,
+template <typename State, typename Event, std::size_t kStates, std::size_t kEvents>
+constexpr Cell<State> const& cell_of(StateTable<State, Event, kStates, kEvents> const& table,
                                      State state, Event event) {
   Cell<State> const& cell = table[static_cast<std::size_t>(state)][static_cast<std::size_t>(event)];
   LC_ASSERT(cell.kind != CellKind::impossible);

@@ -47,8 +47,8 @@ GaugeDriver::Need Supervisor::gauges_needed(lifecycle::Snapshot const& snapshot)
   bool const is_judged = !snapshot.stop && snapshot.phase != lifecycle::Phase::starting;
   // Before tokens that stand still say something, the counter has to be read again.
   lifecycle::EngineHealth const& health = core_.health();
-  bool const stands_still =
-      health.settings().tokens_show_stalls && health.still_for(monotonic_now()) >= kStillIsSeen;
+  bool const stands_still = health.settings().tokens_show_stalls &&
+                            health.progress.still_for(monotonic_now()) >= kStillIsSeen;
   bool const has_limit =
       health.settings().stalled_after.value_or(lifecycle::Duration{0}) > lifecycle::Duration{0};
   bool const may_stall = has_limit || health_.is_slow() || stands_still;
@@ -60,7 +60,7 @@ GaugeDriver::Need Supervisor::gauges_needed(lifecycle::Snapshot const& snapshot)
 
 HealthDriver::Callbacks Supervisor::health_callbacks() {
   return {.ask_peers = [this] { return ask_sdks(ipc::HealthCheck{}); },
-          .describe_progress = [this] { return core_.health().progress_text(monotonic_now()); },
+          .describe_progress = [this] { return core_.health().progress.text(monotonic_now()); },
           .on_outcome =
               [this](std::string const& check, probes::CheckOutcome const& outcome) {
                 probes_.metrics().check_ended(check, outcome);

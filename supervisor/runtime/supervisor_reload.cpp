@@ -61,7 +61,7 @@ probes::Reply Supervisor::thresholds_over_http(ThresholdCall const& call) {
   if (set == nullptr) {
     return threshold_list(own, thresholds());
   }
-  bool const is_served = set->model == own || core_.requests().knows_model(set->model);
+  bool const is_served = set->model == own || core_.requests().models().knows(set->model);
   if (is_read(*set)) {
     return threshold_reply(set->model, is_served ? thresholds() : lifecycle::LoadThresholds{});
   }

@@ -6,19 +6,20 @@
 
 #include "base/json_writer.hpp"
 #include "core/report.hpp"
-#include "supervisor/runtime/record/event_shapes.hpp"
+#include "core/shapes.hpp"
 
 namespace lastcall::runtime::event_log {
 namespace {
 
 using lifecycle::Duration;
 using lifecycle::Instant;
+using lifecycle::Shape;
 
 std::string_view word(lifecycle::CheckVerdict x) {
-  return lifecycle::vocabulary::word_of(kCheckVerdicts, x);
+  return lifecycle::vocabulary::word_of(lifecycle::vocabulary::kCheckVerdicts, x);
 }
 std::string_view word(lifecycle::Refusal x) {
-  return lifecycle::vocabulary::word_of(kRefusals, x);
+  return lifecycle::vocabulary::word_of(lifecycle::vocabulary::kRefusals, x);
 }
 template <typename Enum>
 std::string_view word(Enum x) {

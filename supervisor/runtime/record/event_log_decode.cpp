@@ -6,11 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "core/report.hpp"
+#include "core/shapes.hpp"
 #include "supervisor/runtime/record/event_log.hpp"
-#include "supervisor/runtime/record/event_shapes.hpp"
 
 namespace lastcall::runtime::event_log {
 namespace {
+
+using lifecycle::Shape;
 
 using Json = nlohmann::ordered_json;
 using lifecycle::vocabulary::find_word;
@@ -22,7 +24,7 @@ template <typename Enum>
 std::optional<Enum> parse_word(std::string_view text) {
   namespace words = lifecycle::vocabulary;
   if constexpr (std::is_same_v<Enum, lifecycle::CheckVerdict>) {
-    return find_word<Enum>(kCheckVerdicts, text);
+    return find_word<Enum>(lifecycle::vocabulary::kCheckVerdicts, text);
   } else if constexpr (std::is_same_v<Enum, lifecycle::EngineState>) {
     return find_word<Enum>(words::kEngineStates, text);
   } else if constexpr (std::is_same_v<Enum, lifecycle::CancelMode>) {

@@ -19,8 +19,8 @@ HealthSettings settings(std::size_t checks = 1, std::uint32_t threshold = 2) {
 
 struct Engine {
   explicit Engine(HealthSettings s) : health(std::move(s)) {
-    health.process_known(true);
-    health.engine_started(kHealthStart);
+    health.startup.process_known(true);
+    health.startup.engine_started(kHealthStart);
   }
   Verdict check(Duration at, CheckVerdict verdict, std::uint32_t which = 0) {
     health.check_finished(kHealthStart + at, {.check = which, .verdict = verdict, .detail = "why"});
@@ -45,7 +45,7 @@ TEST(EngineHealth, needs_the_process_where_a_shim_is_known) {
   Engine e(settings(0));
   EXPECT_EQ(e.pass_time(1s), Verdict::healthy);
   e.health.reset();
-  e.health.process_known(true);
+  e.health.startup.process_known(true);
   EXPECT_EQ(e.pass_time(2s), Verdict::starting);
 }
 
@@ -57,8 +57,8 @@ TEST(EngineHealth, after_a_shims_engine_a_passing_check_says_nothing_of_the_next
   health.update(kHealthStart);
   EXPECT_FALSE(health.started());
   EXPECT_EQ(health.reason(), "the next engine's process is awaited");
-  health.process_known(true);
-  health.engine_started(kHealthStart + 1s);
+  health.startup.process_known(true);
+  health.startup.engine_started(kHealthStart + 1s);
   health.update(kHealthStart + 1s);
   EXPECT_EQ(health.verdict(), Verdict::healthy);
 }
@@ -115,7 +115,7 @@ TEST(EngineHealth, a_byte_of_any_request_postpones_the_end_of_a_slow_engine) {
   Engine e(settings());
   e.check(0s, CheckVerdict::passed);
   e.check(2s, CheckVerdict::timed_out);
-  e.health.progressed(kHealthStart + 20s);
+  e.health.progress.moved(kHealthStart + 20s);
   EXPECT_EQ(e.health.next_deadline(), kHealthStart + 25s);
   EXPECT_EQ(e.pass_time(25s), Verdict::unresponsive);
   EXPECT_EQ(e.health.next_deadline(), kHealthStart + 50s);
@@ -138,18 +138,18 @@ TEST(EngineHealth, is_wedged_only_where_asked_and_with_work_in_flight) {
   Engine e(s);
   e.check(0s, CheckVerdict::passed);
   EXPECT_EQ(e.pass_time(100s), Verdict::healthy);
-  e.health.in_flight(kHealthStart + 100s, 1);
-  e.health.progressed(kHealthStart + 105s);
+  e.health.progress.in_flight(kHealthStart + 100s, 1);
+  e.health.progress.moved(kHealthStart + 105s);
   EXPECT_EQ(e.health.next_deadline(), kHealthStart + 115s);
-  e.health.in_flight(kHealthStart + 114s, 0);
+  e.health.progress.in_flight(kHealthStart + 114s, 0);
   EXPECT_EQ(e.pass_time(115s), Verdict::healthy);
-  e.health.in_flight(kHealthStart + 120s, 3);
+  e.health.progress.in_flight(kHealthStart + 120s, 3);
   EXPECT_EQ(e.pass_time(130s), Verdict::wedged);
 }
 
 /// A reading of gauges with live tokens, as long after the start as that.
 Verdict read_tokens(Engine& e, Duration at, bool with_work) {
-  e.health.gauges_read(kHealthStart + at, true, with_work);
+  e.health.progress.tokens_read(TokensRead{kHealthStart + at, with_work});
   return e.pass_time(at);
 }
 
@@ -158,13 +158,13 @@ Engine with_live_tokens() {
   s.tokens_show_stalls = true;
   Engine e(s);
   e.check(0s, CheckVerdict::passed);
-  e.health.in_flight(kHealthStart, 1);
+  e.health.progress.in_flight(kHealthStart, 1);
   return e;
 }
 
 TEST(EngineHealth, live_tokens_that_stand_still_for_long_are_wedged_without_a_limit_being_set) {
   Engine e = with_live_tokens();
-  e.health.first_token(1s);
+  e.health.responsiveness.first_token(1s);
   EXPECT_EQ(read_tokens(e, 119s, true), Verdict::unresponsive);
   EXPECT_EQ(e.pass_time(121s), Verdict::unresponsive) << "the counter may have moved since";
   EXPECT_EQ(read_tokens(e, 121s, true), Verdict::wedged);
@@ -173,7 +173,7 @@ TEST(EngineHealth, live_tokens_that_stand_still_for_long_are_wedged_without_a_li
 
 TEST(EngineHealth, that_limit_is_above_any_prefill_seen_so_far) {
   Engine e = with_live_tokens();
-  e.health.first_token(50s);
+  e.health.responsiveness.first_token(50s);
   EXPECT_EQ(read_tokens(e, 199s, true), Verdict::unresponsive);
   EXPECT_EQ(read_tokens(e, 200s, true), Verdict::wedged);
 }
@@ -183,7 +183,7 @@ TEST(EngineHealth, that_limit_is_long_where_no_first_token_was_seen_or_the_gauge
   EXPECT_EQ(read_tokens(unseen, 299s, true), Verdict::unresponsive);
   EXPECT_EQ(read_tokens(unseen, 300s, true), Verdict::wedged);
   Engine at_zero = with_live_tokens();
-  at_zero.health.first_token(1s);
+  at_zero.health.responsiveness.first_token(1s);
   EXPECT_EQ(read_tokens(at_zero, 299s, false), Verdict::unresponsive);
   EXPECT_EQ(read_tokens(at_zero, 300s, false), Verdict::wedged);
 }
@@ -194,15 +194,15 @@ TEST(EngineHealth, a_limit_of_zero_is_never) {
   s.stalled_after = Duration{0};
   Engine e(s);
   e.check(0s, CheckVerdict::passed);
-  e.health.in_flight(kHealthStart, 1);
+  e.health.progress.in_flight(kHealthStart, 1);
   EXPECT_EQ(read_tokens(e, 3'600s, true), Verdict::unresponsive);
 }
 
 TEST(EngineHealth, a_canary_may_wait_behind_the_longest_prefill) {
   Engine e(settings());
   e.check(0s, CheckVerdict::passed);
-  e.health.first_token(20s);
-  e.health.canary_sent(kHealthStart + 10s);
+  e.health.responsiveness.first_token(20s);
+  e.health.progress.canary_sent(kHealthStart + 10s);
   EXPECT_EQ(e.pass_time(89s), Verdict::unresponsive);
   EXPECT_EQ(e.pass_time(90s), Verdict::wedged);
 }
@@ -210,8 +210,8 @@ TEST(EngineHealth, a_canary_may_wait_behind_the_longest_prefill) {
 TEST(EngineHealth, an_unanswered_canary_is_wedged_though_every_check_passes) {
   Engine e(settings());
   e.check(0s, CheckVerdict::passed);
-  e.health.canary_sent(kHealthStart + 10s);
-  e.health.canary_sent(kHealthStart + 20s);
+  e.health.progress.canary_sent(kHealthStart + 10s);
+  e.health.progress.canary_sent(kHealthStart + 20s);
   EXPECT_EQ(e.health.next_deadline(), kHealthStart + 15s) << "counted from the first";
   EXPECT_EQ(e.pass_time(15s), Verdict::unresponsive);
   EXPECT_EQ(e.health.reason(),
@@ -225,8 +225,8 @@ TEST(EngineHealth, an_unanswered_canary_is_wedged_though_every_check_passes) {
 TEST(EngineHealth, a_byte_of_any_request_postpones_the_end_that_a_canary_would_bring) {
   Engine e(settings());
   e.check(0s, CheckVerdict::passed);
-  e.health.canary_sent(kHealthStart + 10s);
-  e.health.progressed(kHealthStart + 35s);
+  e.health.progress.canary_sent(kHealthStart + 10s);
+  e.health.progress.moved(kHealthStart + 35s);
   EXPECT_NE(e.pass_time(64s), Verdict::wedged);
   EXPECT_EQ(e.pass_time(65s), Verdict::wedged);
 }
@@ -235,8 +235,8 @@ TEST(EngineHealth, an_answered_canary_is_progress) {
   Engine e(settings());
   e.check(0s, CheckVerdict::passed);
   e.check(2s, CheckVerdict::timed_out);
-  e.health.canary_sent(kHealthStart + 10s);
-  e.health.canary_answered(kHealthStart + 12s);
+  e.health.progress.canary_sent(kHealthStart + 10s);
+  e.health.progress.canary_answered(kHealthStart + 12s);
   EXPECT_EQ(e.health.next_deadline(), kHealthStart + 17s) << "the check's silence, from then on";
   e.check(13s, CheckVerdict::passed);
   EXPECT_EQ(e.pass_time(100s), Verdict::healthy);
@@ -246,8 +246,8 @@ TEST(EngineHealth, a_canary_that_was_dropped_proves_nothing) {
   Engine e(settings());
   e.check(0s, CheckVerdict::passed);
   e.check(2s, CheckVerdict::timed_out);
-  e.health.canary_sent(kHealthStart + 10s);
-  e.health.canary_dropped();
+  e.health.progress.canary_sent(kHealthStart + 10s);
+  e.health.progress.canary_dropped();
   EXPECT_EQ(e.health.next_deadline(), kHealthStart + 7s) << "the check's silence alone";
   EXPECT_EQ(e.pass_time(31'999ms), Verdict::unresponsive);
   EXPECT_EQ(e.pass_time(32s), Verdict::dead);
@@ -256,7 +256,7 @@ TEST(EngineHealth, a_canary_that_was_dropped_proves_nothing) {
 TEST(EngineHealth, a_canary_sent_before_our_own_absence_counts_anew) {
   Engine e(settings());
   e.check(0s, CheckVerdict::passed);
-  e.health.canary_sent(kHealthStart + 10s);
+  e.health.progress.canary_sent(kHealthStart + 10s);
   e.health.listen_anew(kHealthStart + 60s);
   EXPECT_NE(e.pass_time(60s), Verdict::wedged);
   EXPECT_EQ(e.health.next_deadline(), kHealthStart + 65s);
@@ -276,12 +276,12 @@ TEST(EngineHealth, startup_timeout_counts_from_a_start_that_an_earlier_life_saw)
   HealthSettings s = settings();
   s.startup_timeout = Duration{60s};
   EngineHealth health(s);
-  health.engine_started(kHealthStart + 40s, kHealthStart);
+  health.startup.engine_started(kHealthStart + 40s, kHealthStart);
   EXPECT_EQ(health.next_deadline(), kHealthStart + 70s)
       << "what was not looked at yet may be ready";
-  health.engine_started(kHealthStart + 20s, kHealthStart);
+  health.startup.engine_started(kHealthStart + 20s, kHealthStart);
   EXPECT_EQ(health.next_deadline(), kHealthStart + 60s);
-  health.engine_started(kHealthStart, kHealthStart + 5s);
+  health.startup.engine_started(kHealthStart, kHealthStart + 5s);
   EXPECT_EQ(health.next_deadline(), kHealthStart + 60s) << "nothing starts after it was seen";
 }
 
@@ -291,14 +291,14 @@ TEST(EngineHealth, a_dead_verdict_is_final_until_reset) {
   ASSERT_EQ(e.check(1s, CheckVerdict::failed), Verdict::dead);
   EXPECT_EQ(e.check(2s, CheckVerdict::passed), Verdict::dead);
   e.health.reset();
-  e.health.engine_started(kHealthStart + 3s);
+  e.health.startup.engine_started(kHealthStart + 3s);
   EXPECT_EQ(e.check(4s, CheckVerdict::passed), Verdict::healthy);
   EXPECT_EQ(e.check(5s, CheckVerdict::failed), Verdict::dead) << "a second outage is one again";
 }
 
 TEST(EngineHealth, a_restored_engine_was_up_already) {
   Engine e(settings(1, 1));
-  e.health.assume_started();
+  e.health.startup.assume_over();
   EXPECT_EQ(e.pass_time(0s), Verdict::healthy);
   EXPECT_EQ(e.check(1s, CheckVerdict::failed), Verdict::dead);
 }

@@ -22,8 +22,8 @@ TEST_F(RequestLedgerTree, a_cancel_is_counted_once_whatever_arrives_twice) {
   stop("r", CancelReason::client_disconnect);
   stop("r");
   kill("r");
-  ASSERT_EQ(ledger.cancelled.size(), 1U);
-  EXPECT_EQ(ledger.cancelled[0].reason, CancelReason::client_disconnect);
+  ASSERT_EQ(ledger.news.cancelled.size(), 1U);
+  EXPECT_EQ(ledger.news.cancelled[0].reason, CancelReason::client_disconnect);
   EXPECT_EQ(ledger.unconfirmed(), 1U);
   EXPECT_EQ(ledger.unconfirmed_since(now), 1U);
   EXPECT_EQ(ledger.unconfirmed_since(now - Duration{1}), 0U);
@@ -31,9 +31,9 @@ TEST_F(RequestLedgerTree, a_cancel_is_counted_once_whatever_arrives_twice) {
   EXPECT_TRUE(ledger.confirm(now + Duration{50}, 1, "r"));
   EXPECT_TRUE(ledger.end(now + Duration{60}, 1, "r", Outcome::cancelled));
   EXPECT_FALSE(ledger.end(now + Duration{60}, 1, "r", Outcome::cancelled));
-  ASSERT_EQ(ledger.confirmed.size(), 1U);
-  EXPECT_EQ(ledger.confirmed[0].elapsed, Duration{40});
-  EXPECT_EQ(ledger.settled.size(), 1U);
+  ASSERT_EQ(ledger.news.confirmed.size(), 1U);
+  EXPECT_EQ(ledger.news.confirmed[0].elapsed, Duration{40});
+  EXPECT_EQ(ledger.news.settled.size(), 1U);
   EXPECT_EQ(ledger.unconfirmed(), 0U);
 }
 
@@ -41,8 +41,8 @@ TEST_F(RequestLedgerTree, an_end_without_a_confirmation_confirms) {
   begin(1, "r");
   stop("r");
   ledger.end(now + Duration{5}, 1, "r", Outcome::cancelled);
-  ASSERT_EQ(ledger.confirmed.size(), 1U);
-  EXPECT_EQ(ledger.confirmed[0].elapsed, Duration{5});
+  ASSERT_EQ(ledger.news.confirmed.size(), 1U);
+  EXPECT_EQ(ledger.news.confirmed[0].elapsed, Duration{5});
 }
 
 TEST_F(RequestLedgerTree, a_handed_off_request_that_ends_cancelled_has_migrated) {
@@ -58,10 +58,10 @@ TEST_F(RequestLedgerTree, a_handed_off_request_that_ends_cancelled_has_migrated)
                          Row{CancelReason::operator_, Outcome::cancelled, Outcome::cancelled}}) {
     begin(1, "r");
     stop("r", row.reason);
-    ledger.settled.clear();
+    ledger.news.settled.clear();
     ledger.end(now, 1, "r", row.reported);
-    ASSERT_EQ(ledger.settled.size(), 1U);
-    EXPECT_EQ(ledger.settled[0].outcome, row.settled) << name(row.reason);
+    ASSERT_EQ(ledger.news.settled.size(), 1U);
+    EXPECT_EQ(ledger.news.settled[0].outcome, row.settled) << name(row.reason);
   }
 }
 
@@ -74,7 +74,7 @@ TEST_F(RequestLedgerTree, what_the_engines_death_cut_ends_as_engine_dead_however
     begin(1, "r");
     ledger.cancel_id(now, 1, "r", CancelMode::kill, CancelReason::engine_dead);
     ledger.end(now, 1, "r", reported);
-    EXPECT_EQ(ledger.settled.back().outcome, counted) << name(reported);
+    EXPECT_EQ(ledger.news.settled.back().outcome, counted) << name(reported);
   }
 }
 
@@ -128,14 +128,14 @@ TEST_F(RequestLedgerTree, sub_requests_do_not_count_again) {
   EXPECT_EQ(ledger.in_flight(), 3U);
   EXPECT_EQ(ledger.roots_in_flight(), 1U);
   stop("top");
-  EXPECT_EQ(ledger.cancelled.size(), 1U);
+  EXPECT_EQ(ledger.news.cancelled.size(), 1U);
   EXPECT_EQ(sent(2), Lines{"stop b"});
   for (auto const& [peer, id] :
        std::vector<std::pair<PeerId, char const*>>{{1, "a"}, {2, "b"}, {1, "top"}}) {
     ledger.end(now, peer, id, Outcome::cancelled);
   }
   std::size_t counted = 0;
-  for (auto const& settled : ledger.settled) {
+  for (auto const& settled : ledger.news.settled) {
     counted += settled.counted ? 1U : 0U;
   }
   EXPECT_EQ(counted, 1U);

@@ -37,8 +37,8 @@ TEST_F(RequestLedgerIngress, a_cancel_of_the_relayed_request_reaches_its_sdk_req
       ledger.cancel_id(now, kIngressPeer, "r", CancelMode::kill, CancelReason::client_disconnect),
       2U);
   EXPECT_EQ(sent(1), (Lines{"kill r"}));
-  ASSERT_EQ(ledger.cancelled.size(), 1U) << "counted once";
-  EXPECT_EQ(ledger.cancelled[0].stream, true);
+  ASSERT_EQ(ledger.news.cancelled.size(), 1U) << "counted once";
+  EXPECT_EQ(ledger.news.cancelled[0].stream, true);
 }
 
 TEST_F(RequestLedgerIngress, an_sdk_request_outlives_the_relayed_one_and_then_counts_itself) {

@@ -62,7 +62,7 @@ TEST_F(RequestLedgerPeers, a_peer_is_told_once_that_cancels_wait) {
   begin(1, "b");
   begin(2, "c");
   ledger.cancel_all(now, CancelMode::stop, CancelReason::operator_);
-  EXPECT_EQ(ledger.ready, (std::vector<PeerId>{1, 2}));
+  EXPECT_EQ(ledger.news.ready, (std::vector<PeerId>{1, 2}));
 }
 
 TEST_F(RequestLedgerPeers, requests_stay_in_flight_while_their_peer_is_away) {
@@ -70,11 +70,11 @@ TEST_F(RequestLedgerPeers, requests_stay_in_flight_while_their_peer_is_away) {
   ledger.peer_disconnected(now, 1);
   EXPECT_EQ(ledger.in_flight(), 1U);
   stop("r");
-  EXPECT_TRUE(ledger.ready.empty()) << "nobody is there to be told";
+  EXPECT_TRUE(ledger.news.ready.empty()) << "nobody is there to be told";
   ledger.peer_lost(now, 1);
   EXPECT_EQ(ledger.in_flight(), 0U);
-  ASSERT_EQ(ledger.settled.size(), 1U);
-  EXPECT_EQ(ledger.settled[0].outcome, Outcome::lost);
+  ASSERT_EQ(ledger.news.settled.size(), 1U);
+  EXPECT_EQ(ledger.news.settled[0].outcome, Outcome::lost);
   EXPECT_EQ(ledger.unconfirmed(), 0U);
 }
 
@@ -87,9 +87,9 @@ TEST_F(RequestLedgerPeers, a_resumed_request_of_a_peer_that_is_away_is_adopted) 
   ledger.peer_connected(3);
   EXPECT_EQ(begin(3, "r", {}, true), RequestLedger::Begin::adopted);
   EXPECT_EQ(ledger.in_flight(), 2U);
-  EXPECT_EQ(ledger.moved_from.size(), 1U);
+  EXPECT_EQ(ledger.news.moved_from.size(), 1U);
   EXPECT_EQ(sent(3), Lines{"stop r"}) << "the new connection has to hear of the cancel";
-  EXPECT_EQ(ledger.cancelled.size(), 1U);
+  EXPECT_EQ(ledger.news.cancelled.size(), 1U);
   EXPECT_TRUE(ledger.end(now, 3, "r", Outcome::cancelled));
 }
 
@@ -144,8 +144,8 @@ TEST_F(RequestLedgerPeers, invented_model_names_are_bounded) {
     ledger.begin(now, request, 0, false);
     ledger.end(now, 1, request.id, Outcome::completed);
   }
-  EXPECT_EQ(ledger.model_name(ledger.settled.front().model), "model0");
-  EXPECT_EQ(ledger.model_name(ledger.settled.back().model), "other");
+  EXPECT_EQ(ledger.models().name(ledger.news.settled.front().model), "model0");
+  EXPECT_EQ(ledger.models().name(ledger.news.settled.back().model), "other");
 }
 
 }  // namespace

@@ -29,11 +29,11 @@ constexpr bool is_complete(Table const& table) {
 }
 
 /// From the first state every other one can be reached.
-template <typename State, typename Event, std::size_t States, std::size_t Events>
-constexpr bool is_connected(StateTable<State, Event, States, Events> const& table) {
-  std::array<bool, States> reached{true};
-  for (std::size_t round = 0; round < States; ++round) {
-    for (std::size_t state = 0; state < States; ++state) {
+template <typename State, typename Event, std::size_t kStates, std::size_t kEvents>
+constexpr bool is_connected(StateTable<State, Event, kStates, kEvents> const& table) {
+  std::array<bool, kStates> reached{true};
+  for (std::size_t round = 0; round < kStates; ++round) {
+    for (std::size_t state = 0; state < kStates; ++state) {
       for (auto const& cell : table[state]) {
         if (reached[state] && cell.kind == CellKind::move) {
           reached[static_cast<std::size_t>(cell.to)] = true;

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "supervisor/runtime/record/event_shapes.hpp"
+#include "core/shapes.hpp"
 #include "supervisor/runtime/record/settings_log.hpp"
 
 namespace lastcall::runtime {
@@ -134,8 +134,8 @@ void expect_every_member_in_its_shape() {
     Type value{};
     std::size_t visited = 0;
     auto visitor = [&visited](auto&&...) { ++visited; };
-    event_log::Shape<Type>::visit(value, visitor);
-    EXPECT_EQ(visited, members_of<Type>()) << event_log::Shape<Type>::kName;
+    Shape<Type>::visit(value, visitor);
+    EXPECT_EQ(visited, members_of<Type>()) << Shape<Type>::kName;
     expect_every_member_in_its_shape<I + 1>();
   }
 }

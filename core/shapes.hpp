@@ -1,11 +1,11 @@
-// The members of every event and action by name: what a log line of a step is made of and read
-// back from.
+// The members of every event and action by name: the one reflection of them. The log of steps is
+// written and read back by it, and a hash of what a step ordered is made of it.
 //
 // Rules:
 //  1. visit() names every member of its struct, so that an event is read back whole.
 //  2. A new event or action without a shape does not compile.
 //
-// Pure, no thread rule. Internal to the event log.
+// Pure, no thread rule.
 #pragma once
 
 #include <array>
@@ -14,19 +14,21 @@
 #include "core/action.hpp"
 #include "core/event.hpp"
 
-namespace lastcall::runtime::event_log {
+namespace lastcall::lifecycle {
 
+namespace vocabulary {
 inline constexpr std::array<std::string_view, 4> kCheckVerdicts{"passed", "busy", "failed",
                                                                 "timed_out"};
 inline constexpr std::array<std::string_view, 5> kRefusals{"duplicate_id", "not_yours", "bad_field",
                                                            "conflict", "busy"};
+}  // namespace vocabulary
 
 template <typename T>
 struct Shape;
 
 #define LASTCALL_SHAPE(Type, word, ...)                                     \
   template <>                                                               \
-  struct Shape<lifecycle::Type> {                                           \
+  struct Shape<Type> {                                                      \
     static constexpr std::string_view kName = word;                         \
     static void visit([[maybe_unused]] auto& x, [[maybe_unused]] auto& v) { \
       __VA_ARGS__                                                           \
@@ -166,4 +168,4 @@ LASTCALL_SHAPE(CancelSettled, "cancel_settled", v("reason", x.reason); v("elapse
 
 #undef LASTCALL_SHAPE
 
-}  // namespace lastcall::runtime::event_log
+}  // namespace lastcall::lifecycle

@@ -1,0 +1,95 @@
+// When something of any request moved last, and since when nothing did.
+//
+// Rules:
+//  1. A byte that moved is progress; so is the answer to a canary, a request of our own that only a
+//     working engine can answer.
+//  2. Work that is in flight and does not move is still: since the work began, or since the last
+//     progress.
+//  3. A canary that follows an unanswered one adds to the same silence.
+//
+// Values only, owned by the core's thread. Source: specification, 'Slow and wedged'.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "core/instant.hpp"
+
+namespace lastcall::lifecycle {
+
+/// A reading of the engine's gauges that had its live tokens.
+struct TokensRead {
+  Instant at;
+  bool with_work = false;
+};
+
+class ProgressWatch {
+ public:
+  /// A byte of any request moved.
+  void moved(Instant now) { moved_at_ = now; }
+  /// How many requests are in flight, told at each change.
+  void in_flight(Instant now, std::size_t count) {
+    if (count == 0) {
+      work_since_.reset();
+      idle_since_ = idle_since_.value_or(now);
+    } else {
+      work_since_ = work_since_.value_or(now);
+      idle_since_.reset();
+    }
+  }
+  void canary_sent(Instant now) { canary_since_ = canary_since_.value_or(now); }
+  /// It was answered as only a working engine can.
+  void canary_answered(Instant now) {
+    canary_since_.reset();
+    moved(now);
+  }
+  /// It ended in a way that proves nothing: neither silence nor progress.
+  void canary_dropped() { canary_since_.reset(); }
+  /// The last reading of the engine's gauges, where it had live tokens.
+  void tokens_read(std::optional<TokensRead> reading) { tokens_ = reading; }
+  /// We were not running: silence counts from now on.
+  void listen_anew(Instant now) {
+    if (work_since_) {
+      work_since_ = now;
+    }
+    if (canary_since_) {
+      canary_since_ = now;
+    }
+  }
+
+  std::optional<Instant> moved_at() const { return moved_at_; }
+  std::optional<Instant> work_since() const { return work_since_; }
+  std::optional<Instant> idle_since() const { return idle_since_; }
+  /// The first of those that nothing has answered.
+  std::optional<Instant> canary_since() const { return canary_since_; }
+  std::optional<TokensRead> tokens() const { return tokens_; }
+  /// Since when there has been work and none of it moved.
+  std::optional<Instant> still_since() const { return unmoved(work_since_); }
+  /// How long that is; zero where there is none.
+  Duration still_for(Instant now) const {
+    auto const since = still_since();
+    return since ? now - *since : Duration{0};
+  }
+  /// 'nothing in flight', 'work in flight, nothing moved for 1 s'.
+  std::string text(Instant now) const;
+  /// Since when a canary has been out and nothing moved.
+  std::optional<Instant> canary_silent_since() const { return unmoved(canary_since_); }
+
+ private:
+  std::optional<Instant> unmoved(std::optional<Instant> since) const {
+    return since && moved_at_ ? std::max(*since, *moved_at_) : since;
+  }
+
+  std::optional<Instant> moved_at_;
+  std::optional<Instant> work_since_;
+  std::optional<Instant> idle_since_;
+  std::optional<Instant> canary_since_;
+  std::optional<TokensRead> tokens_;
+};
+
+/// '5 s', '1500 ms'.
+std::string seconds_text(Duration d);
+
+}  // namespace lastcall::lifecycle

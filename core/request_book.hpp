@@ -1,0 +1,122 @@
+// The requests in flight, to look at: who has which, how many there are, and whose part a new one
+// would be.
+//
+// It changes nothing; request_ledger.hpp says what happens to them. Owned by the core's thread.
+// Source: specification, 'Request context'.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/endpoint_tracker.hpp"
+#include "core/event.hpp"
+#include "core/model_names.hpp"
+#include "core/request_slab.hpp"
+
+namespace lastcall::lifecycle {
+
+/// One request, as listings show it.
+struct RequestView {
+  PeerId peer = 0;
+  std::string_view id;
+  std::string_view root;
+  std::string_view endpoint;
+  std::string_view model;
+  RequestState state = RequestState::live;
+  std::optional<CancelReason> reason;
+  Instant began_at;
+  bool late = false;
+  bool child = false;
+  Standing standing = Standing::running;
+};
+
+class RequestBook {
+ public:
+  /// A live request, until it is removed.
+  using Index = RequestEntry::Index;
+
+  // --- figures ---
+  std::size_t in_flight() const { return slab_.size(); }
+  /// Those of them that wait for admission.
+  std::size_t waiting() const { return counts_.waiting; }
+  /// Users' requests: sub-requests of a live parent do not count again.
+  std::size_t roots_in_flight() const { return counts_.roots; }
+  /// Users' requests that ever began; never falls.
+  std::uint64_t roots_begun() const { return counts_.roots_begun; }
+  std::size_t of_peer(PeerId peer) const;
+  /// Cancels that no end or cancel.done has confirmed yet.
+  std::size_t unconfirmed() const { return counts_.unconfirmed; }
+  /// Of them, those that were told then or earlier. Walks over all requests.
+  std::size_t unconfirmed_since(Instant then) const;
+  std::optional<Instant> oldest() const;
+
+  // --- one of them ---
+  bool owns(PeerId peer, std::string_view id) const { return slab_.find(peer, id) != kNone; }
+  /// The views are valid while it is in flight.
+  RequestView at(Index index) const { return view(slab_[index], nullptr); }
+  /// The last that begun.
+  Index newest() const { return slab_.newest(); }
+  std::optional<AdmissionTicket> ticket_of(PeerId peer, std::string_view id) const;
+  /// Its answer does not come in parts: its first byte is there when all of it is.
+  bool answers_whole(PeerId peer, std::string_view id) const;
+  void for_each(std::function<void(RequestView const&)> const& visit,
+                EndpointTracker const& endpoints) const;
+  ModelNames const& models() const { return models_; }
+
+  // --- one that is to begin ---
+  /// It moves here from a connection that went away, as resumed, or asking again for an admission
+  /// that it has and did not hear of.
+  bool is_adoptable(RequestBegun const& request) const { return orphan_of(request) != kNone; }
+  /// It is part of a live request that runs: its parent, or the root that it names.
+  bool is_part(RequestBegun const& request) const;
+  /// Its parent, or the root that it names, is live and was not cancelled.
+  bool is_wanted(RequestBegun const& request) const;
+
+ protected:
+  static constexpr Index kNone = RequestEntry::kNone;
+
+  struct Waiting {
+    Index index;
+    std::uint32_t generation;
+  };
+  struct Peer {
+    bool connected = true;
+    std::size_t requests = 0;
+    std::deque<Waiting> cancels;
+  };
+  struct Counts {
+    std::size_t waiting = 0;
+    std::size_t roots = 0;
+    std::uint64_t roots_begun = 0;
+    std::size_t unconfirmed = 0;
+  };
+
+  /// The newest of that id at the engine's connections that are `away`, or at any.
+  Index newest_of(std::string_view id, bool away) const;
+  /// That id of the ingress, unless the request is known to have come another way.
+  Index find_relayed(RequestBegun const& request, std::string_view id) const;
+  Index find_parent(RequestBegun const& request, std::string_view id) const;
+  Index parent_of(RequestBegun const& request) const;
+  /// The live request that it is part of, by its parent or by the root that it names.
+  Index whole_of(RequestBegun const& request) const;
+  Index orphan_of(RequestBegun const& request) const;
+  RequestView view(RequestEntry const& entry, EndpointTracker const* endpoints) const;
+
+  RequestSlab slab_;
+  std::unordered_map<PeerId, Peer> peers_;
+  ModelNames models_;
+  Counts counts_;
+};
+
+/// Requests and endpoints as a sum; a peer counts by its rank.
+std::uint64_t fingerprint_of_requests(RequestBook const& book, EndpointTracker const& endpoints,
+                                      std::map<PeerId, std::uint32_t> const& rank, Instant now);
+
+}  // namespace lastcall::lifecycle

@@ -1,0 +1,136 @@
+// Where the requests in flight are kept: a slab of entries with the ways to find them.
+//
+// Invariants:
+//  1. An entry keeps its place until it is erased; a place is used again, with another generation.
+//  2. Entries are found by peer and id, by the root that they name, in the order of their begin,
+//     and from their parent. All but the last are O(1), however much is in flight.
+//  3. A user's request bears its root's name itself; those that name another root are in a list of
+//     that root, in the order of their begin.
+//
+// It knows nothing of what a cancel or an end means. Owned by the core's thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/endpoint_tracker.hpp"
+#include "core/event.hpp"
+
+namespace lastcall::lifecycle {
+
+enum class RequestState : std::uint8_t { live, stopped, killed };
+
+/// Where a request stands with admission: it runs, it waits for its place, or it was cancelled
+/// while it waited.
+enum class Standing : std::uint8_t { running, waiting, withdrawn };
+
+using AdmissionTicket = std::uint32_t;
+inline constexpr AdmissionTicket kNoTicket = 0xffffffffU;
+
+struct RequestEntry {
+  using Index = std::uint32_t;
+  static constexpr Index kNone = 0xffffffffU;
+  /// Its places in the tree and in the lists.
+  struct Links {
+    Index parent = kNone;
+    Index first_child = kNone;
+    Index last_child = kNone;
+    Index next_sibling = kNone;
+    Index previous_sibling = kNone;
+    Index older = kNone;  // all live entries, in the order of their begin
+    Index newer = kNone;
+    Index next_of_root = kNone;  // of those that name the same one
+    Index previous_of_root = kNone;
+  };
+
+  PeerId peer = 0;
+  std::string id;
+  std::string root;       // empty: the same as id
+  std::uint64_t way = 0;  // of RequestBegun, where the ingress relays it
+  Instant began_at;
+  Instant cancelled_at;
+  EndpointSlot slot = 0;
+  std::uint32_t model = 0;
+  std::uint32_t generation = 0;
+  AdmissionTicket ticket = kNoTicket;
+  Links links;
+  RequestState state = RequestState::live;
+  CancelReason reason = CancelReason::control;
+  Standing standing = Standing::running;
+  std::optional<bool> stream;
+  bool asked = false;  // for admission
+  bool used = false;
+  bool late = false;
+  bool confirmed = false;
+  bool queued = false;     // its cancel waits for the peer's socket
+  bool counted = false;    // begun as a user's request
+  bool from_tier = false;  // a tier above relays it: the user is a client of that one
+
+  std::string_view root_name() const { return root.empty() ? id : root; }
+  bool is_cancelled() const { return state != RequestState::live; }
+  CancelMode cancel_mode() const {
+    return state == RequestState::killed ? CancelMode::kill : CancelMode::stop;
+  }
+};
+
+class RequestSlab {
+ public:
+  using Index = RequestEntry::Index;
+  static constexpr Index kNone = RequestEntry::kNone;
+
+  RequestSlab() = default;
+  /// All but the look-ups, whose keys are views into the entries: each copy has its own.
+  RequestSlab(RequestSlab const& other);
+  RequestSlab& operator=(RequestSlab const&) = delete;
+
+  /// A new entry of that name; the last in the order of their begin.
+  Index insert(PeerId peer, std::string_view id, std::string_view root);
+  /// It is unlinked from its parent and from its children, which have none then: their number.
+  std::size_t erase(Index index);
+  /// It belongs to that peer from now on.
+  void move_to(Index index, PeerId peer);
+  void link(Index parent, Index child);
+
+  RequestEntry& operator[](Index index) { return entries_[index]; }
+  RequestEntry const& operator[](Index index) const { return entries_[index]; }
+  Index find(PeerId peer, std::string_view id) const;
+  /// The first of those that name this root, which is not their own name.
+  Index first_of_root(std::string_view root) const;
+  Index oldest() const { return oldest_; }
+  Index newest() const { return newest_; }
+  std::size_t size() const { return index_.size(); }
+
+ private:
+  struct Key {
+    PeerId peer;
+    std::string_view id;
+    bool operator==(Key const&) const = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(Key const& key) const;
+  };
+  struct OfRoot {
+    Index first;
+    Index last;
+  };
+
+  Index allocate();
+  void unlink(Index child);
+  void enter_root(Index index);
+  void leave_root(Index index);
+
+  std::deque<RequestEntry> entries_;  // stable: keys are views of ids
+  std::vector<Index> free_;
+  std::unordered_map<Key, Index, KeyHash> index_;
+  std::unordered_map<std::string_view, OfRoot> by_root_;  // keys: views of the first one's root
+  Index oldest_ = kNone;
+  Index newest_ = kNone;
+};
+
+}  // namespace lastcall::lifecycle
