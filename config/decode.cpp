@@ -5,19 +5,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/overloaded.hpp"
 #include "config/decode_values.hpp"
 #include "config/keys.hpp"
 #include "config/suggest.hpp"
 
 namespace lastcall::config {
 namespace {
-
-template <class... Visitors>
-struct Overloaded : Visitors... {
-  using Visitors::operator()...;
-};
-template <class... Visitors>
-Overloaded(Visitors...) -> Overloaded<Visitors...>;
 
 std::string joined(std::string_view parent, std::string_view name) {
   return parent.empty() ? std::string(name) : std::string(parent) + "." + std::string(name);

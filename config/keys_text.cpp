@@ -2,17 +2,11 @@
 #include <array>
 #include <charconv>
 
+#include "base/overloaded.hpp"
 #include "config/keys.hpp"
 
 namespace lastcall::config {
 namespace {
-
-template <class... Visitors>
-struct Overloaded : Visitors... {
-  using Visitors::operator()...;
-};
-template <class... Visitors>
-Overloaded(Visitors...) -> Overloaded<Visitors...>;
 
 std::string quoted(std::string_view text) {
   std::string out = "\"";

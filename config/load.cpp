@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error_text.hpp"
 #include "config/decode.hpp"
 #include "config/decode_values.hpp"
 #include "config/keys.hpp"
@@ -30,18 +31,13 @@ struct FileText {
   int error = 0;
 };
 
-std::string system_error(int error) {
-  std::array<char, 256> buffer{};
-  return strerror_r(error, buffer.data(), buffer.size());
-}
-
 /// Reads one byte more than a configuration may have, so that the size is judged by the parser.
 FileText read_file(std::string const& path) {
   FileText file;
   int const fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
     file.error = errno;
-    file.problem = "cannot open: " + system_error(file.error);
+    file.problem = "cannot open: " + error_text(file.error);
     return file;
   }
   struct stat info {};
@@ -57,7 +53,7 @@ FileText read_file(std::string const& path) {
       break;
     } else if (errno != EINTR) {
       file.error = errno;
-      file.problem = "cannot read: " + system_error(file.error);
+      file.problem = "cannot read: " + error_text(file.error);
     }
   }
   ::close(fd);

@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/peer_id.hpp"
 #include "core/admission_limits.hpp"
 #include "core/instant.hpp"
 #include "core/vocabulary.hpp"
@@ -23,7 +24,7 @@ namespace lastcall::lifecycle {
 
 /// One connection of an SDK; a peer that reconnects is a new peer that announces its requests
 /// again.
-using PeerId = std::uint64_t;
+using lastcall::PeerId;
 
 /// The ingress of this process: a peer that is always there. Its requests are those that it relays.
 inline constexpr PeerId kIngressPeer = PeerId{1} << 52U;

@@ -1,45 +1,17 @@
-// Time as the core sees it: an argument, never a clock.
+// Time as the core sees it: an argument, never a clock (base/instant.hpp).
 //
-// An Instant counts CLOCK_MONOTONIC milliseconds, the unit of every `*_at_ms` on the wire, so that
-// shim, supervisor and SDKs of one node compare instants without conversion. Nothing in
-// core reads a clock; the shell passes `now` to each call.
+// Nothing in core reads a clock; the shell passes `now` to each call. No thread rule: plain values.
 #pragma once
 
-#include <chrono>
-#include <cstdint>
-#include <optional>
+#include "base/instant.hpp"
 
 namespace lastcall::lifecycle {
 
-using Duration = std::chrono::milliseconds;
-
-/// Tag of the time line. It has no now() on purpose.
-struct MonotonicLine {
-  using rep = Duration::rep;
-  using period = Duration::period;
-  using duration = Duration;
-  using time_point = std::chrono::time_point<MonotonicLine, Duration>;
-  static constexpr bool is_steady = true;
-};
-
-using Instant = MonotonicLine::time_point;
-
-constexpr Instant instant_from_ms(std::int64_t ms) {
-  return Instant{Duration{ms}};
-}
-constexpr std::int64_t to_ms(Instant at) {
-  return at.time_since_epoch().count();
-}
-constexpr std::int64_t to_ms(Duration d) {
-  return d.count();
-}
-
-/// The first of two deadlines; absent means never.
-constexpr std::optional<Instant> earlier_of(std::optional<Instant> a, std::optional<Instant> b) {
-  if (!a || !b) {
-    return a ? a : b;
-  }
-  return *a < *b ? a : b;
-}
+using lastcall::Duration;
+using lastcall::earlier_of;
+using lastcall::Instant;
+using lastcall::instant_from_ms;
+using lastcall::MonotonicLine;
+using lastcall::to_ms;
 
 }  // namespace lastcall::lifecycle

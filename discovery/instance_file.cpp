@@ -13,13 +13,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error_text.hpp"
+
 namespace lastcall::discovery {
 
 namespace {
 
 /// "cannot write /d/1a.json: no space left on device".
 std::string failure(std::string const& action, std::string const& path, int error) {
-  std::string text = std::system_category().message(error);
+  std::string text = error_text(error);
   if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z') {
     text[0] = static_cast<char>(text[0] - 'A' + 'a');
   }

@@ -21,13 +21,13 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include "base/peer_id.hpp"
 #include "discovery/registry.hpp"
 
 namespace lastcall::discovery {
 
 class IpcRegistry final : public Registry {
  public:
-  using PeerId = std::uint64_t;
   /// Sends `deregister` to all SDK peers and returns which ones were asked.
   using AskAll = std::function<std::vector<PeerId>()>;
 

@@ -12,7 +12,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "discovery/detached_thread.hpp"
+#include "base/resolve.hpp"
+#include "base/thread.hpp"
 
 namespace lastcall::discovery {
 
@@ -29,24 +30,19 @@ bool is_numeric(std::string const& host) {
 }
 
 Lookup::Found ask_the_system(std::string const& host) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* list = nullptr;
-  if (int const failed = ::getaddrinfo(host.c_str(), nullptr, &hints, &list); failed != 0) {
-    return {{}, "cannot look up " + host + ": " + ::gai_strerror(failed)};
-  }
+  Resolved const answer = resolve(host, 0);
   Lookup::Found found;
-  for (auto const* one = list; one != nullptr; one = one->ai_next) {
+  for (SocketAddress const& one : answer.addresses) {
     std::array<char, NI_MAXHOST> text{};
-    bool const is_text = ::getnameinfo(one->ai_addr, one->ai_addrlen, text.data(), text.size(),
-                                       nullptr, 0, NI_NUMERICHOST) == 0;
+    bool const is_text = ::getnameinfo(reinterpret_cast<sockaddr const*>(&one.address), one.size,
+                                       text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) == 0;
     if (is_text && found.addresses.size() < kMostAddresses) {
       found.addresses.emplace_back(text.data());
     }
   }
-  ::freeaddrinfo(list);
   if (found.addresses.empty()) {
-    found.error = "cannot look up " + host + ": it has no address";
+    found.error = "cannot look up " + host + ": " +
+                  (answer.error.empty() ? "it has no address" : answer.error);
   }
   return found;
 }

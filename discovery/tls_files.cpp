@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/error_text.hpp"
+
 namespace lastcall::discovery {
 
 std::string why_unusable(std::initializer_list<std::string> files, std::string_view otherwise) {
@@ -22,7 +24,7 @@ std::string why_unusable(std::initializer_list<std::string> files, std::string_v
       if (descriptor >= 0) {
         ::close(descriptor);
       }
-      return file + ": " + std::generic_category().message(error);
+      return file + ": " + error_text(error);
     }
     ::close(descriptor);
     all.append(all.empty() ? "" : " and ").append(file);

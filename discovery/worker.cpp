@@ -7,7 +7,7 @@
 
 #include <boost/asio/post.hpp>
 
-#include "discovery/detached_thread.hpp"
+#include "base/thread.hpp"
 
 namespace lastcall::discovery {
 

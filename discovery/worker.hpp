@@ -8,7 +8,7 @@
 //     `then` is called any more.
 //
 // Thread rule: run() and destruction on the loop thread. The job must own what it touches.
-// Source: detached_thread.hpp.
+// Source: base/thread.hpp.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
-#include "discovery/detached_thread.hpp"
+#include "base/thread.hpp"
 
 namespace lastcall::discovery {
 

@@ -8,7 +8,6 @@
 
 #include <arpa/inet.h>
 #include <linux/filter.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/un.h>
@@ -51,44 +50,18 @@ bool is_temporary(int error) {
 
 }  // namespace
 
-Socket& Socket::operator=(Socket&& other) noexcept {
-  if (this != &other) {
-    close();
-    fd_ = other.release();
-  }
-  return *this;
-}
-
-int Socket::release() {
-  return std::exchange(fd_, -1);
-}
-
-void Socket::close() {
-  if (fd_ >= 0) {
-    ::close(std::exchange(fd_, -1));
-  }
-}
-
 void Socket::abort() {
   linger const at_once{1, 0};
-  ::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  ::setsockopt(get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   close();
 }
 
 std::string resolve(std::string const& host, std::uint16_t port, std::vector<Endpoint>& endpoints) {
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (int const error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found)) {
-    return "cannot resolve " + host + ": " + ::gai_strerror(error);
+  Resolved found = lastcall::resolve(host, port);
+  if (!found.error.empty()) {
+    return "cannot resolve " + host + ": " + found.error;
   }
-  for (addrinfo const* each = found; each != nullptr; each = each->ai_next) {
-    Endpoint& endpoint = endpoints.emplace_back();
-    std::memcpy(&endpoint.address, each->ai_addr, each->ai_addrlen);
-    endpoint.size = each->ai_addrlen;
-  }
-  ::freeaddrinfo(found);
+  endpoints.insert(endpoints.end(), found.addresses.begin(), found.addresses.end());
   return {};
 }
 

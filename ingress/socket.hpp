@@ -12,32 +12,22 @@
 
 #include <sys/socket.h>
 
+#include "base/descriptor.hpp"
+#include "base/resolve.hpp"
+
 namespace lastcall::ingress {
 
-/// A descriptor that is closed when it goes.
-class Socket {
+/// A descriptor that may also end badly.
+class Socket : public Descriptor {
  public:
-  Socket() = default;
-  explicit Socket(int fd) : fd_(fd) {}
-  Socket(Socket&& other) noexcept : fd_(other.release()) {}
-  Socket& operator=(Socket&& other) noexcept;
-  ~Socket() { close(); }
+  using Descriptor::Descriptor;
 
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-  int release();
-  void close();
+  void close() { reset(); }
   /// With a reset instead of an orderly end: the other side must not take it for one.
   void abort();
-
- private:
-  int fd_ = -1;
 };
 
-struct Endpoint {
-  sockaddr_storage address{};
-  socklen_t size = 0;
-};
+using Endpoint = SocketAddress;
 
 /// Where the engine is: a host and port (a name is looked up now, to all that it may be), or a Unix
 /// socket. The text of an error, or empty.

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error_text.hpp"
 #include "ingress/poller.hpp"
 
 namespace lastcall::ingress {
@@ -29,11 +30,6 @@ struct Free {
   void operator()(X509* certificate) const { X509_free(certificate); }
   void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
 };
-
-std::string errno_text(int number) {
-  char const* const text = ::strerrordesc_np(number);
-  return text != nullptr ? text : "error " + std::to_string(number);
-}
 
 /// What the library has said of a failure, the root first: later words only name who passed it on.
 class Said {
@@ -51,7 +47,7 @@ class Said {
   std::string text() const {
     unsigned long const error = errors_.empty() ? 0 : errors_.front();
     if (ERR_SYSTEM_ERROR(error)) {
-      return errno_text(static_cast<int>(ERR_GET_REASON(error)));
+      return error_text(static_cast<int>(ERR_GET_REASON(error)));
     }
     char const* const text = ERR_reason_error_string(error);
     return text == nullptr ? "not readable" : text;
@@ -65,13 +61,13 @@ class Said {
 std::string problem_of_file(std::string const& path) {
   struct stat found {};
   if (::stat(path.c_str(), &found) != 0) {
-    return errno_text(errno);
+    return error_text(errno);
   }
   if (!S_ISREG(found.st_mode)) {
     return "not a regular file";
   }
   if (::access(path.c_str(), R_OK) != 0) {
-    return errno_text(errno);
+    return error_text(errno);
   }
   return found.st_size == 0 ? "the file is empty" : "";
 }

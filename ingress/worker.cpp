@@ -1,12 +1,13 @@
 #include "ingress/worker.hpp"
 
-#include <csignal>
 #include <system_error>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <pthread.h>
+
+#include "base/signals_blocked.hpp"
 
 namespace lastcall::ingress {
 namespace {
@@ -34,10 +35,7 @@ Worker::~Worker() {
 }
 
 std::string Worker::start(unsigned number) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited: signals are for the main thread
+  SignalsBlocked const inherited;  // signals are for the main thread
   std::string problem;
   try {
     thread_ = std::thread([io = io_.get()] { io->run(); });
@@ -45,7 +43,6 @@ std::string Worker::start(unsigned number) {
   } catch (std::system_error const& error) {
     problem = std::string("cannot start a thread: ") + error.what();
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return problem;
 }
 

@@ -8,6 +8,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "base/error_text.hpp"
+
 namespace lastcall::ipc {
 
 using boost::asio::posix::stream_descriptor;
@@ -55,7 +57,7 @@ class Listener::Impl : public std::enable_shared_from_this<Listener::Impl> {
   /// Errors are left to the turn that the listener has anyway.
   void accept_now() {
     while (socket_.is_open()) {
-      Fd peer(accept_one());
+      Descriptor peer(accept_one());
       if (!peer) {
         return;
       }
@@ -90,7 +92,7 @@ class Listener::Impl : public std::enable_shared_from_this<Listener::Impl> {
   void accept_some() {
     constexpr int kAtOnce = 16;  // then others have their turn
     for (int i = 0; i < kAtOnce && socket_.is_open(); ++i) {
-      Fd peer(accept_one());
+      Descriptor peer(accept_one());
       if (peer) {
         has_complained_ = false;
         handlers_.accepted(std::move(peer));
@@ -108,7 +110,7 @@ class Listener::Impl : public std::enable_shared_from_this<Listener::Impl> {
   void rest(int problem) {
     if (!has_complained_) {
       has_complained_ = true;
-      handlers_.trouble("cannot accept on " + file_.path + ": " + system_text(problem) +
+      handlers_.trouble("cannot accept on " + file_.path + ": " + error_text(problem) +
                         "; trying again every " + std::to_string(kAcceptPause.count()) + " ms");
     }
     pause_.expires_after(kAcceptPause);

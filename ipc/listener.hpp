@@ -29,7 +29,7 @@ inline constexpr std::chrono::milliseconds kAcceptPause{100};
 class Listener {
  public:
   struct Handlers {
-    std::function<void(Fd)> accepted;
+    std::function<void(Descriptor)> accepted;
     std::function<void(std::string)> trouble;
   };
 

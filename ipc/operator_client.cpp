@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "base/error_text.hpp"
 #include "ipc/codec.hpp"
 
 namespace lastcall::ipc {
@@ -39,7 +40,7 @@ std::variant<OperatorClient, Failure> OperatorClient::connect(std::string const&
   if (auto* const problem = std::get_if<std::string>(&connected)) {
     return Failure{std::move(*problem), std::nullopt};
   }
-  OperatorClient client(std::move(std::get<Fd>(connected)), path);
+  OperatorClient client(std::move(std::get<Descriptor>(connected)), path);
   if (auto failure = client.greet(name, deadline)) {
     return *std::move(failure);
   }
@@ -127,7 +128,7 @@ std::optional<Failure> OperatorClient::wait(short events, Deadline deadline) con
       return failed("get an answer from", "the time for it is over");
     }
     if (errno != EINTR) {
-      return failed("wait for", system_text(errno));
+      return failed("wait for", error_text(errno));
     }
   }
 }
@@ -143,7 +144,7 @@ std::optional<Failure> OperatorClient::write(std::string_view bytes, Deadline de
         return failure;
       }
     } else if (errno != EINTR) {
-      return failed("write to", system_text(errno));
+      return failed("write to", error_text(errno));
     }
   }
   return std::nullopt;
@@ -175,7 +176,7 @@ std::variant<FromSupervisor, Failure> OperatorClient::read(Deadline deadline) {
     } else if (size == 0) {
       return failed("read from", "the supervisor closed the connection");
     } else if (errno != EAGAIN && errno != EINTR) {
-      return failed("read from", system_text(errno));
+      return failed("read from", error_text(errno));
     }
   }
 }

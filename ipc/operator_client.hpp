@@ -51,7 +51,7 @@ class OperatorClient {
  private:
   using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 
-  OperatorClient(Fd socket, std::string path)
+  OperatorClient(Descriptor socket, std::string path)
       : socket_(std::move(socket)), path_(std::move(path)) {}
 
   std::optional<Failure> greet(std::string_view name, Deadline deadline);
@@ -61,7 +61,7 @@ class OperatorClient {
   Failure failed(std::string_view what, std::string_view why) const;
   static Deadline deadline_of(Timeout timeout);
 
-  Fd socket_;
+  Descriptor socket_;
   std::string path_;
   Welcome welcome_;
   LineBuffer lines_;

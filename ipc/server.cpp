@@ -30,7 +30,7 @@ Server::Impl::Impl(boost::asio::io_context& io, ServerOptions options, Observer&
 
 std::optional<std::string> Server::Impl::listen() {
   // Never beside the engine's socket, whose directory others share.
-  std::variant<Fd, std::string> lock;
+  std::variant<Descriptor, std::string> lock;
   if (!options_.admin_socket.empty()) {
     lock = lock_beside(options_.admin_socket);
     if (auto* const problem = std::get_if<std::string>(&lock)) {
@@ -157,9 +157,9 @@ void Server::Impl::forget(PeerId id) {
   }
 }
 
-Fd Server::Impl::take_passed(PeerId id) {
+Descriptor Server::Impl::take_passed(PeerId id) {
   auto const peer = find(id);
-  return peer ? peer->session->take_passed() : Fd();
+  return peer ? peer->session->take_passed() : Descriptor();
 }
 
 PeerInfo const* Server::Impl::info(PeerId id) const {
@@ -286,7 +286,7 @@ bool Server::is_flushed() const {
 void Server::forget(PeerId peer) {
   impl_->forget(peer);
 }
-Fd Server::take_passed(PeerId peer) {
+Descriptor Server::take_passed(PeerId peer) {
   return impl_->take_passed(peer);
 }
 PeerInfo const* Server::info(PeerId peer) const {

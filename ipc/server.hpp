@@ -28,6 +28,7 @@
 
 #include <sys/types.h>
 
+#include "base/peer_id.hpp"
 #include "ipc/message.hpp"
 #include "ipc/unix_socket.hpp"
 
@@ -37,8 +38,7 @@ class io_context;
 
 namespace lastcall::ipc {
 
-/// Never used twice by one server.
-using PeerId = std::uint64_t;
+using lastcall::PeerId;
 using Seq = std::optional<std::uint64_t>;
 
 struct PeerInfo {
@@ -148,7 +148,7 @@ class Server {
   [[nodiscard]] PeerInfo const* info(PeerId peer) const;
   /// What the peer passed with its hello (SCM_RIGHTS), to be asked for while it is taken in; empty:
   /// nothing. Whoever takes it has to look what it is.
-  [[nodiscard]] Fd take_passed(PeerId peer);
+  [[nodiscard]] Descriptor take_passed(PeerId peer);
 
  private:
   class Impl;

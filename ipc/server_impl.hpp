@@ -66,14 +66,14 @@ class Server::Impl : public SessionOwner, public std::enable_shared_from_this<Se
   bool is_flushed() const;
   void forget(PeerId id);
   PeerInfo const* info(PeerId id) const;
-  Fd take_passed(PeerId id);
+  Descriptor take_passed(PeerId id);
 
  private:
   Listener::Handlers handlers(bool is_admin);
   std::shared_ptr<Peer> find(PeerId id) const;
   std::shared_ptr<Peer> find_open(PeerId id) const;
   void drop(Peer const& peer);
-  void accepted(Fd fd, bool is_admin);
+  void accepted(Descriptor fd, bool is_admin);
   void complain_once(uid_t uid);
   bool is_allowed(Peer const& peer) const;
   void send(Peer& peer, FromSupervisor const& message, Seq seq);

@@ -19,11 +19,11 @@ bool is_blank(std::string_view line) {
 }  // namespace
 
 Listener::Handlers Server::Impl::handlers(bool is_admin) {
-  return {[this, is_admin](Fd fd) { accepted(std::move(fd), is_admin); },
+  return {[this, is_admin](Descriptor fd) { accepted(std::move(fd), is_admin); },
           [this](std::string const& what) { observer_.trouble(what); }};
 }
 
-void Server::Impl::accepted(Fd fd, bool is_admin) {
+void Server::Impl::accepted(Descriptor fd, bool is_admin) {
   auto const credentials = peer_credentials(fd.get());
   if (!credentials) {
     return;  // gone before we looked

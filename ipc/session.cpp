@@ -8,6 +8,8 @@
 #include <boost/asio/post.hpp>
 #include <sys/socket.h>
 
+#include "base/error_text.hpp"
+
 namespace lastcall::ipc {
 namespace {
 
@@ -22,7 +24,7 @@ constexpr std::chrono::milliseconds kLinger{1'000};
 
 }  // namespace
 
-Session::Session(boost::asio::io_context& io, PeerId id, Fd socket, PeerProcess process,
+Session::Session(boost::asio::io_context& io, PeerId id, Descriptor socket, PeerProcess process,
                  Limits limits, std::weak_ptr<SessionOwner> owner, std::shared_ptr<Outbox> outbox)
     : io_(io),
       id_(id),
@@ -56,7 +58,7 @@ void Session::start() {
 
 void Session::greeted(bool is_patient) {
   has_greeted_ = true;
-  passed_ = Fd();  // nobody wanted it
+  passed_ = Descriptor();  // nobody wanted it
   is_patient_ = is_patient;
   if (!is_blocked_) {
     timer_.cancel();
@@ -103,7 +105,7 @@ void Session::read_up_to(std::size_t most, bool until_nothing_is_left) {
     }
     if (size <= 0) {
       std::string const why =
-          size == 0 ? "closed by the peer" : "cannot read: " + system_text(errno);
+          size == 0 ? "closed by the peer" : "cannot read: " + error_text(errno);
       peer_has_closed_ = true;
       return close(why);
     }
@@ -138,7 +140,7 @@ ssize_t Session::receive(std::span<char> room) {
     for (std::size_t at = 0; at + sizeof(int) <= head->cmsg_len - CMSG_LEN(0); at += sizeof(int)) {
       int descriptor = -1;
       std::memcpy(&descriptor, CMSG_DATA(head) + at, sizeof descriptor);
-      passed_ = Fd(descriptor);
+      passed_ = Descriptor(descriptor);
     }
   }
   return size;
@@ -222,7 +224,7 @@ void Session::end(std::string_view why) {
   waiting_ = {};
   written_ = others_end_ = 0;
   has_cancels_ = false;
-  passed_ = Fd();
+  passed_ = Descriptor();
   timer_.cancel();
   error_code ignored;
   if (peer_has_closed_) {

@@ -54,8 +54,8 @@ class Session : public std::enable_shared_from_this<Session> {
     std::chrono::milliseconds hello_timeout{};
   };
 
-  Session(boost::asio::io_context& io, PeerId id, Fd socket, PeerProcess process, Limits limits,
-          std::weak_ptr<SessionOwner> owner, std::shared_ptr<Outbox> outbox);
+  Session(boost::asio::io_context& io, PeerId id, Descriptor socket, PeerProcess process,
+          Limits limits, std::weak_ptr<SessionOwner> owner, std::shared_ptr<Outbox> outbox);
 
   void start();
   /// The hello came: its timer ends. A patient session is never dropped for reading slowly.
@@ -67,7 +67,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool has_peer_closed() const { return peer_has_closed_; }
   bool is_watched() const { return watched_; }
   /// A descriptor that came with the first bytes; empty: none did, or somebody took it.
-  Fd take_passed() { return std::move(passed_); }
+  Descriptor take_passed() { return std::move(passed_); }
   bool has_output() const { return !writing_.empty() || !waiting_.empty() || has_cancels_; }
 
   /// Where the next line is appended to; tell with queued().
@@ -118,7 +118,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::shared_ptr<Outbox> outbox_;
 
   LineBuffer lines_;
-  Fd passed_;
+  Descriptor passed_;
   std::string writing_;       // what the socket is taking
   std::size_t written_{};     // of it
   std::size_t others_end_{};  // of it, what are no cancels

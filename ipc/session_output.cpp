@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "base/error_text.hpp"
 #include "ipc/session.hpp"
 
 namespace lastcall::ipc {
@@ -85,7 +86,7 @@ void Session::flush() {
       return wait_writable();
     } else if (errno != EINTR && errno != EPIPE && errno != ECONNRESET) {
       // The peer lives: only an end that it sees makes it connect and tell everything anew.
-      return abort("cannot write: " + system_text(errno));
+      return abort("cannot write: " + error_text(errno));
     } else if (errno != EINTR) {
       // Nobody can read it any more. What the peer wrote before is still to be read: the reading
       // side says when the connection is over.

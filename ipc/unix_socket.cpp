@@ -12,6 +12,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/error_text.hpp"
+
 namespace lastcall::ipc {
 namespace {
 
@@ -66,10 +68,10 @@ std::optional<std::string> make_directory(std::string const& directory) {
     if (::mkdir(part.c_str(), kParentMode) == 0) {
       // chmod, because mkdir leaves the setgid bit and what the umask takes away.
       if (is_last && ::chmod(part.c_str(), kDirectoryMode) != 0) {
-        return cannot("set the mode of directory", part, system_text(errno));
+        return cannot("set the mode of directory", part, error_text(errno));
       }
     } else if (errno != EEXIST && (is_last || (errno != EROFS && errno != EACCES))) {
-      return cannot("create directory", part, system_text(errno));
+      return cannot("create directory", part, error_text(errno));
     }
   }
   return std::nullopt;
@@ -80,24 +82,24 @@ std::optional<std::string> remove_stale(std::string const& path, sockaddr_un con
   struct stat file {};
   if (::lstat(path.c_str(), &file) != 0) {
     return errno == ENOENT ? std::nullopt
-                           : std::optional(cannot("listen on", path, system_text(errno)));
+                           : std::optional(cannot("listen on", path, error_text(errno)));
   }
   if (!S_ISSOCK(file.st_mode)) {
     return cannot("listen on", path, "the file there is no socket; remove it or choose another");
   }
-  Fd const probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  Descriptor const probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!probe) {
-    return cannot("listen on", path, system_text(errno));
+    return cannot("listen on", path, error_text(errno));
   }
   int const connected = ::connect(probe.get(), generic(address), sizeof(address));
   if (connected == 0 || errno == EAGAIN) {
     return cannot("listen on", path, "another process listens there; is lastcall running already?");
   }
   if (errno != ECONNREFUSED) {
-    return cannot("tell whether a process still listens on", path, system_text(errno));
+    return cannot("tell whether a process still listens on", path, error_text(errno));
   }
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
-    return cannot("remove the stale socket", path, system_text(errno));
+    return cannot("remove the stale socket", path, error_text(errno));
   }
   return std::nullopt;
 }
@@ -113,17 +115,6 @@ ino_t process_id(int pidfd) {
 
 }  // namespace
 
-Fd::~Fd() {
-  if (fd_ >= 0) {
-    ::close(fd_);
-  }
-}
-
-std::string system_text(int number) {
-  char const* const text = ::strerrordesc_np(number);  // unlike strerror, safe beside other threads
-  return text != nullptr ? text : "error " + std::to_string(number);
-}
-
 void remove_socket_file(SocketFile const& file) {
   struct stat now {};
   if (::lstat(file.path.c_str(), &now) == 0 && now.st_dev == file.device &&
@@ -132,14 +123,14 @@ void remove_socket_file(SocketFile const& file) {
   }
 }
 
-std::variant<Fd, std::string> lock_beside(std::string const& path) {
+std::variant<Descriptor, std::string> lock_beside(std::string const& path) {
   std::string const directory = directory_of(path);
   if (auto problem = make_directory(directory)) {
     return *problem;
   }
-  Fd lock(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  Descriptor lock(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!lock) {
-    return cannot("open directory", directory, system_text(errno));
+    return cannot("open directory", directory, error_text(errno));
   }
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     return cannot("listen on", path, "another process is just beginning to");
@@ -159,32 +150,32 @@ std::variant<Listening, std::string> listen_on(std::string const& path, mode_t m
   if (auto problem = remove_stale(path, *address)) {
     return *problem;
   }
-  Listening made{Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
+  Listening made{Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
                  {path, 0, 0}};
   int const fd = made.fd.get();
   // The mode before bind keeps others out from the first moment, the one after it undoes the umask.
   if (!made.fd || ::fchmod(fd, mode) != 0 || ::bind(fd, generic(*address), sizeof(*address)) != 0) {
-    return cannot("listen on", path, system_text(errno));
+    return cannot("listen on", path, error_text(errno));
   }
   struct stat file {};
   if (::chmod(path.c_str(), mode) != 0 || ::lstat(path.c_str(), &file) != 0 ||
       ::listen(fd, kBacklog) != 0) {
-    return cannot("listen on", path, system_text(errno));
+    return cannot("listen on", path, error_text(errno));
   }
   made.file.device = file.st_dev;
   made.file.inode = file.st_ino;
   return made;
 }
 
-std::variant<Fd, std::string> connect_to(std::string const& path,
-                                         std::optional<std::chrono::milliseconds> limit) {
+std::variant<Descriptor, std::string> connect_to(std::string const& path,
+                                                 std::optional<std::chrono::milliseconds> limit) {
   auto const address = address_of(path);
   if (!address) {
     return cannot("connect to", path, bad_length(path));
   }
   auto const until =
       limit ? std::optional(std::chrono::steady_clock::now() + *limit) : std::nullopt;
-  Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  Descriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   while (fd) {
     if (::connect(fd.get(), generic(*address), sizeof(*address)) == 0) {
       ::fcntl(fd.get(), F_SETFL, 0);
@@ -209,7 +200,7 @@ std::variant<Fd, std::string> connect_to(std::string const& path,
     case ENOTSOCK:
       return cannot("connect to", path, "it is no stream socket");
     default:
-      return cannot("connect to", path, system_text(errno));
+      return cannot("connect to", path, error_text(errno));
   }
 }
 
@@ -226,10 +217,10 @@ PeerProcess peer_process(int fd) {
   int pidfd = -1;
   socklen_t size = sizeof(pidfd);
   if (::getsockopt(fd, SOL_SOCKET, kSoPeerPidfd, &pidfd, &size) == 0) {
-    return {Fd(pidfd), false, process_id(pidfd)};  // close-on-exec by birth
+    return {Descriptor(pidfd), false, process_id(pidfd)};  // close-on-exec by birth
   }
   // Of a process that was reaped before we asked, some kernels say ESRCH and some EINVAL.
-  return {Fd(), errno == ESRCH || errno == EINVAL, 0};
+  return {Descriptor(), errno == ESRCH || errno == EINVAL, 0};
 }
 
 }  // namespace lastcall::ipc

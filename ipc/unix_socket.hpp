@@ -17,29 +17,9 @@
 
 #include <sys/types.h>
 
+#include "base/descriptor.hpp"
+
 namespace lastcall::ipc {
-
-/// An owned descriptor.
-class Fd {
- public:
-  Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Fd();
-  int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-  explicit operator bool() const { return fd_ >= 0; }
-
- private:
-  int fd_{-1};
-};
-
-/// Text of the current errno or of `number`.
-std::string system_text(int number);
 
 /// A socket file that we made; identity tells it from one that another process put there since.
 struct SocketFile {
@@ -51,21 +31,21 @@ struct SocketFile {
 void remove_socket_file(SocketFile const& file);
 
 struct Listening {
-  Fd fd;
+  Descriptor fd;
   SocketFile file;
 };
 
 /// Held while somebody replaces stale sockets: two processes that both found one would remove each
 /// other's new one. `path` lies in a directory that only those processes reach, because whoever can
 /// open a directory can hold its lock; the directory is made if there is none.
-std::variant<Fd, std::string> lock_beside(std::string const& path);
+std::variant<Descriptor, std::string> lock_beside(std::string const& path);
 
 /// Makes the directory (setgid, 2770) if there is none, replaces a stale file, refuses a live one.
 std::variant<Listening, std::string> listen_on(std::string const& path, mode_t mode);
 
 /// A blocking connection; the error says why in a person's words. Where too many others wait to be
 /// accepted it waits among them, without a limit only if there is none.
-std::variant<Fd, std::string> connect_to(
+std::variant<Descriptor, std::string> connect_to(
     std::string const& path, std::optional<std::chrono::milliseconds> limit = std::nullopt);
 
 struct Credentials {
@@ -75,9 +55,9 @@ struct Credentials {
 std::optional<Credentials> peer_credentials(int fd);
 
 struct PeerProcess {
-  Fd pidfd;     // readable when the process has ended
-  bool gone{};  // it has ended already
-  ino_t id{};   // of this process and no other until the next boot; 0: the kernel has none
+  Descriptor pidfd;  // readable when the process has ended
+  bool gone{};       // it has ended already
+  ino_t id{};        // of this process and no other until the next boot; 0: the kernel has none
   bool is_watched() const { return gone || pidfd; }
 };
 /// The process that connected; not watched where the kernel cannot tell (before 6.5).

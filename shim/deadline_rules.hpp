@@ -12,7 +12,7 @@
 
 #include <optional>
 
-#include "shim/instant.hpp"
+#include "base/instant.hpp"
 #include "shim/state_table.hpp"
 
 namespace lastcall::shim {

@@ -7,8 +7,8 @@
 
 #include <sys/types.h>
 
+#include "base/instant.hpp"
 #include "shim/exit_code.hpp"
-#include "shim/instant.hpp"
 #include "shim/launch.hpp"
 #include "shim/messages.hpp"
 #include "shim/oom.hpp"

@@ -17,8 +17,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/instant.hpp"
 #include "shim/deadline_rules.hpp"
-#include "shim/instant.hpp"
 #include "shim/line_buffer.hpp"
 #include "shim/messages.hpp"
 #include "shim/text.hpp"

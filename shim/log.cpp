@@ -1,8 +1,9 @@
 #include "shim/log.hpp"
 
 #include <poll.h>
-#include <string.h>
 #include <unistd.h>
+
+#include "base/error_text.hpp"
 
 namespace lastcall::shim {
 
@@ -22,8 +23,8 @@ LogLine::~LogLine() {
 }
 
 std::string_view error_text(int error) {
-  char const* text = strerrordesc_np(error);
-  return text != nullptr ? text : "unknown error";
+  std::string_view const text = known_error_text(error);
+  return text.empty() ? "unknown error" : text;
 }
 
 }  // namespace lastcall::shim

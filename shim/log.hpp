@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "shim/instant.hpp"
+#include "base/instant.hpp"
 #include "shim/text.hpp"
 
 namespace lastcall::shim {

@@ -10,8 +10,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/instant.hpp"
 #include "shim/exit_code.hpp"
-#include "shim/instant.hpp"
 #include "shim/text.hpp"
 
 namespace lastcall::shim {

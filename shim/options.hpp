@@ -9,8 +9,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/instant.hpp"
 #include "shim/exit_code.hpp"
-#include "shim/instant.hpp"
 #include "shim/signal_policy.hpp"
 #include "shim/text.hpp"
 

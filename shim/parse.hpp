@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "shim/instant.hpp"
+#include "base/instant.hpp"
 
 namespace lastcall::shim {
 

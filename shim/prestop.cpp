@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/clock.hpp"
 #include "shim/line_buffer.hpp"
 #include "shim/log.hpp"
 #include "shim/messages.hpp"

@@ -4,6 +4,8 @@
 
 #include <signal.h>
 
+#include "base/clock.hpp"
+
 namespace lastcall::shim {
 namespace {
 

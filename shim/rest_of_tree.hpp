@@ -19,7 +19,7 @@
 
 #include <sys/types.h>
 
-#include "shim/instant.hpp"
+#include "base/instant.hpp"
 #include "shim/process_tree.hpp"
 #include "shim/text.hpp"
 

@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/instant.hpp"
 #include "shim/exit_code.hpp"
-#include "shim/instant.hpp"
 
 namespace lastcall::shim {
 

@@ -13,8 +13,8 @@
 
 #include <sys/types.h>
 
+#include "base/instant.hpp"
 #include "shim/exit_code.hpp"
-#include "shim/instant.hpp"
 #include "shim/launch.hpp"
 
 namespace lastcall::shim {

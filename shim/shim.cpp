@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.hpp"
 #include "shim/log.hpp"
 #include "shim/spawn.hpp"
 

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.hpp"
 #include "shim/parse.hpp"
 #include "shim/process_tree.hpp"
 

@@ -20,8 +20,8 @@
 
 #include <sys/types.h>
 
+#include "base/instant.hpp"
 #include "shim/exit_code.hpp"
-#include "shim/instant.hpp"
 #include "shim/process_name.hpp"
 
 namespace lastcall::shim {

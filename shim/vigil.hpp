@@ -9,7 +9,7 @@
 
 #include <optional>
 
-#include "shim/instant.hpp"
+#include "base/instant.hpp"
 
 namespace lastcall::shim {
 

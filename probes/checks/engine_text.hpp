@@ -17,7 +17,7 @@
 #include <memory>
 #include <string>
 
-#include "base/small_thread.hpp"
+#include "base/thread.hpp"
 #include "probes/checks/http_attempt.hpp"
 #include "probes/checks/http_url.hpp"
 

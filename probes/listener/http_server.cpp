@@ -9,6 +9,8 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "base/error_text.hpp"
+
 namespace lastcall::probes {
 
 namespace {
@@ -44,8 +46,7 @@ std::optional<std::string> HttpListener::Server::open() {
   }
   if (error != 0) {
     socket_.descriptor.reset();
-    return "cannot serve " + address_text(host_, port_) + ": " +
-           std::system_category().message(error);
+    return "cannot serve " + address_text(host_, port_) + ": " + error_text(error);
   }
   return std::nullopt;
 }

@@ -20,7 +20,7 @@
 #include <string>
 
 #include "base/descriptor.hpp"
-#include "base/small_thread.hpp"
+#include "base/thread.hpp"
 #include "probes/listener/http_exchange.hpp"
 #include "probes/listener/listener.hpp"
 #include "probes/listener/listening_socket.hpp"

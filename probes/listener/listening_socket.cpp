@@ -9,13 +9,15 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include "base/error_text.hpp"
+
 namespace lastcall::probes {
 
 namespace {
 
 constexpr int kBacklog = 128;
 
-struct SocketAddress {
+struct BoundAddress {
   sockaddr_storage storage{};
   socklen_t size = 0;
   int family = AF_UNSPEC;
@@ -24,7 +26,7 @@ struct SocketAddress {
 };
 
 /// False if `host` is not a numeric address.
-bool parse_numeric(std::string const& host, std::uint16_t port, SocketAddress& out) {
+bool parse_numeric(std::string const& host, std::uint16_t port, BoundAddress& out) {
   sockaddr_in v4{};
   if (inet_pton(AF_INET, host.c_str(), &v4.sin_addr) == 1) {
     v4.sin_family = AF_INET;
@@ -47,7 +49,7 @@ bool parse_numeric(std::string const& host, std::uint16_t port, SocketAddress& o
 }
 
 std::uint16_t bound_port(int fd) {
-  SocketAddress address;
+  BoundAddress address;
   address.size = sizeof address.storage;
   if (getsockname(fd, address.get(), &address.size) != 0) {
     return 0;
@@ -60,7 +62,7 @@ std::uint16_t bound_port(int fd) {
 }
 
 std::string why(int error) {
-  std::string text = std::system_category().message(error);
+  std::string text = error_text(error);
   if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z') {
     text[0] = static_cast<char>(text[0] - 'A' + 'a');
   }
@@ -68,7 +70,7 @@ std::string why(int error) {
 }
 
 /// 0, or the error number.
-int try_listen(SocketAddress& address, Descriptor& out) {
+int try_listen(BoundAddress& address, Descriptor& out) {
   Descriptor fd{::socket(address.family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
   if (!fd) {
     return errno;
@@ -95,7 +97,7 @@ std::string address_text(std::string const& host, std::uint16_t port) {
 
 ListeningSocket open_listening_socket(std::string const& host, std::uint16_t port) {
   ListeningSocket result{.host = host.empty() ? "::" : host};
-  SocketAddress address;
+  BoundAddress address;
   if (!parse_numeric(result.host, port, address)) {
     result.error = "cannot listen on " + address_text(host, port) +
                    ": not an address of this machine, expected an IPv4 or IPv6 address";

@@ -9,12 +9,13 @@
 #include <system_error>
 #include <vector>
 
-#include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/descriptor.hpp"
+#include "base/error_text.hpp"
+#include "base/resolve.hpp"
 #include "probes/listener/listening_socket.hpp"
 #include "relay/response_reader.hpp"
 
@@ -24,10 +25,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostBytes = 64 * 1024;
-
-std::string error_text(int error) {
-  return std::generic_category().message(error);
-}
 
 std::vector<std::string> hosts_to_ask(std::string const& host) {
   if (host == "::") {
@@ -43,20 +40,12 @@ class Exchange {
 
   /// False, with the problem: nobody answered there.
   bool connect(std::string const& host, std::uint16_t port) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    int const error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
-    if (error != 0) {
-      return fail(::gai_strerror(error));
+    Resolved const found = resolve(host, port);
+    if (!found.error.empty()) {
+      return fail(found.error);
     }
-    std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> const owner(found, &::freeaddrinfo);
-    for (addrinfo const* at = found; at != nullptr; at = at->ai_next) {
-      if (connect_to(*at)) {
-        return true;
-      }
-    }
-    return false;
+    return std::any_of(found.addresses.begin(), found.addresses.end(),
+                       [this](SocketAddress const& one) { return connect_to(one); });
   }
 
   bool send(std::string_view text) {
@@ -118,13 +107,13 @@ class Exchange {
     }
   }
 
-  bool connect_to(addrinfo const& address) {
+  bool connect_to(SocketAddress const& to) {
     socket_ =
-        Descriptor(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+        Descriptor(::socket(to.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (socket_.get() < 0) {
       return fail(error_text(errno));
     }
-    if (::connect(socket_.get(), address.ai_addr, address.ai_addrlen) == 0) {
+    if (::connect(socket_.get(), reinterpret_cast<sockaddr const*>(&to.address), to.size) == 0) {
       return true;
     }
     if (errno != EINPROGRESS) {

@@ -4,12 +4,6 @@
 
 namespace lastcall::probes {
 
-std::int64_t monotonic_ms() {
-  // libstdc++'s steady_clock is CLOCK_MONOTONIC.
-  auto const now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-}
-
 PublishedState::PublishedState() : started_ms_(monotonic_ms()), last_beat_ms_(started_ms_) {}
 
 void PublishedState::publish(ProbeState state) {

@@ -21,12 +21,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
+
 namespace lastcall::probes {
 
 using Duration = std::chrono::milliseconds;
-
-/// CLOCK_MONOTONIC in milliseconds, the unit of every `*_at_ms` of the IPC.
-std::int64_t monotonic_ms();
 
 /// One engine check as last seen.
 struct CheckRow {

@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/signals_blocked.hpp"
 #include "sdk/cpp/fork_watch.hpp"
-#include "sdk/cpp/quiet_thread.hpp"
 
 namespace lastcall::sdk {
 namespace {
@@ -47,7 +47,8 @@ ChildWatch::ChildWatch(Report report)
   if (!bell_) {
     throw cannot("watch child processes", errno);
   }
-  if (int const problem = start_quiet_thread(thread_, run, this); problem != 0) {
+  SignalsBlocked const inherited;
+  if (int const problem = ::pthread_create(&thread_, nullptr, run, this); problem != 0) {
     throw cannot("start the thread that watches child processes", problem);
   }
 }
@@ -66,7 +67,7 @@ ChildWatch::~ChildWatch() {
 
 void ChildWatch::add(pid_t pid, std::string name, bool any_end) {
   // By number: glibc has a wrapper only from 2.36 on.
-  Child child{ipc::Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))), pid, std::move(name),
+  Child child{Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))), pid, std::move(name),
               any_end};
   if (!child.process) {
     if (errno != ESRCH) {

@@ -40,7 +40,7 @@ class ChildWatch {
 
  private:
   struct Child {
-    ipc::Fd process;
+    Descriptor process;
     pid_t pid{};
     std::string name;
     bool any_end{};
@@ -54,7 +54,7 @@ class ChildWatch {
 
   Report const report_;
   std::uint64_t const generation_;
-  ipc::Fd const bell_;
+  Descriptor const bell_;
   pthread_t thread_{};
   std::mutex mutex_;
   std::vector<Child> children_;

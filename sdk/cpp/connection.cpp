@@ -20,21 +20,21 @@ namespace {
 
 constexpr std::size_t kKeptCapacity = 256 * 1024;
 
-ipc::Fd checked(int fd, char const* what) {
+Descriptor checked(int fd, char const* what) {
   if (fd < 0) {
     throw std::system_error(errno, std::system_category(), std::string("cannot make ") + what);
   }
-  return ipc::Fd(fd);
+  return Descriptor(fd);
 }
 
-bool watches(ipc::Fd const& set, ipc::Fd const& member) {
+bool watches(Descriptor const& set, Descriptor const& member) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.fd = member.get();
   return ::epoll_ctl(set.get(), EPOLL_CTL_ADD, member.get(), &event) == 0;
 }
 
-void drain(ipc::Fd const& counter) {
+void drain(Descriptor const& counter) {
   std::uint64_t count{};
   // Empty is as good as read.
   [[maybe_unused]] auto const size = ::read(counter.get(), &count, sizeof(count));
@@ -59,7 +59,7 @@ Connection::Connection(std::string path)
 }
 
 int Connection::open() {
-  ipc::Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  Descriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path_.data(), path_.size());
@@ -76,7 +76,7 @@ int Connection::open() {
 }
 
 void Connection::close() {
-  socket_ = ipc::Fd();  // which takes it out of the set
+  socket_ = Descriptor();  // which takes it out of the set
   out_.clear();
   out_.shrink_to_fit();
   written_ = 0;
@@ -190,8 +190,8 @@ std::optional<std::size_t> Connection::receive(std::span<char> room) {
 }
 
 void Connection::abandon() {
-  for (ipc::Fd* const each : {&set_, &bell_, &timer_, &socket_}) {
-    *each = ipc::Fd();
+  for (Descriptor* const each : {&set_, &bell_, &timer_, &socket_}) {
+    *each = Descriptor();
   }
 }
 

@@ -72,7 +72,7 @@ class Connection {
   void watch(bool output);
 
   std::string const path_;
-  ipc::Fd set_, bell_, timer_, socket_;
+  Descriptor set_, bell_, timer_, socket_;
   std::string out_;
   std::size_t written_{};  // of out_
   std::uint64_t flushed_{};

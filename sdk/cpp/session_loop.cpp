@@ -5,7 +5,8 @@
 
 #include <poll.h>
 
-#include "sdk/cpp/quiet_thread.hpp"
+#include "base/error_text.hpp"
+#include "base/signals_blocked.hpp"
 #include "sdk/cpp/session.hpp"
 #include "sdk/cpp/uncaught.hpp"
 
@@ -37,7 +38,8 @@ void Session::start() {
     has_thread_ = true;
     running_ = shared_from_this();
   }
-  if (int const problem = start_quiet_thread(thread_, run, this); problem != 0) {
+  SignalsBlocked const inherited;
+  if (int const problem = ::pthread_create(&thread_, nullptr, run, this); problem != 0) {
     has_thread_ = false;
     running_.reset();
     throw std::system_error(problem, std::generic_category(), "cannot start the client's thread");
@@ -147,7 +149,7 @@ std::string Session::connect(Clock::time_point now) {
       return {};  // it may come later, or be on its way back
     }
     std::string text = "cannot connect to the supervisor at " + connection_->path() + ": " +
-                       std::generic_category().message(problem) + "; trying on";
+                       error_text(problem) + "; trying on";
     return std::exchange(refusal_, text) == text ? std::string() : text;
   }
   connected_at_ = now;

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/error_text.hpp"
 #include "config/load.hpp"
 #include "inject/diff.hpp"
 #include "inject/function_config.hpp"
@@ -77,8 +78,7 @@ bool read_all(std::string const& name, std::string& text, std::ostream& err) {
   if (name != "-") {
     file.open(name, std::ios::binary);
     if (!file) {
-      err << "lastcall inject: cannot open " << name << ": "
-          << std::generic_category().message(errno) << '\n';
+      err << "lastcall inject: cannot open " << name << ": " << error_text(errno) << '\n';
       return false;
     }
   }

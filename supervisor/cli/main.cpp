@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/error_text.hpp"
 #include "supervisor/cli/app.hpp"
 
 namespace {
@@ -69,7 +70,7 @@ int with_output_written(int code) {
     return code;
   }
   std::cerr << "lastcall: cannot write to standard output"
-            << (errno == 0 ? "" : ": " + std::generic_category().message(errno)) << '\n';
+            << (errno == 0 ? "" : ": " + lastcall::error_text(errno)) << '\n';
   return code == lastcall::cli::kExitSuccess ? 1 : code;
 }
 

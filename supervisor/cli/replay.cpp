@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/error_text.hpp"
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/operator.hpp"
 #include "supervisor/runtime/record/replay.hpp"
@@ -61,8 +62,7 @@ int run_replay(ReplayOptions const& options, std::ostream& out, std::ostream& er
     file.open(options.file);
     if (!file || is_directory) {
       err << "lastcall replay: cannot open " << options.file << ": "
-          << (is_directory ? std::string("a directory, expected a log")
-                           : std::generic_category().message(errno))
+          << (is_directory ? std::string("a directory, expected a log") : error_text(errno))
           << '\n';
       return kExitUsage;
     }

@@ -11,6 +11,7 @@
 
 #include <unistd.h>
 
+#include "base/error_text.hpp"
 #include "config/presets.hpp"
 #include "config/text.hpp"
 #include "probes/listener/listening_socket.hpp"
@@ -243,8 +244,7 @@ int run_run(RunCommand const& command, config::Environment const& environment, s
   ::execv(shim->c_str(), arguments.pointers().data());
   int const error = errno;
   discard(sockets);
-  err << "lastcall run: cannot run " << shim->string() << ": "
-      << std::generic_category().message(error) << '\n';
+  err << "lastcall run: cannot run " << shim->string() << ": " << error_text(error) << '\n';
   return kExitNoShim;
 }
 

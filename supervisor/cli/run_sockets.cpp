@@ -11,6 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/error_text.hpp"
+
 namespace lastcall::cli {
 namespace {
 
@@ -90,7 +92,7 @@ RunSockets choose_sockets(config::Ipc const& ipc, config::Environment const& env
             .admin = {},
             .private_directory = {},
             .problem = "cannot make a directory for the sockets in $XDG_RUNTIME_DIR or /tmp: " +
-                       std::generic_category().message(errno)};
+                       error_text(errno)};
   }
   return {.engine = directory + "/lastcall.sock",
           .admin = directory + "/admin.sock",

@@ -6,7 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
-#include "supervisor/runtime/loop/clock.hpp"
+#include "base/clock.hpp"
 #include "supervisor/runtime/record/event_log.hpp"
 #include "supervisor/runtime/settings.hpp"
 

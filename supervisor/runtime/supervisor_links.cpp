@@ -1,7 +1,7 @@
 // What the parts of the supervisor tell each other.
 #include <string_view>
 
-#include "supervisor/runtime/loop/clock.hpp"
+#include "base/clock.hpp"
 #include "supervisor/runtime/record/stop_summary.hpp"
 #include "supervisor/runtime/supervisor.hpp"
 

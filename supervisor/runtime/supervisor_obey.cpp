@@ -4,21 +4,15 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
+#include "base/clock.hpp"
+#include "base/overloaded.hpp"
 #include "supervisor/runtime/cleanup/cleanup_paths.hpp"
 #include "supervisor/runtime/listener/metrics_feed.hpp"
-#include "supervisor/runtime/loop/clock.hpp"
 #include "supervisor/runtime/record/report.hpp"
 #include "supervisor/runtime/supervisor.hpp"
 
 namespace lastcall::runtime {
 namespace {
-
-template <typename... Handlers>
-struct Overloaded : Handlers... {
-  using Handlers::operator()...;
-};
-template <typename... Handlers>
-Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
 bool is_relayed(lifecycle::PeerId peer) {
   return peer == lifecycle::kIngressPeer;

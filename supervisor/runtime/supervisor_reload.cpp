@@ -1,7 +1,7 @@
 // The configuration that changes while we run, and the signals that only we get.
 #include <nlohmann/json.hpp>
 
-#include "supervisor/runtime/loop/clock.hpp"
+#include "base/clock.hpp"
 #include "supervisor/runtime/sessions/admission_control.hpp"
 #include "supervisor/runtime/settings.hpp"
 #include "supervisor/runtime/supervisor.hpp"

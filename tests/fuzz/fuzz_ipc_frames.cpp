@@ -322,7 +322,7 @@ void check_shim(Members const& members, std::string_view line) {
     is("rest_grace_ms", ms(order.rest_grace));
   } else if (op == "phase" || op == "will") {
     is("deadline_at_ms",
-       order.deadline ? std::optional(shim::to_ms(*order.deadline)) : std::nullopt);
+       order.deadline ? std::optional(lastcall::to_ms(*order.deadline)) : std::nullopt);
   }
   if (op == "exit" || op == "will") {
     is("code", order.exit_code);

@@ -1,7 +1,7 @@
 """Includes and links follow the arrows of docs/architecture.md.
 
     base <- core <- {relay, config, telemetry, ipc, probes, discovery} <- {ingress, inject, sdk/cpp}
-         <- supervisor; shim uses nothing
+         <- supervisor; shim uses headers of base that need no source
 """
 
 import re
@@ -26,7 +26,7 @@ ARROWS = {
     "discovery": LOWER,
     "ingress": LOWER + ("relay",),
     "inject": ("config",),
-    "shim": (),
+    "shim": ("base",),
 }
 # supervisor/runtime is one library in folders by what they talk to. What each may include of the
 # others, and what of the rest of the tree beside the lower folders and telemetry/.
@@ -92,7 +92,7 @@ def core_and_simulation(path, text):
     return [
         finding(path, line, f"'{name}' is neither of the core nor of its simulation")
         for line, kind, name in includes_of(text)
-        if kind == "quote" and not name.startswith(("core/", "tests/simulation/"))
+        if kind == "quote" and not name.startswith(("base/", "core/", "tests/simulation/"))
     ]
 
 
@@ -101,6 +101,24 @@ def pure_core(path, text):
         finding(path, line, f"<{name}> is not of the pure part of the standard library")
         for line, kind, name in includes_of(text)
         if kind == "angle" and name not in PURE_STANDARD
+    ]
+
+
+def links_nothing(path, text):
+    """The shim links nothing of ours: what it includes of base/ has no source of its own."""
+    sources = files(".cpp", under=("base/",))
+    return [
+        finding(path, line, f"'{name}' has a source, which the shim does not link")
+        for line, kind, name in includes_of(text)
+        if kind == "quote" and name.replace(".hpp", ".cpp") in sources and name.startswith("base/")
+    ]
+
+
+def reads_no_clock(path, text):
+    return [
+        finding(path, line, f"'{name}' reads a clock: time is an argument here")
+        for line, kind, name in includes_of(text)
+        if kind == "quote" and name == "base/clock.hpp"
     ]
 
 
@@ -169,6 +187,14 @@ def test_shim_includes_only_libc_and_itself():
     check(shim_includes, files(*CXX, under=("shim/",)))
 
 
+def test_shim_includes_only_headers_that_need_no_source():
+    check(links_nothing, files(*CXX, under=("shim/",)))
+
+
+def test_what_computes_reads_no_clock():
+    check(reads_no_clock, files(*CXX, under=("core/", "relay/", "tests/simulation/")))
+
+
 def test_links_follow_the_arrows():
     check(links, [p for p in files("CMakeLists.txt", under=PRODUCT) if p[:-15] in ARROWS])
 
@@ -194,6 +220,8 @@ def test_links_follow_the_arrows():
         (arrows, "shim/a.cpp", '#include "ipc/message.hpp"'),
         (arrows, "shim/a.cpp", '#include <core/instant.hpp>'),
         (arrows, "ipc/a.cpp", '#include "message.hpp"'),
+        (links_nothing, "shim/a.cpp", '#include "base/thread.hpp"'),
+        (reads_no_clock, "core/a.cpp", '#include "base/clock.hpp"'),
         (core_and_simulation, "tests/simulation/a.cpp", '#include "ipc/message.hpp"'),
         (pure_core, "core/a.hpp", "#include <thread>"),
         (pure_core, "core/a.hpp", "#include <unistd.h>"),

@@ -5,7 +5,7 @@
 
 #include <boost/asio/post.hpp>
 
-#include "supervisor/runtime/loop/clock.hpp"
+#include "base/clock.hpp"
 
 namespace lastcall::runtime {
 namespace {

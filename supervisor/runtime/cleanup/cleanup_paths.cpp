@@ -13,8 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.hpp"
+#include "base/error_text.hpp"
 #include "config/cleanup_rule.hpp"
-#include "supervisor/runtime/loop/clock.hpp"
 
 namespace lastcall::runtime {
 namespace {
@@ -169,7 +170,7 @@ class Remover {
 
   void note_problem(std::string const& name, int error) {
     if (failed_++ == 0) {
-      first_problem_ = name + ": " + std::generic_category().message(error);
+      first_problem_ = name + ": " + error_text(error);
     }
   }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "supervisor/runtime/loop/clock.hpp"
+#include "base/clock.hpp"
 
 namespace lastcall::runtime {
 namespace {

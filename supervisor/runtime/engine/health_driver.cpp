@@ -9,9 +9,9 @@
 
 #include <boost/asio/post.hpp>
 
+#include "base/clock.hpp"
 #include "core/settings.hpp"
 #include "supervisor/runtime/host/listening_ports.hpp"
-#include "supervisor/runtime/loop/clock.hpp"
 
 namespace lastcall::runtime {
 namespace {

@@ -8,8 +8,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <unistd.h>
 
+#include "base/clock.hpp"
 #include "supervisor/runtime/host/process_table.hpp"
-#include "supervisor/runtime/loop/clock.hpp"
 
 namespace lastcall::runtime {
 namespace {

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/error_text.hpp"
 #include "supervisor/runtime/host/descriptor_limit.hpp"
 #include "supervisor/runtime/host/process_table.hpp"
 #include "supervisor/runtime/host/spawn_plan.hpp"
@@ -34,10 +35,6 @@ constexpr std::chrono::milliseconds kPollPeriod{10};
 constexpr std::chrono::milliseconds kKillPatience{50};
 /// Who is killed and stays (a driver's call that never returns) is asked for this rarely.
 constexpr std::chrono::milliseconds kLongestPollPeriod{1000};
-
-std::string text_of(int error) {
-  return std::generic_category().message(error);
-}
 
 }  // namespace
 
@@ -101,7 +98,7 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
   std::string spawn() {
     std::array<int, 2> pipe{};
     if (::pipe2(pipe.data(), O_CLOEXEC) != 0) {
-      return text_of(errno);
+      return error_text(errno);
     }
     int const error = [&] {
       OriginalDescriptorLimit const of_the_child;
@@ -111,7 +108,7 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
     if (error != 0) {
       pid = 0;
       ::close(pipe[0]);
-      return text_of(error);
+      return error_text(error);
     }
     output.assign(pipe[0]);
     output.non_blocking(true);

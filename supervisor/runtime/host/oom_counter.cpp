@@ -35,8 +35,8 @@ std::optional<std::uint64_t> oom_kills_in(std::string_view text) {
   return parsed.ec == std::errc{} ? std::optional(kills) : std::nullopt;
 }
 
-void OomCounter::watch(ipc::Fd file) {
-  file_ = file && is_of_cgroup(file.get()) ? std::move(file) : ipc::Fd();
+void OomCounter::watch(Descriptor file) {
+  file_ = file && is_of_cgroup(file.get()) ? std::move(file) : Descriptor();
   before_ = read().value_or(0);
 }
 

@@ -22,14 +22,14 @@ std::optional<std::uint64_t> oom_kills_in(std::string_view text);
 class OomCounter {
  public:
   /// Counts from now on; an empty descriptor counts nothing.
-  void watch(ipc::Fd file);
+  void watch(Descriptor file);
   /// The kernel has killed since watch().
   bool has_struck() const;
 
  private:
   std::optional<std::uint64_t> read() const;
 
-  ipc::Fd file_;
+  Descriptor file_;
   std::uint64_t before_ = 0;
 };
 

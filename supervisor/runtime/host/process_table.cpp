@@ -79,7 +79,7 @@ std::vector<Relatives> all_processes() {
 
 HeldProcess open_process(pid_t pid) {
   HeldProcess held{.pid = pid,
-                   .fd = ipc::Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))),
+                   .fd = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))),
                    .started_at = 0};
   if (!held.fd) {
     held.started_at = start_time_of(pid);

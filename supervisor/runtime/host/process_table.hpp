@@ -25,7 +25,7 @@ struct Relatives {
 
 struct HeldProcess {
   pid_t pid = 0;
-  ipc::Fd fd;                    // empty where processes have no descriptors; then ...
+  Descriptor fd;                 // empty where processes have no descriptors; then ...
   std::uint64_t started_at = 0;  // ... this, in ticks since the machine's start; 0: it is gone
   explicit operator bool() const { return fd || started_at != 0; }
 };

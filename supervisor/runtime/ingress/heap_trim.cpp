@@ -1,12 +1,13 @@
 #include "supervisor/runtime/ingress/heap_trim.hpp"
 
 #include <chrono>
-#include <csignal>
 #include <system_error>
 #include <utility>
 
 #include <malloc.h>
 #include <pthread.h>
+
+#include "base/signals_blocked.hpp"
 
 namespace lastcall::runtime {
 namespace {
@@ -54,16 +55,12 @@ void HeapTrim::trim() {
   if (trimmer_.joinable()) {
     trimmer_.join();  // a second old
   }
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited: signals are for the main thread
+  SignalsBlocked const inherited;  // signals are for the main thread
   try {
     trimmer_ = std::thread([] { ::malloc_trim(0); });
   } catch (std::system_error const&) {
     ::malloc_trim(0);
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace lastcall::runtime

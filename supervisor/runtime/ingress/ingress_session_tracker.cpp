@@ -1,6 +1,6 @@
 // What the ingress tells of its requests, as events of the core.
+#include "base/clock.hpp"
 #include "supervisor/runtime/ingress/ingress_session.hpp"
-#include "supervisor/runtime/loop/clock.hpp"
 
 namespace lastcall::runtime {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <boost/asio/post.hpp>
 
+#include "base/clock.hpp"
 #include "config/presets.hpp"
 #include "probes/checks/http_url.hpp"
-#include "supervisor/runtime/loop/clock.hpp"
 
 namespace lastcall::runtime {
 namespace {

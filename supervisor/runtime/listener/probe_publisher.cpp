@@ -6,9 +6,9 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "base/clock.hpp"
 #include "config/presets.hpp"
 #include "discovery/instance.hpp"
-#include "supervisor/runtime/loop/clock.hpp"
 #include "supervisor/runtime/registries/registry_factory.hpp"
 
 namespace lastcall::runtime {

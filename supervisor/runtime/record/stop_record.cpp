@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error_text.hpp"
 #include "core/remembered.hpp"
 
 namespace lastcall::runtime {
@@ -31,7 +32,7 @@ std::string first_line_of(char const* path) {
 }
 
 std::string failure(std::string_view what, std::string const& path) {
-  return "cannot " + std::string(what) + " " + path + ": " + std::generic_category().message(errno);
+  return "cannot " + std::string(what) + " " + path + ": " + error_text(errno);
 }
 
 bool write_all(int fd, std::string_view bytes) {

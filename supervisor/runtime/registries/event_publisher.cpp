@@ -9,10 +9,10 @@
 #include <boost/asio/steady_timer.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.hpp"
 #include "discovery/instance.hpp"
 #include "discovery/nats_events.hpp"
 #include "ingress/tracker.hpp"
-#include "supervisor/runtime/loop/clock.hpp"
 #include "supervisor/runtime/registries/registry_factory.hpp"
 
 namespace lastcall::runtime {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "discovery/instance.hpp"
-#include "supervisor/runtime/loop/clock.hpp"
 #include "supervisor/runtime/registries/registry_factory.hpp"
 
 namespace lastcall::runtime {

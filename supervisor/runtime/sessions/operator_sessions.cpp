@@ -6,7 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "supervisor/runtime/loop/clock.hpp"
+#include "base/clock.hpp"
 
 namespace lastcall::runtime {
 namespace {

@@ -4,17 +4,11 @@
 #include <iterator>
 #include <utility>
 
+#include "base/overloaded.hpp"
 #include "supervisor/runtime/sessions/shim_session.hpp"
 
 namespace lastcall::runtime {
 namespace {
-
-template <typename... Handlers>
-struct Overloaded : Handlers... {
-  using Handlers::operator()...;
-};
-template <typename... Handlers>
-Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
 ipc::ErrorCode code_of(lifecycle::Refusal refusal) {
   switch (refusal) {

@@ -50,14 +50,17 @@ def test_no_other_clock_is_asked():
     The clock of /proc's start times is read for the age of a process alone.
     """
     asked = []
-    for name in sorted(os.listdir(os.path.join(TREE, "shim"))):
-        if name.endswith((".cpp", ".hpp")):
-            with open(os.path.join(TREE, "shim", name), encoding="utf-8") as file:
-                text = file.read()
-            asked += [(name, word) for word in re.findall(
-                r"clock_gettime\(\w+|\w+_clock::now|\bgettimeofday\b|\btimerfd_create\(\w+|"
-                r"\bCLOCK_REALTIME\w*|\btime\((?:nullptr|NULL|0|&)|\bsetitimer\b|\balarm\(", text)]
+    for folder, endings in (("base", ".hpp"), ("shim", (".cpp", ".hpp"))):
+        for name in sorted(os.listdir(os.path.join(TREE, folder))):
+            if name.endswith(endings):
+                with open(os.path.join(TREE, folder, name), encoding="utf-8") as file:
+                    text = file.read()
+                asked += [(f"{folder}/{name}", word) for word in re.findall(
+                    r"clock_gettime\([A-Z]\w+|\w+_clock::now|\bgettimeofday\b|"
+                    r"\btimerfd_create\(\w+|"
+                    r"\bCLOCK_REALTIME\w*|\btime\((?:nullptr|NULL|0|&)|\bsetitimer\b|\balarm\(",
+                    text)]
     assert asked == [
-        ("instant.hpp", "clock_gettime(CLOCK_MONOTONIC"),
-        ("tree_watch.cpp", "clock_gettime(CLOCK_BOOTTIME"),
+        ("base/clock.hpp", "clock_gettime(CLOCK_MONOTONIC"),
+        ("shim/tree_watch.cpp", "clock_gettime(CLOCK_BOOTTIME"),
     ]

@@ -48,7 +48,7 @@ class FakeSupervisor {
     listening_ = std::move(std::get<ipc::Listening>(made).fd);
   }
   void stop_listening() {
-    listening_ = ipc::Fd();
+    listening_ = Descriptor();
     std::filesystem::remove(path_);
   }
 
@@ -56,7 +56,7 @@ class FakeSupervisor {
   ipc::Hello accept() {
     pollfd waiting{listening_.get(), POLLIN, 0};
     EXPECT_EQ(::poll(&waiting, 1, kPatienceMs), 1) << "nobody connects";
-    peer_ = ipc::Fd(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    peer_ = Descriptor(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     input_.clear();
     return next<ipc::Hello>();
   }
@@ -66,7 +66,7 @@ class FakeSupervisor {
     say(kWelcome);
     return hello;
   }
-  void hang_up() { peer_ = ipc::Fd(); }
+  void hang_up() { peer_ = Descriptor(); }
 
   void say(std::string_view line) {
     std::string const text = std::string(line) + "\n";
@@ -113,7 +113,7 @@ class FakeSupervisor {
  private:
   std::string directory_;
   std::string path_;
-  ipc::Fd listening_, peer_;
+  Descriptor listening_, peer_;
   std::string input_;
 };
 

@@ -89,7 +89,7 @@ class OtherTier {
   /// The head of the next call.
   std::string accept() {
     wait(listening_);
-    caller_ = ipc::Fd(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    caller_ = Descriptor(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     return next();
   }
   std::string next() {
@@ -111,7 +111,7 @@ class OtherTier {
   bool has_been_left() const { return read().empty(); }
 
  private:
-  static void wait(ipc::Fd const& fd) {
+  static void wait(Descriptor const& fd) {
     pollfd waiting{fd.get(), POLLIN, 0};
     EXPECT_EQ(::poll(&waiting, 1, kPatienceMs), 1) << "nothing comes";
   }
@@ -122,7 +122,7 @@ class OtherTier {
     return size > 0 ? std::string(bytes.data(), static_cast<std::size_t>(size)) : "";
   }
 
-  ipc::Fd listening_, caller_;
+  Descriptor listening_, caller_;
   std::string url_;
 };
 

@@ -16,7 +16,7 @@ class IpcRegistryTest : public LoopTest {
     return run_until([this] { return result_.has_value(); });
   }
 
-  std::vector<IpcRegistry::PeerId> peers_;
+  std::vector<PeerId> peers_;
   int asked_ = 0;
   std::optional<TimePoint> expected_until_;
   std::optional<RegistryResult> result_;

@@ -104,12 +104,12 @@ class RawClient {
     auto connected = connect_to(path);
     EXPECT_EQ(connected.index(), 0U) << std::get<std::string>(connected);
     if (connected.index() == 0) {
-      fd_ = std::move(std::get<Fd>(connected));
+      fd_ = std::move(std::get<Descriptor>(connected));
     }
   }
 
   int fd() const { return fd_.get(); }
-  void close() { fd_ = Fd(); }
+  void close() { fd_ = Descriptor(); }
   void end_sending() { ::shutdown(fd_.get(), SHUT_WR); }
 
   /// How much the kernel took; the rest is the caller's.
@@ -149,7 +149,7 @@ class RawClient {
   }
 
  private:
-  Fd fd_;
+  Descriptor fd_;
   std::string received_;
   bool at_end_{};
 };

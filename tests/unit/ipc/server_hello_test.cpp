@@ -157,7 +157,7 @@ int hello_as_stranger(std::string const& path) {
   if (connected.index() != 0) {
     return 101;
   }
-  int const fd = std::get<Fd>(connected).get();
+  int const fd = std::get<Descriptor>(connected).get();
   std::string const hello = "{\"op\":\"hello\",\"version\":1,\"role\":\"engine\"}\n";
   (void)::send(fd, hello.data(), hello.size(), MSG_NOSIGNAL);
   std::string received;

@@ -45,7 +45,7 @@ class Speaker {
     if (connected.index() != 0) {
       ::_exit(1);
     }
-    int const fd = std::get<Fd>(connected).get();
+    int const fd = std::get<Descriptor>(connected).get();
     int const room = 1 << 20;
     (void)::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
     std::string const hello =
@@ -141,7 +141,7 @@ TEST_F(ProcessTest, Its_end_is_noticed_after_its_connection_has_ended) {
     {
       auto connected = connect_to(path);
       std::string const hello = "{\"op\":\"hello\",\"version\":1,\"role\":\"engine\"}\n";
-      (void)::send(std::get<Fd>(connected).get(), hello.data(), hello.size(), MSG_NOSIGNAL);
+      (void)::send(std::get<Descriptor>(connected).get(), hello.data(), hello.size(), MSG_NOSIGNAL);
     }
     char byte = 0;
     (void)::read(go[0], &byte, 1);

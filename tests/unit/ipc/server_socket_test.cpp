@@ -103,7 +103,7 @@ TEST_F(ServerTest, Without_free_descriptors_it_rests_complains_once_and_goes_on)
 #endif
 #endif
   listen();
-  std::vector<Fd> hoard;
+  std::vector<Descriptor> hoard;
   RawClient client(options_.engine_socket);
   rlimit before{};
   ::getrlimit(RLIMIT_NOFILE, &before);

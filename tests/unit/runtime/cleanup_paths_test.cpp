@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include "supervisor/runtime/loop/clock.hpp"
+#include "base/clock.hpp"
 #include "tests/unit/runtime/scratch_directory.hpp"
 
 namespace lastcall::runtime {

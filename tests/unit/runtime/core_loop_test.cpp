@@ -9,7 +9,7 @@
 #include <boost/asio/post.hpp>
 #include <gtest/gtest.h>
 
-#include "supervisor/runtime/loop/clock.hpp"
+#include "base/clock.hpp"
 
 namespace lastcall::runtime {
 namespace {

@@ -6,7 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
-#include "supervisor/runtime/loop/clock.hpp"
+#include "base/clock.hpp"
 
 namespace lastcall::runtime {
 namespace {

@@ -30,7 +30,7 @@ TEST(ListeningPorts, Are_none_in_what_is_no_such_file) {
 }
 
 TEST(ListeningPorts, Has_one_that_is_listened_on_now) {
-  ipc::Fd const listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  Descriptor const listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

@@ -22,16 +22,16 @@ TEST(OomCounter, Reads_the_kills_and_nothing_that_only_looks_like_them) {
 TEST(OomCounter, Is_silent_without_a_file) {
   OomCounter counter;
   EXPECT_FALSE(counter.has_struck());
-  counter.watch(ipc::Fd());
+  counter.watch(Descriptor());
   EXPECT_FALSE(counter.has_struck());
 }
 
 TEST(OomCounter, Reads_nothing_that_is_no_file_of_a_cgroup) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
-  ipc::Fd const writer(ends[1]);
+  Descriptor const writer(ends[1]);
   OomCounter counter;
-  counter.watch(ipc::Fd(ends[0]));  // would block for ever
+  counter.watch(Descriptor(ends[0]));  // would block for ever
   EXPECT_FALSE(counter.has_struck());
   // It was not kept: its other end has no reader any more.
   EXPECT_EQ(::fcntl(ends[0], F_GETFD), -1);

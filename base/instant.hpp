@@ -1,0 +1,48 @@
+// Time as an argument: instants on one line, never a clock.
+//
+// An Instant counts CLOCK_MONOTONIC milliseconds, the unit of every `*_at_ms` on the wire, so that
+// shim, supervisor and SDKs of one node compare instants without conversion. What reads the clock
+// is in clock.hpp. Header-only: the shim uses it, too. No thread rule: plain values.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+namespace lastcall {
+
+using Duration = std::chrono::milliseconds;
+
+/// Tag of the time line. It has no now() on purpose.
+struct MonotonicLine {
+  using rep = Duration::rep;
+  using period = Duration::period;
+  using duration = Duration;
+  using time_point = std::chrono::time_point<MonotonicLine, Duration>;
+  static constexpr bool is_steady = true;
+};
+
+using Instant = MonotonicLine::time_point;
+
+constexpr Instant instant_from_ms(std::int64_t ms) {
+  return Instant{Duration{ms}};
+}
+constexpr std::int64_t to_ms(Instant at) {
+  return at.time_since_epoch().count();
+}
+constexpr std::int64_t to_ms(Duration d) {
+  return d.count();
+}
+
+/// Sooner than anything: 'at once' where an instant is asked for.
+inline constexpr Instant kAtOnce{Duration{0}};
+
+/// The first of two deadlines; absent means never.
+constexpr std::optional<Instant> earlier_of(std::optional<Instant> a, std::optional<Instant> b) {
+  if (!a || !b) {
+    return a ? a : b;
+  }
+  return *a < *b ? a : b;
+}
+
+}  // namespace lastcall

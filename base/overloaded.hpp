@@ -1,0 +1,13 @@
+// One visitor of a std::variant, made of a function for each alternative.
+#pragma once
+
+namespace lastcall {
+
+template <typename... Visitors>
+struct Overloaded : Visitors... {
+  using Visitors::operator()...;
+};
+template <typename... Visitors>
+Overloaded(Visitors...) -> Overloaded<Visitors...>;
+
+}  // namespace lastcall

@@ -1,0 +1,30 @@
+#include "base/resolve.hpp"
+
+#include <cstring>
+
+#include <netdb.h>
+
+namespace lastcall {
+
+Resolved resolve(std::string const& host, std::uint16_t port) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  if (int const failed = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &list)) {
+    return {{}, ::gai_strerror(failed)};
+  }
+  Resolved found;
+  for (addrinfo const* each = list; each != nullptr; each = each->ai_next) {
+    SocketAddress& one = found.addresses.emplace_back();
+    std::memcpy(&one.address, each->ai_addr, each->ai_addrlen);
+    one.size = each->ai_addrlen;
+  }
+  ::freeaddrinfo(list);
+  if (found.addresses.empty()) {
+    found.error = "it has no address";
+  }
+  return found;
+}
+
+}  // namespace lastcall
