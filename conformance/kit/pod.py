@@ -139,15 +139,18 @@ class Container:
         self.ended.wait(10)
 
 
-def get(url, timeout=1.0, headers=()):
-    """The status of a GET, or nothing when there is no answer in time."""
+def get(url, timeout=1.0, headers=(), contains=""):
+    """The status of a GET, or nothing without an answer in time whose body has these words."""
     host, _, path = url.removeprefix("http://").partition("/")
     connection = http.client.HTTPConnection(host, timeout=timeout)
     try:
         # The kubelet's name: some proxies tell probes from requests by it.
         all_headers = {"User-Agent": "kube-probe/1.32", **dict(headers)}
         connection.request("GET", "/" + path, headers=all_headers)
-        return connection.getresponse().status
+        response = connection.getresponse()
+        if contains and contains not in response.read(65536).decode(errors="replace"):
+            return None
+        return response.status
     except (OSError, http.client.HTTPException):
         return None
     finally:
@@ -175,12 +178,16 @@ class Pod:
 
     @staticmethod
     def _passes(probe):
-        """A URL, or {"url": ..., "headers": {...}}."""
+        """A URL, or {"url": ..., "headers": {...}, "contains": ...}."""
         probe = {"url": probe} if isinstance(probe, str) else probe
-        return 200 <= (get(probe["url"], headers=probe.get("headers", {})) or 0) < 400
+        more = {key: probe[key] for key in ("headers", "contains") if key in probe}
+        return 200 <= (get(probe["url"], **more) or 0) < 400
 
     def _probe(self):
         failures = 0
+        for probe in self.description.get("startup", ()):
+            while not self._passes(probe) and not self._closing.wait(0.2):
+                pass
         while not self._closing.is_set():
             fine = all(self._passes(probe) for probe in self.description["ready"])
             failures = 0 if fine else failures + 1
@@ -248,21 +255,37 @@ class Pod:
         self._prober.join(5)
 
 
+_GIVEN, _GIVING = set(), threading.Lock()
+
+
 def free_ports(count):
-    """Below those that the kernel gives to outgoing connections; held until all are found."""
-    held = []
-    for _ in range(200 * count):
-        port = 20_000 + int.from_bytes(os.urandom(2), "big") % 12_000
-        probe = socket.socket()
+    """Below those that the kernel gives to outgoing connections.
+
+    They stay this run's until return_ports(): a pod binds them later, and some of them never, so
+    being free says nothing about the pods beside it.
+    """
+    found = []
+    with _GIVING:
+        for _ in range(200 * count):
+            port = 20_000 + int.from_bytes(os.urandom(2), "big") % 12_000
+            if port not in _GIVEN and _is_free(port):
+                _GIVEN.add(port)
+                found.append(port)
+            if len(found) == count:
+                break
+    return found
+
+
+def return_ports(ports):
+    with _GIVING:
+        _GIVEN.difference_update(ports)
+
+
+def _is_free(port):
+    with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
-            held.append(probe)
         except OSError:
-            probe.close()
-        if len(held) == count:
-            break
-    ports = [probe.getsockname()[1] for probe in held]
-    for probe in held:
-        probe.close()
-    return ports
+            return False
+    return True

@@ -80,13 +80,13 @@ class Run:
         self.zombies, self.left, self.pod, self.ended_ms = [], [], None, None
         self.folder = tempfile.mkdtemp(prefix="kit-", dir="/tmp")  # short: it holds sockets
         self.trace = os.path.join(self.folder, "engine.jsonl")
-        self._read, self._reading = 0, threading.Lock()
+        self._read, self._reading, self.ports = 0, threading.Lock(), []
 
     # --- start and end
 
     def start(self):
         scenario = self.scenario
-        ports = pods.free_ports(10)
+        ports = self.ports = pods.free_ports(10)
         knobs = {"token_ms": 50, **scenario.engine}
         words = [str(ENGINE), "--port", str(ports[0]), "--trace", self.trace]
         for name, value in knobs.items():
@@ -118,6 +118,7 @@ class Run:
                 call.join(5)
 
     def remove(self):
+        pods.return_ports(self.ports)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def read_trace(self):
