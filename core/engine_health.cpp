@@ -12,7 +12,8 @@ bool is_final(Verdict verdict) {
   return verdict == Verdict::dead || verdict == Verdict::wedged;
 }
 
-std::string silence_text(Responsiveness const& responsiveness, CheckBoard const& checks) {
+std::string silence_text(Responsiveness const& responsiveness, CheckBoard const& checks,
+                         CanarySilence const& canary) {
   std::string const nothing_moved =
       " for " + seconds_text(kSilenceLimit) + " and no byte of any request moved";
   switch (responsiveness.silence()) {
@@ -26,6 +27,9 @@ std::string silence_text(Responsiveness const& responsiveness, CheckBoard const&
                    "since";
     }
     case Silence::canary:
+      if (canary.is_empty()) {
+        return "a request of one token was answered with status 200 and nothing";
+      }
       return "a request of one token was not answered" + nothing_moved;
     case Silence::tokens:
       return "requests are in flight and no token was generated for " +
@@ -61,6 +65,13 @@ void EngineHealth::listen_anew(Instant now) {
 void EngineHealth::process_stopped(Instant now, std::string name, bool will_be_asked) {
   if (started()) {  // one that loads is not ready anyway
     responsiveness.process_stopped(now, std::move(name), will_be_asked);
+  }
+}
+
+void EngineHealth::canary_answered(Instant now, CanarySilence::Answer answer) {
+  progress.canary_answered(now, answer);
+  if (answer == CanarySilence::Answer::refused || answer == CanarySilence::Answer::empty) {
+    responsiveness.no_proof_comes();
   }
 }
 
@@ -114,7 +125,7 @@ void EngineHealth::update(Instant now) {
   }
   responsiveness.update(now, heard());
   if (responsiveness.silence() != Silence::none) {
-    judge(Verdict::unresponsive, silence_text(responsiveness, checks_));
+    judge(Verdict::unresponsive, silence_text(responsiveness, checks_, progress.canary()));
   } else {
     update_alive();
   }
@@ -124,7 +135,7 @@ Responsiveness::Heard EngineHealth::heard() const {
   return {.progress_at = progress.moved_at(),
           .check_at = checks_.answered_at(),
           .unanswered_since = checks_.unanswered_since(),
-          .canary_since = progress.canary_since(),
+          .canary_since = progress.canary().since(),
           .work_since = progress.work_since(),
           .idle_since = progress.idle_since(),
           .tokens_at = progress.tokens() ? std::optional(progress.tokens()->at) : std::nullopt};
@@ -211,7 +222,7 @@ void EngineHealth::fingerprint(Mixer& m) const {
   m.all(verdict_, started(), next_deadline(), startup.awaits_process(), responsiveness.silence(),
         responsiveness.is_stopped(), responsiveness.waits_for_proof(), responsiveness.patience(),
         fell ? std::min(m.now - *fell, kSilenceForgiven) : kSilenceForgiven,
-        progress.canary_since().has_value());
+        progress.canary().unanswered_since().has_value(), progress.canary().is_empty());
   if (settings_.tokens_show_stalls) {
     m.put(std::min(progress.still_for(m.now), std::max(responsiveness.patience(), stall_limit())));
   }

@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "core/action.hpp"
+#include "core/canary_silence.hpp"
 #include "core/check_board.hpp"
 #include "core/engine_startup.hpp"
 #include "core/event.hpp"
@@ -53,6 +54,9 @@ class EngineHealth {
   /// One of the engine's processes is stopped (state T): nothing is expected of it until it is
   /// heard. `name` is for the reason. `will_be_asked`: a canary will show whether it goes on.
   void process_stopped(Instant now, std::string name, bool will_be_asked = false);
+  /// A token is progress. What proves nothing is neither silence nor progress; refused, it will be
+  /// the next time: nobody is to wait for its proof.
+  void canary_answered(Instant now, CanarySilence::Answer answer);
   /// The next engine is one of a shim's: until it is known, checks that pass say nothing of it.
   void await_process();
   /// A process that it cannot be without has died.

@@ -35,6 +35,20 @@ void judge_unordered_exit(Machines& m, Instant now, CauseKind kind, std::string 
   }
 }
 
+CanarySilence::Answer canary_answer(TokenOutcome outcome) {
+  switch (outcome) {
+    case TokenOutcome::generated:
+      return CanarySilence::Answer::proof;
+    case TokenOutcome::refused:
+      return CanarySilence::Answer::refused;
+    case TokenOutcome::withheld:
+      return CanarySilence::Answer::unproven;
+    case TokenOutcome::empty:
+      return CanarySilence::Answer::empty;
+  }
+  return CanarySilence::Answer::unproven;
+}
+
 /// What an engine that was asked to end leaves behind is a part of it, until the shim has seen the
 /// last of it.
 void judge_rest(Machines& m, Instant now, Instant at, std::optional<std::uint32_t> alive) {
@@ -346,14 +360,7 @@ void on(Machines& m, Instant now, TokenAnswered const& answer) {
   if (use == TokenUse::barrier) {
     m.evidence.gauges.await_reading();
   } else if (use == TokenUse::canary) {
-    if (answer.outcome == TokenOutcome::generated) {
-      m.health.progress.canary_answered(now);
-    } else {
-      m.health.progress.canary_dropped();
-      if (answer.outcome == TokenOutcome::refused) {
-        m.health.responsiveness.no_proof_comes();
-      }
-    }
+    m.health.canary_answered(now, canary_answer(answer.outcome));
   }
   if (use && answer.outcome == TokenOutcome::generated) {
     progressed(m, now);
@@ -394,12 +401,13 @@ bool apply_token(Machines& m, Instant now) {
   TokenProbe::Facts const known = token_facts(m);
   m.evidence.token.observe(now, known);
   if (m.evidence.token.withdraws(known)) {
-    m.health.progress.canary_dropped();
+    m.health.canary_answered(now, CanarySilence::Answer::unproven);
     m.orders.act(WithdrawToken{});
     return true;
   }
   auto const ask = m.evidence.token.next(now, known);
   if (ask) {
+    m.evidence.gauges.own_token_asked();
     m.orders.act(*ask);
   }
   return ask.has_value();

@@ -260,6 +260,7 @@ enum class TokenOutcome : std::uint8_t {
   generated,  // 200 and a token
   refused,    // anything else: nothing is proven
   withheld,   // it was not sent: the engine sleeps or works
+  empty,      // 200 and no body: a promise that was not kept
 };
 
 /// The request of AskToken has gone out.

@@ -6,7 +6,7 @@
 //     relayed a request.
 //  2. A source whose process is gone was one: what it had is over.
 //  3. Gauges at 0 are a proof of idleness only with a load counter at 0, or with the answer to a
-//     request that was sent after they fell to 0.
+//     request that was sent after they fell to 0 and that they count.
 //
 // Owned by the core's thread. Source: specification, 'Where in-flight comes from'.
 #pragma once
@@ -45,12 +45,14 @@ class Evidence {
   bool had_source() const { return source_gone_; }
   /// The engine's own word proves that nothing is in it.
   bool proves_idle() const {
-    return gauges.is_settled() && (gauges.load_is_zero() || token.has_passed());
+    bool const is_proven = token.has_passed() && !gauges.misses_own_token();
+    return gauges.is_settled() && (gauges.load_is_zero() || is_proven);
   }
 
   /// How long ago something was matters no longer than it is waited for.
   void fingerprint(Mixer& m, Settings const& settings, bool drains) const {
     m.all(gauges.is_settled(), gauges.shows_work(), gauges.in_flight());
+    m.all(gauges.misses_own_token());
     m.age(gauges.zero_since(), settings.gauge_refresh.value_or(Duration{0}));
     m.age(gauges.busy_at(), drains ? settings.shutdown.drain_unknown : Duration{0});
     m.all(gauges.load_counts(), gauges.load_is_zero());

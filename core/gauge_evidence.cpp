@@ -21,6 +21,8 @@ bool changes(std::optional<std::uint64_t>& known, std::optional<std::uint64_t> r
 bool GaugeEvidence::read(Instant now, GaugesRead const& reading, std::uint64_t own) {
   bool const generated = changes(tokens_, reading.tokens);
   bool const moved = changes(cache_, reading.cache) || generated;
+  misses_own_token_ =
+      reading.tokens && tokens_before_own_ && *reading.tokens == *tokens_before_own_;
   load_counts_ = load_counts_ || reading.load.value_or(0) > 0;
   std::uint64_t const load =
       load_counts_ ? others(reading.load.value_or(0), own) : std::uint64_t{0};

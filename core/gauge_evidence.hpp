@@ -12,6 +12,9 @@
 //  part
 //     of a prefill, of which no token comes. Tokens that did not move prove a stall only where the
 //     counter rises with each token, and only by a reading that has both figures.
+//  5. Gauges that do not count the token which the engine has just generated for us do not tell
+//  what
+//     it does: their zero proves nothing. A reading without a counter has nothing to be tried by.
 //
 // Values only, owned by the core's thread. Source: the model server protocol's gauges;
 // specification, 'Where in-flight comes from'.
@@ -39,10 +42,14 @@ class GaugeEvidence {
   void forget();
   /// What was proven now is proven of what is read from here on.
   void await_reading() { settled_ = false; }
+  /// From here on a token of our own has to appear in the counter.
+  void own_token_asked() { tokens_before_own_ = tokens_; }
 
   /// The last reading is zero.
   bool is_zero() const { return zero_since_.has_value(); }
   bool is_settled() const { return settled_; }
+  /// The last reading has a counter without the token that was asked for.
+  bool misses_own_token() const { return misses_own_token_; }
   /// By the last reading nothing that was accepted is left.
   bool load_is_zero() const { return load_is_zero_; }
   bool load_counts() const { return load_counts_; }
@@ -60,12 +67,14 @@ class GaugeEvidence {
   std::optional<std::uint64_t> in_flight_;  // of the last reading; absent: it had none
   std::uint64_t last_figure_ = 0;
   std::optional<std::uint64_t> tokens_;
+  std::optional<std::uint64_t> tokens_before_own_;
   std::optional<std::uint64_t> cache_;
   std::optional<Instant> zero_since_;
   std::optional<Instant> busy_at_;
   bool settled_ = false;
   bool load_is_zero_ = false;
   bool shows_work_ = false;
+  bool misses_own_token_ = false;
 };
 
 }  // namespace lastcall::lifecycle

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 
+#include "core/canary_silence.hpp"
 #include "core/instant.hpp"
 
 namespace lastcall::lifecycle {
@@ -39,14 +40,14 @@ class ProgressWatch {
       idle_since_.reset();
     }
   }
-  void canary_sent(Instant now) { canary_since_ = canary_since_.value_or(now); }
-  /// It was answered as only a working engine can.
-  void canary_answered(Instant now) {
-    canary_since_.reset();
-    moved(now);
+  void canary_sent(Instant now) { canary_.sent(now); }
+  /// A token is progress; any other answer is none.
+  void canary_answered(Instant now, CanarySilence::Answer answer) {
+    canary_.answered(now, answer);
+    if (answer == CanarySilence::Answer::proof) {
+      moved(now);
+    }
   }
-  /// It ended in a way that proves nothing: neither silence nor progress.
-  void canary_dropped() { canary_since_.reset(); }
   /// The last reading of the engine's gauges, where it had live tokens.
   void tokens_read(std::optional<TokensRead> reading) { tokens_ = reading; }
   /// We were not running: silence counts from now on.
@@ -54,16 +55,13 @@ class ProgressWatch {
     if (work_since_) {
       work_since_ = now;
     }
-    if (canary_since_) {
-      canary_since_ = now;
-    }
+    canary_.listen_anew(now);
   }
 
   std::optional<Instant> moved_at() const { return moved_at_; }
   std::optional<Instant> work_since() const { return work_since_; }
   std::optional<Instant> idle_since() const { return idle_since_; }
-  /// The first of those that nothing has answered.
-  std::optional<Instant> canary_since() const { return canary_since_; }
+  CanarySilence const& canary() const { return canary_; }
   std::optional<TokensRead> tokens() const { return tokens_; }
   /// Since when there has been work and none of it moved.
   std::optional<Instant> still_since() const { return unmoved(work_since_); }
@@ -75,7 +73,7 @@ class ProgressWatch {
   /// 'nothing in flight', 'work in flight, nothing moved for 1 s'.
   std::string text(Instant now) const;
   /// Since when a canary has been out and nothing moved.
-  std::optional<Instant> canary_silent_since() const { return unmoved(canary_since_); }
+  std::optional<Instant> canary_silent_since() const { return unmoved(canary_.unanswered_since()); }
 
  private:
   std::optional<Instant> unmoved(std::optional<Instant> since) const {
@@ -85,7 +83,7 @@ class ProgressWatch {
   std::optional<Instant> moved_at_;
   std::optional<Instant> work_since_;
   std::optional<Instant> idle_since_;
-  std::optional<Instant> canary_since_;
+  CanarySilence canary_;
   std::optional<TokensRead> tokens_;
 };
 

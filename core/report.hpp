@@ -27,7 +27,8 @@ inline constexpr std::array<std::string_view, 5> kItemOutcomes{"pending", "compl
                                                                "skipped", "failed"};
 inline constexpr std::array<std::string_view, 6> kCleanupItems{"sdk",        "hooks",  "events",
                                                                "registries", "engine", "paths"};
-inline constexpr std::array<std::string_view, 3> kTokenOutcomes{"generated", "refused", "withheld"};
+inline constexpr std::array<std::string_view, 4> kTokenOutcomes{"generated", "refused", "withheld",
+                                                                "empty"};
 inline constexpr std::array<std::string_view, 2> kTokenUses{"barrier", "canary"};
 inline constexpr std::array<std::string_view, 3> kEngineStates{"waiting", "running", "exited"};
 }  // namespace vocabulary

@@ -40,10 +40,11 @@ class PostAttempt final : public HttpAttempt {
  public:
   PostAttempt(asio::any_io_executor const& executor, HttpUrl const& url, Headers const& headers,
               std::string_view body, std::shared_ptr<bool> lookup_hangs,
-              std::function<void()> on_sent, CheckDone done)
+              std::function<void()> on_sent, std::function<void()> on_empty, CheckDone done)
       : HttpAttempt(executor, url, post_request(url, headers, body), std::move(lookup_hangs),
                     std::move(done)),
-        on_sent_(std::move(on_sent)) {}
+        on_sent_(std::move(on_sent)),
+        on_empty_(std::move(on_empty)) {}
 
  private:
   void sent() override { on_sent_(); }
@@ -67,6 +68,9 @@ class PostAttempt final : public HttpAttempt {
   }
 
   void complete() override {
+    if (answer_.empty()) {
+      on_empty_();
+    }
     if (std::string why = why_no_token(answer_); !why.empty()) {
       fail(std::move(why));
     } else {
@@ -75,6 +79,7 @@ class PostAttempt final : public HttpAttempt {
   }
 
   std::function<void()> on_sent_;
+  std::function<void()> on_empty_;
   std::string answer_;
 };
 
@@ -138,6 +143,7 @@ class TokenRequest::State : public std::enable_shared_from_this<State> {
     further_ = std::move(further);
     sent_ = std::move(sent);
     done_ = std::move(done);
+    is_empty_ = false;
     if (settings_.sleeping_url.empty()) {
       find_model();
     } else {
@@ -199,9 +205,11 @@ class TokenRequest::State : public std::enable_shared_from_this<State> {
             self->sent_();
           }
         },
+        [self = shared_from_this()] { self->is_empty_ = true; },
         [self = shared_from_this()](CheckOutcome const& outcome) {
           bool const is_good = outcome.result == CheckResult::passed;
-          self->end(is_good ? Outcome::generated : Outcome::refused, outcome.detail);
+          Outcome const bad = self->is_empty_ ? Outcome::empty : Outcome::refused;
+          self->end(is_good ? Outcome::generated : bad, outcome.detail);
         });
     attempt_->begin(kPatience);
   }
@@ -223,6 +231,7 @@ class TokenRequest::State : public std::enable_shared_from_this<State> {
   std::shared_ptr<ConnectAttempt> attempt_;
   std::string text_;
   std::optional<Header> further_;
+  bool is_empty_ = false;  // the answer
   Sent sent_;
   Done done_;
 };

@@ -5,8 +5,8 @@
 //     comes first: then never, and the connection is closed, so that an engine gives the request
 //     up.
 //  2. Only a 200 with a choice that ended by itself and has a token is `generated`; anything else
-//     is `refused` with its reason. Whoever asks waits as long as he likes: the answer has no time
-//     limit, what comes before it has.
+//     is `refused` with its reason, but a 200 without a body, which is `empty`. Whoever asks waits
+//     as long as he likes: the answer has no time limit, what comes before it has.
 //  3. An engine that says that it sleeps is not asked. `sent` is called when the request is on its
 //     way, and so not for one that was never put.
 //  4. The model is the configured one, or the first that the engine lists, which is asked for each
@@ -40,7 +40,7 @@ struct TokenRequestSettings {
 
 class TokenRequest {
  public:
-  enum class Outcome : std::uint8_t { generated, refused, asleep };
+  enum class Outcome : std::uint8_t { generated, refused, asleep, empty };
   using Sent = std::function<void()>;
   using Done = std::function<void(Outcome, std::string const& detail)>;
 

@@ -134,6 +134,8 @@ class Generator:
     async def completions(self, connection, request):
         if self.options.completions_status:
             status = self.options.completions_status
+            if status == 200:
+                return await connection.answer(status, b"")
             return await connection.answer(status, {"error": {"message": "refused"}})
         self.accepted += 1
         try:

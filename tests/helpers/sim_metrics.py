@@ -17,7 +17,8 @@ NAMES = {  # running, waiting, KV cache use, tokens
                "trtllm_kv_cache_utilization", "trtllm_generation_tokens_total"),
 }  # fmt: skip
 # What a text may be instead of the truth.
-MODES = ("true", "stale", "zero", "absent", "nan", "half", "garbage", "error", "flood")
+# `zero`: of the gauges alone; `still`: of the counter, too.
+MODES = ("true", "stale", "zero", "still", "absent", "nan", "half", "garbage", "error", "flood")
 
 
 class Metrics:
@@ -64,7 +65,7 @@ class Metrics:
             return self._joined(lines)
         counts = dict(zip((running, waiting), generator.figures(), strict=True))
         for name, count in counts.items():
-            count = 0 if mode == "zero" else count
+            count = 0 if mode in ("zero", "still") else count
             lines.append(f"# TYPE {name} gauge")
             lines.append(self._series(name, 0, count - count // 2))
             if mode != "half":
@@ -74,6 +75,7 @@ class Metrics:
         lines += [f"# TYPE {usage} gauge", self._series(usage, 0, len(generator.running) / 256)]
         # SGLang counts a request's tokens when it ends.
         count = generator.tokens_ended if self.options.kind == "sglang" else generator.tokens
+        count = 0 if mode == "still" else count
         lines += [f"# TYPE {tokens} counter", self._series(tokens, 0, count)]
         return self._joined(lines)
 

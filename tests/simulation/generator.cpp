@@ -247,7 +247,7 @@ void ask_engine(Plan& plan, std::uint32_t span) {
   plan.settings.load_counts = random.chance(20);
   plan.settings.token = {.barrier = random.chance(80), .canary = random.chance(50)};
   plan.manners.token_ms = random.chance(80) ? answer_ms(random) : random.below(20'000);
-  plan.manners.token_outcome = random.chance(70) ? 0 : random.below(3);
+  plan.manners.token_outcome = random.chance(70) ? 0 : random.below(4);
   for (std::uint32_t i = 0, n = random.below(30); i < n; ++i) {
     std::uint32_t const figure = random.chance(85) ? 0 : random.chance(30) ? 1'000 : 1;
     plan.stimuli.push_back({kEpoch + Duration{100 + random.below(span)}, What::gauges_say, figure,

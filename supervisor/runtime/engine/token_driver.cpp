@@ -114,8 +114,9 @@ void TokenDriver::take(lifecycle::AskToken const& order, probes::TokenRequest::O
                        std::string const& detail) {
   using Outcome = probes::TokenRequest::Outcome;
   TokenOutcome told = TokenOutcome::generated;
-  if (outcome == Outcome::refused) {
-    told = TokenOutcome::refused;
+  bool const is_bad = outcome == Outcome::refused || outcome == Outcome::empty;
+  if (is_bad) {
+    told = outcome == Outcome::empty ? TokenOutcome::empty : TokenOutcome::refused;
     if (told_ != detail || order.use == TokenUse::barrier) {
       log_.warning("the engine did not answer a request of one token with one",
                    {{"use", name(order.use)}, {"detail", detail}});
@@ -123,7 +124,7 @@ void TokenDriver::take(lifecycle::AskToken const& order, probes::TokenRequest::O
   } else if (outcome == Outcome::asleep) {
     told = TokenOutcome::withheld;
   }
-  told_ = outcome == Outcome::refused ? std::optional(detail) : std::nullopt;
+  told_ = is_bad ? std::optional(detail) : std::nullopt;
   log_.debug("request of one token", {{"use", name(order.use)}, {"outcome", name(told)}});
   events_.feed(lifecycle::TokenAnswered{order.number, told});
   if (order.use == TokenUse::barrier) {

@@ -123,6 +123,19 @@ def test_a_barrier_that_is_refused_leaves_the_drain_unknown(gauged):
     assert "did not answer a request of one token with one" in one.log()
 
 
+def test_gauges_that_do_not_count_our_own_token_prove_nothing(gauged):
+    """They stand at 0 beside a stream that runs, and the barrier is answered all the same."""
+    one = gauged("--metrics", "still", "--rate", "20", drain_unknown="30s")
+    stream = Stream(one.engine_port, 60)
+    running(one, 1)
+    one.process.send_signal(signal.SIGTERM)
+    text = stream.finished()
+    assert "t59" in text and "[DONE]" in text
+    call(one.engine_port, "POST", "/sim/control", {"metrics": "true"})
+    assert one.process.wait(timeout=2 * PATIENCE) == 0
+    assert (outcome_of(one.report()), one.report()["in_flight"]) == ("completed", "gauges")
+
+
 def test_a_barrier_that_cannot_reach_each_rank_leaves_the_drain_unknown(gauged):
     one = gauged("--dp-ranks", kind="sglang", drain_unknown="2s")
     report = stop(one)
@@ -153,6 +166,14 @@ def test_an_idle_engine_answers_its_canary_and_nobody_counts_it(gauged):
     nothing = {"requests": 0, "source": "unknown"}
     assert nothing.items() <= one.status()["in_flight"].items()
     assert one.status()["phase"] == "serving"
+
+
+def test_an_engine_that_answers_200_and_nothing_gets_no_requests_until_it_answers(gauged):
+    one = gauged("--completions-status", "200")
+    one.wait_for_log("a request of one token was answered with status 200 and nothing")
+    assert one.get("/readyz")[0] == 503
+    call(one.engine_port, "POST", "/sim/control", {"completions_status": 0})
+    wait_until(lambda: one.get("/readyz")[0] == 200, "the next canary", 60)
 
 
 def test_an_engine_that_sleeps_or_works_gets_no_canary(gauged):

@@ -124,6 +124,19 @@ TEST(GaugeEvidence, A_load_counter_counts_where_the_gauges_do_not_yet) {
   EXPECT_FALSE(gauges.load_is_zero()) << "it could not be read";
 }
 
+TEST(GaugeEvidence, A_counter_that_misses_our_own_token_does_not_tell_what_the_engine_does) {
+  GaugeEvidence gauges(Duration{1s}, false);
+  gauges.read(kTokenStart, {.in_flight = 0, .tokens = 7}, 0);
+  EXPECT_FALSE(gauges.misses_own_token()) << "none was asked for";
+  gauges.own_token_asked();
+  gauges.read(kTokenStart + 1s, {.in_flight = 0, .tokens = 7}, 0);
+  EXPECT_TRUE(gauges.misses_own_token());
+  gauges.read(kTokenStart + 2s, {.in_flight = 0}, 0);
+  EXPECT_FALSE(gauges.misses_own_token()) << "there is no counter to try it by";
+  gauges.read(kTokenStart + 3s, {.in_flight = 0, .tokens = 8}, 0);
+  EXPECT_FALSE(gauges.misses_own_token());
+}
+
 TEST(GaugeEvidence, Our_own_request_is_not_work) {
   GaugeEvidence gauges(Duration{1s}, true);
   gauges.read(kTokenStart, {.in_flight = 1, .tokens = {}, .load = 1}, 1);

@@ -82,6 +82,11 @@ TEST_F(TokenRequests, Anything_else_is_refused_and_says_why) {
   EXPECT_NE(detail_.find("refused"), std::string::npos);
 }
 
+TEST_F(TokenRequests, A_200_without_a_body_is_empty) {
+  EXPECT_EQ(ask_completions(http_response(200, "")), Outcome::empty);
+  EXPECT_EQ(ask_completions(http_response(500, "")), Outcome::refused);
+}
+
 TEST_F(TokenRequests, An_engine_that_sleeps_is_not_asked) {
   engine_.answer(http_response(200, R"({"is_sleeping":true})"));
   EXPECT_EQ(ask({.url = url("/v1/completions"),
