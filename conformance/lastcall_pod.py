@@ -22,8 +22,24 @@ LASTCALL = program("lastcall", "supervisor/cli")
 SHIM = program("lastcall-shim", "shim")
 
 
-def describe(title, **cannot):
-    facts = {"title": title, "cannot": cannot}
+# Why a form of lastcall does not hold a scenario, where nothing in it could: the table tells it.
+NOBODY_IN_THE_WAY = ("nobody of lastcall's is in the way of the stream, so that nobody can write "
+                     "into it; the ingress and the middleware can")
+DIED_WITH_IT = "whoever would tell the client is in the process that died; the ingress is not"
+GRACE_OF_TEN = ("of 10 s the kubelet keeps 2, the cleanup up to 4 and a cancel 1, so that requests "
+                "have 3; `shutdown.cleanup_reserve` can be lowered, and of 30 s they have 23")
+CARRIES_STREAMS = ("the ingress carries the streams, so that they die with its process, as in any "
+                   "proxy; with the middleware or by gauges nobody is in the way")
+LATE_AT_THE_END = ("without ingress or SDK nobody can refuse a request that comes when the drain is "
+                   "over, and the engine's stop cuts it")
+WITHOUT_A_VOICE = {
+    "six-of-ten": GRACE_OF_TEN, "long-stream": NOBODY_IN_THE_WAY, "long-unary": NOBODY_IN_THE_WAY,
+    "death-is-told": NOBODY_IN_THE_WAY, "very-late-request": LATE_AT_THE_END,
+}  # fmt: skip
+
+
+def describe(title, known=None, **cannot):
+    facts = {"title": title, "cannot": cannot, "known": known or {}}
     if not os.path.exists(LASTCALL):
         facts["missing"] = "lastcall is not built: ./dev build"
     return facts

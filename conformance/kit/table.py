@@ -85,6 +85,22 @@ def reasons(adapters, cells):
     return "\n".join(["| Subject | Not applicable | Because |", "|---|---|---|", *rows])
 
 
+def known(adapters, cells):
+    """Why an adapter says that a scenario cannot be held in its form, once a reason."""
+    failed = {(c.subject, c.scenario) for c in cells if c.verdict == "failed"}
+    found = {}
+    for each in adapters:
+        for scenario, reason in each.facts.get("known", {}).items():
+            if (each.name, scenario) in failed:
+                found.setdefault(reason, {}).setdefault(scenario, []).append(f"`{each.name}`")
+    rows = ["| Not held | by | Because |", "|---|---|---|"]
+    for reason, scenarios in found.items():
+        subjects = list(dict.fromkeys(name for names in scenarios.values() for name in names))
+        names = ", ".join(f"`{scenario}`" for scenario in scenarios)
+        rows.append(f"| {names} | {', '.join(subjects)} | {escape(reason)} |")
+    return "\n".join(rows)
+
+
 def checks():
     rows = ["| who | that | means |", "|---|---|---|"]
     for (who, that), function in CHECKS.items():
@@ -105,6 +121,7 @@ def write_docs(root, scenarios, adapters, cells):
     page = path.read_text(encoding="utf-8")
     page = replace(page, "table", markdown(scenarios, adapters, cells))
     page = replace(page, "reasons", reasons(adapters, cells))
+    page = replace(page, "known", known(adapters, cells))
     page = replace(page, "checks", checks())
     path.write_text(page, encoding="utf-8")
     folder = root / "conformance/transcripts"

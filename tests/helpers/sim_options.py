@@ -32,7 +32,7 @@ def parse(arguments):
     add("--api-servers", type=int, default=1, help="with more, /load and the gauges are of several")
     add("--dp-ranks", action="store_true", help="SGLang's gauges are of two data-parallel ranks")
     add("--sleeping", action=argparse.BooleanOptionalAction, help="/is_sleeping; unset: none")
-    add("--completions-status", type=int, default=0, 
+    add("--completions-status", type=int, default=0,
         help="what completions are refused with; 200: they are answered with nothing")
     add("--exit-after", type=float)
     add("--exit-code", type=int, default=0)

@@ -34,6 +34,7 @@ def test_the_table_is_that_of_the_results(whole):
     again = "remake it with ./dev conformance --docs"
     assert part("table") == table.markdown(*whole), again
     assert part("reasons") == table.reasons(*whole[1:]), again
+    assert part("known") == table.known(*whole[1:]), again
 
 
 def test_the_list_of_checks_is_that_of_the_kit():
@@ -56,6 +57,14 @@ def test_each_failure_has_its_transcript(whole):
             page = read(f"conformance/transcripts/{cell.subject}.md")
             assert f"\n## {cell.scenario}\n" in page
             assert all(f"\n- {reason}\n" in page for reason in cell.reasons)
+
+
+def test_each_failure_of_ours_says_why(whole):
+    """And nothing says why it fails that holds."""
+    for adapter in whole[1]:
+        if adapter.name.startswith("lastcall-"):
+            own = [c for c in whole[2] if c.subject == adapter.name and c.verdict == "failed"]
+            assert set(adapter.facts["known"]) == {c.scenario for c in own}, adapter.name
 
 
 def test_no_cell_is_the_kits_own_failure(whole):
