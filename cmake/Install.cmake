@@ -4,7 +4,8 @@
 # program in C++ is built with. Each is whole without the others.
 include(GNUInstallDirs)
 
-install(TARGETS lastcall RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT lastcall)
+install(TARGETS lastcall lastcall-doctor RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
+        COMPONENT lastcall)
 install(TARGETS lastcall-shim RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT shim)
 install(FILES docs/man/lastcall.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT lastcall)
 install(FILES docs/man/lastcall-shim.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT shim)
@@ -22,9 +23,11 @@ function(lastcall_install_completion shell folder name)
   install(FILES "${file}" DESTINATION "${CMAKE_INSTALL_DATADIR}/${folder}" COMPONENT lastcall)
 endfunction()
 
-lastcall_install_completion(bash bash-completion/completions lastcall)
-lastcall_install_completion(zsh zsh/site-functions _lastcall)
-lastcall_install_completion(fish fish/vendor_completions.d lastcall.fish)
+if(NOT CMAKE_CROSSCOMPILING)  # it does not run here
+  lastcall_install_completion(bash bash-completion/completions lastcall)
+  lastcall_install_completion(zsh zsh/site-functions _lastcall)
+  lastcall_install_completion(fish fish/vendor_completions.d lastcall.fish)
+endif()
 
 # `ninja man_pages` writes the manuals from docs/cli.md; a test fails when they are stale.
 find_package(Python3 COMPONENTS Interpreter)

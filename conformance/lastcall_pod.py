@@ -30,8 +30,8 @@ GRACE_OF_TEN = ("of 10 s the kubelet keeps 2, the cleanup up to 4 and a cancel 1
                 "have 3; `shutdown.cleanup_reserve` can be lowered, and of 30 s they have 23")
 CARRIES_STREAMS = ("the ingress carries the streams, so that they die with its process, as in any "
                    "proxy; with the middleware or by gauges nobody is in the way")
-LATE_AT_THE_END = ("without ingress or SDK nobody can refuse a request that comes when the drain is "
-                   "over, and the engine's stop cuts it")
+LATE_AT_THE_END = ("without ingress or SDK nobody can refuse a request that comes when the drain "
+                   "is over, and the engine's stop cuts it")
 WITHOUT_A_VOICE = {
     "six-of-ten": GRACE_OF_TEN, "long-stream": NOBODY_IN_THE_WAY, "long-unary": NOBODY_IN_THE_WAY,
     "death-is-told": NOBODY_IN_THE_WAY, "very-late-request": LATE_AT_THE_END,

@@ -13,6 +13,7 @@
 #include "supervisor/cli/cancel.hpp"
 #include "supervisor/cli/check.hpp"
 #include "supervisor/cli/completion.hpp"
+#include "supervisor/cli/doctor.hpp"
 #include "supervisor/cli/drain.hpp"
 #include "supervisor/cli/inject.hpp"
 #include "supervisor/cli/plan.hpp"
@@ -71,6 +72,13 @@ Run setup_plan(CLI::App& app) {
   return [options](Streams const& streams) {
     return run_plan(*options, config::process_environment(), streams.out, streams.err);
   };
+}
+
+Run setup_doctor(CLI::App& app) {
+  auto const options = std::make_shared<DoctorOptions>();
+  add_config(app, options->load);
+  add_output(app, options->output);
+  return [options](Streams const& streams) { return run_doctor(*options, streams.err); };
 }
 
 Run setup_version(CLI::App& app) {
@@ -310,6 +318,7 @@ constexpr Command kCommands[] = {
     {"plan", "Print the shutdown timeline that a configuration gives", setup_plan},
     {"check", "Validate a configuration and print every problem", setup_check},
     {"probe", "Ask a probe of the supervisor, for exec probes", setup_probe},
+    {"doctor", "Look at this host or pod and say what will hurt", setup_doctor},
     {"replay", "Run the decisions of a debug log again and compare", setup_replay},
     {"inject", "Put lastcall into manifests of Kubernetes", setup_inject},
     {"completion", "Print the completion script of a shell", setup_completion},

@@ -113,7 +113,7 @@ void print_texts(std::vector<std::string> const& texts, std::ostream& out) {
   }
 }
 
-void print_problems(config::Problems const& problems, char const* kind, std::ostream& err) {
+void print_labelled(config::Problems const& problems, char const* kind, std::ostream& err) {
   for (config::Problem problem : problems) {
     problem.text = kind + problem.text;
     err << to_text(problem) << '\n';
@@ -158,7 +158,7 @@ int run_inject(InjectOptions const& options, std::ostream& out, std::ostream& er
   if (inputs.size() == 1) {
     config::Problems const problems = inject::read_function_config(inputs[0], inject_options);
     if (!problems.empty()) {
-      print_problems(problems, "", err);
+      print_labelled(problems, "", err);
       return kExitUsage;
     }
   }
@@ -169,10 +169,10 @@ int run_inject(InjectOptions const& options, std::ostream& out, std::ostream& er
                                              : inject::inject(inputs, inject_options);
   sort_by_place(outcome.refusals);
   if (!outcome.refusals.empty()) {
-    print_problems(outcome.refusals, "", err);
+    print_labelled(outcome.refusals, "", err);
     return kExitUsage;
   }
-  print_problems(outcome.notes, "note: ", err);
+  print_labelled(outcome.notes, "note: ", err);
   print_summary(options.uninject, outcome.changed, err);
   if (!options.diff) {
     print_texts(outcome.texts, out);

@@ -26,6 +26,7 @@ ARROWS = {
     "discovery": LOWER,
     "ingress": LOWER + ("relay",),
     "inject": ("config",),
+    "supervisor/doctor": LOWER + ("ipc",),
     "shim": ("base",),
 }
 # supervisor/runtime is one library in folders by what they talk to. What each may include of the

@@ -1,0 +1,52 @@
+// What `lastcall doctor` looks at, and what it finds: one sentence each, with the cause and the
+// fix.
+//
+// Rules:
+//  1. A finding is what will hurt, not what could be nicer; its text names the key, the path or the
+//     number, and ends with what to do.
+//  2. Nothing is changed and nothing is left behind: ports are tried for an instant, directories
+//     are asked for their rights, servers get a connection or one GET.
+//  3. What a running supervisor holds is not complained of: it is asked instead.
+//
+// Thread rule: main's thread; each look at a network ends within kReach.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "supervisor/config/load.hpp"
+
+namespace lastcall::doctor {
+
+inline constexpr std::chrono::milliseconds kReach{1'000};
+
+struct Finding {
+  std::string_view area;  // one of kAreas
+  std::string text;
+};
+using Findings = std::vector<Finding>;
+
+inline constexpr std::string_view kAreas[] = {"configuration", "ports",  "sockets",   "uids",
+                                              "graces",        "engine", "registries"};
+
+struct Visit {
+  config::Loaded const& loaded;
+  config::Environment const& environment;
+  /// What a supervisor that runs here says of itself; null: none does.
+  nlohmann::ordered_json const& status;
+
+  bool in_pod() const { return environment("KUBERNETES_SERVICE_HOST").has_value(); }
+};
+
+void examine_configuration(Visit const& visit, Findings& findings);
+void examine_ports(Visit const& visit, Findings& findings);
+void examine_sockets(Visit const& visit, Findings& findings);
+void examine_graces(Visit const& visit, Findings& findings);
+void examine_engine(Visit const& visit, Findings& findings);
+void examine_registries(Visit const& visit, Findings& findings);
+
+}  // namespace lastcall::doctor

@@ -1,0 +1,57 @@
+// The configuration's own warnings, and the time that a stop has.
+#include <filesystem>
+#include <system_error>
+
+#include <nlohmann/json.hpp>
+
+#include "core/budgets.hpp"
+#include "supervisor/config/presets.hpp"
+#include "supervisor/doctor/findings.hpp"
+
+namespace lastcall::doctor {
+namespace {
+
+std::string tenths(lifecycle::Duration duration) {
+  auto const whole = duration.count() / 1'000;
+  auto const rest = duration.count() % 1'000 / 100;
+  return std::to_string(whole) + (rest == 0 ? "" : "." + std::to_string(rest)) + " s";
+}
+
+}  // namespace
+
+void examine_configuration(Visit const& visit, Findings& findings) {
+  for (auto const* const list : {&visit.loaded.warnings, &visit.loaded.notes}) {
+    for (config::Problem const& problem : *list) {
+      findings.push_back({"configuration", config::to_text(problem)});
+    }
+  }
+}
+
+void examine_graces(Visit const& visit, Findings& findings) {
+  config::Loaded const& loaded = visit.loaded;
+  bool const is_told = visit.environment("LASTCALL_POD_GRACE_SECONDS").has_value();
+  std::error_code error;
+  if (visit.in_pod() && !is_told) {
+    findings.push_back({"graces",
+                        "LASTCALL_POD_GRACE_SECONDS is not set in this pod, so that 30 s are "
+                        "assumed: set it to terminationGracePeriodSeconds in both containers"});
+  } else if (!is_told && std::filesystem::exists("/.dockerenv", error)) {
+    findings.push_back({"graces",
+                        "`docker stop` kills after 10 s, and nobody has said otherwise: set "
+                        "LASTCALL_POD_GRACE_SECONDS=10, or stop with `--time` above "
+                        "shutdown.grace_period and set it to that"});
+  }
+  auto const plan = lifecycle::derive_budgets(config::shutdown_settings(loaded.config),
+                                              loaded.grace.value, lifecycle::Duration{0});
+  lifecycle::Budgets const& budgets = plan.budgets;
+  lifecycle::Duration const drain = budgets.total - budgets.reserve - budgets.settle;
+  if (2 * drain < budgets.total) {
+    findings.push_back(
+        {"graces", "requests have only " + tenths(drain) + " of the stop's " +
+                       tenths(budgets.total) +
+                       ", the rest is kept for cleaning up: grant more (`lastcall plan` shows the "
+                       "timeline), or lower shutdown.cleanup_reserve"});
+  }
+}
+
+}  // namespace lastcall::doctor

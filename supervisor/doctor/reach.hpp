@@ -1,0 +1,29 @@
+// One look at a network: whether a port is free, whether somebody listens, what a GET is answered.
+//
+// Thread rule: none; each blocks for kReach at most, but for the lookup of a name.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace lastcall::doctor {
+
+struct Target {
+  std::string host;
+  std::uint16_t port = 0;
+  std::string path = "/";
+};
+
+/// Of http, https and nats; nothing where it is none.
+std::optional<Target> target_of(std::string const& url);
+std::string text_of(Target const& target);
+
+/// 0, or the errno of listening there.
+int listen_error(std::string const& host, std::uint16_t port);
+/// Empty: somebody accepts connections. Otherwise why not.
+std::string connect_problem(Target const& target);
+/// The first 64 KiB of the answer, head and body; nothing without one.
+std::optional<std::string> get(Target const& target);
+
+}  // namespace lastcall::doctor

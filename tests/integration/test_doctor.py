@@ -1,0 +1,158 @@
+"""`lastcall doctor`: what will hurt, each in one sentence with its cause and what to do."""
+
+import contextlib
+import http.server
+import json
+import os
+import socket
+import subprocess
+import threading
+
+import pytest
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
+BUILD = os.path.join(ROOT, os.environ.get("LASTCALL_BUILD_DIR", "build/dev"))
+LASTCALL = os.path.join(BUILD, "supervisor/cli/lastcall")
+
+
+@contextlib.contextmanager
+def listening():
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        yield server.getsockname()[1]
+
+
+def closed_port():
+    with listening() as port:
+        return port
+
+
+@contextlib.contextmanager
+def engine(metrics):
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(metrics.encode())
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_address[1]
+        server.shutdown()
+
+
+@pytest.fixture
+def doctor(tmp_path):
+    def ask(*words, engine_port=None, config=None, **environment):
+        made = {
+            "engine": {"kind": "vllm"},
+            "probes": {"listen": f"127.0.0.1:{closed_port()}"},
+            "ipc": {"socket": str(tmp_path / "e/l.sock"), "admin_socket": str(tmp_path / "a/a")},
+        }
+        if engine_port:
+            made["engine"]["url"] = f"http://127.0.0.1:{engine_port}"
+        for section, keys in (config or {}).items():
+            made[section] = {**made.get(section, {}), **keys} if isinstance(keys, dict) else keys
+        path = tmp_path / "lastcall.yaml"
+        path.write_text(json.dumps(made))
+        clean = {k: v for k, v in os.environ.items()
+                 if not k.startswith(("LASTCALL_", "KUBERNETES_"))}  # fmt: skip
+        if "KUBERNETES_SERVICE_HOST" not in environment:
+            # Where a container engine runs these tests, it would be asked for its grace.
+            environment.setdefault("LASTCALL_POD_GRACE_SECONDS", "70")
+        done = subprocess.run([LASTCALL, "doctor", "-c", str(path), *words], text=True, timeout=60,
+                              capture_output=True, env={**clean, **environment})  # fmt: skip
+        return done.returncode, done.stdout, done.stderr
+
+    return ask
+
+
+VLLM = "vllm:num_requests_running 0\n"
+
+
+def findings(answer):
+    code, out, err = answer
+    assert code == 1, out + err
+    return out
+
+
+def test_where_all_of_it_fits_nothing_is_found(doctor):
+    with engine(VLLM) as port:
+        code, out, err = doctor(engine_port=port)
+    assert (code, err) == (0, ""), out
+    assert out.startswith("nothing found")
+
+
+def test_a_port_that_another_process_has_is_named_with_its_key(doctor):
+    with engine(VLLM) as port, listening() as taken:
+        probes = {"listen": f"127.0.0.1:{taken}"}
+        found = findings(doctor(engine_port=port, config={"probes": probes}))
+    assert found.startswith(f"ports: probes.listen: 127.0.0.1:{taken} is taken by another process")
+    assert "set probes.listen to a free port" in found
+
+
+def test_an_engine_that_is_not_there_is_named_with_its_address(doctor):
+    port = closed_port()
+    found = findings(doctor(engine_port=port))
+    assert f"engine: no engine at 127.0.0.1:{port} (Connection refused): start it, or" in found
+
+
+def test_an_engine_of_another_kind_has_not_the_gauges(doctor):
+    with engine("sglang:num_running_reqs 0\n") as port:
+        found = findings(doctor(engine_port=port))
+    assert "has no vllm:num_requests_running, so that nobody knows what is in flight" in found
+
+
+def test_a_socket_that_cannot_be_made_is_found(doctor, tmp_path):
+    (tmp_path / "file").write_text("")
+    long = "/tmp/" + "x" * 120
+    with engine(VLLM) as port:
+        found = findings(doctor(engine_port=port, config={
+            "ipc": {"socket": str(tmp_path / "file"), "admin_socket": str(tmp_path / "admin")}}))
+        assert f"sockets: ipc.socket: {tmp_path}/file is no socket: remove it" in found
+        assert "ipc.socket and ipc.admin_socket are in the same directory" in found
+        code, out, err = doctor(engine_port=port, config={"ipc": {"socket": long}})
+    assert (code, "107 bytes" in out + err or "107" in out + err) in ((1, True), (2, True))
+
+
+def test_a_short_grace_is_told_with_its_numbers(doctor):
+    with engine(VLLM) as port:
+        found = findings(doctor(engine_port=port, LASTCALL_POD_GRACE_SECONDS="10"))
+    assert "graces: requests have only" in found
+    assert "of the stop's 8 s" in found
+
+
+def test_a_pod_that_does_not_tell_its_grace_is_found(doctor):
+    with engine(VLLM) as port:
+        found = findings(doctor(engine_port=port, KUBERNETES_SERVICE_HOST="10.96.0.1"))
+    assert "graces: LASTCALL_POD_GRACE_SECONDS is not set in this pod" in found
+
+
+def test_a_registry_that_cannot_be_reached_is_named(doctor, tmp_path):
+    port = closed_port()
+    with engine(VLLM) as engine_port:
+        found = findings(doctor(engine_port=engine_port, config={"discovery": [
+            {"etcd": {"endpoints": [f"http://127.0.0.1:{port}"]}},
+            {"file": {"directory": str(tmp_path / "nowhere")}}]}))
+    assert f"registries: etcd: http://127.0.0.1:{port} cannot be reached (Connection ref" in found
+    assert f"registries: file: {tmp_path}/nowhere cannot be written" in found
+    assert "set identity.advertise, or POD_IP" in found
+
+
+def test_findings_as_json(doctor):
+    with engine(VLLM) as port:
+        code, out, _ = doctor("-o", "json", engine_port=port, LASTCALL_POD_GRACE_SECONDS="10")
+    assert code == 1
+    found = json.loads(out)
+    assert found["ok"] is False
+    assert "graces" in {each["area"] for each in found["findings"]}
+
+
+def test_a_bad_configuration_is_no_finding(doctor):
+    code, out, err = doctor("--set", "engine.kind=vlmm")
+    assert (code, out) == (2, "")
+    assert "engine.kind" in err
