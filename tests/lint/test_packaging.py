@@ -41,7 +41,9 @@ def test_the_image_needs_nothing_that_a_build_by_dev_does_not_install():
 
 
 def test_the_image_builds_on_any_processor():
-    check(ties_to_a_machine, ["Dockerfile", *files(".sh", ".py", under=("packaging/",))])
+    scripts = files(".sh", ".py", under=("packaging/",))
+    of_images = [path for path in scripts if not path.startswith("packaging/release/")]
+    check(ties_to_a_machine, ["Dockerfile", *of_images])
 
 
 def locked():

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Unpacks what programs for arm64 are compiled with: arm64_root.sh FOLDER PACKAGE...
+#
+# A Debian 12 for arm64 whose packages are unpacked and not configured, so that nothing of it is run
+# and nothing of this machine changes. Takes packages from where this machine has its own.
+set -euo pipefail
+folder=$1
+shift
+if [[ -e $folder/unpacked ]]; then exit 0; fi
+rm -rf "$folder"
+
+# The format's fields are apt's to fill in.
+# shellcheck disable=SC2016
+mapfile -t sources < <(apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) main' \
+  'Created-By: Packages' 'Origin: Debian' 'Component: main' 2>/dev/null |
+  grep -E ' bookworm[a-z-]* main$' || true)
+packages=$(IFS=,; echo "$*")
+mmdebstrap --quiet --architectures=arm64 --variant=extract --include="$packages" \
+  bookworm "$folder" "${sources[@]}"
+touch "$folder/unpacked"

@@ -1,0 +1,67 @@
+"""Which shared libraries a program is loaded with, and of which Debian packages, for any machine.
+
+Read from ELF by readelf and from dpkg's lists below `root`, so that nothing of another machine is
+run: `root` is / or an unpacked Debian.
+"""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+# Every Linux has them; a program brings the others along.
+SYSTEM = re.compile(r"^(lib(c|m|dl|rt|pthread|resolv)\.so\.\d+|ld-linux.*)$")
+
+
+def needed(path):
+    done = subprocess.run(["readelf", "-d", str(path)], capture_output=True, text=True, check=True)
+    return re.findall(r"\(NEEDED\).*\[(.*)\]", done.stdout)
+
+
+class Root:
+    def __init__(self, root, triple):
+        self.root = Path(root)
+        self.folders = [self.root / f"{usr}lib/{triple}" for usr in ("usr/", "")]
+        self._owners = None
+
+    def library(self, name):
+        for folder in self.folders:
+            if (folder / name).exists():
+                return folder / name
+        raise SystemExit(f"{name} is in none of {', '.join(map(str, self.folders))}")
+
+    def closure(self, program):
+        """{name: path} of the libraries that are not the system's own, found in depth."""
+        found, left = {}, needed(program)
+        while left:
+            name = left.pop()
+            if name not in found and not SYSTEM.match(name):
+                found[name] = self.library(name)
+                left += needed(found[name])
+        return dict(sorted(found.items()))
+
+    def depends(self, program):
+        """The Depends field: each package at least in the version that was linked."""
+        packages = sorted({self._owner(self.library(name)) for name in needed(program)
+                           if not name.startswith("ld-linux")})  # fmt: skip
+        return ", ".join(f"{name} (>= {self._version(name)})" for name in packages)
+
+    def _owner(self, path):
+        if self._owners is None:
+            self._owners = {}
+            for listing in (self.root / "var/lib/dpkg/info").glob("*.list"):
+                for line in listing.read_text().splitlines():
+                    if ".so" in line:
+                        self._owners[line.removeprefix("/usr")] = listing.stem.split(":")[0]
+        plain = "/" + os.path.relpath(path, self.root)
+        real = "/" + os.path.relpath(os.path.realpath(path), os.path.realpath(self.root))
+        for name in (plain, real):
+            if owner := self._owners.get(name.removeprefix("/usr")):
+                return owner
+        raise SystemExit(f"no package owns {path}")
+
+    def _version(self, name):
+        status = (self.root / "var/lib/dpkg/status").read_text()
+        stanza = re.search(rf"^Package: {re.escape(name)}\n(?:.+\n)*", status, re.MULTILINE).group()
+        version = re.search(r"^Version: (.*)$", stanza, re.MULTILINE).group(1)
+        return version.rpartition("-")[0] or version  # without Debian's revision

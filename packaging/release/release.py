@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""Makes what a release is made of, the same bytes each time: release.py [OUT] [OPTION]...
+
+    --machines x86_64,aarch64   of which the programs are made; default: both
+    --again                     compile from nothing in another folder, without a cache
+                                (`./dev release --check` compares the two)
+
+OUT (build/dist) gets a .deb for each program and for the C++ SDK, a tarball with the libraries that
+a program brings along, a bill of materials for each program of this machine, the Python wheel and
+sdist, the charts, and SHA256SUMS.
+
+The time in all of it is SOURCE_DATE_EPOCH, else that of the last commit. The version is the one of
+CMakeLists.txt, and everything else that has one must agree.
+"""
+
+import argparse
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.dont_write_bytecode = True
+import archives  # noqa: E402
+from needs import Root  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = {
+    "lastcall": "supervisor/cli/lastcall", "lastcall-doctor": "supervisor/cli/lastcall-doctor",
+    "lastcall-shim": "shim/lastcall-shim",
+}  # fmt: skip
+DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}
+MAINTAINER = "lastcall maintainers <maintainers@lastcall.invalid>"
+TEXTS = {
+    "lastcall": (
+        "lifecycle sidecar for LLM engines\n"
+        " Stands beside an engine (vLLM, SGLang, TensorRT-LLM, any OpenAI-compatible server) and\n"
+        " makes every stop a clean one: deregister, drain, hand off, clean up, tell the truth."),
+    "lastcall-shim": (
+        "PID 1 for an LLM engine's container\n"
+        " One static program: holds the engine's signals, reaps, and enforces the deadline of a\n"
+        " stop. Without a socket it is a plain init."),
+    "lastcall-dev": (
+        "C++ SDK of lastcall\n"
+        " Headers, a static library without dependencies, a CMake package and a .pc file."),
+}  # fmt: skip
+
+
+def say(words):
+    print(f"release: {words}", flush=True)
+
+
+def version():
+    """The one that everything has."""
+    found = {}
+    for path, pattern in (
+        ("CMakeLists.txt", r"project\(lastcall VERSION ([\d.]+)"),
+        ("sdk/python/lastcall/version.py", r'"([\d.]+)"'),
+        *((f"{chart.relative_to(ROOT)}/Chart.yaml", r"^version: (\S+)") for chart in charts()),
+    ):
+        match = re.search(pattern, (ROOT / path).read_text(), re.MULTILINE)
+        found[path] = match.group(1) if match else "none"
+    if len(set(found.values())) != 1:
+        rows = ", ".join(f"{path} {value}" for path, value in found.items())
+        sys.exit(f"release: the versions differ, expected one: {rows}")
+    return found["CMakeLists.txt"]
+
+
+def charts():
+    return sorted(path.parent for path in (ROOT / "charts").glob("*/Chart.yaml"))
+
+
+def epoch():
+    if given := os.environ.get("SOURCE_DATE_EPOCH"):
+        return int(given)
+    done = subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=ROOT, text=True,
+                          capture_output=True, check=True)  # fmt: skip
+    return int(done.stdout)
+
+
+class Machine:
+    """The programs of one kind of machine: compiled, and installed into folders by component."""
+
+    def __init__(self, name, out, again):
+        self.name, self.out, self.again = name, out, again
+        self.triple = f"{name}-linux-gnu"
+        self.build = ROOT / f"build/release-{name}{'-again' if again else ''}"
+        self.root = Path("/") if name == os.uname().machine else ROOT / "build/arm64-root"
+        self.needs = Root(self.root, self.triple)
+        self.stage = out / "stage" / name
+
+    def compile(self):
+        words = [
+            "cmake", "--preset", "release", "-S", str(ROOT), "-B", str(self.build),
+            "-DLASTCALL_BUILD_TESTS=OFF", "-DLASTCALL_BUILD_BENCH=OFF",
+            "-DCMAKE_INSTALL_PREFIX=/usr", f"-DCMAKE_INSTALL_LIBDIR=lib/{self.triple}",
+            f"-DCMAKE_CXX_FLAGS=-ffile-prefix-map={ROOT}=.",
+        ]  # fmt: skip
+        if self.root != Path("/"):
+            words += ["--toolchain", str(ROOT / "cmake/aarch64.cmake"),
+                      f"-DLASTCALL_ARM64_ROOT={self.root}"]  # fmt: skip
+        environment = {**os.environ}
+        if self.again:
+            shutil.rmtree(self.build, ignore_errors=True)
+            environment["CCACHE_DISABLE"] = "1"
+        say(f"compiles for {self.name}")
+        run(*words, env=environment)
+        run("ninja", "-C", str(self.build), *PROGRAMS.values(), "lastcall_client", env=environment)
+
+    def install(self):
+        shutil.rmtree(self.stage, ignore_errors=True)
+        for component in ("lastcall", "shim", "sdk"):
+            run("cmake", "--install", str(self.build), "--component", component, "--strip",
+                env={**os.environ, "DESTDIR": str(self.stage / component)})  # fmt: skip
+        for component in ("lastcall", "shim"):
+            for program in (self.stage / component / "usr/bin").iterdir():
+                run("llvm-strip-16", str(program))
+        for page in self.stage.rglob("man1/*.1"):
+            archives.write_gz(f"{page}.gz", page.read_bytes(), 0)  # gzip -n
+            page.unlink()
+
+    def complete(self, other):
+        """A program of another machine cannot be asked what it completes; they are the same."""
+        for folder in ("bash-completion", "zsh", "fish"):
+            share = "lastcall/usr/share"
+            target = self.stage / share / folder
+            if not target.exists():
+                shutil.copytree(other.stage / share / folder, target)
+
+    def packages(self, number, at):
+        for name, component in (("lastcall", "lastcall"), ("lastcall-shim", "shim"),
+                                ("lastcall-dev", "sdk")):  # fmt: skip
+            folder = self.out / "stage/deb"
+            shutil.rmtree(folder, ignore_errors=True)
+            shutil.copytree(self.stage / component, folder, symlinks=True)
+            share = folder / "usr/share/doc" / name
+            share.mkdir(parents=True)
+            shutil.copy(ROOT / "LICENSE", share / "copyright")
+            fields = {
+                "Package": name, "Version": number, "Architecture": DEBIAN[self.name],
+                "Maintainer": MAINTAINER, "Section": "libdevel" if component == "sdk" else "admin",
+                "Priority": "optional", "Description": TEXTS[name],
+            }  # fmt: skip
+            if name == "lastcall":
+                unit = folder / "usr/lib/systemd/system"
+                unit.mkdir(parents=True)
+                shutil.copy(ROOT / "packaging/hosts/lastcall.service", unit)
+                users = folder / "usr/lib/sysusers.d"
+                users.mkdir()
+                (users / "lastcall.conf").write_text(
+                    'u lastcall - "LLM engine under lastcall" /var/lib/lastcall\n')
+                needs = self.needs.depends(folder / "usr/bin/lastcall")  # the doctor's, too
+                fields["Depends"] = f"lastcall-shim (= {number}), {needs}"
+            archives.deb(folder, self.out / f"{name}_{number}_{DEBIAN[self.name]}.deb", at, fields)
+
+    def tarball(self, number, at):
+        """Of both programs, and of the libraries that not every Linux has."""
+        name = f"lastcall-{number}-linux-{self.name}"
+        folder = self.out / "stage/tar"
+        shutil.rmtree(folder, ignore_errors=True)
+        for component in ("lastcall", "shim"):
+            shutil.copytree(self.stage / component / "usr", folder, dirs_exist_ok=True)
+        (folder / "lib/lastcall").mkdir(parents=True)
+        for soname, path in self.needs.closure(folder / "bin/lastcall").items():
+            library = folder / "lib/lastcall" / soname
+            shutil.copy(path, library)
+            run("patchelf", "--set-rpath", "$ORIGIN", str(library))
+        for name in ("lastcall", "lastcall-doctor"):
+            run("patchelf", "--set-rpath", "$ORIGIN/../lib/lastcall", str(folder / "bin" / name))
+        shutil.copy(ROOT / "LICENSE", folder)
+        shutil.copytree(ROOT / "packaging/hosts", folder / "share/lastcall/hosts")
+        archives.tar_gz(folder, self.out / f"{name}.tar.gz", at, name)
+
+    def bills(self, number):
+        """Of what the linker and the compiler read: only of this machine's own programs."""
+        for name, target in PROGRAMS.items():
+            run(sys.executable, "-B", str(ROOT / "packaging/sbom.py"), "program", str(self.build),
+                target, str(self.out / f"{name}-{number}-{self.name}.spdx.json"))  # fmt: skip
+
+
+def run(*words, **how):
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          cwd=how.pop("cwd", ROOT), **how)  # fmt: skip
+    if done.returncode:
+        sys.exit(f"release: {' '.join(words)} ended with {done.returncode}:\n{done.stdout[-3000:]}")
+
+
+def python_packages(out, at):
+    source = out / "stage/python"
+    shutil.rmtree(source, ignore_errors=True)
+    ignored = shutil.ignore_patterns("__pycache__", "*.pyc", "build", "*.egg-info", ".*cache")
+    shutil.copytree(ROOT / "sdk/python", source, ignore=ignored)
+    shutil.copy(ROOT / "LICENSE", source)
+    code = ("import sys; from setuptools import build_meta as b; "
+            "b.build_sdist(sys.argv[1]); b.build_wheel(sys.argv[1])")  # fmt: skip
+    run(sys.executable, "-c", code, str(out), cwd=source,
+        env={**os.environ, "SOURCE_DATE_EPOCH": str(at)})  # fmt: skip
+    for path in out.glob("*.whl"):
+        archives.wheel_again(path, at)
+    for path in out.glob("lastcall-*.tar.gz"):
+        if "-linux-" not in path.name:
+            archives.sdist_again(path, at)
+
+
+def chart_packages(out, at):
+    for chart in charts():
+        number = re.search(r"^version: (\S+)", (chart / "Chart.yaml").read_text(), re.M).group(1)
+        folder = out / "stage/chart"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(chart, folder)  # what it links to comes along
+        archives.tar_gz(folder, out / f"{chart.name}-chart-{number}.tgz", at, chart.name,
+                        first=("Chart.yaml",))  # fmt: skip
+
+
+def sums(out):
+    rows = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n"
+            for path in sorted(out.iterdir()) if path.is_file()]  # fmt: skip
+    (out / "SHA256SUMS").write_text("".join(rows))
+    return len(rows)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="makes the files of a release")
+    parser.add_argument("out", nargs="?", type=Path, default=ROOT / "build/dist")
+    parser.add_argument("--machines", default="x86_64,aarch64")
+    parser.add_argument("--again", action="store_true")
+    options = parser.parse_args()
+    names = options.machines.split(",")
+    if unknown := set(names) - set(DEBIAN):
+        parser.error(f"unknown machine {', '.join(unknown)}; there are {', '.join(DEBIAN)}")
+    number, at, out = version(), epoch(), options.out.resolve()
+    os.umask(0o022)
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    machines = [Machine(name, out, options.again) for name in names]
+    for each in machines:
+        each.compile()
+        each.install()
+    for each in machines:
+        each.complete(machines[0])
+        each.packages(number, at)
+        each.tarball(number, at)
+        if each.root == Path("/"):
+            each.bills(number)
+    python_packages(out, at)
+    chart_packages(out, at)
+    shutil.rmtree(out / "stage")
+    say(f"{sums(out)} files of {number} in {out}")
+
+
+if __name__ == "__main__":
+    main()
