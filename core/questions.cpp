@@ -198,6 +198,9 @@ Snapshot snapshot(Machines const& m) {
   s.phase = m.coordinator.phase();
   s.phase_began = m.coordinator.phases().began();
   s.stop = m.coordinator.stop();
+  if (s.phase == Phase::deregistering || s.phase == Phase::draining) {
+    s.cut_at = m.coordinator.clock.stop_cancel_point();
+  }
   s.verdict = m.health.verdict();
   s.verdict_reason = m.health.reason();
   s.silent = is_silent(m);

@@ -85,6 +85,8 @@ struct Snapshot {
   Phase phase = Phase::starting;
   Instant phase_began;
   std::optional<ShutdownCoordinator::Stop> stop;
+  /// Of a drain that time bounds: what still runs is asked to end there.
+  std::optional<Instant> cut_at;
   Verdict verdict = Verdict::starting;
   std::string_view verdict_reason;
   bool silent = false;  // serving, and the engine is unresponsive: nothing new should come

@@ -2,8 +2,11 @@
 
 #include <ostream>
 
+#include <unistd.h>
+
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/problems.hpp"
+#include "supervisor/cli/run_sockets.hpp"
 
 namespace lastcall::cli {
 
@@ -20,7 +23,12 @@ std::optional<std::string> admin_socket(OperatorOptions const& options,
     print_problems(loaded, err);
     return std::nullopt;
   }
-  return loaded.config.ipc.admin_socket;
+  std::string const& configured = loaded.config.ipc.admin_socket;
+  std::string known = known_admin_socket(environment);
+  bool const is_default = configured == config::Ipc{}.admin_socket;
+  bool const is_known = is_default && !known.empty() && ::access(configured.c_str(), F_OK) != 0 &&
+                        ::access(known.c_str(), F_OK) == 0;
+  return is_known ? known : configured;
 }
 
 Connection connect_or_complain(OperatorOptions const& options,

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -54,7 +55,22 @@ std::string why_unusable(std::string const& socket) {
   return can_hold(socket) ? "" : "cannot listen on " + socket + ": its directory is not writable";
 }
 
+/// The one that operators find by themselves; empty: another `run` of this user has it.
+std::string make_known_directory(config::Environment const& environment) {
+  std::string const socket = known_admin_socket(environment);
+  std::string const place = std::filesystem::path(socket).parent_path().string();
+  bool const is_made = !place.empty() && ::mkdir(place.c_str(), 0700) == 0;
+  // What a `run` has left behind that was killed is taken over; one that is just starting has no
+  // socket yet.
+  bool const is_left =
+      !is_made && errno == EEXIST && ::access(socket.c_str(), W_OK) == 0 && !is_live(socket);
+  return is_made || is_left ? place : std::string();
+}
+
 std::string make_directory(config::Environment const& environment) {
+  if (std::string known = make_known_directory(environment); !known.empty()) {
+    return known;
+  }
   std::string const base = environment("XDG_RUNTIME_DIR").value_or("/tmp");
   for (std::string place : {base, std::string("/tmp")}) {
     place += "/lastcall-XXXXXX";
@@ -66,6 +82,11 @@ std::string make_directory(config::Environment const& environment) {
 }
 
 }  // namespace
+
+std::string known_admin_socket(config::Environment const& environment) {
+  auto const runtime = environment("XDG_RUNTIME_DIR");
+  return runtime ? *runtime + "/lastcall/admin.sock" : std::string();
+}
 
 void discard(RunSockets const& sockets) {
   if (!sockets.private_directory.empty()) {

@@ -19,6 +19,10 @@ struct RunSockets {
   std::string problem;            // not empty: there is no place for them
 };
 
+/// Where the first `run` of a user makes its sockets that cannot use the default places; empty:
+/// this user has no $XDG_RUNTIME_DIR.
+std::string known_admin_socket(config::Environment const& environment);
+
 /// Removes what was made, when nothing will run in it.
 void discard(RunSockets const& sockets);
 

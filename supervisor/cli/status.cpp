@@ -8,32 +8,32 @@
 #include <variant>
 
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/status_view.hpp"
+#include "supervisor/cli/terminal.hpp"
 
 namespace lastcall::cli {
 namespace {
-
-bool on_terminal() {
-  return isatty(STDOUT_FILENO) == 1;
-}
 
 std::string phase_of(std::string const& status) {
   auto const parsed = nlohmann::ordered_json::parse(status, nullptr, false);
   return parsed.is_object() ? parsed.value("phase", std::string()) : std::string();
 }
 
-void print(std::string const& status, Output output, bool terminal, std::size_t& most,
+ViewOptions view_on(Terminal const& terminal) {
+  return {.color = terminal.has_color, .columns = terminal.columns};
+}
+
+void print(std::string const& status, Output output, Terminal const& terminal, std::size_t& most,
            std::ostream& out) {
   switch (output) {
     case Output::json:
       out << status << '\n';
       break;
     case Output::text:
-      if (terminal) {
-        out << "\033[H\033[2J" << status_text(status, {.color = true}) << '\n'
+      if (terminal.is_screen) {
+        out << "\033[H\033[2J" << status_text(status, view_on(terminal)) << '\n'
             << drain_bar(status, most) << '\n';
       } else {
         out << drain_bar(status, most) << '\n';
@@ -93,7 +93,7 @@ int follow_status(ipc::OperatorClient& client, Output output, std::ostream& out,
   if (!ask_or_complain(client, ipc::Watch{}, err)) {
     return kExitFailure;
   }
-  bool const terminal = on_terminal();
+  Terminal const terminal = terminal_of_output(config::process_environment());
   std::size_t most = 0;
   while (true) {
     auto const next = client.next(std::nullopt);
@@ -133,7 +133,7 @@ int run_status(StatusOptions const& options, config::Environment const& environm
       out << *status << '\n';
       break;
     case Output::text:
-      out << status_text(*status, {.color = on_terminal()});
+      out << status_text(*status, view_on(terminal_of_output(environment)));
       break;
   }
   return kExitSuccess;

@@ -70,8 +70,62 @@ std::string painted(std::string const& text, bool good, ViewOptions options) {
   return options.color ? (good ? "\033[32m" : "\033[33m") + text + "\033[0m" : text;
 }
 
+constexpr std::size_t kLabel = 12;
+
 void put_row(std::ostream& out, char const* label, std::string const& text) {
-  out << std::left << std::setw(12) << label << text << '\n';
+  out << std::left << std::setw(kLabel) << label << text << '\n';
+}
+
+/// The columns of a line that a terminal shows: colours take none, a character of UTF-8 takes one.
+std::size_t width_of(std::string_view text) {
+  std::size_t width = 0;
+  bool in_color = false;
+  for (char const c : text) {
+    in_color = in_color || c == '\033';
+    bool const continues = (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
+    width += in_color || continues ? 0 : 1;
+    in_color = in_color && c != 'm';
+  }
+  return width;
+}
+
+/// Breaks a row between words; what follows stands below its text.
+std::string broken(std::string const& row, std::size_t columns) {
+  std::string out = row.substr(0, kLabel);
+  std::size_t used = width_of(out);
+  std::istringstream words(row.substr(std::min(row.size(), kLabel)));
+  for (std::string word; words >> word;) {
+    bool const is_first = used <= kLabel;
+    std::size_t const width = width_of(word);
+    if (!is_first && used + 1 + width > columns) {
+      out += '\n' + std::string(kLabel, ' ');
+      used = kLabel;
+    } else if (!is_first) {
+      out += ' ';
+      ++used;
+    }
+    out += word;
+    used += width;
+  }
+  return out + '\n';
+}
+
+std::string fitted(std::string const& text, std::size_t columns) {
+  if (columns <= 2 * kLabel) {
+    return text;
+  }
+  std::string out;
+  std::istringstream rows(text);
+  for (std::string row; std::getline(rows, row);) {
+    out += width_of(row) > columns ? broken(row, columns) : row + '\n';
+  }
+  return out;
+}
+
+void put_cut(std::ostream& out, Json const& status) {
+  if (status.contains("cut_left_ms")) {
+    put_row(out, "requests", "are cut in " + duration_text(number_of(status, "cut_left_ms")));
+  }
 }
 
 void put_stop(std::ostream& out, Json const& status) {
@@ -203,6 +257,7 @@ std::string status_text(std::string_view status_json, ViewOptions options) {
           painted(phase, phase == "serving", options) + " for " +
               duration_text(number_of(status, "phase_for_ms")));
   put_stop(out, status);
+  put_cut(out, status);
   put_row(out, "ready",
           ready ? painted("yes", true, options)
                 : painted("no", false, options) + ": " + text_of(status, "ready_reason"));
@@ -212,7 +267,7 @@ std::string status_text(std::string_view status_json, ViewOptions options) {
   put_health(out, status, options);
   put_engine(out, status);
   put_surroundings(out, status);
-  return out.str();
+  return fitted(out.str(), options.columns);
 }
 
 std::string drain_bar(std::string_view status_json, std::size_t& most) {
@@ -236,7 +291,9 @@ std::string drain_bar(std::string_view status_json, std::size_t& most) {
   } else {
     out << "in flight unknown";
   }
-  if (status.contains("deadline_left_ms")) {
+  if (status.contains("cut_left_ms")) {
+    out << ", requests are cut in " << duration_text(number_of(status, "cut_left_ms"));
+  } else if (status.contains("deadline_left_ms")) {
     out << ", deadline in " << duration_text(number_of(status, "deadline_left_ms"));
   }
   return out.str();

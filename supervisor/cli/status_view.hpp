@@ -8,6 +8,7 @@ namespace lastcall::cli {
 
 struct ViewOptions {
   bool color = false;
+  std::size_t columns = 0;  // lines are broken between words to fit; 0: never
 };
 
 /// Several lines: phase, deadline, requests, endpoints, health with its reason, engine, registries.

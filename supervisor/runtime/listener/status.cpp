@@ -37,6 +37,9 @@ std::string peer_name(StatusSources const& sources, ipc::PeerId peer) {
 }
 
 void put_stop(Json& json, lifecycle::Snapshot const& snapshot, Instant now) {
+  if (snapshot.cut_at) {
+    json["cut_left_ms"] = to_ms(std::max(*snapshot.cut_at - now, lifecycle::Duration{0}));
+  }
   if (!snapshot.stop) {
     return;
   }

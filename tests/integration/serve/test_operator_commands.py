@@ -4,12 +4,15 @@ import contextlib
 import json
 import os
 import pty
+import re
 import select
 import subprocess
+import tempfile
 import time
 
 import pytest
 from in_time import unless_late
+from ports import free_port
 from serve_peer import PATIENCE, wait_until
 from serve_world import LASTCALL, SLEEPER, lastcall
 
@@ -232,6 +235,7 @@ def test_watch_shows_a_drain_as_a_bar_on_a_terminal(served):
     watching = subprocess.Popen(
         [LASTCALL, "status", "--watch", "--admin-socket", served.admin_socket],
         stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+        env={**os.environ, "TERM": "xterm"},
     )  # fmt: skip
     os.close(theirs)
     seen = bytearray()
@@ -253,6 +257,94 @@ def test_watch_shows_a_drain_as_a_bar_on_a_terminal(served):
         watching.kill()
         watching.wait()
         os.close(ours)
+
+
+def on_terminal(*words, **environment):
+    """What a command prints on a terminal."""
+    ours, theirs = pty.openpty()
+    clean = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLUMNS")}
+    process = subprocess.Popen([LASTCALL, *words], stdin=theirs, stdout=theirs, stderr=theirs,
+                               env={**clean, "TERM": "xterm", **environment})  # fmt: skip
+    os.close(theirs)
+    seen = bytearray()
+    with contextlib.suppress(OSError):  # EIO: the other side is closed
+        while piece := os.read(ours, 65536):
+            seen.extend(piece)
+    os.close(ours)
+    assert process.wait(timeout=PATIENCE) == 0
+    return seen.decode().replace("\r\n", "\n")
+
+
+COLORS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@pytest.mark.parametrize("columns", [40, 80, 140])
+def test_status_fits_the_terminal(served, columns):
+    words = ("status", "--admin-socket", served.admin_socket)
+    text = on_terminal(*words, COLUMNS=str(columns))
+    assert COLORS.search(text)
+    plain = COLORS.sub("", text)
+    long = [row for row in plain.split("\n") if len(row) > columns and " " in row[12:].strip()]
+    assert not long
+    assert plain.split() == served.tell("status").stdout.split() or "for" in plain  # time passes
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_a_terminal_that_wants_no_colour_gets_none(served, environment):
+    text = on_terminal("status", "--admin-socket", served.admin_socket, **environment)
+    assert "\x1b" not in text and "serving" in text
+
+
+def test_a_drain_that_time_bounds_tells_when_requests_are_cut(served):
+    served.peer().ask("request.begin", id="a", endpoint="generate")
+    served.tell("drain", "--timeout", "50s")
+    served.wait_for_phase("draining")
+    left = json.loads(served.tell("status", "-o", "json").stdout)["cut_left_ms"]
+    assert 0 < left <= 50_000
+    assert re.search(r"requests +are cut in \d+\.\d s", served.tell("status").stdout)
+
+
+@pytest.fixture
+def runtime_directory():
+    """Which an ordinary user can reach, as pytest's own folders cannot."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o777)
+        yield folder
+
+
+def test_status_finds_the_run_of_the_same_user_by_itself(runtime_directory):
+    """And a second `run` gets a directory of its own."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("LASTCALL_")}
+    environment["XDG_RUNTIME_DIR"] = runtime_directory
+    as_nobody = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
+    user = as_nobody if os.geteuid() == 0 else ()
+
+    def run():
+        probes = f"probes.listen=127.0.0.1:{free_port()}"
+        words = [*user, LASTCALL, "run", "--set", probes, "--set", "shutdown.drain_unknown=0s",
+                 "--", *SLEEPER]  # fmt: skip
+        return subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)  # fmt: skip
+
+    def status():
+        return subprocess.run([*user, LASTCALL, "status"], env=environment, text=True,
+                              capture_output=True, timeout=PATIENCE)  # fmt: skip
+
+    def stop(process):
+        process.terminate()
+        return process.wait(timeout=2 * PATIENCE)
+
+    first = run()
+    try:
+        wait_until(lambda: "serving" in status().stdout, "it is found")
+        second = run()
+        wait_until(lambda: len(os.listdir(runtime_directory)) == 2, "a directory of its own")
+        assert stop(second) == 0
+        assert "serving" in status().stdout
+    finally:
+        assert stop(first) == 0
+    assert os.listdir(runtime_directory) == []
+    assert status().returncode == 1
 
 
 def test_plan_and_check_and_version_need_no_supervisor(tmp_path):

@@ -128,7 +128,7 @@ def test_the_directory_that_run_made_does_not_outlive_it(name):
             stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=PATIENCE,
             check=False, env={**WITHOUT_CONFIG, "XDG_RUNTIME_DIR": directory, **environment},
         )  # fmt: skip
-        assert f"admin socket {directory}/lastcall-" in done.stderr
+        assert f"admin socket {directory}/lastcall/admin.sock" in done.stderr
         assert done.returncode == code, done.stderr
         assert os.listdir(directory) == []
 

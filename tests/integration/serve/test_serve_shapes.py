@@ -10,7 +10,7 @@ from serve_peer import PATIENCE, wait_until
 from serve_world import LASTCALL
 
 CLI_PAGE = os.path.join(os.path.dirname(__file__), "../../../docs/cli.md")
-IN_A_STOP = {"cause", "cause_detail", "mode", "deadline_at_ms", "deadline_left_ms"}
+IN_A_STOP = {"cause", "cause_detail", "mode", "deadline_at_ms", "deadline_left_ms", "cut_left_ms"}
 
 
 def documented(command):

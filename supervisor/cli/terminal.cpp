@@ -1,0 +1,37 @@
+#include "supervisor/cli/terminal.hpp"
+
+#include <charconv>
+#include <string>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace lastcall::cli {
+namespace {
+
+std::size_t columns_of_output(config::Environment const& environment) {
+  if (auto const told = environment("COLUMNS")) {
+    std::size_t columns = 0;
+    std::from_chars(told->data(), told->data() + told->size(), columns);
+    if (columns > 0) {
+      return columns;
+    }
+  }
+  winsize size{};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+}  // namespace
+
+Terminal terminal_of_output(config::Environment const& environment) {
+  Terminal terminal;
+  if (::isatty(STDOUT_FILENO) != 1) {
+    return terminal;
+  }
+  terminal.is_screen = environment("TERM").value_or("dumb") != "dumb";
+  terminal.has_color = terminal.is_screen && !environment("NO_COLOR");
+  terminal.columns = columns_of_output(environment);
+  return terminal;
+}
+
+}  // namespace lastcall::cli
