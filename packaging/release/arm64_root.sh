@@ -17,4 +17,8 @@ mapfile -t sources < <(apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE)
 packages=$(IFS=,; echo "$*")
 mmdebstrap --quiet --architectures=arm64 --variant=extract --include="$packages" \
   bookworm "$folder" "${sources[@]}"
+# A link to /lib/... would lead out of the folder, and the linker take a static library instead.
+find "$folder" -type l -lname '/*' | while read -r link; do
+  ln -sfn "$(realpath -m --relative-to="$(dirname "$link")" "$folder$(readlink "$link")")" "$link"
+done
 touch "$folder/unpacked"

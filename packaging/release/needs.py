@@ -41,10 +41,21 @@ class Root:
         return dict(sorted(found.items()))
 
     def depends(self, program):
-        """The Depends field: each package at least in the version that was linked."""
-        packages = sorted({self._owner(self.library(name)) for name in needed(program)
-                           if not name.startswith("ld-linux")})  # fmt: skip
-        return ", ".join(f"{name} (>= {self._version(name)})" for name in packages)
+        """The Depends field: of each package what its own shlibs file asks for."""
+        packages = {self._owner(self.library(name)) for name in needed(program)
+                    if not name.startswith("ld-linux")}  # fmt: skip
+        return ", ".join(sorted(self._asked_for(name) for name in packages))
+
+    def _asked_for(self, package):
+        """As "libssl3 (>= 3.0.0)"; of libc the version that was linked."""
+        if package == "libc6":
+            return f"libc6 (>= {self._version(package)})"
+        for path in (self.root / "var/lib/dpkg/info").glob(f"{package}:*.shlibs"):
+            for line in path.read_text().splitlines():
+                asked = line.split(None, 2)[2]
+                if asked.split()[0] == package and "|" not in asked:
+                    return asked
+        return package
 
     def _owner(self, path):
         if self._owners is None:

@@ -152,7 +152,10 @@ class Machine:
                 users.mkdir()
                 (users / "lastcall.conf").write_text(
                     'u lastcall - "LLM engine under lastcall" /var/lib/lastcall\n')
-                needs = self.needs.depends(folder / "usr/bin/lastcall")  # the doctor's, too
+                # The doctor's, too. What was unpacked for another machine has no records; packages
+                # have the same names there.
+                here = Root("/", f"{os.uname().machine}-linux-gnu")
+                needs = here.depends(folder / "usr/bin/lastcall")
                 fields["Depends"] = f"lastcall-shim (= {number}), {needs}"
             archives.deb(folder, self.out / f"{name}_{number}_{DEBIAN[self.name]}.deb", at, fields)
 
@@ -168,8 +171,8 @@ class Machine:
             library = folder / "lib/lastcall" / soname
             shutil.copy(path, library)
             run("patchelf", "--set-rpath", "$ORIGIN", str(library))
-        for name in ("lastcall", "lastcall-doctor"):
-            run("patchelf", "--set-rpath", "$ORIGIN/../lib/lastcall", str(folder / "bin" / name))
+        for program in ("lastcall", "lastcall-doctor"):
+            run("patchelf", "--set-rpath", "$ORIGIN/../lib/lastcall", str(folder / "bin" / program))
         shutil.copy(ROOT / "LICENSE", folder)
         shutil.copytree(ROOT / "packaging/hosts", folder / "share/lastcall/hosts")
         archives.tar_gz(folder, self.out / f"{name}.tar.gz", at, name)
@@ -194,10 +197,12 @@ def python_packages(out, at):
     ignored = shutil.ignore_patterns("__pycache__", "*.pyc", "build", "*.egg-info", ".*cache")
     shutil.copytree(ROOT / "sdk/python", source, ignore=ignored)
     shutil.copy(ROOT / "LICENSE", source)
-    code = ("import sys; from setuptools import build_meta as b; "
-            "b.build_sdist(sys.argv[1]); b.build_wheel(sys.argv[1])")  # fmt: skip
-    run(sys.executable, "-c", code, str(out), cwd=source,
-        env={**os.environ, "SOURCE_DATE_EPOCH": str(at)})  # fmt: skip
+    for kind in ("sdist", "wheel"):  # a process each: one would tell the other what it has read
+        code = f"import sys; from setuptools.build_meta import build_{kind} as b; b(sys.argv[1])"
+        run(sys.executable, "-c", code, str(out), cwd=source,
+            env={**os.environ, "SOURCE_DATE_EPOCH": str(at)})  # fmt: skip
+    if len(list(out.glob("*.whl"))) != 1:
+        sys.exit("release: setuptools has made no wheel")
     for path in out.glob("*.whl"):
         archives.wheel_again(path, at)
     for path in out.glob("lastcall-*.tar.gz"):
