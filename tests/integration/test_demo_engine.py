@@ -1,5 +1,6 @@
 """The example server against a scripted supervisor, and what demo.py reads in logs and streams."""
 
+import html
 import http.client
 import json
 import os
@@ -13,9 +14,11 @@ import pytest
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 DEMO = os.path.join(ROOT, "examples", "demo_engine")
-sys.path += [os.path.join(ROOT, "sdk", "python", "tests"), DEMO]
+IMAGES = os.path.join(ROOT, "docs", "images")
+sys.path += [os.path.join(ROOT, "sdk", "python", "tests"), DEMO, IMAGES]
 
 import demo  # noqa: E402
+import record  # noqa: E402
 from strict_supervisor import FakeSupervisor  # noqa: E402
 
 
@@ -179,3 +182,17 @@ def test_the_private_config_touches_nothing_that_is_shared(tmp_path):
     assert "/tmp/lastcall-demo/" not in text
     assert ":8000" not in text and ":7090" not in text
     assert "127.0.0.1:1234/health" in text and "127.0.0.1:5678" in text
+
+
+def kinds(lines):
+    """Without times, ports and identities, and without what stands behind the picture's edge."""
+    return {re.sub(r"[0-9a-f]{8,}|\d+(\.\d+)?", "N", line)[:60].rstrip() for line in lines}
+
+
+@pytest.mark.plain_build  # it shows times, which a sanitizer makes longer
+def test_the_recording_in_the_readme_is_what_the_demonstration_says_today():
+    build = os.path.join(ROOT, os.environ.get("LASTCALL_BUILD_DIR", "build/dev"))
+    said = kinds(line for _, line in record.play(os.path.join(build, "supervisor/cli/lastcall")))
+    with open(os.path.join(IMAGES, "stop.svg"), encoding="utf-8") as file:
+        shown = kinds(map(html.unescape, re.findall(r"<text[^>]*>(.*?)</text>", file.read())))
+    assert shown == said, "./dev record"
