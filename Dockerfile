@@ -27,9 +27,10 @@ FROM tools AS compile
 COPY . /src
 RUN if [ -x /out/lastcall ]; then exit 0; fi; \
     cmake -S /src --preset release -DLASTCALL_BUILD_TESTS=OFF -DLASTCALL_BUILD_BENCH=OFF && \
-    ninja -C /src/build/release supervisor/cli/lastcall shim/lastcall-shim && \
-    cp /src/build/release/supervisor/cli/lastcall /src/build/release/shim/lastcall-shim /out/ && \
-    python3 /src/packaging/hardening.py /out/lastcall /out/lastcall-shim && \
+    ninja -C /src/build/release supervisor/cli/lastcall lastcall-doctor shim/lastcall-shim && \
+    cp /src/build/release/supervisor/cli/lastcall /src/build/release/supervisor/cli/lastcall-doctor \
+       /src/build/release/shim/lastcall-shim /out/ && \
+    python3 /src/packaging/hardening.py /out/lastcall /out/lastcall-doctor /out/lastcall-shim && \
     sh /src/packaging/describe_programs.sh /src/build/release /out
 
 FROM ${BASE} AS libraries

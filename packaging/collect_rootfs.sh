@@ -12,7 +12,9 @@ programs=$1 rootfs=$2 in_base=$3 status=$4 shim_rootfs=$5 here=$(dirname "$0")
 
 mkdir -p "$rootfs/usr/bin" "$rootfs/etc/lastcall" "$rootfs/run" "$rootfs/usr/share/lastcall"
 mkdir "$rootfs/run/lastcall" "$rootfs/run/lastcall-admin"
-for name in lastcall lastcall-shim; do
+for name in lastcall lastcall-doctor lastcall-shim; do
+  # Programs that were handed over may be those two alone.
+  if [ "$name" = lastcall-doctor ] && ! [ -e "$programs/$name" ]; then continue; fi
   install -m 0755 "$programs/$name" "$rootfs/usr/bin/$name"
   strip --strip-all "$rootfs/usr/bin/$name"
 done
@@ -50,6 +52,9 @@ set -- --status "$status"
 # Absent where programs were handed over by who does not know what they are made of.
 if [ -e "$of_shim" ]; then
   set -- "$@" --program "$programs/lastcall.spdx.json" --program "$of_shim"
+  if [ -e "$programs/lastcall-doctor.spdx.json" ]; then
+    set -- "$@" --program "$programs/lastcall-doctor.spdx.json"
+  fi
   python3 -B "$here/sbom.py" image lastcall-shim \
     "$shim_rootfs/usr/share/lastcall/lastcall-shim.spdx.json" --program "$of_shim"
 fi

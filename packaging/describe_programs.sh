@@ -1,13 +1,15 @@
 #!/bin/sh
 # Tells what the programs of a build directory are made of: describe_programs.sh BUILD OUT
 #
-# OUT/lastcall.spdx.json and OUT/lastcall-shim.spdx.json, and OUT/shim-rootfs with the records that
+# OUT/NAME.spdx.json of each program, and OUT/shim-rootfs with the records that
 # scanners of the shim's image look for. Runs where the programs were compiled, since only there the
 # linker's inputs are.
 set -eu
 build=$1 out=$2 here=$(dirname "$0")
 
-for target in supervisor/cli/lastcall shim/lastcall-shim; do
+for target in supervisor/cli/lastcall supervisor/cli/lastcall-doctor shim/lastcall-shim; do
+  # A build of single targets may have no doctor; the other two are always there.
+  if [ "$target" = supervisor/cli/lastcall-doctor ] && ! [ -e "$build/$target" ]; then continue; fi
   python3 -B "$here/sbom.py" program "$build" "$target" "$out/$(basename "$target").spdx.json"
 done
 mkdir -p "$out/shim-rootfs/etc"

@@ -77,6 +77,9 @@ trap 'rm -rf build/image' EXIT
 if [[ -n $binaries || -n $apt_sources ]]; then mkdir -p build/image; fi
 if [[ -n $binaries ]]; then
   cp "$binaries/supervisor/cli/lastcall" "$binaries/shim/lastcall-shim" build/image/
+  if [[ -e $binaries/supervisor/cli/lastcall-doctor ]]; then
+    cp "$binaries/supervisor/cli/lastcall-doctor" build/image/
+  fi
   packaging/describe_programs.sh "$binaries" build/image ||
     { echo 'images.sh: what the programs are made of is not known here and will not be told'
       rm -rf build/image/*.spdx.json build/image/shim-rootfs; }
