@@ -164,7 +164,7 @@ class NatsEvents::Connection {
         natsOptions_SetWriteDeadline(made, kWriteMs))(natsOptions_SetPingInterval(made, kPingMs))(
         natsOptions_SetRetryOnFailedConnect(made, true, connected, nullptr));
     if (auto failed = identify(made, check); !failed.empty()) {
-      return failed;
+      return settings_.url + ": " + failed;
     }
     if (auto failed = secure(made, check); !failed.empty()) {
       return settings_.url + ": " + failed;
@@ -188,6 +188,10 @@ class NatsEvents::Connection {
       check(natsOptions_SetUserInfo(options, settings_.user.c_str(), password.c_str()));
     }
     if (!settings_.credentials_file.empty()) {
+      if (!read_secret(settings_.credentials_file)) {
+        return "cannot use the credentials: " +
+               why_unusable({settings_.credentials_file}, "the file is empty");
+      }
       check(natsOptions_SetUserCredentialsFromFiles(options, settings_.credentials_file.c_str(),
                                                     nullptr));
     }

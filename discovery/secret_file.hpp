@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "discovery/tls_files.hpp"
+
 namespace lastcall::discovery {
 
 /// The first line; nothing if there is none.
@@ -27,7 +29,7 @@ inline std::string read_password(std::string const& path, std::string& password)
   }
   auto read = read_secret(path);
   if (!read) {
-    return "cannot read a password from " + path;
+    return "cannot read the password: " + why_unusable({path}, "the file is empty");
   }
   password = std::move(*read);
   return {};

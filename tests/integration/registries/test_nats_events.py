@@ -191,6 +191,45 @@ def test_a_server_that_is_not_trusted_is_told_nothing(world, natses, tmp_path, w
     assert subscriber.messages == []
 
 
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"ca_file": "missing"},
+         "cannot use the authorities: {missing}: No such file or directory"),
+        ({"ca_file": "text"}, "cannot use the authorities: {text}: no certificate in PEM"),
+        ({"ca_file": "folder"}, "cannot use the authorities: {folder}: Is a directory"),
+        ({"cert_file": "missing", "key_file": "key"},
+         "cannot use the client's certificate: {missing}: No such file or directory"),
+        ({"cert_file": "certificate", "key_file": "missing"},
+         "cannot use the client's certificate: {missing}: No such file or directory"),
+        ({"cert_file": "certificate", "key_file": "other"},
+         "cannot use the client's certificate: {certificate} and {other}: no certificate in PEM "
+         "with the key that belongs to it"),
+        ({"username": "u", "password_file": "missing"},
+         "cannot read the password: {missing}: No such file or directory"),
+        ({"credentials_file": "missing"},
+         "cannot use the credentials: {missing}: No such file or directory"),
+    ],
+)  # fmt: skip
+def test_a_file_that_cannot_be_used_is_named_with_the_cause(world, natses, tmp_path, files, said):
+    authority = Authority(tmp_path)
+    certificate, key = authority.sign("client")
+    text = tmp_path / "text"
+    text.write_text("no certificate\n")
+    paths = {"missing": str(tmp_path / "missing"), "text": str(text), "folder": str(tmp_path),
+             "certificate": certificate, "key": key, "other": authority.sign("other")[1]}
+    server = natses()
+    subscriber = natses.subscribe(server)
+    one = start(world, server.url, {name: paths.get(file, file) for name, file in files.items()})
+    one.wait_for_log("events cannot be published")
+    told = next(record["error"] for record in one.records()
+                if record["msg"] == "events cannot be published")
+    assert told.endswith(said.format(**paths)), told
+    assert told.startswith(server.url + ": ")
+    assert stop(one)["cleanup"]["events"]["outcome"] == "failed"
+    assert subscriber.messages == []
+
+
 @pytest.fixture
 def engine():
     with contextlib.closing(RawEngine()) as made:
