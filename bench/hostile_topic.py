@@ -11,65 +11,15 @@ import time
 
 import ingress_load as load
 from figures import NotMeasured, figure, middle
+from head_shapes import PLAINEST, heads
 from ingress_proxies import engine, proxies
 from ingress_topic import _processor_seconds
 
 TITLE = "hostile clients, beside nginx and HAProxy"
-SIZE = 32_000  # bytes of a head; the limit is 32 768
 POLITE = b"GET /v1/models HTTP/1.1\r\nHost: h\r\n\r\n"
 
 
 # --- heads
-
-
-def _head(lines, target="/v1/models", method="GET"):
-    text = f"{method} {target} HTTP/1.1\r\nHost: h\r\n" + "".join(line + "\r\n" for line in lines)
-    return (text + "\r\n").encode()
-
-
-def _filled(name, unit):
-    """One line whose value repeats `unit` up to the size."""
-    return _head([f"{name}: " + unit * ((SIZE - 80) // len(unit))])
-
-
-def _crowd(line, count=120):
-    """`count` lines, each made by `line(number, length)`: together as long as a head may be."""
-    return _head([line(number, (SIZE - 200) // count - 2) for number in range(count)])
-
-
-def heads():
-    """{what: bytes}: the plainest first, then what may cost more than it."""
-    names = [f"x-{number:02}-" + "n" * 58 for number in range(32)]
-    listed = f"Connection: {','.join(names)}"
-    similar = [f"{names[number % 32][:-1]}m: " + "v" * 170 for number in range(110)]
-    path = SIZE - 60
-    return {
-        "one long value": _filled("X-Plain", "a"),
-        "120 lines": _crowd(lambda i, n: f"X-{i}: " + "a" * (n - 7)),
-        "120 long names": _crowd(lambda i, n: f"x{i:03}" + "n" * (n - 8) + ": a"),
-        "120 X-Forwarded-For": _crowd(lambda _, n: "X-Forwarded-For: " + "1" * (n - 17)),
-        "120 Forwarded": _crowd(lambda _, n: "Forwarded: for=" + "1" * (n - 15)),
-        "120 names with underscores": _crowd(lambda i, n: f"x{i:03}" + "_" * (n - 8) + ": a"),
-        "32 options and 110 names like them": _head([listed, *similar]),
-        "a list of empty options": _filled("Connection", ","),
-        "the same behind 110 lines": _head(
-            [f"X-{i}: a" for i in range(110)] + ["Connection: " + "," * (SIZE - 1_300)]),
-        "a list of upgrades": _head(["Connection: upgrade", "Upgrade: " + "a," * (SIZE // 2 - 60)]),
-        "a list of priorities": _filled("Priority", "u=1,"),
-        "an id": _filled("X-Request-Id", "a"),
-        "a parent": _filled("X-Lastcall-Parent", "a"),
-        "spaces": _filled("X-Spaces", " \t"),
-        "digits of a length": _filled("Content-Length", "1"),
-        "a list of codings": _filled("Transfer-Encoding", "chunked,"),
-        "escapes in the path": _head([], "/" + "%61" * (path // 3)),
-        "escapes of escapes": _head([], "/" + "%25" * (path // 3)),
-        "slashes": _head([], "/" * path),
-        "parameters": _head([], "/;a" * (path // 3)),
-        "backslashes": _head([], "/" + "\\a" * (path // 2)),
-        "a dot segment at the end": _head([], "/a" * (path // 2 - 2) + "/.."),
-        "a query": _head([], "/v1/models?" + "a=b&" * (path // 4 - 5)),
-        "an absolute target": _head([], "http://" + "h" * (path - 10) + "/"),
-    }  # fmt: skip
 
 
 def _answered(user):
@@ -108,10 +58,11 @@ def _cost(pid, port, head, count):
 
 
 def dearest_head(bench):
-    """Each shape of 32 kB against one long value, through the same proxy."""
+    """Each shape of 32 kB against one long value, through the same proxy: all that it takes of a
+    processor for such a request, in user space and in the kernel, from its socket to the engine's
+    and back. A head that is refused costs a connection, too."""
     count = 30 if bench.quick else 100
     shapes = heads()
-    plain = next(iter(shapes))
     with engine(bench) as port, proxies(bench, port) as running:
         running.pop("haproxy", None)  # its buffer is 16 kB: it refuses them all
         ratios = {}
@@ -119,7 +70,7 @@ def dearest_head(bench):
             costs = bench.alternate(
                 {shape: lambda pid=pid, at=at, head=head: _cost(pid, at, head, count)
                  for shape, head in shapes.items()}, 3 if bench.quick else 5)  # fmt: skip
-            base = middle(costs[plain])
+            base = middle(costs[PLAINEST])
             ratios[name] = {shape: middle(taken) / base for shape, taken in costs.items()}
     ours = ratios["lastcall"]
     order = sorted(ours, key=ours.get, reverse=True)

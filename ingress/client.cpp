@@ -4,6 +4,7 @@
 
 #include <sys/epoll.h>
 
+#include "base/same_secret.hpp"
 #include "ingress/proxy_parts.hpp"
 
 namespace lastcall::ingress {
@@ -262,7 +263,7 @@ bool Client::may_control(relay::RequestHead const& head, std::string_view target
   bool is_granted = false;
   if (access == relay::Access::operators) {
     is_granted = !control.token.empty() && head.fields.count("x-lastcall-token", given) == 1 &&
-                 relay::same_secret(given, control.token);
+                 same_secret(given, control.token);
     certificate = is_granted || !tls_ ? certificate : tls_->peer_named(control.certificates);
   }
   is_granted = is_granted || !certificate.empty();

@@ -29,9 +29,12 @@ bool ConnectionOptions::add(std::string_view list) {
     }
     at_[count_++] = lowered(element);
   }
+  return true;
+}
+
+void ConnectionOptions::sort() {
   std::sort(at_.begin(), at_.begin() + static_cast<std::ptrdiff_t>(count_),
             [](Name const& a, Name const& b) { return is_before(a.view(), b.view()); });
-  return true;
 }
 
 bool ConnectionOptions::has(std::string_view name) const {

@@ -2,10 +2,10 @@
 //
 // Rules:
 //  1. The elements of all fields together are limited, empty ones too, and so is the length of
-//  each:
-//     a list is walked once, and what asks about each of 128 fields afterwards pays for a search
-//     among 32 short names and not for the list.
-//  2. Names are compared without regard to case, in lower case, which each is brought to once.
+//     each: a list is walked once, and what asks about each of 128 fields afterwards pays for a
+//     search among 32 short names and not for the list.
+//  2. They are sorted once, when the last field was added, however many fields there are.
+//  3. Names are compared without regard to case, in lower case, which each is brought to once.
 //
 // Pure, no thread rule. Source: RFC 9110, sections 5.6.1 and 7.6.1.
 #pragma once
@@ -24,6 +24,8 @@ class ConnectionOptions {
   void clear() { count_ = 0; }
   /// The value of one more field. False: there are too many elements, or one is too long.
   bool add(std::string_view list);
+  /// After the last field, and before the first question.
+  void sort();
   bool empty() const { return count_ == 0; }
   bool has(std::string_view name) const;
 

@@ -1,6 +1,7 @@
 #include "relay/control_paths.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "relay/http_text.hpp"
@@ -41,23 +42,34 @@ bool is_plain(std::string_view path) {
 /// What is written may be an escape again: it is looked at as it grows, so that the whole takes no
 /// more steps than there are bytes.
 std::string decoded(std::string_view path) {
-  std::string out(path.size(), '\0');
-  char* end = out.data();
+  constexpr std::size_t kBefore = 3;  // in front of the first byte there is no escape
+  std::string out(kBefore + path.size(), '\0');
+  char* end = out.data() + kBefore;
   for (char const c : path) {
     *end++ = c;
-    while (end - out.data() >= 3 && end[-3] == '%') {
-      int const high = http_text::hex_digit(end[-2]);
-      int const low = http_text::hex_digit(end[-1]);
-      if (high < 0 || low < 0) {
+    while (end[-3] == '%') {
+      int const code = http_text::hex_code(end[-2], end[-1]);
+      if (code < 0) {
         break;
       }
       end -= 2;
-      end[-1] = static_cast<char>(high * 16 + low);
+      end[-1] = static_cast<char>(code);
     }
   }
   out.resize(static_cast<std::size_t>(end - out.data()));
+  out.erase(0, kBefore);
   return out;
 }
+
+constexpr std::array<bool, 256> make_ends() {
+  std::array<bool, 256> ends{};
+  for (char const c : std::string_view("/\\;")) {
+    ends[static_cast<unsigned char>(c)] = true;
+  }
+  return ends;
+}
+/// What ends a segment, or the part of it that means something.
+constexpr auto kEnds = make_ends();
 
 /// What a path means: its segments without their parameters, one slash before each. Of a long one
 /// the beginning, which decides; whether there is a dot segment is seen to its end.
@@ -65,43 +77,41 @@ class Meaning {
  public:
   explicit Meaning(std::size_t most) : most_(most) {}
 
-  /// False: a dot segment has ended.
+  /// False: it has a dot segment.
   bool take(std::string_view bytes) {
-    for (char const c : bytes) {
-      if (c == '/' || c == '\\') {
-        if (is_dot_segment()) {
-          return false;
-        }
-        length_ = 0;
-        has_other_ = is_parameter_ = false;
-      } else if (c == ';') {
-        is_parameter_ = true;
-      } else if (!is_parameter_) {
-        add(c);
+    bool is_parameter = false;  // up to the end of its segment
+    for (std::size_t at = 0; at < bytes.size();) {
+      if (is_end(bytes[at])) {
+        is_parameter = bytes[at++] == ';';
+        continue;
+      }
+      std::size_t const begin = at;
+      while (at < bytes.size() && !is_end(bytes[at])) {
+        ++at;
+      }
+      if (!is_parameter && !take_segment(bytes.substr(begin, at - begin))) {
+        return false;
       }
     }
-    return !is_dot_segment();
+    return true;
   }
 
   std::string_view text() const { return text_.empty() ? std::string_view("/") : text_; }
 
  private:
-  bool is_dot_segment() const { return !has_other_ && (length_ == 1 || length_ == 2); }
-  void add(char c) {
-    has_other_ = has_other_ || c != '.';
-    if (length_++ == 0 && text_.size() < most_) {
+  static bool is_end(char c) { return kEnds[static_cast<unsigned char>(c)]; }
+  bool take_segment(std::string_view segment) {
+    bool const is_dots = segment.front() == '.' &&
+                         (segment.size() == 1 || (segment.size() == 2 && segment[1] == '.'));
+    if (!is_dots && text_.size() < most_) {
       text_ += '/';
+      text_ += segment.substr(0, most_ - text_.size());
     }
-    if (text_.size() < most_) {
-      text_ += c;
-    }
+    return !is_dots;
   }
 
   std::size_t const most_;
   std::string text_;
-  std::size_t length_ = 0;  // of the segment that is read
-  bool has_other_ = false;  // than dots
-  bool is_parameter_ = false;
 };
 
 }  // namespace
@@ -162,15 +172,6 @@ ControlPaths::Decision ControlPaths::look_up(std::string_view path) const {
   }
   decision.is_control = is_engines || decision.access != Access::relay;
   return decision;
-}
-
-bool same_secret(std::string_view given, std::string_view expected) {
-  unsigned difference = given.size() == expected.size() ? 0 : 1;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    char const other = i < given.size() ? given[i] : '\0';
-    difference |= static_cast<unsigned char>(expected[i] ^ other);
-  }
-  return difference == 0;
 }
 
 }  // namespace lastcall::relay

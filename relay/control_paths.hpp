@@ -59,7 +59,4 @@ class ControlPaths {
   std::size_t most_ = 2;            // of a path, what any of them looks at
 };
 
-/// Whether both are the same, in a time that does not tell where they differ.
-bool same_secret(std::string_view given, std::string_view expected);
-
 }  // namespace lastcall::relay

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+
+#include "relay/body_look.hpp"
+#include "relay/http_text.hpp"
 
 namespace lastcall::relay {
 namespace {
@@ -60,7 +62,7 @@ bool find_kserve(std::string_view path, EndpointName& found) {
     return false;
   }
   found.name = verb == "infer" ? "tensor" : "generate";
-  found.model = rest.substr(0, slash);
+  found.model = slash <= BodyLook::kMaxModel ? rest.substr(0, slash) : std::string_view();
   return true;
 }
 
@@ -68,18 +70,19 @@ bool find_kserve(std::string_view path, EndpointName& found) {
 
 std::string unescaped(std::string_view text) {
   std::string out;
+  out.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
-    unsigned byte = static_cast<unsigned char>(text[i]);
-    if (text[i] == '%') {
-      char const* const digits = text.data() + i + 1;
+    char byte = text[i];
+    if (byte == '%') {
       bool const is_whole = text.size() - i > 2;
-      auto const [end, error] = std::from_chars(digits, is_whole ? digits + 2 : digits, byte, 16);
-      if (!is_whole || error != std::errc{} || end != digits + 2 || byte < 0x20 || byte == 0x7f) {
+      int const code = is_whole ? http_text::hex_code(text[i + 1], text[i + 2]) : -1;
+      if (code < 0x20 || code == 0x7f) {
         return std::string(text);
       }
+      byte = static_cast<char>(code);
       i += 2;
     }
-    out += static_cast<char>(byte);
+    out += byte;
   }
   return out;
 }

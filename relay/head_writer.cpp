@@ -142,10 +142,25 @@ void append_forwarding(std::string& out, RequestHead const& head, Destination co
   out.append(";proto=").append(facts.scheme).append("\r\n");
 }
 
+/// At most, of what is written for the engine: a head grows by what is said of the client only.
+std::size_t most_bytes(RequestHead const& head, Destination const& destination,
+                       Forwarding const& facts) {
+  constexpr std::size_t kNamesOfOurs = 256;
+  constexpr std::size_t kAroundField = std::string_view(": \r\n").size();
+  std::size_t bytes = head.method.size() + destination.target.size() + kNamesOfOurs +
+                      3 * destination.host.size() + 2 * facts.client.size() +
+                      facts.request_id.size();
+  for (Field const& field : head.fields) {
+    bytes += field.name.size() + field.value.size() + kAroundField;
+  }
+  return bytes;
+}
+
 }  // namespace
 
 void write_request_head(std::string& out, RequestHead const& head, Destination const& destination,
                         Forwarding const& facts) {
+  out.reserve(out.size() + most_bytes(head, destination, facts));
   out.append(head.method).append(" ");
   if (destination.target.empty() || destination.target.front() == '?') {
     out.append("/");

@@ -26,6 +26,7 @@ HeadFault parse_fields(std::string_view rest, Fields& fields, ConnectionOptions&
   while (true) {
     std::string_view const line = take_line(rest);
     if (line.empty()) {
+      connection.sort();
       return {};
     }
     if (line.front() == ' ' || line.front() == '\t') {
@@ -177,6 +178,9 @@ HeadFault parse_request_head(std::string_view bytes, RequestHead& head) {
   if (head.method.empty() || head.method.size() > kMaxMethod || !all(head.method, kToken)) {
     return {400, "a malformed method"};
   }
+  if (head.target.size() > kMaxTarget) {
+    return {414, "the target is too long"};
+  }
   if (head.target.empty() || !all(head.target, kTarget)) {
     return {400, "a malformed request target"};
   }
@@ -283,7 +287,7 @@ HeadFault find_destination(RequestHead const& head, Destination& destination) {
       return {400, "a malformed request target"};
     }
   }
-  if (!all(destination.host, kHost)) {
+  if (destination.host.size() > kMaxHost || !all(destination.host, kHost)) {
     return {400, "a malformed Host"};
   }
   return {};

@@ -27,6 +27,10 @@ struct Field {
 };
 
 inline constexpr std::size_t kMaxFields = 128;
+/// Bytes of a request's target. nginx's default; RFC 9110, 4.1 asks for 8000 at least.
+inline constexpr std::size_t kMaxTarget = 8 * 1024;
+/// The longest name that DNS knows, and a port. It is written to the engine three times.
+inline constexpr std::size_t kMaxHost = 255 + sizeof ":65535" - 1;
 
 class Fields {
  public:

@@ -100,12 +100,27 @@ constexpr bool list_has(std::string_view list, std::string_view word) {
   return false;
 }
 
-constexpr int hex_digit(char c) {
-  if (c >= '0' && c <= '9') {
-    return c - '0';
+constexpr std::array<std::int8_t, 256> make_hex_digits() {
+  std::array<std::int8_t, 256> digits{};
+  digits.fill(-1);
+  constexpr std::string_view kBothCases = "0123456789abcdef0123456789ABCDEF";
+  for (std::size_t i = 0; i < kBothCases.size(); ++i) {
+    digits[static_cast<std::size_t>(kBothCases[i])] = static_cast<std::int8_t>(i % 16);
   }
-  char const letter = lower(c);
-  return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
+  return digits;
+}
+inline constexpr auto kHexDigits = make_hex_digits();
+
+/// -1: none.
+constexpr int hex_digit(char c) {
+  return kHexDigits[static_cast<unsigned char>(c)];
+}
+
+/// Of two digits; negative: they are none.
+constexpr int hex_code(char high, char low) {
+  int const first = hex_digit(high);
+  int const second = hex_digit(low);
+  return (first | second) < 0 ? -1 : first * 16 + second;
 }
 
 /// Digits only, at most 18 of them: no sign, no space, no overflow.

@@ -5,6 +5,9 @@
 namespace lastcall::relay {
 namespace {
 
+/// A longer list of protocols is no offer that anybody makes, and would be read element by element.
+constexpr std::size_t kLongestUpgrade = 256;
+
 bool keeps_alive(RequestHead const& head) {
   return head.version == Version::http11 ? !head.connection.has("close")
                                          : head.connection.has("keep-alive");
@@ -15,7 +18,8 @@ bool keeps_alive(RequestHead const& head) {
 bool is_upgrade(RequestHead const& head) {
   std::string_view protocol;
   return head.version == Version::http11 && head.fields.count("upgrade", protocol) == 1 &&
-         head.connection.has("upgrade") && !head.fields.lists("upgrade", "h2c");
+         protocol.size() <= kLongestUpgrade && head.connection.has("upgrade") &&
+         !head.fields.lists("upgrade", "h2c");
 }
 
 bool is_idempotent(std::string_view method) {

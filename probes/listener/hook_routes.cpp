@@ -4,12 +4,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/same_secret.hpp"
+
 namespace lastcall::probes {
 namespace {
 
 constexpr std::string_view kEnginePath = "/lifecycle/prestop/engine";
 constexpr std::string_view kSupervisorPath = "/lifecycle/prestop/supervisor";
-constexpr std::string_view kTokenHeader = "X-Lastcall-Token";
 
 Reply json_reply(int status, nlohmann::ordered_json const& body) {
   return {
@@ -27,16 +28,6 @@ std::string_view without_doubled_slash(std::string_view path) {
   return path.starts_with("//") ? path.substr(1) : path;
 }
 
-/// Looks at every byte of the expected one, whatever was given.
-bool same_token(std::string_view given, std::string_view expected) {
-  unsigned difference = given.size() == expected.size() ? 0 : 1;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    char const other = i < given.size() ? given[i] : '\0';
-    difference |= static_cast<unsigned char>(expected[i] ^ other);
-  }
-  return difference == 0;
-}
-
 }  // namespace
 
 std::variant<Hook, Reply> route_hook(Request const& request,
@@ -46,7 +37,7 @@ std::variant<Hook, Reply> route_hook(Request const& request,
     if (given.empty()) {
       return refusal(401, "not_allowed", "the header " + std::string(kTokenHeader) + " is missing");
     }
-    if (!same_token(given, *token)) {
+    if (!same_secret(given, *token)) {
       return refusal(403, "not_allowed",
                      "the header " + std::string(kTokenHeader) + " holds another token");
     }

@@ -66,6 +66,9 @@ class Responder {
   std::shared_ptr<Ticket> ticket_;
 };
 
+/// In which a caller shows its token, where one is asked for.
+inline constexpr std::string_view kTokenHeader = "X-Lastcall-Token";
+
 struct ListenerSettings {
   std::string host = "::";    // numeric; "::" takes IPv4 too and falls back to 0.0.0.0
   std::uint16_t port = 7090;  // 0: the kernel picks one, see HttpListener::port()

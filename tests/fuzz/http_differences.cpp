@@ -26,6 +26,7 @@ constexpr std::string_view kStricter[] = {
     "a malformed request line",
     "a malformed method",
     "a malformed request target",
+    "the target is too long",
     "a malformed status line",
     "a malformed status",
     "a control character in a status line",

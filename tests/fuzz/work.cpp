@@ -24,6 +24,18 @@ void __wrap___sanitizer_cov_trace_pc() {
   ++steps;
 }
 
+/// It looks no further than to what it finds.
+void* __real_memchr(void const* text, int wanted, std::size_t size);
+void* __wrap_memchr(void const* text, int wanted, std::size_t size);
+void* __wrap_memchr(void const* text, int wanted, std::size_t size) {
+  void* const found = __real_memchr(text, wanted, size);
+  auto const* const begin = static_cast<char const*>(text);
+  std::size_t const seen =
+      found == nullptr ? size : static_cast<std::size_t>(static_cast<char*>(found) - begin);
+  steps += seen / kBytesAStep;
+  return found;
+}
+
 #define LASTCALL_COUNTED(result, name, first, second)               \
   result __real_##name(first, second, std::size_t size);            \
   result __wrap_##name(first, second, std::size_t size);            \
@@ -31,7 +43,6 @@ void __wrap___sanitizer_cov_trace_pc() {
     steps += size / kBytesAStep;                                    \
     return __real_##name(one, other, size);                         \
   }
-LASTCALL_COUNTED(void*, memchr, void const*, int)
 LASTCALL_COUNTED(int, memcmp, void const*, void const*)
 LASTCALL_COUNTED(void*, __asan_memcpy, void*, void const*)
 LASTCALL_COUNTED(void*, __asan_memmove, void*, void const*)
@@ -41,12 +52,15 @@ LASTCALL_COUNTED(void*, __asan_memmove, void*, void const*)
 
 namespace lastcall::fuzz {
 
-BoundedWork::BoundedWork(std::size_t bytes, MostWork most) : bytes_(bytes), most_(most) {
-  steps = 0;
+std::uint64_t steps_so_far() {
+  return steps;
 }
 
+BoundedWork::BoundedWork(std::size_t bytes, MostWork most)
+    : bytes_(bytes), most_(most), before_(steps) {}
+
 BoundedWork::~BoundedWork() {
-  std::uint64_t const taken = steps;
+  std::uint64_t const taken = steps - before_;
   std::uint64_t const above = taken > most_.besides ? taken - most_.besides : 0;
   // Eight heights to the limit and as many above it; more would only fill the corpus.
   std::uint64_t const height = above * 8 / (most_.a_byte * (bytes_ + 1));

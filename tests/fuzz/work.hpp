@@ -18,6 +18,9 @@ struct MostWork {
   std::uint64_t besides = 0;  // what an empty input may cost
 };
 
+/// Of this process, to be compared with an earlier answer; 0 where nothing is counted.
+std::uint64_t steps_so_far();
+
 /// Counts from here to the end of the scope.
 class BoundedWork {
  public:
@@ -29,9 +32,13 @@ class BoundedWork {
  private:
   [[maybe_unused]] std::size_t bytes_;
   [[maybe_unused]] MostWork most_;
+  [[maybe_unused]] std::uint64_t before_ = 0;
 };
 
 #ifndef LASTCALL_COUNTS_WORK
+inline std::uint64_t steps_so_far() {
+  return 0;
+}
 inline BoundedWork::BoundedWork(std::size_t bytes, MostWork most) : bytes_(bytes), most_(most) {}
 inline BoundedWork::~BoundedWork() = default;
 #endif

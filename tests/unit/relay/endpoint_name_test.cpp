@@ -36,6 +36,15 @@ TEST(EndpointName, A_models_name_in_a_path_is_unescaped) {
   EXPECT_EQ(unescaped("line%0abreak"), "line%0abreak");
 }
 
+TEST(EndpointName, A_models_name_in_a_path_is_no_longer_than_one_in_a_body) {
+  auto const model_of = [](std::size_t size) {
+    std::string const path = "/v2/models/" + std::string(size, 'a') + "/infer";
+    return std::string(endpoint_of("POST", path, false).model);
+  };
+  EXPECT_EQ(model_of(BodyLook::kMaxModel).size(), BodyLook::kMaxModel);
+  EXPECT_EQ(model_of(BodyLook::kMaxModel + 1), "");
+}
+
 TEST(EndpointName, Each_name_that_the_configuration_knows_is_given_to_a_path) {
   std::set<std::string_view> given;
   for (std::string_view const path :

@@ -347,6 +347,22 @@ class Calm final : public Surroundings {
   bool is_closing() const override { return false; }
 };
 
+TEST(RequestReader, An_offer_of_protocols_that_is_too_long_is_no_offer) {
+  auto const is_upgrade = [](std::string const& protocols) {
+    RequestReader reader;
+    TakenHead taken;
+    std::string const head =
+        "GET /x HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: " + protocols + "\r\n\r\n";
+    EXPECT_EQ(reader.read(head, {.head = 32'768, .body = {}}, taken),
+              RequestReader::Found::complete);
+    return taken.asked.is_upgrade;
+  };
+  EXPECT_TRUE(is_upgrade("a, websocket"));
+  EXPECT_FALSE(is_upgrade("a, h2c"));
+  EXPECT_TRUE(is_upgrade(std::string(256, 'a')));
+  EXPECT_FALSE(is_upgrade(std::string(257, 'a')));
+}
+
 TEST(Exchange, It_waits_for_the_request_then_for_the_engine) {
   Exchange exchange = exchange_of(kPost.substr(0, kPost.find("\r\n\r\n") + 4));
   EXPECT_EQ(exchange.awaited(true), Awaited::request);

@@ -171,6 +171,44 @@ TEST(HttpHead, A_connection_list_that_is_too_long_is_refused) {
             400U);
 }
 
+TEST(HttpHead, A_target_is_no_longer_than_it_may_be) {
+  auto const status_of_path = [](std::size_t size) {
+    std::string const path = "/" + std::string(size - 1, 'a');
+    return status_of("GET " + path + " HTTP/1.1\r\nHost: h\r\n\r\n");
+  };
+  EXPECT_EQ(status_of_path(kMaxTarget), 0U);
+  EXPECT_EQ(status_of_path(kMaxTarget + 1), 414U);
+}
+
+TEST(HttpHead, A_host_is_no_longer_than_a_name_may_be) {
+  auto const fault_of = [](std::string const& target, std::string const& host) {
+    RequestHead head;
+    Destination destination;
+    std::string const text = "GET " + target + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n";
+    EXPECT_FALSE(parse_request_head(text, head));
+    return find_destination(head, destination).status;
+  };
+  std::string const longest(kMaxHost, 'h');
+  EXPECT_EQ(fault_of("/", longest), 0U);
+  EXPECT_EQ(fault_of("/", longest + "h"), 400U);
+  EXPECT_EQ(fault_of("http://" + longest + "/", "h"), 0U);
+  EXPECT_EQ(fault_of("http://" + longest + "h/", "h"), 400U);
+}
+
+TEST(HttpHead, Connection_options_of_many_lines_are_one_set) {
+  std::string text = "GET / HTTP/1.1\r\nHost: h\r\n";
+  for (char const c : {'d', 'B', 'a', 'c'}) {
+    text += std::string("Connection: ") + c + "\r\nconnection:\r\n";
+  }
+  text += "\r\n";
+  RequestHead head;
+  ASSERT_FALSE(parse_request_head(text, head));
+  for (std::string_view const name : {"a", "A", "b", "c", "D"}) {
+    EXPECT_TRUE(head.connection.has(name)) << name;
+  }
+  EXPECT_FALSE(head.connection.has("e"));
+}
+
 TEST(HttpHead, Too_many_fields_are_refused) {
   std::string text = "GET / HTTP/1.1\r\nHost: h\r\n";
   for (std::size_t i = 1; i < kMaxFields; ++i) {
