@@ -59,7 +59,9 @@ void add_limits(Keys& keys, Ingress& ingress) {
       keys.end(),
       {{.path = "ingress.max_header_size",
         .slot = &ingress.max_header_size,
-        .doc = "Bytes of a request's head; a larger one is refused with 431.",
+        .doc = "Bytes of a request's head; a larger one is refused with 431. Its target has at "
+               "most 8192 "
+               "of them, else it is a 414, and its lines are at most 128.",
         .range = Range{1'024, 1'048'576}},
        {.path = "ingress.max_body_size",
         .slot = &ingress.max_body_size,

@@ -201,7 +201,15 @@ void add_admission(Keys& keys, Admission& admission) {
                 .live = true},
                {.path = "admission.http_api",
                 .slot = &admission.http_api,
-                .doc = "Serves `GET` and `POST /busy_threshold` on the probes listener."}});
+                .doc = "Serves `GET` and `POST /busy_threshold` on the probes listener."},
+               {.path = "admission.http_token",
+                .slot = &admission.http_token,
+                .doc = "Value of the header `X-Lastcall-Token` that a request must carry to set "
+                       "`/busy_threshold`; reading needs none.",
+                .form = &kToken,
+                .unset = "none is asked for, and `check` warns",
+                .env = "LASTCALL_ADMISSION_TOKEN",
+                .secret = true}});
 }
 
 void add_log(Keys& keys, Config& config) {

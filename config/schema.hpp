@@ -272,6 +272,7 @@ struct Admission {
   Duration load_max_age{10'000};
   std::optional<std::uint32_t> ranks;  // unset: as many as have reported
   bool http_api = false;
+  std::optional<std::string> http_token;  // unset: whoever reaches the port may set
   friend bool operator==(Admission const&, Admission const&) = default;
 };
 

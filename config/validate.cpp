@@ -200,6 +200,11 @@ class Validator {
           "without one every pod that reaches lifecycle.listen can take this replica out; expected "
           "a token, or lifecycle.http: false and hooks that run lastcall-shim --prestop engine");
     }
+    if (config_.admission.http_api && !config_.admission.http_token) {
+      warn("admission.http_token",
+           "without one every pod that reaches probes.listen can set thresholds, and with 0 this "
+           "replica refuses every request; expected a token, or admission.http_api: false");
+    }
     EngineMetrics const& metrics = config_.engine.metrics;
     if (metrics.url && !resolve_engine(config_).gauges) {
       warn("engine.metrics.url", "without engine.metrics.running the gauges are not read");

@@ -24,6 +24,9 @@ class Effects {
       without("admission.engine_request_limit",
               {"admission.queue_limit", "admission.queue_timeout"});
     }
+    if (!admission.http_api) {
+      without("admission.http_api", {"admission.http_token"});
+    }
     if (!config_.lifecycle.enabled) {
       without("lifecycle.enabled", {"lifecycle.listen", "lifecycle.token"});
     }

@@ -92,9 +92,9 @@ constexpr std::string_view kSocketName = "LASTCALL_SOCKET=";
 
 /// What only the supervisor is to know; its own list is in
 /// supervisor/runtime/host/secret_environment.hpp.
-constexpr std::array<std::string_view, 4> kSecrets{
+constexpr std::array<std::string_view, 5> kSecrets{
     "LASTCALL_ETCD_PASSWORD=", "LASTCALL_NATS_PASSWORD=", "LASTCALL_LIFECYCLE_TOKEN=",
-    "LASTCALL_INGRESS_TOKEN="};
+    "LASTCALL_INGRESS_TOKEN=", "LASTCALL_ADMISSION_TOKEN="};
 
 bool is_secret(std::string_view variable) {
   for (std::string_view const name : kSecrets) {

@@ -208,6 +208,18 @@ def test_hooks_that_anybody_may_call_are_warned_of(helm):
     assert "WARNING" not in notes()
 
 
+def test_thresholds_that_anybody_may_set_are_warned_of(helm):
+    def notes(*settings):
+        return helm.notes("-f", DEMO, *sets(*settings))
+
+    from_secret = ("sidecar.env[0].name=LASTCALL_ADMISSION_TOKEN", "sidecar.env[0].value=s3cret")
+    is_on = "config.admission.http_api=true"
+    assert "WARNING: config.admission.http_api is on" in notes(is_on)
+    assert "WARNING" not in notes(is_on, "config.admission.http_token=s3cret")
+    assert "WARNING" not in notes(is_on, *from_secret)
+    assert "WARNING" not in notes()
+
+
 def test_a_listener_that_contradicts_the_hooks_is_refused(helm):
     refusal = helm.refusal("-f", DEMO, *sets("mode=prestop", "config.lifecycle.http=true"))
     assert "config.lifecycle.http is true, but prestop.hook is exec" in refusal

@@ -154,6 +154,26 @@ def strict_refuses_open_hooks(stage):
     return "exit 2, lifecycle.token"
 
 
+@case("2", "a threshold of 0 set by a stranger on the probe port, with a token configured")
+def strangers_set_no_threshold(stage):
+    one = stage.serving(admission={"http_api": True, "http_token": "known-to-the-router"},
+                        identity={"model": "m"})  # fmt: skip
+    body = json.dumps({"model": "m", "active_prefill_tokens_threshold": 0})
+    kind = {"Content_Type": "application/json"}
+    found = [get(one.port, "/busy_threshold", method="POST", body=body, **kind, **token)[0]
+             for token in ({}, {"X_Lastcall_Token": "guess"})]  # fmt: skip
+    assert found == [401, 403]
+    assert one.status()["admission"].get("active_prefill_tokens_threshold") is None
+    return "401 403, not set"
+
+
+@case("2", "check --strict of thresholds that anybody may set")
+def strict_refuses_open_thresholds(stage):
+    done = lastcall("check", "--strict", "--set", "admission.http_api=true")
+    assert done.returncode == 2 and "admission.http_token" in done.stderr
+    return "exit 2, admission.http_token"
+
+
 # --- 3: secrets ----------------------------------------------------------------------------------
 
 
@@ -184,7 +204,7 @@ def secrets_reach_nobody(stage):
     os.chmod(stage.folder, 0o755)
     os.chmod(folder, 0o777)
     names = ("LASTCALL_ETCD_PASSWORD", "LASTCALL_NATS_PASSWORD", "LASTCALL_LIFECYCLE_TOKEN",
-             "LASTCALL_INGRESS_TOKEN")  # fmt: skip
+             "LASTCALL_INGRESS_TOKEN", "LASTCALL_ADMISSION_TOKEN")  # fmt: skip
     look = "cat /proc/$PPID/environ /proc/$(pgrep -x lastcall -P $PPID)/environ"
     as_nobody = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
     done = subprocess.run(

@@ -56,3 +56,16 @@ WARNING: prestop.hook is http, without a token: whoever reaches port {{ include 
 out of service. Use prestop.hook: exec, set prestop.tokenSecret, or keep others away by a NetworkPolicy.
 {{- end -}}
 {{- end -}}
+
+{{/* The same, where anybody can have them refuse every request. */}}
+{{- define "lastcall.openThresholds" -}}
+{{- $admission := (.Values.config | default dict).admission | default dict -}}
+{{- $hasToken := $admission.http_token -}}
+{{- range .Values.sidecar.env -}}
+{{- $hasToken = or $hasToken (eq (toString .name) "LASTCALL_ADMISSION_TOKEN") -}}
+{{- end -}}
+{{- if and $admission.http_api (not $hasToken) -}}
+WARNING: config.admission.http_api is on, without a token: whoever reaches port {{ include "lastcall-lib.probePort" . }} of a pod can have it
+refuse every request. Set LASTCALL_ADMISSION_TOKEN in sidecar.env, or keep others away by a NetworkPolicy.
+{{- end -}}
+{{- end -}}

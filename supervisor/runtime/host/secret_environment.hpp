@@ -13,9 +13,9 @@
 namespace lastcall::runtime {
 
 /// The shim keeps them from the engine as well (shim/spawn.cpp).
-inline constexpr std::array<std::string_view, 4> kSecretVariables{
+inline constexpr std::array<std::string_view, 5> kSecretVariables{
     "LASTCALL_ETCD_PASSWORD", "LASTCALL_NATS_PASSWORD", "LASTCALL_LIFECYCLE_TOKEN",
-    "LASTCALL_INGRESS_TOKEN"};
+    "LASTCALL_INGRESS_TOKEN", "LASTCALL_ADMISSION_TOKEN"};
 
 inline bool is_secret_variable(std::string_view assignment) {
   std::string_view const name = assignment.substr(0, assignment.find('='));

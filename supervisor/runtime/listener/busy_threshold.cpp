@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/same_secret.hpp"
 #include "ipc/limits.hpp"
 #include "supervisor/runtime/sessions/admission_control.hpp"
 
@@ -92,7 +93,24 @@ std::optional<probes::Reply> read_prefill(Json const& body, ipc::Change<std::uin
 
 }  // namespace
 
-ThresholdCall read_threshold_call(probes::Request const& request) {
+namespace {
+
+/// Nothing: the request may set thresholds.
+std::optional<probes::Reply> refuse_stranger(probes::Request const& request,
+                                             std::optional<std::string> const& token) {
+  std::string_view const given = request.header(probes::kTokenHeader);
+  if (!token || same_secret(given, *token)) {
+    return std::nullopt;
+  }
+  std::string const header = "the header " + std::string(probes::kTokenHeader);
+  return given.empty() ? threshold_error(401, header + " is missing")
+                       : threshold_error(403, header + " holds another token");
+}
+
+}  // namespace
+
+ThresholdCall read_threshold_call(probes::Request const& request,
+                                  std::optional<std::string> const& token) {
   if (request.method == "GET" || request.method == "HEAD") {
     return ListThresholds{};
   }
@@ -131,6 +149,9 @@ ThresholdCall read_threshold_call(probes::Request const& request) {
                                           "tokens it takes at once; use " +
                                           kPrefill)
                : threshold_error(422, expected(kFraction, "a number or null"));
+  }
+  if (auto refusal = is_read(set) ? std::nullopt : refuse_stranger(request, token)) {
+    return std::move(*refusal);
   }
   return set;
 }

@@ -87,6 +87,7 @@ ProbePublisher::ProbePublisher(boost::asio::io_context& io, config::Config const
     : io_(io),
       on_threshold_(std::move(on_threshold)),
       serves_thresholds_(config.admission.http_api),
+      threshold_token_(config.admission.http_token),
       metrics_({.dynamo_namespace = config.identity.dynamo_namespace,
                 .component = config.identity.component,
                 .endpoint = config.identity.endpoint,
@@ -131,7 +132,7 @@ void ProbePublisher::stop() {
 
 /// Only the loop knows and changes them.
 void ProbePublisher::ask_threshold(probes::Request const& request, probes::Responder responder) {
-  ThresholdCall call = read_threshold_call(request);
+  ThresholdCall call = read_threshold_call(request, threshold_token_);
   if (auto* refusal = std::get_if<probes::Reply>(&call)) {
     responder.send(std::move(*refusal));
     return;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,7 @@ class ProbePublisher {
   boost::asio::io_context& io_;
   ThresholdHandler const on_threshold_;
   bool const serves_thresholds_;
+  std::optional<std::string> const threshold_token_;
   probes::PublishedState state_;
   probes::Metrics metrics_;
   probes::Duration stall_after_;

@@ -138,6 +138,7 @@ SECRETS = {
     "LASTCALL_NATS_PASSWORD": "hush-nats",
     "LASTCALL_LIFECYCLE_TOKEN": "hush-token",
     "LASTCALL_INGRESS_TOKEN": "hush-ingress",
+    "LASTCALL_ADMISSION_TOKEN": "hush-admission",
 }
 
 

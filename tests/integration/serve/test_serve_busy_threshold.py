@@ -23,11 +23,12 @@ def served(world):
     return one
 
 
-def call(world, method="POST", body=None, kind="application/json"):
+def call(world, method="POST", body=None, kind="application/json", token=None):
     connection = http.client.HTTPConnection("127.0.0.1", world.port, timeout=PATIENCE)
     try:
         text = body if isinstance(body, (bytes, str)) else json.dumps(body)
         headers = {"Content-Type": kind} if kind else {}
+        headers |= {"X-Lastcall-Token": token} if token else {}
         connection.request(
             method, "/busy_threshold", None if method == "GET" else text, headers
         )
@@ -63,6 +64,22 @@ def test_a_set_takes_effect_at_once(served):
     call(served, body={"model": MODEL, "active_decode_blocks_threshold": None})
     peer.ask("request.begin", id="a", admit=True)
     peer.expect("admitted", id="a")
+
+
+def test_with_a_token_strangers_read_and_only_its_owner_sets(world):
+    one = world(admission={"http_api": True}, identity={"model": MODEL})
+    one.run(*SLEEPER, LASTCALL_ADMISSION_TOKEN="s3cret")
+    one.wait_for_log('"phase begun","phase":"serving"')
+    shut = {"model": MODEL, "active_prefill_tokens_threshold": 0}
+    for key in ("active_prefill_tokens_threshold", "active_decode_blocks_threshold"):
+        status, body = call(one, body={"model": MODEL, key: None})
+        assert (status, "X-Lastcall-Token is missing" in body["error"]) == (401, True)
+    status, body = call(one, body=shut, token="guess")
+    assert (status, "another token" in body["error"]) == (403, True)
+    assert call(one, "GET") == (200, {"thresholds": []})
+    assert call(one, body={"model": MODEL}) == (200, {"model": MODEL, **UNSET})
+    assert call(one, body=shut, token="s3cret") == (200, {**UNSET, **shut})
+    assert "s3cret" not in one.log()
 
 
 def test_a_body_in_chunks_is_asked_for_its_length(served):

@@ -53,7 +53,8 @@ def test_a_hook_gets_the_environment_without_the_supervisors_secrets(world):
     one = world()
     one.config["cleanup"] = {"hooks": [hook("env", f"env > {one.path('env')}")]}
     one.run(*SLEEPER, PLAIN="told", LASTCALL_NATS_PASSWORD="hush", LASTCALL_ETCD_PASSWORD="hush",
-            LASTCALL_LIFECYCLE_TOKEN="hush", LASTCALL_INGRESS_TOKEN="hush")  # fmt: skip
+            LASTCALL_LIFECYCLE_TOKEN="hush", LASTCALL_INGRESS_TOKEN="hush",
+            LASTCALL_ADMISSION_TOKEN="hush")  # fmt: skip
     assert stopped(one)["hooks"]["outcome"] == "completed"
     with open(one.path("env")) as file:
         environment = file.read()

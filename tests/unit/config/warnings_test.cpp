@@ -34,6 +34,19 @@ TEST(Warnings, A_section_that_would_turn_the_ingress_on_and_is_empty) {
   EXPECT_THAT(warnings_of("ingress: {enabled: false}\n"), IsEmpty());
 }
 
+TEST(Warnings, Thresholds_that_every_pod_may_set_are_named) {
+  EXPECT_THAT(warnings_of("admission: {http_api: true}\n"),
+              ElementsAre(testing::AllOf(testing::StartsWith("c.yaml:1:"),
+                                         HasSubstr("admission.http_token: without one every pod "
+                                                   "that reaches probes.listen can set"))));
+  EXPECT_THAT(warnings_of("admission: {http_api: true, http_token: t}\n"), IsEmpty());
+  EXPECT_THAT(warnings_of("admission: {http_api: true}\n", {{"LASTCALL_ADMISSION_TOKEN", "t"}}),
+              IsEmpty());
+  EXPECT_THAT(warnings_of("admission: {http_token: t}\n"),
+              ElementsAre(HasSubstr("admission.http_token: without admission.http_api it has no "
+                                    "effect")));
+}
+
 TEST(Warnings, A_default_that_does_not_fit_has_no_place) {
   EXPECT_THAT(warnings_of("", {{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}}),
               ElementsAre(testing::StartsWith("shutdown.grace_period: 60000ms cut to 28000ms")));
