@@ -1,0 +1,44 @@
+"""SECURITY.md names tests that exist, in each place of an attacker."""
+
+import re
+
+import pytest
+from lint_tree import ROOT, files, read
+
+PAGE = "SECURITY.md"
+
+
+def places():
+    """(title, text) of each place from which somebody may attack."""
+    whole = read(PAGE).split("## Who can do what", 1)[1].split("\n## ", 1)[0]
+    return [tuple(part.split("\n", 1)) for part in whole.split("\n### ")[1:]]
+
+
+def code_of(suffix):
+    return "\n".join(read(path) for path in files(suffix, under="tests/"))
+
+
+def test_every_place_of_an_attacker_says_what_holds_him_and_what_shows_it():
+    silent = [title for title, text in places() if not re.search("Shown by .*`", text, re.DOTALL)]
+    assert len(places()) == 7 and silent == []
+
+
+@pytest.mark.parametrize(
+    ("name", "suffix", "definition"),
+    [
+        (r"`(test_\w+)`", ".py", r"^def {}\("),
+        (r"`([A-Z]\w+\.[A-Z]\w+)`", ".cpp", r"^TEST(?:_F|_P)?\({}\)"),
+    ],
+)
+def test_what_it_names_as_a_proof_is_there(name, suffix, definition):
+    code = code_of(suffix)
+    named = set(re.findall(name, read(PAGE)))
+    missing = [each for each in named
+               if not re.search(definition.format(each.replace(".", r",\s*")), code, re.M)]
+    assert len(named) > 5 and missing == []
+
+
+def test_the_fuzz_targets_that_it_names_are_there():
+    named = set(re.findall(r"`(fuzz_\w+)`", read(PAGE)))
+    assert named and [each for each in named
+                      if not (ROOT / f"tests/fuzz/{each}.cpp").exists()] == []  # fmt: skip
