@@ -86,14 +86,14 @@ def run(main):
 
 
 async def read_all(receive):
-    body = b""
+    pieces = []  # a sum of them would copy what has come with each, gigabytes of a long upload
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             return None
-        body += message["body"]
+        pieces.append(message["body"])
         if not message["more_body"]:
-            return body
+            return b"".join(pieces)
 
 
 async def answer(send, *pieces, kind=b"application/json", status=200, end=True):
