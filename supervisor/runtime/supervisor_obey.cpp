@@ -161,10 +161,11 @@ void Supervisor::remember(lifecycle::Remember const& order) {
 }
 
 void Supervisor::leave_will(lifecycle::Instant now, lifecycle::LeaveWill const& order) {
-  shim_.tell(ipc::Will{.mode = order.mode,
-                       .deadline_at = order.deadline,
-                       .code = order.code,
-                       .report = will_json(core_.report(now), order.phase)});
+  shim_.tell(
+      ipc::Will{.mode = order.mode,
+                .deadline_at = order.deadline,
+                .code = order.code,
+                .report = will_json(core_.report(now), order.phase, core_.snapshot().in_flight)});
 }
 
 /// The shim was told before.

@@ -175,7 +175,8 @@ std::string report_json(lifecycle::Report const& report, ReportFacts const& fact
   return dump(bare, facts, 0, 0);
 }
 
-std::string will_json(lifecycle::Report const& report, lifecycle::Phase phase) {
+std::string will_json(lifecycle::Report const& report, lifecycle::Phase phase,
+                      std::size_t in_flight) {
   for (std::size_t most = 1024;; most /= 2) {
     Json json{{"cause", report.cause}};
     if (!report.detail.empty() && most > 0) {
@@ -185,6 +186,9 @@ std::string will_json(lifecycle::Report const& report, lifecycle::Phase phase) {
     json["phase"] = name(phase);
     json["requests"] = requests_of(report.requests);
     json["in_flight"] = name(report.source);
+    if (report.source != lifecycle::InFlightSource::unknown) {
+      json["in_flight_at_phase"] = in_flight;
+    }
     std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
     if (text.size() <= ipc::kMaxWillReport || most == 0) {
       return text;

@@ -29,8 +29,10 @@ struct ReportFacts {
 std::string report_json(lifecycle::Report const& report, ReportFacts const& facts);
 
 /// What a shim that must finish alone says of a stop that is in this phase: an object of at most
-/// ipc::kMaxWillReport bytes, to which it adds the code and what became of the engine.
-std::string will_json(lifecycle::Report const& report, lifecycle::Phase phase);
+/// ipc::kMaxWillReport bytes, to which it adds the code and what became of the engine. `in_flight`:
+/// when the phase began; nobody counts what ends later.
+std::string will_json(lifecycle::Report const& report, lifecycle::Phase phase,
+                      std::size_t in_flight);
 
 /// LASTCALL_TERMINATION_LOG, else /dev/termination-log.
 std::string termination_log_path();

@@ -5,12 +5,15 @@ its deadline, and with the code of its cause, because the shim was left a will b
 import json
 import os
 import signal
+import sys
 import threading
 import time
 
 import pytest
+from ports import free_port
 from serve_peer import wait_until
-from serve_world import SLEEPER, STUBBORN
+from serve_stream import Stream
+from serve_world import ENGINE_SIM, SLEEPER, STUBBORN
 
 CLEANING = '"phase begun","phase":"cleaning_up"'
 FAULTS = {"killed": signal.SIGKILL, "frozen": signal.SIGSTOP}
@@ -105,6 +108,34 @@ def test_a_stop_ends_in_time_and_with_its_code_without_its_supervisor(world, cau
         assert report["mode"] == ("fatal" if cause in ("check", "sdk") else "graceful")
         assert report["exit_code"] == code
         assert report["engine"]["ordered"] is True
+        if cause == "drain":
+            assert report["in_flight_at_phase"] == 1, "what ran when nobody was left to count it"
+
+
+def test_streams_that_died_with_their_supervisor_are_in_the_report_of_the_shim(world):
+    port, listen = free_port(), free_port()
+    upstream = f"127.0.0.1:{port}"
+    one = world(engine={"kind": "vllm", "url": f"http://{upstream}"},
+                ingress={"listen": f"127.0.0.1:{listen}", "upstream": upstream})  # fmt: skip
+    message = one.path("termination")
+    with open(message, "w"):
+        pass
+    one.serve()
+    wait_until(lambda: os.path.exists(one.socket), "the socket")
+    shim = one.shim(sys.executable, ENGINE_SIM, "--port", str(port), "--rate", "20",
+                    LASTCALL_TERMINATION_LOG=message)  # fmt: skip
+    one.wait_for_log('"phase begun","phase":"serving"')
+    streams = [Stream(listen, 5000) for _ in range(2)]
+    wait_until(lambda: one.status()["in_flight"]["requests"] == 2, "both run")
+    shim.send_signal(signal.SIGTERM)
+    one.wait_for_log(WORDS["drain"])
+    os.kill(one.supervisor_pid(), signal.SIGKILL)
+    assert shim.wait(timeout=30) == 0
+    assert not any("[DONE]" in stream.finished() for stream in streams)
+    with open(message) as file:
+        report = json.loads(file.readline())
+    assert (report["in_flight"], report["in_flight_at_phase"]) == ("ingress", 2)
+    assert set(report["requests"].values()) == {0}, "nobody was left to count them"
 
 
 @pytest.mark.parametrize("text", ["fatal stop", CLEANING, '"engine signalled"'])
