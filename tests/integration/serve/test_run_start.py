@@ -1,10 +1,12 @@
 """`lastcall run` until it is the shim, and what of that the command gets to see."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 import pytest
 from ports import free_port
@@ -65,6 +67,39 @@ def test_a_stop_before_the_shim_is_there_is_code_0_and_starts_nothing(started, n
     open(started.path("open"), "w").close()
     assert started.process.wait(timeout=PATIENCE) == 0, started.log()
     assert not os.path.exists(started.path("ran"))
+
+
+def holds_stops(pid):
+    with contextlib.suppress(OSError, ValueError):
+        return signal.SIGTERM in blocked(f"/proc/{pid}/status")
+    return False
+
+
+@pytest.mark.parametrize("after", [step / 2 for step in range(13)])
+def test_a_stop_in_the_first_milliseconds_is_heard_or_nothing_was_started(world, after):
+    """Until its libraries are loaded no line of a program runs that could hear anything."""
+    one = world()
+    run = one.run("/bin/sh", "-c", f": > {one.path('ran')}; exec sleep 3600")  # returns at its exec
+    until = time.monotonic() + after / 1000
+    while time.monotonic() < until:
+        pass
+    is_held = holds_stops(run.pid)
+    run.send_signal(signal.SIGTERM)
+    code = run.wait(timeout=PATIENCE)
+    assert code in ((0,) if is_held else (0, -signal.SIGTERM)), one.log()
+    assert not (code and os.path.exists(one.path("ran")))
+    if code:
+        assert not os.path.exists(one.socket) and one.log() == ""
+
+
+def test_a_stop_is_heard_as_soon_as_run_holds_it(world):
+    one = world()
+    run = one.run("/bin/sh", "-c", f": > {one.path('ran')}; exec sleep 3600")
+    until = time.monotonic() + PATIENCE
+    while not holds_stops(run.pid):
+        assert time.monotonic() < until and run.poll() is None
+    run.send_signal(signal.SIGTERM)
+    assert run.wait(timeout=PATIENCE) == 0, one.log()
 
 
 def blocked(path):
