@@ -1,49 +1,100 @@
-// What the state table says, done.
+#include "shim/actions.hpp"
+
 #include <signal.h>
 
+#include "shim/leaving.hpp"
 #include "shim/log.hpp"
 #include "shim/process_tree.hpp"
-#include "shim/shim.hpp"
+#include "shim/tree_rules.hpp"
 
 namespace lastcall::shim {
+namespace {
 
-void Shim::happen(Event event) {
-  bool const refuses_start = event == Event::start_due && options_.required;
-  if (refuses_start) {
-    LogLine() << "no order to start the command came in time, and --required was given";
-    exit_code_ = kExitFatal;
+void note_standing(Parts& s) {
+  if (s.state == State::leaving) {
+    return;  // its end was expected
   }
-  Action const action = refuses_start ? Action::leave : action_for(state_, event);
-  state_ = state_after(state_, action);
-  perform(action, event);
+  std::string_view const news = s.link_news.standing(s.link.standing(s.now));
+  if (!news.empty()) {
+    LogLine() << news;
+  }
 }
 
-void Shim::perform(Action action, Event event) {
+void start_engine(Parts& s, Event event) {
+  if (event == Event::start_due) {
+    LogLine() << "no order to start the command came in time: starting it without";
+  }
+  int const error = s.engine.start(s.launch, s.now);
+  s.rest.note_childless(false);
+  s.revival.began(s.now);
+  if (!s.service.exists() && !s.options.restarts) {
+    s.launch.forget_directory();
+  }
+  if (error != 0) {
+    LogLine() << "cannot run " << s.options.command[0] << ": " << error_text(error);
+    EngineFacts failed = s.engine.facts();  // as a shell would tell it: the supervisor can then end
+    failed.ending = {.code = exec_failure_code(error), .signal = 0};
+    failed.exited_at = s.now;
+    write_engine_exited(s.link.out(), failed);
+    return give_up(s, failed.ending.code);
+  }
+  if (s.options.supervised()) {
+    s.watch.begin(s.now, s.epoll, s.engine.pid());
+  }
+  write_engine_started(s.link.out(), s.engine.facts());
+}
+
+void stop_engine(Parts& s, Event event) {
+  if (event == Event::term_due) {
+    LogLine() << "no order to stop the command came: TERM without";
+    s.stop.ours(s.options.signals.for_order(SIGTERM));
+  } else if (s.stop.reach() == StopOrder::Reach::whole_tree) {
+    signal_tree(s.stop.signal(), s.service.pid());
+    signal_tree(SIGCONT, s.service.pid());
+    s.engine.stop(0);
+    return;
+  }
+  s.engine.stop(s.stop.signal());
+}
+
+void settle(Parts& s) {
+  EngineFacts const& engine = s.engine.facts();
+  s.end.main_ended(s.now, s.clock.running());
+  s.rest.look_anew();
+  if (!s.options.supervised()) {
+    return;
+  }
+  bool const by_signal = engine.ending.signal != 0;
+  LogLine() << "the command ended with " << (by_signal ? "signal " : "code ")
+            << (by_signal ? engine.ending.signal : engine.ending.code)
+            << (engine.oom ? ", after an OOM kill" : "") << (engine.ordered ? "" : ", unordered");
+}
+
+void perform(Parts& s, Action action, Event event) {
   switch (action) {
     case Action::start:
-      return start_engine(event);
+      return start_engine(s, event);
     case Action::resume:
-      will_.forget();
-      return clock_.forget();
+      s.will.forget();
+      return s.clock.forget();
     case Action::stop:
-      return stop_engine(event);
+      return stop_engine(s, event);
     case Action::kill:
       if (event == Event::kill_due) {
         LogLine() << "the command is still there at its deadline: KILL";
       }
-      engine_.note_kill();
-      rest_.condemn();
-      return kill_tree(service_.pid(), false);
+      s.engine.note_kill();
+      s.rest.condemn();
+      return kill_tree(s, s.service.pid(), false);
     case Action::settle:
-      return settle();
+      return settle(s);
     case Action::stand_down:
-      ended_at_ = now_;
-      return;
+      return s.end.stood_down(s.now);
     case Action::leave:
-      return leave();
+      return leave(s);
     case Action::never:
       LogLine() << "event " << static_cast<int>(event) << " is impossible in state "
-                << static_cast<int>(state_) << ": this is a bug, and was ignored";
+                << static_cast<int>(s.state) << ": this is a bug, and was ignored";
       return;
     case Action::hold:
     case Action::already:
@@ -53,99 +104,43 @@ void Shim::perform(Action action, Event event) {
   }
 }
 
-void Shim::start_engine(Event event) {
-  if (event == Event::start_due) {
-    LogLine() << "no order to start the command came in time: starting it without";
+}  // namespace
+
+void happen(Parts& s, Event event) {
+  bool const refuses_start = event == Event::start_due && s.options.required;
+  if (refuses_start) {
+    LogLine() << "no order to start the command came in time, and --required was given";
+    s.departure.failed(kExitFatal);
   }
-  int const error = engine_.start(launch_, now_);
-  rest_.note_childless(false);
-  revival_.began(now_);
-  if (!service_.exists() && !options_.restarts) {
-    launch_.forget_directory();
-  }
-  if (error != 0) {
-    LogLine() << "cannot run " << options_.command[0] << ": " << error_text(error);
-    EngineFacts failed = engine_.facts();  // as a shell would tell it: the supervisor can then end
-    failed.ending = {.code = exec_failure_code(error), .signal = 0};
-    failed.exited_at = now_;
-    write_engine_exited(link_.out(), failed);
-    return give_up(failed.ending.code);
-  }
-  if (options_.supervised()) {
-    watch_.begin(now_, epoll_, engine_.pid());
-  }
-  write_engine_started(link_.out(), engine_.facts());
+  Action const action = refuses_start ? Action::leave : action_for(s.state, event);
+  s.state = state_after(s.state, action);
+  perform(s, action, event);
 }
 
 /// An engine that nobody supervises is for a supervisor that may still come, not for one that has
 /// just said why it will not.
-void Shim::refuse_start(Ending ending) {
+void refuse_start(Parts& s, Ending ending) {
   LogLine() << "the supervisor cannot run, and ended with code " << ending.code
             << ": the command is not started";
-  service_.never_restart();
-  give_up(ending.code);
+  s.service.never_restart();
+  give_up(s, ending.code);
 }
 
-void Shim::give_up(int code) {
-  exit_code_ = code;
-  state_ = State::leaving;
-  leave();
+void give_up(Parts& s, int code) {
+  s.departure.failed(code);
+  s.state = State::leaving;
+  leave(s);
 }
 
-void Shim::stop_engine(Event event) {
-  if (event == Event::term_due) {
-    LogLine() << "no order to stop the command came: TERM without";
-    ordered_signal_ = options_.signals.for_order(SIGTERM);
-  } else if (ordered_tree_) {
-    signal_tree(ordered_signal_, service_.pid());
-    signal_tree(SIGCONT, service_.pid());
-    engine_.stop(0);
-    return;
+void apply_due_rules(Parts& s) {
+  note_standing(s);
+  for (;;) {
+    std::optional<Due> const due = next_due(situation(s), s.clock);
+    if (!due || s.now < due->at) {
+      return;
+    }
+    happen(s, due->event);
   }
-  engine_.stop(ordered_signal_);
-}
-
-void Shim::settle() {
-  EngineFacts const& engine = engine_.facts();
-  ended_at_ = now_;
-  stopping_at_end_ = clock_.running();
-  rest_.look_anew();
-  if (!options_.supervised()) {
-    return;
-  }
-  bool const by_signal = engine.ending.signal != 0;
-  LogLine() << "the command ended with " << (by_signal ? "signal " : "code ")
-            << (by_signal ? engine.ending.signal : engine.ending.code)
-            << (engine.oom ? ", after an OOM kill" : "") << (engine.ordered ? "" : ", unordered");
-}
-
-void Shim::leave() {
-  leaving_since_ = now_;
-  Standing const standing = link_.standing(now_);
-  if (standing == Standing::never && service_.is_running()) {
-    kill(service_.pid(), SIGTERM);  // it knows of no shim, and removes its sockets
-  }
-  service_may_end_ = exit_ordered_ || standing != Standing::gone;
-  service_.never_restart();
-  if (!handed_report_.is_empty()) {
-    write_report(options_.termination_log, handed_report_.view());
-  }
-}
-
-/// A stop that begins after the engine ended does not make its end a graceful one.
-bool Shim::in_stop() const {
-  return engine_.fate().ended ? stopping_at_end_ : clock_.running();
-}
-
-int Shim::code_alone() const {
-  if (will_.code()) {
-    return *will_.code();
-  }
-  return exit_code({.supervised = options_.supervised(),
-                    .supervisor_seen = link_.standing(now_) != Standing::never,
-                    .stopping = in_stop(),
-                    .on_exit = options_.on_exit,
-                    .engine = engine_.fate()});
 }
 
 }  // namespace lastcall::shim

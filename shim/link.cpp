@@ -1,6 +1,5 @@
 #include "shim/link.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 #include <errno.h>
@@ -12,26 +11,8 @@
 namespace lastcall::shim {
 namespace {
 
-constexpr Duration kEagerFor{1'000};
-constexpr Duration kEagerRetry{50};
-constexpr Duration kPatientRetry{500};
-constexpr Duration kBusyRetry{100};
 /// A storm of stop signals is not worth a connection: repeats are reported while there is room.
 constexpr std::size_t kRoomForRepeats = 8 * 1024;
-
-bool is_for_now(int error) {
-  return error == EAGAIN || error == EINTR;
-}
-
-/// Of a connection whose other side is gone.
-bool is_end(int error) {
-  return error == EPIPE || error == ECONNRESET;
-}
-
-/// What is usual while a supervisor starts, or is busy.
-bool is_nobody_there(int error) {
-  return error == ENOENT || error == ECONNREFUSED || error == EAGAIN;
-}
 
 /// The descriptor, or minus the errno.
 int open_connection(char const* path) {
@@ -53,37 +34,26 @@ int open_connection(char const* path) {
 }  // namespace
 
 bool Link::connect_if_due(Instant now) {
-  if (!wanted() || connected() || now < next_attempt_) {
+  if (path_ == nullptr || connected() || !attempts_.is_due(now)) {
     return false;
   }
-  if (!looking_since_) {
-    looking_since_ = now;
-  }
+  attempts_.begin(now);
   int const opened = open_connection(path_);
-  trouble_ = opened < 0 ? -opened : 0;
-  if (opened >= 0) {
-    fd_ = opened;
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.fd = fd_;
-    if (epoll_ctl(epoll_, EPOLL_CTL_ADD, fd_, &event) == 0) {
-      return true;
-    }
-    trouble_ = errno;
-    close(fd_);
-    fd_ = -1;
+  if (opened < 0) {
+    attempts_.failed(now, -opened);
+    return false;
   }
-  next_attempt_ = now + (now - *looking_since_ < kEagerFor ? kEagerRetry : kPatientRetry);
-  return false;
-}
-
-int Link::take_trouble(Instant now) {
-  bool const is_early = looking_since_ && now - *looking_since_ < kEagerFor;
-  if (trouble_ == 0 || trouble_ == told_trouble_ || (is_early && is_nobody_there(trouble_))) {
-    return 0;
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = opened;
+  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, opened, &event) != 0) {
+    attempts_.failed(now, errno);
+    close(opened);
+    return false;
   }
-  told_trouble_ = trouble_;
-  return trouble_;
+  fd_ = opened;
+  attempts_.succeeded();
+  return true;
 }
 
 bool Link::receive(Instant now) {
@@ -109,15 +79,8 @@ std::optional<std::string_view> Link::next_line() {
 }
 
 void Link::welcomed() {
-  welcomed_ = ever_welcomed_ = true;
-  told_trouble_ = 0;
-  looking_since_.reset();
-}
-
-void Link::acknowledged(std::int64_t seq) {
-  if (seq == watched_seq_) {
-    watched_seq_ = 0;
-  }
+  welcome_ = Welcome::present;
+  attempts_.welcomed();
 }
 
 void Link::lose(Instant now) {
@@ -126,106 +89,49 @@ void Link::lose(Instant now) {
   }
   close(fd_);  // leaves the epoll set by itself
   fd_ = -1;
-  pass(-1);
-  if (!looking_since_) {
-    looking_since_ = now;
-  }
-  Duration const pause = busy_                               ? kBusyRetry
-                         : now - *looking_since_ < kEagerFor ? kEagerRetry
-                                                             : kPatientRetry;
-  next_attempt_ = now + pause;
-  welcomed_ = busy_ = watching_output_ = false;
-  watched_seq_ = 0;  // the next hello tells of the stop
-  sent_ = 0;
-  out_.clear();
+  attempts_.lost(now);
+  welcome_ = welcome_ == Welcome::never ? Welcome::never : Welcome::past;
+  watching_output_ = false;
+  acks_.forget();
+  outgoing_.pass(-1);
+  outgoing_.clear();
   in_.clear();
 }
 
 void Link::look_eagerly(Instant now) {
   if (!connected()) {
-    looking_since_ = now;
-    next_attempt_ = std::min(next_attempt_, now + kEagerRetry);
+    attempts_.look_eagerly(now);
   }
 }
 
 void Link::send(Instant now) {
   if (!connected()) {
-    out_.clear();
-    return;
+    return outgoing_.clear();
   }
-  if (out_.overflowed()) {
-    return lose(now);
-  }
-  std::string_view const pending = out_.view().substr(sent_);
-  if (!pending.empty()) {
-    ssize_t const count = send_pending(pending);
-    if (count < 0 && !is_for_now(errno) && !is_end(errno)) {
-      return lose(now);  // no end comes by itself, and the lines would be missing for ever
-    }
-    if (count < 0 && is_end(errno)) {
-      // What the other side said last (an order to exit, then its own exit) is still to be read:
-      // the end of the connection is noticed there.
-      out_.clear();
-      sent_ = 0;
+  switch (outgoing_.send(fd_)) {
+    case Outgoing::Sent::as_far_as_it_goes:
+      return watch_output(!outgoing_.is_empty());
+    case Outgoing::Sent::other_side_is_gone:
+      // What it said last (an order to exit, then its own exit) is still to be read: the end of the
+      // connection is noticed there.
       return watch_output(false);
-    }
-    sent_ += count > 0 ? static_cast<std::size_t>(count) : 0;
+    case Outgoing::Sent::broken:
+      return lose(now);
   }
-  if (sent_ == out_.view().size()) {
-    out_.clear();
-    sent_ = 0;
-  }
-  watch_output(!out_.view().empty());
-}
-
-void Link::pass(int descriptor) {
-  if (passed_ >= 0) {
-    close(passed_);
-  }
-  passed_ = descriptor;
-}
-
-ssize_t Link::send_pending(std::string_view pending) {
-  constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
-  if (passed_ < 0) {
-    return ::send(fd_, pending.data(), pending.size(), kFlags);
-  }
-  iovec part{const_cast<char*>(pending.data()), pending.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* const head = CMSG_FIRSTHDR(&message);
-  head->cmsg_level = SOL_SOCKET;
-  head->cmsg_type = SCM_RIGHTS;
-  head->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(head), &passed_, sizeof(int));
-  ssize_t const count = sendmsg(fd_, &message, kFlags);
-  if (count < 0 && (is_for_now(errno) || is_end(errno))) {
-    return count;
-  }
-  pass(-1);
-  // What the system does not pass on is no reason for a connection without end.
-  return count > 0 ? count : ::send(fd_, pending.data(), pending.size(), kFlags);
 }
 
 void Link::send_signal(Instant now, int signal) {
-  if (!connected() || out_.view().size() > kRoomForRepeats) {
+  if (!connected() || outgoing_.waiting() > kRoomForRepeats) {
     return;
   }
-  ++last_seq_;
-  if (watched_seq_ == 0) {
-    watched_seq_ = last_seq_;
-    silent_at_ = now + kAckTimeout;
-  }
-  write_signal(out_, last_seq_, signal, now);
+  std::int64_t const seq = acks_.next_seq();
+  acks_.await(now, seq);
+  write_signal(out(), seq, signal, now);
 }
 
 void Link::send_ping() {
   if (connected()) {
-    write_ping(out_, ++last_seq_);
+    write_ping(out(), acks_.next_seq());
   }
 }
 
@@ -241,23 +147,22 @@ void Link::watch_output(bool wanted) {
 }
 
 Standing Link::standing(Instant now) const {
-  if (!ever_welcomed_) {
-    return Standing::never;
+  switch (welcome_) {
+    case Welcome::never:
+      return Standing::never;
+    case Welcome::past:
+      return Standing::gone;
+    case Welcome::present:
+      break;
   }
-  return welcomed_ && !silent(now) ? Standing::present : Standing::gone;
+  return acks_.is_silent(now) ? Standing::gone : Standing::present;
 }
 
 std::optional<Instant> Link::next_wake(Instant now) const {
-  if (!wanted()) {
+  if (path_ == nullptr) {
     return std::nullopt;
   }
-  if (!connected()) {
-    return next_attempt_;
-  }
-  if (watched_seq_ != 0 && now < silent_at_) {
-    return silent_at_;
-  }
-  return std::nullopt;
+  return connected() ? acks_.next_wake(now) : attempts_.next();
 }
 
 }  // namespace lastcall::shim

@@ -5,9 +5,12 @@
 //
 // - state_table: what happens in which state
 // - deadline_rules: when, without being told
-// - shim, actions: the loop, and what it does
-// - orders, link: the supervisor's socket
-// - leaving: the end of the tree, and of the shim
+// - shim: the loop
+// - parts: all that is known, side by side; what it means together is in
+//   - signals, children, orders: what comes in
+//   - actions: what the table says, done
+//   - tree_rules, leaving: the end of the tree, and of the shim
+// - link: the supervisor's socket
 // - exit_code: the code, without being told
 // - engine, service: the two children
 // - launch, spawn: how a child is started

@@ -1,12 +1,16 @@
-// The conversation with the supervisor. Orders become events; what they lead to is in the table.
+#include "shim/orders.hpp"
+
 #include <cstring>
+#include <optional>
+#include <string_view>
 
 #include <signal.h>
 #include <unistd.h>
 
+#include "shim/actions.hpp"
 #include "shim/log.hpp"
 #include "shim/process_tree.hpp"
-#include "shim/shim.hpp"
+#include "shim/tree_rules.hpp"
 
 namespace lastcall::shim {
 namespace {
@@ -27,194 +31,188 @@ bool is_always_a_stop(int signal) {
   return signal == SIGTERM || signal == SIGINT || signal == SIGQUIT || signal == SIGKILL;
 }
 
-}  // namespace
+void obey_line(Parts& s, std::string_view line);
+void obey(Parts& s, Order const& order);
+void obey_welcome(Parts& s, Order const& order);
+void obey_phase(Parts& s, Order const& order);
+void obey_will(Parts& s, Order const& order);
+void begin_stop_elsewhere(Parts& s, Instant deadline);
+void obey_signal(Parts& s, Order const& order);
+void hear_error(Parts& s, Order const& order);
 
-void Shim::talk() {
-  if (link_.connect_if_due(now_)) {
-    say_hello();
-    return;
+void obey_lines(Parts& s) {
+  while (std::optional<std::string_view> const line = s.link.next_line()) {
+    obey_line(s, *line);
   }
-  if (int const error = link_.take_trouble(now_); error != 0) {
-    LogLine() << "cannot reach the supervisor at " << options_.socket << " as uid "
-              << std::int64_t{geteuid()} << ": " << error_text(error);
-  }
-  if (!link_readable_) {
-    return;
-  }
-  link_.receive(now_);
-  obey_lines();
-}
-
-/// What a supervisor of our own wrote before it ended: an order to exit is no crash.
-void Shim::hear_last_words() {
-  while (link_.receive(now_)) {
-    obey_lines();
+  if (s.link.flooded()) {
+    write_error(s.link.out(), std::nullopt, ErrorCode::too_long, "expected at most 64 KiB a line");
+    s.link.send(s.now);
+    s.link.lose(s.now);
   }
 }
 
-void Shim::obey_lines() {
-  while (std::optional<std::string_view> const line = link_.next_line()) {
-    obey_line(*line);
-  }
-  if (link_.flooded()) {
-    write_error(link_.out(), std::nullopt, ErrorCode::too_long, "expected at most 64 KiB a line");
-    link_.send(now_);
-    link_.lose(now_);
-  }
-}
-
-void Shim::say_hello() {
+void say_hello(Parts& s) {
   constexpr std::size_t kLongestName = 256;
   Hello hello;
-  hello.name = base_name(options_.command[0]).substr(0, kLongestName / 2);
-  hello.boot = boot_.view();
-  hello.run = service_.exists();
-  hello.engine = engine_.facts();
-  if (stop_signal_ != 0) {
-    hello.stop_at = stop_signal_at_;
+  hello.name = base_name(s.options.command[0]).substr(0, kLongestName / 2);
+  hello.boot = s.boot.view();
+  hello.run = s.service.exists();
+  hello.engine = s.engine.facts();
+  hello.stop_at = s.stop.came_at();
+  hello.raw_blob = s.blob.view();
+  write_hello(s.link.out(), hello);
+  if (s.service.is_running()) {
+    s.vigil.begin(s.now);
   }
-  hello.raw_blob = blob_.view();
-  write_hello(link_.out(), hello);
-  if (service_.is_running()) {
-    vigil_.begin(now_);
-  }
-  link_.pass(engine_.open_oom_counter());
-  repeat_first_death();
+  s.link.pass(s.engine.open_oom_counter());
+  repeat_first_death(s);
 }
 
-void Shim::obey_line(std::string_view line) {
-  vigil_.heard();
+void obey_line(Parts& s, std::string_view line) {
+  s.vigil.heard();
   Decoded const decoded = decode(line);
   if (decoded.problem != ErrorCode::none) {
-    write_error(link_.out(), decoded.order.seq, decoded.problem, decoded.detail);
+    write_error(s.link.out(), decoded.order.seq, decoded.problem, decoded.detail);
     if (decoded.problem == ErrorCode::bad_json) {
       LogLine() << "the supervisor sent a line that is no JSON object";
-      link_.send(now_);
-      link_.lose(now_);
+      s.link.send(s.now);
+      s.link.lose(s.now);
     }
     return;
   }
   Order const& order = decoded.order;
-  if (order.deadline && *order.deadline < began_at_) {
-    write_error(link_.out(), order.seq, ErrorCode::bad_field,
+  if (order.deadline && *order.deadline < s.began_at) {
+    write_error(s.link.out(), order.seq, ErrorCode::bad_field,
                 "deadline_at_ms: lies before this shim began");
     return;
   }
-  obey(order);
+  obey(s, order);
   if (order.seq && order.op != Op::ack && order.op != Op::error) {
-    write_ack(link_.out(), *order.seq);
+    write_ack(s.link.out(), *order.seq);
   }
 }
 
-void Shim::obey(Order const& order) {
+void obey(Parts& s, Order const& order) {
   switch (order.op) {
     case Op::welcome:
-      return obey_welcome(order);
+      return obey_welcome(s, order);
     case Op::phase:
-      return obey_phase(order);
+      return obey_phase(s, order);
     case Op::remember:
-      blob_.clear();
-      blob_ << order.raw_blob;
+      s.blob.clear();
+      s.blob << order.raw_blob;
       return;
     case Op::will:
-      return obey_will(order);
+      return obey_will(s, order);
     case Op::engine_start:
-      return happen(Event::start_order);
+      return happen(s, Event::start_order);
     case Op::engine_signal:
-      return obey_signal(order);
+      return obey_signal(s, order);
     case Op::exit:
-      if (state_ != State::leaving) {
-        exit_ordered_ = true;
-        exit_code_ = order.exit_code;
-        handed_report_.keep(order.raw_report);
+      if (s.state != State::leaving) {
+        s.departure.ordered(order.exit_code, order.raw_report);
       }
-      return happen(Event::exit_order);
+      return happen(s, Event::exit_order);
     case Op::ack:
-      return link_.acknowledged(order.seq.value_or(0));
+      return s.link.acknowledged(order.seq.value_or(0));
     case Op::error:
-      return hear_error(order);
+      return hear_error(s, order);
   }
 }
 
-void Shim::obey_welcome(Order const& order) {
+void obey_welcome(Parts& s, Order const& order) {
   if (!order.supported_version) {
-    if (is_new_refusal("version")) {
+    if (s.link_news.is_new_refusal("version")) {
       LogLine() << "the supervisor speaks another version of the protocol, expected "
                 << kProtocolVersion;
     }
-    return link_.lose(now_);
+    return s.link.lose(s.now);
   }
-  clock_.learn_settings(order.grace, order.reserve);
+  s.clock.learn_settings(order.grace, order.reserve);
   if (order.rest_grace) {
-    clock_.learn_rest_grace(*order.rest_grace, order.main_ends_workers);
+    s.clock.learn_rest_grace(*order.rest_grace, order.main_ends_workers);
   }
-  link_.welcomed();
-  refusal_.clear();
+  s.link.welcomed();
+  s.link_news.welcomed();
 }
 
 /// Only a phase with a deadline is a stop: a drain that can be undone has none.
-void Shim::obey_phase(Order const& order) {
+void obey_phase(Parts& s, Order const& order) {
   bool const is_up = order.phase_is_up.value_or(false);
   if (!is_up && order.deadline) {
-    begin_stop_elsewhere(*order.deadline);
-  } else if (is_up && stop_signal_ == 0) {
-    happen(Event::stop_undone);
+    begin_stop_elsewhere(s, *order.deadline);
+  } else if (is_up && s.stop.signal_at_us() == 0) {
+    happen(s, Event::stop_undone);
   }
 }
 
-void Shim::obey_will(Order const& order) {
-  will_.keep(order);
-  begin_stop_elsewhere(*order.deadline);
+void obey_will(Parts& s, Order const& order) {
+  s.will.keep(order);
+  begin_stop_elsewhere(s, *order.deadline);
 }
 
-void Shim::begin_stop_elsewhere(Instant deadline) {
-  clock_.learn_deadline(now_, deadline);
-  service_.hurry(now_);
-  happen(Event::stop_phase);
+void begin_stop_elsewhere(Parts& s, Instant deadline) {
+  s.clock.learn_deadline(s.now, deadline);
+  s.service.hurry(s.now);
+  happen(s, Event::stop_phase);
 }
 
-void Shim::obey_signal(Order const& order) {
-  int const signal = options_.signals.for_order(order.signal);
+void obey_signal(Parts& s, Order const& order) {
+  int const signal = s.options.signals.for_order(order.signal);
   bool const is_stop =
-      is_always_a_stop(order.signal) || (clock_.running() && !is_harmless(order.signal));
+      is_always_a_stop(order.signal) || (s.clock.running() && !is_harmless(order.signal));
   if (!is_stop) {
-    return order.whole_tree ? static_cast<void>(signal_tree(signal, service_.pid()))
-                            : engine_.send(signal);
+    return order.whole_tree ? static_cast<void>(signal_tree(signal, s.service.pid()))
+                            : s.engine.send(signal);
   }
-  clock_.begin(now_);
+  s.clock.begin(s.now);
   if (order.signal == SIGKILL && order.whole_tree) {
-    return happen(Event::kill_order);
+    return happen(s, Event::kill_order);
   }
   if (order.signal == SIGKILL) {
-    engine_.note_kill();
-    engine_.send(SIGKILL);
+    s.engine.note_kill();
+    s.engine.send(SIGKILL);
   }
-  ordered_signal_ = signal;
-  ordered_tree_ = order.whole_tree;
-  happen(Event::term_order);
+  s.stop.ordered(signal, order.whole_tree);
+  happen(s, Event::term_order);
 }
 
-void Shim::hear_error(Order const& order) {
+void hear_error(Parts& s, Order const& order) {
   if (order.busy) {
     // Another boot's stop is not finished; we are as good as not connected.
-    link_.refused_as_busy();
-    return link_.lose(now_);
+    s.link.attempts().refused_as_busy();
+    return s.link.lose(s.now);
   }
-  std::string_view const code = order.raw_error_code.substr(0, kLongestRefusal);
-  if (link_.has_welcome() || is_new_refusal(code)) {
-    LogLine() << "the supervisor at " << options_.socket << " answers with error " << code
+  std::string_view const code = order.raw_error_code.substr(0, LinkNews::kLongestRefusal);
+  if (s.link.has_welcome() || s.link_news.is_new_refusal(code)) {
+    LogLine() << "the supervisor at " << s.options.socket << " answers with error " << code
               << ", asked as uid " << std::int64_t{geteuid()};
   }
 }
 
-/// Who refuses us does so at each attempt, and we try for as long as we run.
-bool Shim::is_new_refusal(std::string_view refusal) {
-  if (refusal == refusal_.view()) {
-    return false;
+}  // namespace
+
+void talk(Parts& s, bool is_readable) {
+  if (s.link.connect_if_due(s.now)) {
+    say_hello(s);
+    return;
   }
-  refusal_.clear();
-  refusal_ << refusal;
-  return true;
+  if (int const error = s.link.attempts().take_trouble(s.now); error != 0) {
+    LogLine() << "cannot reach the supervisor at " << s.options.socket << " as uid "
+              << std::int64_t{geteuid()} << ": " << error_text(error);
+  }
+  if (!is_readable) {
+    return;
+  }
+  s.link.receive(s.now);
+  obey_lines(s);
+}
+
+/// What a supervisor of our own wrote before it ended: an order to exit is no crash.
+void hear_last_words(Parts& s) {
+  while (s.link.receive(s.now)) {
+    obey_lines(s);
+  }
 }
 
 }  // namespace lastcall::shim

@@ -1,0 +1,19 @@
+// What the state table says, done.
+//
+// Thread rule: there is one thread. Source: state_table.hpp.
+#pragma once
+
+#include "shim/parts.hpp"
+
+namespace lastcall::shim {
+
+/// The only writer of the state, with give_up().
+void happen(Parts& s, Event event);
+/// Whatever the rules of time say is due by now.
+void apply_due_rules(Parts& s);
+/// The supervisor of our own has said why it cannot run.
+void refuse_start(Parts& s, Ending ending);
+/// Nothing was started, and nothing will be.
+void give_up(Parts& s, int code);
+
+}  // namespace lastcall::shim

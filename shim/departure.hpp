@@ -1,0 +1,56 @@
+// How the shim itself ends: on whose word, with which code and report, and how far it has come.
+//
+// Rules: 1. an order to exit gives the code, and may hand over the report; a failure of our own
+// gives a code as well; 2. a supervisor that knows of our end, or was told of it, has a moment for
+// its own; 3. we are gone once the tree is, or when nothing can be done about it any more.
+// Pure values. Source: specification, 'Shim'; docs/ipc.md, `exit`.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "base/instant.hpp"
+#include "shim/deadline_rules.hpp"
+#include "shim/report.hpp"
+
+namespace lastcall::shim {
+
+class Departure {
+ public:
+  void ordered(std::optional<int> code, std::string_view raw_report) {
+    word_ = Word::of_the_supervisor;
+    code_ = code;
+    report_.keep(raw_report);
+  }
+  void failed(int code) { code_ = code; }
+  bool is_ordered() const { return word_ == Word::of_the_supervisor; }
+  /// Nothing: the end of the command decides.
+  std::optional<int> code() const { return code_; }
+  HandedReport const& report() const { return report_; }
+
+  void begin(Instant now, bool service_may_end) {
+    since_ = now;
+    service_may_end_ = service_may_end;
+  }
+  Instant since() const { return since_; }
+  /// From here on the supervisor of our own is killed.
+  Instant service_kill_at(StopClock const& clock) const {
+    return service_may_end_ ? service_end_at(since_, clock) : since_;
+  }
+
+  void tree_is_done() { progress_ = Progress::tree_done; }
+  bool has_tree_done() const { return progress_ == Progress::tree_done; }
+
+ private:
+  enum class Word : unsigned char { our_own, of_the_supervisor };
+  enum class Progress : unsigned char { tree_lives, tree_done };
+
+  Word word_ = Word::our_own;
+  Progress progress_ = Progress::tree_lives;
+  bool service_may_end_ = false;
+  std::optional<int> code_;
+  Instant since_{};
+  HandedReport report_;
+};
+
+}  // namespace lastcall::shim

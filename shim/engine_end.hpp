@@ -1,0 +1,45 @@
+// The end of the command: when its main process ended, whether a stop was under way then, when its
+// tree was gone, and how much of that the supervisor was told.
+//
+// Rules: 1. a stop that begins after the main process has ended does not make that end a graceful
+// one; 2. the end is told once, and after it each change of the tree. Pure values.
+// Source: specification, 'Exit codes'.
+#pragma once
+
+#include <optional>
+
+#include "base/instant.hpp"
+
+namespace lastcall::shim {
+
+class EngineEnd {
+ public:
+  void main_ended(Instant now, bool in_stop) {
+    ended_at_ = now;
+    in_stop_ = in_stop;
+  }
+  /// It ended while nobody waited for it.
+  void stood_down(Instant now) { ended_at_ = now; }
+  Instant at() const { return ended_at_; }
+  bool was_in_stop() const { return in_stop_; }
+
+  void tree_ended(Instant now) { tree_ended_at_ = tree_ended_at_.value_or(now); }
+  std::optional<Instant> tree_ended_at() const { return tree_ended_at_; }
+
+  /// True: that was the first time.
+  bool tell() {
+    bool const is_first = told_ == Told::nothing;
+    told_ = Told::end;
+    return is_first;
+  }
+
+ private:
+  enum class Told : unsigned char { nothing, end };
+
+  Instant ended_at_{};
+  bool in_stop_ = false;
+  std::optional<Instant> tree_ended_at_;
+  Told told_ = Told::nothing;
+};
+
+}  // namespace lastcall::shim

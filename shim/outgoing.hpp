@@ -1,0 +1,47 @@
+// Lines on their way to the supervisor, and a descriptor that goes with the first of them.
+//
+// Rule: nothing waits; what the socket does not take now is sent the next time.
+// Source: unix(7), 'SCM_RIGHTS'.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include <sys/types.h>
+
+#include "shim/text.hpp"
+
+namespace lastcall::shim {
+
+class Outgoing {
+ public:
+  enum class Sent : unsigned char {
+    as_far_as_it_goes,
+    other_side_is_gone,  // what it said last may still be read
+    broken,              // no end comes by itself, and the lines would be missing for ever
+  };
+
+  Outgoing() = default;
+  ~Outgoing() { pass(-1); }
+  Outgoing(Outgoing const&) = delete;
+  Outgoing& operator=(Outgoing const&) = delete;
+
+  /// Append whole lines here.
+  Text& lines() { return lines_; }
+  bool is_empty() const { return lines_.view().empty(); }
+  std::size_t waiting() const { return lines_.view().size(); }
+  /// Goes with the first bytes, then it is closed; -1: nothing.
+  void pass(int descriptor);
+
+  Sent send(int socket);
+  void clear();
+
+ private:
+  ssize_t send_pending(int socket, std::string_view pending);
+
+  int passed_ = -1;
+  std::size_t sent_ = 0;  // of lines_
+  TextOf<16 * 1024> lines_;
+};
+
+}  // namespace lastcall::shim

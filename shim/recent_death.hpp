@@ -1,0 +1,30 @@
+// The first of the engine's processes that ended by itself in the last seconds, for a supervisor
+// that connects anew: what died with it may be why it was lost. Pure values.
+#pragma once
+
+#include <optional>
+
+#include "base/instant.hpp"
+#include "shim/tree_watch.hpp"
+
+namespace lastcall::shim {
+
+class RecentDeath {
+ public:
+  void note(ProcessNews const& death, Instant now) {
+    if (recent(now) == nullptr) {
+      first_ = death;
+    }
+  }
+  /// Null: there is none.
+  ProcessNews const* recent(Instant now) const {
+    return first_ && now - first_->at <= kAge ? &*first_ : nullptr;
+  }
+
+ private:
+  static constexpr Duration kAge{10'000};
+
+  std::optional<ProcessNews> first_;
+};
+
+}  // namespace lastcall::shim

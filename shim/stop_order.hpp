@@ -1,0 +1,54 @@
+// Which stop signal came to us first, and how the command is to be asked to stop.
+//
+// Rules: 1. the first stop signal counts, later ones are passed on and change nothing; 2. the last
+// order counts; 3. what is left of the tree is asked as the main process was, but for KILL, which
+// asks nobody. Pure values. Source: specification, 'Shim'.
+#pragma once
+
+#include <optional>
+
+#include <signal.h>
+
+#include "base/instant.hpp"
+
+namespace lastcall::shim {
+
+class StopOrder {
+ public:
+  /// Whom the order is for.
+  enum class Reach : unsigned char { main, whole_tree };
+
+  /// A stop signal at us. True: the first one.
+  bool came(int signal, Instant now) {
+    if (came_ != 0) {
+      return false;
+    }
+    came_ = signal;
+    came_at_ = now;
+    return true;
+  }
+  /// 0: none came.
+  int signal_at_us() const { return came_; }
+  std::optional<Instant> came_at() const {
+    return came_ != 0 ? std::optional(came_at_) : std::nullopt;
+  }
+
+  void ordered(int signal, bool for_whole_tree) {
+    signal_ = signal;
+    reach_ = for_whole_tree ? Reach::whole_tree : Reach::main;
+  }
+  /// Nobody ordered anything in time.
+  void ours(int signal) { signal_ = signal; }
+  int signal() const { return signal_; }
+  Reach reach() const { return reach_; }
+  /// What asks the rest of the tree; `term`: the engine's own for TERM.
+  int rest_signal(int term) const { return signal_ != 0 && signal_ != SIGKILL ? signal_ : term; }
+
+ private:
+  int came_ = 0;
+  Instant came_at_{};
+  int signal_ = 0;
+  Reach reach_ = Reach::main;
+};
+
+}  // namespace lastcall::shim
