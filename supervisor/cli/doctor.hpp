@@ -6,8 +6,8 @@
 
 #include <iosfwd>
 
+#include "config/load.hpp"
 #include "supervisor/cli/options.hpp"
-#include "supervisor/config/load.hpp"
 
 namespace lastcall::cli {
 

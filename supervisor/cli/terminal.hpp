@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "supervisor/config/environment.hpp"
+#include "config/environment.hpp"
 
 namespace lastcall::cli {
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include "supervisor/config/presets.hpp"
+#include "config/presets.hpp"
 #include "supervisor/doctor/findings.hpp"
 #include "supervisor/doctor/reach.hpp"
 

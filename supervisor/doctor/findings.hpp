@@ -18,7 +18,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "supervisor/config/load.hpp"
+#include "config/load.hpp"
 
 namespace lastcall::doctor {
 

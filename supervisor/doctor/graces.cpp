@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "config/presets.hpp"
 #include "core/budgets.hpp"
-#include "supervisor/config/presets.hpp"
 #include "supervisor/doctor/findings.hpp"
 
 namespace lastcall::doctor {
