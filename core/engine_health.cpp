@@ -68,13 +68,6 @@ void EngineHealth::process_stopped(Instant now, std::string name, bool will_be_a
   }
 }
 
-void EngineHealth::canary_answered(Instant now, CanarySilence::Answer answer) {
-  progress.canary_answered(now, answer);
-  if (answer == CanarySilence::Answer::refused || answer == CanarySilence::Answer::empty) {
-    responsiveness.no_proof_comes();
-  }
-}
-
 bool EngineHealth::started() const {
   return startup.is_over(!checks_.rows().empty(), checks_.all_pass());
 }
@@ -227,6 +220,13 @@ void EngineHealth::fingerprint(Mixer& m) const {
     m.put(std::min(progress.still_for(m.now), std::max(responsiveness.patience(), stall_limit())));
   }
   checks_.fingerprint(m);
+}
+
+void canary_answered(EngineHealth& health, Instant now, CanarySilence::Answer answer) {
+  health.progress.canary_answered(now, answer);
+  if (answer == CanarySilence::Answer::refused || answer == CanarySilence::Answer::empty) {
+    health.responsiveness.no_proof_comes();
+  }
 }
 
 }  // namespace lastcall::lifecycle

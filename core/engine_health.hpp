@@ -54,9 +54,6 @@ class EngineHealth {
   /// One of the engine's processes is stopped (state T): nothing is expected of it until it is
   /// heard. `name` is for the reason. `will_be_asked`: a canary will show whether it goes on.
   void process_stopped(Instant now, std::string name, bool will_be_asked = false);
-  /// A token is progress. What proves nothing is neither silence nor progress; refused, it will be
-  /// the next time: nobody is to wait for its proof.
-  void canary_answered(Instant now, CanarySilence::Answer answer);
   /// The next engine is one of a shim's: until it is known, checks that pass say nothing of it.
   void await_process();
   /// A process that it cannot be without has died.
@@ -92,5 +89,9 @@ class EngineHealth {
   Verdict verdict_ = Verdict::starting;
   std::string reason_ = "no check has passed yet";
 };
+
+/// A token is progress. What proves nothing is neither silence nor progress; refused, it will be
+/// the next time: nobody is to wait for its proof.
+void canary_answered(EngineHealth& health, Instant now, CanarySilence::Answer answer);
 
 }  // namespace lastcall::lifecycle

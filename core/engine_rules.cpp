@@ -360,7 +360,7 @@ void on(Machines& m, Instant now, TokenAnswered const& answer) {
   if (use == TokenUse::barrier) {
     m.evidence.gauges.await_reading();
   } else if (use == TokenUse::canary) {
-    m.health.canary_answered(now, canary_answer(answer.outcome));
+    canary_answered(m.health, now, canary_answer(answer.outcome));
   }
   if (use && answer.outcome == TokenOutcome::generated) {
     progressed(m, now);
@@ -401,7 +401,7 @@ bool apply_token(Machines& m, Instant now) {
   TokenProbe::Facts const known = token_facts(m);
   m.evidence.token.observe(now, known);
   if (m.evidence.token.withdraws(known)) {
-    m.health.canary_answered(now, CanarySilence::Answer::unproven);
+    canary_answered(m.health, now, CanarySilence::Answer::unproven);
     m.orders.act(WithdrawToken{});
     return true;
   }

@@ -236,7 +236,7 @@ TEST(EngineHealth, an_answered_canary_is_progress) {
   e.check(0s, CheckVerdict::passed);
   e.check(2s, CheckVerdict::timed_out);
   e.health.progress.canary_sent(kHealthStart + 10s);
-  e.health.canary_answered(kHealthStart + 12s, CanarySilence::Answer::proof);
+  canary_answered(e.health, kHealthStart + 12s, CanarySilence::Answer::proof);
   EXPECT_EQ(e.health.next_deadline(), kHealthStart + 17s) << "the check's silence, from then on";
   e.check(13s, CheckVerdict::passed);
   EXPECT_EQ(e.pass_time(100s), Verdict::healthy);
@@ -247,7 +247,7 @@ TEST(EngineHealth, a_canary_that_was_dropped_proves_nothing) {
   e.check(0s, CheckVerdict::passed);
   e.check(2s, CheckVerdict::timed_out);
   e.health.progress.canary_sent(kHealthStart + 10s);
-  e.health.canary_answered(kHealthStart + 12s, CanarySilence::Answer::unproven);
+  canary_answered(e.health, kHealthStart + 12s, CanarySilence::Answer::unproven);
   EXPECT_EQ(e.health.next_deadline(), kHealthStart + 7s) << "the check's silence alone";
   EXPECT_EQ(e.pass_time(31'999ms), Verdict::unresponsive);
   EXPECT_EQ(e.pass_time(32s), Verdict::dead);
@@ -257,15 +257,15 @@ TEST(EngineHealth, a_canary_answered_with_nothing_is_silence_that_is_never_fatal
   Engine e(settings());
   e.check(0s, CheckVerdict::passed);
   e.health.progress.canary_sent(kHealthStart + 10s);
-  e.health.canary_answered(kHealthStart + 11s, CanarySilence::Answer::empty);
+  canary_answered(e.health, kHealthStart + 11s, CanarySilence::Answer::empty);
   EXPECT_EQ(e.pass_time(15'999ms), Verdict::healthy);
   EXPECT_EQ(e.pass_time(16s), Verdict::unresponsive);
   EXPECT_EQ(e.health.reason(), "a request of one token was answered with status 200 and nothing");
   e.health.progress.canary_sent(kHealthStart + 40s);
-  e.health.canary_answered(kHealthStart + 41s, CanarySilence::Answer::empty);
+  canary_answered(e.health, kHealthStart + 41s, CanarySilence::Answer::empty);
   EXPECT_EQ(e.pass_time(600s), Verdict::unresponsive);
   e.health.progress.canary_sent(kHealthStart + 610s);
-  e.health.canary_answered(kHealthStart + 611s, CanarySilence::Answer::proof);
+  canary_answered(e.health, kHealthStart + 611s, CanarySilence::Answer::proof);
   EXPECT_EQ(e.pass_time(611s), Verdict::healthy);
 }
 
@@ -273,7 +273,7 @@ TEST(EngineHealth, a_canary_that_nobody_answers_after_an_empty_one_has_its_own_t
   Engine e(settings());
   e.check(0s, CheckVerdict::passed);
   e.health.progress.canary_sent(kHealthStart + 10s);
-  e.health.canary_answered(kHealthStart + 11s, CanarySilence::Answer::empty);
+  canary_answered(e.health, kHealthStart + 11s, CanarySilence::Answer::empty);
   e.health.progress.canary_sent(kHealthStart + 40s);
   EXPECT_EQ(e.pass_time(69s), Verdict::unresponsive);
   EXPECT_EQ(e.pass_time(70s), Verdict::wedged);
