@@ -70,14 +70,31 @@ void parse(CLI::App& app, std::vector<std::string> const& words) {
   app.parse(std::move(reversed));
 }
 
+/// Of an option that nobody has, where one that somebody has is near.
+std::string near_option(CLI::App const& app, std::string const& word) {
+  std::vector<CLI::App const*> const chosen = app.get_subcommands(
+      [&app](CLI::App const* command) { return app.got_subcommand(command->get_name()); });
+  std::vector<std::string> names;
+  for (CLI::Option const* option : (chosen.empty() ? &app : chosen.front())->get_options()) {
+    for (std::string const& name : option->get_lnames()) {
+      names.push_back("--" + name);
+    }
+  }
+  std::string_view const typed = std::string_view(word).substr(0, word.find('='));
+  auto const near = config::nearest(typed, {names.begin(), names.end()});
+  return near && typed.starts_with("--") ? ", did you mean '" + std::string(*near) + "'?" : "";
+}
+
 /// In the words of the one who typed it, and in their order, which CLI11 turns round.
 std::string message_of(CLI::App const& app, CLI::ParseError const& error) {
   std::string text = error.what();
   if (dynamic_cast<CLI::ExtrasError const*>(&error) != nullptr) {
     text = "not expected:";
-    for (std::string const& word : app.remaining(true)) {
+    std::vector<std::string> const words = app.remaining(true);
+    for (std::string const& word : words) {
       text += " " + word;
     }
+    text += words.empty() ? "" : near_option(app, words.front());
   }
   std::erase(text, kOneWord);
   return text;

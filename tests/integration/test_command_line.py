@@ -64,6 +64,7 @@ def test_every_subcommand_refuses_what_it_does_not_know_with_2():
 @pytest.mark.parametrize(("words", "told"), [
     (("requests", "--limit", "0"), "lastcall requests: not expected: --limit 0; see"),
     (("status", "[a]", "b"), "lastcall status: not expected: [a] b; see"),
+    (("status", "--wach"), "lastcall status: not expected: --wach, did you mean '--watch'?; see"),
     (("--nope",), "lastcall: unknown option '--nope'; see"),
 ])  # fmt: skip
 def test_words_that_make_no_sense_are_named_as_they_were_typed(words, told):
