@@ -9,12 +9,11 @@
 //  3. A busy reading is knowledge, not silence: it holds a drain, and time without knowledge is
 //     counted from the last one. The request that we sent ourselves is not among its figures.
 //  4. Tokens that moved prove life, and so does a KV cache whose use changed: it does with each
-//  part
-//     of a prefill, of which no token comes. Tokens that did not move prove a stall only where the
-//     counter rises with each token, and only by a reading that has both figures.
+//     part of a prefill, of which no token comes. Tokens that did not move prove a stall only where
+//     the counter rises with each token, and only by a reading that has both figures.
 //  5. Gauges that do not count the token which the engine has just generated for us do not tell
-//  what
-//     it does: their zero proves nothing. A reading without a counter has nothing to be tried by.
+//     what it does: their zero proves nothing. A reading without a counter has nothing to be tried
+//     by.
 //
 // Values only, owned by the core's thread. Source: the model server protocol's gauges;
 // specification, 'Where in-flight comes from'.

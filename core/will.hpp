@@ -2,8 +2,7 @@
 //
 // Rules:
 //  1. There is one from the cause of a stop until its exit is ordered, and none outside of a stop:
-//  a
-//     drain can be undone, and the shim's own table is right for a stop that begins without us.
+//     a drain can be undone, and the shim's own table is right for a stop that begins without us.
 //  2. Its code is given where nothing that can still happen changes it: a fatal stop, a stop of an
 //     engine that was not ready yet, work that went down with the engine, an engine that has ended.
 //     Otherwise how the engine ends decides, which the shim sees itself.

@@ -3,8 +3,7 @@
 //
 // Invariants:
 //  1. Entering is done by the kubelet; here only the readiness gate and the label are patched,
-//  where
-//     they are asked for.
+//     where they are asked for.
 //  2. Leaving patches them back, then lists and watches until no slice lists this pod as ready.
 //  3. Before leaving the pod is read, once: `deletionTimestamp` is evidence that it goes for good,
 //     and its grace bounds the stop. An answer that does not come soon, or is refused, tells

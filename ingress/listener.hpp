@@ -2,12 +2,10 @@
 //
 // Invariants:
 //  1. At most `connections` clients at a time, whoever serves them, and `of_address` of one
-//  address:
-//     one more is told so and closed, unless the one that has been idle for longest gives way to
-//     it.
+//     address: one more is told so and closed, unless the one that has been idle for longest gives
+//     way to it.
 //  2. Who has connected before it closes is served: the kernel would reset what waits in the queue
-//  of a
-//     listener that closes.
+//     of a listener that closes.
 //  3. When no descriptor is left, who waits is told so with a spare one, or accepted as soon as a
 //     client has left.
 //

@@ -3,8 +3,7 @@
 //
 // Invariants:
 //  1. It ends once: its client has its last byte, its abort is done, or the engine has let go of
-//  it.
-//     The tracker and the table of live requests have heard of that when ended() is called.
+//     it. The tracker and the table of live requests have heard of that when ended() is called.
 //  2. It asks the core for its place when enough of it is there, and reaches the engine only then.
 //  3. The engine's connection is closed before anything else happens when its client leaves, or
 //     kept until the first byte where the endpoint wants that: then it has no client any more.

@@ -8,8 +8,7 @@
 //     other side's close_notify or end, and what write() did not take has to be offered again.
 //  4. An idle session holds no buffers.
 //  5. Where clients show certificates, each connection shows its own: no session is resumed, so
-//  that
-//     an authority that was taken away, or a certificate that has expired, lets nobody in.
+//     that an authority that was taken away, or a certificate that has expired, lets nobody in.
 //
 // Thread rule: the context on the loop's thread, a session on that of its client (the library's own
 // counts of references are safe). Source: RFC 8446; RFC 7301; SSL_read(3), SSL_CTX_set_mode(3);

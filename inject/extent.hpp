@@ -4,7 +4,7 @@
 //  1. Given a tree whose nodes have their begins, in the order of the text, set_extents() fills in
 //     the ends; a list or map ends with the last of its parts, in brackets behind the bracket.
 //  2. What next begins bounds each node, so that a mistake about one cannot reach the one behind
-//  it.
+//     it.
 //  3. A layout that is not understood leaves kNowhere, in the node and in what holds it.
 //
 // Internal to inject. Pure, no thread rule. Source: YAML 1.2.2, chapters 6 to 8.

@@ -2,14 +2,12 @@
 //
 // Rules:
 //  1. Text is put in at the places of nodes. Every byte that was there stays, in its order, but for
-//  a
-//     grace that is too short and a `null` where a list is needed, which the pod's annotation
+//     a grace that is too short and a `null` where a list is needed, which the pod's annotation
 //     keeps. A document that gets nothing comes out byte for byte.
 //  2. All or nothing: with one refusal no output may be used. A refusal has a place, a reason, and
 //     what was expected.
 //  3. An object that has been injected is brought to what is asked for now, so that doing it twice
-//  is
-//     doing it once. One that has lastcall from elsewhere is left alone.
+//     is doing it once. One that has lastcall from elsewhere is left alone.
 //  4. uninject() undoes inject() byte for byte.
 //  5. Before a text is handed out it is read again: it has to be YAML, to differ from what came in
 //     only by what was put in, and to be undone to exactly that.

@@ -2,8 +2,7 @@
 //
 // Rules:
 //  1. lastcall.dev/inject: "false" (annotation or label, of the pod's template or the object)
-//  always
-//     excludes; "true" includes. With `only`, those that it names are meant and no others.
+//     always excludes; "true" includes. With `only`, those that it names are meant and no others.
 //  2. `container` narrows: a workload without such a container is left alone, and refused where it
 //     was named or marked.
 //  3. Nobody guesses: several workloads and no word about them is a refusal that lists them.

@@ -5,7 +5,7 @@
 //     fields in a row and asks once, at the end.
 //  2. `null` counts as absent, but for change().
 //  3. An error names the field (`engine.pid` in a nested object), what was expected, what was
-//  there.
+//     there.
 //
 // Pure, no thread rule. Source: docs/ipc.md, 'Fields'.
 #pragma once

@@ -6,8 +6,7 @@
 //  2. The owner's process_gone() is called once, after every line that the process had written; the
 //     watch outlives the connection and ends with unwatch().
 //  3. What is sent within a turn leaves in one write, by the outbox. While the socket takes no
-//  more, messages wait
-//     up to a limit, and cancels are not even made.
+//     more, messages wait up to a limit, and cancels are not even made.
 //  4. After a close of ours the other side's bytes are read and thrown away for a moment, so that
 //     the last line reaches a peer that is still writing.
 //

@@ -6,8 +6,7 @@
 //     server behind a shell ends its own workers, and a worker is asked when its parent is gone.
 //  2. A resource tracker is not asked, and is killed after all others had gone.
 //  3. After a reap it is looked at anew, but never more than half of the time is spent in walks,
-//  and
-//     where children can be listed never more than a fifth of the time of the KILLs.
+//     and where children can be listed never more than a fifth of the time of the KILLs.
 //  4. Processes that fork and end faster than a walk are met as children of ours, at each reap. A
 //     walk that finds nothing proves nothing while they are reaped: nobody is left once we have no
 //     child, or none but the spared ones and nothing was reaped for a moment.

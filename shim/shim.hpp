@@ -6,8 +6,7 @@
 //  2. Nothing blocks: not the supervisor, not a full log, not a process that cannot be killed.
 //  3. Once a stop has a deadline D, the process exits by D (plus a moment for KILLed children).
 //  4. At rest the loop sleeps without a timeout; looking for a lost supervisor is the exception,
-//  and
-//     asking one of our own every 5 s whether it still answers.
+//     and asking one of our own every 5 s whether it still answers.
 //
 // Thread rule: there is one thread. Source: specification, 'Shim'; wait(2), signalfd(2).
 #pragma once

@@ -5,11 +5,10 @@
 //     and then every 10 s, more rarely where one takes long. Its end is told by its pidfd at once,
 //     where there is none by the next look, every 2 s: at most 128 are known.
 //  2. What lived for less than 5 s was a helper (a compiler, nvidia-smi), and so was what ended
-//  with
-//     code 0 and had no title of its own: neither is a death.
+//     with code 0 and had no title of its own: neither is a death.
 //  3. State T is seen by the same look, and for a child of ours by waitpid.
 //  4. Deaths and stops wait here until they are taken: at most 8 of each, more in one turn are
-//  lost.
+//     lost.
 // Source: pidfd_open(2), proc(5).
 #pragma once
 

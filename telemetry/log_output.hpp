@@ -2,7 +2,7 @@
 //
 // Rules:
 //  1. A full pipe costs lines, not the supervisor: what does not fit is refused, for the log to
-//  keep.
+//     keep.
 //  2. The descriptor is shared with the shim and the engine, so it cannot be made non-blocking for
 //     them. A pipe is opened anew, which gives a flag of our own; a socket has it per call;
 //     anything else is asked with poll(2) first.

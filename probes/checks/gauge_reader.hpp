@@ -6,8 +6,7 @@
 //  2. A reading has figures or says why not; a part of the figures is no reading. An answer other
 //     than 200 proves nothing.
 //  3. The text is read in pieces and at most TextAttempt::kMostText of it: memory does not grow
-//  with what an
-//     engine says.
+//     with what an engine says.
 //  4. The load counter is one process's own: it is asked only where the gauges are one process's,
 //     too, which shows in the start time of a process that they have.
 //

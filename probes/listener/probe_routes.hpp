@@ -10,8 +10,7 @@
 //  1. A failing probe's body always says what fails; `?verbose` lists every check of a passing one
 //     too, in the form of the Kubernetes API server.
 //  2. `/livez` fails only on proof: the loop has not beaten for `stall_after`, or the IPC socket
-//  was
-//     lost. An idle supervisor beats on its health timer, so `stall_after` must be well above
+//     was lost. An idle supervisor beats on its health timer, so `stall_after` must be well above
 //     health.interval: stall_limit() gives it.
 //  3. `/live` never fails because of the engine. (Dynamo's workers fail it together with /health,
 //     which kills a loading engine; its frontend does not. This follows the frontend.)

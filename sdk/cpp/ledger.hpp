@@ -2,13 +2,11 @@
 //
 // Rules:
 //  1. The table is the truth; what was sent is only its shadow. announce() tells all of it anew:
-//  the
-//     live requests as `resumed`, their cancels, and the ends that no supervisor has read.
+//     the live requests as `resumed`, their cancels, and the ends that no supervisor has read.
 //  2. A request that waits for admission asks again on each connection, and starts unadmitted when
 //     there has been no supervisor (no connection, or one without `welcome`) for kUnadmittedAfter.
 //  3. Memory grows with live requests only; ends that wait for a supervisor are at most
-//  kMaxUnheard,
-//     the oldest are forgotten.
+//     kMaxUnheard, the oldest are forgotten.
 //
 // Thread rule: under the session's mutex; what a call adds to `Later` is called without it.
 // Source: docs/ipc.md, 'Reconnecting'.

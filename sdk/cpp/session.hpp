@@ -5,8 +5,7 @@
 //  2. Every line with a `seq` is answered by `ack` or `error`, and neither of these by anything.
 //  3. No callback runs and no context is raised with the mutex held.
 //  4. In a forked child every call sees that it is one before it takes the mutex, which a thread
-//  that
-//     does not exist there may hold.
+//     that does not exist there may hold.
 //
 // Thread rule: all methods from any thread, process() from one at a time, whose place close() may
 // take. Source: docs/ipc.md.

@@ -4,9 +4,8 @@
 //  1. One thread decides. Everything here runs on it; the probe listener reads a published state,
 //     workers and the threads of the ingress hand their results to it.
 //  2. The order of the core's actions is the order of their effects. What the shim needs to end
-//  this
-//     stop without us (memory, will, deadline) has left our hands before anything else of its step
-//     is done, logged or counted, and its engine is signalled before that is.
+//     this stop without us (memory, will, deadline) has left our hands before anything else of its
+//     step is done, logged or counted, and its engine is signalled before that is.
 //  3. It ends once: sockets closed and flushed within kFlushWait, the probe listener last.
 //
 // Thread rule: the loop's thread. Source: specification, 'Processes';

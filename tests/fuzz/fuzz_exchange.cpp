@@ -1,10 +1,9 @@
 // A whole exchange: a client's request and what an engine answers, through the relay's machines.
 // Checked:
 //  1. any split of the bytes gives both sides the same: payloads, counts of events and bytes,
-//  states;
+//     states;
 //  2. http_parser, which others wrote, reads what the client gets as the message that it is meant
-//  to
-//     be, and finds one that was cut or that broke not complete;
+//     to be, and finds one that was cut or that broke not complete;
 //  3. a stream of events that was cut has whole events before its error event;
 //  4. no byte from outside asks a machine for a move that is not in its table.
 #include <algorithm>

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from lint_tree import check, finding, text_files
+from lint_tree import CXX, check, files, finding, line_of, text_files
 
 # Written in pieces so that this file does not hold what it looks for.
 _HOSTS = "|".join(
@@ -40,6 +40,27 @@ def forbidden(path, text):
     if text and (not text.endswith("\n") or text.endswith("\n\n")):
         found.append(finding(path, text.count("\n"), "does not end with exactly one newline"))
     return found
+
+
+# An item of a list in a comment, and then a line that is indented as the item itself is.
+_FLOWED = re.compile(r"^//  \d+\. .*\n(?://     .*\n)*(//  [a-z(])", re.MULTILINE)
+
+
+def flowed_comments(path, text):
+    """A formatter has broken a list: clang-format does so where ReflowComments is on."""
+    return [
+        finding(path, line_of(text, match.start(1)), "a list in a comment has flowed together")
+        for match in _FLOWED.finditer(text)
+    ]
+
+
+def test_lists_in_comments_are_whole():
+    check(flowed_comments, files(*CXX))
+
+
+def test_a_list_that_has_flowed_together_is_found():
+    assert not flowed_comments("a.hpp", "//  1. One thing\n//     and more.\n//  2. Two.\n")
+    assert flowed_comments("a.hpp", "//  1. One thing,\n//  and\n//     more.\n")
 
 
 def test_text_files_hold_nothing_forbidden():

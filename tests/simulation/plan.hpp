@@ -3,7 +3,7 @@
 //
 // Rules:
 //  1. A plan is the whole input: the same plan gives the same lifecycle, so a shrunk plan is a
-//  proof.
+//     proof.
 //  2. Stimuli are independent of each other: any of them may be dropped, and the rest still means
 //     something. That is what makes shrinking work.
 //

@@ -5,8 +5,7 @@
 // Invariants:
 //  1. Deterministic: a plan decides everything, the clock is the agenda.
 //  2. What a killed supervisor would not have heard is not told: connections end with it, facts
-//  that
-//     happen meanwhile are in the next hello or lost.
+//     that happen meanwhile are in the next hello or lost.
 //  3. The shim remembers the blob and fails safe by itself: KILL near D, exit at D.
 //
 // One thread owns it. Source: the shim's and the IPC's rules in docs/architecture.md.

@@ -7,8 +7,7 @@
 //     no use until it is mended.
 //  3. It goes to the engine itself, past the ingress and its counts.
 //  4. One answer proves one data-parallel rank: a barrier asks each of them, one after the other,
-//  and
-//     proves nothing where a request cannot be sent to a rank. Canaries take turns.
+//     and proves nothing where a request cannot be sent to a rank. Canaries take turns.
 //
 // Thread rule: the loop's thread. Source: specification, 'Where in-flight comes from'.
 #pragma once
