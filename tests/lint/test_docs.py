@@ -4,7 +4,7 @@ import re
 import subprocess
 
 import pytest
-from lint_tree import PRODUCT, ROOT, check, files, finding, read
+from lint_tree import PRODUCT, ROOT, check, files, finding, line_of, read
 
 # What each code means, by the words that tell it from the others: of a text the first that fits.
 OF_A_STOP = {
@@ -267,3 +267,18 @@ def test_a_file_that_is_gone_is_found():
 def test_a_broken_link_is_found():
     assert broken_links("docs/x.md", "[gone](no-such-file.md)\n")
     assert not broken_links("README.md", "[the licence](LICENSE) [site](https://x.y)\n")
+
+
+def unknown_keys(path, text):
+    """A key of the configuration that a page names is one that docs/config.md has."""
+    known = set(re.findall(r"^\| `([a-z_.]+)`", read("docs/config.md"), re.MULTILINE))
+    sections = {key.split(".")[0] for key in known if "." in key}
+    named = re.finditer(r"`([a-z_]+(?:\.[a-z_]+)+)`", text)
+    return [finding(path, line_of(text, match.start()), f"there is no key {match[1]}")
+            for match in named
+            if match[1].split(".")[0] in sections and match[1] not in known]  # fmt: skip
+
+
+def test_the_glossary_names_keys_that_exist():
+    check(unknown_keys, ["docs/glossary.md"])
+    assert unknown_keys("a.md", "`engine.kindness`")
