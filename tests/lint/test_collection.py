@@ -1,10 +1,11 @@
-"""Every folder of tests can be run by itself, as a stage or a developer does."""
+"""Tests are found: every folder can be run by itself, and names have one style."""
 
+import re
 import subprocess
 import sys
 
 import pytest
-from lint_tree import ROOT
+from lint_tree import ROOT, check, files, finding
 
 INTEGRATION = ROOT / "tests/integration"
 FOLDERS = sorted(path.parent for path in INTEGRATION.glob("*/conftest.py"))
@@ -24,3 +25,16 @@ def test_a_folder_is_collected_alone(folder):
         check=False,
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+
+
+def misnamed(path, text):
+    has_tests = re.search(r"^TEST(_F|_P)?\(", text, re.MULTILINE) is not None
+    if not has_tests or path.endswith("_test.cpp"):
+        return []
+    return [finding(path, 1, "holds tests: its name ends in _test.cpp")]
+
+
+def test_files_of_unit_tests_have_one_style_of_names():
+    check(misnamed, files(".cpp", under=("tests/unit/",)))
+    assert misnamed("tests/unit/core/test_x.cpp", "TEST(X, y) {}\n")
+    assert not misnamed("tests/unit/core/fake.cpp", "int x;\n")
