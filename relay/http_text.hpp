@@ -18,6 +18,7 @@ inline constexpr Class kToken = 1;   // a method or a field name
 inline constexpr Class kValue = 2;   // a field value: visible, space, tab, obs-text
 inline constexpr Class kTarget = 4;  // a request target
 inline constexpr Class kHost = 8;    // a host with its port
+inline constexpr Class kBlank = 16;  // a space or a tab
 
 constexpr std::array<std::uint8_t, 256> make_classes() {
   std::array<std::uint8_t, 256> classes{};
@@ -27,8 +28,8 @@ constexpr std::array<std::uint8_t, 256> make_classes() {
   for (std::size_t c = 0x80; c < 0x100; ++c) {
     classes[c] = kValue;
   }
-  classes[' '] = kValue;
-  classes['\t'] = kValue;
+  classes[' '] = kValue | kBlank;
+  classes['\t'] = kValue | kBlank;
   classes['#'] = kValue;  // a fragment never travels
   for (char const c : std::string_view("!#$%&'*+-.^_`|~0123456789"
                                        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")) {
@@ -74,13 +75,15 @@ constexpr bool same(std::string_view a, std::string_view b) {
 
 /// Without the spaces and tabs around it.
 constexpr std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) {
-    text.remove_prefix(1);
+  char const* begin = text.data();
+  char const* end = begin + text.size();
+  while (begin != end && is(*begin, kBlank)) {
+    ++begin;
   }
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) {
-    text.remove_suffix(1);
+  while (end != begin && is(end[-1], kBlank)) {
+    --end;
   }
-  return text;
+  return {begin, static_cast<std::size_t>(end - begin)};
 }
 
 /// The next element of a comma-separated list, which is taken off `list`.

@@ -102,8 +102,8 @@ std::string head_of(std::string_view input) {
     }
   }
   constexpr std::string_view kFill = "X-Fill: \r\n\r\n";
-  if (out.size() + kFill.size() < kSize) {
-    out.append("X-Fill: ").append(kSize - kFill.size() - out.size(), 'a').append("\r\n");
+  if (std::size_t const size = out.size() + kFill.size(); size < kSize) {
+    out.append("X-Fill: ").append(kSize - size, 'a').append("\r\n");
   }
   return out.append("\r\n");
 }
