@@ -36,6 +36,12 @@ int exit_code(ExitQuestion const& question) {
   return kExitFatal;
 }
 
+int heed_code(int given, ExitQuestion const& question) {
+  EngineFate const& engine = question.engine;
+  bool const was_killed = !engine.ended || shell_code(engine.ending) == kExitKilled;
+  return given == kExitKilled && question.stopping && !was_killed ? exit_code(question) : given;
+}
+
 int exec_failure_code(int error) {
   return error == ENOENT ? kExitNotFound : kExitNotExecutable;
 }

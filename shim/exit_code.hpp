@@ -1,4 +1,4 @@
-// The exit code, where the supervisor did not give one.
+// The exit code, where the supervisor did not give one, or gave one that cannot be true.
 //
 // Rules, in this order: 1. a plain init passes the command's status on; 2. a stop before the start
 // is 0; 3. a stop of an engine that no supervisor ever saw is 1: nobody can tell what was cut; 4.
@@ -49,6 +49,11 @@ struct ExitQuestion {
 };
 
 int exit_code(ExitQuestion const& question);
+
+/// The supervisor's code, but for a 137 of an engine that had ended in the stop without a KILL: on
+/// a starved machine the supervisor may reach its deadline before it is told of that end, and who
+/// has reaped the process knows better.
+int heed_code(int given, ExitQuestion const& question);
 
 /// For an errno of exec.
 int exec_failure_code(int error);

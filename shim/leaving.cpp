@@ -34,15 +34,22 @@ bool in_stop(Parts const& s) {
   return s.engine.fate().ended ? s.end.was_in_stop() : s.clock.running();
 }
 
-int code_alone(Parts const& s) {
-  if (s.will.code()) {
-    return *s.will.code();
+int final_code(Parts const& s) {
+  ExitQuestion const question{.supervised = s.options.supervised(),
+                              .supervisor_seen = s.link.standing(s.now) != Standing::never,
+                              .stopping = in_stop(s),
+                              .on_exit = s.options.on_exit,
+                              .engine = s.engine.fate()};
+  if (!s.departure.code()) {
+    return s.will.code() ? *s.will.code() : exit_code(question);
   }
-  return exit_code({.supervised = s.options.supervised(),
-                    .supervisor_seen = s.link.standing(s.now) != Standing::never,
-                    .stopping = in_stop(s),
-                    .on_exit = s.options.on_exit,
-                    .engine = s.engine.fate()});
+  int const given = *s.departure.code();
+  int const code = heed_code(given, question);
+  if (code != given) {
+    LogLine() << "the command had ended by itself before its KILL: code " << code << ", not "
+              << given;
+  }
+  return code;
 }
 
 /// Whoever reads the terminal after us in our process group would be stopped where a group that is
@@ -127,7 +134,7 @@ int finish(Parts& s) {
                                            : survivors.view());
   }
   take_terminal_back(s);
-  int const code = s.departure.code() ? *s.departure.code() : code_alone(s);
+  int const code = final_code(s);
   if (s.options.supervised() && s.departure.report().is_empty()) {
     report_alone(s, code, count);
   }

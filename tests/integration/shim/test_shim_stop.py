@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 import pytest
-from fake_supervisor import TERM_MAIN, monotonic_ms
+from fake_supervisor import KILL_ALL, TERM_MAIN, monotonic_ms
 from in_time import end_of, in_time, kill
 from shim_process import NO_POD, eventually, helper, start_engine, stat_of
 
@@ -142,6 +142,37 @@ def test_code_of_the_exit_order_is_the_exit_code(supervised, supervisor, code):
     process = start_engine(supervised, boss, "sleep", "100")
     boss.send({"op": "exit", "code": code})
     assert process.wait() == code
+
+
+def test_137_of_a_supervisor_that_was_told_too_late_is_corrected(supervised, supervisor):
+    """It reached its deadline first; the engine had ended on its order."""
+    boss = supervisor()
+    process = start_engine(supervised, boss, "sleep", "100")
+    boss.send({"op": "phase", "phase": "cleaning_up", "deadline_at_ms": monotonic_ms() + 20_000})
+    boss.send(TERM_MAIN)
+    boss.expect("engine.exited", signal=15, ordered=True)
+    boss.send({"op": "exit", "code": 137})
+    assert process.wait() == 0
+
+
+def test_137_for_an_engine_that_ended_while_the_shim_stood_still_is_corrected(
+    supervised, supervisor, tmp_path
+):
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    boss = supervisor()
+    process = start_engine(supervised, boss, "sh", "-c", f"trap '' TERM; read x <{gate}; exit 3")
+    boss.send({"op": "phase", "phase": "cleaning_up", "deadline_at_ms": monotonic_ms() + 20_000})
+    assert boss.ask(TERM_MAIN)["op"] == "ack"
+    engine, shim = process.engine(), process.pid
+    os.kill(shim, signal.SIGSTOP)
+    eventually(lambda: stat_of(shim)[1] == "T", "the shim stands still")
+    gate.write_text("go\n")
+    eventually(lambda: stat_of(engine)[1] == "Z", "the engine has ended")
+    boss.send(KILL_ALL)
+    boss.send({"op": "exit", "code": 137})
+    os.kill(shim, signal.SIGCONT)
+    assert process.wait() == 0
 
 
 def test_stopped_engine_is_continued_so_that_it_can_obey(supervised, supervisor):

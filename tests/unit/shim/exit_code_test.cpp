@@ -70,6 +70,23 @@ TEST(ExitCode, Table) {
   }
 }
 
+TEST(ExitCode, A_supervisor_that_was_not_told_of_the_end_in_time_is_corrected) {
+  auto const heeded = [](int given, EngineFate const& engine, bool stopping = true) {
+    return heed_code(
+        given,
+        {.supervised = true, .supervisor_seen = true, .stopping = stopping, .engine = engine});
+  };
+  EXPECT_EQ(heeded(137, kEndedOnOrder), 0);
+  EXPECT_EQ(heeded(137, kEndedBeforeTheKill), 0);
+  EXPECT_EQ(heeded(137, kEndedBySelf), 1);
+  EXPECT_EQ(heeded(137, kKilled), 137);
+  EXPECT_EQ(heeded(137, kUnkillable), 137);
+  EXPECT_EQ(heeded(137, kEndedOnOrder, false), 137) << "propagated, and no stop";
+  for (int const given : {0, 1, 2, 255}) {
+    EXPECT_EQ(heeded(given, kEndedOnOrder), given);
+  }
+}
+
 TEST(ExitCode, Exec_errors_are_the_ones_of_a_shell) {
   EXPECT_EQ(exec_failure_code(ENOENT), 127);
   for (int const error : {EACCES, EISDIR, ENOEXEC, ENOTDIR, ENOMEM}) {
