@@ -10,6 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::array<std::string_view, 3> kReadinessOnStop{"auto", "immediate", "late"};
+constexpr std::array<std::string_view, 3> kStatusPage{"auto", "always", "never"};
 constexpr std::array<std::string_view, 6> kLogLevels{"trace",   "debug", "info",
                                                      "warning", "error", "critical"};
 constexpr std::array<std::string_view, 2> kLogFormats{"json", "text"};
@@ -29,6 +30,10 @@ void add_listeners(Keys& keys, Config& c) {
         .slot = choice(c.probes.readiness_on_stop, kReadinessOnStop),
         .doc = "When `/readyz` turns 503 in a stop; `auto` is late where the pod is being "
                "deleted."},
+       {.path = "probes.status_page",
+        .slot = choice(c.probes.status_page, kStatusPage),
+        .doc = "Whether the listener shows the state to everybody who reaches it: `/` is a page, "
+               "`/status` its document; `auto` does so under `lastcall run` outside of a pod."},
        {.path = "probes.merge_engine_metrics",
         .slot = &c.probes.merge_engine_metrics,
         .doc = "Whether `/metrics` has the engine's own behind ours; `/metrics/engine` always has "

@@ -150,9 +150,12 @@ struct Health {
 
 enum class ReadinessOnStop { automatic, immediate, late };  // key value of the first: auto
 
+enum class StatusPage { automatic, always, never };  // key value of the first: auto
+
 struct Probes {
   Address listen{"::", 7090};
   ReadinessOnStop readiness_on_stop = ReadinessOnStop::automatic;
+  StatusPage status_page = StatusPage::automatic;
   bool merge_engine_metrics = false;  // into /metrics
   Duration engine_metrics_timeout{5'000};
   friend bool operator==(Probes const&, Probes const&) = default;

@@ -55,6 +55,8 @@ class Lifecycle {
   Admission const& admission() const { return m_.admission; }
   Settings const& settings() const { return *settings_; }
   std::vector<RegistryRecord> const& registries() const { return m_.registrations.records(); }
+  /// When the drain or stop under way has to be where.
+  StopClock const& clock() const { return m_.coordinator.clock; }
   /// The shortest that phase 1 can be.
   Duration late_accept() const { return m_.coordinator.clock.budgets().late_accept; }
   /// Absent: phase 1 is not under way.

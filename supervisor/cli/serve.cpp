@@ -14,6 +14,19 @@ namespace lastcall::cli {
 
 namespace {
 
+/// `auto`: where `run` was called by hand, on a host; in a pod anybody reaches the port.
+bool shows_status(ServeCommand const& command, config::Loaded const& loaded) {
+  switch (loaded.config.probes.status_page) {
+    case config::StatusPage::automatic:
+      return command.parent != 0 && !loaded.grace.value;
+    case config::StatusPage::always:
+      return true;
+    case config::StatusPage::never:
+      return false;
+  }
+  return false;
+}
+
 /// A shim that is killed before it has spoken is one that nobody misses. True: it was there just
 /// now.
 bool ends_with(pid_t parent) {
@@ -43,7 +56,8 @@ int run_serve(ServeCommand const& command, config::Environment const& environmen
                                 .load = load,
                                 .config_path = loaded.source,
                                 .warnings = {},
-                                .private_directory = command.private_directory};
+                                .private_directory = command.private_directory,
+                                .shows_status = shows_status(command, loaded)};
   for (config::Problem const& warning : loaded.warnings) {
     if (!command.private_directory.empty() && warning.key == "ipc.admin_socket") {
       continue;  // both sockets are in there by design: where `run` is, there is one container

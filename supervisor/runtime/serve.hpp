@@ -17,6 +17,7 @@ struct ServeOptions {
   std::string config_path;            // what was read; empty: the defaults
   std::vector<std::string> warnings;  // of the configuration, for the log and `status`
   std::string private_directory;      // of this run alone: removed at the end; empty: none
+  bool shows_status = false;          // on the probe port, to everybody
 };
 
 /// The exit code of the process. Everything has been said and flushed; the caller leaves with

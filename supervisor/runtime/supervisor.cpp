@@ -71,6 +71,9 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
       hook_calls_(io.get_executor(), config, loop_, probes_.metrics(), log),
       worker_(io.get_executor(), "cleanup"),
       signals_(io, [this](std::string const& name) { own_signal(name); }) {
+  if (options.shows_status) {
+    probes_.serve_status([this] { return sources(); });
+  }
   sdks_.listen(sdk_listeners());
   steps_.starts(core_.settings());
   loop_.set_watch([this](lifecycle::Event const& event, auto began, auto ended) {

@@ -228,6 +228,7 @@ void Supervisor::publish_report(lifecycle::Instant now) {
   report_ = report_json(
       report, {.registries = registries_.names(), .engine_end_is_unknown = end_is_unknown});
   narrator_.report(report_);
+  probes_.reported(report_, now);
   write_termination_log(termination_log_path(), report_);
 }
 

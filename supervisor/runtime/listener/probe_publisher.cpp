@@ -109,6 +109,8 @@ ProbePublisher::ProbePublisher(boost::asio::io_context& io, config::Config const
                 [this](probes::Request const& request, probes::Responder const& responder) {
                   if (serves_thresholds_ && request.path == kBusyThresholdPath) {
                     ask_threshold(request, responder);
+                  } else if (status_page_ != nullptr && status_page_->answer(request, responder)) {
+                    return;
                   } else if (!engine_metrics_.answer(request, responder)) {
                     responder.send(routes_.answer(request));
                   }
@@ -120,6 +122,14 @@ ProbePublisher::ProbePublisher(boost::asio::io_context& io, config::Config const
 
 ProbePublisher::~ProbePublisher() {
   listener_.stop();
+}
+
+void ProbePublisher::serve_status(std::function<StatusSources()> sources) {
+  auto const tell = [this, sources = std::move(sources)] {
+    status_page_->tell(public_status_.json(sources(), monotonic_now()));
+  };
+  status_page_ =
+      std::make_unique<probes::StatusPage>([this, tell] { boost::asio::post(io_, tell); });
 }
 
 std::string ProbePublisher::start() {
@@ -149,6 +159,7 @@ void ProbePublisher::publish(StatusSources const& sources) {
   metrics_.set_admission_limits(admission.limits.running, admission.limits.waiting);
   metrics_.set_busy(admission.busy);
   state_.publish(std::move(state));
+  public_status_.note(sources.core.snapshot(), monotonic_now());
   core_ = &sources.core;
 }
 

@@ -18,9 +18,11 @@
 #include "probes/listener/listener.hpp"
 #include "probes/listener/probe_routes.hpp"
 #include "probes/listener/probe_state.hpp"
+#include "probes/listener/status_page.hpp"
 #include "probes/metrics/metrics.hpp"
 #include "probes/metrics/metrics_relay.hpp"
 #include "supervisor/runtime/listener/busy_threshold.hpp"
+#include "supervisor/runtime/listener/public_status.hpp"
 #include "supervisor/runtime/listener/status.hpp"
 
 namespace boost::asio {
@@ -38,6 +40,8 @@ class ProbePublisher {
                  ThresholdHandler on_threshold);
   ~ProbePublisher();
 
+  /// Serves the status page, too; `sources` is called on the loop. Before start().
+  void serve_status(std::function<StatusSources()> sources);
   /// Empty: it answers. Otherwise why it cannot listen.
   std::string start();
   void stop();
@@ -45,6 +49,10 @@ class ProbePublisher {
   probes::Metrics& metrics() { return metrics_; }
 
   void publish(StatusSources const& sources);
+  /// A drain or stop has ended with this report.
+  void reported(std::string const& report, lifecycle::Instant now) {
+    public_status_.reported(report, now);
+  }
   /// The loop lives; what grows with time alone is counted anew.
   void beat();
   /// While no checks run.
@@ -66,6 +74,8 @@ class ProbePublisher {
   probes::Duration stall_after_;
   probes::ProbeRoutes routes_;
   probes::MetricsRelay engine_metrics_;
+  PublicStatus public_status_;
+  std::unique_ptr<probes::StatusPage> status_page_;  // none: it is off
   probes::HttpListener listener_;
   std::unique_ptr<Timer> timer_;
   bool beats_by_itself_ = false;

@@ -1,0 +1,244 @@
+#include "supervisor/runtime/listener/public_status.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "supervisor/runtime/sessions/admission_control.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+using Document = nlohmann::ordered_json;
+using lifecycle::Budgets;
+using lifecycle::Instant;
+using lifecycle::name;
+using lifecycle::Phase;
+using lifecycle::to_ms;
+
+constexpr std::size_t kMostEndpoints = 32;
+
+/// Where each part of a stop ends at the latest, from its cause. A part that has no time is left
+/// out.
+Document parts_of(Budgets const& budgets, Instant began, Instant deadline) {
+  std::array<std::pair<char const*, Instant>, 4> const ends{
+      {{"deregistering", began + budgets.closed_after()},
+       {"draining", budgets.stop_cancel_at(deadline)},
+       {"cancelling", budgets.kill_cancel_at(deadline)},
+       {"cleaning_up", deadline}}};
+  Document parts = Document::array();
+  Instant from = began;
+  for (auto const& [part, end] : ends) {
+    Instant const to = std::clamp(end, from, std::max(from, deadline));
+    if (to > from) {
+      parts.push_back(
+          {{"name", part}, {"from_ms", to_ms(from - began)}, {"to_ms", to_ms(to - began)}});
+    }
+    from = to;
+  }
+  return parts;
+}
+
+/// Of the stop under way, or of one that would begin now.
+Document plan_of(StatusSources const& sources, lifecycle::Snapshot const& snapshot, Instant now) {
+  lifecycle::StopClock const& clock = sources.core.clock();
+  auto const& stop = snapshot.stop;
+  Instant const began = stop ? stop->cause_at : now;
+  Budgets const budgets = stop ? clock.budgets() : clock.budgets_of(now);
+  Instant const deadline = stop ? stop->deadline : budgets.deadline(now);
+  Document plan{{"under_way", stop.has_value()}, {"total_ms", to_ms(deadline - began)}};
+  if (stop) {
+    plan["cause"] = name(stop->cause.kind);
+    plan["mode"] = name(stop->mode);
+    plan["now_ms"] = to_ms(now - began);
+    plan["left_ms"] = to_ms(deadline - now);
+  }
+  plan["parts"] = parts_of(budgets, began, deadline);
+  return plan;
+}
+
+/// When what still runs is asked to end, and when it is killed.
+void put_cut(Document& json, StatusSources const& sources, lifecycle::Snapshot const& snapshot,
+             Instant now) {
+  lifecycle::StopClock const& clock = sources.core.clock();
+  bool const drains = snapshot.phase == Phase::deregistering || snapshot.phase == Phase::draining;
+  auto const cut = clock.stop_cancel_point();
+  auto const kill = clock.kill_cancel_point();
+  if (drains && cut) {
+    json["cut_in_ms"] = to_ms(*cut - now);
+  }
+  if (drains && kill) {
+    json["kill_in_ms"] = to_ms(*kill - now);
+  }
+}
+
+/// Users' requests by endpoint, the busiest first.
+Document endpoints_of(lifecycle::Lifecycle const& core) {
+  struct Row {
+    std::string_view name;
+    std::uint64_t running = 0;
+    std::uint64_t waiting = 0;
+    std::uint64_t all() const { return running + waiting; }
+  };
+  std::map<std::string_view, Row> counted;
+  core.requests().for_each(
+      [&counted](lifecycle::RequestView const& view) {
+        if (!view.child) {
+          Row& row = counted[view.endpoint];
+          row.name = view.endpoint;
+          ++(view.standing == lifecycle::Standing::waiting ? row.waiting : row.running);
+        }
+      },
+      core.endpoints());
+  core.endpoints().for_each([&counted](lifecycle::EndpointTracker::Endpoint const& endpoint) {
+    counted[endpoint.name].name = endpoint.name;
+  });
+  std::vector<Row> rows;
+  for (auto const& [key, row] : counted) {
+    rows.push_back(row);
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](Row const& a, Row const& b) { return a.all() > b.all(); });
+  rows.resize(std::min(rows.size(), kMostEndpoints));
+  Document list = Document::array();
+  for (Row const& row : rows) {
+    list.push_back({{"name", row.name}, {"running", row.running}, {"waiting", row.waiting}});
+  }
+  return list;
+}
+
+Document in_flight_of(StatusSources const& sources, lifecycle::Snapshot const& snapshot,
+                      Instant now) {
+  auto const oldest = sources.core.requests().oldest();
+  Document json{{"source", name(snapshot.source)}};
+  if (snapshot.source != lifecycle::InFlightSource::unknown) {
+    json["requests"] = snapshot.in_flight;
+  }
+  json["late"] = snapshot.late;
+  json["oldest_ms"] = oldest ? to_ms(now - *oldest) : 0;
+  json["unconfirmed_cancels"] = snapshot.unconfirmed_cancels;
+  json["endpoints"] = endpoints_of(sources.core);
+  put_cut(json, sources, snapshot, now);
+  return json;
+}
+
+char const* word_of(std::optional<lifecycle::CheckVerdict> last) {
+  constexpr std::array<char const*, 4> kWords{"passed", "busy", "failed", "timed_out"};
+  return last ? kWords[static_cast<std::size_t>(*last)] : "not_run";
+}
+
+Document engine_of(StatusSources const& sources, lifecycle::Snapshot const& snapshot) {
+  Document json{{"state", snapshot.shim_known ? name(snapshot.engine) : "unknown"},
+                {"shim", !snapshot.shim_known      ? "none"
+                         : snapshot.shim_connected ? "connected"
+                                                   : "disconnected"}};
+  ipc::EngineFacts const& engine = sources.shim.engine();
+  if (snapshot.engine == lifecycle::EngineState::exited) {
+    if (engine.code) {
+      json["code"] = *engine.code;
+    }
+    if (engine.signal) {
+      json["signal"] = *engine.signal;
+    }
+  }
+  return json;
+}
+
+Document registries_of(StatusSources const& sources) {
+  Document list = Document::array();
+  for (discovery::RegistryStatus const& status : sources.registries.status()) {
+    list.push_back({{"name", status.name},
+                    {"state", discovery::name(status.state)},
+                    {"failing", !status.last_error.empty()}});
+  }
+  return list;
+}
+
+/// An object without the texts that people or programs wrote into it.
+Document outcomes_of(Document const& object) {
+  Document kept = object;
+  kept.erase("detail");
+  return kept;
+}
+
+}  // namespace
+
+Document public_report(std::string const& report) {
+  Document json = Document::parse(report, nullptr, false);
+  if (!json.is_object()) {
+    return Document::object();
+  }
+  json.erase("detail");
+  for (char const* const list : {"cleanup", "registries"}) {
+    if (json.contains(list)) {
+      for (Document& item : json[list]) {
+        item = outcomes_of(item);
+      }
+    }
+  }
+  if (json.contains("engine")) {
+    json["engine"] = outcomes_of(json["engine"]);
+    json["engine"].erase("left_behind");
+  }
+  return json;
+}
+
+void PublicStatus::note(lifecycle::Snapshot const& snapshot, Instant now) {
+  if (!history_.empty() && history_.back().verdict == snapshot.verdict) {
+    history_.back().reason = snapshot.verdict_reason;
+    return;
+  }
+  history_.push_back({now, snapshot.verdict, std::string(snapshot.verdict_reason)});
+  if (history_.size() > kHistory) {
+    history_.pop_front();
+  }
+}
+
+void PublicStatus::reported(std::string const& report, Instant now) {
+  report_ = Reported{now, public_report(report).dump()};
+}
+
+Document PublicStatus::health_of(StatusSources const& sources, lifecycle::Snapshot const& snapshot,
+                                 Instant now) const {
+  Document checks = Document::array();
+  for (HealthDriver::Row const& row : sources.health.rows()) {
+    checks.push_back({{"name", row.name}, {"state", word_of(row.last)}});
+    if (row.last) {
+      checks.back()["latency_ms"] = to_ms(row.latency);
+    }
+  }
+  Document history = Document::array();
+  for (Change const& change : history_) {
+    history.push_back({{"verdict", name(change.verdict)}, {"ago_ms", to_ms(now - change.at)}});
+  }
+  return {{"verdict", name(snapshot.verdict)},
+          {"checks", std::move(checks)},
+          {"history", std::move(history)}};
+}
+
+std::string PublicStatus::json(StatusSources const& sources, Instant now) const {
+  lifecycle::Snapshot const snapshot = sources.core.snapshot();
+  Readiness const readiness = sources.readiness();
+  Document json{{"version", LASTCALL_VERSION},
+                {"phase", name(snapshot.phase)},
+                {"phase_for_ms", to_ms(now - snapshot.phase_began)},
+                {"ready", readiness.is_ready},
+                {"plan", plan_of(sources, snapshot, now)},
+                {"in_flight", in_flight_of(sources, snapshot, now)},
+                {"admission", admission_json(snapshot.admission)},
+                {"health", health_of(sources, snapshot, now)},
+                {"engine", engine_of(sources, snapshot)},
+                {"registries", registries_of(sources)}};
+  if (report_) {
+    json["report"] = Document::parse(report_->document);
+    json["report"]["ago_ms"] = to_ms(now - report_->at);
+  }
+  return json.dump(-1, ' ', false, Document::error_handler_t::replace) + "\n";
+}
+
+}  // namespace lastcall::runtime

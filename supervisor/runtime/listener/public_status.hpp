@@ -1,0 +1,57 @@
+// What anybody who reaches the probe port may see of the state: the document of `GET /status`.
+//
+// Rules:
+//  1. Figures, states and names alone: no URL, no path, no answer of a registry, no text of a
+//     cause. `lastcall status` on the admin socket has those.
+//  2. Only what is known: a key is absent where there is nothing to say. Durations and ages are
+//     milliseconds from now; a plan counts from its cause.
+//  3. Keys are added, and never change their meaning.
+//
+// Thread rule: the loop's thread. Source: docs/status-page.md, which describes each key.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/lifecycle.hpp"
+#include "supervisor/runtime/listener/status.hpp"
+
+namespace lastcall::runtime {
+
+/// The part of a drain report that says nothing but figures and outcomes.
+nlohmann::ordered_json public_report(std::string const& report);
+
+class PublicStatus {
+ public:
+  /// What the engine's health has become; the last kHistory changes are kept.
+  void note(lifecycle::Snapshot const& snapshot, lifecycle::Instant now);
+  /// A drain or stop has ended with this report.
+  void reported(std::string const& report, lifecycle::Instant now);
+
+  std::string json(StatusSources const& sources, lifecycle::Instant now) const;
+
+ private:
+  static constexpr std::size_t kHistory = 16;
+
+  struct Change {
+    lifecycle::Instant at;
+    lifecycle::Verdict verdict;
+    std::string reason;
+  };
+  struct Reported {
+    lifecycle::Instant at;
+    std::string document;
+  };
+
+  nlohmann::ordered_json health_of(StatusSources const& sources,
+                                   lifecycle::Snapshot const& snapshot,
+                                   lifecycle::Instant now) const;
+
+  std::deque<Change> history_;  // the newest last
+  std::optional<Reported> report_;
+};
+
+}  // namespace lastcall::runtime
