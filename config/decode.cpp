@@ -270,7 +270,10 @@ Place nearest_place(Places const& places, std::string_view key) {
 }
 
 void decode(Node const& root, Config& config, Problems& problems, Places& places) {
-  Keys const keys = keys_of(config);
+  decode(root, keys_of(config), problems, places);
+}
+
+void decode(Node const& root, Keys const& keys, Problems& problems, Places& places) {
   SectionDecoder(keys, "", "", problems, places).decode(root);
 }
 

@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "config/document.hpp"
+#include "config/keys.hpp"
 #include "config/problem.hpp"
 #include "config/schema.hpp"
 
@@ -27,6 +28,8 @@ using Places = std::map<std::string, Place, std::less<>>;
 /// Of the key, or of the nearest part of its path that was given; else an empty one.
 Place nearest_place(Places const& places, std::string_view key);
 
+/// Onto what `keys` are bound to.
+void decode(Node const& root, Keys const& keys, Problems& problems, Places& places);
 void decode(Node const& root, Config& config, Problems& problems, Places& places);
 
 }  // namespace lastcall::config

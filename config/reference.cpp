@@ -134,9 +134,13 @@ std::string list_reference(std::string_view path, Items const& items) {
 
 std::string reference_markdown() {
   Config config;
-  std::string text(kIntroduction);
+  return reference_markdown(kIntroduction, keys_of(config));
+}
+
+std::string reference_markdown(std::string_view introduction, Keys const& keys) {
+  std::string text(introduction);
   std::string lists;  // of the current top-level key, after its table
-  for (Key const& key : keys_of(config)) {
+  for (Key const& key : keys) {
     bool const is_top_level = key.path.find('.') == std::string_view::npos;
     bool const is_section = std::holds_alternative<Section>(key.slot);
     if (is_top_level) {

@@ -5,12 +5,18 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+
+#include "config/keys.hpp"
 
 namespace lastcall::config {
 
 /// docs/config.md
 std::string reference_markdown();
+/// The same of another program's rows.
+std::string reference_markdown(std::string_view introduction, Keys const& keys);
 /// docs/config.schema.json: JSON Schema, draft 2020-12, for editors.
 std::string reference_schema();
+std::string reference_schema(std::string_view title, std::string_view doc, Keys const& keys);
 
 }  // namespace lastcall::config

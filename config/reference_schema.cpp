@@ -192,9 +192,13 @@ Json section(Keys const& keys, std::string_view prefix, std::string_view doc) {
 
 std::string reference_schema() {
   Config config;
-  Json json{{"$schema", "https://json-schema.org/draft/2020-12/schema"},
-            {"title", "lastcall configuration"}};
-  json.update(section(keys_of(config), "", "Everything is optional; docs/config.md explains."));
+  return reference_schema("lastcall configuration",
+                          "Everything is optional; docs/config.md explains.", keys_of(config));
+}
+
+std::string reference_schema(std::string_view title, std::string_view doc, Keys const& keys) {
+  Json json{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", title}};
+  json.update(section(keys, "", doc));
   return json.dump(2) + "\n";
 }
 
