@@ -5,7 +5,7 @@
 #include <sys/epoll.h>
 
 #include "base/same_secret.hpp"
-#include "ingress/proxy_parts.hpp"
+#include "ingress/client_parts.hpp"
 
 namespace lastcall::ingress {
 namespace {
@@ -20,7 +20,7 @@ constexpr std::size_t kMaxLoggedPath = 200;
 
 }  // namespace
 
-Client::Client(ProxyParts& parts, ClientOwner& owner, Accepted accepted)
+Client::Client(ClientParts& parts, ClientOwner& owner, Accepted accepted)
     : parts_(parts),
       owner_(owner),
       socket_(std::move(accepted.socket)),
@@ -131,7 +131,7 @@ void Client::broke() {
     refuse_early(400, "plain HTTP where TLS is expected");
   } else {
     if (tls_ && tls_->failure()) {
-      parts_.tracker.greeting_failed({*tls_->failure(), address_});
+      parts_.observer.greeting_failed({*tls_->failure(), address_});
     }
     lost();
   }
@@ -226,25 +226,24 @@ bool Client::begin(relay::TakenHead const& taken) {
     refuse_early(400, "a path with a dot segment", taken.asked.is_head);
     return false;
   }
-  RelayedRequest::Client const client{.connection = *this,
-                                      .address = address_,
-                                      .scheme = tls_ ? "https" : "http",
-                                      .is_proxy = is_proxy_,
-                                      .place = place_};
-  if (control.access != relay::Access::relay && !may_control(head, target, control.access)) {
-    request_ = std::make_unique<RelayedRequest>(parts_, client, taken, relay::EndpointName{});
+  bool const is_closed =
+      control.access != relay::Access::relay && !may_control(head, target, control.access);
+  RequestClient const client{.connection = *this,
+                             .address = address_,
+                             .scheme = tls_ ? "https" : "http",
+                             .is_proxy = is_proxy_,
+                             .place = place_};
+  request_ = parts_.maker.make(client, taken, is_closed, control.is_control);
+  if (is_closed) {
     Control const& operators = parts_.options.control;
     bool const has_operators = !operators.token.empty() || !operators.certificates.empty();
     request_->refuse(
         relay::control_path_closed(control.access == relay::Access::operators && has_operators));
     return true;
   }
-  request_ = std::make_unique<RelayedRequest>(
-      parts_, client, taken,
-      parts_.options.endpoint(head.method, target, taken.asked.is_upgrade, control.is_control));
   request_->prepare(taken, client);
   if (request_->counts() && parts_.memory.is_tight()) {
-    parts_.tracker.shed(Scarce::memory);
+    parts_.observer.shed(Scarce::memory);
     request_->refuse(relay::no_memory());
     return true;
   }
@@ -268,11 +267,11 @@ bool Client::may_control(relay::RequestHead const& head, std::string_view target
   }
   is_granted = is_granted || !certificate.empty();
   std::string_view const path = target.substr(0, target.find('?'));
-  parts_.tracker.control_called({.is_granted = is_granted,
-                                 .certificate = certificate,
-                                 .method = head.method,
-                                 .path = path.substr(0, kMaxLoggedPath),
-                                 .address = address_});
+  parts_.observer.control_called({.is_granted = is_granted,
+                                  .certificate = certificate,
+                                  .method = head.method,
+                                  .path = path.substr(0, kMaxLoggedPath),
+                                  .address = address_});
   return is_granted;
 }
 

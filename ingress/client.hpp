@@ -19,11 +19,11 @@
 #include <string>
 #include <string_view>
 
+#include "ingress/client_request.hpp"
 #include "ingress/deadlines.hpp"
 #include "ingress/listener.hpp"
 #include "ingress/memory_budget.hpp"
 #include "ingress/poller.hpp"
-#include "ingress/relayed_request.hpp"
 #include "ingress/socket.hpp"
 #include "ingress/tls.hpp"
 #include "relay/control_paths.hpp"
@@ -33,7 +33,7 @@
 namespace lastcall::ingress {
 
 class Client;
-struct ProxyParts;
+struct ClientParts;
 
 /// The owner of clients.
 class ClientOwner {
@@ -52,7 +52,7 @@ class ClientOwner {
 
 class Client final : public Watched, public DeadlineOwner, private RequestOwner {
  public:
-  Client(ProxyParts& parts, ClientOwner& owner, Accepted accepted);
+  Client(ClientParts& parts, ClientOwner& owner, Accepted accepted);
 
   void ready(std::uint32_t events) override;
   std::string_view kind() const override { return "ingress_client"; }
@@ -84,7 +84,7 @@ class Client final : public Watched, public DeadlineOwner, private RequestOwner 
   void read_kept() override;
   void drop_output(bool reset) override;
   void ended(relay::After after) override;
-  std::unique_ptr<RelayedRequest> give_up_request() override;
+  std::unique_ptr<ClientRequest> give_up_request() override;
   void weigh() override;
 
   // client.cpp
@@ -111,7 +111,7 @@ class Client final : public Watched, public DeadlineOwner, private RequestOwner 
   void part();
   void end_connection(relay::After end);
 
-  ProxyParts& parts_;
+  ClientParts& parts_;
   ClientOwner& owner_;
   Socket socket_;
   std::unique_ptr<TlsSession> tls_;  // nothing: it speaks plain HTTP
@@ -123,7 +123,7 @@ class Client final : public Watched, public DeadlineOwner, private RequestOwner 
   std::string out_;  // not taken by the socket yet
   std::size_t out_at_ = 0;
   relay::RequestReader reader_;
-  std::unique_ptr<RelayedRequest> request_;
+  std::unique_ptr<ClientRequest> request_;
   Deadline deadline_{*this};
   std::chrono::milliseconds lingers_since_{};
   Wait last_wait_ = Wait::linger;

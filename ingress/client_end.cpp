@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "ingress/client.hpp"
-#include "ingress/proxy_parts.hpp"
+#include "ingress/client_parts.hpp"
 
 namespace lastcall::ingress {
 namespace {
@@ -32,8 +32,8 @@ void Client::ended(relay::After after) {
   read_kept();
 }
 
-std::unique_ptr<RelayedRequest> Client::give_up_request() {
-  std::unique_ptr<RelayedRequest> request = std::move(request_);
+std::unique_ptr<ClientRequest> Client::give_up_request() {
+  std::unique_ptr<ClientRequest> request = std::move(request_);
   close();
   return request;
 }
@@ -110,7 +110,7 @@ void Client::refuse_early(unsigned status, std::string_view what, bool head_only
 }
 
 void Client::refuse_as(relay::Refusal const& refusal, bool head_only) {
-  parts_.tracker.refused(refusal);
+  parts_.observer.refused(refusal);
   end_ = relay::After::linger;
   std::string response;
   relay::append_refusal(response, refusal, {}, true, head_only);

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "ingress/proxy_parts.hpp"
+#include "ingress/client_parts.hpp"
 #include "ingress/upstream.hpp"
 
 namespace lastcall::ingress {
@@ -12,7 +12,8 @@ constexpr std::size_t kMostKept = 1024;
 
 }  // namespace
 
-EnginePool::EnginePool(ProxyParts& parts) : parts_(parts) {}
+EnginePool::EnginePool(ClientParts& parts, std::vector<Endpoint> const& addresses)
+    : parts_(parts), addresses_(addresses) {}
 
 EnginePool::~EnginePool() = default;
 
@@ -25,19 +26,19 @@ Upstream* EnginePool::acquire(bool fresh) {
     }
     warm->close();
   }
-  auto owner = std::make_unique<Upstream>(parts_, address_);
+  auto owner = std::make_unique<Upstream>(parts_, *this, address_);
   if (!owner->connect()) {
     return nullptr;
   }
   Upstream* const made = owner.get();
   all_.emplace(made, std::move(owner));
-  parts_.counts.upstream(all_.size());
+  parts_.counts.upstream_opened();
   return made;
 }
 
 void EnginePool::avoid_address(std::size_t address) {
   if (address == address_) {  // else another request has found that out
-    address_ = (address_ + 1) % parts_.options.upstream.size();
+    address_ = (address_ + 1) % addresses_.size();
   }
 }
 
@@ -49,12 +50,18 @@ void EnginePool::keep(Upstream& upstream) {
   }
 }
 
+void EnginePool::close_kept() {
+  while (!kept_.empty()) {
+    kept_.back()->close();  // which takes it out
+  }
+}
+
 void EnginePool::closed(Upstream& upstream) {
   std::erase(kept_, &upstream);
   auto const found = all_.find(&upstream);
   parts_.poller.bury(std::move(found->second));
   all_.erase(found);
-  parts_.counts.upstream(all_.size());
+  parts_.counts.upstream_closed();
 }
 
 }  // namespace lastcall::ingress

@@ -13,14 +13,17 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ingress/socket.hpp"
+
 namespace lastcall::ingress {
 
 class Upstream;
-struct ProxyParts;
+struct ClientParts;
 
 class EnginePool {
  public:
-  explicit EnginePool(ProxyParts& parts);
+  /// Both outlive it; the engine is at one of the addresses.
+  EnginePool(ClientParts& parts, std::vector<Endpoint> const& addresses);
   ~EnginePool();
 
   /// From the pool, unless it has to be a fresh one; nothing when there is none to be had.
@@ -30,6 +33,10 @@ class EnginePool {
   void avoid_address(std::size_t address);
   std::size_t address() const { return address_; }
   std::size_t size() const { return all_.size(); }
+  std::size_t addresses() const { return addresses_.size(); }
+  Endpoint const& endpoint(std::size_t address) const { return addresses_[address]; }
+  /// Closes what is kept for a next request.
+  void close_kept();
 
   // Calls of its connections.
   /// Keeps it, or closes it where enough are kept.
@@ -37,7 +44,8 @@ class EnginePool {
   void closed(Upstream& upstream);
 
  private:
-  ProxyParts& parts_;
+  ClientParts& parts_;
+  std::vector<Endpoint> const& addresses_;
   std::unordered_map<Upstream*, std::unique_ptr<Upstream>> all_;
   std::vector<Upstream*> kept_;
   std::size_t address_ = 0;  // of the engine's, where it was last

@@ -40,14 +40,14 @@ std::uint64_t LiveRequests::serial_of(std::string_view id) const {
   return found == by_id_.end() ? 0 : found->second->serial();
 }
 
-void LiveRequests::adopt(std::unique_ptr<RelayedRequest> request) {
-  RelayedRequest* const key = request.get();
+void LiveRequests::adopt(std::unique_ptr<ClientRequest> request) {
+  ClientRequest* const key = request.get();
   orphans_.emplace(key, std::move(request));
 }
 
-std::unique_ptr<RelayedRequest> LiveRequests::release(RelayedRequest& request) {
+std::unique_ptr<ClientRequest> LiveRequests::release(ClientRequest& request) {
   auto const found = orphans_.find(&request);
-  std::unique_ptr<RelayedRequest> owned = std::move(found->second);
+  std::unique_ptr<ClientRequest> owned = std::move(found->second);
   orphans_.erase(found);
   return owned;
 }

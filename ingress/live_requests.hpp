@@ -17,6 +17,7 @@
 
 namespace lastcall::ingress {
 
+class ClientRequest;
 class RelayedRequest;
 
 /// How the core names a request: ids come again, serials do not.
@@ -59,14 +60,14 @@ class LiveRequests {
   std::uint64_t serial_of(std::string_view id) const;
 
   /// One without a client.
-  void adopt(std::unique_ptr<RelayedRequest> request);
-  std::unique_ptr<RelayedRequest> release(RelayedRequest& request);
+  void adopt(std::unique_ptr<ClientRequest> request);
+  std::unique_ptr<ClientRequest> release(ClientRequest& request);
 
  private:
   SharedIds* const shared_;
   RequestIds ids_;
   std::unordered_map<std::string_view, RelayedRequest*> by_id_;
-  std::unordered_map<RelayedRequest*, std::unique_ptr<RelayedRequest>> orphans_;
+  std::unordered_map<ClientRequest*, std::unique_ptr<ClientRequest>> orphans_;
   std::uint64_t last_serial_;
 };
 

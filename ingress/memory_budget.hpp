@@ -2,7 +2,7 @@
 //
 // Each connection charges what it holds when that has changed; the budget only adds up. Over three
 // quarters it is tight: little is read at a time, and no new request that needs a buffer is taken.
-// Over all of it, connections are closed until the rest fits (see Proxy::shed()).
+// Over all of it, connections are closed until the rest fits (see Clients::shed()).
 //
 // Thread rule: any thread; the figures are exact once the threads are at rest.
 // Source: docs/ingress.md, 'Limits'.

@@ -1,72 +1,26 @@
 #include "ingress/proxy.hpp"
 
-#include <algorithm>
 #include <utility>
-#include <vector>
+
+#include "ingress/relayed_request.hpp"
 
 namespace lastcall::ingress {
 
 Proxy::Proxy(boost::asio::io_context& io, Options options, Tracker& tracker, MemoryBudget& memory,
              Owner owner)
-    : client_left_(std::move(owner.client_left)),
-      parts_(io, std::move(options), tracker, memory, owner.ids, owner.first_serial),
-      shedder_(make_shedder()) {}
+    : parts_(io, std::move(options), tracker, memory, *this, owner.ids, owner.first_serial),
+      clients_(parts_, std::move(owner.client_left)) {}
 
-void Proxy::part() {
-  parts_.departure.part();
-  for_each_client([](Client& client) { client.part_soon(); });
-}
+Proxy::~Proxy() = default;
 
-void Proxy::part_now() {
-  parts_.departure.part();
-  for_each_client([](Client& client) { client.part_if_idle(); });
-}
-
-void Proxy::check_passed(std::chrono::milliseconds since) {
-  for_each_client([since](Client& client) { client.check_passed(since); });
-}
-
-/// `visit` may end its client, and no other.
-void Proxy::for_each_client(std::function<void(Client&)> const& visit) {
-  std::vector<Client*> all;
-  all.reserve(clients_.size());
-  for (auto const& [client, owner] : clients_) {
-    all.push_back(client);
-  }
-  for (Client* const client : all) {
-    visit(*client);
-  }
-}
-
-void Proxy::adopt(Accepted accepted) {
-  int const descriptor = accepted.socket.get();
-  bool const is_too_many = accepted.is_too_many;
-  ClientOwner& us = *this;
-  auto owner = std::make_unique<Client>(parts_, us, std::move(accepted));
-  Client& client = *owner;
-  bool const is_watched = parts_.poller.add(descriptor, client);
-  clients_.emplace(&client, std::move(owner));
-  parts_.counts.clients(clients_.size());
-  if (!is_watched) {
-    client.close();
-  } else if (is_too_many && !evict_idle(client, Scarce::connections)) {
-    parts_.tracker.shed(Scarce::connections);
-    client.refuse_connection(relay::too_many_connections());
-  } else if (parts_.memory.is_tight() && !evict_idle(client, Scarce::memory) &&
-             parts_.memory.is_exceeded()) {
-    parts_.tracker.shed(Scarce::memory);
-    client.refuse_connection(relay::no_memory());
-  } else if (parts_.departure.is_parting()) {
-    client.part_soon();
-  }
-}
-
-void Proxy::closed(Client& client) {
-  auto const found = clients_.find(&client);
-  parts_.poller.bury(std::move(found->second));
-  clients_.erase(found);
-  client_left_();
-  parts_.counts.clients(clients_.size());
+std::unique_ptr<ClientRequest> Proxy::make(RequestClient const& client,
+                                           relay::TakenHead const& taken, bool is_closed,
+                                           bool is_control) {
+  relay::EndpointName const endpoint =
+      is_closed ? relay::EndpointName{}
+                : parts_.options.endpoint(taken.head.method, taken.destination.target,
+                                          taken.asked.is_upgrade, is_control);
+  return std::make_unique<RelayedRequest>(parts_, client, taken, endpoint);
 }
 
 void Proxy::admitted(Request const& request) {
@@ -85,11 +39,6 @@ void Proxy::cut(Request const& request, relay::Refusal const& refusal, bool at_o
   if (RelayedRequest* const found = parts_.requests.find(request)) {
     found->cut(refusal, at_once);
   }
-}
-
-bool Proxy::is_flushed() const {
-  return std::all_of(clients_.begin(), clients_.end(),
-                     [](auto const& entry) { return entry.first->is_flushed(); });
 }
 
 }  // namespace lastcall::ingress

@@ -24,6 +24,7 @@
 #include <string_view>
 
 #include "core/vocabulary.hpp"
+#include "ingress/client_request.hpp"
 #include "ingress/counted_request.hpp"
 #include "ingress/deadlines.hpp"
 #include "ingress/memory_budget.hpp"
@@ -38,51 +39,13 @@
 namespace lastcall::ingress {
 
 struct ProxyParts;
-class RelayedRequest;
 
-/// The connection of a request's client, as the request sees it.
-class RequestOwner {
- public:
-  RequestOwner() = default;
-  RequestOwner(RequestOwner const&) = delete;
-  RequestOwner& operator=(RequestOwner const&) = delete;
-
-  virtual void write(std::string_view bytes) = 0;
-  /// Nothing waits to be taken by the client.
-  virtual bool is_flushed() const = 0;
-  virtual bool is_closed() const = 0;
-  /// Its one deadline, which replaces what it waited for before.
-  virtual void wait_for(Wait wait) = 0;
-  virtual void wait_for_nothing() = 0;
-  /// There may be room for more of the request.
-  virtual void read_more() = 0;
-  /// The same, beginning with bytes that were read and not used.
-  virtual void read_kept() = 0;
-  /// Its client gets nothing more; `reset`: and must not take that for an end.
-  virtual void drop_output(bool reset) = 0;
-  /// The request has ended.
-  virtual void ended(relay::After after) = 0;
-  /// The request goes on without a client: the connection is closed, and the request is the
-  /// caller's.
-  virtual std::unique_ptr<RelayedRequest> give_up_request() = 0;
-  virtual void weigh() = 0;
-
- protected:
-  ~RequestOwner() = default;
-};
-
-class RelayedRequest final : public Buried,
+class RelayedRequest final : public ClientRequest,
                              public LegOwner,
                              public DeadlineOwner,
                              private relay::Surroundings {
  public:
-  struct Client {
-    RequestOwner& connection;
-    std::string_view address;
-    std::string_view scheme;
-    bool is_proxy = false;
-    std::uint32_t place = 0;
-  };
+  using Client = RequestClient;
 
   /// `endpoint`: of nothing that counts where it is only to be refused.
   RelayedRequest(ProxyParts& parts, Client const& client, relay::TakenHead const& taken,
@@ -90,26 +53,26 @@ class RelayedRequest final : public Buried,
 
   // --- its client ---
   /// It is to reach the engine: describes it to itself, and begins where all of it is there.
-  void prepare(relay::TakenHead const& taken, Client const& client);
-  void start();
+  void prepare(relay::TakenHead const& taken, Client const& client) override;
+  void start() override;
   /// A body or what goes through a tunnel; how much was used.
-  std::size_t take(std::span<char> bytes);
-  bool takes_body() const;
-  bool wants_input() const;
-  bool is_tunnel() const;
+  std::size_t take(std::span<char> bytes) override;
+  bool takes_body() const override;
+  bool wants_input() const override;
+  bool is_tunnel() const override;
   /// Before the end of its response whoever ends what it sends has left.
-  bool needs_its_client() const;
-  void client_ended_tunnel();
-  void client_left();
+  bool needs_its_client() const override;
+  void client_ended_tunnel() override;
+  void client_left() override;
   /// Its client has taken all that waited for it.
-  void flushed();
+  void flushed() override;
   void expired(Wait wait) override;
-  void refuse(relay::Refusal const& refusal);
-  void break_off(relay::Refusal const& refusal, lifecycle::Outcome outcome);
+  void refuse(relay::Refusal const& refusal) override;
+  void break_off(relay::Refusal const& refusal, lifecycle::Outcome outcome) override;
   /// With its connection, for the sake of others.
-  void shed();
+  void shed() override;
   /// Its connection is closed: nobody is told.
-  void abandon();
+  void abandon() override;
 
   // --- its connection to the engine ---
   void connected() override;
@@ -125,19 +88,17 @@ class RelayedRequest final : public Buried,
   void rejected(relay::Refusal const& refusal);
   void cut(relay::Refusal const& refusal, bool at_once);
   /// Every check of the engine has passed that began then or later.
-  void check_passed(std::chrono::milliseconds since);
+  void check_passed(std::chrono::milliseconds since) override;
 
   std::uint64_t serial() const { return counted_.serial(); }
-  bool counts() const { return counted_.counts(); }
+  bool counts() const override { return counted_.counts(); }
   /// Charges what it holds now.
-  void weigh();
-  /// Its client may still send its body, and has nothing of a response.
-  bool awaits_body() const { return takes_body() && has_sent_nothing(); }
-  bool has_sent_nothing() const {
+  void weigh() override;
+  bool has_sent_nothing() const override {
     return exchange_.delivery().state() == relay::DeliveryState::nothing;
   }
   /// Bytes of an incomplete body that wait to go on.
-  std::size_t unfinished() const;
+  std::size_t unfinished() const override;
 
  private:
   using Standing = CountedRequest::Standing;

@@ -17,8 +17,7 @@
 
 #include "core/admission_limits.hpp"
 #include "core/vocabulary.hpp"
-#include "ingress/scarce.hpp"
-#include "ingress/tls_failure.hpp"
+#include "ingress/connection_observer.hpp"
 #include "relay/refusal.hpp"
 
 namespace lastcall::ingress {
@@ -44,34 +43,14 @@ struct HandedOff {
   std::uint64_t bytes = 0;   // ... bytes of the body
 };
 
-/// A client that speaks TLS could not be greeted.
-struct GreetingFailed {
-  TlsFailure why;
-  std::string_view address;  // of the client
-};
-
-/// A request to a path that controls the engine, which was not open to everybody.
-struct ControlCall {
-  bool is_granted = false;
-  std::string_view certificate;  // the name that granted it; empty: the token, or nothing
-  std::string_view method;
-  std::string_view path;     // as it came, its beginning
-  std::string_view address;  // of the client
-};
-
 struct Admission {
   enum class Kind : std::uint8_t { admitted, waits, refused };
   Kind kind = Kind::admitted;
   relay::Refusal refusal;  // of Kind::refused
 };
 
-class Tracker {
+class Tracker : public ConnectionObserver {
  public:
-  Tracker() = default;
-  Tracker(Tracker const&) = delete;
-  Tracker& operator=(Tracker const&) = delete;
-  virtual ~Tracker() = default;
-
   virtual Admission begin(Begun const& begun) = 0;
   /// The first byte of its response has come, see relay/first_byte.hpp.
   /// `model`: that the engine has answered for, where it did not for the same just before.
@@ -96,16 +75,6 @@ class Tracker {
   // To be counted and logged, nothing else.
   /// Between two reads that ended events of one stream.
   virtual void event_gap(std::string_view endpoint, std::chrono::milliseconds took) = 0;
-  virtual void refused(relay::Refusal const& refusal) = 0;
-  /// One that is not granted is told to refused(), too.
-  virtual void control_called(ControlCall const& call) = 0;
-  virtual void greeting_failed(GreetingFailed const& failed) = 0;
-  /// A connection was closed for the sake of others, and a connection or a request was refused.
-  virtual void evicted(Scarce what) = 0;
-  virtual void shed(Scarce what) = 0;
-  /// Serving one socket took long: `kind` of Watched. Nobody else of that thread was served.
-  virtual void slow_turn(std::string_view kind, std::chrono::steady_clock::duration took) = 0;
-  virtual void connections(std::size_t clients, std::size_t upstream) = 0;
 };
 
 }  // namespace lastcall::ingress

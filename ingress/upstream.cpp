@@ -4,7 +4,8 @@
 
 #include <sys/epoll.h>
 
-#include "ingress/proxy_parts.hpp"
+#include "ingress/client_parts.hpp"
+#include "ingress/engine_pool.hpp"
 
 namespace lastcall::ingress {
 namespace {
@@ -15,10 +16,11 @@ constexpr std::chrono::milliseconds kRecently{500};
 
 }  // namespace
 
-Upstream::Upstream(ProxyParts& parts, std::size_t address) : parts_(parts), address_(address) {}
+Upstream::Upstream(ClientParts& parts, EnginePool& pool, std::size_t address)
+    : parts_(parts), pool_(pool), address_(address) {}
 
 bool Upstream::connect() {
-  Connect const made = begin_connect(parts_.options.upstream[address_], socket_);
+  Connect const made = begin_connect(pool_.endpoint(address_), socket_);
   if (made == Connect::no_room) {
     parts_.deadlines.arm(deadline_, Wait::connect_again);
     return true;
@@ -108,7 +110,7 @@ void Upstream::release(bool keep) {
     was_used_ = true;
     rests_since_ = monotonic_now();
     parts_.deadlines.arm(deadline_, Wait::upstream_idle);
-    parts_.engine.keep(*this);
+    pool_.keep(*this);
   } else {
     close();
   }
@@ -135,7 +137,7 @@ void Upstream::close() {
     deadline_.disarm();
     parts_.poller.remove(socket_.get());
     socket_.close();
-    parts_.engine.closed(*this);
+    pool_.closed(*this);
   }
 }
 

@@ -21,7 +21,8 @@
 
 namespace lastcall::ingress {
 
-struct ProxyParts;
+class EnginePool;
+struct ClientParts;
 
 /// The request whose leg a connection is.
 class LegOwner {
@@ -45,8 +46,8 @@ class LegOwner {
 
 class Upstream final : public Watched, public DeadlineOwner {
  public:
-  /// `address`: of the engine's, the one that it connects to.
-  Upstream(ProxyParts& parts, std::size_t address);
+  /// Both outlive it. `address`: of the pool's, the one that it connects to.
+  Upstream(ClientParts& parts, EnginePool& pool, std::size_t address);
 
   /// False when it cannot even begin.
   bool connect();
@@ -73,7 +74,8 @@ class Upstream final : public Watched, public DeadlineOwner {
   void pump_soon();
 
  private:
-  ProxyParts& parts_;
+  ClientParts& parts_;
+  EnginePool& pool_;
   Socket socket_;
   std::size_t const address_;
   LegOwner* owner_ = nullptr;

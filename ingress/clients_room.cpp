@@ -1,12 +1,11 @@
-// How the proxy makes room: for newcomers where connections are scarce, and for all where memory
+// How the front makes room: for newcomers where connections are scarce, and for all where memory
 // is.
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
 
-#include "ingress/proxy.hpp"
-#include "ingress/upstream.hpp"
+#include "ingress/clients.hpp"
 
 namespace lastcall::ingress {
 namespace {
@@ -26,23 +25,23 @@ constexpr std::size_t kLight = 1024;
 
 /// Connections are closed in a turn of its own: whoever finds that memory is scarce is in the
 /// middle of one of them.
-class Proxy::Shedder final : public Watched {
+class Clients::Shedder final : public Watched {
  public:
-  explicit Shedder(Proxy& owner) : owner_(owner) {}
+  explicit Shedder(Clients& owner) : owner_(owner) {}
   void ready(std::uint32_t) override { owner_.shed(); }
   std::string_view kind() const override { return "ingress_memory"; }
 
  private:
-  Proxy& owner_;
+  Clients& owner_;
 };
 
-std::unique_ptr<Watched> Proxy::make_shedder() {
+std::unique_ptr<Watched> Clients::make_shedder() {
   return std::make_unique<Shedder>(*this);
 }
 
-Proxy::~Proxy() = default;
+Clients::~Clients() = default;
 
-bool Proxy::evict_idle(Client& newcomer, Scarce what) {
+bool Clients::evict_idle(Client& newcomer, Scarce what) {
   for (int i = 0; i < kMostLooks; ++i) {
     std::optional<Deadlines::Waiting> longest;
     // A connection that lingers has been sent its last byte already.
@@ -57,27 +56,27 @@ bool Proxy::evict_idle(Client& newcomer, Scarce what) {
       return false;
     }
     if (static_cast<Client*>(longest->owner)->give_way()) {
-      parts_.tracker.evicted(what);
+      parts_.observer.evicted(what);
       return true;
     }
   }
   return false;
 }
 
-void Proxy::shed_soon() {
+void Clients::shed_soon() {
   if (!std::exchange(shed_is_due_, true)) {
     parts_.poller.again(*shedder_);
   }
 }
 
-void Proxy::shed() {
+void Clients::shed() {
   shed_is_due_ = false;
   for (int i = 0; i < kMostShed && !parts_.memory.is_relieved(); ++i) {
     Client* const client = heaviest();
     if (client == nullptr) {
       return;
     }
-    parts_.tracker.evicted(Scarce::memory);
+    parts_.observer.evicted(Scarce::memory);
     client->shed();
   }
   if (parts_.memory.is_exceeded()) {
@@ -85,7 +84,7 @@ void Proxy::shed() {
   }
 }
 
-Client* Proxy::heaviest() {
+Client* Clients::heaviest() {
   Client* found = nullptr;
   std::size_t most = kLight;
   std::size_t seen = 0;

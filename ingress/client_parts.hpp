@@ -1,0 +1,70 @@
+// State that the connections of one front share, whoever answers their requests.
+//
+// Thread rule: the front's thread.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ingress/client_request.hpp"
+#include "ingress/connection_observer.hpp"
+#include "ingress/deadlines.hpp"
+#include "ingress/departure.hpp"
+#include "ingress/memory_budget.hpp"
+#include "ingress/options.hpp"
+#include "ingress/poller.hpp"
+#include "relay/control_paths.hpp"
+
+namespace lastcall::ingress {
+
+/// How many connections there are, told whenever it changes.
+class ConnectionCounts {
+ public:
+  explicit ConnectionCounts(ConnectionObserver& observer) : observer_(observer) {}
+  void clients(std::size_t count) {
+    clients_ = count;
+    observer_.connections(clients_, upstream_);
+  }
+  void upstream_opened() { observer_.connections(clients_, ++upstream_); }
+  void upstream_closed() { observer_.connections(clients_, --upstream_); }
+
+ private:
+  ConnectionObserver& observer_;
+  std::size_t clients_ = 0;
+  std::size_t upstream_ = 0;
+};
+
+struct ClientParts {
+  static constexpr std::size_t kScratch = std::size_t{64} * 1024;
+
+  /// `told`, `budget` and `makes` outlive it.
+  ClientParts(boost::asio::io_context& io, Options what, ConnectionObserver& told,
+              MemoryBudget& budget, RequestMaker& makes)
+      : options(std::move(what)),
+        control_paths(options.control.paths),
+        observer(told),
+        memory(budget),
+        maker(makes),
+        counts(told),
+        poller(io, [&told](std::string_view kind,
+                           Poller::Duration took) { told.slow_turn(kind, took); }),
+        deadlines(io, options.waits),
+        scratch(kScratch) {}
+
+  Options const options;
+  relay::ControlPaths const control_paths;
+  ConnectionObserver& observer;
+  MemoryBudget& memory;
+  RequestMaker& maker;
+  ConnectionCounts counts;
+  Poller poller;
+  Deadlines deadlines;
+  Departure departure;
+  std::vector<char> scratch;  // what was read last; nothing in it outlives its handling
+  std::string wire;           // what is written next; the same
+};
+
+}  // namespace lastcall::ingress

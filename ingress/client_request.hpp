@@ -1,0 +1,127 @@
+// What one connection of a client serves at a time: a request, whoever answers it.
+//
+// Rules:
+//  1. The connection owns it until it calls RequestOwner::ended() or give_up_request(), once.
+//  2. It is freed after the turn in which it ended.
+//
+// Thread rule: the thread of the client's connection. Source: docs/ingress.md.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "core/vocabulary.hpp"
+#include "ingress/deadlines.hpp"
+#include "ingress/poller.hpp"
+#include "relay/exchange.hpp"
+#include "relay/refusal.hpp"
+#include "relay/request_reader.hpp"
+
+namespace lastcall::ingress {
+
+class ClientRequest;
+
+/// The connection of a request's client, as the request sees it.
+class RequestOwner {
+ public:
+  RequestOwner() = default;
+  RequestOwner(RequestOwner const&) = delete;
+  RequestOwner& operator=(RequestOwner const&) = delete;
+
+  virtual void write(std::string_view bytes) = 0;
+  /// Nothing waits to be taken by the client.
+  virtual bool is_flushed() const = 0;
+  virtual bool is_closed() const = 0;
+  /// Its one deadline, which replaces what it waited for before.
+  virtual void wait_for(Wait wait) = 0;
+  virtual void wait_for_nothing() = 0;
+  /// There may be room for more of the request.
+  virtual void read_more() = 0;
+  /// The same, beginning with bytes that were read and not used.
+  virtual void read_kept() = 0;
+  /// Its client gets nothing more; `reset`: and must not take that for an end.
+  virtual void drop_output(bool reset) = 0;
+  /// The request has ended.
+  virtual void ended(relay::After after) = 0;
+  /// The request goes on without a client: the connection is closed, and the request is the
+  /// caller's.
+  virtual std::unique_ptr<ClientRequest> give_up_request() = 0;
+  virtual void weigh() = 0;
+
+ protected:
+  ~RequestOwner() = default;
+};
+
+/// Facts of the connection that a request came on; the views are valid during the call only.
+struct RequestClient {
+  RequestOwner& connection;
+  std::string_view address;
+  std::string_view scheme;
+  bool is_proxy = false;  // one whose word about its clients holds
+  std::uint32_t place = 0;
+};
+
+class ClientRequest : public Buried {
+ public:
+  /// It is to be answered: takes from its head what it needs.
+  virtual void prepare(relay::TakenHead const& taken, RequestClient const& client) = 0;
+  /// Begins where all of it is there.
+  virtual void start() = 0;
+  /// Instead of a response, of which nothing was sent.
+  virtual void refuse(relay::Refusal const& refusal) = 0;
+  /// It is work, and not only a look.
+  virtual bool counts() const = 0;
+
+  /// A body or what goes through a tunnel; how much was used.
+  virtual std::size_t take(std::span<char> bytes) = 0;
+  virtual bool takes_body() const = 0;
+  virtual bool wants_input() const { return takes_body(); }
+  virtual bool is_tunnel() const { return false; }
+  /// Its client may still send its body, and has nothing of a response.
+  bool awaits_body() const { return takes_body() && has_sent_nothing(); }
+  /// Before the end of its response whoever ends what it sends has left.
+  virtual bool needs_its_client() const = 0;
+  virtual bool has_sent_nothing() const = 0;
+  /// Bytes of an incomplete body that wait to go on.
+  virtual std::size_t unfinished() const = 0;
+
+  virtual void client_ended_tunnel() {}
+  virtual void client_left() = 0;
+  /// Its client has taken all that waited for it.
+  virtual void flushed() = 0;
+  /// The deadline of its client's connection, which it had set.
+  virtual void expired(Wait wait) = 0;
+  /// The same, of a connection that it waits for.
+  virtual void connect_failed() = 0;
+  /// Every check of the engine has passed that began then or later.
+  virtual void check_passed(std::chrono::milliseconds /*since*/) {}
+  virtual void break_off(relay::Refusal const& refusal, lifecycle::Outcome outcome) = 0;
+  /// With its connection, for the sake of others.
+  virtual void shed() = 0;
+  /// Its connection is closed: nobody is told.
+  virtual void abandon() = 0;
+  /// Charges what it holds now.
+  virtual void weigh() = 0;
+};
+
+/// Makes the requests of the clients of one front.
+class RequestMaker {
+ public:
+  RequestMaker() = default;
+  RequestMaker(RequestMaker const&) = delete;
+  RequestMaker& operator=(RequestMaker const&) = delete;
+
+  /// `is_closed`: it is only to be refused; `is_control`: its path controls the engine.
+  virtual std::unique_ptr<ClientRequest> make(RequestClient const& client,
+                                              relay::TakenHead const& taken, bool is_closed,
+                                              bool is_control) = 0;
+
+ protected:
+  ~RequestMaker() = default;
+};
+
+}  // namespace lastcall::ingress

@@ -1,0 +1,70 @@
+// The clients that were given to one thread, and how room is made among them.
+//
+// Invariants:
+//  1. Clients are served in the order of their requests, one at a time a connection.
+//  2. Nothing of a stream waits here but what the client's socket did not take yet.
+//
+// Thread rule: the thread of its loop. Source: docs/ingress.md.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+
+#include "ingress/client.hpp"
+#include "ingress/client_parts.hpp"
+#include "ingress/listener.hpp"
+#include "ingress/poller.hpp"
+#include "ingress/scarce.hpp"
+
+namespace lastcall::ingress {
+
+class Clients final : private ClientOwner {
+ public:
+  /// `parts` outlives it.
+  Clients(ClientParts& parts, std::function<void()> client_left);
+  ~Clients();
+  Clients(Clients const&) = delete;
+  Clients& operator=(Clients const&) = delete;
+
+  void adopt(Accepted accepted);
+  /// Closes connections without a request, a moment later, so that one that is on its way is still
+  /// answered. Connections with a request close after it.
+  void part();
+  void part_now();
+  /// Every check of the engine has passed that began then or later.
+  void check_passed(std::chrono::milliseconds since);
+
+  /// Nothing waits to be written to a client.
+  bool is_flushed() const;
+  std::size_t size() const { return clients_.size(); }
+
+ private:
+  class Shedder;
+
+  // ClientOwner
+  void closed(Client& client) override;
+  void shed_soon() override;
+
+  void for_each_client(std::function<void(Client&)> const& visit);
+
+  // Room, see clients_room.cpp.
+  std::unique_ptr<Watched> make_shedder();
+  /// For a newcomer: closes the connection that has been without a request for longest; false when
+  /// there is none but its own.
+  bool evict_idle(Client& newcomer, Scarce what);
+  Client* heaviest();
+  /// Closes connections until what is left fits into the budget.
+  void shed();
+
+  ClientParts& parts_;
+  std::function<void()> const client_left_;
+  std::unordered_map<Client*, std::unique_ptr<Client>> clients_;
+  std::unique_ptr<Watched> shedder_;
+  bool shed_is_due_ = false;
+  std::size_t looked_at_ = 0;  // of the table of clients, in search of the heaviest
+};
+
+}  // namespace lastcall::ingress
