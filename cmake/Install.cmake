@@ -1,16 +1,19 @@
 # What `cmake --install` puts where: programs, manuals, the schema for editors, completions.
 #
-# By component (`cmake --install BUILD --component NAME`): `lastcall`, `shim`, and `sdk` for what a
+# By component (`cmake --install BUILD --component NAME`): `lastcall`, `router`, `shim`, and `sdk` for what a
 # program in C++ is built with. Each is whole without the others.
 include(GNUInstallDirs)
 
 install(TARGETS lastcall lastcall-doctor RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
         COMPONENT lastcall)
+install(TARGETS lastcall-router RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT router)
 install(TARGETS lastcall-shim RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT shim)
 install(FILES docs/man/lastcall.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT lastcall)
 install(FILES docs/man/lastcall-shim.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT shim)
 install(FILES docs/config.schema.json DESTINATION "${CMAKE_INSTALL_DATADIR}/lastcall"
         COMPONENT lastcall)
+install(FILES docs/router-config.schema.json DESTINATION "${CMAKE_INSTALL_DATADIR}/lastcall"
+        COMPONENT router)
 
 # The program that is installed says what it completes.
 function(lastcall_install_completion shell folder name)

@@ -17,7 +17,7 @@ from lint_exceptions import EXCEPTIONS
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = (
     "base/", "core/", "supervisor/", "relay/", "shim/", "ipc/", "sdk/cpp/", "config/", "telemetry/",
-    "probes/", "discovery/", "ingress/", "inject/",
+    "probes/", "discovery/", "ingress/", "inject/", "router/",
 )
 CXX = (".cpp", ".hpp", ".c", ".h")
 THIRD_PARTY = re.compile(

@@ -1,7 +1,7 @@
 """Includes and links follow the arrows of docs/architecture.md.
 
     base <- core <- {relay, config, telemetry, ipc, probes, discovery} <- {ingress, inject, sdk/cpp}
-         <- supervisor; shim uses headers of base that need no source
+         <- {router, supervisor}; shim uses headers of base that need no source
 """
 
 import re
@@ -26,6 +26,7 @@ ARROWS = {
     "discovery": LOWER,
     "ingress": LOWER + ("relay",),
     "inject": ("config",),
+    "router": LOWER + ("relay", "telemetry", "probes/listener", "ingress"),
     "supervisor/doctor": LOWER + ("ipc",),
     "shim": ("base",),
 }

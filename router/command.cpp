@@ -1,0 +1,99 @@
+#include "router/command.hpp"
+
+#include <ostream>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "router/router.hpp"
+#include "router/settings.hpp"
+#include "telemetry/log.hpp"
+
+namespace lastcall::router {
+namespace {
+
+constexpr int kUsage = 2;
+
+std::string name_of(LoadedSettings const& loaded) {
+  return loaded.source.empty() ? "the defaults" : loaded.source;
+}
+
+/// False: leave with kUsage.
+bool load_or_complain(config::LoadOptions const& options, LoadedSettings& loaded,
+                      std::ostream& err) {
+  loaded = load_settings(options, config::process_environment());
+  for (config::Problem const& problem : loaded.errors) {
+    err << config::to_text(problem) << '\n';
+  }
+  if (!loaded.errors.empty()) {
+    err << name_of(loaded) << ": " << loaded.errors.size()
+        << (loaded.errors.size() == 1 ? " error\n" : " errors\n");
+  }
+  return loaded.errors.empty();
+}
+
+int serve(Settings const& settings) {
+  // Each client costs two descriptors; most systems begin with 1024.
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+  }
+  ::signal(SIGPIPE, SIG_IGN);
+  runtime::Log log(settings.log.level, settings.log.format, STDERR_FILENO);
+  Router router(settings, log);
+  if (std::string const problem = router.start(); !problem.empty()) {
+    log.critical("the router cannot serve", {{"detail", problem}});
+    return 1;
+  }
+  router.run();
+  return 0;
+}
+
+}  // namespace
+
+int run_command(int argc, char const* const* argv, std::ostream& out, std::ostream& err) {
+  CLI::App app(
+      "A front for many workers: sends each request to one of them, and to another one "
+      "where that fails before its client has a byte.",
+      "lastcall-router");
+  app.set_version_flag("--version", std::string("lastcall-router ") + LASTCALL_VERSION);
+  app.require_subcommand(0, 1);
+  config::LoadOptions load;
+  load.default_path = kDefaultPath;
+  auto const add_config = [&load](CLI::App& to) {
+    to.add_option_function<std::string>(
+          "-c,--config", [&load](std::string const& path) { load.path = path; },
+          std::string("Configuration; else $") + kConfigVariable + ", else " + kDefaultPath)
+        ->type_name("FILE");
+    to.add_option("--set", load.overrides, "Overrides one key; may be repeated")
+        ->type_name("KEY=VALUE")
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  };
+  add_config(app);
+  CLI::App* const check =
+      app.add_subcommand("check", "Checks the configuration and prints every problem");
+  add_config(*check);
+  try {
+    app.parse(argc, argv);
+  } catch (CLI::ParseError const& error) {
+    int const code = app.exit(error, out, err);
+    return code == 0 ? 0 : kUsage;
+  }
+  LoadedSettings loaded;
+  if (!load_or_complain(load, loaded, err)) {
+    return kUsage;
+  }
+  if (check->parsed()) {
+    out << name_of(loaded) << ": ok\n";
+    return 0;
+  }
+  return serve(loaded.settings);
+}
+
+}  // namespace lastcall::router

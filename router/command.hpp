@@ -1,0 +1,11 @@
+// The command line of lastcall-router. CLI11 stays in command.cpp.
+#pragma once
+
+#include <iosfwd>
+
+namespace lastcall::router {
+
+/// The exit code: 0, 1 when it could not serve, 2 when what it was told is wrong.
+int run_command(int argc, char const* const* argv, std::ostream& out, std::ostream& err);
+
+}  // namespace lastcall::router

@@ -1,0 +1,108 @@
+#include "router/fleet.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace lastcall::router {
+namespace {
+
+constexpr std::uint32_t kMostDoublings = 20;
+
+}  // namespace
+
+Fleet::News Fleet::set(std::size_t source, std::vector<Announced> const& workers) {
+  sources_[source] = workers;
+  // Of two sources that name one worker the first decides.
+  std::map<std::string_view, Announced const*> named;
+  for (auto const& [number, list] : sources_) {
+    for (Announced const& each : list) {
+      named.emplace(each.url, &each);
+    }
+  }
+  News news;
+  std::vector<std::shared_ptr<Worker>> kept;
+  for (std::shared_ptr<Worker> const& worker : workers_) {
+    auto const found = named.find(worker->url());
+    if (found != named.end() && *found->second == worker->announced_) {
+      kept.push_back(worker);
+      named.erase(found);
+    } else {
+      worker->has_left_ = true;
+      news.left.push_back(worker);
+    }
+  }
+  for (auto const& [url, announced] : named) {
+    kept.push_back(std::make_shared<Worker>(++last_id_, *announced));
+    news.came.push_back(kept.back());
+  }
+  workers_ = std::move(kept);
+  return news;
+}
+
+std::shared_ptr<Worker> Fleet::choose(std::string_view model, std::span<std::uint64_t const> tried,
+                                      Time now) const {
+  std::shared_ptr<Worker> soonest;
+  std::vector<std::size_t> at;
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    std::shared_ptr<Worker> const& worker = workers_[i];
+    bool const was_tried = std::find(tried.begin(), tried.end(), worker->id()) != tried.end();
+    if (was_tried || !worker->serves(model)) {
+      continue;
+    }
+    if (worker->skipped_until_ <= now) {
+      at.push_back(i);
+    } else if (!soonest || worker->skipped_until_ < soonest->skipped_until_) {
+      soonest = worker;
+    }
+  }
+  if (at.empty()) {
+    return soonest;
+  }
+  std::size_t const first = draw_() % at.size();
+  std::shared_ptr<Worker> const& one = workers_[at[first]];
+  if (at.size() == 1) {
+    return one;
+  }
+  std::size_t const second = (first + 1 + draw_() % (at.size() - 1)) % at.size();
+  std::shared_ptr<Worker> const& other = workers_[at[second]];
+  return other->in_flight_ < one->in_flight_ ? other : one;
+}
+
+void Fleet::failed(Worker& worker, Time now) {
+  // Requests that met the same failure at the same time are one piece of news.
+  if (worker.skipped_until_ > now) {
+    return;
+  }
+  std::uint32_t const doublings = std::min(worker.failures_++, kMostDoublings);
+  worker.skipped_until_ =
+      now + std::min(skips_.first * (std::int64_t{1} << doublings), skips_.most);
+}
+
+void Fleet::answered(Worker& worker) {
+  worker.failures_ = 0;
+  worker.skipped_until_ = {};
+}
+
+bool Fleet::knows(std::string_view model) const {
+  return std::any_of(workers_.begin(), workers_.end(),
+                     [&](auto const& worker) { return worker->serves(model); });
+}
+
+bool Fleet::announces(std::string_view model) const {
+  return !model.empty() && std::any_of(workers_.begin(), workers_.end(), [&](auto const& worker) {
+    return worker->model() == model;
+  });
+}
+
+std::vector<std::string> Fleet::models() const {
+  std::set<std::string> names;
+  for (auto const& worker : workers_) {
+    if (!worker->model_is_any()) {
+      names.insert(worker->model());
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+}  // namespace lastcall::router

@@ -1,0 +1,14 @@
+// lastcall-router: one front for many workers.
+#include <exception>
+#include <iostream>
+
+#include "router/command.hpp"
+
+int main(int argc, char** argv) {
+  try {
+    return lastcall::router::run_command(argc, argv, std::cout, std::cerr);
+  } catch (std::exception const& error) {
+    std::cerr << "lastcall-router: unexpected failure: " << error.what() << '\n';
+    return 70;
+  }
+}

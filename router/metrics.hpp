@@ -1,0 +1,57 @@
+// The router's metrics: those of Dynamo's frontend under Dynamo's names, and its own.
+//
+// Rules:
+//  1. A label of a model is the name of a model that a worker has announced, or "unknown": what
+//     clients say makes no series.
+//  2. A request is counted once, at its end, however many workers it was sent to.
+//
+// Thread rule: counting on the router's thread, text() on any. Source: docs/router.md, 'Metrics'.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace lastcall::router {
+
+/// Why a worker was given up for a request whose client had nothing yet.
+enum class Failover : std::uint8_t { refused, unreachable, broken, timed_out };
+std::string_view name(Failover why);
+
+class Metrics {
+ public:
+  using Duration = std::chrono::steady_clock::duration;
+  struct Finished {
+    std::string_view model;
+    std::string_view endpoint;
+    bool is_stream = false;
+    std::string_view error_type;  // Dynamo's word; empty: it succeeded
+    Duration took{};
+  };
+
+  Metrics();
+  ~Metrics();
+
+  void began(std::string_view model);
+  void first_byte(std::string_view model, Duration took);
+  void event_gap(std::string_view model, Duration took);
+  void client_left(std::string_view model);
+  void finished(Finished const& finished);
+  void failed_over(Failover why);
+  void workers(std::size_t known, std::size_t left);
+  void source_failed(std::string_view source, bool is_failing);
+  void refused(std::string_view reason);
+  void connections(std::size_t clients, std::size_t upstream);
+
+  /// Prometheus' text format.
+  std::string text() const;
+
+ private:
+  struct Series;
+  std::unique_ptr<Series> series_;
+};
+
+}  // namespace lastcall::router

@@ -1,0 +1,45 @@
+#include "router/operators.hpp"
+
+#include <utility>
+
+namespace lastcall::router {
+namespace {
+
+constexpr int kFine = 200;
+constexpr int kNoSuchPath = 404;
+constexpr int kOnlyGet = 405;
+constexpr int kNotReady = 503;
+
+probes::Reply plain(int status, char const* body) {
+  return {.status = status, .body = body};
+}
+
+}  // namespace
+
+Operators::Operators(config::Address const& address, Metrics const& metrics)
+    : metrics_(metrics),
+      listener_({.host = address.host, .port = address.port, .thread_name = "operators"},
+                [this](probes::Request const& request, probes::Responder const& responder) {
+                  responder.send(answer(request));
+                }) {}
+
+probes::Reply Operators::answer(probes::Request const& request) const {
+  if (request.method != "GET" && request.method != "HEAD") {
+    return plain(kOnlyGet, "only GET\n");
+  }
+  if (request.path == "/livez") {
+    return plain(kFine, "ok\n");
+  }
+  if (request.path == "/readyz") {
+    if (is_ending_) {
+      return plain(kNotReady, "the router ends\n");
+    }
+    return has_workers_ ? plain(kFine, "ok\n") : plain(kNotReady, "no worker is known\n");
+  }
+  if (request.path == "/metrics") {
+    return {.body = metrics_.text(), .content_type = "text/plain; version=0.0.4; charset=utf-8"};
+  }
+  return plain(kNoSuchPath, "not found\n");
+}
+
+}  // namespace lastcall::router

@@ -1,0 +1,37 @@
+// What operators and the kubelet ask: /livez, /readyz and /metrics.
+//
+// Thread rule: the owner's thread; answers are given on the listener's.
+// Source: docs/router.md, 'Metrics'.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <string>
+
+#include "config/schema.hpp"
+#include "probes/listener/listener.hpp"
+#include "router/metrics.hpp"
+
+namespace lastcall::router {
+
+class Operators {
+ public:
+  /// `metrics` outlives it.
+  Operators(config::Address const& address, Metrics const& metrics);
+
+  /// What is wrong, or nothing.
+  std::optional<std::string> start() { return listener_.start(); }
+  std::string address() const { return listener_.address(); }
+  void know_workers(bool any) { has_workers_ = any; }
+  void end() { is_ending_ = true; }
+
+ private:
+  probes::Reply answer(probes::Request const& request) const;
+
+  Metrics const& metrics_;
+  std::atomic<bool> has_workers_ = false;
+  std::atomic<bool> is_ending_ = false;
+  probes::HttpListener listener_;  // last: it answers until it is gone
+};
+
+}  // namespace lastcall::router

@@ -1,0 +1,49 @@
+#include "router/options.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include <sys/resource.h>
+
+namespace lastcall::router {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Of the descriptors, those that are not for clients and their connections to workers.
+constexpr std::size_t kKeptDescriptors = 256;
+
+}  // namespace
+
+ingress::Options options_of(Settings const& settings) {
+  using ingress::Wait;
+  ingress::Options options;
+  auto const set = [&](Wait wait, std::optional<Duration> length) {
+    options.waits[static_cast<std::size_t>(wait)] = length;
+  };
+  Timeouts const& timeouts = settings.timeouts;
+  set(Wait::request, timeouts.client);
+  set(Wait::body, timeouts.client);
+  set(Wait::client, timeouts.client);
+  set(Wait::keep_alive, timeouts.keep_alive);
+  set(Wait::connect, timeouts.connect);
+  set(Wait::connect_again, 20ms);
+  set(Wait::first_byte, timeouts.first_byte);
+  set(Wait::idle, timeouts.idle);
+  set(Wait::total, timeouts.total);
+  set(Wait::parting, 1s);
+  set(Wait::linger, 2s);
+  set(Wait::turned_away, 2s);
+  set(Wait::upstream_idle, timeouts.upstream_keep_alive);
+  options.max_head = settings.limits.max_header_size;
+  options.max_body = settings.limits.max_body_size;
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  std::size_t const room =
+      limit.rlim_cur > 2 * kKeptDescriptors ? limit.rlim_cur - kKeptDescriptors : kKeptDescriptors;
+  options.max_connections = std::min<std::size_t>(settings.limits.max_connections, room / 2);
+  options.max_buffer_memory = settings.limits.max_buffer_memory;
+  return options;
+}
+
+}  // namespace lastcall::router

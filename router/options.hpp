@@ -1,0 +1,13 @@
+// The front's options by the router's configuration.
+//
+// Thread rule: none.
+#pragma once
+
+#include "ingress/options.hpp"
+#include "router/settings.hpp"
+
+namespace lastcall::router {
+
+ingress::Options options_of(Settings const& settings);
+
+}  // namespace lastcall::router

@@ -1,0 +1,51 @@
+// The router's own end: newcomers go elsewhere, what runs is finished, what is too long is cut.
+//
+// Rules:
+//  1. From the signal on responses close their connections; connections are accepted for
+//     `late_accept` more.
+//  2. It is over when no request is in flight, or when `grace_period` has passed since the signal:
+//     then what is left is cut, and its clients have two seconds to read their last words.
+//  3. A further signal changes nothing.
+//
+// Thread rule: the router's thread. Source: docs/router.md, 'Its own end'.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include "ingress/clients.hpp"
+#include "ingress/listener.hpp"
+#include "router/parts.hpp"
+
+namespace lastcall::router {
+
+class OwnEnd {
+ public:
+  /// All outlive it; `over` is called once.
+  OwnEnd(boost::asio::io_context& io, Parts& parts, ingress::Clients& clients,
+         ingress::Listener& listener, std::function<void()> over);
+  ~OwnEnd();
+
+  /// False: it has begun before.
+  bool begin();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  enum class State : std::uint8_t { none, accepting, finishing, last_words };
+  struct Timer;
+
+  void look();
+  void cut();
+
+  Parts& parts_;
+  ingress::Clients& clients_;
+  ingress::Listener& listener_;
+  std::function<void()> const over_;
+  std::unique_ptr<Timer> timer_;
+  State state_ = State::none;
+  Clock::time_point accepts_until_{};
+  Clock::time_point ends_at_{};
+};
+
+}  // namespace lastcall::router

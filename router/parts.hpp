@@ -1,0 +1,45 @@
+// State that the requests of the router share.
+//
+// Thread rule: the router's thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+#include "ingress/client_parts.hpp"
+#include "ingress/request_id.hpp"
+#include "router/fleet.hpp"
+#include "router/metrics.hpp"
+#include "router/settings.hpp"
+#include "router/worker_connections.hpp"
+#include "telemetry/log.hpp"
+
+namespace lastcall::router {
+
+class RoutedRequest;
+
+struct Parts : ingress::ClientParts {
+  /// All that are references outlive it.
+  Parts(boost::asio::io_context& io, ingress::Options what, ingress::ConnectionObserver& told,
+        ingress::MemoryBudget& budget, ingress::RequestMaker& makes, Settings const& set,
+        Metrics& counted, runtime::Log& logged)
+      : ClientParts(io, std::move(what), told, budget, makes),
+        settings(set),
+        metrics(counted),
+        log(logged),
+        fleet({set.choosing.skip_first, set.choosing.skip_most}, [this] { return ids.draw(); }),
+        connections(*this) {}
+
+  Settings const& settings;
+  Metrics& metrics;
+  runtime::Log& log;
+  ingress::RequestIds ids;
+  Fleet fleet;
+  WorkerConnections connections;
+  std::unordered_set<RoutedRequest*> live;  // those that count
+};
+
+}  // namespace lastcall::router

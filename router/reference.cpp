@@ -1,0 +1,39 @@
+#include "router/reference.hpp"
+
+#include <string_view>
+
+#include "config/reference.hpp"
+#include "router/settings.hpp"
+
+namespace lastcall::router {
+namespace {
+
+constexpr std::string_view kIntroduction = R"(# Configuration of the router
+
+<!-- Generated from router/settings_keys.cpp by `ninja router_config_reference`. Do not edit. -->
+
+One YAML file; `workers` has to be there, and everything else is optional. `lastcall-router check`
+prints every problem at once. [router.md](router.md) explains what the router does.
+
+Values are looked for in this order, and the last one found holds: the defaults; the file of
+`--config`, else of `$LASTCALL_ROUTER_CONFIG`, else `/etc/lastcall/router.yaml` if it exists; the
+environment variables named below; `--set a.b=value`, which may be repeated. The file is read as
+strictly as that of the supervisor ([config.md](config.md)).
+
+A default in *italics* is decided elsewhere.
+)";
+
+}  // namespace
+
+std::string reference_markdown() {
+  Settings settings;
+  return config::reference_markdown(kIntroduction, keys_of(settings));
+}
+
+std::string reference_schema() {
+  Settings settings;
+  return config::reference_schema("lastcall-router configuration",
+                                  "docs/router-config.md explains.", keys_of(settings));
+}
+
+}  // namespace lastcall::router

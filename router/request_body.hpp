@@ -1,0 +1,59 @@
+// The body of a request, read whole: which worker it goes to is in it, and it may be sent again.
+//
+// Rules:
+//  1. Any split of its bytes gives the same body; bytes behind it are left alone.
+//  2. One that is malformed, too large or too slow is refused, and nothing of it is read again.
+//
+// Pure, no thread rule. Source: RFC 9112, sections 6 and 7.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "relay/chunk_decoder.hpp"
+#include "relay/http_head.hpp"
+#include "relay/pace.hpp"
+
+namespace lastcall::router {
+
+class RequestBody {
+ public:
+  using Time = relay::Pace::Time;
+  struct Limits {
+    std::uint64_t size = 0;  // bytes
+    std::optional<Time> silence;
+  };
+  struct Taken {
+    std::size_t used = 0;
+    relay::HeadFault fault;  // refused; no fault: status 0
+  };
+
+  explicit RequestBody(relay::Framing const& framing);
+
+  bool is_whole() const { return state_ == State::whole; }
+  bool takes_more() const { return state_ == State::reads; }
+  Taken take(std::span<char> bytes, Time now, Limits const& limits);
+  void await(Time now) { pace_.await(now); }
+  std::string const& text() const { return text_; }
+  std::size_t capacity() const { return text_.capacity(); }
+  /// Nothing of it is needed any more.
+  void forget() { std::string().swap(text_); }
+
+ private:
+  enum class State : std::uint8_t { reads, whole, refused };
+
+  Taken refuse(unsigned status, std::string_view what);
+
+  relay::Framing const framing_;
+  State state_;
+  std::uint64_t left_;  // of a length
+  relay::ChunkDecoder chunks_;
+  relay::Pace pace_;
+  std::string text_;
+};
+
+}  // namespace lastcall::router

@@ -1,0 +1,106 @@
+#include "router/route.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "base/json_reader.hpp"
+#include "relay/body_look.hpp"
+#include "relay/endpoint_name.hpp"
+
+namespace lastcall::router {
+namespace {
+
+struct Rule {
+  std::string_view endpoint;
+  Repeat repeat;
+};
+
+/// Of relay/endpoint_name.hpp; what is missing is not routed.
+constexpr std::array kRules = std::to_array<Rule>({
+    {"chat_completions", Repeat::always},
+    {"completions", Repeat::always},
+    {"anthropic_messages", Repeat::always},
+    {"generate", Repeat::always},
+    {"invocations", Repeat::always},
+    {"tensor", Repeat::always},
+    {"embeddings", Repeat::always},
+    {"rerank", Repeat::always},
+    {"score", Repeat::always},
+    {"pooling", Repeat::always},
+    {"classify", Repeat::always},
+    {"tokenize", Repeat::always},
+    {"images", Repeat::unless_begun},
+    {"videos", Repeat::unless_begun},
+    {"audios", Repeat::unless_begun},
+    {"responses", Repeat::unsent},
+});
+
+/// The field `model` of a form: what uploads have in place of JSON.
+std::string model_of_form(std::string_view body) {
+  constexpr std::string_view kName = "name=\"model\"";
+  constexpr std::size_t kMaxModel = relay::BodyLook::kMaxModel;
+  std::size_t const at = body.find(kName);
+  std::size_t const begin =
+      at == std::string_view::npos ? at : body.find("\r\n\r\n", at + kName.size());
+  if (begin == std::string_view::npos) {
+    return {};
+  }
+  std::string_view const rest = body.substr(begin + 4);
+  std::string_view const value = rest.substr(0, rest.find("\r\n"));
+  return value.size() <= kMaxModel ? std::string(value) : std::string();
+}
+
+}  // namespace
+
+Route route_of(std::string_view method, std::string_view target) {
+  if (relay::path_of(target) == "/v1/models" && (method == "GET" || method == "HEAD")) {
+    return {.routed = Routed::list_of_models,
+            .endpoint = "models",
+            .repeat = Repeat::always,
+            .model = {}};
+  }
+  relay::EndpointName const name = relay::endpoint_of(method, target, false);
+  auto const rule = std::find_if(kRules.begin(), kRules.end(), [&](Rule const& candidate) {
+    return candidate.endpoint == name.name;
+  });
+  if (rule == kRules.end() || method != "POST") {
+    return {};
+  }
+  return {.routed = Routed::to_a_worker,
+          .endpoint = std::string(name.name),
+          .repeat = rule->repeat,
+          .model = relay::unescaped(name.model)};
+}
+
+Wanted wanted_of(std::string_view body, std::string_view content_type) {
+  Wanted wanted;
+  if (content_type.starts_with("multipart/form-data")) {
+    wanted.model = model_of_form(body);
+    return wanted;
+  }
+  relay::BodyLook look;
+  look.feed(body);
+  if (look.model().find('\\') == std::string::npos) {
+    wanted.model = look.model();
+  } else {
+    wanted.model = json::to_string({json::Kind::string, true, look.model()});
+  }
+  wanted.stream = look.stream().value_or(false);
+  std::vector<json::Member> members;
+  if (body.find("previous_response_id") != std::string_view::npos ||
+      body.find("\"store\"") != std::string_view::npos) {
+    if (!json::read_object(body, members)) {
+      for (json::Member const& member : members) {
+        if (member.key == "previous_response_id") {
+          wanted.continues_response = member.value.kind == json::Kind::string;
+        } else if (member.key == "store") {
+          wanted.is_kept = member.value.kind != json::Kind::boolean || json::is_true(member.value);
+        }
+      }
+    }
+  }
+  return wanted;
+}
+
+}  // namespace lastcall::router

@@ -1,0 +1,269 @@
+#include "router/routed_request.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "relay/head_writer.hpp"
+#include "relay/http_text.hpp"
+#include "router/answers.hpp"
+#include "router/errors.hpp"
+#include "router/parts.hpp"
+
+namespace lastcall::router {
+
+using ingress::Wait;
+using lifecycle::Outcome;
+
+namespace {
+
+std::string_view only(relay::Fields const& fields, std::string_view name) {
+  std::string_view value;
+  return fields.count(name, value) == 1 ? value : std::string_view();
+}
+
+std::string id_of(Parts& parts, relay::Fields const& fields) {
+  std::string_view const wanted = only(fields, "x-request-id");
+  return ingress::is_usable_id(wanted) ? std::string(wanted) : parts.ids.make();
+}
+
+/// Who wants to upgrade and gets a plain answer goes on without.
+relay::Asked without_upgrade(relay::Asked asked) {
+  asked.is_upgrade = false;
+  return asked;
+}
+
+bool is_written_anew(std::string_view name) {
+  return relay::http_text::same(name, "content-length") ||
+         relay::http_text::same(name, "x-lastcall-parent");
+}
+
+}  // namespace
+
+RoutedRequest::RoutedRequest(Parts& parts, ingress::RequestClient const& client,
+                             relay::TakenHead const& taken)
+    : parts_(parts),
+      client_(&client.connection),
+      call_{.id = id_of(parts, taken.head.fields),
+            .asked = without_upgrade(taken.asked),
+            .route = route_of(taken.head.method, taken.destination.target),
+            .body = RequestBody(taken.framing),
+            .place = client.place},
+      legs_(parts, *this, call_),
+      charge_(parts.memory) {}
+
+void RoutedRequest::prepare(relay::TakenHead const& taken, ingress::RequestClient const& client) {
+  relay::RequestHead head = taken.head;
+  head.fields.clear();
+  for (relay::Field const& field : taken.head.fields) {
+    if (!is_written_anew(field.name)) {
+      head.fields.add(field);
+    }
+  }
+  call_.content_type = only(taken.head.fields, "content-type");
+  relay::write_request_head(call_.head, head, taken.destination,
+                            {.request_id = call_.id,
+                             .client = client.address,
+                             .scheme = client.scheme,
+                             .is_proxy = client.is_proxy,
+                             .keeps_underscores = parts_.options.keeps_underscores});
+  call_.head.resize(call_.head.size() - 2);  // its last line
+  // Where a router is behind a router, the client is the first one's.
+  std::string_view const parent = only(taken.head.fields, "x-lastcall-parent");
+  call_.head.append("X-Lastcall-Parent: ");
+  call_.head.append(parent.empty() ? call_.id : parent).append("\r\n");
+}
+
+void RoutedRequest::start() {
+  switch (call_.route.routed) {
+    case Routed::no:
+      answer(append_not_routed);
+      return;
+    case Routed::list_of_models:
+      answer([this](std::string& out, Answering const& how) {
+        append_models(out, parts_.fleet.models(), how);
+      });
+      return;
+    case Routed::to_a_worker:
+      break;
+  }
+  if (call_.body.is_whole()) {
+    route();
+  } else {
+    client_->wait_for(Wait::body);
+    call_.body.await(ingress::monotonic_now());
+  }
+}
+
+std::size_t RoutedRequest::take(std::span<char> bytes) {
+  RequestBody::Taken const taken = call_.body.take(
+      bytes, ingress::monotonic_now(),
+      {.size = parts_.settings.limits.max_body_size, .silence = parts_.settings.timeouts.client});
+  if (taken.fault) {
+    break_off(relay::bad_request(taken.fault.status, taken.fault.what), Outcome::error);
+    return 0;
+  }
+  start();
+  return taken.used;
+}
+
+std::size_t RoutedRequest::unfinished() const {
+  return call_.body.takes_more() ? call_.body.text().size() : 0;
+}
+
+/// All of it is there: who gets it?
+void RoutedRequest::route() {
+  Wanted& wanted = call_.wanted = wanted_of(call_.body.text(), call_.content_type);
+  Route& route = call_.route;
+  if (!route.model.empty()) {
+    wanted.model = route.model;
+  }
+  if (route.endpoint == "responses" && !wanted.is_kept) {
+    route.repeat = Repeat::always;
+  }
+  std::vector<std::string> const models = parts_.fleet.models();
+  bool const is_ambiguous = wanted.model.empty() && models.size() > 1;
+  if (wanted.model.empty() && models.size() == 1) {
+    wanted.model = models.front();
+  }
+  bool const is_announced = parts_.fleet.announces(wanted.model);
+  call_.model = is_announced ? wanted.model : std::string();
+  standing_ = Standing::counted;
+  parts_.live.insert(this);
+  parts_.metrics.began(call_.model);
+  bool const is_empty = parts_.fleet.workers().empty();
+  if (is_ambiguous) {
+    call_.error_type = "validation";
+    answer(append_model_missing);
+  } else if (!is_empty && !parts_.fleet.knows(wanted.model)) {
+    call_.error_type = "not_found";
+    answer([&](std::string& out, Answering const& how) {
+      append_model_not_found(out, wanted.model, how);
+    });
+  } else if (wanted.continues_response && route.endpoint == "responses" &&
+             parts_.fleet.workers().size() > 1) {
+    call_.error_type = "validation";
+    answer(append_not_its_worker);
+  } else {
+    client_->wait_for_nothing();
+    legs_.start();
+  }
+}
+
+// --- its end -------------------------------------------------------------------------------------
+
+template <class Append>
+void RoutedRequest::answer(Append const& append) {
+  if (call_.body.takes_more()) {
+    call_.after = relay::After::linger;
+  } else if (!call_.asked.keeps_alive || call_.asked.version == relay::Version::http10 ||
+             parts_.departure.is_closing(call_.place)) {
+    call_.after = relay::After::close;
+  }
+  std::string response;
+  append(response, Answering{.request_id = call_.id,
+                             .close = call_.after != relay::After::keep,
+                             .head_only = call_.asked.is_head});
+  call_.delivery.cut();
+  write_and_end(response);
+}
+
+void RoutedRequest::refuse(relay::Refusal const& refusal) {
+  legs_.drop();
+  parts_.observer.refused(refusal);
+  call_.error_type = error_type_of(refusal.status);
+  answer([&](std::string& out, Answering const& how) {
+    relay::append_refusal(out, refusal, {call_.id, 0, 0}, how.close, how.head_only);
+  });
+}
+
+void RoutedRequest::break_off(relay::Refusal const& refusal, Outcome outcome) {
+  if (has_sent_nothing()) {
+    refuse(refusal);
+    return;
+  }
+  legs_.drop();
+  call_.error_type = outcome == Outcome::cancelled ? "cancelled" : error_type_of(refusal.status);
+  call_.after = relay::After::close;
+  std::string last;
+  std::uint64_t const events = call_.delivery.events().events();
+  switch (call_.delivery.cut(refusal, call_.id, events, last)) {
+    case relay::Farewell::refusal:
+    case relay::Farewell::error_event:
+      write_and_end(last);
+      return;
+    case relay::Farewell::silence:
+      client_->drop_output(false);
+      end();
+      return;
+    case relay::Farewell::reset:
+      client_->drop_output(true);
+      end();
+      return;
+  }
+}
+
+void RoutedRequest::write_and_end(std::string_view bytes) {
+  client_->write(bytes);
+  if (client_ != nullptr && client_->is_flushed()) {
+    end();
+  }
+}
+
+void RoutedRequest::flushed() {
+  if (call_.delivery.is_over()) {
+    end();
+  } else {
+    legs_.flushed();
+  }
+}
+
+void RoutedRequest::client_left() {
+  if (standing_ == Standing::counted && !call_.delivery.is_over()) {
+    call_.error_type = "cancelled";
+    parts_.metrics.client_left(call_.model);
+  }
+  call_.after = relay::After::close;
+  end();
+}
+
+void RoutedRequest::shed() {
+  call_.error_type = "overload";
+  call_.after = relay::After::close;
+  call_.delivery.cut();
+  client_->drop_output(true);
+  end();
+}
+
+void RoutedRequest::abandon() {
+  if (!call_.delivery.is_over()) {
+    call_.error_type = "cancelled";
+  }
+  retire();
+}
+
+void RoutedRequest::retire() {
+  legs_.drop();
+  charge_.set(0);
+  if (std::exchange(standing_, Standing::over) == Standing::counted) {
+    parts_.live.erase(this);
+    parts_.metrics.finished({.model = call_.model,
+                             .endpoint = call_.route.endpoint,
+                             .is_stream = call_.wanted.stream,
+                             .error_type = call_.error_type,
+                             .took = Call::Clock::now() - call_.began_at});
+  }
+}
+
+void RoutedRequest::end() {
+  retire();
+  std::exchange(client_, nullptr)->ended(call_.after);
+}
+
+void RoutedRequest::weigh() {
+  if (standing_ != Standing::over) {
+    charge_.set(sizeof *this + call_.head.capacity() + call_.body.capacity() + legs_.capacity());
+  }
+}
+
+}  // namespace lastcall::router

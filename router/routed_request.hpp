@@ -1,0 +1,75 @@
+// One request of a client: the client's side of it, from its head to its end.
+//
+// Theory of operation. The body is read whole; then legs.hpp sends it to one worker after the other
+// until one of them answers, and the answer flows through.
+//
+// Invariants:
+//  1. It ends once, and counts once, however many legs it had.
+//  2. A client that leaves ends the leg before anything else happens.
+//  3. Nothing is read from a worker while the client has not taken what came before.
+//
+// It is freed after the turn in which it ended. Thread rule: the router's thread.
+// Source: docs/router.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "ingress/client_request.hpp"
+#include "ingress/memory_budget.hpp"
+#include "router/call.hpp"
+#include "router/legs.hpp"
+
+namespace lastcall::router {
+
+struct Parts;
+
+class RoutedRequest final : public ingress::ClientRequest {
+ public:
+  RoutedRequest(Parts& parts, ingress::RequestClient const& client, relay::TakenHead const& taken);
+
+  // ClientRequest
+  void prepare(relay::TakenHead const& taken, ingress::RequestClient const& client) override;
+  void start() override;
+  void refuse(relay::Refusal const& refusal) override;
+  bool counts() const override { return call_.route.routed == Routed::to_a_worker; }
+  std::size_t take(std::span<char> bytes) override;
+  bool takes_body() const override { return call_.body.takes_more() && !call_.delivery.is_over(); }
+  bool needs_its_client() const override { return counts() && !call_.delivery.is_over(); }
+  bool has_sent_nothing() const override { return call_.has_sent_nothing(); }
+  std::size_t unfinished() const override;
+  void client_left() override;
+  void flushed() override;
+  void expired(ingress::Wait wait) override { legs_.expired(wait); }
+  void connect_failed() override { legs_.connect_failed(); }
+  void break_off(relay::Refusal const& refusal, lifecycle::Outcome outcome) override;
+  void shed() override;
+  void abandon() override;
+  void weigh() override;
+
+  // --- its legs ---
+  /// Nothing once it is over.
+  ingress::RequestOwner* client() const { return client_; }
+  /// The last of what its client gets.
+  void write_and_end(std::string_view bytes);
+  void end();
+
+ private:
+  void route();
+  template <class Append>
+  void answer(Append const& append);
+  void retire();
+
+  enum class Standing : std::uint8_t { arriving, counted, over };
+
+  Parts& parts_;
+  ingress::RequestOwner* client_;
+  Call call_;
+  Legs legs_;
+  ingress::Charge charge_;
+  Standing standing_ = Standing::arriving;
+};
+
+}  // namespace lastcall::router

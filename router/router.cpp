@@ -1,0 +1,228 @@
+#include "router/router.hpp"
+
+#include <chrono>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include "ingress/clients.hpp"
+#include "ingress/listener.hpp"
+#include "probes/listener/listening_socket.hpp"
+#include "router/metrics.hpp"
+#include "router/operators.hpp"
+#include "router/options.hpp"
+#include "router/own_end.hpp"
+#include "router/parts.hpp"
+#include "router/routed_request.hpp"
+#include "router/worker_files.hpp"
+
+namespace lastcall::router {
+namespace {
+
+namespace asio = boost::asio;
+constexpr int kBacklog = 4096;
+}  // namespace
+
+struct Router::State final : private ingress::ConnectionObserver, private ingress::RequestMaker {
+  State(Settings const& set, runtime::Log& logged)
+      : settings(set),
+        log(logged),
+        memory(set.limits.max_buffer_memory),
+        parts(io, options_of(set), *this, memory, *this, settings, metrics, log),
+        clients(parts, [this] { listener.client_left(); }),
+        listener(
+            io, {parts.options.max_connections, std::nullopt},
+            {.take = [this](ingress::Accepted accepted) { clients.adopt(std::move(accepted)); },
+             .refused = [this](relay::Refusal const& refusal) { refused(refusal); },
+             .shed = [](ingress::Scarce) {},
+             .slow = [this](std::string_view kind,
+                            ingress::Poller::Duration took) { slow_turn(kind, took); }}),
+        own_end(io, parts, clients, listener,
+                [this] {
+                  log.info("the router has ended");
+                  io.stop();
+                }),
+        operators(set.operators, metrics) {}
+
+  // --- start ---
+
+  std::string start() {
+    for (std::size_t i = 0; i < settings.workers.size(); ++i) {
+      follow(i, settings.workers[i]);
+    }
+    if (std::string problem = secure(); !problem.empty()) {
+      return problem;
+    }
+    probes::ListeningSocket socket =
+        probes::open_listening_socket(settings.listen.host, settings.listen.port);
+    if (!socket.error.empty()) {
+      return "listen: " + socket.error;
+    }
+    if (std::optional<std::string> problem = operators.start()) {
+      return "operators: " + *problem;
+    }
+    ::listen(socket.descriptor.get(), kBacklog);
+    log.info("the router listens", {{"clients", probes::address_text(socket.host, socket.port)},
+                                    {"operators", operators.address()},
+                                    {"workers", parts.fleet.workers().size()}});
+    listener.open(socket.descriptor.release());
+    await_signal();
+    return {};
+  }
+
+  std::string secure() {
+    if (!settings.tls.cert_file) {
+      return {};
+    }
+    auto context = std::make_unique<ingress::TlsContext>(
+        ingress::TlsSettings{.certificate = *settings.tls.cert_file,
+                             .key = settings.tls.key_file.value_or(""),
+                             .client_authorities = {},
+                             .ciphers = {}},
+        [this](ingress::TlsReading const& reading) {
+          if (reading.problem.empty()) {
+            log.info("the certificate was read anew");
+          } else {
+            log.error("the certificate stays the one that it was", {{"detail", reading.problem}});
+          }
+        });
+    ingress::TlsReading const reading = context->load();
+    if (reading.problem.empty() && !reading.warning.empty()) {
+      log.warning("clients will refuse the certificate", {{"detail", reading.warning}});
+    }
+    listener.secure(std::move(context));
+    return reading.problem.empty() ? "" : "tls: " + reading.problem;
+  }
+
+  void follow(std::size_t number, Source const& source) {
+    if (auto const* const named = std::get_if<StaticSource>(&source.kind)) {
+      std::vector<Announced> workers;
+      for (std::string const& url : named->urls) {
+        workers.push_back({.url = url, .model = named->model});
+      }
+      took(number, workers);
+    } else if (auto const* const files = std::get_if<FileSource>(&source.kind)) {
+      std::string const directory = files->directory;
+      followed.push_back(std::make_unique<WorkerFiles>(
+          io, directory,
+          WorkerFiles::Listeners{
+              .found = [this, number](std::vector<Announced> found) { took(number, found); },
+              .troubled =
+                  [this, directory](std::string const& problem) {
+                    metrics.source_failed(directory, !problem.empty());
+                    if (problem.empty()) {
+                      log.info("workers are followed again", {{"directory", directory}});
+                    } else {
+                      log.warning("workers stay those that were known last", {{"detail", problem}});
+                    }
+                  },
+              .skipped =
+                  [this](std::string const& file, std::string const& problem) {
+                    log.warning("a file names no worker", {{"file", file}, {"detail", problem}});
+                  }}));
+      followed.back()->start();
+    }
+  }
+
+  void took(std::size_t source, std::vector<Announced> const& workers) {
+    Fleet::News const news = parts.fleet.set(source, workers);
+    for (auto const& worker : news.left) {
+      parts.connections.close(*worker);
+      log.info("a worker has left", {{"worker", worker->url()}});
+    }
+    for (auto const& worker : news.came) {
+      std::string const problem = parts.connections.open(*worker);
+      if (problem.empty()) {
+        log.info("a worker came", {{"worker", worker->url()}, {"model", worker->model()}});
+      } else {
+        log.warning("a worker cannot be reached", {{"worker", worker->url()}, {"detail", problem}});
+      }
+    }
+    metrics.workers(parts.fleet.workers().size(), news.left.size());
+    operators.know_workers(!parts.fleet.workers().empty());
+  }
+
+  // --- its own end ---
+
+  void await_signal() {
+    signals.async_wait([this](boost::system::error_code const& error, int signal) {
+      if (!error) {
+        stop(signal);
+        await_signal();  // a second one changes nothing
+      }
+    });
+  }
+
+  void stop(int signal) {
+    std::size_t const in_flight = parts.live.size();
+    if (!own_end.begin()) {
+      log.info("a further signal changes nothing", {{"signal", signal}});
+      return;
+    }
+    operators.end();
+    log.info("the router ends", {{"signal", signal},
+                                 {"in_flight", in_flight},
+                                 {"grace_ms", settings.shutdown.grace_period.count()}});
+  }
+
+  // --- ConnectionObserver ---
+
+  void refused(relay::Refusal const& refusal) override {
+    metrics.refused(refusal.reason.empty() ? refusal.type : refusal.reason);
+  }
+  void control_called(ingress::ControlCall const& /*call*/) override {}
+  void greeting_failed(ingress::GreetingFailed const& failed) override {
+    log.debug("a client could not be greeted", {{"address", failed.address}});
+  }
+  void evicted(ingress::Scarce /*what*/) override { metrics.refused("evicted"); }
+  void shed(ingress::Scarce /*what*/) override {}
+  void slow_turn(std::string_view kind, std::chrono::steady_clock::duration took) override {
+    log.debug("serving one socket took long",
+              {{"kind", kind},
+               {"took_ms", std::chrono::duration_cast<std::chrono::milliseconds>(took).count()}});
+  }
+  void connections(std::size_t open_clients, std::size_t upstream) override {
+    metrics.connections(open_clients, upstream);
+  }
+
+  // --- RequestMaker ---
+
+  std::unique_ptr<ingress::ClientRequest> make(ingress::RequestClient const& client,
+                                               relay::TakenHead const& taken, bool /*is_closed*/,
+                                               bool /*is_control*/) override {
+    return std::make_unique<RoutedRequest>(parts, client, taken);
+  }
+
+  Settings const settings;
+  runtime::Log& log;
+  asio::io_context io{1};
+  asio::signal_set signals{io, SIGTERM, SIGINT};
+  Metrics metrics;
+  ingress::MemoryBudget memory;
+  Parts parts;
+  ingress::Clients clients;
+  ingress::Listener listener;
+  OwnEnd own_end;
+  Operators operators;
+  std::vector<std::unique_ptr<WorkerFiles>> followed;
+};
+
+Router::Router(Settings const& settings, runtime::Log& log)
+    : state_(std::make_unique<State>(settings, log)) {}
+
+Router::~Router() = default;
+
+std::string Router::start() {
+  return state_->start();
+}
+
+void Router::run() {
+  state_->io.run();
+}
+
+}  // namespace lastcall::router

@@ -1,0 +1,49 @@
+#include "router/settings.hpp"
+
+#include "config/sources.hpp"
+
+namespace lastcall::router {
+namespace {
+
+void judge(Settings const& settings, config::Places const& places, config::Problems& errors) {
+  auto const complain = [&](char const* key, char const* text) {
+    errors.push_back({config::nearest_place(places, key), key, text});
+  };
+  if (settings.tls.cert_file.has_value() != settings.tls.key_file.has_value()) {
+    complain(settings.tls.cert_file ? "tls.cert_file" : "tls.key_file",
+             "one of two, expected tls.cert_file and tls.key_file or neither");
+  }
+  if (settings.choosing.skip_most < settings.choosing.skip_first) {
+    complain("choosing.skip_most", "less than choosing.skip_first, expected at least that");
+  }
+  if (settings.shutdown.late_accept > settings.shutdown.grace_period) {
+    complain("shutdown.late_accept",
+             "longer than shutdown.grace_period, expected at most that: it is a part of it");
+  }
+  if (settings.listen.port != 0 && settings.listen == settings.operators) {
+    complain("operators", "the same as listen, expected another port");
+  }
+}
+
+}  // namespace
+
+LoadedSettings load_settings(config::LoadOptions const& options,
+                             config::Environment const& environment) {
+  LoadedSettings loaded;
+  config::Sources sources(
+      options, environment, kConfigVariable, [&] { return keys_of(loaded.settings); },
+      loaded.errors);
+  sources.load();
+  loaded.source = sources.source();
+  if (loaded.errors.empty() && loaded.settings.workers.empty()) {
+    loaded.errors.push_back(
+        {{loaded.source, 0, 0}, "workers", "none, expected a list with at least one source"});
+  }
+  if (loaded.errors.empty()) {
+    judge(loaded.settings, sources.places(), loaded.errors);
+  }
+  config::sort_by_place(loaded.errors);
+  return loaded;
+}
+
+}  // namespace lastcall::router

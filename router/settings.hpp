@@ -1,0 +1,106 @@
+// The router's configuration as plain structs, and the way from the outside to it.
+//
+// Rules are those of the supervisor's (config/schema.hpp, config/load.hpp): a default-constructed
+// value is the default, values are checked before they get here, every problem is reported at once.
+// The file is the one of --config, else of LASTCALL_ROUTER_CONFIG, else kDefaultPath.
+//
+// The text form of each key, its range and its meaning are in settings_keys.cpp, which also makes
+// docs/router-config.md and its JSON Schema. Pure values but for the one file; no thread rule.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "config/environment.hpp"
+#include "config/keys.hpp"
+#include "config/load.hpp"
+#include "config/problem.hpp"
+#include "config/schema.hpp"
+
+namespace lastcall::router {
+
+using config::Duration;
+
+inline constexpr char const* kDefaultPath = "/etc/lastcall/router.yaml";
+inline constexpr char const* kConfigVariable = "LASTCALL_ROUTER_CONFIG";
+
+/// Workers that the configuration itself names.
+struct StaticSource {
+  std::vector<std::string> urls;
+  std::string model;  // empty: any that a request names
+  friend bool operator==(StaticSource const&, StaticSource const&) = default;
+};
+
+/// A directory of instance files, as lastcall's file registry writes them.
+struct FileSource {
+  std::string directory;
+  friend bool operator==(FileSource const&, FileSource const&) = default;
+};
+
+struct Source {
+  std::variant<StaticSource, FileSource> kind;
+  friend bool operator==(Source const&, Source const&) = default;
+};
+
+struct Choosing {
+  std::uint32_t attempts = 3;
+  Duration skip_first{1'000};
+  Duration skip_most{30'000};
+};
+
+struct Timeouts {
+  Duration connect{2'000};
+  std::optional<Duration> first_byte;
+  std::optional<Duration> idle;
+  std::optional<Duration> total;
+  Duration client{60'000};
+  Duration keep_alive{75'000};
+  Duration upstream_keep_alive{4'000};
+};
+
+struct Limits {
+  std::uint32_t max_header_size = 32 * 1024;
+  std::uint32_t max_body_size = 64 * 1024 * 1024;
+  std::uint32_t max_connections = 10'000;
+  std::uint32_t max_buffer_memory = 1U << 30U;
+};
+
+struct Tls {
+  std::optional<std::string> cert_file;
+  std::optional<std::string> key_file;
+};
+
+struct Shutdown {
+  Duration late_accept{5'000};
+  Duration grace_period{1'800'000};
+};
+
+struct Settings {
+  config::Address listen{"0.0.0.0", 8080};
+  config::Address operators{"0.0.0.0", 7091};
+  std::vector<Source> workers;
+  Choosing choosing;
+  Timeouts timeouts;
+  Limits limits;
+  Tls tls;
+  Shutdown shutdown;
+  config::Log log;
+};
+
+config::Keys keys_of(Settings& settings);
+config::Keys keys_of(Source& source);
+
+struct LoadedSettings {
+  Settings settings;
+  std::string source;  // the file that was read; empty: none
+  config::Problems errors;
+};
+
+LoadedSettings load_settings(config::LoadOptions const& options,
+                             config::Environment const& environment);
+
+}  // namespace lastcall::router

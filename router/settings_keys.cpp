@@ -1,0 +1,199 @@
+// Rows of the router's configuration.
+#include <array>
+#include <string_view>
+
+#include "config/keys_bind.hpp"
+#include "config/text.hpp"
+#include "router/settings.hpp"
+
+namespace lastcall::router {
+namespace {
+
+using namespace std::chrono_literals;
+using config::Key;
+using config::Keys;
+using config::Range;
+using config::Section;
+using config::within;
+
+constexpr Range kListenPort{0, 65'535};
+constexpr Range kWait = within(1ms, 24h);
+constexpr std::array kLogLevels =
+    std::to_array<std::string_view>({"trace", "debug", "info", "warning", "error", "critical"});
+constexpr std::array kLogFormats = std::to_array<std::string_view>({"json", "text"});
+
+Keys static_keys(StaticSource& source) {
+  return {{.path = "urls",
+           .slot = &source.urls,
+           .doc = "Base URLs of workers, each a lastcall ingress or a bare engine.",
+           .form = &config::kPlainHttpUrl,
+           .required = true},
+          {.path = "model",
+           .slot = &source.model,
+           .doc = "The model that they serve; empty: any that a request names.",
+           .form = &config::kAnyText}};
+}
+
+Keys file_keys(FileSource& source) {
+  return {{.path = "directory",
+           .slot = &source.directory,
+           .doc = "A directory of instance files (`*.json`), as lastcall's `file` registry writes "
+                  "them; it is watched, and may be missing.",
+           .form = &config::kAbsolutePath,
+           .required = true}};
+}
+
+void add_timeouts(Keys& keys, Timeouts& timeouts) {
+  keys.insert(
+      keys.end(),
+      {{.path = "timeouts", .slot = Section{}, .doc = "How long it waits for what."},
+       {.path = "timeouts.connect",
+        .slot = &timeouts.connect,
+        .doc = "For a connection to a worker; then the next one is tried.",
+        .range = kWait},
+       {.path = "timeouts.first_byte",
+        .slot = &timeouts.first_byte,
+        .doc = "For the head of a worker's response; then the next one is tried, where the request "
+               "may be repeated.",
+        .range = kWait,
+        .unset = "no limit"},
+       {.path = "timeouts.idle",
+        .slot = &timeouts.idle,
+        .doc = "For the next bytes of a response that has begun.",
+        .range = kWait,
+        .unset = "no limit"},
+       {.path = "timeouts.total",
+        .slot = &timeouts.total,
+        .doc = "From the end of the request to the last byte of its response, whoever serves it.",
+        .range = kWait,
+        .unset = "no limit"},
+       {.path = "timeouts.client",
+        .slot = &timeouts.client,
+        .doc = "For a client's whole head, for the next part of its body, and until it takes what "
+               "waits for it; and how far a body may fall behind 1 byte a millisecond.",
+        .range = kWait},
+       {.path = "timeouts.keep_alive",
+        .slot = &timeouts.keep_alive,
+        .doc = "For the next request of a client's connection.",
+        .range = kWait},
+       {.path = "timeouts.upstream_keep_alive",
+        .slot = &timeouts.upstream_keep_alive,
+        .doc = "How long an unused connection to a worker is kept; keep it below the worker's own "
+               "limit (5 s in uvicorn).",
+        .range = kWait}});
+}
+
+void add_limits(Keys& keys, Limits& limits) {
+  keys.insert(
+      keys.end(),
+      {{.path = "limits", .slot = Section{}, .doc = "What clients may take."},
+       {.path = "limits.max_header_size",
+        .slot = &limits.max_header_size,
+        .doc = "Bytes of a request's head; a larger one is refused with 431.",
+        .range = Range{1'024, 1'048'576}},
+       {.path = "limits.max_body_size",
+        .slot = &limits.max_body_size,
+        .doc = "Bytes of a request's body, which is read whole before a worker is chosen; a larger "
+               "one is refused with 413.",
+        .range = Range{1'024, 2'147'483'647}},
+       {.path = "limits.max_connections",
+        .slot = &limits.max_connections,
+        .doc = "Clients at a time, as far as the limit of open files allows.",
+        .range = Range{1, 1'000'000}},
+       {.path = "limits.max_buffer_memory",
+        .slot = &limits.max_buffer_memory,
+        .doc = "Bytes that the buffers of all connections may hold. From three quarters on new "
+               "requests are refused as `overloaded`, above it connections are closed that hold "
+               "much and are slow.",
+        .range = Range{1'048'576, 4'294'967'295}}});
+}
+
+void add_shutdown(Keys& keys, Shutdown& shutdown) {
+  keys.insert(
+      keys.end(),
+      {{.path = "shutdown", .slot = Section{}, .doc = "Its own end, at SIGTERM."},
+       {.path = "shutdown.late_accept",
+        .slot = &shutdown.late_accept,
+        .doc = "How long new connections are still accepted while readiness already fails, so that "
+               "load balancers learn of it.",
+        .range = within(0ms, 10min)},
+       {.path = "shutdown.grace_period",
+        .slot = &shutdown.grace_period,
+        .doc = "How long requests in flight may take from the signal on; what is longer is cut. "
+               "The pod's `terminationGracePeriodSeconds` has to be longer.",
+        .range = within(0ms, 24h)}});
+}
+
+}  // namespace
+
+Keys keys_of(Source& source) {
+  return {{.path = "",
+           .slot =
+               config::OneOf{
+                   {config::alternative<StaticSource>(source.kind, "static",
+                                                      "Workers that are named here.", static_keys),
+                    config::alternative<FileSource>(
+                        source.kind, "file", "A directory that workers write into.", file_keys)},
+                   [&source] { return source.kind.index(); }},
+           .doc = "Where they are found."}};
+}
+
+Keys keys_of(Settings& settings) {
+  Keys keys{
+      {.path = "listen",
+       .slot = &settings.listen,
+       .doc = "Where clients connect.",
+       .range = kListenPort,
+       .env = "LASTCALL_ROUTER_LISTEN",
+       .local = true},
+      {.path = "operators",
+       .slot = &settings.operators,
+       .doc = "Where `/livez`, `/readyz` and `/metrics` are.",
+       .range = kListenPort,
+       .env = "LASTCALL_ROUTER_OPERATORS",
+       .local = true},
+      {.path = "workers",
+       .slot = config::items(settings.workers),
+       .doc = "Where workers are found, at least one source; several are added up."},
+      {.path = "choosing", .slot = Section{}, .doc = "How a worker is chosen."},
+      {.path = "choosing.attempts",
+       .slot = &settings.choosing.attempts,
+       .doc = "Workers that a request may be sent to before its client has a byte.",
+       .range = Range{1, 100}},
+      {.path = "choosing.skip_first",
+       .slot = &settings.choosing.skip_first,
+       .doc = "How long a worker is skipped that refused, was unreachable or broke a response; "
+              "twice as long each time, until it answers.",
+       .range = within(1ms, 1h)},
+      {.path = "choosing.skip_most",
+       .slot = &settings.choosing.skip_most,
+       .doc = "The most of that.",
+       .range = within(1ms, 1h)}};
+  add_timeouts(keys, settings.timeouts);
+  add_limits(keys, settings.limits);
+  keys.insert(keys.end(),
+              {{.path = "tls", .slot = Section{}, .doc = "TLS for clients; both files or none."},
+               {.path = "tls.cert_file",
+                .slot = &settings.tls.cert_file,
+                .doc = "The certificate with its chain, PEM; read anew when it changes.",
+                .form = &config::kAbsolutePath,
+                .unset = "plain HTTP"},
+               {.path = "tls.key_file",
+                .slot = &settings.tls.key_file,
+                .doc = "Its key, PEM.",
+                .form = &config::kAbsolutePath,
+                .unset = "plain HTTP"}});
+  add_shutdown(keys, settings.shutdown);
+  keys.insert(keys.end(), {{.path = "log", .slot = Section{}, .doc = "The log on stderr."},
+                           {.path = "log.level",
+                            .slot = config::choice(settings.log.level, kLogLevels),
+                            .doc = "The least severe that is written.",
+                            .env = "LASTCALL_LOG_LEVEL"},
+                           {.path = "log.format",
+                            .slot = config::choice(settings.log.format, kLogFormats),
+                            .doc = "One JSON object a line, or text for people.",
+                            .env = "LASTCALL_LOG_FORMAT"}});
+  return keys;
+}
+
+}  // namespace lastcall::router

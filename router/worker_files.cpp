@@ -1,0 +1,157 @@
+#include "router/worker_files.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <nlohmann/json.hpp>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "config/text.hpp"
+
+namespace lastcall::router {
+namespace {
+
+namespace asio = boost::asio;
+namespace fs = std::filesystem;
+
+constexpr std::chrono::seconds kLookAgain{1};
+constexpr std::size_t kMostOfAFile = std::size_t{64} * 1024;
+constexpr std::uint32_t kChanges = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE |
+                                   IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+
+std::string text_member(nlohmann::json const& object, char const* key) {
+  auto const found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+/// Nothing: `problem` says why.
+std::optional<Announced> read_one(fs::path const& path, std::string& problem) {
+  std::ifstream file(path);
+  std::string text(kMostOfAFile, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  auto const content = nlohmann::json::parse(text, nullptr, false);
+  if (!content.is_object()) {
+    problem = "no JSON object";
+    return std::nullopt;
+  }
+  Announced found{.url = text_member(content, "advertise"), .model = text_member(content, "model")};
+  std::optional<config::Url> const url = config::parse_url(found.url);
+  if (!url || url->scheme != "http") {
+    problem = "its `advertise` is no URL of http";
+    return std::nullopt;
+  }
+  return found;
+}
+
+}  // namespace
+
+struct WorkerFiles::Watch {
+  explicit Watch(asio::io_context& io) : events(io), later(io) {}
+
+  asio::posix::stream_descriptor events;
+  asio::steady_timer later;
+  std::array<char, 4096> buffer{};
+  std::set<std::string> told;  // files that were skipped
+  bool was_there = false;
+  bool is_troubled = false;
+};
+
+WorkerFiles::WorkerFiles(asio::io_context& io, std::string directory, Listeners listeners)
+    : directory_(std::move(directory)),
+      listeners_(std::move(listeners)),
+      watch_(std::make_unique<Watch>(io)) {}
+
+WorkerFiles::~WorkerFiles() = default;
+
+void WorkerFiles::start() {
+  // Watched before it is read: what changes meanwhile is an event.
+  int const fd = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  int error = fd < 0 ? errno : 0;
+  if (fd >= 0 && ::inotify_add_watch(fd, directory_.c_str(), kChanges) < 0) {
+    error = errno;
+    ::close(fd);
+  }
+  if (error != 0) {
+    bool const is_awaited = error == ENOENT && !watch_->was_there;
+    if (!is_awaited && !std::exchange(watch_->is_troubled, true)) {
+      listeners_.troubled("cannot watch " + directory_ + ": " +
+                          std::system_category().message(error));
+    }
+    look_again_later();
+    return;
+  }
+  watch_->events.assign(fd);
+  watch_->was_there = true;
+  if (std::exchange(watch_->is_troubled, false)) {
+    listeners_.troubled("");
+  }
+  look();
+  await_change();
+}
+
+void WorkerFiles::look_again_later() {
+  watch_->later.expires_after(kLookAgain);
+  watch_->later.async_wait([this](boost::system::error_code const& error) {
+    if (!error) {
+      start();
+    }
+  });
+}
+
+void WorkerFiles::await_change() {
+  watch_->events.async_read_some(asio::buffer(watch_->buffer),
+                                 [this](boost::system::error_code const& error, std::size_t) {
+                                   if (error == asio::error::operation_aborted) {
+                                     return;
+                                   }
+                                   std::error_code gone;
+                                   if (error || !fs::is_directory(directory_, gone)) {
+                                     watch_->events.close();
+                                     start();
+                                     return;
+                                   }
+                                   look();
+                                   await_change();
+                                 });
+}
+
+void WorkerFiles::look() {
+  std::vector<Announced> found;
+  std::error_code error;
+  for (fs::directory_iterator each(directory_, error), end; !error && each != end;
+       each.increment(error)) {
+    std::string const name = each->path().filename().string();
+    if (name.starts_with('.') || !name.ends_with(".json")) {
+      continue;
+    }
+    std::string problem;
+    if (std::optional<Announced> one = read_one(each->path(), problem)) {
+      found.push_back(std::move(*one));
+      watch_->told.erase(name);
+    } else if (std::error_code gone;
+               fs::exists(each->path(), gone) && watch_->told.insert(name).second) {
+      listeners_.skipped(each->path().string(), problem);
+    }
+  }
+  if (!error) {
+    std::sort(found.begin(), found.end(),
+              [](Announced const& a, Announced const& b) { return a.url < b.url; });
+    listeners_.found(std::move(found));
+  }
+}
+
+}  // namespace lastcall::router

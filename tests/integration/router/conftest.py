@@ -1,0 +1,47 @@
+"""Routers in front of engines that tests speak for, and of real workers."""
+
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path += [HERE, os.path.join(HERE, "../serve"), os.path.join(HERE, "../ingress")]
+
+import pytest  # noqa: E402
+from raw_engine import RawEngine  # noqa: E402
+from router_world import Router, static  # noqa: E402
+from serve_world import worlds  # noqa: E402
+
+
+@pytest.fixture
+def world(tmp_path_factory):
+    """Makes worlds; nothing of them outlives the test."""
+    with worlds(lambda: tmp_path_factory.mktemp("w")) as make:
+        yield make
+
+
+@pytest.fixture
+def engines():
+    """Two workers whose answers are written by the test, byte by byte."""
+    made = [RawEngine(), RawEngine()]
+    yield made
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def router(tmp_path_factory):
+    """Starts routers; `workers` are addresses of workers of the model `m`, or whole sources."""
+    made = []
+
+    def make(*workers, **config):
+        sources = [each for each in workers if isinstance(each, dict)]
+        addresses = [each for each in workers if not isinstance(each, dict)]
+        if addresses:
+            sources.append(static(*addresses))
+        one = Router(tmp_path_factory.mktemp("r"), sources, **config)
+        made.append(one)
+        return one.start()
+
+    yield make
+    for one in made:
+        one.close()

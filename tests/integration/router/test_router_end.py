@@ -1,0 +1,81 @@
+"""How a router ends: newcomers go elsewhere, what runs is finished, what is too long is cut."""
+
+import signal
+import socket
+
+from raw_engine import SSE_HEAD, chunk, ok, post
+from router_world import ROUTER
+from serve_peer import wait_until
+
+BODY = b'{"model":"m","stream":true}'
+
+
+def begin(one, engine):
+    user = one.client()
+    user.send(post(body=BODY))
+    wire, _ = engine.request()
+    wire.send(SSE_HEAD + chunk(b"data: 1\n\n"))
+    user.until(b"data: 1\n\n")
+    return user, wire
+
+
+def test_a_stream_is_finished_before_the_end(router, engines):
+    one = router(engines[0].address)
+    user, wire = begin(one, engines[0])
+    idle = one.client()
+    one.process.send_signal(signal.SIGTERM)
+    wait_until(lambda: one.operator("/readyz") == (503, "the router ends\n"), "it is not ready")
+    assert idle.ended()
+    wait_until(lambda: not accepts(one), "nobody is accepted")
+    one.process.send_signal(signal.SIGTERM)  # which changes nothing
+    assert one.operator("/livez")[0] == 200
+    wire.send(chunk(b"data: [DONE]\n\n") + chunk(b""))
+    assert user.rest().endswith(b"data: [DONE]\n\n\r\n0\r\n\r\n")
+    assert one.process.wait(timeout=20) == 0
+
+
+def accepts(one):
+    try:
+        socket.create_connection(("127.0.0.1", one.port)).close()
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
+def test_new_requests_are_served_until_nobody_is_accepted(router, engines):
+    one = router(engines[0].address, shutdown={"late_accept": "5s"})
+    one.process.send_signal(signal.SIGTERM)
+    wait_until(lambda: one.operator("/readyz")[0] == 503, "it is not ready")
+    user = one.client()
+    user.send(post(body=BODY))
+    wire, _ = engines[0].request()
+    wire.send(ok(b"hello"))
+    user.until(b"hello")
+
+
+def test_what_is_longer_than_the_grace_is_cut_with_a_word(router, engines):
+    one = router(engines[0].address, shutdown={"late_accept": "0ms", "grace_period": "300ms"})
+    user, wire = begin(one, engines[0])
+    one.process.send_signal(signal.SIGTERM)
+    said = user.rest()
+    assert b"event: error\n" in said
+    assert b'"type":"migrated"' in said
+    assert wire.rest().endswith(BODY)
+    assert one.process.wait(timeout=20) == 0
+
+
+def test_lastcall_run_drains_it(router, world, engines):
+    one = router(engines[0].address)
+    assert one.stop() == 0
+    supervisor = world(engine={"kind": "custom"})
+    supervisor.config["health"]["checks"] = [
+        {"name": "ready", "http": {"url": f"http://127.0.0.1:{one.operators_port}/readyz"}}
+    ]
+    supervised = supervisor.run(ROUTER, "--config", one.write_config())
+    supervisor.wait_for_log('"phase begun","phase":"serving"')
+    user, wire = begin(one, engines[0])
+    supervised.send_signal(signal.SIGTERM)
+    supervisor.wait_for_log("the router ends")
+    wire.send(chunk(b"data: [DONE]\n\n") + chunk(b""))
+    assert user.rest().endswith(b"data: [DONE]\n\n\r\n0\r\n\r\n")
+    assert supervised.wait(timeout=20) == 0

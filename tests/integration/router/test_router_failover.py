@@ -1,0 +1,228 @@
+"""A worker that fails before the client has a byte is replaced, where that is right."""
+
+import json
+import socket
+import struct
+import time
+
+import pytest
+from ports import free_port
+from raw_engine import SSE_HEAD, chunk, ok, post
+from serve_peer import wait_until
+
+BODY = b'{"model":"m","stream":true}'
+
+
+def refusal(status=503, *lines):
+    head = [f"HTTP/1.1 {status} No", "Content-Length: 2", *lines]
+    return "\r\n".join(head).encode() + b"\r\n\r\nno"
+
+
+DRAINING = refusal(503, "X-Lastcall-Reason: draining", "x-should-retry: true", "Retry-After: 7")
+BEGUN = refusal(503, "X-Lastcall-Reason: engine_dead", "x-should-retry: true")
+
+
+def first(engines):
+    """(the worker that was asked, its connection, the other one)."""
+    wait_until(lambda: any(each.has_arrived() for each in engines), "a worker is asked")
+    number = 0 if engines[0].has_arrived() else 1
+    wire, _ = engines[number].request()
+    return engines[number], wire, engines[1 - number]
+
+
+def reset(wire):
+    wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    wire.close()
+
+
+def answered_by(other, user):
+    wire, _ = other.request()
+    wire.send(ok(b"from the other", "Connection: close"))
+    assert user.until(b"from the other").startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_worker_that_nobody_listens_at_is_passed_over(router, engines):
+    one = router(f"127.0.0.1:{free_port()}", engines[0].address)
+    user = one.client()
+    for _ in range(20):
+        user.send(post(body=BODY))
+        wire = engines[0].connection()
+        wire.until(BODY)
+        wire.send(ok(b"hello", "Connection: close"))
+        user.until(b"hello")
+    # Asked once, it is skipped for a second.
+    assert one.metric("lastcall_router_failovers_total", reason="unreachable") <= 2
+
+
+@pytest.mark.parametrize("how", ["reset", "end", "half_a_head", "no_http"])
+def test_a_worker_that_breaks_before_its_head_is_replaced(router, engines, how):
+    one = router(*(each.address for each in engines))
+    user = one.client()
+    user.send(post(body=BODY))
+    _, wire, other = first(engines)
+    wire.until(BODY)
+    if how == "reset":
+        reset(wire)
+    else:
+        wire.send({"end": b"", "half_a_head": b"HTTP/1.1 200 OK\r\nX", "no_http": b"hi\r\n"}[how])
+        wire.close()
+    answered_by(other, user)
+    assert one.metric("lastcall_router_failovers_total", reason="broken") == 1
+
+
+@pytest.mark.parametrize("answer", [DRAINING, BEGUN, refusal(503), refusal(502)],
+                         ids=["draining", "engine_dead", "503", "502"])  # fmt: skip
+def test_a_worker_that_refuses_is_replaced(router, engines, answer):
+    one = router(*(each.address for each in engines))
+    user = one.client()
+    user.send(post(body=BODY))
+    _, wire, other = first(engines)
+    wire.until(BODY)
+    wire.send(answer)
+    answered_by(other, user)
+    assert one.metric("lastcall_router_failovers_total", reason="refused") == 1
+    assert one.metric("dynamo_frontend_requests_total") == 1
+
+
+def test_a_worker_that_is_silent_is_replaced(router, engines):
+    one = router(*(each.address for each in engines), timeouts={"first_byte": "200ms"})
+    user = one.client()
+    user.send(post(body=BODY))
+    _, wire, other = first(engines)
+    answered_by(other, user)
+    assert wire.rest().endswith(BODY)  # and then its end
+    assert one.metric("lastcall_router_failovers_total", reason="timed_out") == 1
+
+
+def test_a_large_body_is_sent_whole_to_the_second_worker_too(router, engines):
+    one = router(*(each.address for each in engines))
+    user = one.client()
+    body = json.dumps({"model": "m", "prompt": "x" * 3_000_000}).encode()
+    user.send(post(body=body))
+    _, wire, other = first(engines)
+    wire.exactly(100_000)
+    reset(wire)
+    wire, _ = other.request()
+    assert wire.exactly(len(body)) == body
+    wire.send(ok(b"hello"))
+    user.until(b"hello")
+
+
+@pytest.mark.parametrize("answer", [DRAINING, refusal(503), refusal(500), refusal(400)],
+                         ids=["draining", "503", "500", "400"])  # fmt: skip
+def test_the_last_answer_is_passed_on_as_it_is(router, engines, answer):
+    one = router(engines[0].address)
+    user = one.client()
+    user.send(post(body=BODY))
+    wire, _ = engines[0].request()
+    wire.until(BODY)
+    wire.send(answer)
+    head = user.until(b"\r\n\r\nno")
+    assert head.startswith(answer.partition(b"\r\n")[0])
+    assert (b"Retry-After: 7" in head) == (answer == DRAINING)
+
+
+def test_no_more_workers_are_asked_than_attempts_allow(router, engines):
+    one = router(*(each.address for each in engines), choosing={"attempts": 1})
+    user = one.client()
+    user.send(post(body=BODY))
+    _, wire, other = first(engines)
+    reset(wire)
+    assert user.until(b"\r\n\r\n").startswith(b"HTTP/1.1 502 ")
+    assert not other.has_arrived()
+
+
+MEDIA = "/v1/images/generations"
+KEPT = "/v1/responses"
+
+
+@pytest.mark.parametrize(
+    ("path", "how", "is_repeated"),
+    [
+        (MEDIA, DRAINING, True),
+        (MEDIA, BEGUN, False),
+        (MEDIA, refusal(503), False),
+        (MEDIA, b"", False),
+        (KEPT, DRAINING, False),
+        (KEPT, b"", False),
+    ],
+    ids=["media_draining", "media_begun", "media_503", "media_broken", "kept_draining",
+         "kept_broken"],
+)  # fmt: skip
+def test_what_may_have_an_effect_is_not_sent_twice(router, engines, path, how, is_repeated):
+    one = router(*(each.address for each in engines))
+    user = one.client()
+    body = b'{"model":"m","input":"x"}'
+    user.send(post(path, body))
+    _, wire, other = first(engines)
+    wire.until(body)
+    wire.send(how)
+    wire.close()
+    if is_repeated:
+        answered_by(other, user)
+    else:
+        assert user.until(b"\r\n\r\n").startswith(b"HTTP/1.1 50")
+        assert not other.has_arrived()
+
+
+def test_a_response_that_nobody_keeps_is_sent_twice(router, engines):
+    one = router(*(each.address for each in engines))
+    user = one.client()
+    user.send(post(KEPT, b'{"model":"m","input":"x","store":false}'))
+    _, wire, other = first(engines)
+    reset(wire)
+    answered_by(other, user)
+
+
+def test_a_worker_is_skipped_for_longer_with_each_failure(router, engines):
+    one = router(
+        *(each.address for each in engines), choosing={"skip_first": "300ms", "skip_most": "10s"}
+    )
+    user = one.client()
+    user.send(post(body=BODY))
+    bad, wire, good = first(engines)
+    reset(wire)
+    answered_by(good, user)
+    # The bad one alone breaks; the good one says that it keeps nothing, so that each is seen.
+    began, failures = time.monotonic(), [time.monotonic()]
+    while len(failures) < 3:
+        user.send(post(body=BODY))
+        asked, wire, other = first(engines)
+        wire.until(BODY)
+        if asked is bad:
+            failures.append(time.monotonic())
+            reset(wire)
+            wire, _ = other.request()
+            wire.until(BODY)
+        wire.send(ok(b"hello", "Connection: close"))
+        user.until(b"hello")
+        assert time.monotonic() - began < 20
+    gaps = [b - a for a, b in zip(failures, failures[1:], strict=False)]
+    assert gaps[0] >= 0.29
+    assert gaps[1] >= 0.59
+
+
+def test_a_stream_that_breaks_ends_with_a_word(router, engines):
+    one = router(engines[0].address)
+    user = one.client()
+    user.send(post("/v1/messages", BODY))
+    wire, _ = engines[0].request()
+    wire.send(SSE_HEAD + chunk(b"data: 1\n\n"))
+    user.until(b"data: 1\n\n")
+    reset(wire)
+    error = user.rest()
+    assert b"event: error\n" in error
+    assert b'"type":"engine_error"' in error
+
+
+def test_a_kept_connection_that_its_worker_has_closed_is_no_failure(router, engines):
+    one = router(engines[0].address)
+    user = one.client()
+    for _ in range(3):
+        user.send(post(body=BODY))
+        wire, _ = engines[0].request()
+        wire.exactly(len(BODY))
+        wire.send(ok(b"hello"))
+        user.until(b"hello")
+        wire.close()
+    assert one.metric("lastcall_router_failovers_total") == 0

@@ -1,0 +1,180 @@
+"""What clients of a router see before any worker matters, and what a worker is told."""
+
+import json
+import socket
+
+import pytest
+from ports import free_port
+from raw_engine import SSE_HEAD, chunk, get, ok, post
+from router_world import command, static
+from serve_peer import wait_until
+
+
+@pytest.mark.parametrize(
+    "path", ["/metrics", "/health", "/sleep", "/flush_cache", "/v1/files", "/lastcall/calls", "/"]
+)
+def test_what_operates_an_engine_is_not_there(router, engines, path):
+    one = router(engines[0].address)
+    for method in ("GET", "POST"):
+        status, _, body = one.ask(method, path, {} if method == "POST" else None)
+        assert status == 404
+        assert json.loads(body)["error"]["code"] == "not_found"
+    assert not engines[0].has_arrived()
+
+
+def test_models_are_those_of_the_workers(router, engines):
+    one = router(static(engines[0].address, model="a"), static(engines[1].address, model="b/c"))
+    status, _, body = one.ask("GET", "/v1/models")
+    assert status == 200
+    assert [each["id"] for each in json.loads(body)["data"]] == ["a", "b/c"]
+    status, _, body = one.ask("POST", "/v1/chat/completions", {"model": "c"})
+    assert status == 404
+    assert json.loads(body)["error"] == {
+        "message": "The model `c` does not exist.", "type": "invalid_request_error",
+        "param": "model", "code": "model_not_found",
+    }  # fmt: skip
+    status, _, body = one.ask("POST", "/v1/chat/completions", {"messages": []})
+    assert (status, json.loads(body)["error"]["code"]) == (400, "missing_model")
+
+
+@pytest.mark.parametrize("model", ["a", "b"])
+def test_a_request_goes_to_a_worker_of_its_model(router, engines, model):
+    one = router(static(engines[0].address, model="a"), static(engines[1].address, model="b"))
+    user = one.client()
+    user.send(post(body=b'{"model": "%s"}' % model.encode()))
+    wire, _ = engines["ab".index(model)].request()
+    wire.send(ok(b"hello"))
+    assert user.until(b"hello").startswith(b"HTTP/1.1 200 OK\r\n")
+    assert not engines["ba".index(model)].has_arrived()
+
+
+def test_a_worker_is_told_the_id_and_the_parent_and_the_length(router, engines):
+    one = router(engines[0].address)
+    user = one.client()
+    user.send(
+        b"POST /v1/completions HTTP/1.1\r\nHost: h\r\nX-Request-Id: mine\r\n"
+        b"Transfer-Encoding: chunked\r\n\r\n" + chunk(b'{"model"') + chunk(b':"m"}') + chunk(b"")
+    )
+    wire, head = engines[0].request()
+    assert b"\r\nX-Request-Id: mine\r\n" in head
+    assert b"\r\nX-Lastcall-Parent: mine\r\n" in head
+    assert b"\r\nContent-Length: 13\r\n" in head
+    assert b"chunked" not in head
+    assert wire.exactly(13) == b'{"model":"m"}'
+    wire.send(ok())
+    assert b"\r\nX-Request-Id: mine\r\n" in user.until(b"hello")
+
+
+def test_a_parent_above_the_router_stays_the_parent(router, engines):
+    one = router(engines[0].address)
+    user = one.client()
+    user.send(post("/v1/completions", b'{"model":"m"}', "X-Lastcall-Parent: above"))
+    _, head = engines[0].request()
+    assert head.count(b"X-Lastcall-Parent:") == 1
+    assert b"\r\nX-Lastcall-Parent: above\r\n" in head
+
+
+def test_a_kept_connection_serves_request_after_request(router, engines):
+    one = router(engines[0].address)
+    user = one.client()
+    wire = None
+    for _ in range(3):
+        user.send(post(body=b'{"model":"m"}'))
+        if wire is None:
+            wire = engines[0].connection()
+        wire.until(b'{"model":"m"}')
+        wire.send(ok(b"hello"))
+        user.until(b"hello")
+    assert engines[0].connections() == 1
+
+
+def test_events_go_through_one_by_one(router, engines):
+    one = router(engines[0].address)
+    user = one.client()
+    user.send(post(body=b'{"model":"m","stream":true}'))
+    wire, _ = engines[0].request()
+    wire.send(SSE_HEAD)
+    for number in range(3):
+        wire.send(chunk(b"data: %d\n\n" % number))
+        user.until(b"data: %d\n\n" % number)
+    wire.send(chunk(b"data: [DONE]\n\n") + chunk(b""))
+    assert user.until(b"0\r\n\r\n").endswith(b"data: [DONE]\n\n\r\n0\r\n\r\n")
+    wait_until(
+        lambda: one.metric("dynamo_frontend_requests_total", status="success",
+                           request_type="stream", model="m") == 1, "it is counted",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("when", ["before", "after"], ids=["before_a_byte", "in_the_stream"])
+def test_a_client_that_leaves_ends_its_leg(router, engines, when):
+    one = router(engines[0].address)
+    user = one.client()
+    user.send(post(body=b'{"model":"m","stream":true}'))
+    wire, _ = engines[0].request()
+    wire.exactly(27)
+    if when == "after":
+        wire.send(SSE_HEAD + chunk(b"data: 1\n\n"))
+        user.until(b"data: 1\n\n")
+    user.close()
+    assert wire.ended()
+    wait_until(
+        lambda: one.metric("dynamo_frontend_requests_total", error_type="cancelled") == 1,
+        "it is counted",
+    )
+    assert one.metric("dynamo_frontend_disconnected_clients_total") == 1
+    assert one.metric("dynamo_frontend_inflight_requests") == 0
+
+
+def test_a_body_above_the_limit_is_refused(router, engines):
+    one = router(engines[0].address, limits={"max_body_size": 2048})
+    status, _, _ = one.ask("POST", "/v1/completions", {"model": "m", "prompt": "x" * 4096})
+    assert status == 413
+    assert not engines[0].has_arrived()
+
+
+def test_an_earlier_response_is_known_to_one_worker_alone(router, engines):
+    one = router(*(each.address for each in engines))
+    body = {"model": "m", "input": "x", "previous_response_id": "r1"}
+    status, _, answer = one.ask("POST", "/v1/responses", body)
+    assert (status, json.loads(answer)["error"]["param"]) == (400, "previous_response_id")
+
+
+def test_probes_say_whether_there_are_workers(router, tmp_path):
+    one = router({"file": {"directory": str(tmp_path / "none")}})
+    assert one.operator("/livez")[0] == 200
+    assert one.operator("/readyz") == (503, "no worker is known\n")
+    status, headers, _ = one.ask("POST", "/v1/completions", {"model": "m"})
+    assert (status, headers["X-Lastcall-Reason"]) == (503, "no_worker")
+    assert headers["Retry-After"] == "1"
+
+
+def test_every_problem_of_a_configuration_is_told_at_once(tmp_path):
+    path = tmp_path / "router.yaml"
+    path.write_text("lisen: 127.0.0.1:1\nworkers: []\nchoosing: {attempts: 0}\n")
+    done = command("check", "--config", str(path))
+    assert done.returncode == 2
+    assert f"{path}:1:1: lisen: unknown key, did you mean 'listen'?" in done.stderr
+    assert f"{path}:3:22: choosing.attempts: " in done.stderr
+    assert done.stderr.endswith("2 errors\n")
+    good = command("check", "--set", 'workers=[{static: {urls: ["http://127.0.0.1:1"]}}]')
+    assert (good.returncode, good.stdout) == (0, "the defaults: ok\n")
+    none = command("check", "--config", "/dev/null")
+    assert (none.returncode, "workers: none, expected a list" in none.stderr) == (2, True)
+
+
+def test_a_port_that_is_taken_is_an_error(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = command(
+            "--set", f"listen=127.0.0.1:{port}", "--set", f"operators=127.0.0.1:{free_port()}",
+            "--set", 'workers=[{static: {urls: ["http://127.0.0.1:1"]}}]',
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert "in use" in done.stderr
+
+
+def test_a_head_that_two_servers_read_in_two_ways_is_refused(router, engines):
+    one = router(engines[0].address)
+    user = one.client()
+    user.send(get("/v1/models", "Content-Length: 1", "Transfer-Encoding: chunked"))
+    assert user.until(b"\r\n").startswith(b"HTTP/1.1 400 ")

@@ -1,0 +1,89 @@
+"""Workers come and go with the files of a directory, and stay when it cannot be read."""
+
+import json
+import os
+
+from raw_engine import ok, post
+from serve_peer import wait_until
+
+BODY = b'{"model":"m"}'
+
+
+def write(directory, name, engine, model="m"):
+    path = os.path.join(directory, name)
+    with open(path + ".tmp", "w", encoding="utf-8") as file:
+        json.dump({"instance_id": 7, "advertise": f"http://{engine.address}", "model": model}, file)
+    os.rename(path + ".tmp", path)
+
+
+def asks(one, engine):
+    user = one.client()
+    user.send(post(body=BODY))
+    wire, _ = engine.request()
+    wire.until(BODY)
+    wire.send(ok(b"hello", "Connection: close"))
+    user.until(b"hello")
+
+
+def test_workers_follow_their_files(router, engines, tmp_path):
+    directory = tmp_path / "instances"
+    directory.mkdir()
+    write(directory, "1a.json", engines[0])
+    one = router({"file": {"directory": str(directory)}})
+    asks(one, engines[0])
+    write(directory, "2b.json", engines[1])
+    wait_until(lambda: one.metric("lastcall_router_workers") == 2, "two are known")
+    (directory / "1a.json").unlink()
+    wait_until(lambda: one.metric("lastcall_router_workers") == 1, "one is known")
+    for _ in range(5):
+        asks(one, engines[1])
+    assert not engines[0].has_arrived()
+
+
+def test_what_runs_on_a_worker_that_leaves_goes_on(router, engines, tmp_path):
+    write(tmp_path, "1a.json", engines[0])
+    one = router({"file": {"directory": str(tmp_path)}})
+    user = one.client()
+    user.send(post(body=BODY))
+    wire, _ = engines[0].request()
+    wire.until(BODY)
+    (tmp_path / "1a.json").unlink()
+    wait_until(lambda: one.metric("lastcall_router_workers") == 0, "it has left")
+    assert one.operator("/readyz")[0] == 503
+    wire.send(ok(b"hello"))
+    user.until(b"hello")
+    assert wire.ended()  # kept for nobody
+
+
+def test_a_file_that_names_no_worker_is_told_and_skipped(router, engines, tmp_path):
+    write(tmp_path, "1a.json", engines[0])
+    (tmp_path / "bad.json").write_text("{")
+    (tmp_path / "worse.json").write_text('{"advertise": "nats://h:1"}')
+    (tmp_path / ".hidden.json").write_text("{")
+    one = router({"file": {"directory": str(tmp_path)}})
+    asks(one, engines[0])
+    assert one.log().count("a file names no worker") == 2
+
+
+def test_a_directory_that_goes_away_leaves_the_workers_known(router, engines, tmp_path):
+    directory = tmp_path / "instances"
+    one = router({"file": {"directory": str(directory)}})
+    assert one.metric("lastcall_router_workers") == 0
+    directory.mkdir()
+    write(directory, "1a.json", engines[0])
+    wait_until(lambda: one.metric("lastcall_router_workers") == 1, "it is found", patience=20)
+    os.rename(directory, tmp_path / "elsewhere")
+    wait_until(lambda: one.metric("lastcall_router_source_failing") == 1, "it is told")
+    asks(one, engines[0])
+    os.rename(tmp_path / "elsewhere", directory)
+    wait_until(lambda: one.metric("lastcall_router_source_failing") == 0, "it is back")
+    asks(one, engines[0])
+
+
+def test_a_worker_whose_model_changes_is_another_one(router, engines, tmp_path):
+    write(tmp_path, "1a.json", engines[0])
+    one = router({"file": {"directory": str(tmp_path)}})
+    write(tmp_path, "1a.json", engines[0], model="n")
+    wait_until(
+        lambda: json.loads(one.ask("GET", "/v1/models")[2])["data"][0]["id"] == "n", "it is known"
+    )

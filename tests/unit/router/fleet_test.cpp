@@ -1,0 +1,101 @@
+#include "router/fleet.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace lastcall::router {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+/// Draws 0, 1, 2, ...: each worker is the first of the two in turn.
+Fleet make(Fleet::Skips skips = {100ms, 1s}) {
+  return Fleet(skips, [next = std::uint64_t{0}]() mutable { return next++; });
+}
+
+Announced worker(std::string url, std::string model = "m") {
+  return {std::move(url), std::move(model)};
+}
+
+TEST(Fleet, TheLessBusyOfTwoIsChosen) {
+  Fleet fleet = make();
+  Fleet::News const news = fleet.set(0, {worker("a"), worker("b")});
+  ASSERT_EQ(news.came.size(), 2U);
+  fleet.began(*news.came[0]);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(fleet.choose("m", {}, 0ms)->url(), "b");
+  }
+  fleet.began(*news.came[1]);
+  fleet.began(*news.came[1]);
+  EXPECT_EQ(fleet.choose("m", {}, 0ms)->url(), "a");
+}
+
+TEST(Fleet, AWorkerServesItsModelOrAny) {
+  Fleet fleet = make();
+  fleet.set(0, {worker("a", "x"), worker("b", "y")});
+  EXPECT_EQ(fleet.choose("y", {}, 0ms)->url(), "b");
+  EXPECT_EQ(fleet.choose("z", {}, 0ms), nullptr);
+  EXPECT_FALSE(fleet.knows("z"));
+  EXPECT_THAT(fleet.models(), ElementsAre("x", "y"));
+  fleet.set(1, {worker("c", "")});
+  EXPECT_EQ(fleet.choose("z", {}, 0ms)->url(), "c");
+  EXPECT_TRUE(fleet.knows("z"));
+  EXPECT_FALSE(fleet.announces("z"));
+  EXPECT_TRUE(fleet.announces("x"));
+}
+
+TEST(Fleet, AWorkerThatWasTriedIsNotChosenAgain) {
+  Fleet fleet = make();
+  Fleet::News const news = fleet.set(0, {worker("a"), worker("b")});
+  std::vector<std::uint64_t> tried{news.came[0]->id()};
+  EXPECT_EQ(fleet.choose("m", tried, 0ms)->url(), "b");
+  tried.push_back(news.came[1]->id());
+  EXPECT_EQ(fleet.choose("m", tried, 0ms), nullptr);
+}
+
+TEST(Fleet, FailuresSkipForLongerAndLonger) {
+  Fleet fleet = make({100ms, 300ms});
+  Worker& bad = *fleet.set(0, {worker("a"), worker("b")}).came[0];
+  fleet.failed(bad, 0ms);
+  EXPECT_EQ(bad.skipped_until(), 100ms);
+  EXPECT_EQ(fleet.choose("m", {}, 99ms)->url(), "b");
+  fleet.failed(bad, 50ms);  // the same piece of news
+  EXPECT_EQ(bad.skipped_until(), 100ms);
+  fleet.failed(bad, 100ms);
+  EXPECT_EQ(bad.skipped_until(), 300ms);
+  fleet.failed(bad, 300ms);
+  EXPECT_EQ(bad.skipped_until(), 600ms);  // no more than the most
+  fleet.answered(bad);
+  EXPECT_EQ(bad.skipped_until(), 0ms);
+  fleet.failed(bad, 700ms);
+  EXPECT_EQ(bad.skipped_until(), 800ms);
+}
+
+TEST(Fleet, WhereAllAreSkippedTheSoonestIsAsked) {
+  Fleet fleet = make();
+  Fleet::News const news = fleet.set(0, {worker("a"), worker("b")});
+  fleet.failed(*news.came[1], 0ms);
+  fleet.failed(*news.came[0], 10ms);
+  EXPECT_EQ(fleet.choose("m", {}, 20ms)->url(), "b");
+}
+
+TEST(Fleet, SourcesAreAddedUpAndSpeakForThemselvesAlone) {
+  Fleet fleet = make();
+  fleet.set(0, {worker("a"), worker("b")});
+  Fleet::News news = fleet.set(1, {worker("b"), worker("c")});
+  EXPECT_EQ(news.came.size(), 1U);
+  news = fleet.set(0, {});
+  ASSERT_EQ(news.left.size(), 1U);
+  EXPECT_EQ(news.left[0]->url(), "a");
+  EXPECT_TRUE(news.left[0]->has_left());
+  EXPECT_THAT(fleet.set(1, {worker("c"), worker("b")}).came, IsEmpty());
+  news = fleet.set(1, {worker("b", "other")});
+  EXPECT_EQ(news.left.size(), 2U);
+  ASSERT_EQ(news.came.size(), 1U);
+  EXPECT_EQ(news.came[0]->model(), "other");
+}
+
+}  // namespace
+}  // namespace lastcall::router

@@ -1,0 +1,51 @@
+#include "router/route.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lastcall::router {
+namespace {
+
+TEST(Route, GenerationIsRepeatedAndMediaIsNotOnceBegun) {
+  EXPECT_EQ(route_of("POST", "/v1/chat/completions").repeat, Repeat::always);
+  EXPECT_EQ(route_of("POST", "/v1/embeddings?x=y").endpoint, "embeddings");
+  EXPECT_EQ(route_of("POST", "/v1/audio/transcriptions").repeat, Repeat::unless_begun);
+  EXPECT_EQ(route_of("POST", "/v1/responses").repeat, Repeat::unsent);
+  EXPECT_EQ(route_of("POST", "/v2/models/a%2Fb/infer").model, "a/b");
+}
+
+TEST(Route, WhatOperatesAnEngineIsNotRouted) {
+  for (char const* const target : {"/metrics", "/sleep", "/v1/files", "/v1/load_lora_adapter",
+                                   "/lastcall/calls", "/v1/realtime", "/", "/v1/modelsx"}) {
+    EXPECT_EQ(route_of("POST", target).routed, Routed::no) << target;
+    EXPECT_EQ(route_of("GET", target).routed, Routed::no) << target;
+  }
+  EXPECT_EQ(route_of("GET", "/v1/responses/r1").routed, Routed::no);
+  EXPECT_EQ(route_of("GET", "/v1/models").routed, Routed::list_of_models);
+  EXPECT_EQ(route_of("POST", "/v1/models").routed, Routed::no);
+}
+
+TEST(Wanted, ModelAndStreamAreRead) {
+  Wanted const wanted = wanted_of(R"({"stream":true,"model":"a\/b"})", "application/json");
+  EXPECT_EQ(wanted.model, "a/b");
+  EXPECT_TRUE(wanted.stream);
+  EXPECT_EQ(wanted_of("no JSON", "").model, "");
+}
+
+TEST(Wanted, AFormNamesItsModelToo) {
+  std::string const form =
+      "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\nabc\r\n"
+      "--x\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nwhisper\r\n--x--\r\n";
+  EXPECT_EQ(wanted_of(form, "multipart/form-data; boundary=x").model, "whisper");
+  EXPECT_EQ(wanted_of("--x--", "multipart/form-data; boundary=x").model, "");
+}
+
+TEST(Wanted, WhatAResponseKeepsAndContinuesIsRead) {
+  EXPECT_TRUE(wanted_of(R"({"input":"x"})", "").is_kept);
+  EXPECT_FALSE(wanted_of(R"({"store":false})", "").is_kept);
+  EXPECT_TRUE(wanted_of(R"({"input":"\"store\":false"})", "").is_kept);
+  EXPECT_TRUE(wanted_of(R"({"previous_response_id":"r"})", "").continues_response);
+  EXPECT_FALSE(wanted_of(R"({"previous_response_id":null})", "").continues_response);
+}
+
+}  // namespace
+}  // namespace lastcall::router
