@@ -26,7 +26,8 @@ ARROWS = {
     "discovery": LOWER,
     "ingress": LOWER + ("relay",),
     "inject": ("config",),
-    "router": LOWER + ("relay", "telemetry", "probes/listener", "ingress"),
+    "router/continuation": ("base", "core", "relay"),
+    "router": LOWER + ("relay", "telemetry", "probes/listener", "ingress", "router/continuation"),
     "supervisor/doctor": LOWER + ("ipc",),
     "shim": ("base",),
 }

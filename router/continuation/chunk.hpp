@@ -1,0 +1,74 @@
+// What one event of a generation says: a chunk of /v1/completions or /v1/chat/completions.
+//
+// Rules:
+//  1. Nothing is copied but ids: values are views into the data, so that an edit can replace them.
+//  2. What is not understood is told as such (`is_odd`) and never guessed: a stream that holds it
+//  is
+//     relayed, but not continued.
+//  3. Ids are read where vLLM and SGLang write them: `token_ids` of the choice, `prompt_token_ids`
+//     of the choice or of the chunk.
+//
+// Pure, no thread rule. Source: OpenAI's chunk objects; protocol.py of vLLM and SGLang; facts in
+// the table of docs/continuation.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/json_reader.hpp"
+
+namespace lastcall::router::continuation {
+
+using TokenId = std::uint32_t;
+using TokenIds = std::vector<TokenId>;
+
+enum class Finish : std::uint8_t {
+  none,
+  normal,   // stop, length, tool_calls, ...: the engine has said all
+  failure,  // abort, error: the engine gave up, though it looks like an end
+};
+
+struct Usage {
+  std::uint64_t prompt = 0;
+  std::uint64_t completion = 0;
+};
+
+struct Chunk {
+  enum class Kind : std::uint8_t {
+    done,   // [DONE]
+    error,  // an error object, or an object that is none of a generation
+    piece,  // with a choice
+    usage,  // without one
+  };
+  Kind kind = Kind::error;
+  bool is_odd = false;  // more than one choice, or another one than 0; an unknown kind of delta
+
+  // Views; the lists are those of the objects in full, empty where there is none.
+  std::vector<json::Member> top;
+  std::vector<json::Member> choice;
+  std::vector<json::Member> delta;  // of a chat
+
+  std::optional<json::Value> text;       // content or text
+  std::optional<json::Value> reasoning;  // `reasoning` or `reasoning_content`
+  bool has_role = false;
+  bool has_tool_calls = false;
+  bool has_logprobs = false;
+  Finish finish = Finish::none;
+
+  TokenIds ids;
+  std::optional<TokenIds> prompt_ids;
+  std::optional<Usage> usage;
+
+  /// It tells the client something beside who speaks.
+  bool says_something() const;
+};
+
+Chunk read_chunk(std::string_view data);
+
+/// A list of token ids; nothing where it is none.
+std::optional<TokenIds> read_ids(json::Value const& list);
+void append_ids(std::string& out, TokenIds const& ids);
+
+}  // namespace lastcall::router::continuation

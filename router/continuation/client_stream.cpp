@@ -1,0 +1,213 @@
+#include "router/continuation/client_stream.hpp"
+
+#include <array>
+#include <utility>
+
+#include "base/json_writer.hpp"
+
+namespace lastcall::router::continuation {
+namespace {
+
+using Members = std::vector<json::Member>;
+
+std::string as_string(std::string_view text) {
+  std::string quoted;
+  json::append_string(quoted, text);
+  return quoted;
+}
+
+std::string written_or(Members const& members, std::string_view name, std::string_view otherwise) {
+  json::Value const* const value = find(members, name);
+  return std::string(value != nullptr ? written(*value) : otherwise);
+}
+
+bool is_empty(std::optional<json::Value> const& own, std::optional<std::string> const& changed) {
+  return changed ? changed->empty() : !own || own->text.empty();
+}
+
+}  // namespace
+
+void ClientStream::learn(Chunk const& chunk) {
+  if (head_.id.empty()) {
+    bool const is_chat = request_.endpoint == Endpoint::chat;
+    head_.id = written_or(chunk.top, "id", "\"\"");
+    head_.object = written_or(chunk.top, "object",
+                              is_chat ? "\"chat.completion.chunk\"" : "\"text_completion\"");
+    head_.created = written_or(chunk.top, "created", "0");
+    head_.model = written_or(chunk.top, "model", "\"\"");
+  }
+  if (find(chunk.delta, "reasoning_content") != nullptr) {
+    head_.reasoning_key = "reasoning_content";
+  }
+}
+
+void ClientStream::change_head(JsonEdits& edits, Chunk const& chunk) const {
+  if (!leg_.is_later) {
+    return;
+  }
+  std::array<std::pair<std::string_view, std::string const*>, 3> const values{
+      {{"id", &head_.id}, {"created", &head_.created}, {"model", &head_.model}}};
+  for (auto const& [key, value] : values) {
+    json::Value const* const own = find(chunk.top, key);
+    if (own != nullptr && written(*own) != *value) {
+      edits.replace(written(*own), *value);
+    }
+  }
+}
+
+void ClientStream::change_usage(JsonEdits& edits, Chunk const& chunk) const {
+  json::Value const* const usage = find_value(chunk.top, "usage");
+  Members members;
+  if (usage == nullptr || !chunk.usage || !leg_.is_later || (leg_.kept == 0 && !leg_.prompt) ||
+      json::read_object(usage->text, members)) {
+    return;
+  }
+  std::uint64_t const prompt = leg_.prompt.value_or(chunk.usage->prompt);
+  std::uint64_t const completion = leg_.kept + chunk.usage->completion;
+  std::array<std::pair<std::string_view, std::uint64_t>, 3> const values{
+      {{"prompt_tokens", prompt},
+       {"completion_tokens", completion},
+       {"total_tokens", prompt + completion}}};
+  for (auto const& [key, value] : values) {
+    if (json::Value const* const own = find(members, key)) {
+      edits.replace(written(*own), std::to_string(value));
+    }
+  }
+  if (json::Value const* const details = find(members, "prompt_tokens_details")) {
+    edits.replace(written(*details), "null");  // it tells what of the longer prompt was cached
+  }
+}
+
+void ClientStream::change_choice(JsonEdits& edits, Chunk const& chunk, Texts const& texts) const {
+  bool const takes_ids = leg_.asks_more && !request_.wants_ids;
+  edits.remove(chunk.choice, [&](json::Member const& m) {
+    return (takes_ids && m.key == "token_ids") ||
+           ((takes_ids || leg_.is_later) && m.key == "prompt_token_ids");
+  });
+  bool const drops_role = has_role_ && leg_.is_later;
+  edits.remove(chunk.delta, [&](json::Member const& m) { return drops_role && m.key == "role"; });
+  std::array<std::pair<std::optional<json::Value> const*, std::optional<std::string> const*>,
+             2> const pairs{{{&chunk.text, &texts.content}, {&chunk.reasoning, &texts.reasoning}}};
+  for (auto const& [own, changed] : pairs) {
+    if (*own && *changed && json::to_string(**own) != **changed) {
+      edits.replace(written(**own), as_string(**changed));
+    }
+  }
+}
+
+/// Nothing in it is for the client.
+bool ClientStream::is_left_out(Chunk const& chunk, Texts const& texts) const {
+  bool const shows_role = chunk.has_role && !(has_role_ && leg_.is_later);
+  bool const shows_usage = chunk.usage && request_.wants_all_usage;
+  bool const is_ours = leg_.asks_more || leg_.is_later || texts.content || texts.reasoning;
+  return is_ours && !shows_role && !shows_usage && !chunk.has_logprobs && !chunk.has_tool_calls &&
+         !chunk.is_odd && chunk.finish == Finish::none && is_empty(chunk.text, texts.content) &&
+         is_empty(chunk.reasoning, texts.reasoning) && !(request_.wants_ids && !chunk.ids.empty());
+}
+
+void ClientStream::emit(Event const& event, JsonEdits const& edits, std::string& out) {
+  ++events_;
+  if (leg_.is_later) {  // nothing but its data: `id:` and `retry:` are the first leg's
+    out.append("data: ");
+    edits.append_to(out);
+    out.append("\n\n");
+    return;
+  }
+  if (edits.empty()) {
+    out.append(event.bytes);
+    return;
+  }
+  auto const at = static_cast<std::size_t>(event.data.data() - event.bytes.data());
+  out.append(event.bytes.substr(0, at));
+  edits.append_to(out);
+  out.append(event.bytes.substr(at + event.data.size()));
+}
+
+void ClientStream::piece(Event const& event, Chunk const& chunk, Texts const& texts,
+                         std::string& out) {
+  learn(chunk);
+  if (is_left_out(chunk, texts)) {
+    return;
+  }
+  JsonEdits edits(event.data);
+  change_head(edits, chunk);
+  bool const takes_ids = leg_.asks_more && !request_.wants_ids;
+  bool const takes_usage = leg_.asks_more && !request_.wants_all_usage;
+  edits.remove(chunk.top, [&](json::Member const& m) {
+    return (takes_usage && m.key == "usage") ||
+           ((takes_ids || leg_.is_later) && m.key == "prompt_token_ids");
+  });
+  if (!takes_usage) {
+    change_usage(edits, chunk);
+  }
+  change_choice(edits, chunk, texts);
+  has_role_ = has_role_ || chunk.has_role;
+  has_finished_ = has_finished_ || chunk.finish == Finish::normal;
+  emit(event, edits, out);
+}
+
+void ClientStream::usage(Event const& event, Chunk const& chunk, std::string& out) {
+  if (leg_.asks_more && !request_.wants_usage) {
+    return;
+  }
+  learn(chunk);
+  JsonEdits edits(event.data);
+  change_head(edits, chunk);
+  change_usage(edits, chunk);
+  has_usage_ = has_usage_ || chunk.usage.has_value();
+  emit(event, edits, out);
+}
+
+void ClientStream::raw(std::string_view bytes, bool is_event, std::string& out) {
+  events_ += is_event ? 1 : 0;
+  out.append(bytes);
+}
+
+std::string ClientStream::head() const {
+  return "{\"id\":" + head_.id + ",\"object\":" + head_.object + ",\"created\":" + head_.created +
+         ",\"model\":" + head_.model;
+}
+
+void ClientStream::append_own(std::string const& json, std::string& out) {
+  ++events_;
+  out.append("data: ").append(json).append("\n\n");
+}
+
+void ClientStream::text(std::string_view content, std::string_view reasoning, std::string& out) {
+  std::string choice = R"(,"choices":[{"index":0,)";
+  if (request_.endpoint == Endpoint::chat) {
+    bool const is_content = !content.empty();
+    choice += R"("delta":{")" + (is_content ? std::string("content") : head_.reasoning_key) +
+              "\":" + as_string(is_content ? content : reasoning) + "}";
+  } else {
+    choice += "\"text\":" + as_string(content);
+  }
+  append_own(head() + choice + R"(,"logprobs":null,"finish_reason":null}]})", out);
+}
+
+void ClientStream::finish(std::string_view reason, std::string& out) {
+  bool const is_chat = request_.endpoint == Endpoint::chat;
+  std::string choice = R"(,"choices":[{"index":0,)";
+  choice += is_chat ? R"("delta":{})" : R"("text":"")";
+  choice += R"(,"logprobs":null,"finish_reason":)" + as_string(reason);
+  has_finished_ = true;
+  append_own(head() + choice + "}]}", out);
+}
+
+void ClientStream::own_usage(std::optional<std::uint64_t> prompt,
+                             std::optional<std::uint64_t> completion, std::string& out) {
+  if (!request_.wants_usage || has_usage_ || !prompt || !completion) {
+    return;
+  }
+  has_usage_ = true;
+  append_own(head() + R"(,"choices":[],"usage":{"prompt_tokens":)" + std::to_string(*prompt) +
+                 ",\"total_tokens\":" + std::to_string(*prompt + *completion) +
+                 ",\"completion_tokens\":" + std::to_string(*completion) + "}}",
+             out);
+}
+
+void ClientStream::done(std::string& out) {
+  append_own("[DONE]", out);
+}
+
+}  // namespace lastcall::router::continuation

@@ -1,0 +1,89 @@
+// What a client gets: the events of all legs as those of one answer.
+//
+// Rules:
+//  1. One id, created and model, those of the first leg; one role; one finish_reason; usage as of
+//  one
+//     request; one [DONE].
+//  2. What a leg was asked for beyond the client's wish is taken out again, and an event that
+//  exists
+//     for that alone is left out; all other bytes of an event stay as they are.
+//  3. Every event is whole.
+//
+// Pure, no thread rule. Source: docs/continuation.md, 'One answer'.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "router/continuation/chunk.hpp"
+#include "router/continuation/event_reader.hpp"
+#include "router/continuation/json_edits.hpp"
+#include "router/continuation/request.hpp"
+
+namespace lastcall::router::continuation {
+
+class ClientStream {
+ public:
+  /// `request` lives longer.
+  explicit ClientStream(Request const& request) : request_(request) {}
+
+  struct Leg {
+    bool is_later = false;  // the client has events of another one
+    bool asks_more = false;
+    std::uint64_t kept = 0;               // tokens of the legs before
+    std::optional<std::uint64_t> prompt;  // tokens of the client's own prompt, where it is known
+  };
+  void begin_leg(Leg const& leg) { leg_ = leg; }
+
+  /// What the client may see of the texts; nothing: they stay as they are.
+  struct Texts {
+    std::optional<std::string> content;
+    std::optional<std::string> reasoning;
+  };
+  void piece(Event const& event, Chunk const& chunk, Texts const& texts, std::string& out);
+  void usage(Event const& event, Chunk const& chunk, std::string& out);
+  void raw(std::string_view bytes, bool is_event, std::string& out);
+
+  // --- events of our own ---
+  void text(std::string_view content, std::string_view reasoning, std::string& out);
+  void finish(std::string_view reason, std::string& out);
+  /// The usage, where it is asked for and not told yet, and known.
+  void own_usage(std::optional<std::uint64_t> prompt, std::optional<std::uint64_t> completion,
+                 std::string& out);
+  void done(std::string& out);
+
+  std::uint64_t events() const { return events_; }
+  bool has_finished() const { return has_finished_; }
+  bool has_begun() const { return !head_.id.empty(); }
+  bool is_later() const { return leg_.is_later; }
+
+ private:
+  struct Head {  // of every event; values as they are written
+    std::string id;
+    std::string object;
+    std::string created;
+    std::string model;
+    std::string reasoning_key = "reasoning";
+  };
+
+  void learn(Chunk const& chunk);
+  void change_head(JsonEdits& edits, Chunk const& chunk) const;
+  void change_usage(JsonEdits& edits, Chunk const& chunk) const;
+  void change_choice(JsonEdits& edits, Chunk const& chunk, Texts const& texts) const;
+  bool is_left_out(Chunk const& chunk, Texts const& texts) const;
+  void emit(Event const& event, JsonEdits const& edits, std::string& out);
+  std::string head() const;
+  void append_own(std::string const& json, std::string& out);
+
+  Request const& request_;
+  Leg leg_;
+  std::uint64_t events_ = 0;
+  bool has_role_ = false;
+  bool has_finished_ = false;
+  bool has_usage_ = false;
+  Head head_;
+};
+
+}  // namespace lastcall::router::continuation

@@ -1,0 +1,324 @@
+#include "router/continuation/continuation.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/json_reader.hpp"
+#include "relay/engine_error.hpp"
+#include "router/continuation/hint.hpp"
+#include "router/continuation/json_edits.hpp"
+
+namespace lastcall::router::continuation {
+namespace {
+
+using json::Kind;
+using Members = std::vector<json::Member>;
+
+/// What an error object is called, where it says that sending the request again is right.
+std::optional<std::string_view> retryable_type(std::string_view data) {
+  Members members;
+  Members error;
+  if (json::read_object(data, members)) {
+    return std::nullopt;
+  }
+  json::Value const* const object = find(members, "error");
+  if (object == nullptr || object->kind != Kind::object || json::read_object(object->text, error)) {
+    return std::nullopt;
+  }
+  json::Value const* const retryable = find(error, "retryable");
+  json::Value const* const type = find(error, "type");
+  if (retryable == nullptr || retryable->kind != Kind::boolean || !json::is_true(*retryable)) {
+    return std::nullopt;
+  }
+  for (std::string_view const known : {"migrated", "engine_dead"}) {
+    if (type != nullptr && type->text == known) {
+      return known;
+    }
+  }
+  return "error";
+}
+
+}  // namespace
+
+Continuation::Continuation(Asked const& asked)
+    : request_(read_request(
+          endpoint_of(asked.endpoint), asked.body,
+          {.is_forbidden = asked.forbidden, .allows_penalties = asked.allows_penalties})),
+      transcript_(request_.has_tools),
+      voice_(request_) {}
+
+void Continuation::begin_leg(Mode mode) {
+  next_.state = leg_.state;
+  leg_ = std::exchange(next_, {});
+  bool const is_whole = leg_.way == Way::whole;
+  kLegMoves.apply(leg_.state, is_whole ? LegEvent::first : LegEvent::again);
+  ClientStream& client = voice_.client();
+  leg_.client = {.is_later = client.has_begun(),
+                 .asks_more = mode != Mode::none && !request_.is_plain(),
+                 .kept = leg_.kept,
+                 .prompt = is_whole ? std::nullopt : transcript_.prompt_count()};
+  client.begin_leg(leg_.client);
+  if (!is_whole) {
+    leg_.verifier.emplace(proof_of(known(), leg_.way));
+    return;
+  }
+  transcript_.begin_again();
+  voice_.begin_again();
+  if (request_.prompt_ids) {
+    transcript_.tell_prompt(*request_.prompt_ids);
+  }
+}
+
+Heard Continuation::heard(std::string_view payload, std::string& out) {
+  Heard all;
+  std::size_t const before = out.size();
+  while (leg_.state == LegState::live || leg_.state == LegState::verifying) {
+    std::optional<Event> const event = leg_.reader.next(payload);
+    if (!event) {
+      break;
+    }
+    Heard const one = take(*event, out);
+    bool const stays = all.said == Said::verified_now && one.said < Said::done;
+    all.said = stays || one.said == Said::nothing ? all.said : one.said;
+    all.reason = one.reason;
+    all.tokens += one.tokens;
+    all.hand_off_ms = one.hand_off_ms ? one.hand_off_ms : all.hand_off_ms;
+  }
+  all.moved = out.size() > before;
+  return all;
+}
+
+Heard Continuation::take(Event const& event, std::string& out) {
+  bool const is_for_client = leg_.state == LegState::live && !voice_.client().has_finished() &&
+                             !event.data.starts_with(" lastcall-");
+  switch (event.kind) {
+    case Event::Kind::comment:
+      if (auto const hint = read_hint(event.data)) {
+        return {.hand_off_ms = hint->deadline_ms};
+      }
+      [[fallthrough]];
+    case Event::Kind::blank:
+      voice_.client().raw(is_for_client ? event.bytes : "", false, out);
+      return {};
+    case Event::Kind::error:
+      return take_error(event, out);
+    case Event::Kind::other:
+    case Event::Kind::torn:
+      return take_odd(event, out);
+    case Event::Kind::data:
+      return take_data(event, out);
+  }
+  return {};
+}
+
+/// It can be relayed, and nothing behind it can be vouched for.
+Heard Continuation::take_odd(Event const& event, std::string& out) {
+  if (leg_.state == LegState::verifying) {
+    return fail("odd_event", out);
+  }
+  odd_ = odd_ == Refused::no ? Refused::odd_event : odd_;
+  voice_.client().raw(event.bytes, true, out);
+  return {Said::more};
+}
+
+Heard Continuation::take_error(Event const& event, std::string& out) {
+  if (auto const type = retryable_type(event.data)) {
+    return fail(*type, out);
+  }
+  relay::EngineError const error = relay::error_of_event(event.bytes);
+  if (error == relay::EngineError::suspect || leg_.state == LegState::verifying) {
+    return fail("error", out);
+  }
+  if (error == relay::EngineError::none) {
+    return take_odd(event, out);
+  }
+  // The request is at fault: another worker would say the same.
+  voice_.client().raw(event.bytes, true, out);
+  kLegMoves.apply(leg_.state, LegEvent::complete);
+  return {Said::done};
+}
+
+Heard Continuation::take_data(Event const& event, std::string& out) {
+  Chunk const chunk = read_chunk(event.data);
+  switch (chunk.kind) {
+    case Chunk::Kind::error:
+      return take_error(event, out);
+    case Chunk::Kind::done:
+      return take_end(event, out);
+    case Chunk::Kind::piece:
+    case Chunk::Kind::usage:
+      break;
+  }
+  if (chunk.finish == Finish::failure) {
+    return fail("abort", out);
+  }
+  if (leg_.state == LegState::verifying) {
+    return take_proof(event, chunk, out);
+  }
+  if (chunk.kind == Chunk::Kind::piece) {
+    return take_piece(event, chunk, out);
+  }
+  leg_.tokens = chunk.usage ? chunk.usage->completion : leg_.tokens;
+  voice_.client().usage(event, chunk, out);
+  return {Said::more};
+}
+
+Heard Continuation::take_end(Event const& event, std::string& out) {
+  ClientStream& client = voice_.client();
+  bool const may_end = client.has_finished() || request_.is_plain() || odd_ != Refused::no;
+  if (leg_.state == LegState::verifying || !may_end) {
+    return fail("eof", out);  // an end that ends nothing
+  }
+  if (client.is_later()) {
+    return complete(out);
+  }
+  client.raw(event.bytes, true, out);
+  kLegMoves.apply(leg_.state, LegEvent::complete);
+  return {Said::done};
+}
+
+Heard Continuation::take_proof(Event const& event, Chunk const& chunk, std::string& out) {
+  Verdict const verdict = leg_.verifier->hear(chunk);
+  if (verdict == Verdict::open) {
+    return {};
+  }
+  if (verdict != Verdict::proven) {
+    return fail(name(verdict), out);
+  }
+  // What it says is recorded behind what it was given.
+  kLegMoves.apply(leg_.state, LegEvent::proven);
+  if (leg_.way == Way::by_ids) {
+    transcript_.go_on_by_ids();
+  } else {
+    std::size_t const again = request_.endpoint == Endpoint::chat ? voice_.drop_space() : 0;
+    transcript_.go_on_by_text(again, std::move(leg_.verifier->told()));
+  }
+  Heard heard = take_piece(event, chunk, out);
+  heard.said = heard.said < Said::done ? Said::verified_now : heard.said;
+  return heard;
+}
+
+void Continuation::record(Chunk const& chunk) {
+  if (leg_.way == Way::whole && chunk.prompt_ids) {
+    transcript_.tell_prompt(*chunk.prompt_ids);
+  } else if (leg_.way == Way::whole && chunk.usage && chunk.usage->prompt > 0) {
+    transcript_.tell_prompt_count(chunk.usage->prompt);
+  }
+  bool const has_text = (chunk.text && !chunk.text->text.empty()) ||
+                        (chunk.reasoning && !chunk.reasoning->text.empty());
+  leg_.tokens = chunk.usage ? chunk.usage->completion
+                            : leg_.tokens + std::max<std::size_t>(chunk.ids.size(), has_text);
+  if (odd_ == Refused::no && (chunk.has_tool_calls || chunk.is_odd)) {
+    odd_ = chunk.is_odd ? Refused::odd_event : Refused::tool_call_begun;
+  }
+  if (odd_ != Refused::no) {
+    return;
+  }
+  std::string const content = chunk.text ? json::to_string(*chunk.text) : std::string();
+  std::string const reasoning = chunk.reasoning ? json::to_string(*chunk.reasoning) : std::string();
+  transcript_.add(
+      {.ids = &chunk.ids,
+       .content = content,
+       .reasoning = reasoning,
+       .completion = chunk.usage ? std::optional(chunk.usage->completion) : std::nullopt});
+}
+
+Heard Continuation::take_piece(Event const& event, Chunk const& chunk, std::string& out) {
+  record(chunk);
+  bool const has_text = chunk.says_something() && chunk.finish == Finish::none;
+  std::size_t const tokens = std::max<std::size_t>(chunk.ids.size(), has_text);
+  bool const is_plain = request_.is_plain() && !voice_.client().is_later();
+  if (voice_.client().has_finished() && !is_plain) {
+    return fail("after_finish", out);
+  }
+  bool const is_stopped = voice_.piece(event, chunk, out);
+  Heard heard{Said::more};
+  if (is_stopped && chunk.finish == Finish::none) {  // over the seam, where no engine saw it
+    voice_.client().finish("stop", out);
+    heard = complete(out);
+  }
+  heard.tokens = static_cast<unsigned>(tokens);
+  return heard;
+}
+
+/// What fails behind the answer's finish does not matter to it.
+Heard Continuation::fail(std::string_view reason, std::string& out) {
+  if (voice_.client().has_finished()) {
+    return complete(out);
+  }
+  kLegMoves.apply(leg_.state, LegEvent::failed);
+  return {Said::failed, reason};
+}
+
+Heard Continuation::complete(std::string& out) {
+  voice_.client().own_usage(transcript_.prompt_count(), leg_.kept + leg_.tokens, out);
+  voice_.client().done(out);
+  kLegMoves.apply(leg_.state, LegEvent::complete);
+  return {Said::done};
+}
+
+Heard Continuation::leg_ended(std::string& out) {
+  if (leg_.state == LegState::over) {
+    return {Said::done};
+  }
+  std::size_t const before = out.size();
+  Heard heard = fail("eof", out);
+  heard.moved = out.size() > before;
+  return heard;
+}
+
+std::optional<Continuation::Next> Continuation::next(Mode mode, std::string& out) {
+  if (why_not(known()) != Refused::no || leg_.state != LegState::none) {
+    return std::nullopt;
+  }
+  next_ = {};
+  bool const by_ids =
+      transcript_.has_text() && takes_ids(mode) && why_not_by_ids(known()) == Refused::no;
+  if (!by_ids && has_shown_nothing(known())) {
+    return Next{first_body(mode), false, Way::whole};
+  }
+  if (!by_ids && (mode == Mode::none || why_not_by_text(known()) != Refused::no)) {
+    return std::nullopt;
+  }
+  next_.way = by_ids ? Way::by_ids : Way::by_text;
+  next_.kept = by_ids ? transcript_.kept_by_ids() : transcript_.count().about();
+  if (request_.max_tokens && next_.kept >= *request_.max_tokens) {
+    leg_ = std::exchange(next_, {});
+    voice_.client().finish("length", out);
+    complete(out);
+    return Next{{}, true, leg_.way};
+  }
+  GoOn how{.way = next_.way, .ids = {}, .text = {}, .kept = next_.kept};
+  if (by_ids) {
+    how.ids = transcript_.history();
+  } else {
+    how.text = transcript_.text();
+    bool const is_trimmed = request_.endpoint == Endpoint::chat;
+    how.text.resize(how.text.size() - (is_trimmed ? space_at_end(how.text) : 0));
+  }
+  return Next{continued_body(request_, mode, how), false, next_.way};
+}
+
+bool Continuation::may_be_cut() const {
+  bool const by_ids = why_not_by_ids(known()) == Refused::no;
+  bool const will_be = request_.by_ids == Refused::no && transcript_.knows_ids();
+  return leg_.state == LegState::live && !voice_.client().has_finished() &&
+         transcript_.has_text() && odd_ == Refused::no &&
+         (by_ids || (!will_be && why_not_by_text(known()) == Refused::no));
+}
+
+Continuation::Leg Continuation::swap_leg(Leg leg) {
+  voice_.client().begin_leg(leg.client);
+  return std::exchange(leg_, std::move(leg));
+}
+
+std::size_t Continuation::held() const {
+  return transcript_.bytes() + leg_.reader.held() + voice_.held().size();
+}
+
+void Continuation::forget() {
+  odd_ = odd_ == Refused::no ? Refused::memory : odd_;
+  transcript_.forget();
+}
+
+}  // namespace lastcall::router::continuation

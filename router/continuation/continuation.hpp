@@ -1,0 +1,144 @@
+// One answer from several workers: what its legs say goes in, what its client gets comes out.
+//
+// Theory of operation. A leg is the response of one worker. Its events are read (EventReader,
+// read_chunk), recorded (Transcript) and written for the client (Voice, ClientStream). When it
+// fails, next() makes the body of a request that lets another worker go on where the record ends,
+// and nothing of that leg goes out before the Verifier has seen that it does. States and moves:
+// kLegMoves.
+//
+// Rules:
+//  1. The client's text is always a beginning of one answer: nothing is said twice, nothing is left
+//     out, and what cannot be proven is not said.
+//  2. At most one finish_reason and one [DONE], and none behind a failure.
+//  3. Memory is bounded by the request and what was said of it; held() tells how much it is, and
+//     forget() gives it back for good.
+//
+// Pure, no thread rule; nothing is thrown. Source: docs/continuation.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "relay/moves.hpp"
+#include "router/continuation/bodies.hpp"
+#include "router/continuation/eligibility.hpp"
+#include "router/continuation/event_reader.hpp"
+#include "router/continuation/refused.hpp"
+#include "router/continuation/request.hpp"
+#include "router/continuation/transcript.hpp"
+#include "router/continuation/verifier.hpp"
+#include "router/continuation/voice.hpp"
+
+namespace lastcall::router::continuation {
+
+struct Asked {
+  std::string_view endpoint;  // relay::EndpointName::name
+  std::string_view body;      // as the client sent it; the caller keeps it
+  bool forbidden = false;     // by a header
+  bool allows_penalties = false;
+};
+
+enum class Said : std::uint8_t {
+  nothing,
+  more,          // `out` got something, or the record did
+  verified_now,  // and this leg is the first time proven to go on
+  done,          // the answer is complete, and the client has its end
+  failed,        // the leg is of no use any more
+};
+
+struct Heard {
+  Said said = Said::nothing;
+  std::string_view reason{};  // of a failure: a closed set of words
+  bool moved = false;         // the client got something
+  unsigned tokens = 0;        // told, or events with text where none are
+  /// The worker drains, and will cut the stream in this time.
+  std::optional<std::uint64_t> hand_off_ms{};
+};
+
+/// A leg as the machine sees it.
+enum class LegState : std::uint8_t {
+  none,       // before the first, or between two
+  live,       // its events go to the client
+  verifying,  // nothing of it goes out
+  over,       // the answer is complete, or given up
+};
+enum class LegEvent : std::uint8_t { first, again, proven, failed, complete };
+
+inline constexpr relay::Moves<LegState, LegEvent, 4, 5> kLegMoves{{{
+    // first, again, proven, failed, complete
+    {LegState::live, LegState::verifying, relay::kNever, LegState::none, LegState::over},
+    {LegState::live, LegState::verifying, relay::kNever, LegState::none, LegState::over},
+    {LegState::live, LegState::verifying, LegState::live, LegState::none, LegState::over},
+    {LegState::over, LegState::over, relay::kNever, LegState::over, LegState::over},
+}}};
+
+class Continuation {
+ public:
+  explicit Continuation(Asked const& asked);
+
+  /// Empty: it can be continued, as far as is known; else the label of the reason.
+  std::string_view refused() const { return label(why_not(known())); }
+
+  /// For a first leg, also one in place of a leg that said nothing.
+  std::string first_body(Mode mode) const { return continuation::first_body(request_, mode); }
+  /// A leg begins: with first_body(), or with what next() made last.
+  void begin_leg(Mode mode);
+  /// Payload of the leg; `out` gets whole events for the client.
+  Heard heard(std::string_view payload, std::string& out);
+  /// Its connection has ended.
+  Heard leg_ended(std::string& out);
+
+  struct Leg {  // the response of one worker, as far as it has been read
+    EventReader reader{};
+    ClientStream::Leg client{};
+    LegState state = LegState::none;
+    std::optional<Verifier> verifier{};
+    Way way = Way::whole;
+    std::uint64_t kept = 0;    // tokens of the legs before
+    std::uint64_t tokens = 0;  // of its own
+  };
+
+  struct Next {
+    std::string body;
+    bool finished = false;  // nothing is left to be said: `out` got the end of the answer
+    Way way = Way::whole;
+  };
+  /// After a failure: the body for a worker of that mode; nothing: not with this one.
+  std::optional<Next> next(Mode mode, std::string& out);
+
+  /// For hand_off.hpp: ids and text are level, and the present leg; another one for it.
+  bool may_be_cut() const;
+  Leg swap_leg(Leg leg);
+
+  std::uint64_t events() const { return voice_.client().events(); }
+  /// Its confirm() is for one who can ask a worker to detokenize.
+  Transcript& transcript() { return transcript_; }
+  /// Bytes that are held for this request beside its body.
+  std::size_t held() const;
+  void forget();
+
+ private:
+  Known known() const { return {request_, transcript_, voice_.held(), odd_}; }
+  Heard take(Event const& event, std::string& out);
+  Heard take_odd(Event const& event, std::string& out);
+  Heard take_error(Event const& event, std::string& out);
+  Heard take_data(Event const& event, std::string& out);
+  Heard take_end(Event const& event, std::string& out);
+  Heard take_proof(Event const& event, Chunk const& chunk, std::string& out);
+  Heard take_piece(Event const& event, Chunk const& chunk, std::string& out);
+  void record(Chunk const& chunk);
+  Heard fail(std::string_view reason, std::string& out);
+  Heard complete(std::string& out);
+
+  Request const request_;
+  Transcript transcript_;
+  Voice voice_;
+  Leg leg_;   // the present one
+  Leg next_;  // what next() promised
+  Refused odd_ = Refused::no;
+};
+
+}  // namespace lastcall::router::continuation

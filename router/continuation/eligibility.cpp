@@ -1,0 +1,99 @@
+#include "router/continuation/eligibility.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+#include "router/continuation/json_edits.hpp"
+#include "router/continuation/text_gate.hpp"
+
+namespace lastcall::router::continuation {
+namespace {
+
+/// Where the prompt is a text: its last bytes, which no first delta may hold.
+std::string prompt_end_of(Request const& request) {
+  constexpr std::size_t kEnd = 24;
+  json::Value const* const prompt = find_value(request.members, "prompt");
+  if (prompt == nullptr || prompt->kind != json::Kind::string) {
+    return {};
+  }
+  std::string const text = json::to_string(*prompt);
+  return text.substr(text.size() - std::min(text.size(), kEnd));
+}
+
+}  // namespace
+
+Refused why_not(Known const& known) {
+  Request const& request = known.request;
+  if (known.odd != Refused::no) {
+    return known.odd;
+  }
+  if (!known.transcript.has_text()) {  // the request again, whatever it is
+    bool const has_told_ids = request.wants_ids && !known.transcript.tail_ids().empty();
+    bool const is_known = request.endpoint != Endpoint::other && !request.members.empty();
+    return has_told_ids ? Refused::ids_not_level : is_known ? Refused::no : request.by_text;
+  }
+  bool const can_by_ids = why_not_by_ids(known) == Refused::no;
+  return can_by_ids ? Refused::no : why_not_by_text(known);
+}
+
+Refused why_not_by_ids(Known const& known) {
+  if (known.request.by_ids != Refused::no) {
+    return known.request.by_ids;
+  }
+  if (!known.transcript.knows_ids()) {
+    return Refused::ids_unknown;
+  }
+  // Its client would have ids that are thrown away.
+  bool const has_told_more = known.request.wants_ids && !known.transcript.tail_ids().empty();
+  return known.transcript.is_level() && !has_told_more ? Refused::no : Refused::ids_not_level;
+}
+
+Refused why_not_by_text(Known const& known) {
+  Request const& request = known.request;
+  Transcript const& transcript = known.transcript;
+  if (request.by_text != Refused::no) {
+    return request.by_text;
+  }
+  if (transcript.has_reasoned()) {
+    return Refused::reasoning_by_text;
+  }
+  if (request.wants_ids) {
+    return Refused::ids_not_level;
+  }
+  if (!transcript.prompt() && !transcript.prompt_count()) {
+    return Refused::prompt_unknown;
+  }
+  if (request.counts_tokens() && !transcript.count().known()) {
+    return Refused::count_unknown;
+  }
+  bool const is_trimmed = request.endpoint == Endpoint::chat;
+  std::size_t const space = is_trimmed ? space_at_end(transcript.text()) : 0;
+  return space <= space_at_end(known.held) ? Refused::no : Refused::space_sent;
+}
+
+bool has_shown_nothing(Known const& known) {
+  Transcript const& transcript = known.transcript;
+  bool const all_is_held = transcript.text().size() == known.held.size();
+  return !transcript.has_text() || (all_is_held && !transcript.has_reasoned());
+}
+
+Verifier::Expected proof_of(Known const& known, Way way) {
+  Transcript const& transcript = known.transcript;
+  Verifier::Expected expected{.way = way,
+                              .prompt_ids = transcript.prompt(),
+                              .exactly = std::nullopt,
+                              .prompt_count = transcript.prompt_count(),
+                              .since_ids = transcript.count().about_since_prompt(),
+                              .since_count = transcript.count().about(),
+                              .prompt_end = prompt_end_of(known.request)};
+  if (transcript.knows_ids() && transcript.is_level()) {
+    expected.exactly = transcript.history();
+  }
+  if (way == Way::by_ids) {
+    expected.prompt_ids = expected.exactly;
+  }
+  return expected;
+}
+
+}  // namespace lastcall::router::continuation

@@ -1,0 +1,33 @@
+// Whether an answer can be continued from what is recorded of it, and the proof that a continuation
+// has to give.
+//
+// Pure, no thread rule. Source: docs/continuation.md, the table subject by subject.
+#pragma once
+
+#include <string_view>
+
+#include "router/continuation/refused.hpp"
+#include "router/continuation/request.hpp"
+#include "router/continuation/transcript.hpp"
+#include "router/continuation/verifier.hpp"
+
+namespace lastcall::router::continuation {
+
+/// What is known of an answer, as far as it matters here.
+struct Known {
+  Request const& request;
+  Transcript const& transcript;
+  std::string_view held;      // of its text, and not at the client
+  Refused odd = Refused::no;  // what was said rules it out
+};
+
+/// On any worker that can.
+Refused why_not(Known const& known);
+Refused why_not_by_ids(Known const& known);
+Refused why_not_by_text(Known const& known);
+/// The client has nothing of the text.
+bool has_shown_nothing(Known const& known);
+
+Verifier::Expected proof_of(Known const& known, Way way);
+
+}  // namespace lastcall::router::continuation

@@ -1,0 +1,158 @@
+#include "router/continuation/event_reader.hpp"
+
+#include <algorithm>
+
+namespace lastcall::router::continuation {
+namespace {
+
+/// Behind the first line end at or after `at`, or npos. It looks at a window after the other, so
+/// that lines that all end with a return cost no search for a line feed each.
+std::size_t line_end(std::string_view text, std::size_t at) {
+  constexpr std::size_t kWindow = 256;
+  for (; at < text.size(); at += kWindow) {
+    std::string_view window = text.substr(at, kWindow);
+    std::size_t const feed = window.find('\n');
+    window = window.substr(0, feed);
+    std::size_t const back = window.find('\r');
+    if (back != window.npos) {
+      return at + back + 1;
+    }
+    if (feed != window.npos) {
+      return at + feed + 1;
+    }
+  }
+  return std::string_view::npos;
+}
+
+std::string_view value_of(std::string_view line, std::size_t name) {
+  line.remove_prefix(name);
+  line.remove_prefix(line.starts_with(' ') ? 1 : 0);
+  return line;
+}
+
+}  // namespace
+
+/// The line from line_ to before `end`, its own end included. True when it ends an event.
+bool EventReader::take_line(std::string_view text, std::size_t end) {
+  std::string_view line = text.substr(line_, end - line_);
+  if (line == "\n" && after_return_) {  // the second half of an end
+    after_return_ = false;
+    line_ = end;
+    return false;
+  }
+  after_return_ = line.ends_with('\r');
+  line.remove_suffix(1);
+  std::size_t const begin = line_;
+  line_ = end;
+  if (line.empty()) {
+    return true;
+  }
+  if (line.front() == ':') {
+    is_comment_ = !has_field_;
+    data_begin_ = is_comment_ ? begin + 1 : data_begin_;
+    data_size_ = is_comment_ ? line.size() - 1 : data_size_;
+    return is_comment_;
+  }
+  has_field_ = true;
+  if (line.starts_with("data:")) {
+    std::string_view const value = value_of(line, 5);
+    ++data_lines_;
+    data_begin_ = static_cast<std::size_t>(value.data() - text.data());
+    data_size_ = value.size();
+  } else if (line == "data") {
+    ++data_lines_;
+    data_size_ = 0;
+  } else if (line.starts_with("event:")) {
+    names_error_ = value_of(line, 6) == "error";
+  }
+  return false;
+}
+
+Event EventReader::finish(std::string_view text) {
+  Event event{Event::Kind::blank, text, {}};
+  if (is_comment_) {
+    event.kind = Event::Kind::comment;
+  } else if (has_field_) {
+    event.kind = names_error_ ? Event::Kind::error : Event::Kind::data;
+    event.kind = data_lines_ == 1 ? event.kind : Event::Kind::other;
+  }
+  if (event.kind != Event::Kind::blank && event.kind != Event::Kind::other) {
+    event.data = text.substr(data_begin_, data_size_);
+  }
+  line_ = data_begin_ = data_size_ = 0;
+  data_lines_ = 0;
+  has_field_ = names_error_ = is_comment_ = false;
+  return event;
+}
+
+std::optional<Event> EventReader::tear(std::string_view& bytes) {
+  is_torn_ = true;
+  if (!part_.empty() && !part_is_out_) {
+    part_is_out_ = true;
+    return Event{Event::Kind::torn, part_, {}};
+  }
+  if (bytes.empty()) {
+    return std::nullopt;
+  }
+  Event const event{Event::Kind::torn, bytes, {}};
+  bytes = {};
+  return event;
+}
+
+std::optional<Event> EventReader::next(std::string_view& bytes) {
+  if (part_is_out_) {
+    std::string().swap(part_);
+    part_is_out_ = false;
+  }
+  if (is_torn_) {
+    return tear(bytes);
+  }
+  if (part_.empty() && after_return_ && bytes.starts_with('\n')) {  // it comes late
+    after_return_ = false;
+    Event const event{Event::Kind::blank, bytes.substr(0, 1), {}};
+    bytes.remove_prefix(1);
+    return event;
+  }
+  return part_.empty() ? whole(bytes) : rest(bytes);
+}
+
+/// As long as an event is whole in `bytes`, nothing is copied.
+std::optional<Event> EventReader::whole(std::string_view& bytes) {
+  std::string_view const text = bytes;
+  for (std::size_t end = line_end(text, 0); end != text.npos; end = line_end(text, line_)) {
+    if (take_line(text, end)) {
+      bool const is_pair = after_return_ && text.substr(end).starts_with('\n');
+      after_return_ = after_return_ && !is_pair;
+      end += is_pair ? 1 : 0;
+      bytes.remove_prefix(end);
+      return finish(text.substr(0, end));
+    }
+  }
+  part_.assign(text);
+  bytes = {};
+  return part_.size() > most_ ? tear(bytes) : std::nullopt;
+}
+
+std::optional<Event> EventReader::rest(std::string_view& bytes) {
+  while (!bytes.empty()) {
+    std::size_t const end = line_end(bytes, 0);
+    std::size_t size = std::min(end, bytes.size());
+    part_.append(bytes.substr(0, size));
+    bytes.remove_prefix(size);
+    if (part_.size() > most_) {
+      return tear(bytes);
+    }
+    if (end != std::string_view::npos && take_line(part_, part_.size())) {
+      if (after_return_ && bytes.starts_with('\n')) {
+        after_return_ = false;
+        part_ += '\n';
+        bytes.remove_prefix(1);
+      }
+      part_is_out_ = true;
+      return finish(part_);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace lastcall::router::continuation

@@ -1,0 +1,68 @@
+// Server-sent events one after the other, each with its bytes and its data.
+//
+// Rules:
+//  1. Any split of the bytes gives the same events, and their bytes joined are the stream.
+//  2. What is kept of an event is bounded: one of more than kMaxEvent bytes, and all behind it, is
+//     handed out as `torn`, as it came.
+//  3. A comment line where no event has begun is handed out at once; so is an empty line there.
+//
+// Pure, no thread rule. Source: the HTML standard, 'Server-sent events', 9.2.5 (parsing).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace lastcall::router::continuation {
+
+struct Event {
+  enum class Kind : std::uint8_t {
+    data,     // one line of data, perhaps with an `event`, `id` or `retry` beside it
+    error,    // it is named `error`
+    other,    // several lines of data, or none
+    comment,  // outside of an event
+    blank,    // an empty line outside of an event
+    torn,     // a part of one that is too large, or what is behind it
+  };
+  Kind kind{};
+  std::string_view bytes;  // all of it, line ends included
+  std::string_view data;   // the line of data, or the comment's text; for others empty
+};
+
+class EventReader {
+ public:
+  /// The ids of a prompt come in one event: this is room for half a million of them.
+  static constexpr std::size_t kMaxEvent = std::size_t{4} * 1024 * 1024;
+
+  explicit EventReader(std::size_t most = kMaxEvent) : most_(most) {}
+
+  /// Takes the next event off the front of `bytes`; nothing: all of them were taken. Its views are
+  /// valid until the next call, and no longer than `bytes` are.
+  std::optional<Event> next(std::string_view& bytes);
+  /// Bytes of an event that has not ended.
+  std::size_t held() const { return part_.size(); }
+
+ private:
+  bool take_line(std::string_view text, std::size_t end);
+  Event finish(std::string_view text);
+  std::optional<Event> whole(std::string_view& bytes);
+  std::optional<Event> rest(std::string_view& bytes);
+  std::optional<Event> tear(std::string_view& bytes);
+
+  std::size_t most_;
+  std::string part_;            // of an event whose end has not come
+  std::size_t line_ = 0;        // where the line begins in it
+  std::size_t data_begin_ = 0;  // of the line of data
+  std::size_t data_size_ = 0;
+  std::uint32_t data_lines_ = 0;
+  bool has_field_ = false;  // the event has begun
+  bool names_error_ = false;
+  bool is_comment_ = false;  // a line outside of an event
+  bool part_is_out_ = false;
+  bool after_return_ = false;
+  bool is_torn_ = false;
+};
+
+}  // namespace lastcall::router::continuation

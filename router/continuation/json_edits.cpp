@@ -1,0 +1,90 @@
+#include "router/continuation/json_edits.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/json_writer.hpp"
+
+namespace lastcall::router::continuation {
+
+std::string_view written(json::Value const& value) {
+  if (value.kind != json::Kind::string) {
+    return value.text;
+  }
+  return {value.text.data() - 1, value.text.size() + 2};
+}
+
+std::string_view written(json::Member const& member) {
+  std::string_view const value = written(member.value);
+  char const* const begin = member.key.data() - 1;
+  return {begin, static_cast<std::size_t>(value.data() + value.size() - begin)};
+}
+
+json::Value const* find(std::vector<json::Member> const& members, std::string_view name) {
+  auto const found = std::find_if(members.rbegin(), members.rend(),
+                                  [name](json::Member const& m) { return m.key == name; });
+  return found == members.rend() ? nullptr : &found->value;
+}
+
+json::Value const* find_value(std::vector<json::Member> const& members, std::string_view name) {
+  json::Value const* const value = find(members, name);
+  return value != nullptr && value->kind != json::Kind::null ? value : nullptr;
+}
+
+void JsonEdits::put(std::size_t begin, std::size_t end, std::string with) {
+  auto const at = std::upper_bound(edits_.begin(), edits_.end(), begin,
+                                   [](std::size_t b, Edit const& e) { return b < e.begin; });
+  edits_.insert(at, Edit{begin, end, std::move(with)});
+}
+
+void JsonEdits::replace(std::string_view part, std::string with) {
+  std::size_t const begin = offset(part.data());
+  put(begin, begin + part.size(), std::move(with));
+}
+
+void JsonEdits::remove(std::vector<json::Member> const& members,
+                       std::function<bool(json::Member const&)> const& goes) {
+  bool one_stays = false;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    std::string_view const own = written(members[i]);
+    std::size_t begin = offset(own.data());
+    std::size_t end = begin + own.size();
+    if (!goes(members[i])) {
+      one_stays = true;
+      continue;
+    }
+    if (one_stays) {  // with what is between it and the one before
+      std::string_view const before = written(members[i - 1]);
+      begin = offset(before.data()) + before.size();
+    } else if (i + 1 < members.size()) {
+      end = offset(written(members[i + 1]).data());
+    }
+    put(begin, end, {});
+  }
+}
+
+void JsonEdits::add(std::string_view object, bool is_empty, std::string_view name,
+                    std::string_view value) {
+  std::string member = is_empty ? "" : ",";
+  json::append_string(member, name);
+  member.append(":").append(value);
+  std::size_t const at = offset(object.data()) + object.rfind('}');
+  put(at, at, std::move(member));
+}
+
+void JsonEdits::append_to(std::string& out) const {
+  std::size_t at = 0;
+  for (Edit const& edit : edits_) {
+    out.append(text_.substr(at, edit.begin - at)).append(edit.with);
+    at = edit.end;
+  }
+  out.append(text_.substr(at));
+}
+
+std::string JsonEdits::text() const {
+  std::string out;
+  append_to(out);
+  return out;
+}
+
+}  // namespace lastcall::router::continuation

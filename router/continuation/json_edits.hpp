@@ -1,0 +1,62 @@
+// Changes of a JSON text that leave every other byte of it as it was.
+//
+// Why not through a tree: it would change the order of keys, large seeds, floats, duplicate keys
+// and bytes that are no UTF-8, and cost more than relaying the event.
+//
+// Rules:
+//  1. Parts are views into the text; they do not overlap.
+//  2. An object whose members are removed stays an object: with a member goes the comma beside it.
+//
+// Pure, no thread rule. Source: RFC 8259.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json_reader.hpp"
+
+namespace lastcall::router::continuation {
+
+/// A value as it is written, a string with its quotes.
+std::string_view written(json::Value const& value);
+/// The key with its quotes, up to the end of its value.
+std::string_view written(json::Member const& member);
+
+/// The last member of that name, or null.
+json::Value const* find(std::vector<json::Member> const& members, std::string_view name);
+/// As find(), but null as well where the value is `null`.
+json::Value const* find_value(std::vector<json::Member> const& members, std::string_view name);
+
+class JsonEdits {
+ public:
+  explicit JsonEdits(std::string_view text) : text_(text) {}
+
+  void replace(std::string_view part, std::string with);
+  /// All members of an object for which `goes` holds; the list is that of the whole object.
+  void remove(std::vector<json::Member> const& members,
+              std::function<bool(json::Member const&)> const& goes);
+  /// A member behind the last one. `object`: as it is written; `is_empty`: it has no member that
+  /// stays.
+  void add(std::string_view object, bool is_empty, std::string_view name, std::string_view value);
+
+  bool empty() const { return edits_.empty(); }
+  void append_to(std::string& out) const;
+  std::string text() const;
+
+ private:
+  struct Edit {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    std::string with;
+  };
+  void put(std::size_t begin, std::size_t end, std::string with);
+  std::size_t offset(char const* at) const { return static_cast<std::size_t>(at - text_.data()); }
+
+  std::string_view text_;
+  std::vector<Edit> edits_;  // in the order of their places
+};
+
+}  // namespace lastcall::router::continuation

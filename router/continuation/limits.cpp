@@ -1,0 +1,75 @@
+#include "router/continuation/limits.hpp"
+
+#include <algorithm>
+
+namespace lastcall::router::continuation {
+
+Cause cause_of(std::string_view reason) {
+  if (reason == "migrated" || reason == "hand_off" || reason == "gone") {
+    return Cause::planned;
+  }
+  return reason == "stall" ? Cause::stall : Cause::engine_death;
+}
+
+Refused MoveLimit::take(Cause cause) {
+  switch (cause) {
+    case Cause::planned:
+      return ++planned_ > kMostPlanned ? Refused::moved_too_often : Refused::no;
+    case Cause::engine_death:
+      return ++deaths_ > kMostDeaths ? Refused::engine_died_twice : Refused::no;
+    case Cause::stall:
+      return Refused::no;  // its budget is that of all requests
+  }
+  return Refused::no;
+}
+
+std::uint64_t hash_of_body(std::string_view body) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (char const c : body) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  }
+  return hash;
+}
+
+void Suspects::forget_old(Time now) {
+  while (!by_age_.empty() && (by_age_.size() > most_ || now - by_age_.front().last >= kSuspected)) {
+    entries_.erase(by_age_.front().body);
+    by_age_.pop_front();
+  }
+}
+
+void Suspects::note_death(std::uint64_t body, Time now) {
+  forget_old(now);
+  auto const found = entries_.find(body);
+  if (found == entries_.end()) {
+    entries_[body] = by_age_.insert(by_age_.end(), Entry{body, 1, now});
+  } else {
+    ++found->second->deaths;
+    found->second->last = now;
+    by_age_.splice(by_age_.end(), by_age_, found->second);
+  }
+  forget_old(now);
+}
+
+Suspects::Verdict Suspects::verdict(std::uint64_t body, Time now) {
+  forget_old(now);
+  auto const found = entries_.find(body);
+  if (found == entries_.end()) {
+    return Verdict::unknown;
+  }
+  return found->second->deaths > 1 ? Verdict::poison : Verdict::suspect;
+}
+
+void RetryBudget::note_request() {
+  hundredths_ = std::min(hundredths_ + kPercent, kMost * 100);
+}
+
+bool RetryBudget::take() {
+  if (hundredths_ < 100) {
+    return false;
+  }
+  hundredths_ -= 100;
+  return true;
+}
+
+}  // namespace lastcall::router::continuation

@@ -1,0 +1,98 @@
+// How often, and for whom, an answer is continued.
+//
+// Rules:
+//  1. A request moves kMostPlanned times by plan, and once because an engine died: a request that
+//     kills its engine must not go through the fleet.
+//  2. A body that was in flight at an engine's death is suspected for kSuspected; one that was
+//  there
+//     at two is poison, also when its client sends it again.
+//  3. Stalls and repeats take from a budget: a fifth of the requests, and a few besides, so that a
+//     slow fleet is not asked twice for everything.
+//
+// Pure: time is an argument. No thread rule. Source: docs/continuation.md, 'Limits'.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <string_view>
+#include <unordered_map>
+
+#include "router/continuation/refused.hpp"
+
+namespace lastcall::router::continuation {
+
+using Time = std::chrono::milliseconds;
+
+/// Why a leg is replaced.
+enum class Cause : std::uint8_t {
+  planned,       // `migrated`, an early hand-off, a worker that left its registry
+  engine_death,  // `engine_dead`, an error, a connection that broke
+  stall,
+};
+
+/// `reason`: of Heard.
+Cause cause_of(std::string_view reason);
+
+/// Of one request.
+class MoveLimit {
+ public:
+  static constexpr unsigned kMostPlanned = 3;
+  static constexpr unsigned kMostDeaths = 1;
+
+  /// Counts the move; a word instead where it may not be made.
+  Refused take(Cause cause);
+
+ private:
+  unsigned planned_ = 0;
+  unsigned deaths_ = 0;
+};
+
+/// FNV-1a, which is enough to tell bodies from each other that nobody forges.
+std::uint64_t hash_of_body(std::string_view body);
+
+/// Bodies that were in flight when an engine died.
+class Suspects {
+ public:
+  static constexpr Time kSuspected = std::chrono::minutes(10);
+
+  explicit Suspects(std::size_t most = 4096) : most_(most) {}
+
+  enum class Verdict : std::uint8_t {
+    unknown,
+    suspect,  // it goes last, one a survivor at a time
+    poison,   // 502, and not again
+  };
+  void note_death(std::uint64_t body, Time now);
+  Verdict verdict(std::uint64_t body, Time now);
+  std::size_t size() const { return by_age_.size(); }
+
+ private:
+  struct Entry {
+    std::uint64_t body = 0;
+    unsigned deaths = 0;
+    Time last{};
+  };
+  void forget_old(Time now);
+
+  std::size_t const most_;
+  std::list<Entry> by_age_;  // the oldest first
+  std::unordered_map<std::uint64_t, std::list<Entry>::iterator> entries_;
+};
+
+/// Of all requests: what may be sent a second time.
+class RetryBudget {
+ public:
+  static constexpr unsigned kPercent = 20;
+  static constexpr unsigned kAtRest = 10;  // retries that an idle router has
+  static constexpr unsigned kMost = 1000;  // saved up
+
+  void note_request();
+  bool take();
+
+ private:
+  unsigned hundredths_ = kAtRest * 100;
+};
+
+}  // namespace lastcall::router::continuation

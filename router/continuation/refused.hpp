@@ -1,0 +1,123 @@
+// Why a request cannot be continued on another worker: a closed set of words.
+//
+// Rule: the label of a reason is that of the metric and of the error event, and stands in
+// docs/continuation.md.
+//
+// Values only, no thread rule. Source: docs/continuation.md, the table subject by subject.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace lastcall::router::continuation {
+
+enum class Refused : std::uint8_t {
+  no,
+  // by the request
+  forbidden,
+  endpoint,
+  not_streamed,
+  unreadable,
+  duplicate_keys,
+  several_choices,
+  echo,
+  guided_output,
+  forced_tool,
+  penalty,
+  custom_sampling,
+  stop_regex,
+  prompt_kind,
+  disaggregated,
+  session,
+  truncation,
+  hidden_reasoning,
+  logprobs,
+  media,
+  stop_held,
+  assistant_last,
+  // by what has been said
+  tool_call_begun,
+  reasoning_by_text,
+  odd_event,
+  ids_unknown,
+  ids_not_level,
+  count_unknown,
+  prompt_unknown,
+  space_sent,
+  memory,
+  // by the worker
+  worker_cannot,
+  // by the limits
+  moved_too_often,
+  engine_died_twice,
+  poison,
+  budget,
+};
+
+struct RefusedWords {
+  Refused why{};
+  std::string_view label;
+  std::string_view text;  // after "cannot be continued elsewhere: "
+};
+
+inline constexpr std::array kRefusedWords = std::to_array<RefusedWords>({
+    {Refused::no, "", ""},
+    {Refused::forbidden, "forbidden", "its client forbids it"},
+    {Refused::endpoint, "endpoint", "its endpoint is neither completions nor chat completions"},
+    {Refused::not_streamed, "not_streamed", "it asks for no stream"},
+    {Refused::unreadable, "unreadable", "its body is no JSON object that can be edited"},
+    {Refused::duplicate_keys, "duplicate_keys", "its body has a key twice"},
+    {Refused::several_choices, "several_choices", "it asks for several answers, or by beam search"},
+    {Refused::echo, "echo", "the prompt, or what goes behind the answer, is a part of the answer"},
+    {Refused::guided_output, "guided_output", "the state of its grammar would start anew"},
+    {Refused::forced_tool, "forced_tool", "it forces the call of a tool"},
+    {Refused::penalty, "penalty", "its penalties count over the output alone"},
+    {Refused::custom_sampling, "custom_sampling",
+     "its sampling keeps a state that cannot be moved"},
+    {Refused::stop_regex, "stop_regex", "its stop expression cannot be matched over the seam"},
+    {Refused::prompt_kind, "prompt_kind", "its prompt is neither one text nor one list of ids"},
+    {Refused::disaggregated, "disaggregated", "it is bound to a transfer of its cache"},
+    {Refused::session, "session", "it is bound to a session of its worker"},
+    {Refused::truncation, "truncation", "its prompt may be truncated"},
+    {Refused::hidden_reasoning, "hidden_reasoning", "its reasoning is hidden"},
+    {Refused::logprobs, "logprobs", "its logprobs tell offsets of the whole text"},
+    {Refused::media, "media", "it has parts other than text"},
+    {Refused::stop_held, "stop_held", "the engine holds text back for its stop strings"},
+    {Refused::assistant_last, "assistant_last", "its last message is the assistant's already"},
+    {Refused::tool_call_begun, "tool_call_begun", "the call of a tool has begun"},
+    {Refused::reasoning_by_text, "reasoning_by_text", "reasoning cannot be given back as text"},
+    {Refused::odd_event, "odd_event", "its stream holds what is not understood"},
+    {Refused::ids_unknown, "ids_unknown", "its worker told no token ids"},
+    {Refused::ids_not_level, "ids_not_level", "token ids and text are not level"},
+    {Refused::count_unknown, "count_unknown", "its worker did not tell how many tokens it made"},
+    {Refused::prompt_unknown, "prompt_unknown", "its worker did not tell how long its prompt is"},
+    {Refused::space_sent, "space_sent", "white space at the end has gone out already"},
+    {Refused::memory, "memory", "its record was dropped for lack of memory"},
+    {Refused::worker_cannot, "worker_cannot", "no worker takes a continuation"},
+    {Refused::moved_too_often, "moved_too_often", "it has been moved too often"},
+    {Refused::engine_died_twice, "engine_died_twice", "two engines have died with it"},
+    {Refused::poison, "poison", "engines have died with requests of this body"},
+    {Refused::budget, "budget", "too many requests are continued at present"},
+});
+
+constexpr bool is_in_order() {
+  for (std::size_t i = 0; i < kRefusedWords.size(); ++i) {
+    if (static_cast<std::size_t>(kRefusedWords[i].why) != i) {
+      return false;
+    }
+  }
+  return true;
+}
+static_assert(is_in_order());
+
+constexpr RefusedWords const& words_of(Refused why) {
+  return kRefusedWords[static_cast<std::size_t>(why)];
+}
+/// For metrics and events; lives for ever.
+constexpr std::string_view label(Refused why) {
+  return words_of(why).label;
+}
+
+}  // namespace lastcall::router::continuation

@@ -1,0 +1,285 @@
+#include "router/continuation/request.hpp"
+
+#include <algorithm>
+#include <array>
+#include <unordered_set>
+
+#include "router/continuation/json_edits.hpp"
+
+namespace lastcall::router::continuation {
+namespace {
+
+using json::Kind;
+using json::Value;
+using Members = std::vector<json::Member>;
+
+/// What completions make without being told.
+constexpr std::uint64_t kCompletionsDefault = 16;
+
+bool is_set(Value const& value) {
+  return value.kind != Kind::null && value.text != "[]" && value.text != "{}" &&
+         !(value.kind == Kind::string && value.text.empty());
+}
+bool is_yes(Value const& value) {
+  return value.kind == Kind::boolean && json::is_true(value);
+}
+bool is_no(Value const& value) {
+  return value.kind == Kind::boolean && !json::is_true(value);
+}
+bool is_not_zero(Value const& value) {
+  return value.kind != Kind::null && json::to_double(value).value_or(1) != 0;
+}
+bool is_above_one(Value const& value) {
+  return value.kind != Kind::null && json::to_unsigned(value).value_or(2) > 1;
+}
+bool is_no_text_format(Value const& value) {
+  Members members;
+  if (value.kind != Kind::object || json::read_object(value.text, members)) {
+    return is_set(value);
+  }
+  Value const* const type = find(members, "type");
+  return type == nullptr || type->text != "text";
+}
+bool is_forced(Value const& value) {
+  return is_set(value) && value.text != "auto" && value.text != "none";
+}
+
+struct KeyRule {
+  std::string_view key;
+  bool (*holds)(Value const&);
+  Refused by_ids;
+  Refused by_text;
+};
+
+constexpr KeyRule both(std::string_view key, bool (*holds)(Value const&), Refused why) {
+  return {key, holds, why, why};
+}
+
+constexpr std::array kKeyRules = std::to_array<KeyRule>({
+    both("n", is_above_one, Refused::several_choices),
+    both("best_of", is_above_one, Refused::several_choices),
+    both("use_beam_search", is_yes, Refused::several_choices),
+    both("echo", is_yes, Refused::echo),
+    both("prompt_logprobs", is_set, Refused::echo),
+    both("suffix", is_set, Refused::echo),
+    both("prompt_embeds", is_set, Refused::prompt_kind),
+    both("input_ids", is_set, Refused::prompt_kind),
+    both("input_embeds", is_set, Refused::prompt_kind),
+    both("kv_transfer_params", is_set, Refused::disaggregated),
+    both("bootstrap_host", is_set, Refused::disaggregated),
+    both("bootstrap_port", is_set, Refused::disaggregated),
+    both("bootstrap_room", is_set, Refused::disaggregated),
+    both("session_params", is_set, Refused::session),
+    both("response_format", is_no_text_format, Refused::guided_output),
+    both("structured_outputs", is_set, Refused::guided_output),
+    both("guided_json", is_set, Refused::guided_output),
+    both("guided_regex", is_set, Refused::guided_output),
+    both("guided_choice", is_set, Refused::guided_output),
+    both("guided_grammar", is_set, Refused::guided_output),
+    both("structural_tag", is_set, Refused::guided_output),
+    both("regex", is_set, Refused::guided_output),
+    both("ebnf", is_set, Refused::guided_output),
+    both("json_schema", is_set, Refused::guided_output),
+    both("tool_choice", is_forced, Refused::forced_tool),
+    both("function_call", is_forced, Refused::forced_tool),
+    both("presence_penalty", is_not_zero, Refused::penalty),
+    both("frequency_penalty", is_not_zero, Refused::penalty),
+    both("bad_words", is_set, Refused::custom_sampling),
+    both("logits_processors", is_set, Refused::custom_sampling),
+    both("custom_logit_processor", is_set, Refused::custom_sampling),
+    both("custom_params", is_set, Refused::custom_sampling),
+    both("thinking_token_budget", is_set, Refused::custom_sampling),
+    both("vllm_xargs", is_set, Refused::custom_sampling),
+    both("stop_regex", is_set, Refused::stop_regex),
+    both("truncate_prompt_tokens", is_set, Refused::truncation),
+    both("include_reasoning", is_no, Refused::hidden_reasoning),
+    both("stream_reasoning", is_no, Refused::hidden_reasoning),
+    {"separate_reasoning", is_no, Refused::no, Refused::hidden_reasoning},
+    both("modalities", is_set, Refused::media),
+    both("audio", is_set, Refused::media),
+});
+
+void refuse(Request& request, Refused why) {
+  request.by_ids = request.by_text = why;
+}
+
+bool has_key_twice(Members const& members) {
+  std::unordered_set<std::string_view> seen;
+  return !std::all_of(members.begin(), members.end(),
+                      [&](json::Member const& m) { return seen.insert(m.key).second; });
+}
+
+bool flag(Members const& members, std::string_view name) {
+  Value const* const value = find(members, name);
+  return value != nullptr && is_yes(*value);
+}
+
+void read_stops(Request& request) {
+  Value const* const stop = find_value(request.members, "stop");
+  if (stop == nullptr) {
+    return;
+  }
+  std::vector<Value> list;
+  if (stop->kind == Kind::array) {
+    static_cast<void>(json::read_array(stop->text, list));
+  } else {
+    list.push_back(*stop);
+  }
+  for (Value const& one : list) {
+    if (one.kind == Kind::string && !one.text.empty()) {
+      request.stops.push_back(json::to_string(one));
+    }
+  }
+  // Asked for in the output, it would bring the texts of special tokens along.
+  Value const* const skips = find(request.members, "skip_special_tokens");
+  bool const shows_special = find_value(request.members, "stop_token_ids") != nullptr ||
+                             (skips != nullptr && is_no(*skips));
+  if (!request.stops.empty() && shows_special && request.by_ids == Refused::no) {
+    request.by_ids = Refused::stop_held;
+  }
+}
+
+void read_limits(Request& request) {
+  for (std::string_view const key : {"max_tokens", "max_completion_tokens"}) {
+    if (Value const* const value = find_value(request.members, key)) {
+      request.max_tokens = json::to_unsigned(*value);
+    }
+  }
+  if (!request.max_tokens && request.endpoint == Endpoint::completions) {
+    request.max_tokens = kCompletionsDefault;
+  }
+  if (Value const* const value = find_value(request.members, "min_tokens")) {
+    request.min_tokens = json::to_unsigned(*value).value_or(0);
+  }
+}
+
+void read_prompt(Request& request) {
+  Value const* const prompt = find_value(request.members, "prompt");
+  if (prompt != nullptr && prompt->kind == Kind::string) {
+    return;
+  }
+  request.prompt_ids = prompt != nullptr ? read_ids(*prompt) : std::nullopt;
+  if (!request.prompt_ids || request.prompt_ids->empty()) {
+    return refuse(request, Refused::prompt_kind);
+  }
+  request.by_text = request.by_text == Refused::no ? Refused::prompt_kind : request.by_text;
+}
+
+bool is_text_part(Value const& part) {
+  Members members;
+  if (part.kind != Kind::object) {
+    return part.kind == Kind::string;
+  }
+  static_cast<void>(json::read_object(part.text, members));
+  Value const* const type = find(members, "type");
+  return type != nullptr && type->text == "text";
+}
+
+bool is_text(Value const& content) {
+  std::vector<Value> parts;
+  return content.kind != Kind::array || (!json::read_array(content.text, parts) &&
+                                         std::all_of(parts.begin(), parts.end(), is_text_part));
+}
+
+void read_messages(Request& request) {
+  Value const* const messages = find_value(request.members, "messages");
+  std::vector<Value> list;
+  if (messages == nullptr || json::read_array(messages->text, list) || list.empty()) {
+    return refuse(request, Refused::prompt_kind);
+  }
+  Members last;
+  for (Value const& message : list) {
+    last.clear();
+    if (message.kind != Kind::object || json::read_object(message.text, last)) {
+      return refuse(request, Refused::prompt_kind);
+    }
+    Value const* const content = find(last, "content");
+    if (content != nullptr && !is_text(*content) && request.by_ids == Refused::no) {
+      request.by_ids = Refused::media;
+    }
+  }
+  Value const* const role = find(last, "role");
+  Value const* const content = find(last, "content");
+  bool const is_assistants = role != nullptr && role->text == "assistant";
+  bool const can_go_on =
+      request.continues_message && content != nullptr && content->kind == Kind::string;
+  if (is_assistants && !can_go_on && request.by_text == Refused::no) {
+    request.by_text = Refused::assistant_last;
+  }
+}
+
+void apply_rules(Request& request, RequestRules const& rules) {
+  for (json::Member const& member : request.members) {
+    auto const* const rule = std::find_if(kKeyRules.begin(), kKeyRules.end(),
+                                          [&](KeyRule const& r) { return r.key == member.key; });
+    if (rule == kKeyRules.end() || !rule->holds(member.value) ||
+        (rule->by_ids == Refused::penalty && rules.allows_penalties)) {
+      continue;
+    }
+    request.by_ids = request.by_ids == Refused::no ? rule->by_ids : request.by_ids;
+    request.by_text = request.by_text == Refused::no ? rule->by_text : request.by_text;
+  }
+  bool const has_offsets = request.endpoint == Endpoint::completions &&
+                           find_value(request.members, "logprobs") != nullptr;
+  if (has_offsets && request.by_ids == Refused::no) {
+    refuse(request, Refused::logprobs);
+  }
+}
+
+void read_flags(Request& request) {
+  Members const& members = request.members;
+  request.keeps_stop = flag(members, "include_stop_str_in_output");
+  request.wants_ids = flag(members, "return_token_ids");
+  request.continues_message = flag(members, "continue_final_message");
+  Value const* const tools = find(members, "tools");
+  request.has_tools = tools != nullptr && is_set(*tools);
+  Value const* const options = find_value(members, "stream_options");
+  Members inner;
+  if (options != nullptr && options->kind == Kind::object &&
+      !json::read_object(options->text, inner)) {
+    request.wants_usage = flag(inner, "include_usage");
+    request.wants_all_usage = request.wants_usage && flag(inner, "continuous_usage_stats");
+  }
+}
+
+}  // namespace
+
+Endpoint endpoint_of(std::string_view name) {
+  if (name == "chat_completions") {
+    return Endpoint::chat;
+  }
+  return name == "completions" ? Endpoint::completions : Endpoint::other;
+}
+
+Request read_request(Endpoint endpoint, std::string_view body, RequestRules const& rules) {
+  Request request;
+  request.endpoint = endpoint;
+  request.body = body;
+  if (endpoint == Endpoint::other) {
+    refuse(request, Refused::endpoint);
+    return request;
+  }
+  bool const is_bad = json::read_object(body, request.members).has_value();
+  bool const has_odd_key = std::any_of(request.members.begin(), request.members.end(),
+                                       [](json::Member const& m) { return m.key_escaped; });
+  if (is_bad || has_odd_key || has_key_twice(request.members)) {
+    refuse(request, is_bad || has_odd_key ? Refused::unreadable : Refused::duplicate_keys);
+    request.members.clear();
+    return request;
+  }
+  if (rules.is_forbidden || !flag(request.members, "stream")) {
+    refuse(request, rules.is_forbidden ? Refused::forbidden : Refused::not_streamed);
+  }
+  apply_rules(request, rules);
+  read_flags(request);
+  read_stops(request);
+  read_limits(request);
+  if (endpoint == Endpoint::chat) {
+    read_messages(request);
+  } else {
+    read_prompt(request);
+  }
+  return request;
+}
+
+}  // namespace lastcall::router::continuation

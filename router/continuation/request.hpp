@@ -1,0 +1,60 @@
+// The request of a client, as far as it matters for its continuation.
+//
+// Rules:
+//  1. Its body is kept as it came; what is found are views into it.
+//  2. Whether it can be continued by token ids, and whether by text, is decided by a table of keys
+//     once; what has been said since decides the rest (continuation.hpp).
+//
+// Pure, no thread rule. Source: docs/continuation.md; OpenAI's request objects and what vLLM and
+// SGLang add to them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json_reader.hpp"
+#include "router/continuation/chunk.hpp"
+#include "router/continuation/refused.hpp"
+
+namespace lastcall::router::continuation {
+
+enum class Endpoint : std::uint8_t { completions, chat, other };
+
+/// `name`: of relay::EndpointName.
+Endpoint endpoint_of(std::string_view name);
+
+struct Request {
+  Endpoint endpoint = Endpoint::other;
+  std::string_view body;
+  std::vector<json::Member> members;  // empty where it is unreadable
+
+  Refused by_ids = Refused::no;
+  Refused by_text = Refused::no;
+
+  std::vector<std::string> stops;
+  bool keeps_stop = false;       // include_stop_str_in_output
+  bool wants_ids = false;        // return_token_ids
+  bool wants_usage = false;      // stream_options.include_usage
+  bool wants_all_usage = false;  // stream_options.continuous_usage_stats
+  bool has_tools = false;
+  bool continues_message = false;  // continue_final_message
+  std::optional<TokenIds> prompt_ids;
+  std::optional<std::uint64_t> max_tokens;
+  std::uint64_t min_tokens = 0;
+  /// Whatever is said, nothing of it is continued.
+  bool is_plain() const { return by_ids != Refused::no && by_text != Refused::no; }
+  /// A limit in tokens holds that a continuation has to lower.
+  bool counts_tokens() const { return max_tokens.has_value() || min_tokens > 0; }
+};
+
+struct RequestRules {
+  bool is_forbidden = false;      // by a header
+  bool allows_penalties = false;  // of presence and frequency, though they begin anew
+};
+
+Request read_request(Endpoint endpoint, std::string_view body, RequestRules const& rules);
+
+}  // namespace lastcall::router::continuation

@@ -1,0 +1,83 @@
+#include "router/continuation/text_gate.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lastcall::router::continuation {
+namespace {
+
+struct Found {
+  std::size_t begin = std::string_view::npos;
+  std::size_t end = 0;
+};
+
+Found first_of(std::vector<std::string> const& stops, std::string_view text) {
+  Found first;
+  for (std::string const& stop : stops) {
+    std::size_t const at = text.find(stop);
+    if (at < first.begin) {
+      first = {at, at + stop.size()};
+    }
+  }
+  return first;
+}
+
+/// The longest end of `text` with which one of them begins.
+std::size_t begun(std::vector<std::string> const& stops, std::string_view text) {
+  std::size_t longest = 0;
+  for (std::string_view const stop : stops) {
+    for (std::size_t size = std::min(stop.size() - 1, text.size()); size > longest; --size) {
+      if (text.ends_with(stop.substr(0, size))) {
+        longest = size;
+      }
+    }
+  }
+  return longest;
+}
+
+}  // namespace
+
+std::size_t space_at_end(std::string_view text) {
+  std::size_t const last = text.find_last_not_of(" \t\r\n\v\f");
+  return text.size() - (last == text.npos ? 0 : last + 1);
+}
+
+std::size_t TextGate::size_to_hold(std::string_view text) const {
+  std::size_t const stop = rules_.keeps_stop ? 0 : begun(rules_.stops, text);
+  std::size_t const space =
+      rules_.holds_space ? space_at_end(text.substr(0, text.size() - stop)) : 0;
+  return stop + space;
+}
+
+TextGate::Out TextGate::pass(std::string_view text) {
+  if (is_open()) {
+    return {std::string(text), false};
+  }
+  std::string whole = std::exchange(held_, {});
+  whole.append(text);
+  std::string const searched = seen_ + whole;
+  if (Found const found = first_of(rules_.stops, searched); found.begin != searched.npos) {
+    std::size_t const end = rules_.keeps_stop ? found.end : found.begin;
+    whole.resize(end - std::min(end, seen_.size()));
+    return {std::move(whole), true};
+  }
+  std::size_t const hold = size_to_hold(whole);
+  held_ = whole.substr(whole.size() - hold);
+  whole.resize(whole.size() - hold);
+  if (rules_.keeps_stop) {
+    seen_ = searched.substr(searched.size() - begun(rules_.stops, searched));
+  }
+  return {std::move(whole), false};
+}
+
+std::string TextGate::flush() {
+  return std::exchange(held_, {});
+}
+
+std::size_t TextGate::drop_space() {
+  std::size_t const space = space_at_end(held_);
+  held_.resize(held_.size() - space);
+  return space;
+}
+
+}  // namespace lastcall::router::continuation

@@ -1,0 +1,53 @@
+// Between an engine's text and its client: finds stop strings, also over the seam of two legs, and
+// holds back what may be the begin of one, or white space that a template would trim.
+//
+// Rules:
+//  1. What was let out is never taken back: what may still be cut off is held.
+//  2. Held text is a part of what the engine said: a continuation by ids keeps it held; one by text
+//     in a chat drops white space at the end of it, which the next leg says again.
+//
+// Pure, no thread rule. Source: vLLM's `stop` and `include_stop_str_in_output`;
+// docs/continuation.md.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace lastcall::router::continuation {
+
+class TextGate {
+ public:
+  struct Rules {
+    std::vector<std::string> stops;
+    bool keeps_stop = false;   // the client wants to see it
+    bool holds_space = false;  // at the end
+  };
+  explicit TextGate(Rules rules) : rules_(std::move(rules)) {}
+
+  struct Out {
+    std::string text;         // goes to the client now
+    bool is_stopped = false;  // the text ends here, with a stop string
+  };
+  Out pass(std::string_view text);
+  /// The engine has said all: what was held.
+  std::string flush();
+  /// Drops the white space at the end of what is held; how many bytes.
+  std::size_t drop_space();
+  std::string_view held() const { return held_; }
+  bool is_open() const { return rules_.stops.empty() && !rules_.holds_space; }
+
+ private:
+  std::size_t size_to_hold(std::string_view text) const;
+
+  Rules rules_;
+  std::string held_;
+  std::string seen_;  // the end of what went out, where stop strings are kept
+};
+
+/// Bytes of white space at the end, as templates trim them.
+std::size_t space_at_end(std::string_view text);
+
+}  // namespace lastcall::router::continuation

@@ -1,0 +1,46 @@
+// How many tokens of an answer are known to have been made, over all of its legs.
+//
+// Rule: what nobody told is estimated by the events with text, and known to be an estimate.
+// Values only, no thread rule. Source: docs/continuation.md, 'Limits of tokens'.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace lastcall::router::continuation {
+
+class TokenCount {
+ public:
+  /// Behind an event with text: what its leg has made so far, where it is known.
+  void note_text(std::optional<std::uint64_t> of_leg) {
+    ++events_;
+    known_ = of_leg ? std::optional(kept_ + *of_leg) : std::nullopt;
+  }
+  std::optional<std::uint64_t> known() const { return known_; }
+  std::uint64_t about() const { return known_.value_or(kept_ + events_); }
+  /// Tokens of earlier legs that are no ids of this record any more.
+  std::uint64_t kept() const { return kept_; }
+  /// About those that are no part of the prompt that is recorded.
+  std::uint64_t about_since_prompt() const { return about() - in_prompt_; }
+
+  /// A leg goes on whose prompt, where `is_told`, holds all that was made.
+  void begin_leg_by_text(bool is_told) {
+    kept_ = about();
+    known_ = known_ ? std::optional(kept_) : std::nullopt;
+    in_prompt_ = is_told ? kept_ : in_prompt_;
+    events_ = 0;
+  }
+  void begin_leg_by_ids(std::uint64_t kept_ids) {
+    known_ = kept_ + kept_ids;
+    events_ = 0;
+  }
+
+ private:
+  std::uint64_t kept_ = 0;
+  std::uint64_t in_prompt_ = 0;
+  std::uint64_t events_ = 0;
+  std::optional<std::uint64_t> known_ = 0;
+};
+
+}  // namespace lastcall::router::continuation

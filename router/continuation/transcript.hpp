@@ -1,0 +1,94 @@
+// What a client's generation has said so far: the ids and the text that its engine told, and where
+// the two are level.
+//
+// Rules:
+//  1. A *clean boundary* is behind an event that told exactly one id and text with it: the engine's
+//     detokenizer gives text out only when nothing of it is pending. Behind an event of several ids
+//     bytes may be pending that nobody sees; behind ids without text they are.
+//  2. Ids can be given back when no text was told since the last clean boundary; the ids behind it
+//     are thrown away, because their text was never sent.
+//  3. Where a parser may hold text back (tools), one id with text is no proof either: only a
+//     detokenized tail is (confirm()).
+//
+// Pure, no thread rule. Source: docs/continuation.md, 'Clean boundaries'.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "router/continuation/chunk.hpp"
+#include "router/continuation/token_count.hpp"
+
+namespace lastcall::router::continuation {
+
+class Transcript {
+ public:
+  /// `parser_holds`: text of an id may come later than the id.
+  explicit Transcript(bool parser_holds) : parser_holds_(parser_holds) {}
+
+  struct Piece {
+    TokenIds const* ids = nullptr;
+    std::string_view content;
+    std::string_view reasoning;
+    std::optional<std::uint64_t> completion;  // tokens of this leg so far, as its engine told
+  };
+  void tell_prompt(TokenIds ids) {
+    prompt_count_ = ids.size();
+    prompt_ = std::move(ids);
+  }
+  void tell_prompt_count(std::uint64_t count) { prompt_count_ = count; }
+  void add(Piece const& piece);
+
+  /// The text behind the last clean boundary, and the ids told since: a worker that can detokenize
+  /// them proves that they are level.
+  TokenIds tail_ids() const;
+  /// True where `detokenized` is the text of the tail, and nothing of it is pending.
+  bool confirm(std::string_view detokenized);
+
+  bool knows_ids() const { return prompt_.has_value() && !ids_are_lost_; }
+  bool is_level() const { return size_ == clean_.size; }
+  /// Prompt and ids up to the last clean boundary.
+  TokenIds history() const;
+  std::string const& text() const { return text_; }
+  bool has_text() const { return size_ > 0; }
+  bool has_reasoned() const { return size_ > text_.size(); }
+
+  /// Tokens that a continuation by ids keeps.
+  std::uint64_t kept_by_ids() const { return count_.kept() + clean_.ids; }
+  TokenCount const& count() const { return count_; }
+  std::optional<TokenIds> const& prompt() const { return prompt_; }
+  std::optional<std::uint64_t> prompt_count() const { return prompt_count_; }
+
+  /// A continuation by ids was verified: what it tells follows history().
+  void go_on_by_ids();
+  /// By text: the last `dropped` bytes of it are said again. `told`: the new prompt's ids.
+  void go_on_by_text(std::size_t dropped, std::optional<TokenIds> told);
+  /// The whole request was sent again.
+  void begin_again();
+
+  void forget();
+  std::size_t bytes() const;
+
+ private:
+  struct Mark {
+    std::size_t ids = 0;     // of ids_
+    std::size_t text = 0;    // of text_
+    std::uint64_t size = 0;  // bytes of content and reasoning
+  };
+
+  bool const parser_holds_;
+  bool ids_are_lost_ = false;
+  std::optional<TokenIds> prompt_;
+  std::optional<std::uint64_t> prompt_count_;  // of the first leg
+  TokenIds ids_;                               // told behind prompt_
+  std::string text_;                           // content alone
+  std::uint64_t size_ = 0;
+  Mark clean_;  // the last clean boundary
+  TokenCount count_;
+};
+
+}  // namespace lastcall::router::continuation

@@ -1,0 +1,107 @@
+#include "router/continuation/verifier.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/json_reader.hpp"
+
+namespace lastcall::router::continuation {
+namespace {
+
+/// Re-tokenized text merges differently at its seams: by some tokens, not by many.
+bool is_about(std::uint64_t rise, std::uint64_t delivered) {
+  std::uint64_t const slack = delivered / 8 + 2;
+  return rise > 0 && rise + slack >= delivered && rise <= delivered + slack;
+}
+
+std::size_t common_prefix(TokenIds const& one, TokenIds const& other) {
+  auto const [end, ignored] = std::mismatch(one.begin(), one.end(), other.begin(), other.end());
+  return static_cast<std::size_t>(end - one.begin());
+}
+
+}  // namespace
+
+std::string_view name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::open:
+      return "open";
+    case Verdict::proven:
+      return "proven";
+    case Verdict::unproven:
+      return "unproven";
+    case Verdict::other_prompt:
+      return "other_prompt";
+    case Verdict::leaks_prompt:
+      return "leaks_prompt";
+  }
+  return "open";
+}
+
+bool Verifier::fits(TokenIds const& told) const {
+  if (expected_.way == Way::by_ids) {
+    return told == expected_.prompt_ids;
+  }
+  if (told == expected_.exactly) {
+    return true;
+  }
+  if (!expected_.prompt_ids) {
+    return fits(static_cast<std::uint64_t>(told.size()));
+  }
+  // The last token of the prompt may have merged with the first delivered one.
+  std::size_t const before = expected_.prompt_ids->size();
+  return told.size() > before && common_prefix(told, *expected_.prompt_ids) + 1 >= before &&
+         is_about(told.size() - before, expected_.since_ids);
+}
+
+bool Verifier::fits(std::uint64_t count) const {
+  if (expected_.way == Way::by_ids) {
+    return count == expected_.prompt_ids->size();
+  }
+  auto const rose = [count](std::uint64_t before, std::uint64_t since) {
+    return count > before && is_about(count - before, since);
+  };
+  if (expected_.prompt_count) {
+    return rose(*expected_.prompt_count, expected_.since_count);
+  }
+  return expected_.prompt_ids && rose(expected_.prompt_ids->size(), expected_.since_ids);
+}
+
+bool Verifier::leaks(Chunk const& chunk) const {
+  for (auto const& value : {chunk.text, chunk.reasoning}) {
+    if (!value || value->text.empty()) {
+      continue;
+    }
+    std::string const text = json::to_string(*value);
+    bool const is_long = text.size() > kMostBytesAnId * std::max<std::size_t>(1, chunk.ids.size());
+    bool const has_end = expected_.prompt_end.size() >= kMostBytesAnId / 2 &&
+                         text.find(expected_.prompt_end) != text.npos;
+    if ((is_long && !chunk.ids.empty()) || has_end) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Verdict Verifier::hear(Chunk const& chunk) {
+  if (expected_.way == Way::whole) {
+    return chunk.says_something() ? Verdict::proven : Verdict::open;
+  }
+  if (chunk.prompt_ids && !told_) {
+    told_ = chunk.prompt_ids;
+    so_far_ = fits(*told_) ? Verdict::proven : Verdict::other_prompt;
+  } else if (so_far_ == Verdict::open && chunk.usage && chunk.usage->prompt > 0) {
+    so_far_ = fits(chunk.usage->prompt) ? Verdict::proven : Verdict::other_prompt;
+  }
+  if (so_far_ == Verdict::other_prompt) {
+    return so_far_;
+  }
+  if (!chunk.says_something()) {
+    return Verdict::open;
+  }
+  if (so_far_ == Verdict::open) {
+    return Verdict::unproven;
+  }
+  return leaks(chunk) ? Verdict::leaks_prompt : Verdict::proven;
+}
+
+}  // namespace lastcall::router::continuation

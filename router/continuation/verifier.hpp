@@ -1,0 +1,76 @@
+// Whether a leg goes on where the one before it left off, or started over: nothing of it reaches
+// the client before that is known.
+//
+// Rules:
+//  1. By ids the prompt ids that the worker tells are those sent; where it tells none, it counts as
+//     many tokens of prompt.
+//  2. By text they are the first leg's prompt and the ids delivered, or begin with that prompt and
+//     are longer by about as many; where it tells none, its count of the prompt rose by about that.
+//  3. The first text is that of the ids told with it: one of more than kMostBytesAnId bytes an id
+//  is
+//     the prompt's text, which a detokenizer gives out behind a prompt that ends inside a
+//     character.
+//  4. A leg that speaks before it has told enough is unproven, and no better than a wrong one.
+//
+// Pure, no thread rule. Source: docs/continuation.md, 'Verified'.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "router/continuation/chunk.hpp"
+
+namespace lastcall::router::continuation {
+
+enum class Way : std::uint8_t {
+  whole,  // the request again: nothing was said
+  by_ids,
+  by_text,
+};
+
+enum class Verdict : std::uint8_t {
+  open,      // nothing that could tell has come
+  proven,    // and this chunk is the first to say something
+  unproven,  // it speaks and has told nothing
+  other_prompt,
+  leaks_prompt,
+};
+
+/// For the log and the label of a metric.
+std::string_view name(Verdict verdict);
+
+class Verifier {
+ public:
+  static constexpr std::size_t kMostBytesAnId = 32;
+
+  struct Expected {
+    Way way = Way::whole;
+    std::optional<TokenIds> prompt_ids;         // by ids: all sent; by text: the first leg's
+    std::optional<TokenIds> exactly;            // by text: with those delivered, where known
+    std::optional<std::uint64_t> prompt_count;  // of the first leg
+    std::uint64_t since_ids = 0;                // tokens delivered behind prompt_ids, about
+    std::uint64_t since_count = 0;              // and behind the first leg's prompt
+    std::string prompt_end;                     // the last bytes of the prompt's text
+  };
+  explicit Verifier(Expected expected) : expected_(std::move(expected)) {}
+
+  Verdict hear(Chunk const& chunk);
+  Way way() const { return expected_.way; }
+  /// The prompt that the worker told.
+  std::optional<TokenIds>& told() { return told_; }
+
+ private:
+  bool fits(TokenIds const& told) const;
+  bool fits(std::uint64_t count) const;
+  bool leaks(Chunk const& chunk) const;
+
+  Expected expected_;
+  std::optional<TokenIds> told_;
+  Verdict so_far_ = Verdict::open;
+};
+
+}  // namespace lastcall::router::continuation

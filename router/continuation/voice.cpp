@@ -1,0 +1,78 @@
+#include "router/continuation/voice.hpp"
+
+#include <utility>
+
+#include "base/json_reader.hpp"
+
+namespace lastcall::router::continuation {
+namespace {
+
+/// White space at the end of a chat's text is held where the text may have to be given back.
+TextGate::Rules rules_of(Request const& request, bool is_content) {
+  if (request.is_plain()) {
+    return {};
+  }
+  bool const is_trimmed = request.endpoint == Endpoint::chat && request.by_text == Refused::no;
+  return {.stops = request.stops,
+          .keeps_stop = request.keeps_stop,
+          .holds_space = is_content && is_trimmed};
+}
+
+bool has(std::optional<json::Value> const& text) {
+  return text && !text->text.empty();
+}
+
+bool is_end(Chunk const& chunk) {
+  return chunk.finish != Finish::none || chunk.has_tool_calls;
+}
+
+}  // namespace
+
+Voice::Voice(Request const& request)
+    : content_(rules_of(request, true)), reasoning_(rules_of(request, false)), client_(request) {}
+
+void Voice::begin_again() {
+  content_.flush();
+  reasoning_.flush();
+}
+
+void Voice::reasoning(Chunk const& chunk, ClientStream::Texts& texts, std::string& out) {
+  bool const goes_on = !is_end(chunk) && !has(chunk.text);
+  if (has(chunk.reasoning)) {
+    TextGate::Out passed = reasoning_.pass(json::to_string(*chunk.reasoning));
+    is_stopped_ = passed.is_stopped;
+    texts.reasoning = std::move(passed.text);
+    texts.reasoning->append(goes_on || is_stopped_ ? "" : reasoning_.flush());
+  } else if (std::string const held = goes_on ? "" : reasoning_.flush(); !held.empty()) {
+    client_.text({}, held, out);
+  }
+}
+
+void Voice::content(Chunk const& chunk, ClientStream::Texts& texts, std::string& out) {
+  std::string text;
+  if (has(chunk.text) && !is_stopped_) {
+    TextGate::Out passed = content_.pass(json::to_string(*chunk.text));
+    is_stopped_ = passed.is_stopped;
+    text = std::move(passed.text);
+  }
+  if (is_end(chunk) && !is_stopped_) {
+    text.append(content_.flush());
+  }
+  if (chunk.text) {
+    texts.content = std::move(text);
+  } else if (!text.empty()) {
+    client_.text(text, {}, out);
+  }
+}
+
+bool Voice::piece(Event const& event, Chunk const& chunk, std::string& out) {
+  ClientStream::Texts texts;
+  if (!content_.is_open() || !reasoning_.is_open()) {
+    reasoning(chunk, texts, out);
+    content(chunk, texts, out);
+  }
+  client_.piece(event, chunk, texts, out);
+  return is_stopped_;
+}
+
+}  // namespace lastcall::router::continuation

@@ -1,0 +1,43 @@
+// The texts of an answer on their way to its client: through their gates, into the client's events.
+//
+// Rule: text of one kind that is held goes out before text of the other kind, the call of a tool or
+// the end does.
+// Pure, no thread rule. Source: docs/continuation.md, 'Stop strings'.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "router/continuation/client_stream.hpp"
+#include "router/continuation/text_gate.hpp"
+
+namespace lastcall::router::continuation {
+
+class Voice {
+ public:
+  /// `request` lives longer.
+  explicit Voice(Request const& request);
+  Voice(Voice const&) = delete;
+  Voice& operator=(Voice const&) = delete;
+
+  /// True where the text ends here with a stop string, whatever the engine thinks.
+  bool piece(Event const& event, Chunk const& chunk, std::string& out);
+  ClientStream& client() { return client_; }
+  ClientStream const& client() const { return client_; }
+  std::string_view held() const { return content_.held(); }
+  std::size_t drop_space() { return content_.drop_space(); }
+  /// What is held will be said again.
+  void begin_again();
+
+ private:
+  void reasoning(Chunk const& chunk, ClientStream::Texts& texts, std::string& out);
+  void content(Chunk const& chunk, ClientStream::Texts& texts, std::string& out);
+
+  TextGate content_;
+  TextGate reasoning_;
+  ClientStream client_;
+  bool is_stopped_ = false;
+};
+
+}  // namespace lastcall::router::continuation

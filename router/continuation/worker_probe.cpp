@@ -1,0 +1,114 @@
+#include "router/continuation/worker_probe.hpp"
+
+#include <utility>
+
+#include "base/json_writer.hpp"
+#include "router/continuation/event_reader.hpp"
+
+namespace lastcall::router::continuation {
+namespace {
+
+constexpr std::string_view kUsage =
+    R"("stream_options":{"include_usage":true,"continuous_usage_stats":true})";
+/// Words enough that any tokenizer makes several tokens of them.
+constexpr std::string_view kAnswer = "one two three four five six";
+
+}  // namespace
+
+std::optional<std::string> WorkerProbe::next() const {
+  if (step_ == ProbeStep::done) {
+    return std::nullopt;
+  }
+  bool const is_chat = endpoint_ == Endpoint::chat;
+  bool const goes_on = step_ == ProbeStep::text;
+  std::string ids;
+  append_ids(ids, history_);
+  std::string body = "{\"model\":";
+  json::append_string(body, model_);
+  if (is_chat) {
+    body += R"(,"messages":[{"role":"user","content":"Count."})";
+    body +=
+        goes_on ? ",{\"role\":\"assistant\",\"content\":\"" + std::string(kAnswer) + "\"}]" : "]";
+    body += goes_on ? R"(,"continue_final_message":true,"add_generation_prompt":false)" : "";
+  } else if (step_ == ProbeStep::vllm_ids) {
+    body += ",\"prompt\":" + ids;
+  } else {
+    body += R"(,"prompt":"Count:)" + (goes_on ? " " + std::string(kAnswer) : "") + "\"";
+  }
+  if (is_chat && step_ == ProbeStep::vllm_ids) {
+    body += R"(,"kv_transfer_params":{"prompt_token_ids":)" + ids + "}";
+  } else if (step_ == ProbeStep::sglang_ids) {
+    body += ",\"input_ids\":" + ids;
+  }
+  bool const asks_for_ids = step_ == ProbeStep::ids_told || step_ == ProbeStep::vllm_ids;
+  body += asks_for_ids ? R"(,"return_token_ids":true)" : "";
+  body += R"(,"max_tokens":1,"temperature":0,"stream":true,)";
+  return body.append(kUsage).append("}");
+}
+
+WorkerProbe::Told WorkerProbe::read(std::string_view stream) {
+  Told told;
+  EventReader reader;
+  while (auto const event = reader.next(stream)) {
+    if (event->kind != Event::Kind::data) {
+      continue;
+    }
+    Chunk chunk = read_chunk(event->data);
+    bool const is_in_time = !told.has_said || chunk.kind == Chunk::Kind::piece;
+    told.has_said = told.has_said || (chunk.kind == Chunk::Kind::piece && chunk.says_something());
+    if (is_in_time && chunk.kind == Chunk::Kind::piece && chunk.usage && !told.prompt_count) {
+      told.prompt_count = chunk.usage->prompt;
+    }
+    if (chunk.prompt_ids && !told.prompt_ids) {
+      told.prompt_ids = std::move(chunk.prompt_ids);
+    }
+    told.ids.insert(told.ids.end(), chunk.ids.begin(), chunk.ids.end());
+  }
+  return told;
+}
+
+/// The prompt that it tells, or counts, is the one that it was given as ids.
+bool WorkerProbe::took(Told const& told) const {
+  return told.prompt_ids ? *told.prompt_ids == history_ : told.prompt_count == history_.size();
+}
+
+ProbeStep WorkerProbe::after(Told const& told) {
+  switch (step_) {
+    case ProbeStep::usage:
+      prompt_count_ = told.prompt_count.value_or(0);
+      return told.prompt_count ? ProbeStep::text : ProbeStep::done;
+    case ProbeStep::text:
+      // By text alone a chat of SGLang without the field would grow by a message; the verifier of
+      // each leg looks closer.
+      mode_ = told.prompt_count.value_or(0) > prompt_count_ ? Mode::text : mode_;
+      return mode_ == Mode::text ? ProbeStep::ids_told : ProbeStep::done;
+    case ProbeStep::ids_told:
+      if (!told.prompt_ids || told.ids.empty()) {
+        return ProbeStep::done;
+      }
+      history_ = *told.prompt_ids;
+      history_.push_back(told.ids.front());
+      return ProbeStep::vllm_ids;
+    case ProbeStep::vllm_ids:
+      mode_ = took(told) ? Mode::ids_vllm : mode_;
+      return took(told) || endpoint_ != Endpoint::chat ? ProbeStep::done : ProbeStep::sglang_ids;
+    case ProbeStep::sglang_ids:
+      mode_ = took(told) ? Mode::ids_sglang : mode_;
+      return ProbeStep::done;
+    case ProbeStep::done:
+      return ProbeStep::done;
+  }
+  return ProbeStep::done;
+}
+
+void WorkerProbe::answered(unsigned status, std::string_view stream) {
+  constexpr unsigned kOk = 200;
+  constexpr unsigned kMostRefusal = 499;
+  if (status == 0 || status > kMostRefusal) {
+    step_ = ProbeStep::done;
+    return;
+  }
+  step_ = after(status == kOk ? read(stream) : Told{});
+}
+
+}  // namespace lastcall::router::continuation

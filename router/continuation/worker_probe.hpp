@@ -1,0 +1,64 @@
+// What a worker can at one endpoint, found by asking it: off user traffic, once an instance.
+//
+// Rules:
+//  1. Each question is a stream of one token; its answer is believed only where it tells what was
+//     asked for. A 400 is an answer: the worker does not take the field.
+//  2. A worker that does not answer is asked no further: nothing is known of it.
+//  3. What was found is a Mode: the most that the worker proved.
+//
+// Pure, no thread rule. Source: docs/continuation.md, 'Who can what'.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "relay/moves.hpp"
+#include "router/continuation/bodies.hpp"
+#include "router/continuation/chunk.hpp"
+#include "router/continuation/request.hpp"
+
+namespace lastcall::router::continuation {
+
+enum class ProbeStep : std::uint8_t {
+  usage,       // does it tell its count of the prompt in the first chunk?
+  text,        // does the prompt grow by a partial answer?
+  ids_told,    // does it tell ids?
+  vllm_ids,    // does it take them as vLLM does?
+  sglang_ids,  // or as SGLang does?
+  done,
+};
+
+class WorkerProbe {
+ public:
+  WorkerProbe(Endpoint endpoint, std::string model)
+      : endpoint_(endpoint), model_(std::move(model)) {}
+
+  /// The body of the next question, to be sent to the endpoint's path; nothing: it is over.
+  std::optional<std::string> next() const;
+  /// A whole answer. `status` 0: there was none.
+  void answered(unsigned status, std::string_view stream);
+  Mode mode() const { return mode_; }
+
+ private:
+  struct Told {
+    std::optional<std::uint64_t> prompt_count;
+    std::optional<TokenIds> prompt_ids;
+    TokenIds ids;
+    bool has_said = false;
+  };
+  static Told read(std::string_view stream);
+  ProbeStep after(Told const& told);
+  bool took(Told const& told) const;
+
+  Endpoint const endpoint_;
+  std::string const model_;
+  ProbeStep step_ = ProbeStep::usage;
+  Mode mode_ = Mode::none;
+  std::uint64_t prompt_count_ = 0;
+  TokenIds history_;
+};
+
+}  // namespace lastcall::router::continuation

@@ -1,0 +1,301 @@
+#include "router/continuation/continuation.hpp"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/router/continuation/chunks.hpp"
+
+namespace lastcall::router::continuation {
+namespace {
+
+std::string const kChat =
+    R"({"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true,"max_tokens":20})";
+std::string const kCompletion =
+    R"({"model":"m","prompt":"once","stream":true,"seed":18446744073709551615})";
+
+/// An exchange and what its client has.
+struct Exchange {
+  std::string body;
+  Continuation machine;
+  std::string out;
+
+  Exchange(std::string request, std::string_view endpoint = "chat_completions")
+      : body(std::move(request)), machine({.endpoint = endpoint, .body = body}) {}
+  Heard hear(std::string_view bytes) { return machine.heard(bytes, out); }
+  Heard end() { return machine.leg_ended(out); }
+  std::optional<Continuation::Next> next(Mode mode) { return machine.next(mode, out); }
+  Client client() const { return client_of(out); }
+};
+
+TEST(Continuation, A_first_leg_asks_for_what_its_worker_can_tell) {
+  Exchange chat(kChat);
+  EXPECT_EQ(chat.machine.first_body(Mode::none), kChat);
+  EXPECT_EQ(chat.machine.first_body(Mode::text),
+            kChat.substr(0, kChat.size() - 1) +
+                R"(,"stream_options":{"include_usage":true,"continuous_usage_stats":true}})");
+  EXPECT_EQ(chat.machine.first_body(Mode::ids_vllm),
+            kChat.substr(0, kChat.size() - 1) +
+                R"(,"return_token_ids":true,"stream_options":{"include_usage":true,)"
+                R"("continuous_usage_stats":true}})");
+  // A chat's stream of SGLang answers 400 to the wish for ids.
+  EXPECT_EQ(chat.machine.first_body(Mode::ids_sglang).find("return_token_ids"), std::string::npos);
+}
+
+TEST(Continuation, A_chat_goes_on_by_ids) {
+  Exchange chat(kChat);
+  chat.machine.begin_leg(Mode::ids_vllm);
+  chat.hear(chunk({.role = true, .extra = prompt({1, 2, 3}) + usage(3, 0)}));
+  chat.hear(chunk({.text = "Hel", .ids = {10}, .extra = usage(3, 1)}));
+  chat.hear(chunk({.text = "lo", .ids = {11}, .extra = usage(3, 2)}));
+  chat.hear(chunk({.ids = {12}, .extra = usage(3, 3)}));  // a part of a character
+  EXPECT_EQ(chat.end().said, Said::failed);
+  auto const next = chat.next(Mode::ids_vllm);
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->way, Way::by_ids);
+  EXPECT_NE(next->body.find(R"("kv_transfer_params":{"prompt_token_ids":[1,2,3,10,11]})"),
+            std::string::npos)
+      << next->body;
+  EXPECT_NE(next->body.find(R"("max_tokens":18)"), std::string::npos) << next->body;
+  chat.machine.begin_leg(Mode::ids_vllm);
+  EXPECT_FALSE(
+      chat.hear(chunk({.id = "b", .role = true, .extra = prompt({1, 2, 3, 10, 11})})).moved);
+  EXPECT_EQ(chat.hear(chunk({.id = "b", .text = "!", .ids = {13}})).said, Said::verified_now);
+  EXPECT_EQ(chat.hear(chunk({.id = "b", .ids = {2}, .finish = "stop"})).said, Said::more);
+  EXPECT_EQ(chat.hear(usage_event("b", 5, 2) + kDone).said, Said::done);
+  Client const client = chat.client();
+  EXPECT_EQ(client.text, "Hello!");
+  EXPECT_EQ(client.roles, 1);
+  EXPECT_EQ(client.finishes, 1);
+  EXPECT_EQ(client.dones, 1);
+  EXPECT_TRUE(client.usages.empty()) << chat.out;  // it asked for none
+  EXPECT_EQ(chat.out.find("token_ids"), std::string::npos);
+  for (std::string const& id : client.ids) {
+    EXPECT_EQ(id, "a");
+  }
+}
+
+TEST(Continuation, A_completion_goes_on_by_text_with_usage_as_of_one_request) {
+  Exchange one(R"({"model":"m","prompt":"on\u0063e","stream":true,"max_tokens":9,)"
+               R"("stream_options":{"include_usage":true}})",
+               "completions");
+  one.machine.begin_leg(Mode::text);
+  one.hear(chunk({.is_chat = false, .text = " a \"b\"", .extra = usage(4, 2)}));
+  EXPECT_EQ(one.hear(event(R"({"error":{"message":"dead","code":500}})")).said, Said::failed);
+  auto const next = one.next(Mode::text);
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->way, Way::by_text);
+  EXPECT_NE(next->body.find(R"("prompt":"on\u0063e a \"b\"")"), std::string::npos) << next->body;
+  EXPECT_NE(next->body.find(R"("max_tokens":7)"), std::string::npos) << next->body;
+  one.machine.begin_leg(Mode::text);
+  EXPECT_EQ(one.hear(chunk({.id = "b", .is_chat = false, .text = " c", .extra = usage(6, 1)})).said,
+            Said::verified_now);
+  one.hear(chunk({.id = "b", .is_chat = false, .finish = "length", .extra = usage(6, 1)}));
+  EXPECT_EQ(one.hear(usage_event("b", 6, 1) + kDone).said, Said::done);
+  Client const client = one.client();
+  EXPECT_EQ(client.text, " a \"b\" c");
+  ASSERT_EQ(client.usages.size(), 1U) << one.out;
+  EXPECT_EQ(client.usages[0].prompt, 4U);
+  EXPECT_EQ(client.usages[0].completion, 3U);
+}
+
+TEST(Continuation, A_chat_by_text_holds_white_space_back_and_says_it_once) {
+  Exchange chat(kChat);
+  chat.machine.begin_leg(Mode::text);
+  chat.hear(chunk({.text = "Hello", .role = true, .extra = usage(5, 1)}));
+  chat.hear(chunk({.text = " \n", .extra = usage(5, 2)}));
+  EXPECT_EQ(chat.client().text, "Hello");
+  chat.end();
+  auto const next = chat.next(Mode::text);
+  ASSERT_TRUE(next);
+  EXPECT_NE(next->body.find(R"({"role":"assistant","content":"Hello"}],)"), std::string::npos)
+      << next->body;
+  EXPECT_NE(next->body.find(R"("continue_final_message":true,"add_generation_prompt":false)"),
+            std::string::npos);
+  chat.machine.begin_leg(Mode::text);
+  chat.hear(chunk({.id = "b", .role = true, .extra = usage(6, 0)}));
+  chat.hear(chunk({.id = "b", .text = " \n", .extra = usage(6, 1)}));
+  chat.hear(chunk({.id = "b", .text = "you", .finish = "stop", .extra = usage(6, 2)}));
+  EXPECT_EQ(chat.client().text, "Hello \nyou");
+}
+
+TEST(Continuation, A_worker_that_starts_over_is_found_out_before_a_byte_goes_out) {
+  for (std::string const& told : {prompt({1, 2, 3}), usage(3, 1), std::string()}) {
+    Exchange chat(kChat);
+    chat.machine.begin_leg(Mode::ids_vllm);
+    chat.hear(chunk({.role = true, .extra = prompt({1, 2, 3})}));
+    chat.hear(chunk({.text = "Hello", .ids = {10}}));
+    chat.hear(event(R"({"error":{"type":"migrated","retryable":true,"code":503}})"));
+    ASSERT_TRUE(chat.next(Mode::ids_vllm));
+    chat.machine.begin_leg(Mode::ids_vllm);
+    std::string const before = chat.out;
+    Heard const heard = chat.hear(chunk({.id = "b", .text = "Hello", .ids = {10}, .extra = told}));
+    EXPECT_EQ(heard.said, Said::failed) << told;
+    EXPECT_EQ(heard.reason, told.empty() ? "unproven" : "other_prompt");
+    EXPECT_EQ(chat.out, before);
+    EXPECT_TRUE(chat.next(Mode::ids_vllm)) << "another worker may do it";
+  }
+}
+
+TEST(Continuation, What_looks_like_an_end_and_is_none_reaches_nobody) {
+  for (std::string const& end :
+       {chunk({.finish = "abort"}) + kDone, kDone, event(R"({"error":{"code":500}})") + kDone,
+        event(R"({"error":"dead"})") + kDone}) {
+    Exchange chat(kChat);
+    chat.machine.begin_leg(Mode::ids_vllm);
+    chat.hear(chunk({.text = "Hel", .ids = {10}, .extra = prompt({1})}));
+    EXPECT_EQ(chat.hear(end).said, Said::failed) << end;
+    EXPECT_EQ(chat.client().dones, 0);
+    EXPECT_EQ(chat.client().finishes, 0);
+  }
+}
+
+TEST(Continuation, A_cut_behind_the_finish_is_no_cut) {
+  Exchange chat(R"({"messages":[{"role":"user","content":"hi"}],"stream":true,)"
+                R"("stream_options":{"include_usage":true}})");
+  chat.machine.begin_leg(Mode::ids_vllm);
+  chat.hear(chunk({.text = "Hel", .role = true, .ids = {10}, .extra = prompt({1, 2})}));
+  chat.hear(chunk({.ids = {3}, .finish = "stop"}));
+  EXPECT_EQ(chat.end().said, Said::done);
+  ASSERT_EQ(chat.client().usages.size(), 1U) << chat.out;
+  EXPECT_EQ(chat.client().usages[0].completion, 2U);
+  EXPECT_EQ(chat.client().dones, 1);
+}
+
+TEST(Continuation, Nothing_left_to_say_is_said_without_a_new_leg) {
+  Exchange one(R"({"prompt":"once","stream":true,"max_tokens":2})", "completions");
+  one.machine.begin_leg(Mode::ids_vllm);
+  one.hear(chunk({.is_chat = false, .text = "a", .ids = {10}, .inner = prompt({1})}));
+  one.hear(chunk({.is_chat = false, .text = "b", .ids = {11}}));
+  one.end();
+  auto const next = one.next(Mode::ids_vllm);
+  ASSERT_TRUE(next);
+  EXPECT_TRUE(next->finished);
+  EXPECT_NE(one.out.find(R"("finish_reason":"length")"), std::string::npos);
+  EXPECT_EQ(one.client().dones, 1);
+}
+
+TEST(Continuation, Reasoning_goes_on_by_ids_and_never_by_text) {
+  Exchange chat(kChat);
+  chat.machine.begin_leg(Mode::ids_vllm);
+  chat.hear(chunk({.role = true, .extra = prompt({1})}));
+  chat.hear(chunk({.reasoning = "hm", .ids = {10}, .extra = usage(1, 1)}));
+  chat.end();
+  EXPECT_EQ(chat.machine.refused(), "");
+  EXPECT_FALSE(chat.next(Mode::text));
+  ASSERT_TRUE(chat.next(Mode::ids_vllm));
+  chat.machine.begin_leg(Mode::ids_vllm);
+  chat.hear(chunk({.id = "b", .role = true, .extra = prompt({1, 10})}));
+  chat.hear(chunk({.id = "b", .reasoning = ", yes", .ids = {11}}));
+  EXPECT_EQ(chat.client().reasoning, "hm, yes");
+}
+
+TEST(Continuation, Several_ids_in_an_event_need_a_detokenized_tail_or_go_by_text) {
+  Exchange chat(kChat);
+  chat.machine.begin_leg(Mode::ids_vllm);
+  chat.hear(chunk({.text = "Hel", .ids = {10}, .extra = prompt({1}) + usage(1, 1)}));
+  chat.hear(chunk({.text = "lo", .ids = {11, 12}, .extra = usage(1, 3)}));
+  chat.end();
+  auto const by_text = chat.next(Mode::ids_vllm);
+  ASSERT_TRUE(by_text);
+  EXPECT_EQ(by_text->way, Way::by_text);
+  EXPECT_EQ(chat.machine.transcript().tail_ids(), (TokenIds{11, 12}));
+  EXPECT_FALSE(chat.machine.transcript().confirm("lo\xEF\xBF\xBD"));
+  EXPECT_TRUE(chat.machine.transcript().confirm("lo"));
+  EXPECT_EQ(chat.next(Mode::ids_vllm)->way, Way::by_ids);
+}
+
+TEST(Continuation, The_prompt_that_a_detokenizer_gives_out_is_found) {
+  Exchange chat(kChat);
+  chat.machine.begin_leg(Mode::ids_vllm);
+  chat.hear(chunk({.text = "Hel", .ids = {10}, .extra = prompt({1})}));
+  chat.end();
+  ASSERT_TRUE(chat.next(Mode::ids_vllm));
+  chat.machine.begin_leg(Mode::ids_vllm);
+  Heard const heard = chat.hear(chunk({.id = "b",
+                                       .text = "this is a secret prompt of somebody, hello",
+                                       .ids = {11},
+                                       .extra = prompt({1, 10})}));
+  EXPECT_EQ(heard.reason, "leaks_prompt");
+  EXPECT_EQ(chat.client().text, "Hel");
+}
+
+TEST(Continuation, A_stop_string_is_asked_for_and_trimmed_also_over_the_seam) {
+  Exchange one(R"({"prompt":"once","stream":true,"max_tokens":20,"stop":["END"]})", "completions");
+  EXPECT_NE(one.machine.first_body(Mode::ids_vllm).find(R"("include_stop_str_in_output":true)"),
+            std::string::npos);
+  one.machine.begin_leg(Mode::ids_vllm);
+  one.hear(chunk({.is_chat = false, .text = "ab", .ids = {10}, .inner = prompt({1})}));
+  one.hear(chunk({.is_chat = false, .text = "EN", .ids = {11}}));
+  EXPECT_EQ(one.client().text, "ab");
+  one.end();
+  ASSERT_TRUE(one.next(Mode::ids_vllm));
+  one.machine.begin_leg(Mode::ids_vllm);
+  EXPECT_EQ(
+      one.hear(chunk({.is_chat = false, .text = "Dx", .ids = {12}, .inner = prompt({1, 10, 11})}))
+          .said,
+      Said::done);
+  EXPECT_EQ(one.client().text, "ab");
+  EXPECT_EQ(one.client().finishes, 1);
+  EXPECT_EQ(one.client().dones, 1);
+}
+
+TEST(Continuation, A_leg_that_said_nothing_is_repeated_whole_whatever_the_request) {
+  Exchange chat(R"({"messages":[{"role":"user","content":"hi"}],"stream":true,)"
+                R"("response_format":{"type":"json_object"}})");
+  chat.machine.begin_leg(Mode::text);
+  chat.hear(chunk({.role = true}));
+  EXPECT_EQ(chat.end().said, Said::failed);
+  auto const next = chat.next(Mode::text);
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->body, chat.body);
+  chat.machine.begin_leg(Mode::text);
+  chat.hear(chunk({.id = "b", .role = true}));
+  chat.hear(chunk({.id = "b", .text = "{"}));
+  EXPECT_EQ(chat.client().roles, 1);
+  EXPECT_EQ(chat.client().ids, (std::vector<std::string>{"a", "a"}));
+  chat.end();
+  EXPECT_EQ(chat.machine.refused(), "guided_output");
+  EXPECT_FALSE(chat.next(Mode::ids_vllm));
+}
+
+TEST(Continuation, What_is_not_continued_is_relayed_byte_for_byte) {
+  Exchange several(R"({"prompt":"once","stream":true,"n":2})", "completions");
+  std::string const second =
+      event(R"({"id":"a","choices":[{"index":1,"text":"x","finish_reason":"stop"}]})");
+  std::string const stream = ": ping\n\n" + chunk({.is_chat = false, .text = "a"}) +
+                             chunk({.is_chat = false, .finish = "stop"}) + second + kDone;
+  several.machine.begin_leg(Mode::ids_vllm);
+  EXPECT_EQ(several.hear(stream).said, Said::done);
+  EXPECT_EQ(several.out, stream);
+}
+
+TEST(Continuation, Any_split_of_the_bytes_gives_the_client_the_same) {
+  std::string const first = ": ping\r\n\r\n" +
+                            chunk({.role = true, .extra = prompt({1, 2}) + usage(2, 0)}) +
+                            chunk({.text = "Hel ", .ids = {10}, .extra = usage(2, 1)}) +
+                            chunk({.text = "lo\xC3\xA9", .ids = {11}, .extra = usage(2, 2)}) +
+                            chunk({.finish = "abort"}) + kDone;
+  std::string const second = chunk({.id = "b", .role = true, .extra = prompt({1, 2, 10, 11})}) +
+                             chunk({.id = "b", .text = "!", .ids = {12}}) +
+                             chunk({.id = "b", .finish = "stop"}) + kDone;
+  std::string whole;
+  for (std::size_t at = 0; at <= std::max(first.size(), second.size()); ++at) {
+    Exchange chat(kChat);
+    for (std::string const& leg : {first, second}) {
+      chat.machine.begin_leg(Mode::ids_vllm);
+      std::string_view const bytes = leg;
+      chat.hear(bytes.substr(0, at));
+      chat.hear(bytes.substr(std::min(at, bytes.size())));
+      if (&leg != &second) {
+        static_cast<void>(chat.next(Mode::ids_vllm));
+      }
+    }
+    whole = whole.empty() ? chat.out : whole;
+    ASSERT_EQ(chat.out, whole) << at;
+  }
+  EXPECT_EQ(client_of(whole).text, "Hel lo\xC3\xA9!");
+}
+
+}  // namespace
+}  // namespace lastcall::router::continuation
