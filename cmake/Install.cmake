@@ -1,7 +1,7 @@
 # What `cmake --install` puts where: programs, manuals, the schema for editors, completions.
 #
-# By component (`cmake --install BUILD --component NAME`): `lastcall`, `router`, `shim`, and `sdk` for what a
-# program in C++ is built with. Each is whole without the others.
+# By component (`cmake --install BUILD --component NAME`): `lastcall`, `router`, `shim`, and `sdk`
+# for what a program in C++ is built with. Each is whole without the others.
 include(GNUInstallDirs)
 
 install(TARGETS lastcall lastcall-doctor RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"

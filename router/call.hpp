@@ -25,12 +25,15 @@ struct Call {
   RequestBody body;
   std::uint32_t place = 0;  // of its connection among all, in parts of 2^32
   Clock::time_point began_at = Clock::now();
+  Clock::time_point last_event_at{};
   Wanted wanted{};
   std::string content_type{};
   std::string head{};   // to the worker, without its length and its last line
   std::string model{};  // label of metrics: one that a worker has announced, or empty
   relay::Delivery delivery{};
   relay::After after = relay::After::keep;
+  std::uint64_t events = 0;  // that its client has, of an answer that is recorded
+  bool forbids_migration = false;
   std::string error_type{};  // Dynamo's word; empty: it succeeded
 
   bool has_sent_nothing() const { return delivery.state() == relay::DeliveryState::nothing; }

@@ -1,7 +1,9 @@
 #include "router/legs.hpp"
 
+#include <chrono>
 #include <utility>
 
+#include "relay/first_byte.hpp"
 #include "router/errors.hpp"
 #include "router/parts.hpp"
 #include "router/routed_request.hpp"
@@ -15,17 +17,41 @@ using relay::ResponseState;
 
 namespace {
 
+using continuation::Said;
+
+constexpr std::chrono::seconds kWaitForWorker{30};
+constexpr unsigned kOkStatus = 200;
+constexpr unsigned kBadRequestStatus = 400;
+
 relay::Refusal no_worker() {
   return {503, "no_worker", "no worker can be reached at present", true, {}};
+}
+
+/// Its payload is recorded, so that it can go on elsewhere.
+bool is_recorded(Seam const& seam, relay::Delivery const& delivery) {
+  return seam.is_recording() && delivery.is_event_stream() &&
+         delivery.coding() != relay::Delivery::Coding::as_it_came;
+}
+
+/// What the client of an answer that does not go on is told.
+relay::Refusal not_continued(Seam const& seam) {
+  using lifecycle::CancelReason;
+  relay::Refusal refusal = seam.reason() == "migrated" ? relay::cut_by(CancelReason::migrate)
+                           : seam.reason() == "engine_dead"
+                               ? relay::cut_by(CancelReason::engine_dead)
+                               : relay::engine_failed();
+  refusal.reason = seam.why_not();
+  return refusal;
 }
 
 }  // namespace
 
 Legs::Legs(Parts& parts, RoutedRequest& request, Call& call)
-    : parts_(parts), request_(request), call_(call) {}
+    : parts_(parts), request_(request), call_(call), attempts_(parts.settings.choosing.attempts) {}
 
 void Legs::start() {
   parts_.deadlines.arm(total_, Wait::total);
+  seam_.begin(call_, parts_.settings.migration.by);
   if (!choose_and_connect()) {
     request_.refuse(no_worker());
   }
@@ -38,18 +64,14 @@ void Legs::drop() {
 
 // --- the way to a worker -------------------------------------------------------------------------
 
-bool Legs::may_go_on() const {
-  return call_.has_sent_nothing() && tried_.size() < parts_.settings.choosing.attempts;
-}
-
 bool Legs::choose_and_connect() {
-  while (may_go_on()) {
+  while (attempts_.are_left()) {
     std::shared_ptr<Worker> const worker =
-        parts_.fleet.choose(call_.wanted.model, tried_, ingress::monotonic_now());
+        parts_.fleet.choose(call_.wanted.model, attempts_.tried(), ingress::monotonic_now());
     if (!worker) {
       return false;
     }
-    tried_.push_back(worker->id());
+    attempts_.note(*worker);
     if (connect_to(worker, call_.route.repeat != Repeat::always)) {
       return true;
     }
@@ -61,13 +83,13 @@ bool Legs::choose_and_connect() {
 
 /// `fresh`: a kept connection may be closed by its worker just now, and then nobody knows whether
 /// the request was read.
-bool Legs::connect_to(std::shared_ptr<Worker> worker, bool fresh) {
+bool Legs::connect_to(std::shared_ptr<Worker> const& worker, bool fresh) {
   ingress::Upstream* const connection = parts_.connections.acquire(*worker, fresh);
   if (connection == nullptr) {
     return false;
   }
   parts_.fleet.began(*worker);
-  leg_ = std::make_unique<Leg>(std::move(worker), *connection);
+  leg_ = std::make_unique<Leg>(worker, *connection);
   connection->carry(*this);
   if (connection->is_connected()) {
     connected();
@@ -78,7 +100,12 @@ bool Legs::connect_to(std::shared_ptr<Worker> worker, bool fresh) {
 }
 
 void Legs::connected() {
-  leg_->begin(call_.head, call_.body.text());
+  std::string head = call_.head;
+  head.append("X-Request-Id: ").append(call_.id);
+  if (seam_.moves() > 0) {
+    head.append("-m").append(std::to_string(seam_.moves()));
+  }
+  leg_->begin(head.append("\r\n"), seam_.body(call_));
   request_.client()->wait_for(Wait::first_byte);
 }
 
@@ -107,18 +134,69 @@ void Legs::replace_leg(Failover why, relay::Refusal const& last) {
       "a worker is given up before its first byte",
       {{"request_id", call_.id}, {"worker", leg_->worker()->url()}, {"reason", name(why)}});
   drop_leg(false);
-  if (!is_allowed || !choose_and_connect()) {
+  if (!call_.has_sent_nothing()) {
+    connect_again();
+  } else if (!is_allowed || !choose_and_connect()) {
     request_.refuse(last);
   }
 }
 
 void Legs::expired(Wait wait) {
-  if (wait == Wait::first_byte) {
+  if (wait == Wait::held) {
+    connect_again();
+  } else if (wait == Wait::first_byte) {
     replace_leg(Failover::timed_out, relay::timed_out("no worker answered in time", true));
+  } else if (wait == Wait::idle && is_recorded(seam_, call_.delivery)) {
+    migrate(Seam::kStall);
   } else if (wait == Wait::idle) {
     break_off(relay::timed_out("the worker's response stood still for too long", false));
   } else {
     request_.break_off(relay::timed_out("the request took too long", false), Outcome::error);
+  }
+}
+
+// --- going on elsewhere --------------------------------------------------------------------------
+
+void Legs::migrate(std::string_view reason) {
+  std::shared_ptr<Worker> const worker = leg_->worker();
+  parts_.fleet.failed(*worker, ingress::monotonic_now());
+  drop_leg(false);
+  std::string out;
+  Seam::Going const going = seam_.go_on(reason, out);
+  call_.events = seam_.events();
+  parts_.metrics.migrated(call_.model, reason, seam_.why_not());
+  parts_.log.info("an answer goes on at another worker, or ends", {{"request_id", call_.id},
+                                                                   {"worker", worker->url()},
+                                                                   {"reason", reason},
+                                                                   {"why_not", seam_.why_not()}});
+  std::string wire;
+  call_.delivery.emit(out, {}, wire);
+  switch (going) {
+    case Seam::Going::on:
+      request_.client()->write(wire);
+      if (request_.client() != nullptr) {
+        attempts_.begin_again(*worker, ingress::monotonic_now() + kWaitForWorker);
+        connect_again();
+      }
+      return;
+    case Seam::Going::finished:
+      call_.delivery.finish(wire);
+      request_.write_and_end(wire);
+      return;
+    case Seam::Going::refused:
+      request_.break_off(not_continued(seam_), Outcome::error);
+      return;
+  }
+}
+
+void Legs::connect_again() {
+  if (choose_and_connect()) {
+    return;
+  }
+  if (attempts_.wait(ingress::monotonic_now())) {
+    request_.client()->wait_for(Wait::held);
+  } else {
+    request_.break_off(no_worker(), Outcome::error);
   }
 }
 
@@ -146,6 +224,18 @@ void Legs::flushed() {
 /// Another worker is asked instead of passing this answer on.
 bool Legs::is_replaced(relay::ResponseHead const& head) {
   Verdict const verdict = verdict_of(head);
+  if (!call_.has_sent_nothing() && (head.status != kOkStatus || !relay::is_event_stream(head))) {
+    replace_leg(Failover::refused, no_worker());
+    return true;
+  }
+  if (head.status == kBadRequestStatus && call_.has_sent_nothing() && seam_.give_up_additions()) {
+    std::shared_ptr<Worker> const worker = leg_->worker();
+    drop_leg(false);
+    if (!connect_to(worker, true) && !choose_and_connect()) {
+      request_.refuse(no_worker());
+    }
+    return true;
+  }
   if (verdict == Verdict::answer) {
     parts_.fleet.answered(*leg_->worker());
     return false;
@@ -155,8 +245,8 @@ bool Legs::is_replaced(relay::ResponseHead const& head) {
   bool const is_allowed =
       repeat == Repeat::always || (repeat == Repeat::unless_begun && verdict == Verdict::refused);
   bool const may_be_replaced =
-      is_allowed && may_go_on() &&
-      parts_.fleet.choose(call_.wanted.model, tried_, ingress::monotonic_now());
+      is_allowed && attempts_.are_left() &&
+      parts_.fleet.choose(call_.wanted.model, attempts_.tried(), ingress::monotonic_now());
   if (!may_be_replaced) {
     return false;
   }
@@ -177,43 +267,51 @@ bool Legs::read_head(std::span<char>& bytes, std::string& wire) {
     }
     return false;
   }
-  constexpr unsigned kFinal = 200;
-  if (read.head.status >= kFinal) {
+  if (read.head.status >= kOkStatus) {
     if (is_replaced(read.head)) {
       return false;
     }
-    open(read.head, wire);
+    relay::Framing const& framing = leg_->reader().framing();
+    if (call_.has_sent_nothing()) {
+      bool const ends_with_it = relay::Delivery::coding_of(framing, call_.asked.version) ==
+                                relay::Delivery::Coding::until_close;
+      if (!call_.asked.keeps_alive || ends_with_it || parts_.departure.is_closing(call_.place)) {
+        call_.after = relay::After::close;
+      }
+      call_.error_type = error_type_of(read.head.status);
+      call_.delivery.open(read.head,
+                          {.request_id = call_.id,
+                           .framing = framing,
+                           .streaming = call_.wanted.stream,
+                           .close = call_.after != relay::After::keep},
+                          call_.asked.version, wire);
+    }
+    if (is_recorded(seam_, call_.delivery)) {
+      seam_.begin_leg();
+    }
   }
   bytes = leg_->reader().read_on(bytes, read);
   return true;
 }
 
-void Legs::open(relay::ResponseHead const& head, std::string& wire) {
-  relay::Framing const& framing = leg_->reader().framing();
-  bool const ends_with_it = relay::Delivery::coding_of(framing, call_.asked.version) ==
-                            relay::Delivery::Coding::until_close;
-  if (!call_.asked.keeps_alive || ends_with_it || parts_.departure.is_closing(call_.place)) {
-    call_.after = relay::After::close;
-  }
-  call_.error_type = error_type_of(head.status);
-  call_.delivery.open(head,
-                      {.request_id = call_.id,
-                       .framing = framing,
-                       .streaming = call_.wanted.stream,
-                       .close = call_.after != relay::After::keep},
-                      call_.asked.version, wire);
-}
-
-void Legs::deliver(std::string_view payload, std::string& wire) {
+Said Legs::deliver(std::string_view payload, std::string& wire) {
   if (payload.empty()) {
-    return;
+    return Said::nothing;
   }
   relay::Delivery& delivery = call_.delivery;
   if (delivery.state() == relay::DeliveryState::opened) {
     delivery.first_byte();
   }
+  Said said = Said::nothing;
   bool has_events = false;
-  if (!delivery.is_event_stream()) {
+  if (is_recorded(seam_, delivery)) {
+    std::string out;
+    continuation::Heard const heard = seam_.heard(payload, out);
+    said = heard.said;
+    has_events = heard.moved;
+    call_.events = seam_.events();
+    delivery.emit(out, {}, wire);
+  } else if (!delivery.is_event_stream()) {
     delivery.emit(payload, {}, wire);
   } else {
     if (leg_->reader().framing().kind == relay::Framing::Kind::until_close) {
@@ -222,13 +320,14 @@ void Legs::deliver(std::string_view payload, std::string& wire) {
     has_events = delivery.emit_events(payload, delivery.events().scan(payload), wire);
   }
   Call::Clock::time_point const now = Call::Clock::now();
-  bool const is_first = last_event_at_ == Call::Clock::time_point{};
+  bool const is_first = call_.last_event_at == Call::Clock::time_point{};
   if (is_first) {
     parts_.metrics.first_byte(call_.model, now - call_.began_at);
   } else if (has_events) {
-    parts_.metrics.event_gap(call_.model, now - last_event_at_);
+    parts_.metrics.event_gap(call_.model, now - call_.last_event_at);
   }
-  last_event_at_ = is_first || has_events ? now : last_event_at_;
+  call_.last_event_at = is_first || has_events ? now : call_.last_event_at;
+  return said;
 }
 
 void Legs::response(std::span<char> bytes) {
@@ -244,19 +343,28 @@ void Legs::response(std::span<char> bytes) {
       return;  // what `reader` was may be gone
     }
   }
+  Said said = Said::nothing;
   if (reader.state() == ResponseState::body && !bytes.empty()) {
-    deliver(reader.read_body(bytes), wire);
+    said = deliver(reader.read_body(bytes), wire);
   }
-  if (reader.state() == ResponseState::complete) {
+  bool const is_whole = reader.state() == ResponseState::complete;
+  if (is_whole && said < Said::done && is_recorded(seam_, call_.delivery)) {
+    std::string out;
+    said = seam_.leg_ended(out).said;
+    call_.delivery.emit(out, {}, wire);
+  }
+  if (said == Said::done || (is_whole && said != Said::failed)) {
     call_.delivery.finish(wire);
-    drop_leg(reader.keeps_alive() && leg_->was_all_sent() && bytes.empty() &&
+    drop_leg(is_whole && reader.keeps_alive() && leg_->was_all_sent() && bytes.empty() &&
              reader.framing().kind != relay::Framing::Kind::until_close);
   }
   request_.client()->write(wire);
   if (request_.client() == nullptr) {
     return;
   }
-  if (leg_ && leg_->reader().state() == ResponseState::malformed) {
+  if (said == Said::failed) {
+    migrate(seam_.reason().empty() ? "eof" : seam_.reason());
+  } else if (leg_ && leg_->reader().state() == ResponseState::malformed) {
     break_off(relay::malformed_response());
   } else if (call_.delivery.is_over() && request_.client()->is_flushed()) {
     request_.end();
@@ -267,13 +375,14 @@ void Legs::response(std::span<char> bytes) {
 
 void Legs::engine_ended(bool orderly) {
   relay::ResponseReader& reader = leg_->reader();
-  if (call_.has_sent_nothing()) {
+  bool const is_before_the_head = reader.state() == ResponseState::head;
+  if (is_before_the_head) {
     bool const was_stale = leg_->connection().was_used() && reader.has_nothing();
     std::shared_ptr<Worker> const worker = leg_->worker();
     if (was_stale && call_.route.repeat == Repeat::always) {
       drop_leg(false);
-      if (!connect_to(worker, true) && !choose_and_connect()) {
-        request_.refuse(no_worker());
+      if (!connect_to(worker, true)) {
+        connect_again();
       }
     } else {
       replace_leg(Failover::broken, relay::engine_failed());
@@ -281,13 +390,26 @@ void Legs::engine_ended(bool orderly) {
     return;
   }
   relay::Delivery& delivery = call_.delivery;
-  bool const is_end = orderly && reader.framing().kind == relay::Framing::Kind::until_close &&
-                      (!delivery.is_event_stream() || delivery.events().ends_with_a_line());
+  std::string last;
+  bool is_end = orderly && reader.framing().kind == relay::Framing::Kind::until_close &&
+                (!delivery.is_event_stream() || delivery.events().ends_with_a_line());
+  if (is_recorded(seam_, delivery)) {
+    is_end = seam_.leg_ended(last).said == Said::done;
+    std::string wire;
+    delivery.emit(last, {}, wire);
+    last = std::move(wire);
+    if (!is_end) {
+      request_.client()->write(last);
+      if (request_.client() != nullptr) {
+        migrate("eof");
+      }
+      return;
+    }
+  }
   if (!is_end) {
     break_off(relay::engine_failed());
     return;
   }
-  std::string last;
   delivery.finish(last);
   drop_leg(false);
   request_.write_and_end(last);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <map>
+#include <type_traits>
 #include <utility>
 
 #include <prometheus/counter.h>
@@ -70,6 +71,11 @@ struct Metrics::Series {
   Family<Counter>& failovers =
       family<Counter>("lastcall_router_failovers_total",
                       "Workers that were given up for a request whose client had nothing yet.");
+  Family<Counter>& migrations = family<Counter>(
+      "lastcall_router_migrations_total",
+      "Answers whose worker failed, by why it failed and why they did not go on elsewhere.");
+  Family<Counter>& dynamo_migrations =
+      family<Counter>("dynamo_frontend_model_migration_total", "Answers that went on elsewhere.");
   Family<Counter>& refusals =
       family<Counter>("lastcall_router_refused_total", "What the router itself refused.");
   Family<Gauge>& workers = family<Gauge>("lastcall_router_workers", "Workers that are known.");
@@ -116,6 +122,16 @@ void Metrics::finished(Finished const& finished) {
 
 void Metrics::failed_over(Failover why) {
   series_->failovers.Add({{"reason", std::string(name(why))}}).Increment();
+}
+
+void Metrics::migrated(std::string_view model, std::string_view reason, std::string_view why_not) {
+  series_->migrations.Add({{"reason", std::string(reason)}, {"why_not", std::string(why_not)}})
+      .Increment();
+  if (why_not.empty()) {
+    series_->dynamo_migrations
+        .Add({{"model", text_of(model)}, {"migration_type", "ongoing_request"}})
+        .Increment();
+  }
 }
 
 void Metrics::workers(std::size_t known, std::size_t left) {

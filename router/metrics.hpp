@@ -41,6 +41,8 @@ class Metrics {
   void client_left(std::string_view model);
   void finished(Finished const& finished);
   void failed_over(Failover why);
+  /// `why_not`: empty where it goes on.
+  void migrated(std::string_view model, std::string_view reason, std::string_view why_not);
   void workers(std::size_t known, std::size_t left);
   void source_failed(std::string_view source, bool is_failing);
   void refused(std::string_view reason);

@@ -1,5 +1,6 @@
 #include "router/routed_request.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,7 +36,10 @@ relay::Asked without_upgrade(relay::Asked asked) {
 
 bool is_written_anew(std::string_view name) {
   return relay::http_text::same(name, "content-length") ||
-         relay::http_text::same(name, "x-lastcall-parent");
+         relay::http_text::same(name, "x-lastcall-parent") ||
+         relay::http_text::same(name, "x-lastcall-migration") ||
+         // Events that are compressed cannot be told apart.
+         relay::http_text::same(name, "accept-encoding");
 }
 
 }  // namespace
@@ -67,11 +71,12 @@ void RoutedRequest::prepare(relay::TakenHead const& taken, ingress::RequestClien
                              .scheme = client.scheme,
                              .is_proxy = client.is_proxy,
                              .keeps_underscores = parts_.options.keeps_underscores});
-  call_.head.resize(call_.head.size() - 2);  // its last line
-  // Where a router is behind a router, the client is the first one's.
+  call_.head.resize(call_.head.rfind("X-Request-Id: "));  // each leg has its own
+  call_.forbids_migration = only(taken.head.fields, "x-lastcall-migration") == "never";
+  // Where a router is behind a router, the client is the first one's. No request is its own parent.
   std::string_view const parent = only(taken.head.fields, "x-lastcall-parent");
   call_.head.append("X-Lastcall-Parent: ");
-  call_.head.append(parent.empty() ? call_.id : parent).append("\r\n");
+  call_.head.append(parent.empty() ? "router/" + call_.id : std::string(parent)).append("\r\n");
 }
 
 void RoutedRequest::start() {
@@ -186,7 +191,7 @@ void RoutedRequest::break_off(relay::Refusal const& refusal, Outcome outcome) {
   call_.error_type = outcome == Outcome::cancelled ? "cancelled" : error_type_of(refusal.status);
   call_.after = relay::After::close;
   std::string last;
-  std::uint64_t const events = call_.delivery.events().events();
+  std::uint64_t const events = std::max(call_.events, call_.delivery.events().events());
   switch (call_.delivery.cut(refusal, call_.id, events, last)) {
     case relay::Farewell::refusal:
     case relay::Farewell::error_event:

@@ -20,6 +20,7 @@
 #include "config/load.hpp"
 #include "config/problem.hpp"
 #include "config/schema.hpp"
+#include "router/continuation/bodies.hpp"
 
 namespace lastcall::router {
 
@@ -79,11 +80,16 @@ struct Shutdown {
   Duration grace_period{1'800'000};
 };
 
+struct Migration {
+  continuation::Mode by = continuation::Mode::text;  // what workers take
+};
+
 struct Settings {
   config::Address listen{"0.0.0.0", 8080};
   config::Address operators{"0.0.0.0", 7091};
   std::vector<Source> workers;
   Choosing choosing;
+  Migration migration;
   Timeouts timeouts;
   Limits limits;
   Tls tls;

@@ -20,6 +20,8 @@ constexpr Range kListenPort{0, 65'535};
 constexpr Range kWait = within(1ms, 24h);
 constexpr std::array kLogLevels =
     std::to_array<std::string_view>({"trace", "debug", "info", "warning", "error", "critical"});
+constexpr std::array kModes =
+    std::to_array<std::string_view>({"off", "text", "vllm_ids", "sglang_ids"});
 constexpr std::array kLogFormats = std::to_array<std::string_view>({"json", "text"});
 
 Keys static_keys(StaticSource& source) {
@@ -124,6 +126,18 @@ void add_shutdown(Keys& keys, Shutdown& shutdown) {
         .range = within(0ms, 24h)}});
 }
 
+void add_log(Keys& keys, config::Log& log) {
+  keys.insert(keys.end(), {{.path = "log", .slot = Section{}, .doc = "The log on stderr."},
+                           {.path = "log.level",
+                            .slot = config::choice(log.level, kLogLevels),
+                            .doc = "The least severe that is written.",
+                            .env = "LASTCALL_LOG_LEVEL"},
+                           {.path = "log.format",
+                            .slot = config::choice(log.format, kLogFormats),
+                            .doc = "One JSON object a line, or text for people.",
+                            .env = "LASTCALL_LOG_FORMAT"}});
+}
+
 }  // namespace
 
 Keys keys_of(Source& source) {
@@ -168,7 +182,15 @@ Keys keys_of(Settings& settings) {
       {.path = "choosing.skip_most",
        .slot = &settings.choosing.skip_most,
        .doc = "The most of that.",
-       .range = within(1ms, 1h)}};
+       .range = within(1ms, 1h)},
+      {.path = "migration",
+       .slot = Section{},
+       .doc = "Streams that go on at another worker when theirs fails."},
+      {.path = "migration.by",
+       .slot = config::choice(settings.migration.by, kModes),
+       .doc = "How an answer is given back to another worker: as its text, which goes with every "
+              "engine that knows `continue_final_message`, or as token ids, as vLLM or as SGLang "
+              "tells and takes them; `off`: it is not."}};
   add_timeouts(keys, settings.timeouts);
   add_limits(keys, settings.limits);
   keys.insert(keys.end(),
@@ -184,15 +206,7 @@ Keys keys_of(Settings& settings) {
                 .form = &config::kAbsolutePath,
                 .unset = "plain HTTP"}});
   add_shutdown(keys, settings.shutdown);
-  keys.insert(keys.end(), {{.path = "log", .slot = Section{}, .doc = "The log on stderr."},
-                           {.path = "log.level",
-                            .slot = config::choice(settings.log.level, kLogLevels),
-                            .doc = "The least severe that is written.",
-                            .env = "LASTCALL_LOG_LEVEL"},
-                           {.path = "log.format",
-                            .slot = config::choice(settings.log.format, kLogFormats),
-                            .doc = "One JSON object a line, or text for people.",
-                            .env = "LASTCALL_LOG_FORMAT"}});
+  add_log(keys, settings.log);
   return keys;
 }
 

@@ -32,7 +32,7 @@ constexpr std::size_t kMostOfAFile = std::size_t{64} * 1024;
 constexpr std::uint32_t kChanges = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE |
                                    IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
 
-std::string text_member(nlohmann::json const& object, char const* key) {
+std::string text_member(nlohmann::ordered_json const& object, char const* key) {
   auto const found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
@@ -43,7 +43,7 @@ std::optional<Announced> read_one(fs::path const& path, std::string& problem) {
   std::string text(kMostOfAFile, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
-  auto const content = nlohmann::json::parse(text, nullptr, false);
+  auto const content = nlohmann::ordered_json::parse(text, nullptr, false);
   if (!content.is_object()) {
     problem = "no JSON object";
     return std::nullopt;

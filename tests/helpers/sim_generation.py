@@ -10,6 +10,7 @@ Threads: one event loop.
 
 import asyncio
 import os
+import re
 import time
 from collections import deque
 
@@ -58,6 +59,17 @@ CORE_DIED = {"error": {"message": "EngineCore encountered an issue. See stack tr
                        "code": 500}}  # fmt: skip
 
 
+def given_text(body, chat):
+    """What of the answer is in the request: it is the text `t0 t1 t2 ...`, whatever is asked."""
+    if chat:
+        last = (body.get("messages") or [{}])[-1]
+        goes_on = body.get("continue_final_message") and last.get("role") == "assistant"
+        return last.get("content") or "" if goes_on else ""
+    prompt = body.get("prompt")
+    found = re.search(r"t0( t[0-9]+)* ?$", prompt) if isinstance(prompt, str) else None
+    return found.group() if found else ""
+
+
 class Generation:
     """One request on its way through the engine."""
 
@@ -68,7 +80,11 @@ class Generation:
         self.model = body.get("model", "sim")
         self.max_tokens = int(body.get("max_tokens", 16))
         self.stream = bool(body.get("stream", False))
-        self.usage = bool((body.get("stream_options") or {}).get("include_usage"))
+        options = body.get("stream_options") or {}
+        self.usage = bool(options.get("include_usage"))
+        self.tells_usage = self.usage and bool(options.get("continuous_usage_stats"))
+        self.given = given_text(body, self.chat)  # of the answer, which goes on behind it
+        self.begins_at = len(self.given.split())
         self.rank = 0  # of two, where the engine has them
         self.done = 0  # tokens
         self.events_sent = self.bytes_sent = 0
@@ -82,7 +98,13 @@ class Generation:
     def chunk(self, text, finish=None):
         kind = "chat.completion.chunk" if self.chat else "text_completion"
         content = {"delta": {"content": text} if text else {}} if self.chat else {"text": text}
-        return self._object(kind, [{"index": 0, **content, "finish_reason": finish}])
+        made = self._object(kind, [{"index": 0, **content, "finish_reason": finish}])
+        return {**made, "usage": self.usage_object(bool(text))} if self.tells_usage else made
+
+    def token(self):
+        """The next one: a function of its position, so that a seam shows."""
+        joint = " " if self.given and not self.done and not self.given.endswith(" ") else ""
+        return f"{joint}t{self.begins_at + self.done} "
 
     def whole(self):
         text = "".join(f"t{number} " for number in range(self.done))
@@ -92,8 +114,9 @@ class Generation:
         answer = self._object(kind, [{"index": 0, **content, "finish_reason": "length"}])
         return {**answer, "usage": self.usage_object()}
 
-    def usage_object(self):
-        return {"prompt_tokens": 1, "completion_tokens": self.done, "total_tokens": self.done + 1}
+    def usage_object(self, more=0):
+        prompt, done = 1 + self.begins_at, self.done + more
+        return {"prompt_tokens": prompt, "completion_tokens": done, "total_tokens": done + prompt}
 
     def _object(self, kind, choices):
         return {"id": self.context.id(), "object": kind, "created": int(time.time()),
@@ -196,7 +219,7 @@ class Generator:
             if self.clock.paused or self.must_end(generation):
                 continue
             if generation.stream:
-                await self.send(connection, generation, generation.chunk(f"t{generation.done} "))
+                await self.send(connection, generation, generation.chunk(generation.token()))
             generation.done += 1
             self.tokens += 1
             self.step_came_back(generation.rank)

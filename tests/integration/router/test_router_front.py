@@ -57,7 +57,7 @@ def test_a_worker_is_told_the_id_and_the_parent_and_the_length(router, engines):
     )
     wire, head = engines[0].request()
     assert b"\r\nX-Request-Id: mine\r\n" in head
-    assert b"\r\nX-Lastcall-Parent: mine\r\n" in head
+    assert b"\r\nX-Lastcall-Parent: router/mine\r\n" in head
     assert b"\r\nContent-Length: 13\r\n" in head
     assert b"chunked" not in head
     assert wire.exactly(13) == b'{"model":"m"}'

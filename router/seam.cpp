@@ -1,0 +1,74 @@
+#include "router/seam.hpp"
+
+#include <utility>
+
+namespace lastcall::router {
+
+using continuation::Mode;
+using continuation::Refused;
+
+void Seam::begin(Call const& call, Mode mode) {
+  bool const is_recorded = call.wanted.stream && (call.route.endpoint == "chat_completions" ||
+                                                  call.route.endpoint == "completions");
+  if (!is_recorded || mode == Mode::none) {
+    return;
+  }
+  story_.emplace(continuation::Asked{.endpoint = call.route.endpoint,
+                                     .body = call.body.text(),
+                                     .forbidden = call.forbids_migration});
+  mode_ = mode;
+  body_ = story_->first_body(mode_);
+}
+
+bool Seam::give_up_additions() {
+  if (!story_ || mode_ == Mode::none || moves() > 0) {
+    return false;
+  }
+  std::string plain = story_->first_body(Mode::none);
+  mode_ = Mode::none;
+  bool const is_another = plain != body_;
+  body_ = std::move(plain);
+  return is_another;
+}
+
+continuation::Heard Seam::heard(std::string_view payload, std::string& out) {
+  continuation::Heard const heard = story_->heard(payload, out);
+  reason_ = heard.said == continuation::Said::failed ? heard.reason : reason_;
+  return heard;
+}
+
+continuation::Heard Seam::leg_ended(std::string& out) {
+  return story_->leg_ended(out);
+}
+
+Seam::Going Seam::go_on(std::string_view reason, std::string& out) {
+  reason_ = reason;
+  if (reason == kStall) {
+    story_->leg_ended(out);  // nobody else has said so
+  }
+  why_not_ = story_->refused();
+  if (!why_not_.empty()) {
+    return Going::refused;
+  }
+  bool const was_planned = reason == "migrated";
+  unsigned& count = was_planned ? moves_ : failures_;
+  if (count >= (was_planned ? kMostMoves : kMostFailures)) {
+    why_not_ =
+        continuation::label(was_planned ? Refused::moved_too_often : Refused::engine_died_twice);
+    return Going::refused;
+  }
+  std::optional<continuation::Continuation::Next> next = story_->next(mode_, out);
+  if (!next) {
+    why_not_ = continuation::label(Refused::worker_cannot);
+    return Going::refused;
+  }
+  ++count;
+  body_ = std::move(next->body);
+  return next->finished ? Going::finished : Going::on;
+}
+
+std::size_t Seam::capacity() const {
+  return story_ ? body_.capacity() + story_->held() : 0;
+}
+
+}  // namespace lastcall::router

@@ -1,0 +1,65 @@
+// An answer that may go on at another worker: what is recorded of it, and whether and how it does.
+//
+// Rules:
+//  1. Recorded are streams of completions and chat completions, while `migration.by` is not `off`
+//     and the client does not forbid it (`X-Lastcall-Migration: never`). Anything else flows
+//     through untouched.
+//  2. An answer goes on after at most kMostMoves planned ends of a worker, and after one failure.
+//
+// Pure, no thread rule. Source: docs/router.md, 'Migration'; router/continuation/continuation.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "router/call.hpp"
+#include "router/continuation/continuation.hpp"
+
+namespace lastcall::router {
+
+class Seam {
+ public:
+  static constexpr unsigned kMostMoves = 3;
+  static constexpr unsigned kMostFailures = 1;
+  static constexpr std::string_view kStall = "stall";  // the leg is silent, and has not ended
+
+  /// The request is whole; `call` outlives it.
+  void begin(Call const& call, continuation::Mode mode);
+  bool is_recording() const { return story_.has_value(); }
+
+  /// Of the next leg.
+  std::string_view body(Call const& call) const { return story_ ? body_ : call.body.text(); }
+  void begin_leg() { story_->begin_leg(mode_); }
+  /// The worker does not take what was added: from now on the body is the client's own.
+  bool give_up_additions();
+  continuation::Heard heard(std::string_view payload, std::string& out);
+  continuation::Heard leg_ended(std::string& out);
+
+  enum class Going : std::uint8_t {
+    on,        // body() is that of a continuation
+    finished,  // nothing was left to be said
+    refused,   // why_not() tells why
+  };
+  /// After a failure of the leg, for `reason`.
+  Going go_on(std::string_view reason, std::string& out);
+  /// A closed set of words; lives for ever.
+  std::string_view why_not() const { return why_not_; }
+  std::string_view reason() const { return reason_; }
+  unsigned moves() const { return moves_ + failures_; }
+  std::uint64_t events() const { return story_->events(); }
+  std::size_t capacity() const;
+
+ private:
+  std::optional<continuation::Continuation> story_;
+  continuation::Mode mode_ = continuation::Mode::none;
+  std::string body_;
+  std::string_view why_not_;
+  std::string_view reason_;  // of the last failure
+  unsigned moves_ = 0;
+  unsigned failures_ = 0;
+};
+
+}  // namespace lastcall::router
