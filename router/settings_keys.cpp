@@ -134,8 +134,7 @@ void add_log(Keys& keys, config::Log& log) {
                             .env = "LASTCALL_LOG_LEVEL"},
                            {.path = "log.format",
                             .slot = config::choice(log.format, kLogFormats),
-                            .doc = "One JSON object a line, or text for people.",
-                            .env = "LASTCALL_LOG_FORMAT"}});
+                            .doc = "One JSON object a line, or text for people."}});
 }
 
 }  // namespace
