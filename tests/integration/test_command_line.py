@@ -226,6 +226,7 @@ def test_install_puts_everything_in_its_place(tmp_path):
     assert "lib/cmake/lastcall/lastcall_targets.cmake" in targets
     assert installed - targets == {
         "bin/lastcall",
+        "bin/lastcall-doctor",
         "bin/lastcall-shim",
         "include/lastcall/client.hpp",
         "include/lastcall/curl.hpp",
