@@ -89,8 +89,7 @@ Heard Continuation::heard(std::string_view payload, std::string& out) {
 }
 
 Heard Continuation::take(Event const& event, std::string& out) {
-  bool const is_for_client = leg_.state == LegState::live && !voice_.client().has_finished() &&
-                             !event.data.starts_with(" lastcall-");
+  bool const is_for_client = leg_.state == LegState::live && !event.data.starts_with(" lastcall-");
   switch (event.kind) {
     case Event::Kind::comment:
       if (auto const hint = read_hint(event.data)) {

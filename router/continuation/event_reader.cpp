@@ -5,8 +5,9 @@
 namespace lastcall::router::continuation {
 namespace {
 
-/// Behind the first line end at or after `at`, or npos. It looks at a window after the other, so
-/// that lines that all end with a return cost no search for a line feed each.
+/// Behind the first line end at or after `at`, or npos; a return that nothing follows yet may be
+/// half of one. It looks at a window after the other, so that lines that all end with a return cost
+/// no search for a line feed each.
 std::size_t line_end(std::string_view text, std::size_t at) {
   constexpr std::size_t kWindow = 256;
   for (; at < text.size(); at += kWindow) {
@@ -15,7 +16,8 @@ std::size_t line_end(std::string_view text, std::size_t at) {
     window = window.substr(0, feed);
     std::size_t const back = window.find('\r');
     if (back != window.npos) {
-      return at + back + 1;
+      std::size_t const next = at + back + 1;
+      return next == text.size() ? text.npos : next + (text[next] == '\n' ? 1 : 0);
     }
     if (feed != window.npos) {
       return at + feed + 1;
@@ -35,13 +37,8 @@ std::string_view value_of(std::string_view line, std::size_t name) {
 /// The line from line_ to before `end`, its own end included. True when it ends an event.
 bool EventReader::take_line(std::string_view text, std::size_t end) {
   std::string_view line = text.substr(line_, end - line_);
-  if (line == "\n" && after_return_) {  // the second half of an end
-    after_return_ = false;
-    line_ = end;
-    return false;
-  }
-  after_return_ = line.ends_with('\r');
-  line.remove_suffix(1);
+  line.remove_suffix(line.ends_with('\n') ? 1 : 0);
+  line.remove_suffix(line.ends_with('\r') ? 1 : 0);
   std::size_t const begin = line_;
   line_ = end;
   if (line.empty()) {
@@ -107,12 +104,6 @@ std::optional<Event> EventReader::next(std::string_view& bytes) {
   if (is_torn_) {
     return tear(bytes);
   }
-  if (part_.empty() && after_return_ && bytes.starts_with('\n')) {  // it comes late
-    after_return_ = false;
-    Event const event{Event::Kind::blank, bytes.substr(0, 1), {}};
-    bytes.remove_prefix(1);
-    return event;
-  }
   return part_.empty() ? whole(bytes) : rest(bytes);
 }
 
@@ -121,9 +112,6 @@ std::optional<Event> EventReader::whole(std::string_view& bytes) {
   std::string_view const text = bytes;
   for (std::size_t end = line_end(text, 0); end != text.npos; end = line_end(text, line_)) {
     if (take_line(text, end)) {
-      bool const is_pair = after_return_ && text.substr(end).starts_with('\n');
-      after_return_ = after_return_ && !is_pair;
-      end += is_pair ? 1 : 0;
       bytes.remove_prefix(end);
       return finish(text.substr(0, end));
     }
@@ -135,19 +123,15 @@ std::optional<Event> EventReader::whole(std::string_view& bytes) {
 
 std::optional<Event> EventReader::rest(std::string_view& bytes) {
   while (!bytes.empty()) {
-    std::size_t const end = line_end(bytes, 0);
-    std::size_t size = std::min(end, bytes.size());
+    bool const has_return = line_ < part_.size() && part_.back() == '\r';
+    std::size_t const end = has_return ? (bytes.front() == '\n' ? 1 : 0) : line_end(bytes, 0);
+    std::size_t const size = std::min(end, bytes.size());
     part_.append(bytes.substr(0, size));
     bytes.remove_prefix(size);
     if (part_.size() > most_) {
       return tear(bytes);
     }
     if (end != std::string_view::npos && take_line(part_, part_.size())) {
-      if (after_return_ && bytes.starts_with('\n')) {
-        after_return_ = false;
-        part_ += '\n';
-        bytes.remove_prefix(1);
-      }
       part_is_out_ = true;
       return finish(part_);
     }

@@ -4,7 +4,9 @@
 //  1. Any split of the bytes gives the same events, and their bytes joined are the stream.
 //  2. What is kept of an event is bounded: one of more than kMaxEvent bytes, and all behind it, is
 //     handed out as `torn`, as it came.
-//  3. A comment line where no event has begun is handed out at once; so is an empty line there.
+//  3. An event that a return alone ends is complete with the byte behind it, which may be a line
+//  feed.
+//  4. A comment line where no event has begun is handed out at once; so is an empty line there.
 //
 // Pure, no thread rule. Source: the HTML standard, 'Server-sent events', 9.2.5 (parsing).
 #pragma once
@@ -61,7 +63,6 @@ class EventReader {
   bool names_error_ = false;
   bool is_comment_ = false;  // a line outside of an event
   bool part_is_out_ = false;
-  bool after_return_ = false;
   bool is_torn_ = false;
 };
 
