@@ -82,6 +82,7 @@ Heard Continuation::heard(std::string_view payload, std::string& out) {
     all.said = stays || one.said == Said::nothing ? all.said : one.said;
     all.reason = one.reason;
     all.tokens += one.tokens;
+    all.verified = all.verified || one.verified;
     all.hand_off_ms = one.hand_off_ms ? one.hand_off_ms : all.hand_off_ms;
   }
   all.moved = out.size() > before;
@@ -194,6 +195,7 @@ Heard Continuation::take_proof(Event const& event, Chunk const& chunk, std::stri
   }
   Heard heard = take_piece(event, chunk, out);
   heard.said = heard.said < Said::done ? Said::verified_now : heard.said;
+  heard.verified = true;
   return heard;
 }
 

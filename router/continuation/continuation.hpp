@@ -53,6 +53,7 @@ struct Heard {
   Said said = Said::nothing;
   std::string_view reason{};  // of a failure: a closed set of words
   bool moved = false;         // the client got something
+  bool verified = false;      // the leg was proven, whatever came behind that
   unsigned tokens = 0;        // told, or events with text where none are
   /// The worker drains, and will cut the stream in this time.
   std::optional<std::uint64_t> hand_off_ms{};

@@ -37,14 +37,12 @@ Heard HandOff::old_ended(std::string& out) {
 
 Heard HandOff::heard_new(std::string_view payload, std::string& out) {
   Heard const heard = answer_.heard(payload, out);
-  if (heard.said == Said::failed) {
-    return release(out);
-  }
-  if (heard.said == Said::verified_now || heard.said == Said::done) {
+  if (heard.verified) {  // and it goes on from there, even where it failed right behind that
     std::string().swap(held_);
     kHandOffMoves.apply(state_, HandOffEvent::proven);
+    return heard;
   }
-  return heard;
+  return heard.said == Said::failed ? release(out) : heard;
 }
 
 Heard HandOff::new_ended(std::string& out) {

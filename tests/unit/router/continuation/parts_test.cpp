@@ -1,0 +1,285 @@
+// The small parts of a continuation, each by itself.
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "router/continuation/event_reader.hpp"
+#include "router/continuation/json_edits.hpp"
+#include "router/continuation/limits.hpp"
+#include "router/continuation/memory_budget.hpp"
+#include "router/continuation/request.hpp"
+#include "router/continuation/text_gate.hpp"
+#include "router/continuation/verifier.hpp"
+
+namespace lastcall::router::continuation {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Seen {
+  Event::Kind kind{};
+  std::string data;
+  friend bool operator==(Seen const&, Seen const&) = default;
+};
+
+TEST(EventReader, Any_split_gives_the_same_events_and_all_of_the_bytes) {
+  std::string const stream =
+      ": hi\r\n\r\ndata: a\r\n\r\nevent: error\ndata:b\n\n:x\ndata: c\r\rid: 1\ndata: d\ndata: "
+      "e\n\n"
+      "event: m\n: inside\ndata: f\n\ndata: half";
+  std::vector<Seen> const expected{{Event::Kind::comment, " hi"}, {Event::Kind::blank, ""},
+                                   {Event::Kind::data, "a"},      {Event::Kind::error, "b"},
+                                   {Event::Kind::comment, "x"},   {Event::Kind::data, "c"},
+                                   {Event::Kind::other, ""},      {Event::Kind::data, "f"}};
+  for (std::size_t step = 1; step <= stream.size(); ++step) {
+    EventReader reader;
+    std::vector<Seen> seen;
+    std::string bytes;
+    for (std::size_t at = 0; at < stream.size(); at += step) {
+      std::string_view part = std::string_view(stream).substr(at, step);
+      while (auto const event = reader.next(part)) {
+        bytes += event->bytes;
+        seen.push_back({event->kind, std::string(event->data)});
+      }
+    }
+    EXPECT_EQ(seen, expected) << step;
+    EXPECT_EQ(bytes + "data: half", stream) << step;
+    EXPECT_EQ(reader.held(), 10U);
+  }
+}
+
+TEST(EventReader, An_event_that_is_too_large_is_passed_on_as_it_comes) {
+  EventReader reader(16);
+  std::string const stream = "data: a\n\ndata: 0123456789012345678\n\ndata: b\n\n";
+  std::string bytes;
+  std::string_view rest = stream;
+  int torn = 0;
+  while (!rest.empty()) {
+    std::string_view part = rest.substr(0, 5);
+    rest.remove_prefix(part.size());
+    while (auto const event = reader.next(part)) {
+      bytes += event->bytes;
+      torn += event->kind == Event::Kind::torn ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(bytes, stream);
+  EXPECT_GT(torn, 0);
+}
+
+TEST(JsonEdits, Members_that_go_take_a_comma_with_them_and_nothing_else) {
+  std::string const text = R"({ "a" :1 , "x":[1,{"x":2}],"b":"q\"", "x2" : null })";
+  std::vector<json::Member> members;
+  ASSERT_FALSE(json::read_object(text, members));
+  auto const without = [&](std::vector<std::string_view> const& keys) {
+    JsonEdits edits(text);
+    edits.remove(members, [&](json::Member const& m) {
+      return std::find(keys.begin(), keys.end(), m.key) != keys.end();
+    });
+    return edits.text();
+  };
+  EXPECT_EQ(without({}), text);
+  EXPECT_EQ(without({"a"}), R"({ "x":[1,{"x":2}],"b":"q\"", "x2" : null })");
+  EXPECT_EQ(without({"a", "x"}), R"({ "b":"q\"", "x2" : null })");
+  EXPECT_EQ(without({"b", "x2"}), R"({ "a" :1 , "x":[1,{"x":2}] })");
+  EXPECT_EQ(without({"x", "x2"}), R"({ "a" :1,"b":"q\"" })");
+  EXPECT_EQ(without({"a", "x", "b", "x2"}), "{  }");
+}
+
+TEST(TextGate, A_stop_string_is_held_from_its_first_byte_and_never_shown) {
+  std::string const text = "xENyENDz";
+  for (std::size_t step = 1; step <= text.size(); ++step) {
+    TextGate gate({.stops = {"END", "never"}});
+    std::string out;
+    bool is_stopped = false;
+    for (std::size_t at = 0; at < text.size() && !is_stopped; at += step) {
+      auto const passed = gate.pass(text.substr(at, step));
+      out += passed.text;
+      is_stopped = passed.is_stopped;
+    }
+    EXPECT_EQ(out, "xENy") << step;
+    EXPECT_TRUE(is_stopped);
+  }
+}
+
+TEST(TextGate, A_stop_string_that_is_kept_is_found_over_a_seam_and_ends_the_text) {
+  TextGate gate({.stops = {"END"}, .keeps_stop = true});
+  EXPECT_EQ(gate.pass("xEN").text, "xEN");
+  auto const passed = gate.pass("Dy");
+  EXPECT_EQ(passed.text, "D");
+  EXPECT_TRUE(passed.is_stopped);
+}
+
+TEST(TextGate, White_space_at_the_end_waits_for_more) {
+  TextGate gate({.holds_space = true});
+  EXPECT_EQ(gate.pass("a \n").text, "a");
+  EXPECT_EQ(gate.held(), " \n");
+  EXPECT_EQ(gate.pass("b ").text, " \nb");
+  EXPECT_EQ(gate.drop_space(), 1U);
+  EXPECT_EQ(gate.flush(), "");
+}
+
+struct Row {
+  std::string_view member;
+  Refused by_ids;
+  Refused by_text;
+};
+
+TEST(Request, The_table_of_keys_says_what_can_be_continued_and_how) {
+  constexpr Refused no = Refused::no;
+  for (Row const& row : std::vector<Row>{
+           {R"("seed":1)", no, no},
+           {R"("n":1)", no, no},
+           {R"("n":2)", Refused::several_choices, Refused::several_choices},
+           {R"("response_format":{"type":"text"})", no, no},
+           {R"("response_format":{"type":"json_object"})", Refused::guided_output,
+            Refused::guided_output},
+           {R"("guided_regex":"a")", Refused::guided_output, Refused::guided_output},
+           {R"("guided_regex":null)", no, no},
+           {R"("structured_outputs":{"choice":["a"]})", Refused::guided_output,
+            Refused::guided_output},
+           {R"("presence_penalty":0.0)", no, no},
+           {R"("presence_penalty":0.5)", Refused::penalty, Refused::penalty},
+           {R"("repetition_penalty":1.1)", no, no},
+           {R"("tools":[{}],"tool_choice":"auto")", no, no},
+           {R"("tools":[{}],"tool_choice":"required")", Refused::forced_tool, Refused::forced_tool},
+           {R"("tool_choice":{"type":"function"})", Refused::forced_tool, Refused::forced_tool},
+           {R"("kv_transfer_params":{"a":1})", Refused::disaggregated, Refused::disaggregated},
+           {R"("stop":["a"])", no, no},
+           {R"("stop":["a"],"skip_special_tokens":false)", Refused::stop_held, no},
+           {R"("stop":["a"],"stop_token_ids":[1])", Refused::stop_held, no},
+           {R"("stop_token_ids":[1])", no, no},
+           {R"("stop_regex":"a")", Refused::stop_regex, Refused::stop_regex},
+           {R"("include_reasoning":false)", Refused::hidden_reasoning, Refused::hidden_reasoning},
+           {R"("logprobs":true)", no, no},
+           {R"("logit_bias":{"1":1})", no, no},
+           {R"("seed":1,"seed":2)", Refused::duplicate_keys, Refused::duplicate_keys},
+           {R"("s\u0065ed":1)", Refused::unreadable, Refused::unreadable},
+       }) {
+    std::string const body = R"({"messages":[{"role":"user","content":"a"}],"stream":true,)" +
+                             std::string(row.member) + "}";
+    Request const request = read_request(Endpoint::chat, body, {});
+    EXPECT_EQ(label(request.by_ids), label(row.by_ids)) << body;
+    EXPECT_EQ(label(request.by_text), label(row.by_text)) << body;
+  }
+}
+
+TEST(Request, Prompts_and_messages_that_cannot_be_given_back_are_refused) {
+  auto const completion = [](std::string const& members) {
+    std::string const body = "{\"stream\":true," + members + "}";
+    Request const request = read_request(Endpoint::completions, body, {});
+    return std::string(label(request.by_ids)) + "/" + std::string(label(request.by_text));
+  };
+  EXPECT_EQ(completion(R"("prompt":"a")"), "/");
+  EXPECT_EQ(completion(R"("prompt":[1,2])"), "/prompt_kind");
+  EXPECT_EQ(completion(R"("prompt":["a"])"), "prompt_kind/prompt_kind");
+  EXPECT_EQ(completion(R"("prompt":[[1]])"), "prompt_kind/prompt_kind");
+  EXPECT_EQ(completion(R"("prompt":[])"), "prompt_kind/prompt_kind");
+  EXPECT_EQ(completion(R"("prompt":"a","logprobs":1)"), "logprobs/logprobs");
+  EXPECT_EQ(completion(R"("prompt":"a","echo":true)"), "echo/echo");
+  auto const chat = [](std::string const& messages) {
+    std::string const body = "{\"stream\":true," + messages + "}";
+    Request const request = read_request(Endpoint::chat, body, {});
+    return std::string(label(request.by_ids)) + "/" + std::string(label(request.by_text));
+  };
+  EXPECT_EQ(chat(R"("messages":[])"), "prompt_kind/prompt_kind");
+  EXPECT_EQ(chat(R"("messages":[{"role":"user","content":[{"type":"text","text":"a"}]}])"), "/");
+  EXPECT_EQ(chat(R"("messages":[{"role":"user","content":[{"type":"image_url"}]}])"), "media/");
+  EXPECT_EQ(chat(R"("messages":[{"role":"assistant","content":"a"}])"), "/assistant_last");
+  EXPECT_EQ(
+      chat(R"("messages":[{"role":"assistant","content":"a"}],"continue_final_message":true)"),
+      "/");
+}
+
+TEST(Limits, A_request_moves_three_times_by_plan_and_once_by_a_death) {
+  MoveLimit limit;
+  for (unsigned i = 0; i < MoveLimit::kMostPlanned; ++i) {
+    EXPECT_EQ(limit.take(Cause::planned), Refused::no);
+  }
+  EXPECT_EQ(limit.take(Cause::planned), Refused::moved_too_often);
+  EXPECT_EQ(limit.take(cause_of("engine_dead")), Refused::no);
+  EXPECT_EQ(limit.take(cause_of("eof")), Refused::engine_died_twice);
+  EXPECT_EQ(cause_of("migrated"), Cause::planned);
+}
+
+TEST(Limits, A_body_that_was_there_at_two_deaths_is_poison_for_ten_minutes) {
+  Suspects suspects(2);
+  std::uint64_t const body = hash_of_body("{}");
+  EXPECT_NE(body, hash_of_body("{ }"));
+  EXPECT_EQ(suspects.verdict(body, 0ms), Suspects::Verdict::unknown);
+  suspects.note_death(body, 1ms);
+  EXPECT_EQ(suspects.verdict(body, 2ms), Suspects::Verdict::suspect);
+  suspects.note_death(body, 3ms);
+  EXPECT_EQ(suspects.verdict(body, 3ms + Suspects::kSuspected - 1ms), Suspects::Verdict::poison);
+  EXPECT_EQ(suspects.verdict(body, 3ms + Suspects::kSuspected), Suspects::Verdict::unknown);
+  for (std::uint64_t other = 0; other < 9; ++other) {
+    suspects.note_death(other, 1h);
+  }
+  EXPECT_EQ(suspects.size(), 2U);
+}
+
+TEST(Limits, A_fifth_of_the_requests_may_be_sent_again) {
+  RetryBudget budget;
+  unsigned taken = 0;
+  while (budget.take()) {
+    ++taken;
+  }
+  EXPECT_EQ(taken, RetryBudget::kAtRest);
+  for (int i = 0; i < 50; ++i) {
+    budget.note_request();
+  }
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_TRUE(budget.take()) << i;
+  }
+  EXPECT_FALSE(budget.take());
+}
+
+TEST(MemoryBudget, The_largest_is_dropped_and_counted_no_more) {
+  MemoryBudget budget(1000);
+  EXPECT_FALSE(budget.set(1, 600));
+  EXPECT_FALSE(budget.set(2, 100));
+  EXPECT_FALSE(budget.set(2, 200));
+  EXPECT_EQ(budget.set(3, 300), std::optional<MemoryBudget::Holder>(1));
+  EXPECT_EQ(budget.used(), 500U);
+  budget.leave(2);
+  budget.leave(2);
+  EXPECT_EQ(budget.used(), 300U);
+  EXPECT_EQ(budget.dropped(), 1U);
+  EXPECT_EQ(budget.set(3, 1001), std::optional<MemoryBudget::Holder>(3));
+  EXPECT_EQ(budget.used(), 0U);
+}
+
+TEST(Verifier, By_text_the_prompt_has_grown_by_about_what_was_delivered) {
+  auto const verdict = [](TokenIds const& told) {
+    Verifier verifier({.way = Way::by_text, .prompt_ids = TokenIds{1, 2, 3}, .since_ids = 4});
+    Chunk chunk;
+    chunk.prompt_ids = told;
+    chunk.has_tool_calls = true;
+    return verifier.hear(chunk);
+  };
+  EXPECT_EQ(verdict({1, 2, 3, 4, 5, 6, 7}), Verdict::proven);
+  EXPECT_EQ(verdict({1, 2, 9, 4, 5, 6}), Verdict::proven) << "the seam may merge";
+  EXPECT_EQ(verdict({1, 9, 9, 4, 5, 6}), Verdict::other_prompt);
+  EXPECT_EQ(verdict({1, 2, 3}), Verdict::other_prompt);
+  EXPECT_EQ(verdict({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}), Verdict::other_prompt);
+}
+
+TEST(Refused, The_page_lists_every_reason_with_its_words) {
+  std::ifstream file(LASTCALL_SOURCE_DIR "/docs/continuation.md");
+  std::string const page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::string table =
+      "<!-- refused:begin -->\n| Reason | It cannot be continued because |\n|---|---|\n";
+  for (RefusedWords const& words : kRefusedWords) {
+    if (words.why != Refused::no) {
+      table.append("| `").append(words.label).append("` | ").append(words.text).append(" |\n");
+    }
+  }
+  EXPECT_NE(page.find(table + "<!-- refused:end -->"), std::string::npos) << table;
+}
+
+}  // namespace
+}  // namespace lastcall::router::continuation

@@ -1,0 +1,72 @@
+#include "router/continuation/worker_probe.hpp"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/router/continuation/chunks.hpp"
+
+namespace lastcall::router::continuation {
+namespace {
+
+/// How a kind of worker answers to one question.
+struct Worker {
+  bool tells_usage = true;
+  bool goes_on = true;
+  bool refuses_ids = false;  // 400 to return_token_ids
+  bool takes_vllm = true;
+  bool takes_sglang = false;
+
+  unsigned status_of(std::string const& body) const {
+    return refuses_ids && body.find("return_token_ids") != body.npos ? 400 : 200;
+  }
+  std::string answer(std::string const& body) const {
+    bool const is_grown = goes_on && body.find("six") != body.npos;
+    bool const wants_ids = body.find("return_token_ids") != body.npos;
+    bool const vllm = body.find("[5,6,7]") != body.npos && body.find("input_ids") == body.npos;
+    bool const sglang = body.find("\"input_ids\":[5,6,7]") != body.npos;
+    bool const is_taken = (vllm && takes_vllm) || (sglang && takes_sglang);
+    TokenIds const told = is_taken ? TokenIds{5, 6, 7} : TokenIds{5, 6};
+    int const count = is_grown ? 8 : static_cast<int>(told.size());
+    return chunk({.text = "x",
+                  .ids = wants_ids ? TokenIds{7} : TokenIds{},
+                  .extra = (tells_usage ? usage(count, 1) : "") +
+                           (wants_ids ? prompt(told) : std::string())}) +
+           kDone;
+  }
+};
+
+Mode probe(Worker const& worker, Endpoint endpoint = Endpoint::chat) {
+  WorkerProbe probe(endpoint, "m");
+  int questions = 0;
+  while (auto const body = probe.next()) {
+    EXPECT_TRUE(json::is_value(*body)) << *body;
+    EXPECT_LT(++questions, 6);
+    probe.answered(worker.status_of(*body), worker.answer(*body));
+  }
+  return probe.mode();
+}
+
+TEST(WorkerProbe, A_worker_is_known_by_what_it_proves) {
+  EXPECT_EQ(probe({}), Mode::ids_vllm);
+  EXPECT_EQ(probe({}, Endpoint::completions), Mode::ids_vllm);
+  EXPECT_EQ(probe({.takes_vllm = false}), Mode::text);
+  EXPECT_EQ(probe({.takes_vllm = false, .takes_sglang = true}), Mode::ids_sglang);
+  EXPECT_EQ(probe({.refuses_ids = true}), Mode::text);
+  EXPECT_EQ(probe({.goes_on = false}), Mode::none);
+  EXPECT_EQ(probe({.tells_usage = false}), Mode::none);
+}
+
+TEST(WorkerProbe, A_worker_that_does_not_answer_is_asked_no_further) {
+  for (unsigned const status : {0U, 500U, 503U}) {
+    WorkerProbe probe(Endpoint::chat, "m\"");
+    ASSERT_TRUE(probe.next());
+    EXPECT_NE(probe.next()->find(R"("model":"m\"")"), std::string::npos);
+    probe.answered(status, "");
+    EXPECT_FALSE(probe.next());
+    EXPECT_EQ(probe.mode(), Mode::none);
+  }
+}
+
+}  // namespace
+}  // namespace lastcall::router::continuation
