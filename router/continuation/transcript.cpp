@@ -59,7 +59,9 @@ void Transcript::go_on_by_text(std::size_t dropped, std::optional<TokenIds> told
   size_ -= dropped;
   ids_.clear();
   ids_are_lost_ = !told.has_value();
-  prompt_ = told ? std::move(told) : std::move(prompt_);
+  if (told) {
+    prompt_ = std::move(told);
+  }
   clean_ = {ids_.size(), text_.size(), size_};
 }
 
