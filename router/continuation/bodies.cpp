@@ -66,7 +66,10 @@ void ask(Body& body, Request const& request, Mode mode) {
   if (mode == Mode::none) {
     return;
   }
-  if (tells_ids(mode, request.endpoint) && request.by_ids == Refused::no && !request.wants_ids) {
+  // Only vLLM is known to hold nothing back for a stop string when that is asked for in the output.
+  bool const is_level = mode == Mode::ids_vllm || request.stops.empty();
+  if (is_level && tells_ids(mode, request.endpoint) && request.by_ids == Refused::no &&
+      !request.wants_ids) {
     body.set("return_token_ids", "true");
   }
   if (!request.wants_all_usage) {
