@@ -83,6 +83,10 @@ EnginePreset sglang_preset() {
       .tokens_counter = "sglang:generation_tokens_total",
       .kv_usage_gauge = "sglang:token_usage",
       .rank_label = "dp_rank",  // where there are several: scheduler_metrics_mixin.py
+      // entrypoints/openai/serving_base.py: extract_routed_dp_rank_from_header (sglang#19832, of
+      // March 2026). Servers before it ignore the header and balance.
+      .rank_header = "X-Data-Parallel-Rank",
+      .refuses_no_rank = true,
       .load_path = "",
       .completions_path = "/v1/completions",
       .sleeping_path = "",
@@ -297,6 +301,7 @@ std::optional<TokenProbe> resolve_probe(Config const& config, EnginePreset const
   }
   probe.model = set.model.value_or(config.identity.model);
   probe.rank_header = preset.rank_header;
+  probe.refuses_no_rank = preset.refuses_no_rank;
   probe.barrier = set.barrier;
   probe.canary = set.canary;
   return probe;

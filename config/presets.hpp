@@ -32,6 +32,7 @@ struct EnginePreset {
   std::string_view kv_usage_gauge;
   std::string_view rank_label = {};   // of its gauges: the data-parallel rank; empty: it has one
   std::string_view rank_header = {};  // sends a request to one; empty: there is no way
+  bool refuses_no_rank = false;       // with 400, where that header holds no number
   std::string_view load_path;         // of its load counter; empty: none is known
   std::string_view completions_path;  // where one token may be asked for; empty: none is known
   std::string_view sleeping_path;     // tells whether it sleeps; empty: it never does
@@ -80,6 +81,8 @@ struct TokenProbe {
   bool barrier = false;
   bool canary = false;
   std::string rank_header = {};  // empty: no rank can be chosen
+  /// An engine that knows the header answers 400 where it holds no number; older ones ignore it.
+  bool refuses_no_rank = false;
   friend bool operator==(TokenProbe const&, TokenProbe const&) = default;
 };
 

@@ -65,7 +65,13 @@ struct GaugeReader::State {
     if (auto const tokens = text->sum(settings.tokens)) {
       reading.tokens = whole(*tokens);
     }
+    // vLLM with several API servers shows no gauge of a rank before its first step.
     reading.ranks = text->values(settings.running);
+    for (std::string const& rank : text->values(settings.tokens)) {
+      if (std::find(reading.ranks.begin(), reading.ranks.end(), rank) == reading.ranks.end()) {
+        reading.ranks.push_back(rank);
+      }
+    }
     reading.kv_usage = text->least(settings.kv_usage);
     if (auto const used = text->sum(settings.kv_usage)) {
       reading.cache = whole(*used * 1e6);

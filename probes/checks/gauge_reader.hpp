@@ -33,7 +33,7 @@ struct GaugeSettings {
   std::string tokens;           // empty: it has no such counter
   std::string kv_usage = {};    // empty: it has no such gauge
   std::string load_url = {};    // empty: it has no load counter
-  std::string rank_label = {};  // of `running`: which of its ranks it is of; empty: it has one
+  std::string rank_label = {};  // of `running` and `tokens`: which rank; empty: it has one
 };
 
 struct GaugeReading {

@@ -172,6 +172,7 @@ class Generator:
         self.probes += is_probe
         try:
             body = request.json()
+            rank = self.rank_of(request)
             endpoint = request.headers.get("x-sim-endpoint") or (
                 "generate" if "chat" in request.path else "decode")  # fmt: skip
             generation = Generation(
@@ -184,7 +185,7 @@ class Generator:
             return await connection.answer(503, error, headers=headers)
         except (ValueError, TypeError, AttributeError) as error:
             return await connection.answer(400, {"error": {"message": str(error)}})
-        generation.rank = int(request.headers.get("x-data-parallel-rank", 0)) % 2
+        generation.rank = rank
         context = generation.context
         self.trace("start", id=context.id(), endpoint=endpoint, stream=generation.stream)
         connection.on_gone = lambda: self.client_gone(generation)
@@ -196,6 +197,13 @@ class Generator:
         finally:
             connection.on_gone = None
             self.finish(generation)
+
+    def rank_of(self, request):
+        """SGLang refuses a rank that is no number; vLLM and an older SGLang balance instead."""
+        told = request.headers.get("x-data-parallel-rank", "0")
+        if self.options.no_rank_header or not (told.isdigit() or self.options.dp_ranks):
+            return 0
+        return int(told) % 2
 
     async def begin(self, given, endpoint, body, is_probe):
         # An id that a client uses twice at a time is made unique, as the ingress does.

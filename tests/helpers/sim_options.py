@@ -31,6 +31,7 @@ def parse(arguments):
     add("--load-tracking", action="store_true", help="/load counts; otherwise it says 0 for ever")
     add("--api-servers", type=int, default=1, help="with more, /load and the gauges are of several")
     add("--dp-ranks", action="store_true", help="SGLang's gauges are of two data-parallel ranks")
+    add("--no-rank-header", action="store_true", help="it takes no request for one rank")
     add("--sleeping", action=argparse.BooleanOptionalAction, help="/is_sleeping; unset: none")
     add("--completions-status", type=int, default=0,
         help="what completions are refused with; 200: they are answered with nothing")

@@ -13,6 +13,7 @@ using lifecycle::TokenOutcome;
 using lifecycle::TokenUse;
 
 constexpr probes::Duration kLook{5'000};
+constexpr char const* kNoRank = "none";
 
 probes::TokenRequestSettings settings_of(config::TokenProbe const& probe,
                                          std::vector<std::string> const& headers) {
@@ -40,6 +41,7 @@ TokenDriver::TokenDriver(boost::asio::any_io_executor executor, config::Config c
     request_ = std::make_unique<probes::TokenRequest>(
         executor, settings_of(*profile.probe, config.engine.probe.headers));
     rank_header_ = profile.probe->rank_header;
+    proves_header_ = profile.probe->refuses_no_rank;
   }
   if (profile.probe && profile.gauges) {
     gauges_ =
@@ -94,7 +96,24 @@ void TokenDriver::send(lifecycle::AskToken const& order, std::vector<std::string
   } else {
     ranks_left_.push_back(ranks[turn_++ % ranks.size()]);
   }
-  send_next(order);
+  bool const is_in_doubt = has_choice && proves_header_ && order.use == TokenUse::barrier;
+  is_in_doubt ? prove_header(order) : send_next(order);
+}
+
+/// An engine that ignored the header would answer for any rank.
+void TokenDriver::prove_header(lifecycle::AskToken const& order) {
+  request_->ask(
+      [] {},
+      [this, order](probes::TokenRequest::Outcome outcome, std::string const& detail) {
+        if (outcome == probes::TokenRequest::Outcome::refused && detail == "status 400") {
+          send_next(order);
+          return;
+        }
+        bool const is_ignored = outcome == probes::TokenRequest::Outcome::generated;
+        take(order, is_ignored ? probes::TokenRequest::Outcome::refused : outcome,
+             is_ignored ? "it ignores " + rank_header_ + ", so no rank can be chosen" : detail);
+      },
+      probes::TokenRequest::Header{rank_header_, kNoRank});
 }
 
 void TokenDriver::send_next(lifecycle::AskToken const& order) {

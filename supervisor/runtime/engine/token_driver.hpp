@@ -8,6 +8,8 @@
 //  3. It goes to the engine itself, past the ingress and its counts.
 //  4. One answer proves one data-parallel rank: a barrier asks each of them, one after the other,
 //     and proves nothing where a request cannot be sent to a rank. Canaries take turns.
+//  5. Where older versions of an engine ignore the header that chooses a rank, a request with a
+//     header that holds no number comes first: only its refusal shows that the header is read.
 //
 // Thread rule: the loop's thread. Source: specification, 'Where in-flight comes from'.
 #pragma once
@@ -51,6 +53,7 @@ class TokenDriver {
  private:
   void look(lifecycle::AskToken const& order);
   void send(lifecycle::AskToken const& order, std::vector<std::string> const& ranks);
+  void prove_header(lifecycle::AskToken const& order);
   void send_next(lifecycle::AskToken const& order);
   void take(lifecycle::AskToken const& order, probes::TokenRequest::Outcome outcome,
             std::string const& detail);
@@ -61,6 +64,7 @@ class TokenDriver {
   Log& log_;
   Gauges of_drain_;
   std::string rank_header_;
+  bool proves_header_ = false;
   std::deque<std::string> ranks_left_;  // that this order still asks; an empty one: any
   std::size_t turn_ = 0;                // of the ranks that canaries ask
   std::optional<std::string> told_;     // why the last answer proved nothing

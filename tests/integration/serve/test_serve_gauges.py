@@ -136,11 +136,30 @@ def test_gauges_that_do_not_count_our_own_token_prove_nothing(gauged):
     assert (outcome_of(one.report()), one.report()["in_flight"]) == ("completed", "gauges")
 
 
-def test_a_barrier_that_cannot_reach_each_rank_leaves_the_drain_unknown(gauged):
-    one = gauged("--dp-ranks", kind="sglang", drain_unknown="2s")
+def test_each_rank_of_an_sglang_that_reads_the_header_answers_the_barrier(gauged):
+    one = gauged("--dp-ranks", "--late-gauges", "--prefill", "4", "--rate", "40", kind="sglang",
+                 drain_unknown="30s")  # fmt: skip
+    stream = Stream(one.engine_port, 20, {"X-Data-Parallel-Rank": 1})
+    running(one, 1)
+    report = stop(one)
+    text = stream.finished()
+    assert "t19" in text and "[DONE]" in text
+    assert (outcome_of(report), report["in_flight"]) == ("completed", "gauges")
+    assert report["phases"]["draining"]["ms"] >= 2_000
+
+
+@pytest.mark.parametrize(
+    "kind, flags, why",
+    [
+        ("sglang", ["--no-rank-header"], "it ignores X-Data-Parallel-Rank"),
+        ("sglang", ["--completions-status", "503"], "status 503"),
+    ],
+)
+def test_a_barrier_that_cannot_reach_each_rank_leaves_the_drain_unknown(gauged, kind, flags, why):
+    one = gauged("--dp-ranks", *flags, kind=kind, drain_unknown="2s")
     report = stop(one)
     assert (outcome_of(report), report["in_flight"]) == ("timed_out", "unknown")
-    assert "it has 2 ranks, and none of them can be chosen" in one.log()
+    assert why in one.log()
 
 
 def test_a_barrier_that_is_not_answered_leaves_the_drain_unknown(gauged):

@@ -55,6 +55,15 @@ TEST_F(Gauges, Ranks_are_told_by_their_label_each_once) {
   EXPECT_EQ(ask().ranks, (std::vector<std::string>{"0", "1"}));
 }
 
+TEST_F(Gauges, A_rank_whose_gauges_have_not_been_set_yet_is_told_by_its_tokens) {
+  engine_.answer(http_response(
+      200,
+      "run{engine=\"1\"} 0\nwait{engine=\"1\"} 0\ntok{engine=\"0\"} 0\ntok{engine=\"1\"} 5\n"));
+  GaugeReading const reading = ask();
+  EXPECT_EQ(reading.ranks, (std::vector<std::string>{"1", "0"}));
+  EXPECT_EQ(reading.in_flight, 0U);
+}
+
 TEST_F(Gauges, The_use_of_the_cache_is_told_in_millionths) {
   EXPECT_EQ(read(http_response(200, "run 0\nwait 0\nuse{r=\"0\"} 0.25\nuse 0.0000015\n")).cache,
             250'002U);
