@@ -65,6 +65,21 @@ class Poller::Loop final : public asio::detail::reactor_op {
   asio::detail::reactor::per_descriptor_data place_{};
 };
 
+/// Whoever is served in it; what was closed meanwhile is freed at its end.
+class Poller::Turn {
+ public:
+  explicit Turn(Poller& poller) : poller_(poller) { poller_.is_in_turn_ = true; }
+  ~Turn() {
+    poller_.free_buried();
+    poller_.is_in_turn_ = false;
+  }
+  Turn(Turn const&) = delete;
+  Turn& operator=(Turn const&) = delete;
+
+ private:
+  Poller& poller_;
+};
+
 std::chrono::milliseconds monotonic_now() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now().time_since_epoch());
@@ -93,13 +108,20 @@ void Poller::bury(std::unique_ptr<Watched> watched) {
 
 void Poller::bury_unwatched(std::unique_ptr<Buried> buried) {
   buried_.push_back(std::move(buried));
-  if (!std::exchange(burial_is_due_, true)) {
+  // In a turn its end frees it: a handler would have the loop look for events once more first.
+  if (!is_in_turn_ && !std::exchange(burial_is_due_, true)) {
     asio::post(loop_->io, [this, alive = loop_->alive] {
       if (*alive) {
         burial_is_due_ = false;
-        std::exchange(buried_, {}).clear();
+        free_buried();
       }
     });
+  }
+}
+
+void Poller::free_buried() {
+  while (!buried_.empty()) {
+    std::exchange(buried_, {}).clear();
   }
 }
 
@@ -116,6 +138,7 @@ void Poller::again(Watched& watched) {
 
 void Poller::run_again() {
   again_is_due_ = false;
+  Turn const begun(*this);
   now_ = std::chrono::steady_clock::now();
   std::vector<Watched*> due = std::exchange(again_, {});
   while (!due.empty()) {
@@ -132,6 +155,7 @@ void Poller::run_again() {
 void Poller::turn() {
   std::array<epoll_event, kBatch> events;
   int const count = ::epoll_wait(loop_->set, events.data(), kBatch, 0);
+  Turn const begun(*this);
   now_ = std::chrono::steady_clock::now();
   for (bool const are_ends : {true, false}) {
     for (int i = 0; i < count; ++i) {

@@ -71,10 +71,12 @@ class Poller {
 
  private:
   class Loop;
+  class Turn;
   static constexpr int kBatch = 256;
 
   void turn();
   void run_again();
+  void free_buried();
 
   void serve(Watched& watched, std::uint32_t events);
 
@@ -85,6 +87,7 @@ class Poller {
   std::vector<std::unique_ptr<Buried>> buried_;
   bool again_is_due_ = false;
   bool burial_is_due_ = false;
+  bool is_in_turn_ = false;
 };
 
 /// CLOCK_MONOTONIC.

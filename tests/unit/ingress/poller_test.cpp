@@ -201,6 +201,49 @@ TEST(Poller, Whatever_is_said_later_is_heard_too) {
   poller.remove(pair.fd());
 }
 
+class Grave final : public Buried {
+ public:
+  explicit Grave(bool& is_freed) : is_freed_(is_freed) {}
+  ~Grave() override { is_freed_ = true; }
+
+ private:
+  bool& is_freed_;
+};
+
+TEST(Poller, What_was_closed_in_a_turn_is_freed_at_its_end_before_the_loop_looks_again) {
+  boost::asio::io_context io(1);
+  Poller poller(io, nobody());
+  bool is_freed = false;
+  bool was_freed_first = false;
+  Pair pair([&](Pair& self, std::uint32_t events) {
+    if ((events & EPOLLIN) == 0) {
+      return;
+    }
+    self.listen();
+    boost::asio::post(io, [&] {
+      was_freed_first = is_freed;
+      io.stop();
+    });
+    poller.bury_unwatched(std::make_unique<Grave>(is_freed));
+    EXPECT_FALSE(is_freed) << "events of the same turn may find it";
+  });
+  ASSERT_TRUE(poller.add(pair.fd(), pair));
+  pair.say();
+  io.run();
+  EXPECT_TRUE(was_freed_first);
+  poller.remove(pair.fd());
+}
+
+TEST(Poller, What_was_closed_outside_of_a_turn_is_freed_later) {
+  boost::asio::io_context io(1);
+  Poller poller(io, nobody());
+  bool is_freed = false;
+  poller.bury_unwatched(std::make_unique<Grave>(is_freed));
+  EXPECT_FALSE(is_freed);
+  io.poll();
+  EXPECT_TRUE(is_freed);
+}
+
 TEST(Poller, It_keeps_its_loop_running_as_long_as_it_lives) {
   boost::asio::io_context io(1);
   auto poller = std::make_unique<Poller>(io, nobody());
