@@ -193,6 +193,9 @@ Heard Continuation::take_proof(Event const& event, Chunk const& chunk, std::stri
     std::size_t const again = request_.endpoint == Endpoint::chat ? voice_.drop_space() : 0;
     transcript_.go_on_by_text(again, std::move(leg_.verifier->told()));
   }
+  TokenIds const& early = leg_.verifier->early_ids();  // of the begin of a character
+  transcript_.add({.ids = &early});
+  leg_.tokens += early.size();
   Heard heard = take_piece(event, chunk, out);
   heard.said = heard.said < Said::done ? Said::verified_now : heard.said;
   heard.verified = true;

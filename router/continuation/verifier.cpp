@@ -96,6 +96,7 @@ Verdict Verifier::hear(Chunk const& chunk) {
     return so_far_;
   }
   if (!chunk.says_something()) {
+    early_ids_.insert(early_ids_.end(), chunk.ids.begin(), chunk.ids.end());
     return Verdict::open;
   }
   if (so_far_ == Verdict::open) {

@@ -62,6 +62,8 @@ class Verifier {
   Way way() const { return expected_.way; }
   /// The prompt that the worker told.
   std::optional<TokenIds>& told() { return told_; }
+  /// Those told before the first text.
+  TokenIds const& early_ids() const { return early_ids_; }
 
  private:
   bool fits(TokenIds const& told) const;
@@ -70,6 +72,7 @@ class Verifier {
 
   Expected expected_;
   std::optional<TokenIds> told_;
+  TokenIds early_ids_;
   Verdict so_far_ = Verdict::open;
 };
 

@@ -270,6 +270,21 @@ TEST(Continuation, What_is_not_continued_is_relayed_byte_for_byte) {
   EXPECT_EQ(several.out, stream);
 }
 
+TEST(Continuation, Ids_that_a_new_leg_tells_before_its_first_text_are_kept) {
+  Exchange chat(kChat);
+  chat.machine.begin_leg(Mode::ids_vllm);
+  chat.hear(chunk({.text = "Hel", .ids = {10}, .extra = prompt({1})}));
+  chat.end();
+  ASSERT_TRUE(chat.next(Mode::ids_vllm));
+  chat.machine.begin_leg(Mode::ids_vllm);
+  chat.hear(chunk({.ids = {226}, .extra = prompt({1, 10})}) + chunk({.ids = {130}}));
+  chat.hear(chunk({.text = "\xE2\x82\xAD", .ids = {173}}));
+  chat.end();
+  auto const next = chat.next(Mode::ids_vllm);
+  ASSERT_TRUE(next);
+  EXPECT_NE(next->body.find("[1,10,226,130,173]"), std::string::npos) << next->body;
+}
+
 TEST(Continuation, Any_split_of_the_bytes_gives_the_client_the_same) {
   std::string const first = ": ping\r\n\r\n" +
                             chunk({.role = true, .extra = prompt({1, 2}) + usage(2, 0)}) +
