@@ -3,8 +3,7 @@
 // Rules:
 //  1. Nothing is copied but ids: values are views into the data, so that an edit can replace them.
 //  2. What is not understood is told as such (`is_odd`) and never guessed: a stream that holds it
-//  is
-//     relayed, but not continued.
+//     is relayed, but not continued.
 //  3. Ids are read where vLLM and SGLang write them: `token_ids` of the choice, `prompt_token_ids`
 //     of the choice or of the chunk.
 //

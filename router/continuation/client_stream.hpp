@@ -2,11 +2,9 @@
 //
 // Rules:
 //  1. One id, created and model, those of the first leg; one role; one finish_reason; usage as of
-//  one
-//     request; one [DONE].
+//     one request; one [DONE].
 //  2. What a leg was asked for beyond the client's wish is taken out again, and an event that
-//  exists
-//     for that alone is left out; all other bytes of an event stay as they are.
+//     exists for that alone is left out; all other bytes of an event stay as they are.
 //  3. Every event is whole.
 //
 // Pure, no thread rule. Source: docs/continuation.md, 'One answer'.

@@ -5,7 +5,7 @@
 //  2. What is kept of an event is bounded: one of more than kMaxEvent bytes, and all behind it, is
 //     handed out as `torn`, as it came.
 //  3. An event that a return alone ends is complete with the byte behind it, which may be a line
-//  feed.
+//     feed.
 //  4. A comment line where no event has begun is handed out at once; so is an empty line there.
 //
 // Pure, no thread rule. Source: the HTML standard, 'Server-sent events', 9.2.5 (parsing).

@@ -4,8 +4,7 @@
 //  1. A request moves kMostPlanned times by plan, and once because an engine died: a request that
 //     kills its engine must not go through the fleet.
 //  2. A body that was in flight at an engine's death is suspected for kSuspected; one that was
-//  there
-//     at two is poison, also when its client sends it again.
+//     there at two is poison, also when its client sends it again.
 //  3. Stalls and repeats take from a budget: a fifth of the requests, and a few besides, so that a
 //     slow fleet is not asked twice for everything.
 //

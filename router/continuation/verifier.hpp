@@ -7,8 +7,7 @@
 //  2. By text they are the first leg's prompt and the ids delivered, or begin with that prompt and
 //     are longer by about as many; where it tells none, its count of the prompt rose by about that.
 //  3. The first text is that of the ids told with it: one of more than kMostBytesAnId bytes an id
-//  is
-//     the prompt's text, which a detokenizer gives out behind a prompt that ends inside a
+//     is the prompt's text, which a detokenizer gives out behind a prompt that ends inside a
 //     character.
 //  4. A leg that speaks before it has told enough is unproven, and no better than a wrong one.
 //

@@ -6,8 +6,8 @@
 //  2. Where a token is set, a POST that changes something carries it in `X-Lastcall-Token`; what
 //     only reads is for everybody who reaches the port, as its metrics are.
 //  3. Errors are {"error": text}: 401 no token, 403 another one, 405 method, 413 length (the
-//  listener's), 415 content type, 400
-//     syntax and range, 422 another type than expected, 404 a set for a model that is not served.
+//     listener's), 415 content type, 400 syntax and range, 422 another type than expected, 404 a
+//     set for a model that is not served.
 //
 // Pure, any thread. Source: Dynamo's busy_threshold route; null clears and a set takes effect at
 // once are ours.

@@ -1,9 +1,9 @@
+#include "core/admission.hpp"
+
 #include <map>
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "core/admission.hpp"
 
 namespace lastcall::lifecycle {
 namespace {

@@ -1,8 +1,8 @@
+#include "core/budgets.hpp"
+
 #include <random>
 
 #include <gtest/gtest.h>
-
-#include "core/budgets.hpp"
 
 namespace lastcall::lifecycle {
 namespace {

@@ -1,9 +1,10 @@
+#include "core/cleanup_sequence.hpp"
+
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "core/cleanup_sequence.hpp"
 #include "core/report.hpp"
 
 namespace lastcall::lifecycle {

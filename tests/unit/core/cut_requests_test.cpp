@@ -1,3 +1,5 @@
+#include "core/cut_requests.hpp"
+
 #include <algorithm>
 #include <array>
 #include <span>
@@ -6,7 +8,6 @@
 
 #include <gtest/gtest.h>
 
-#include "core/cut_requests.hpp"
 #include "core/lifecycle.hpp"
 
 namespace lastcall::lifecycle {

@@ -1,9 +1,9 @@
+#include "core/endpoint_tracker.hpp"
+
 #include <string>
 #include <string_view>
 
 #include <gtest/gtest.h>
-
-#include "core/endpoint_tracker.hpp"
 
 namespace lastcall::lifecycle {
 namespace {

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "core/engine_health.hpp"
+
+#include <gtest/gtest.h>
 
 namespace lastcall::lifecycle {
 namespace {

@@ -1,6 +1,7 @@
+#include "core/engine_process.hpp"
+
 #include <gtest/gtest.h>
 
-#include "core/engine_process.hpp"
 #include "core/registrations.hpp"
 #include "core/shim_link.hpp"
 

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "core/load_monitor.hpp"
+
+#include <gtest/gtest.h>
 
 namespace lastcall::lifecycle {
 namespace {

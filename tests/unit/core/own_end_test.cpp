@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "core/own_end.hpp"
+
+#include <gtest/gtest.h>
 
 namespace lastcall::lifecycle {
 namespace {

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "core/peer_table.hpp"
+
+#include <gtest/gtest.h>
 
 namespace lastcall::lifecycle {
 namespace {

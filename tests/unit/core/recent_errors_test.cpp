@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "core/recent_errors.hpp"
+
+#include <gtest/gtest.h>
 
 namespace lastcall::lifecycle {
 namespace {

@@ -1,8 +1,8 @@
+#include "core/remembered.hpp"
+
 #include <random>
 
 #include <gtest/gtest.h>
-
-#include "core/remembered.hpp"
 
 namespace lastcall::lifecycle {
 namespace {

@@ -1,9 +1,9 @@
+#include "core/request_slab.hpp"
+
 #include <memory>
 #include <string>
 
 #include <gtest/gtest.h>
-
-#include "core/request_slab.hpp"
 
 namespace lastcall::lifecycle {
 namespace {

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "core/responsiveness.hpp"
+
+#include <gtest/gtest.h>
 
 namespace lastcall::lifecycle {
 namespace {

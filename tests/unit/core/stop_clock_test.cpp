@@ -1,7 +1,8 @@
+#include "core/stop_clock.hpp"
+
 #include <gtest/gtest.h>
 
 #include "core/drain_gate.hpp"
-#include "core/stop_clock.hpp"
 
 namespace lastcall::lifecycle {
 namespace {

@@ -1,7 +1,8 @@
+#include "core/token_probe.hpp"
+
 #include <gtest/gtest.h>
 
 #include "core/gauge_evidence.hpp"
-#include "core/token_probe.hpp"
 
 namespace lastcall::lifecycle {
 namespace {

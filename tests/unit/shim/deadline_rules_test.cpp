@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "shim/deadline_rules.hpp"
+
+#include <gtest/gtest.h>
 
 namespace lastcall::shim {
 namespace {

@@ -1,9 +1,9 @@
+#include "shim/exit_code.hpp"
+
 #include <cerrno>
 #include <csignal>
 
 #include <gtest/gtest.h>
-
-#include "shim/exit_code.hpp"
 
 namespace lastcall::shim {
 namespace {

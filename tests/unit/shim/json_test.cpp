@@ -1,8 +1,8 @@
+#include "shim/json.hpp"
+
 #include <string>
 
 #include <gtest/gtest.h>
-
-#include "shim/json.hpp"
 
 namespace lastcall::shim::json {
 namespace {

@@ -1,9 +1,9 @@
+#include "shim/line_buffer.hpp"
+
 #include <memory>
 #include <string>
 
 #include <gtest/gtest.h>
-
-#include "shim/line_buffer.hpp"
 
 namespace lastcall::shim {
 namespace {

@@ -1,8 +1,8 @@
+#include "shim/messages.hpp"
+
 #include <csignal>
 
 #include <gtest/gtest.h>
-
-#include "shim/messages.hpp"
 
 namespace lastcall::shim {
 namespace {

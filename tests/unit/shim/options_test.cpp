@@ -1,9 +1,10 @@
+#include "shim/options.hpp"
+
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "shim/options.hpp"
 #include "shim/parse.hpp"
 
 namespace lastcall::shim {

@@ -1,8 +1,8 @@
+#include "shim/signal_policy.hpp"
+
 #include <csignal>
 
 #include <gtest/gtest.h>
-
-#include "shim/signal_policy.hpp"
 
 namespace lastcall::shim {
 namespace {

@@ -1,8 +1,8 @@
+#include "shim/state_table.hpp"
+
 #include <set>
 
 #include <gtest/gtest.h>
-
-#include "shim/state_table.hpp"
 
 namespace lastcall::shim {
 namespace {

@@ -1,9 +1,10 @@
+#include "shim/vigil.hpp"
+
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "shim/revival.hpp"
-#include "shim/vigil.hpp"
 
 namespace lastcall::shim {
 namespace {
