@@ -1,4 +1,4 @@
-"""The alerts of charts/lastcall, asked by promtool about series of real runs (record.py)."""
+"""The alerts of charts/lastcall, asked by promtool about series of real runs (record_scenes.py)."""
 
 import json
 import shutil
