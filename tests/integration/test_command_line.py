@@ -227,6 +227,7 @@ def test_install_puts_everything_in_its_place(tmp_path):
     assert installed - targets == {
         "bin/lastcall",
         "bin/lastcall-doctor",
+        "bin/lastcall-router",
         "bin/lastcall-shim",
         "include/lastcall/client.hpp",
         "include/lastcall/curl.hpp",
@@ -241,6 +242,7 @@ def test_install_puts_everything_in_its_place(tmp_path):
         "share/bash-completion/completions/lastcall",
         "share/fish/vendor_completions.d/lastcall.fish",
         "share/lastcall/config.schema.json",
+        "share/lastcall/router-config.schema.json",
         "share/man/man1/lastcall-shim.1",
         "share/man/man1/lastcall.1",
         "share/zsh/site-functions/_lastcall",

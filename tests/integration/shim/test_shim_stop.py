@@ -161,7 +161,10 @@ def test_137_for_an_engine_that_ended_while_the_shim_stood_still_is_corrected(
     gate = tmp_path / "gate"
     os.mkfifo(gate)
     boss = supervisor()
-    process = start_engine(supervised, boss, "sh", "-c", f"trap '' TERM; read x <{gate}; exit 3")
+    ready = tmp_path / "ready"
+    script = f"trap '' TERM; : >{ready}; read x <{gate}; exit 3"
+    process = start_engine(supervised, boss, "sh", "-c", script)
+    eventually(ready.exists, "the engine ignores TERM")
     boss.send({"op": "phase", "phase": "cleaning_up", "deadline_at_ms": monotonic_ms() + 20_000})
     assert boss.ask(TERM_MAIN)["op"] == "ack"
     engine, shim = process.engine(), process.pid
