@@ -74,8 +74,12 @@ Instant rest_gone_at(Machines const& m, Instant now, std::optional<std::uint32_t
 }
 
 /// It ended on an order, in a stop.
-void ordered_exit(Machines& m, Instant now, bool ordered_by_shim, Instant deadline) {
-  m.engine.judge_kill(now >= m.coordinator.clock.budgets().engine_kill_at(deadline));
+void ordered_exit(Machines& m, Instant now, EngineExited const& exited, Instant deadline) {
+  bool const ordered_by_shim = exited.ordered;
+  // After an absence of ours `now` is held back before the deadline that we missed, and the shim may
+  // have killed it since.
+  Instant const ended_at = std::max(now, exited.at.value_or(now));
+  m.engine.judge_kill(ended_at >= m.coordinator.clock.budgets().engine_kill_at(deadline));
   // Our order crossed its death: what went down with it was not stopped by us.
   if (!ordered_by_shim && (m.tally.work_was_lost() || m.tally.was_aborted_with_work())) {
     m.tally.died_with_work();
@@ -102,7 +106,7 @@ void engine_exited(Machines& m, Instant now, EngineExited const& exited,
   }
   auto const deadline = m.coordinator.deadline();
   if (m.engine.is_ordered() && deadline) {
-    ordered_exit(m, now, exited.ordered, *deadline);
+    ordered_exit(m, now, exited, *deadline);
   } else {
     judge_unordered_exit(m, now, CauseKind::engine_exited,
                          m.engine.exit_text(m.engine.is_ordered()));
@@ -225,7 +229,8 @@ void on(Machines& m, Instant now, ShimHello const& hello) {
     stop_for_held_signal(m, now, hello);
   }
   if (has_exited) {
-    engine_exited(m, now, {hello.exit, hello.ordered, hello.alive}, hello.exited_at);
+    engine_exited(m, now, {hello.exit, hello.ordered, hello.alive, hello.exited_at},
+                  hello.exited_at);
     if (told_late && !m.engine.is_ordered() && !m.coordinator.stop()->in_starting) {
       m.tally.died_with_work();  // what was in flight when it ended, nobody can say now
     }

@@ -109,6 +109,8 @@ struct EngineExited {
   bool ordered = false;
   /// So many of its processes are left. Absent: the shim does not tell.
   std::optional<std::uint32_t> alive;
+  /// When the shim reaped it. Absent: the shim does not tell.
+  std::optional<Instant> at;
 };
 /// What is left of the engine's processes after its main one; names of a few of them.
 struct EngineTreeSeen {

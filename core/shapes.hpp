@@ -65,7 +65,7 @@ LASTCALL_SHAPE(ShimGone, "shim_gone", v("oom", x.oom);)
 LASTCALL_SHAPE(StopSignalHeld, "stop_signal_held", v("name", x.name); v("at_ms", x.at);)
 LASTCALL_SHAPE(EngineStarted, "engine_started")
 LASTCALL_SHAPE(EngineExited, "engine_exited", v("exit", x.exit); v("ordered", x.ordered);
-               v("alive", x.alive);)
+               v("alive", x.alive); v("at_ms", x.at);)
 LASTCALL_SHAPE(EngineTreeSeen, "engine_tree_seen", v("alive", x.alive); v("names", x.names);)
 LASTCALL_SHAPE(EngineProcessDied, "engine_process_died", v("pid", x.pid); v("name", x.name);
                v("signal", x.signal); v("at_ms", x.at);)

@@ -267,7 +267,8 @@ std::map<std::string, Parser, std::less<>> const& parsers() {
        [](Words& w, Instant) {
          bool const ordered = w.flag("ordered");
          auto const alive = parse_alive(w);
-         return EngineExited{.exit = parse_exit(w), .ordered = ordered, .alive = alive};
+         auto const at = w.instant("at");
+         return EngineExited{.exit = parse_exit(w), .ordered = ordered, .alive = alive, .at = at};
        }},
       {"engine_tree", parse_tree},
       {"process_died", parse_process_died},

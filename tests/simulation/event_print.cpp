@@ -83,7 +83,7 @@ struct EventPrinter {
     Line line("engine_exited");
     put_exit(line, e.exit);
     put_alive(line, e.alive);
-    return line.flag("ordered", e.ordered).take();
+    return line.flag("ordered", e.ordered).key("at", e.at).take();
   }
   std::string operator()(EngineTreeSeen const& e) const {
     Line line("engine_tree");

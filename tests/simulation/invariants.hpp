@@ -177,7 +177,8 @@ class Checker {
   void note_engine(StepView const& step);
   std::string check_exit_code(StepView const& step, int code) const;
   std::string check_killing(StepView const& step, lifecycle::SignalEngine const& signal) const;
-  void engine_exited(StepView const& step, lifecycle::EngineExit const& exit, bool ordered);
+  void engine_exited(StepView const& step, lifecycle::EngineExit const& exit, bool ordered,
+                     std::optional<lifecycle::Instant> at);
   bool ended_in_drain(StepView const& step) const;
   void note_fatal();
   void note_gauges(lifecycle::Instant now, lifecycle::GaugesRead const& gauges);

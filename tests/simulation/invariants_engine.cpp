@@ -38,15 +38,17 @@ bool Checker::ended_in_drain(StepView const& step) const {
                                (phase == Phase::starting && in_flight_before_ > 0));
 }
 
-void Checker::engine_exited(StepView const& step, EngineExit const& exit, bool ordered) {
+void Checker::engine_exited(StepView const& step, EngineExit const& exit, bool ordered,
+                            std::optional<Instant> at) {
   if (engine_ == EngineState::exited) {
     return;
   }
   engine_ = EngineState::exited;
   engine_exit_ = exit;
   if (engine_ordered_ || term_asked_) {
+    Instant const ended_at = std::max(step.now, at.value_or(step.now));
     bool const due =
-        kill_sent_ || (stop_ && step.now >= stop_->budgets.engine_kill_at(stop_->deadline));
+        kill_sent_ || (stop_ && ended_at >= stop_->budgets.engine_kill_at(stop_->deadline));
     main_killed_ = due && exit.signal == 9;
     // Our order crossed its death: what was lost went down with it.
     died_with_work_ = died_with_work_ || (!ordered && (requests_.lost() > 0 || aborted_with_work_));
@@ -117,7 +119,7 @@ void Checker::note_engine(StepView const& step) {
     exit_ordered_ = false;
     engine_ordered_ = engine_ordered_ || hello->ordered;
     if (hello->engine == EngineState::exited) {
-      engine_exited(step, hello->exit, hello->ordered);
+      engine_exited(step, hello->exit, hello->ordered, hello->exited_at);
       note_rest(step, hello->exited_at.value_or(step.now), hello->alive);
     } else {
       engine_ = hello->engine;
@@ -130,7 +132,7 @@ void Checker::note_engine(StepView const& step) {
     engine_ = engine_ == EngineState::waiting ? EngineState::running : engine_;
   } else if (auto const* exited = std::get_if<EngineExited>(&step.event)) {
     engine_ordered_ = engine_ordered_ || exited->ordered;
-    engine_exited(step, exited->exit, exited->ordered);
+    engine_exited(step, exited->exit, exited->ordered, exited->at);
     note_rest(step, step.now, exited->alive);
   } else if (auto const* tree = std::get_if<EngineTreeSeen>(&step.event)) {
     rest_alive_ = tree->alive;

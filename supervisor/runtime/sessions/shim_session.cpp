@@ -156,7 +156,8 @@ void ShimSession::engine_exited(ipc::EngineExited const& exited) {
                                                 .signal = exited.signal.value_or(0),
                                                 .oom = exited.oom},
                                        .ordered = exited.ordered,
-                                       .alive = alive_of(exited.alive)});
+                                       .alive = alive_of(exited.alive),
+                                       .at = exited.at});
 }
 
 void ShimSession::disconnected(ipc::PeerId peer, std::string_view why) {

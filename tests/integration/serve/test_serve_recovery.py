@@ -177,6 +177,22 @@ def test_a_supervisor_that_hung_for_a_while_goes_on(world, phase):
     assert one.report()["requests"]["completed"] == 1
 
 
+def test_a_kill_that_a_hung_supervisor_missed_is_137(world):
+    """It goes on between the shim's KILL and the deadline; the end of the drain is what it missed."""
+    one = world(shutdown={"grace_period": "6s", "cleanup_reserve": "4s"})
+    run = one.run("sh", "-c", "trap '' TERM; exec sleep 3600")
+    peer = one.peer()
+    peer.ask("request.begin", id="r", endpoint="generate")
+    serving(one)
+    run.send_signal(signal.SIGTERM)
+    peer.expect("phase", phase="draining")
+    supervisor = one.supervisor_pid()
+    os.kill(supervisor, signal.SIGSTOP)
+    one.wait_for_log("the command ended with ")
+    os.kill(supervisor, signal.SIGCONT)
+    ends_with(run, 137)
+
+
 def test_side_by_side_the_supervisor_is_ready_for_the_next_engine(world):
     one = world()
     serve = one.serve()

@@ -39,7 +39,7 @@ std::vector<Event> every_event() {
           ShimGone{.oom = true},
           StopSignalHeld{"INT", instant_from_ms(7)},
           EngineStarted{},
-          EngineExited{.exit = {.code = 1, .signal = 0, .oom = true}, .ordered = true},
+          EngineExited{.exit = {.code = 1, .oom = true}, .ordered = true, .at = instant_from_ms(8)},
           EngineProcessStopped{.pid = 17, .name = text},
           EngineTreeSeen{.alive = 2, .names = {text, "worker"}},
           EngineProcessDied{.pid = 18, .name = text, .signal = 9, .at = instant_from_ms(9)},
