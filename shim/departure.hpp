@@ -27,6 +27,8 @@ class Departure {
   /// Nothing: the end of the command decides.
   std::optional<int> code() const { return code_; }
   HandedReport const& report() const { return report_; }
+  /// We end with this one. True: the report says so now, and said something else.
+  bool ends_with(int code) { return code_ && *code_ != code && report_.correct_code(*code_, code); }
 
   void begin(Instant now, bool service_may_end) {
     since_ = now;

@@ -137,6 +137,8 @@ int finish(Parts& s) {
   int const code = final_code(s);
   if (s.options.supervised() && s.departure.report().is_empty()) {
     report_alone(s, code, count);
+  } else if (s.departure.ends_with(code)) {
+    write_report(s.options.termination_log, s.departure.report().view());
   }
   return code;
 }

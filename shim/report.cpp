@@ -128,4 +128,26 @@ void HandedReport::keep(std::string_view raw_json) {
   }
 }
 
+bool HandedReport::correct_code(int wrong, int right) {
+  constexpr std::string_view kKey =
+      "\"exit_code\":";  // never in a string, whose quotes are escaped
+  TextOf<64> member;
+  member << kKey << wrong;
+  std::string_view const text = text_.view();
+  std::size_t const at = text.find(member.view());
+  std::size_t const behind = at + member.view().size();
+  if (at == std::string_view::npos || behind >= text.size() ||
+      (text[behind] != ',' && text[behind] != '}')) {
+    return false;
+  }
+  TextOf<kLargestMessage> corrected;
+  corrected << text.substr(0, at) << kKey << right << text.substr(behind);
+  if (corrected.overflowed()) {
+    return false;
+  }
+  text_.clear();
+  text_ << corrected.view();
+  return true;
+}
+
 }  // namespace lastcall::shim

@@ -31,6 +31,8 @@ void write_report(char const* path, std::string_view line);
 class HandedReport {
  public:
   void keep(std::string_view raw_json);
+  /// Puts `right` into its `exit_code` where that is `wrong`. True: it has changed.
+  bool correct_code(int wrong, int right);
   bool is_empty() const { return text_.view().empty(); }
   std::string_view view() const { return text_.view(); }
 

@@ -144,15 +144,21 @@ def test_code_of_the_exit_order_is_the_exit_code(supervised, supervisor, code):
     assert process.wait() == code
 
 
-def test_137_of_a_supervisor_that_was_told_too_late_is_corrected(supervised, supervisor):
+def test_137_of_a_supervisor_that_was_told_too_late_is_corrected(supervised, supervisor, tmp_path):
     """It reached its deadline first; the engine had ended on its order."""
+    message = tmp_path / "termination"
+    message.touch()
     boss = supervisor()
-    process = start_engine(supervised, boss, "sleep", "100")
+    process = start_engine(supervised, boss, "sleep", "100",
+                           env={**NO_POD, "LASTCALL_TERMINATION_LOG": str(message)})
     boss.send({"op": "phase", "phase": "cleaning_up", "deadline_at_ms": monotonic_ms() + 20_000})
     boss.send(TERM_MAIN)
     boss.expect("engine.exited", signal=15, ordered=True)
-    boss.send({"op": "exit", "code": 137})
+    report = {"cause": "signal", "detail": '"exit_code":137,', "exit_code": 137, "survivors": 0}
+    text = json.dumps(report, separators=(",", ":"))
+    boss.send({"op": "exit", "code": 137, "report": text})
     assert process.wait() == 0
+    assert json.loads(message.read_text()) == {**report, "exit_code": 0}
 
 
 def test_137_for_an_engine_that_ended_while_the_shim_stood_still_is_corrected(
