@@ -123,6 +123,26 @@ TEST(TextGate, White_space_at_the_end_waits_for_more) {
   EXPECT_EQ(gate.flush(), "");
 }
 
+TEST(TextGate, A_stop_string_is_found_where_white_space_inside_of_it_was_dropped) {
+  for (bool const keeps : {false, true}) {
+    TextGate gate({.stops = {"END"}, .keeps_stop = keeps, .holds_space = true});
+    std::string out = gate.pass("xE").text;
+    out += gate.pass("\n").text;
+    EXPECT_EQ(gate.drop_space(), 1U);
+    auto const passed = gate.pass("NDy");  // of another leg, which goes on behind "xE"
+    EXPECT_TRUE(passed.is_stopped) << keeps;
+    EXPECT_EQ(out + passed.text, keeps ? "xEND" : "x");
+  }
+}
+
+TEST(TextGate, White_space_that_is_held_counts_once_toward_a_stop_string_that_is_kept) {
+  TextGate gate({.stops = {"  "}, .keeps_stop = true, .holds_space = true});
+  std::string out = gate.pass("a ").text;
+  auto const passed = gate.pass("b");
+  EXPECT_FALSE(passed.is_stopped);
+  EXPECT_EQ(out + passed.text, "a b");
+}
+
 struct Row {
   std::string_view member;
   Refused by_ids;
