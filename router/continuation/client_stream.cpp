@@ -95,6 +95,18 @@ void ClientStream::change_choice(JsonEdits& edits, Chunk const& chunk, Texts con
   }
 }
 
+void ClientStream::add_early_ids(JsonEdits& edits, Chunk const& chunk) {
+  json::Value const* const ids = find_value(chunk.choice, "token_ids");
+  if (ids == nullptr || early_ids_.empty() || !request_.wants_ids) {
+    return;
+  }
+  TokenIds all = std::exchange(early_ids_, {});
+  all.insert(all.end(), chunk.ids.begin(), chunk.ids.end());
+  std::string list;
+  append_ids(list, all);
+  edits.replace(written(*ids), std::move(list));
+}
+
 /// Nothing in it is for the client.
 bool ClientStream::is_left_out(Chunk const& chunk, Texts const& texts) const {
   bool const shows_role = chunk.has_role && !(has_role_ && leg_.is_later);
@@ -141,6 +153,7 @@ void ClientStream::piece(Event const& event, Chunk const& chunk, Texts const& te
     change_usage(edits, chunk);
   }
   change_choice(edits, chunk, texts);
+  add_early_ids(edits, chunk);
   has_role_ = has_role_ || chunk.has_role;
   has_finished_ = has_finished_ || chunk.finish == Finish::normal;
   emit(event, edits, out);

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "router/continuation/chunk.hpp"
 #include "router/continuation/event_reader.hpp"
@@ -33,7 +34,12 @@ class ClientStream {
     std::uint64_t kept = 0;               // tokens of the legs before
     std::optional<std::uint64_t> prompt;  // tokens of the client's own prompt, where it is known
   };
-  void begin_leg(Leg const& leg) { leg_ = leg; }
+  void begin_leg(Leg const& leg) {
+    leg_ = leg;
+    early_ids_.clear();
+  }
+  /// Ids of this leg whose events were left out: the next event that tells ids tells them first.
+  void tell_early(TokenIds ids) { early_ids_ = std::move(ids); }
 
   /// What the client may see of the texts; nothing: they stay as they are.
   struct Texts {
@@ -70,6 +76,7 @@ class ClientStream {
   void change_head(JsonEdits& edits, Chunk const& chunk) const;
   void change_usage(JsonEdits& edits, Chunk const& chunk) const;
   void change_choice(JsonEdits& edits, Chunk const& chunk, Texts const& texts) const;
+  void add_early_ids(JsonEdits& edits, Chunk const& chunk);
   bool is_left_out(Chunk const& chunk, Texts const& texts) const;
   void emit(Event const& event, JsonEdits const& edits, std::string& out);
   std::string head() const;
@@ -77,6 +84,7 @@ class ClientStream {
 
   Request const& request_;
   Leg leg_;
+  TokenIds early_ids_;
   std::uint64_t events_ = 0;
   bool has_role_ = false;
   bool has_finished_ = false;

@@ -44,7 +44,6 @@ Continuation::Continuation(Asked const& asked)
     : request_(read_request(
           endpoint_of(asked.endpoint), asked.body,
           {.is_forbidden = asked.forbidden, .allows_penalties = asked.allows_penalties})),
-      transcript_(request_.has_tools),
       voice_(request_) {}
 
 void Continuation::begin_leg(Mode mode) {
@@ -52,6 +51,7 @@ void Continuation::begin_leg(Mode mode) {
   leg_ = std::exchange(next_, {});
   bool const is_whole = leg_.way == Way::whole;
   kLegMoves.apply(leg_.state, is_whole ? LegEvent::first : LegEvent::again);
+  leg_.holds_text = request_.has_tools || (!request_.stops.empty() && mode != Mode::ids_vllm);
   ClientStream& client = voice_.client();
   leg_.client = {.is_later = client.has_begun(),
                  .asks_more = mode != Mode::none && !request_.is_plain(),
@@ -182,6 +182,7 @@ Heard Continuation::take_proof(Event const& event, Chunk const& chunk, std::stri
   if (verdict == Verdict::open) {
     return {};
   }
+  is_taken_for_reasoning_ = is_taken_for_reasoning_ || verdict == Verdict::reasons;
   if (verdict != Verdict::proven) {
     return fail(name(verdict), out);
   }
@@ -196,6 +197,7 @@ Heard Continuation::take_proof(Event const& event, Chunk const& chunk, std::stri
   TokenIds const& early = leg_.verifier->early_ids();  // of the begin of a character
   transcript_.add({.ids = &early});
   leg_.tokens += early.size();
+  voice_.client().tell_early(early);
   Heard heard = take_piece(event, chunk, out);
   heard.said = heard.said < Said::done ? Said::verified_now : heard.said;
   heard.verified = true;
@@ -224,7 +226,8 @@ void Continuation::record(Chunk const& chunk) {
       {.ids = &chunk.ids,
        .content = content,
        .reasoning = reasoning,
-       .completion = chunk.usage ? std::optional(chunk.usage->completion) : std::nullopt});
+       .completion = chunk.usage ? std::optional(chunk.usage->completion) : std::nullopt,
+       .may_lag = leg_.holds_text});
 }
 
 Heard Continuation::take_piece(Event const& event, Chunk const& chunk, std::string& out) {

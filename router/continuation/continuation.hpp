@@ -98,6 +98,7 @@ class Continuation {
     LegState state = LegState::none;
     std::optional<Verifier> verifier{};
     Way way = Way::whole;
+    bool holds_text = false;   // its engine may: of an id that it has told
     std::uint64_t kept = 0;    // tokens of the legs before
     std::uint64_t tokens = 0;  // of its own
   };
@@ -122,7 +123,9 @@ class Continuation {
   void forget();
 
  private:
-  Known known() const { return {request_, transcript_, voice_.held(), odd_}; }
+  Known known() const {
+    return {request_, transcript_, voice_.held(), odd_, is_taken_for_reasoning_};
+  }
   Heard take(Event const& event, std::string& out);
   Heard take_odd(Event const& event, std::string& out);
   Heard take_error(Event const& event, std::string& out);
@@ -140,6 +143,7 @@ class Continuation {
   Leg leg_;   // the present one
   Leg next_;  // what next() promised
   Refused odd_ = Refused::no;
+  bool is_taken_for_reasoning_ = false;  // by the worker of a leg by text
 };
 
 }  // namespace lastcall::router::continuation

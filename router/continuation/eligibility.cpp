@@ -55,7 +55,7 @@ Refused why_not_by_text(Known const& known) {
   if (request.by_text != Refused::no) {
     return request.by_text;
   }
-  if (transcript.has_reasoned()) {
+  if (transcript.has_reasoned() || known.is_taken_for_reasoning) {
     return Refused::reasoning_by_text;
   }
   if (request.wants_ids) {
@@ -74,7 +74,8 @@ Refused why_not_by_text(Known const& known) {
 
 bool has_shown_nothing(Known const& known) {
   Transcript const& transcript = known.transcript;
-  bool const all_is_held = transcript.text().size() == known.held.size();
+  bool const all_is_held =
+      transcript.text().size() == known.held.size() && !known.request.wants_ids;
   return !transcript.has_text() || (all_is_held && !transcript.has_reasoned());
 }
 

@@ -23,7 +23,7 @@ void Transcript::add(Piece const& piece) {
   count_.note_text(ids_are_lost_ ? piece.completion : std::optional<std::uint64_t>(ids_.size()));
   bool const may_be_pending =
       piece.content.ends_with(kReplacement) || piece.reasoning.ends_with(kReplacement);
-  if (ids.size() == 1 && !parser_holds_ && !may_be_pending) {
+  if (ids.size() == 1 && !piece.may_lag && !may_be_pending) {
     clean_ = {ids_.size(), text_.size(), size_};
   }
 }

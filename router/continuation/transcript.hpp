@@ -7,8 +7,8 @@
 //     bytes may be pending that nobody sees; behind ids without text they are.
 //  2. Ids can be given back when no text was told since the last clean boundary; the ids behind it
 //     are thrown away, because their text was never sent.
-//  3. Where a parser may hold text back (tools), one id with text is no proof either: only a
-//     detokenized tail is (confirm()).
+//  3. Where an engine may hold text back (a parser of tools, stop strings), one id with text is no
+//     proof either: only a detokenized tail is (confirm()).
 //
 // Pure, no thread rule. Source: docs/continuation.md, 'Clean boundaries'.
 #pragma once
@@ -27,14 +27,12 @@ namespace lastcall::router::continuation {
 
 class Transcript {
  public:
-  /// `parser_holds`: text of an id may come later than the id.
-  explicit Transcript(bool parser_holds) : parser_holds_(parser_holds) {}
-
   struct Piece {
     TokenIds const* ids = nullptr;
     std::string_view content;
     std::string_view reasoning;
     std::optional<std::uint64_t> completion;  // tokens of this leg so far, as its engine told
+    bool may_lag = false;                     // text of an id may come later than the id
   };
   void tell_prompt(TokenIds ids) {
     prompt_count_ = ids.size();
@@ -80,7 +78,6 @@ class Transcript {
     std::uint64_t size = 0;  // bytes of content and reasoning
   };
 
-  bool const parser_holds_;
   bool ids_are_lost_ = false;
   std::optional<TokenIds> prompt_;
   std::optional<std::uint64_t> prompt_count_;  // of the first leg

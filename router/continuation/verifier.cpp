@@ -33,6 +33,8 @@ std::string_view name(Verdict verdict) {
       return "other_prompt";
     case Verdict::leaks_prompt:
       return "leaks_prompt";
+    case Verdict::reasons:
+      return "reasons";
   }
   return "open";
 }
@@ -67,15 +69,19 @@ bool Verifier::fits(std::uint64_t count) const {
 }
 
 bool Verifier::leaks(Chunk const& chunk) const {
+  // A prompt of text ends with a whole character: there the count alone would accuse the innocent.
+  std::uint64_t const counted =
+      expected_.way == Way::by_ids && chunk.usage ? chunk.usage->completion : 0;
+  std::uint64_t const tokens = chunk.ids.empty() ? counted : chunk.ids.size();
   for (auto const& value : {chunk.text, chunk.reasoning}) {
     if (!value || value->text.empty()) {
       continue;
     }
     std::string const text = json::to_string(*value);
-    bool const is_long = text.size() > kMostBytesAnId * std::max<std::size_t>(1, chunk.ids.size());
+    bool const is_long = tokens > 0 && text.size() > kMostBytesAnId * tokens;
     bool const has_end = expected_.prompt_end.size() >= kMostBytesAnId / 2 &&
                          text.find(expected_.prompt_end) != text.npos;
-    if ((is_long && !chunk.ids.empty()) || has_end) {
+    if (is_long || has_end) {
       return true;
     }
   }
@@ -101,6 +107,9 @@ Verdict Verifier::hear(Chunk const& chunk) {
   }
   if (so_far_ == Verdict::open) {
     return Verdict::unproven;
+  }
+  if (expected_.way == Way::by_text && chunk.reasoning && !chunk.reasoning->text.empty()) {
+    return Verdict::reasons;
   }
   return leaks(chunk) ? Verdict::leaks_prompt : Verdict::proven;
 }

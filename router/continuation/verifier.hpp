@@ -6,10 +6,12 @@
 //     many tokens of prompt.
 //  2. By text they are the first leg's prompt and the ids delivered, or begin with that prompt and
 //     are longer by about as many; where it tells none, its count of the prompt rose by about that.
-//  3. The first text is that of the ids told with it: one of more than kMostBytesAnId bytes an id
-//     is the prompt's text, which a detokenizer gives out behind a prompt that ends inside a
-//     character.
-//  4. A leg that speaks before it has told enough is unproven, and no better than a wrong one.
+//  3. The first text is that of the ids told with it, or, by ids, of the tokens counted: one of
+//     more than kMostBytesAnId bytes an id is the prompt's text, which a detokenizer gives out
+//     behind a prompt that ends inside a character.
+//  4. By text the answer's content has begun, so a leg that reasons first does not go on with it:
+//     some templates drop the end of the reasoning, and a parser takes all that follows for it.
+//  5. A leg that speaks before it has told enough is unproven, and no better than a wrong one.
 //
 // Pure, no thread rule. Source: docs/continuation.md, 'Verified'.
 #pragma once
@@ -37,6 +39,7 @@ enum class Verdict : std::uint8_t {
   unproven,  // it speaks and has told nothing
   other_prompt,
   leaks_prompt,
+  reasons,  // behind content that was given to it as text
 };
 
 /// For the log and the label of a metric.

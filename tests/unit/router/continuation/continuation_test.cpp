@@ -190,6 +190,87 @@ TEST(Continuation, Reasoning_goes_on_by_ids_and_never_by_text) {
   EXPECT_EQ(chat.client().reasoning, "hm, yes");
 }
 
+/// Its engine ended the reasoning before a word of it, so its stream does not tell that it reasons.
+TEST(Continuation, Content_that_a_leg_by_text_takes_up_as_reasoning_goes_on_by_ids_alone) {
+  Exchange chat(kChat);
+  chat.machine.begin_leg(Mode::ids_vllm);
+  chat.hear(chunk({.role = true, .extra = prompt({1, 2}) + usage(2, 0)}));
+  chat.hear(chunk({.ids = {9}, .extra = usage(2, 1)}));
+  chat.hear(chunk({.text = "Hel", .ids = {10}, .extra = usage(2, 2)}));
+  chat.end();
+  auto const next = chat.next(Mode::text);
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->way, Way::by_text);
+  chat.machine.begin_leg(Mode::text);
+  std::string const before = chat.out;
+  chat.hear(chunk({.id = "b", .role = true, .extra = usage(3, 0)}));
+  Heard const heard = chat.hear(chunk({.id = "b", .reasoning = "lo", .extra = usage(3, 1)}));
+  EXPECT_EQ(heard.said, Said::failed);
+  EXPECT_EQ(heard.reason, "reasons");
+  EXPECT_EQ(chat.out, before);
+  EXPECT_FALSE(chat.next(Mode::text)) << "another worker's parser would do the same";
+  EXPECT_EQ(chat.machine.refused(), "");
+  auto const by_ids = chat.next(Mode::ids_vllm);
+  ASSERT_TRUE(by_ids);
+  EXPECT_NE(by_ids->body.find("[1,2,9,10]"), std::string::npos) << by_ids->body;
+}
+
+TEST(Continuation, Content_that_would_be_taken_up_as_reasoning_is_refused_where_no_ids_are_known) {
+  Exchange chat(kChat);
+  chat.machine.begin_leg(Mode::text);
+  chat.hear(chunk({.text = "Hel", .role = true, .extra = usage(2, 2)}));
+  chat.end();
+  ASSERT_TRUE(chat.next(Mode::text));
+  chat.machine.begin_leg(Mode::text);
+  chat.hear(chunk({.id = "b", .reasoning = "lo", .extra = usage(4, 1)}));
+  EXPECT_EQ(chat.client().reasoning, "");
+  EXPECT_EQ(chat.machine.refused(), "reasoning_by_text");
+}
+
+TEST(Continuation, The_first_prompts_ids_outlive_a_leg_by_text_that_tells_none) {
+  Exchange chat(kChat);
+  chat.machine.begin_leg(Mode::ids_vllm);
+  chat.hear(
+      chunk({.text = "Hel", .role = true, .ids = {10}, .extra = prompt({1, 2, 3}) + usage(3, 1)}));
+  chat.end();
+  ASSERT_TRUE(chat.next(Mode::text));
+  chat.machine.begin_leg(Mode::text);
+  chat.hear(chunk({.id = "b", .text = "lo", .role = true, .extra = usage(4, 2)}));
+  EXPECT_EQ(chat.client().text, "Hello");
+  chat.end();
+  ASSERT_TRUE(chat.next(Mode::ids_vllm));
+  chat.machine.begin_leg(Mode::ids_vllm);
+  // It started over: the prompt is about as long as what has been delivered of the answer.
+  Heard const heard = chat.hear(
+      chunk({.id = "c", .text = "Hel", .ids = {10}, .extra = prompt({1, 2, 3}) + usage(3, 1)}));
+  EXPECT_EQ(heard.reason, "other_prompt");
+  EXPECT_EQ(chat.client().text, "Hello");
+}
+
+TEST(Continuation, With_stop_strings_ids_are_asked_of_vllm_alone) {
+  for (bool const has_stop : {false, true}) {
+    std::string const stop = has_stop ? R"(,"stop":["END"])" : "";
+    Exchange one(R"({"prompt":"once","stream":true)" + stop + "}", "completions");
+    auto const asks = [&one](Mode mode) {
+      return one.machine.first_body(mode).find("return_token_ids") != std::string::npos;
+    };
+    EXPECT_TRUE(asks(Mode::ids_vllm));
+    EXPECT_EQ(asks(Mode::ids_sglang), !has_stop);
+  }
+}
+
+TEST(Continuation, Ids_of_an_engine_that_holds_text_back_for_stop_strings_are_not_taken_as_level) {
+  for (Mode const mode : {Mode::ids_vllm, Mode::ids_sglang}) {
+    Exchange one(R"({"prompt":"once","stream":true,"stop":["END"],"return_token_ids":true})",
+                 "completions");
+    one.machine.begin_leg(mode);
+    one.hear(chunk({.is_chat = false, .text = "a", .ids = {10}, .inner = prompt({1})}));
+    // SGLang holds up to two characters back: this may be the text of an earlier id.
+    one.end();
+    EXPECT_EQ(one.machine.refused(), mode == Mode::ids_vllm ? "" : "ids_not_level");
+  }
+}
+
 TEST(Continuation, Several_ids_in_an_event_need_a_detokenized_tail_or_go_by_text) {
   Exchange chat(kChat);
   chat.machine.begin_leg(Mode::ids_vllm);
@@ -216,6 +297,20 @@ TEST(Continuation, The_prompt_that_a_detokenizer_gives_out_is_found) {
                                        .text = "this is a secret prompt of somebody, hello",
                                        .ids = {11},
                                        .extra = prompt({1, 10})}));
+  EXPECT_EQ(heard.reason, "leaks_prompt");
+  EXPECT_EQ(chat.client().text, "Hel");
+}
+
+/// A chat of SGLang takes ids and tells none.
+TEST(Continuation, The_prompt_is_found_too_where_the_worker_tells_a_count_alone) {
+  Exchange chat(kChat);
+  chat.machine.begin_leg(Mode::ids_vllm);
+  chat.hear(chunk({.text = "Hel", .ids = {10}, .extra = prompt({1}) + usage(1, 1)}));
+  chat.end();
+  ASSERT_TRUE(chat.next(Mode::ids_sglang));
+  chat.machine.begin_leg(Mode::ids_sglang);
+  Heard const heard = chat.hear(chunk(
+      {.id = "b", .text = "this is a secret prompt of somebody, hello", .extra = usage(2, 1)}));
   EXPECT_EQ(heard.reason, "leaks_prompt");
   EXPECT_EQ(chat.client().text, "Hel");
 }
@@ -283,6 +378,32 @@ TEST(Continuation, Ids_that_a_new_leg_tells_before_its_first_text_are_kept) {
   auto const next = chat.next(Mode::ids_vllm);
   ASSERT_TRUE(next);
   EXPECT_NE(next->body.find("[1,10,226,130,173]"), std::string::npos) << next->body;
+}
+
+TEST(Continuation, A_client_that_wants_ids_gets_those_told_before_a_new_legs_first_text) {
+  Exchange chat(R"({"messages":[{"role":"user","content":"hi"}],"stream":true,)"
+                R"("return_token_ids":true})");
+  chat.machine.begin_leg(Mode::ids_vllm);
+  chat.hear(chunk({.text = "Hel", .ids = {10}, .extra = prompt({1})}));
+  chat.end();
+  ASSERT_TRUE(chat.next(Mode::ids_vllm));
+  chat.machine.begin_leg(Mode::ids_vllm);
+  chat.hear(chunk({.ids = {226}, .extra = prompt({1, 10})}) + chunk({.ids = {130}}));
+  chat.out.clear();
+  chat.hear(chunk({.text = "\xE2\x82\xAD", .ids = {173}}) + chunk({.text = "!", .ids = {11}}));
+  EXPECT_NE(chat.out.find(R"("token_ids":[226,130,173])"), std::string::npos) << chat.out;
+  EXPECT_NE(chat.out.find(R"("token_ids":[11])"), std::string::npos) << chat.out;
+}
+
+TEST(Continuation, A_client_that_has_ids_gets_no_answer_from_the_start_though_its_text_is_held) {
+  Exchange one(R"({"prompt":"once","stream":true,"stop":["END"],"return_token_ids":true})",
+               "completions");
+  one.machine.begin_leg(Mode::ids_vllm);
+  one.hear(chunk({.is_chat = false, .text = "E", .ids = {10}, .inner = prompt({1})}));
+  EXPECT_EQ(one.client().text, "");
+  one.end();
+  EXPECT_FALSE(one.next(Mode::text));
+  EXPECT_EQ(one.next(Mode::ids_vllm)->way, Way::by_ids);
 }
 
 TEST(Continuation, Any_split_of_the_bytes_gives_the_client_the_same) {
