@@ -159,7 +159,7 @@ void RoutedRequest::route() {
 
 template <class Append>
 void RoutedRequest::answer(Append const& append) {
-  if (call_.body.takes_more()) {
+  if (!call_.body.is_whole()) {  // its rest would be read as the next request
     call_.after = relay::After::linger;
   } else if (!call_.asked.keeps_alive || call_.asked.version == relay::Version::http10 ||
              parts_.departure.is_closing(call_.place)) {

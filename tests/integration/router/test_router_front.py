@@ -178,3 +178,21 @@ def test_a_head_that_two_servers_read_in_two_ways_is_refused(router, engines):
     user = one.client()
     user.send(get("/v1/models", "Content-Length: 1", "Transfer-Encoding: chunked"))
     assert user.until(b"\r\n").startswith(b"HTTP/1.1 400 ")
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [(b"4000\r\n" + b"x" * 4096, 413), (b"zz\r\n", 400)],
+    ids=["too_large", "no_chunk"],
+)
+def test_the_rest_of_a_refused_body_is_no_request(router, engines, body, status):
+    one = router(engines[0].address, limits={"max_body_size": 2048})
+    user = one.client()
+    user.send(
+        b"POST /v1/completions HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
+        + body + get("/v1/models")
+    )  # fmt: skip
+    said = user.rest()
+    assert said.startswith(b"HTTP/1.1 %d " % status)
+    assert b"\r\nConnection: close\r\n" in said
+    assert said.count(b"HTTP/1.1 ") == 1
