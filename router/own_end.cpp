@@ -59,7 +59,8 @@ void OwnEnd::look() {
     state_ = State::last_words;
     ends_at_ = now + kLastWords;
   }
-  bool const is_empty = parts_.live.empty() && clients_.is_flushed();
+  bool const is_empty = state_ == State::last_words ? parts_.live.empty() && clients_.is_flushed()
+                                                    : clients_.size() == 0;
   if (state_ > State::accepting && (is_empty || now >= ends_at_)) {
     over_();
     return;

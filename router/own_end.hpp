@@ -3,8 +3,10 @@
 // Rules:
 //  1. From the signal on responses close their connections; connections are accepted for
 //     `late_accept` more.
-//  2. It is over when no request is in flight, or when `grace_period` has passed since the signal:
-//     then what is left is cut, and its clients have two seconds to read their last words.
+//  2. It is over when no client is left, or when `grace_period` has passed since the signal: then
+//     what is left is cut, and its clients have two seconds to read their last words. Clients that
+//     send nothing leave a moment after the last connection was accepted: a request that is on its
+//     way by then, or whose body still comes, is served.
 //  3. A further signal changes nothing.
 //
 // Thread rule: the router's thread. Source: docs/router.md, 'Its own end'.

@@ -79,3 +79,19 @@ def test_lastcall_run_drains_it(router, world, engines):
     wire.send(chunk(b"data: [DONE]\n\n") + chunk(b""))
     assert user.rest().endswith(b"data: [DONE]\n\n\r\n0\r\n\r\n")
     assert supervised.wait(timeout=20) == 0
+
+
+def test_a_request_whose_body_still_comes_is_served(router, engines):
+    one = router(engines[0].address)
+    user = one.client()
+    request = post(body=BODY)
+    user.send(request[:-5])
+    wait_until(lambda: one.metric("lastcall_router_connections", side="client") == 1, "it is there")
+    one.process.send_signal(signal.SIGTERM)
+    wait_until(lambda: not accepts(one), "nobody is accepted")
+    user.send(request[-5:])
+    wire, _ = engines[0].request()
+    wire.until(BODY)
+    wire.send(ok(b"hello"))
+    assert user.rest().endswith(b"hello")
+    assert one.process.wait(timeout=20) == 0
