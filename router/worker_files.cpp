@@ -4,11 +4,13 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -31,6 +33,21 @@ constexpr std::chrono::seconds kLookAgain{1};
 constexpr std::size_t kMostOfAFile = std::size_t{64} * 1024;
 constexpr std::uint32_t kChanges = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE |
                                    IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+/// The watch goes on with a directory that is elsewhere now, or has ended.
+constexpr std::uint32_t kDepartures = IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED;
+
+/// Whether one of these events is that.
+bool has_departed(std::span<char const> events) {
+  while (events.size() >= sizeof(inotify_event)) {
+    inotify_event event{};
+    std::memcpy(&event, events.data(), sizeof event);
+    if ((event.mask & kDepartures) != 0) {
+      return true;
+    }
+    events = events.subspan(std::min(events.size(), sizeof event + event.len));
+  }
+  return false;
+}
 
 std::string text_member(nlohmann::ordered_json const& object, char const* key) {
   auto const found = object.find(key);
@@ -114,12 +131,15 @@ void WorkerFiles::look_again_later() {
 
 void WorkerFiles::await_change() {
   watch_->events.async_read_some(asio::buffer(watch_->buffer),
-                                 [this](boost::system::error_code const& error, std::size_t) {
+                                 [this](boost::system::error_code const& error, std::size_t size) {
                                    if (error == asio::error::operation_aborted) {
                                      return;
                                    }
+                                   // Another one may have its name by now.
                                    std::error_code gone;
-                                   if (error || !fs::is_directory(directory_, gone)) {
+                                   if (error ||
+                                       has_departed(std::span(watch_->buffer).first(size)) ||
+                                       !fs::is_directory(directory_, gone)) {
                                      watch_->events.close();
                                      start();
                                      return;

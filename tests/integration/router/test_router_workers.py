@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 
 from raw_engine import ok, post
 from serve_peer import wait_until
@@ -87,3 +88,18 @@ def test_a_worker_whose_model_changes_is_another_one(router, engines, tmp_path):
     wait_until(
         lambda: json.loads(one.ask("GET", "/v1/models")[2])["data"][0]["id"] == "n", "it is known"
     )
+
+
+def test_a_directory_in_place_of_another_is_followed(router, engines, tmp_path):
+    directory, new = tmp_path / "instances", tmp_path / "new"
+    directory.mkdir()
+    new.mkdir()
+    one = router({"file": {"directory": str(directory)}})
+    one.process.send_signal(signal.SIGSTOP)  # it sees both changes at once
+    os.rename(directory, tmp_path / "old")
+    os.rename(new, directory)
+    one.process.send_signal(signal.SIGCONT)
+    write(directory, "1a.json", engines[0])
+    wait_until(lambda: one.metric("lastcall_router_workers") == 1, "one is known")
+    write(directory, "2b.json", engines[1])
+    wait_until(lambda: one.metric("lastcall_router_workers") == 2, "two are known")
