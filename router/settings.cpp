@@ -1,12 +1,18 @@
 #include "router/settings.hpp"
 
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <variant>
+
 #include "config/sources.hpp"
+#include "config/text.hpp"
 
 namespace lastcall::router {
 namespace {
 
 void judge(Settings const& settings, config::Places const& places, config::Problems& errors) {
-  auto const complain = [&](char const* key, char const* text) {
+  auto const complain = [&](std::string const& key, char const* text) {
     errors.push_back({config::nearest_place(places, key), key, text});
   };
   if (settings.tls.cert_file.has_value() != settings.tls.key_file.has_value()) {
@@ -22,6 +28,17 @@ void judge(Settings const& settings, config::Places const& places, config::Probl
   }
   if (settings.listen.port != 0 && settings.listen == settings.operators) {
     complain("operators", "the same as listen, expected another port");
+  }
+  for (std::size_t i = 0; i < settings.workers.size(); ++i) {
+    auto const* const named = std::get_if<StaticSource>(&settings.workers[i].kind);
+    for (std::size_t at = 0; named != nullptr && at < named->urls.size(); ++at) {
+      std::optional<config::Url> const url = config::parse_url(named->urls[at]);
+      if (url && url->path != "/") {
+        complain("workers[" + std::to_string(i) + "].static.urls[" + std::to_string(at) + "]",
+                 "a URL with a path, expected scheme, host and port alone: requests keep the path "
+                 "that they came with");
+      }
+    }
   }
 }
 

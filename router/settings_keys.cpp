@@ -27,7 +27,7 @@ constexpr std::array kLogFormats = std::to_array<std::string_view>({"json", "tex
 Keys static_keys(StaticSource& source) {
   return {{.path = "urls",
            .slot = &source.urls,
-           .doc = "Base URLs of workers, each a lastcall ingress or a bare engine.",
+           .doc = "URLs of workers without a path, each a lastcall ingress or a bare engine.",
            .form = &config::kPlainHttpUrl,
            .required = true},
           {.path = "model",

@@ -158,6 +158,11 @@ def test_every_problem_of_a_configuration_is_told_at_once(tmp_path):
     assert done.stderr.endswith("2 errors\n")
     good = command("check", "--set", 'workers=[{static: {urls: ["http://127.0.0.1:1"]}}]')
     assert (good.returncode, good.stdout) == (0, "the defaults: ok\n")
+    path.write_text('workers:\n  - static: {urls: ["http://h:1/", "http://h:1/v1"]}\n')
+    based = command("check", "--config", str(path))
+    assert based.returncode == 2
+    assert "workers[0].static.urls[1]: a URL with a path, expected " in based.stderr
+    assert based.stderr.endswith("1 error\n")
     none = command("check", "--config", "/dev/null")
     assert (none.returncode, "workers: none, expected a list" in none.stderr) == (2, True)
 
