@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "router/fleet.hpp"
@@ -19,6 +20,8 @@ class Attempts {
   std::span<std::uint64_t const> tried() const { return tried_; }
   bool are_left() const { return tried_.size() < most_; }
   void note(Worker const& worker) { tried_.push_back(worker.id()); }
+  /// A worker broke at it, which another one is asked about; the second that does is believed.
+  bool is_believed() { return std::exchange(is_doubted_, true); }
   /// An answer goes on: all but the worker that it leaves may be asked, `until` somebody takes it.
   void begin_again(Worker const& leaves, Time until) {
     tried_.assign(1, leaves.id());
@@ -34,6 +37,7 @@ class Attempts {
   std::size_t const most_;
   std::vector<std::uint64_t> tried_;  // workers
   Time until_{};
+  bool is_doubted_ = false;
 };
 
 }  // namespace lastcall::router

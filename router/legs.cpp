@@ -21,7 +21,16 @@ using continuation::Said;
 
 constexpr std::chrono::seconds kWaitForWorker{30};
 constexpr unsigned kOkStatus = 200;
-constexpr unsigned kBadRequestStatus = 400;
+
+/// Fields that a server does not know are a 400, or a 422 where a schema says so.
+constexpr bool is_malformed_request(unsigned status) {
+  return status == 400 || status == 422;
+}
+
+/// What a worker says of this request, and would say again.
+constexpr bool is_no(unsigned status) {
+  return status >= 400 && status < 500 && status != 408 && status != 429;
+}
 
 relay::Refusal no_worker() {
   return {503, "no_worker", "no worker can be reached at present", true, {}};
@@ -225,10 +234,20 @@ void Legs::flushed() {
 bool Legs::is_replaced(relay::ResponseHead const& head) {
   Verdict const verdict = verdict_of(head);
   if (!call_.has_sent_nothing() && (head.status != kOkStatus || !relay::is_event_stream(head))) {
-    replace_leg(Failover::refused, no_worker());
+    if (verdict == Verdict::answer && is_no(head.status)) {
+      // Asked again it would say the same, and it is as good as before for other requests.
+      parts_.metrics.failed_over(Failover::refused);
+      drop_leg(false);
+      if (!choose_and_connect()) {
+        seam_.give_up();
+        request_.break_off(not_continued(seam_), Outcome::error);
+      }
+    } else {
+      replace_leg(Failover::refused, no_worker());
+    }
     return true;
   }
-  if (head.status == kBadRequestStatus && call_.has_sent_nothing() && seam_.give_up_additions()) {
+  if (is_malformed_request(head.status) && call_.has_sent_nothing() && seam_.give_up_additions()) {
     std::shared_ptr<Worker> const worker = leg_->worker();
     drop_leg(false);
     if (!connect_to(worker, true) && !choose_and_connect()) {
@@ -240,7 +259,11 @@ bool Legs::is_replaced(relay::ResponseHead const& head) {
     parts_.fleet.answered(*leg_->worker());
     return false;
   }
-  parts_.fleet.failed(*leg_->worker(), ingress::monotonic_now());
+  if (verdict != Verdict::broke) {
+    parts_.fleet.failed(*leg_->worker(), ingress::monotonic_now());
+  } else if (attempts_.is_believed()) {
+    return false;
+  }
   Repeat const repeat = call_.route.repeat;
   bool const is_allowed =
       repeat == Repeat::always || (repeat == Repeat::unless_begun && verdict == Verdict::refused);
@@ -348,7 +371,8 @@ void Legs::response(std::span<char> bytes) {
     said = deliver(reader.read_body(bytes), wire);
   }
   bool const is_whole = reader.state() == ResponseState::complete;
-  if (is_whole && said < Said::done && is_recorded(seam_, call_.delivery)) {
+  bool const is_broken = reader.state() == ResponseState::malformed;
+  if ((is_whole || is_broken) && said < Said::done && is_recorded(seam_, call_.delivery)) {
     std::string out;
     said = seam_.leg_ended(out).said;
     call_.delivery.emit(out, {}, wire);
@@ -363,7 +387,7 @@ void Legs::response(std::span<char> bytes) {
     return;
   }
   if (said == Said::failed) {
-    migrate(seam_.reason().empty() ? "eof" : seam_.reason());
+    migrate(seam_.reason());
   } else if (leg_ && leg_->reader().state() == ResponseState::malformed) {
     break_off(relay::malformed_response());
   } else if (call_.delivery.is_over() && request_.client()->is_flushed()) {

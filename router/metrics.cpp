@@ -73,9 +73,10 @@ struct Metrics::Series {
                       "Workers that were given up for a request whose client had nothing yet.");
   Family<Counter>& migrations = family<Counter>(
       "lastcall_router_migrations_total",
-      "Answers whose worker failed, by why it failed and why they did not go on elsewhere.");
+      "Workers that failed in an answer, by why, and by why no other was asked to go on.");
   Family<Counter>& dynamo_migrations =
-      family<Counter>("dynamo_frontend_model_migration_total", "Answers that went on elsewhere.");
+      family<Counter>("dynamo_frontend_model_migration_total",
+                      "Answers that another worker was asked to go on with.");
   Family<Counter>& refusals =
       family<Counter>("lastcall_router_refused_total", "What the router itself refused.");
   Family<Gauge>& workers = family<Gauge>("lastcall_router_workers", "Workers that are known.");

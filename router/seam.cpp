@@ -38,7 +38,9 @@ continuation::Heard Seam::heard(std::string_view payload, std::string& out) {
 }
 
 continuation::Heard Seam::leg_ended(std::string& out) {
-  return story_->leg_ended(out);
+  continuation::Heard const heard = story_->leg_ended(out);
+  reason_ = heard.said == continuation::Said::failed ? heard.reason : reason_;
+  return heard;
 }
 
 Seam::Going Seam::go_on(std::string_view reason, std::string& out) {
@@ -65,6 +67,10 @@ Seam::Going Seam::go_on(std::string_view reason, std::string& out) {
   ++count;
   body_ = std::move(next->body);
   return next->finished ? Going::finished : Going::on;
+}
+
+void Seam::give_up() {
+  why_not_ = continuation::label(Refused::worker_cannot);
 }
 
 std::size_t Seam::capacity() const {

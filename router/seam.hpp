@@ -45,6 +45,8 @@ class Seam {
   };
   /// After a failure of the leg, for `reason`.
   Going go_on(std::string_view reason, std::string& out);
+  /// Nobody takes body().
+  void give_up();
   /// A closed set of words; lives for ever.
   std::string_view why_not() const { return why_not_; }
   std::string_view reason() const { return reason_; }

@@ -2,23 +2,39 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 
 namespace lastcall::router {
 namespace {
 
 /// Reasons of requests that an engine had begun.
-constexpr std::array kBegun =
-    std::to_array<std::string_view>({"migrate", "migrated", "grace_timeout", "engine_dead"});
+constexpr std::array kBegun = std::to_array<std::string_view>(
+    {"migrate", "migrated", "grace_timeout", "engine_dead", "timeout"});
 constexpr std::array kFailing = std::to_array<unsigned>({502, 503, 504, 529});
+/// What the server does not know how to do, whoever it is: 501 and 505.
+constexpr std::array kUnknown = std::to_array<unsigned>({501, 505});
+
+bool is_one_of(std::span<unsigned const> statuses, unsigned status) {
+  return std::find(statuses.begin(), statuses.end(), status) != statuses.end();
+}
+
+Verdict verdict_of_status(unsigned status) {
+  if (is_one_of(kFailing, status)) {
+    return Verdict::failing;
+  }
+  return status >= 500 && !is_one_of(kUnknown, status) ? Verdict::broke : Verdict::answer;
+}
 
 }  // namespace
 
 Verdict verdict_of(relay::ResponseHead const& head) {
   std::string_view reason;
   if (head.fields.count("x-lastcall-reason", reason) != 1) {
-    bool const fails = std::find(kFailing.begin(), kFailing.end(), head.status) != kFailing.end();
-    return fails ? Verdict::failing : Verdict::answer;
+    return verdict_of_status(head.status);
+  }
+  if (reason == "engine_error") {
+    return Verdict::refused_begun;
   }
   std::string_view may_be_repeated;
   head.fields.count("x-should-retry", may_be_repeated);

@@ -1,5 +1,6 @@
 """A worker that fails before the client has a byte is replaced, where that is right."""
 
+import contextlib
 import json
 import socket
 import struct
@@ -7,7 +8,7 @@ import time
 
 import pytest
 from ports import free_port
-from raw_engine import SSE_HEAD, chunk, ok, post
+from raw_engine import SSE_HEAD, RawEngine, chunk, ok, post
 from serve_peer import wait_until
 
 BODY = b'{"model":"m","stream":true}'
@@ -20,6 +21,7 @@ def refusal(status=503, *lines):
 
 DRAINING = refusal(503, "X-Lastcall-Reason: draining", "x-should-retry: true", "Retry-After: 7")
 BEGUN = refusal(503, "X-Lastcall-Reason: engine_dead", "x-should-retry: true")
+BROKE = refusal(502, "X-Lastcall-Reason: engine_error", "x-should-retry: false")
 
 
 def first(engines):
@@ -70,8 +72,11 @@ def test_a_worker_that_breaks_before_its_head_is_replaced(router, engines, how):
     assert one.metric("lastcall_router_failovers_total", reason="broken") == 1
 
 
-@pytest.mark.parametrize("answer", [DRAINING, BEGUN, refusal(503), refusal(502)],
-                         ids=["draining", "engine_dead", "503", "502"])  # fmt: skip
+@pytest.mark.parametrize(
+    "answer",
+    [DRAINING, BEGUN, BROKE, refusal(503), refusal(502), refusal(500)],
+    ids=["draining", "engine_dead", "engine_error", "503", "502", "500"],
+)
 def test_a_worker_that_refuses_is_replaced(router, engines, answer):
     one = router(*(each.address for each in engines))
     user = one.client()
@@ -142,11 +147,12 @@ KEPT = "/v1/responses"
         (MEDIA, DRAINING, True),
         (MEDIA, BEGUN, False),
         (MEDIA, refusal(503), False),
+        (MEDIA, refusal(500), False),
         (MEDIA, b"", False),
         (KEPT, DRAINING, False),
         (KEPT, b"", False),
     ],
-    ids=["media_draining", "media_begun", "media_503", "media_broken", "kept_draining",
+    ids=["media_draining", "media_begun", "media_503", "media_500", "media_broken", "kept_draining",
          "kept_broken"],
 )  # fmt: skip
 def test_what_may_have_an_effect_is_not_sent_twice(router, engines, path, how, is_repeated):
@@ -226,3 +232,22 @@ def test_a_kept_connection_that_its_worker_has_closed_is_no_failure(router, engi
         user.until(b"hello")
         wire.close()
     assert one.metric("lastcall_router_failovers_total") == 0
+
+
+def test_a_second_worker_that_breaks_is_believed(router, engines):
+    third = RawEngine()
+    with contextlib.closing(third):
+        fleet = [*engines, third]
+        one = router(*(each.address for each in fleet))
+        user = one.client()
+        user.send(post(body=BODY))
+        for _ in range(2):
+            wait_until(lambda: any(each.has_arrived() for each in fleet), "a worker is asked")
+            asked = next(each for each in fleet if each.has_arrived())
+            fleet.remove(asked)
+            wire, _ = asked.request()
+            wire.until(BODY)
+            wire.send(refusal(500))
+        assert user.until(b"\r\n\r\nno").startswith(b"HTTP/1.1 500 ")
+        assert not fleet[0].has_arrived()
+    assert one.metric("lastcall_router_failovers_total") == 1

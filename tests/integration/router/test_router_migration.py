@@ -11,6 +11,7 @@ import threading
 
 import pytest
 from ports import free_port
+from raw_engine import SSE_HEAD, chunk, post
 from router_world import static
 from serve_peer import PATIENCE, wait_until
 from serve_world import ENGINE_SIM
@@ -165,3 +166,48 @@ def test_a_drain_and_a_kill_of_supervised_workers_lose_nothing(router, world):
     assert all(reader.is_whole() for reader in readers)
     assert workers[0].process.wait(timeout=2 * PATIENCE) == 0
     assert one.metric("dynamo_frontend_requests_total", status="success") == len(readers)
+
+
+PIECE = (
+    b'data: {"id":"a","created":1,"model":"m",'
+    b'"choices":[{"index":0,"delta":{"content":"t0 "}}],'
+    b'"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}\n\n'
+)
+ASKED = b'{"model":"m","stream":true,"messages":[{"role":"user","content":"x"}]}'
+
+
+def begun_by_one(router, engines):
+    """(router, client with the begin of an answer, the worker's connection, the other worker)."""
+    # Whoever has failed stays skipped.
+    one = router(
+        *(each.address for each in engines), choosing={"skip_first": "1h", "skip_most": "1h"}
+    )
+    user = one.client()
+    user.send(post(body=ASKED))
+    wait_until(lambda: any(each.has_arrived() for each in engines), "a worker is asked")
+    number = 0 if engines[0].has_arrived() else 1
+    wire, _ = engines[number].request()
+    wire.send(SSE_HEAD + chunk(PIECE))
+    user.until(b"t0")
+    return one, user, wire, engines[1 - number]
+
+
+def test_a_stream_whose_chunks_are_none_goes_on_elsewhere(router, engines):
+    one, user, wire, other = begun_by_one(router, engines)
+    wire.send(b"no size\r\n")
+    assert b"-m1\r\n" in other.request()[1]
+    assert one.metric("lastcall_router_migrations_total", reason="eof", why_not="") == 1
+    user.close()
+
+
+def test_a_worker_that_takes_no_continuation_is_not_asked_again(router, engines):
+    one, user, wire, other = begun_by_one(router, engines)
+    wire.send(chunk(b""))
+    refusing, head = other.request()
+    assert b"-m1\r\n" in head
+    refusing.send(b"HTTP/1.1 400 No\r\nContent-Length: 2\r\n\r\nno")
+    assert b'"reason":"worker_cannot"' in user.rest()
+    # It is as good as before for anybody else.
+    user = one.client()
+    user.send(post(body=ASKED))
+    other.request()

@@ -23,7 +23,8 @@ TEST(Verdict, WordsDecideWhereThereAreSome) {
   EXPECT_EQ(verdict("429", reason("capacity")), Verdict::refused);
   EXPECT_EQ(verdict("503", reason("engine_dead")), Verdict::refused_begun);
   EXPECT_EQ(verdict("503", reason("grace_timeout")), Verdict::refused_begun);
-  EXPECT_EQ(verdict("502", reason("engine_error", "false")), Verdict::answer);
+  EXPECT_EQ(verdict("504", reason("timeout")), Verdict::refused_begun);
+  EXPECT_EQ(verdict("502", reason("engine_error", "false")), Verdict::refused_begun);
   EXPECT_EQ(verdict("403", reason("control_path", "false")), Verdict::answer);
 }
 
@@ -31,7 +32,8 @@ TEST(Verdict, ElseTheStatusDoes) {
   for (char const* const status : {"502", "503", "504", "529"}) {
     EXPECT_EQ(verdict(status), Verdict::failing) << status;
   }
-  for (char const* const status : {"200", "400", "404", "429", "500"}) {
+  EXPECT_EQ(verdict("500"), Verdict::broke);
+  for (char const* const status : {"200", "400", "404", "429", "501", "505"}) {
     EXPECT_EQ(verdict(status), Verdict::answer) << status;
   }
 }
