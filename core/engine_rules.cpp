@@ -76,8 +76,8 @@ Instant rest_gone_at(Machines const& m, Instant now, std::optional<std::uint32_t
 /// It ended on an order, in a stop.
 void ordered_exit(Machines& m, Instant now, EngineExited const& exited, Instant deadline) {
   bool const ordered_by_shim = exited.ordered;
-  // After an absence of ours `now` is held back before the deadline that we missed, and the shim may
-  // have killed it since.
+  // After an absence of ours `now` is held back before the deadline that we missed, and the shim
+  // may have killed it since.
   Instant const ended_at = std::max(now, exited.at.value_or(now));
   m.engine.judge_kill(ended_at >= m.coordinator.clock.budgets().engine_kill_at(deadline));
   // Our order crossed its death: what went down with it was not stopped by us.

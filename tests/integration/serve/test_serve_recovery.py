@@ -178,7 +178,7 @@ def test_a_supervisor_that_hung_for_a_while_goes_on(world, phase):
 
 
 def test_a_kill_that_a_hung_supervisor_missed_is_137(world):
-    """It goes on between the shim's KILL and the deadline; the end of the drain is what it missed."""
+    """It goes on between the shim's KILL and the deadline, and missed the end of the drain."""
     one = world(shutdown={"grace_period": "6s", "cleanup_reserve": "4s"})
     run = one.run("sh", "-c", "trap '' TERM; exec sleep 3600")
     peer = one.peer()
