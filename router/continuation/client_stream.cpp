@@ -97,10 +97,10 @@ void ClientStream::change_choice(JsonEdits& edits, Chunk const& chunk, Texts con
 
 void ClientStream::add_early_ids(JsonEdits& edits, Chunk const& chunk) {
   json::Value const* const ids = find_value(chunk.choice, "token_ids");
-  if (ids == nullptr || early_ids_.empty() || !request_.wants_ids) {
+  if (ids == nullptr || leg_.early_ids.empty() || !request_.wants_ids) {
     return;
   }
-  TokenIds all = std::exchange(early_ids_, {});
+  TokenIds all = std::exchange(leg_.early_ids, {});
   all.insert(all.end(), chunk.ids.begin(), chunk.ids.end());
   std::string list;
   append_ids(list, all);

@@ -33,13 +33,11 @@ class ClientStream {
     bool asks_more = false;
     std::uint64_t kept = 0;               // tokens of the legs before
     std::optional<std::uint64_t> prompt;  // tokens of the client's own prompt, where it is known
+    TokenIds early_ids{};                 // tell_early()
   };
-  void begin_leg(Leg const& leg) {
-    leg_ = leg;
-    early_ids_.clear();
-  }
+  void begin_leg(Leg const& leg) { leg_ = leg; }
   /// Ids of this leg whose events were left out: the next event that tells ids tells them first.
-  void tell_early(TokenIds ids) { early_ids_ = std::move(ids); }
+  void tell_early(TokenIds ids) { leg_.early_ids = std::move(ids); }
 
   /// What the client may see of the texts; nothing: they stay as they are.
   struct Texts {
@@ -84,7 +82,6 @@ class ClientStream {
 
   Request const& request_;
   Leg leg_;
-  TokenIds early_ids_;
   std::uint64_t events_ = 0;
   bool has_role_ = false;
   bool has_finished_ = false;

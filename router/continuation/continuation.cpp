@@ -182,7 +182,9 @@ Heard Continuation::take_proof(Event const& event, Chunk const& chunk, std::stri
   if (verdict == Verdict::open) {
     return {};
   }
-  is_taken_for_reasoning_ = is_taken_for_reasoning_ || verdict == Verdict::reasons;
+  if (verdict == Verdict::reasons) {
+    transcript_.tell_reasons();
+  }
   if (verdict != Verdict::proven) {
     return fail(name(verdict), out);
   }

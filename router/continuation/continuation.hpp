@@ -123,9 +123,7 @@ class Continuation {
   void forget();
 
  private:
-  Known known() const {
-    return {request_, transcript_, voice_.held(), odd_, is_taken_for_reasoning_};
-  }
+  Known known() const { return {request_, transcript_, voice_.held(), odd_}; }
   Heard take(Event const& event, std::string& out);
   Heard take_odd(Event const& event, std::string& out);
   Heard take_error(Event const& event, std::string& out);
@@ -143,7 +141,6 @@ class Continuation {
   Leg leg_;   // the present one
   Leg next_;  // what next() promised
   Refused odd_ = Refused::no;
-  bool is_taken_for_reasoning_ = false;  // by the worker of a leg by text
 };
 
 }  // namespace lastcall::router::continuation

@@ -55,7 +55,7 @@ Refused why_not_by_text(Known const& known) {
   if (request.by_text != Refused::no) {
     return request.by_text;
   }
-  if (transcript.has_reasoned() || known.is_taken_for_reasoning) {
+  if (transcript.has_reasoned()) {
     return Refused::reasoning_by_text;
   }
   if (request.wants_ids) {

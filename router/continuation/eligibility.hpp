@@ -19,8 +19,6 @@ struct Known {
   Transcript const& transcript;
   std::string_view held;      // of its text, and not at the client
   Refused odd = Refused::no;  // what was said rules it out
-  /// A leg by text took it up as reasoning: another one would, too.
-  bool is_taken_for_reasoning = false;
 };
 
 /// On any worker that can.

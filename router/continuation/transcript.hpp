@@ -53,7 +53,9 @@ class Transcript {
   TokenIds history() const;
   std::string const& text() const { return text_; }
   bool has_text() const { return size_ > 0; }
-  bool has_reasoned() const { return size_ > text_.size(); }
+  bool has_reasoned() const { return reasons_unseen_ || size_ > text_.size(); }
+  /// It reasons, though its text does not tell: a leg by text took the answer up as reasoning.
+  void tell_reasons() { reasons_unseen_ = true; }
 
   /// Tokens that a continuation by ids keeps.
   std::uint64_t kept_by_ids() const { return count_.kept() + clean_.ids; }
@@ -79,6 +81,7 @@ class Transcript {
   };
 
   bool ids_are_lost_ = false;
+  bool reasons_unseen_ = false;
   std::optional<TokenIds> prompt_;
   std::optional<std::uint64_t> prompt_count_;  // of the first leg
   TokenIds ids_;                               // told behind prompt_
