@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Records the scenes: record_scenes.py [SCENE...]; writes recorded/SCENE.json, what test_alerts.py reads.
+"""Records the scenes: record_scenes.py [SCENE...]; writes recorded/SCENE.json, which test_alerts.py
+reads.
 
 Each holds the samples of one real run, of the families that the alerts ask for, by series.
 """
