@@ -1,4 +1,4 @@
-// Who counts and logs what becomes of connections and of requests that are refused.
+// The observer counts and logs what becomes of connections and of requests that are refused.
 //
 // No exception leaves these calls, and none of them calls back. Thread rule: the thread of the
 // front that calls. Source: docs/ingress.md, 'Limits' and 'Refusals'.

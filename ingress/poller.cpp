@@ -65,7 +65,7 @@ class Poller::Loop final : public asio::detail::reactor_op {
   asio::detail::reactor::per_descriptor_data place_{};
 };
 
-/// Whoever is served in it; what was closed meanwhile is freed at its end.
+/// A turn serves what is ready; what was closed meanwhile is freed at its end.
 class Poller::Turn {
  public:
   explicit Turn(Poller& poller) : poller_(poller) { poller_.is_in_turn_ = true; }

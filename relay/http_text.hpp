@@ -119,7 +119,7 @@ constexpr int hex_digit(char c) {
   return kHexDigits[static_cast<unsigned char>(c)];
 }
 
-/// Of two digits; negative: they are none.
+/// Returns the value of two digits, or a negative number where they are none.
 constexpr int hex_code(char high, char low) {
   int const first = hex_digit(high);
   int const second = hex_digit(low);

@@ -17,7 +17,7 @@ struct Hint {
   std::string request_id;
   std::uint64_t deadline_ms = 0;  // until it cuts the stream
 };
-/// Of a comment's text, as Event::data has it.
+/// Reads the text of a comment, as Event::data has it.
 std::optional<Hint> read_hint(std::string_view comment);
 
 }  // namespace lastcall::router::continuation

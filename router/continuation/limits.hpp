@@ -34,7 +34,7 @@ enum class Cause : std::uint8_t {
 /// `reason`: of Heard.
 Cause cause_of(std::string_view reason);
 
-/// Of one request.
+/// It counts for one request.
 class MoveLimit {
  public:
   static constexpr unsigned kMostPlanned = 3;
@@ -80,7 +80,7 @@ class Suspects {
   std::unordered_map<std::uint64_t, std::list<Entry>::iterator> entries_;
 };
 
-/// Of all requests: what may be sent a second time.
+/// It says for all requests what may be sent a second time.
 class RetryBudget {
  public:
   static constexpr unsigned kPercent = 20;
