@@ -17,9 +17,8 @@
 #include <unistd.h>
 
 #include "base/error_text.hpp"
-#include "supervisor/runtime/host/descriptor_limit.hpp"
+#include "supervisor/runtime/host/launch.hpp"
 #include "supervisor/runtime/host/process_table.hpp"
-#include "supervisor/runtime/host/spawn_plan.hpp"
 
 namespace lastcall::runtime {
 namespace {
@@ -100,15 +99,12 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
     if (::pipe2(pipe.data(), O_CLOEXEC) != 0) {
       return error_text(errno);
     }
-    int const error = [&] {
-      OriginalDescriptorLimit const of_the_child;
-      return SpawnPlan(pipe[1]).spawn(plan.command, pid);
-    }();
+    Launched const launched = launch(plan.command, pipe[1]);
     ::close(pipe[1]);
-    if (error != 0) {
-      pid = 0;
+    pid = launched.pid;
+    if (launched.problem != 0) {
       ::close(pipe[0]);
-      return error_text(error);
+      return error_text(launched.problem);
     }
     output.assign(pipe[0]);
     output.non_blocking(true);

@@ -11,8 +11,8 @@
 //     leader cannot be killed; after cancel() never. cancel() and the destructor kill the group.
 //  4. Nothing waits for a process: the leader is reaped when it ends, by a loop that still runs.
 //
-// Thread rule: the loop's thread. Source: posix_spawn(3), pidfd_open(2), waitid(2); where a
-// sandbox refuses pidfd_open, the end is polled for.
+// Thread rule: the loop's thread. Source: launch.hpp, pidfd_open(2), waitid(2); where a sandbox
+// refuses pidfd_open, the end is polled for.
 #pragma once
 
 #include <chrono>

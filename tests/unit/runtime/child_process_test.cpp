@@ -1,14 +1,20 @@
 #include "supervisor/runtime/host/child_process.hpp"
 
+#include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <string>
 
 #include <boost/asio/io_context.hpp>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/descriptor.hpp"
 
 namespace lastcall::runtime {
 namespace {
@@ -51,6 +57,36 @@ TEST(ChildProcess, What_cannot_be_started_says_why) {
   EXPECT_NE(text.find("No such file"), std::string::npos);
 }
 
+TEST(ChildProcess, What_may_not_be_executed_says_why_and_leaves_no_zombie) {
+  EXPECT_NE(run({"/etc/passwd"}).exit->text().find("Permission denied"), std::string::npos);
+}
+
+TEST(ChildProcess, A_name_is_looked_up_in_PATH_and_stays_the_programs_name) {
+  EXPECT_EQ(run({"sh", "-c", "echo $0; tr '\\0' '\\n' < /proc/$$/cmdline | head -n 1"}).lines,
+            (std::vector<std::string>{"sh", "sh"}));
+  EXPECT_NE(run({"no-such-program-anywhere"}).exit->text().find("No such file"), std::string::npos);
+}
+
+/// Only in a copy of this process, which a failed exec must not let run to its end.
+int end_seen_by_a_copy = -1;
+pid_t const this_process = ::getpid();
+
+TEST(ChildProcess, A_failed_exec_does_not_end_the_copy_as_if_it_were_this_program) {
+  std::array<int, 2> pipe{};
+  ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC | O_NONBLOCK), 0);
+  end_seen_by_a_copy = pipe[1];
+  ASSERT_EQ(std::atexit([] {
+              if (::getpid() != this_process) {
+                [[maybe_unused]] auto const written = ::write(end_seen_by_a_copy, "x", 1);
+              }
+            }),
+            0);
+  EXPECT_FALSE(run({"/does/not/exist"}).exit->is_success());
+  char byte = 0;
+  EXPECT_EQ(::read(pipe[0], &byte, 1), -1);
+  EXPECT_EQ(errno, EAGAIN);
+}
+
 TEST(ChildProcess, At_the_deadline_the_whole_group_is_killed) {
   Ran const slow = run({"/bin/sh", "-c", "trap '' TERM; sleep 3600"}, 50ms);
   EXPECT_TRUE(slow.exit->timed_out);
@@ -86,6 +122,10 @@ TEST(ChildProcess, One_that_it_left_behind_may_write_faster_than_we_read) {
 
 TEST(ChildProcess, It_gets_default_signals_and_no_descriptor_of_ours) {
   std::signal(SIGPIPE, SIG_IGN);
+  // Without FD_CLOEXEC, below and above what the launch itself opens.
+  Descriptor const low(::open("/dev/null", O_RDONLY));
+  Descriptor const high(::fcntl(low.get(), F_DUPFD, 900));
+  ASSERT_TRUE(low && high);
   Ran const fds = run({"/bin/sh", "-c", "echo $(ls /proc/self/fd | wc -l); kill -PIPE $$"});
   EXPECT_EQ(fds.lines, std::vector<std::string>{"4"});  // 0, 1, 2, and what ls reads
   EXPECT_EQ(fds.exit->signal, SIGPIPE);

@@ -1,0 +1,27 @@
+// How a command of ours is started, by Boost.Process: as the leader of a group of its own, with
+// default signal actions, an empty mask, /dev/null to read, one descriptor to write to, the limit
+// on descriptors that we were started with, none of our secrets in its environment, and nothing
+// else of ours.
+//
+// Blocks until the command has been executed or that has failed.
+//
+// Thread rule: the loop's thread. Source: Boost.Process 1.81 v2, fork(2), execve(2), environ(7);
+// docs/adr/0022-boost-process.md has what the library leaves to its initialisers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace lastcall::runtime {
+
+struct Launched {
+  pid_t pid = 0;    // to be reaped by the caller; 0: nothing was started
+  int problem = 0;  // errno(3) of what failed, the exec itself included
+};
+
+/// `command` names a program with its path, or one that PATH has. Both outputs are `output`.
+Launched launch(std::vector<std::string> const& command, int output);
+
+}  // namespace lastcall::runtime
