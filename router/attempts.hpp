@@ -22,20 +22,24 @@ class Attempts {
   void note(Worker const& worker) { tried_.push_back(worker.id()); }
   /// A worker broke at it, which another one is asked about; the second that does is believed.
   bool is_believed() { return std::exchange(is_doubted_, true); }
+  /// It is sent to a worker anew, whose connection was closed as it was sent: that crossed a close
+  /// for lack of use, or the worker has died of it.
+  void note_crossed(Worker const& worker) { crossed_ = worker.id(); }
+  bool has_crossed(Worker const& worker) const { return crossed_ == worker.id(); }
   /// An answer goes on: all but the worker that it leaves may be asked, `until` somebody takes it.
   void begin_again(Worker const& leaves, Time until) {
     tried_.assign(1, leaves.id());
     until_ = until;
   }
-  /// Nobody is left: all may be asked again, while there is time.
-  bool wait(Time now) {
-    tried_.clear();
-    return now < until_;
-  }
+  /// Nobody is left: all may be asked again.
+  void ask_all() { tried_.clear(); }
+  void wait_until(Time until) { until_ = until; }
+  bool may_wait(Time now) const { return now < until_; }
 
  private:
   std::size_t const most_;
   std::vector<std::uint64_t> tried_;  // workers
+  std::uint64_t crossed_ = 0;
   Time until_{};
   bool is_doubted_ = false;
 };

@@ -1,34 +1,117 @@
 #include "router/leg.hpp"
 
+#include <utility>
+
+#include "router/parts.hpp"
+
 namespace lastcall::router {
-namespace {
 
-/// A body up to this size goes with its head, in one call.
-constexpr std::size_t kSmallBody = std::size_t{16} * 1024;
+using ingress::Wait;
 
-}  // namespace
-
-void Leg::begin(std::string_view head, std::string_view body) {
-  out_.assign(head);
-  out_.append("Content-Length: ").append(std::to_string(body.size())).append("\r\n\r\n");
-  if (body.size() <= kSmallBody) {
-    out_.append(body);
-  } else {
-    apart_ = body;
+std::unique_ptr<Leg> Leg::begin(Parts& parts, LegListener& listener,
+                                std::shared_ptr<Worker> const& worker, Message message) {
+  ingress::Upstream* const connection = parts.connections.acquire(*worker, message.fresh);
+  if (connection == nullptr) {
+    return nullptr;
   }
-  send();
+  parts.fleet.began(*worker);
+  Load const load = message.load;
+  std::unique_ptr<Leg> leg(new Leg(parts, listener, worker, *connection, std::move(message)));
+  leg->place_.take(parts.pacing, worker->id(), load);
+  connection->carry(*leg);
+  if (connection->is_connected()) {
+    leg->connected();
+  } else {
+    parts.deadlines.arm(leg->deadline_, Wait::connect);
+  }
+  return leg;
 }
 
-void Leg::send() {
-  while (!was_all_sent()) {
-    std::string_view const unsent = sent_ < out_.size() ? std::string_view(out_).substr(sent_)
-                                                        : apart_.substr(sent_ - out_.size());
-    bool broken = false;
-    std::size_t const put = connection_.write(unsent, broken);
-    sent_ += put;
-    if (broken || put < unsent.size()) {
-      return;
-    }
+void Leg::end(std::unique_ptr<Leg>& leg, bool keep) {
+  if (!leg) {
+    return;
+  }
+  std::unique_ptr<Leg> ended = std::move(leg);
+  Parts& parts = ended->parts_;
+  ended->deadline_.disarm();
+  parts.stalls.leave(*ended);
+  ended->place_.give_back();
+  parts.fleet.ended(*ended->worker_);
+  ended->connection_.release(keep && !ended->worker_->has_left());
+  parts.connections.swept(*ended->worker_);
+  parts.poller.bury_unwatched(std::move(ended));
+}
+
+Leg::Leg(Parts& parts, LegListener& listener, std::shared_ptr<Worker> worker,
+         ingress::Upstream& connection, Message message)
+    : parts_(parts),
+      listener_(listener),
+      worker_(std::move(worker)),
+      connection_(connection),
+      out_(std::move(message.head), message.body),
+      is_stream_(message.is_stream) {}
+
+void Leg::connected() {
+  deadline_.disarm();
+  if (is_stream_) {
+    parts_.stalls.enter(*this, worker_);
+  }
+  if (listener_.takes_response()) {
+    await();
+  } else {
+    rest();
+  }
+  out_.write_to(connection_);
+}
+
+void Leg::await() {
+  bool const has_head = reader_.state() != relay::ResponseState::head;
+  parts_.deadlines.arm(deadline_, has_head ? Wait::idle : Wait::first_byte);
+}
+
+void Leg::connect_failed() {
+  parts_.connections.avoid(*worker_, connection_.address());
+  listener_.leg_is_late(*this, Late::unreachable);
+}
+
+void Leg::await_next(bool progress) {
+  await();
+  if (progress) {
+    speak(ingress::monotonic_now());
+    place_.give_back();
+  }
+}
+
+void Leg::rest() {
+  if (connection_.is_connected()) {
+    deadline_.disarm();
+    pause();
+  }
+}
+
+void Leg::resume() {
+  if (is_paused()) {
+    go_on(ingress::monotonic_now());
+    await();
+  }
+  connection_.pump();
+}
+
+void Leg::expired(Wait wait) {
+  if (wait == Wait::connect) {
+    connect_failed();
+  } else if (wait == Wait::first_byte) {
+    listener_.leg_is_late(*this, Late::no_head);
+  } else {
+    listener_.leg_is_late(*this, Late::idle);
+  }
+}
+
+void Leg::is_silent() {
+  if (reader_.state() == relay::ResponseState::head) {
+    listener_.leg_is_late(*this, Late::no_head);
+  } else {
+    listener_.leg_is_late(*this, worker_->has_left() ? Late::gone : Late::stalled);
   }
 }
 

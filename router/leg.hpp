@@ -1,46 +1,123 @@
-// A request on one connection to a worker.
+// A request on one connection to a worker, with what it waits for: the connection, the head, the
+// next event.
 //
-// Thread rule: the router's thread.
+// Rules:
+//  1. Each wait has a deadline of the leg's own. That of its client, who has to take what waits for
+//     it, belongs to the client's connection and is never replaced by one of these.
+//  2. While its client takes nothing a worker cannot be late: the leg rests.
+//  3. A leg that is over is not heard of again; it is freed after the turn in which it ended, so
+//     that its listener may end it from any of its calls.
+//
+// Thread rule: the router's thread. Source: docs/router.md.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
+#include "ingress/deadlines.hpp"
+#include "ingress/poller.hpp"
 #include "ingress/upstream.hpp"
 #include "relay/response_reader.hpp"
 #include "router/fleet.hpp"
+#include "router/outgoing.hpp"
+#include "router/pacing.hpp"
+#include "router/silences.hpp"
 
 namespace lastcall::router {
 
-class Leg {
+class Leg;
+struct Parts;
+
+/// What a leg has waited for in vain.
+enum class Late : std::uint8_t {
+  unreachable,  // for a connection
+  no_head,      // for `timeouts.first_byte`, or of a worker that is stalled
+  idle,         // for the next bytes, for `timeouts.idle`
+  stalled,      // its worker says nothing to anybody, or nothing to it for very long
+  gone,         // the same, of a worker that has left
+};
+
+/// Whose leg it is.
+class LegListener {
  public:
-  /// `connection` is given back by whoever made the leg.
-  Leg(std::shared_ptr<Worker> worker, ingress::Upstream& connection)
-      : worker_(std::move(worker)), connection_(connection) {}
+  LegListener() = default;
+  LegListener(LegListener const&) = delete;
+  LegListener& operator=(LegListener const&) = delete;
+
+  virtual bool takes_response() const = 0;
+  virtual void leg_is_late(Leg& leg, Late how) = 0;
+  virtual void leg_response(Leg& leg, std::span<char> bytes) = 0;
+  virtual void leg_ended(Leg& leg, bool orderly) = 0;
+  /// All that came is handled.
+  virtual void leg_handled() = 0;
+
+ protected:
+  ~LegListener() = default;
+};
+
+class Leg final : public ingress::Buried,
+                  public ingress::LegOwner,
+                  public ingress::DeadlineOwner,
+                  public SilentStream {
+ public:
+  /// What it sends. `head`: without its length and its last line; `body` outlives the leg.
+  struct Message {
+    std::string head;
+    std::string_view body;
+    bool is_stream = false;  // events are expected: a worker may be silent for too long
+    bool fresh = false;      // on a connection that was not used before
+    Load load{};
+  };
+  /// Nothing where no connection is to be had. `parts` and `listener` outlive it.
+  static std::unique_ptr<Leg> begin(Parts& parts, LegListener& listener,
+                                    std::shared_ptr<Worker> const& worker, Message message);
+  /// The leg is over; `keep`: its connection may carry another one.
+  static void end(std::unique_ptr<Leg>& leg, bool keep);
 
   std::shared_ptr<Worker> const& worker() const { return worker_; }
-  ingress::Upstream& connection() { return connection_; }
   relay::ResponseReader& reader() { return reader_; }
-  std::size_t capacity() const { return out_.capacity(); }
+  Outgoing const& sent() const { return out_; }
+  /// The connection carried another request before, and was closed before a byte of an answer:
+  /// servers close what has rested, and this one may have crossed that.
+  bool is_stale() const { return connection_.was_used() && reader_.has_nothing(); }
 
-  /// `head`: without its length and its last line; `body` outlives the leg.
-  void begin(std::string_view head, std::string_view body);
-  /// As much as the worker takes now. What a broken connection still says is read, and then its
-  /// end.
-  void send();
-  bool was_sent() const { return sent_ > 0; }
-  bool was_all_sent() const { return sent_ == out_.size() + apart_.size(); }
+  /// Its head is there: it waits for what comes next. `progress`: an event came.
+  void await_next(bool progress);
+  /// Its client takes nothing.
+  void rest();
+  /// Its client has taken all: reads on.
+  void resume();
+
+  // LegOwner
+  void connected() override;
+  void connect_failed() override;
+  void engine_takes_more() override { out_.write_to(connection_); }
+  bool takes_response() const override { return listener_.takes_response(); }
+  void response(std::span<char> bytes) override { listener_.leg_response(*this, bytes); }
+  void engine_ended(bool orderly) override { listener_.leg_ended(*this, orderly); }
+  void handled() override { listener_.leg_handled(); }
+
+  void expired(ingress::Wait wait) override;
+  void is_silent() override;
 
  private:
+  Leg(Parts& parts, LegListener& listener, std::shared_ptr<Worker> worker,
+      ingress::Upstream& connection, Message message);
+  void await();
+
+  Parts& parts_;
+  LegListener& listener_;
   std::shared_ptr<Worker> const worker_;
   ingress::Upstream& connection_;
   relay::ResponseReader reader_;
-  std::string out_;  // the head, and the body where that is small
-  std::string_view apart_;
-  std::size_t sent_ = 0;
+  Outgoing out_;
+  bool const is_stream_;
+  Pacing::Place place_;
+  ingress::Deadline deadline_{*this};
 };
 
 }  // namespace lastcall::router

@@ -1,10 +1,9 @@
 #include "router/legs.hpp"
 
-#include <chrono>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
-#include "relay/first_byte.hpp"
-#include "router/errors.hpp"
 #include "router/parts.hpp"
 #include "router/routed_request.hpp"
 #include "router/verdict.hpp"
@@ -17,9 +16,9 @@ using relay::ResponseState;
 
 namespace {
 
+using continuation::Refused;
 using continuation::Said;
 
-constexpr std::chrono::seconds kWaitForWorker{30};
 constexpr unsigned kOkStatus = 200;
 
 /// Fields that a server does not know are a 400, or a 422 where a schema says so.
@@ -36,10 +35,17 @@ relay::Refusal no_worker() {
   return {503, "no_worker", "no worker can be reached at present", true, {}};
 }
 
-/// Its payload is recorded, so that it can go on elsewhere.
-bool is_recorded(Seam const& seam, relay::Delivery const& delivery) {
-  return seam.is_recording() && delivery.is_event_stream() &&
-         delivery.coding() != relay::Delivery::Coding::as_it_came;
+/// In the middle of a response: the worker is at fault.
+void blame(Parts& parts, Leg& leg) {
+  parts.fleet.failed(*leg.worker(), ingress::monotonic_now());
+}
+
+Load load_of(Seam& seam, RequestRisk const& risk, Call const& call) {
+  if (seam.moves() == 0 && !risk.is_suspect()) {
+    return {};
+  }
+  return {.kind = risk.is_suspect() ? Load::Kind::suspect : Load::Kind::goes_on,
+          .tokens = seam.tokens(call)};
 }
 
 /// What the client of an answer that does not go on is told.
@@ -56,112 +62,162 @@ relay::Refusal not_continued(Seam const& seam) {
 }  // namespace
 
 Legs::Legs(Parts& parts, RoutedRequest& request, Call& call)
-    : parts_(parts), request_(request), call_(call), attempts_(parts.settings.choosing.attempts) {}
+    : parts_(parts),
+      request_(request),
+      call_(call),
+      attempts_(parts.settings.choosing.attempts),
+      answer_(parts, call, seam_),
+      risk_(parts.risk, call) {}
 
 void Legs::start() {
   parts_.deadlines.arm(total_, Wait::total);
-  seam_.begin(call_, parts_.settings.migration.by);
-  if (!choose_and_connect()) {
-    request_.refuse(no_worker());
+  if (!risk_.begin(ingress::monotonic_now())) {
+    request_.refuse(poisonous());
+    return;
   }
+  seam_.begin(call_, parts_.settings.migration.by);
+  go_to_another(no_worker());
 }
 
 void Legs::drop() {
   total_.disarm();
-  drop_leg(false);
+  parts_.waiting.leave(*this);
+  Leg::end(leg_, false);
 }
 
 // --- the way to a worker -------------------------------------------------------------------------
 
-bool Legs::choose_and_connect() {
+Waiter::Tried Legs::choose_and_connect() {
   while (attempts_.are_left()) {
-    std::shared_ptr<Worker> const worker =
-        parts_.fleet.choose(call_.wanted.model, attempts_.tried(), ingress::monotonic_now());
+    Time const now = ingress::monotonic_now();
+    std::vector<std::uint64_t> without = parts_.pacing.full(load_of(seam_, risk_, call_));
+    bool const is_paced = !without.empty();
+    without.insert(without.end(), attempts_.tried().begin(), attempts_.tried().end());
+    std::shared_ptr<Worker> const worker = parts_.fleet.choose(call_.wanted.model, without, now);
     if (!worker) {
-      return false;
+      bool const has_another =
+          is_paced && parts_.fleet.choose(call_.wanted.model, attempts_.tried(), now);
+      return has_another ? Tried::no_room : Tried::refused;
     }
     attempts_.note(*worker);
     if (connect_to(worker, call_.route.repeat != Repeat::always)) {
-      return true;
+      return Tried::gone;
     }
     parts_.fleet.failed(*worker, ingress::monotonic_now());
     parts_.metrics.failed_over(Failover::unreachable);
   }
-  return false;
+  return Tried::refused;
+}
+
+void Legs::go_to_another(relay::Refusal const& last) {
+  Tried const tried = choose_and_connect();
+  if (tried == Tried::gone) {
+    return;
+  }
+  if (tried == Tried::refused && call_.has_sent_nothing()) {
+    request_.refuse(last);
+    return;
+  }
+  if (call_.has_sent_nothing()) {
+    attempts_.wait_until(ingress::monotonic_now() + parts_.settings.migration.wait);
+  }
+  parts_.waiting.enter(*this, call_.wanted.model, load_of(seam_, risk_, call_));
+}
+
+Waiter::Tried Legs::try_again() {
+  if (!attempts_.may_wait(ingress::monotonic_now())) {
+    request_.break_off(no_worker(), Outcome::error);
+    return Tried::gone;
+  }
+  Tried const tried = choose_and_connect();
+  if (tried == Tried::refused && call_.has_sent_nothing()) {
+    request_.refuse(no_worker());
+    return Tried::gone;
+  }
+  if (tried == Tried::refused) {
+    attempts_.ask_all();
+  }
+  return tried;
 }
 
 /// `fresh`: a kept connection may be closed by its worker just now, and then nobody knows whether
 /// the request was read.
 bool Legs::connect_to(std::shared_ptr<Worker> const& worker, bool fresh) {
-  ingress::Upstream* const connection = parts_.connections.acquire(*worker, fresh);
-  if (connection == nullptr) {
-    return false;
-  }
-  parts_.fleet.began(*worker);
-  leg_ = std::make_unique<Leg>(worker, *connection);
-  connection->carry(*this);
-  if (connection->is_connected()) {
-    connected();
-  } else {
-    request_.client()->wait_for(Wait::connect);
-  }
-  return true;
-}
-
-void Legs::connected() {
   std::string head = call_.head;
   head.append("X-Request-Id: ").append(call_.id);
   if (seam_.moves() > 0) {
     head.append("-m").append(std::to_string(seam_.moves()));
+    head.append("\r\nPriority: u=0");  // a worker's queue may be long, and its client has waited
   }
-  leg_->begin(head.append("\r\n"), seam_.body(call_));
-  request_.client()->wait_for(Wait::first_byte);
+  head.append("\r\n");
+  leg_ = Leg::begin(parts_, *this, worker,
+                    {.head = std::move(head),
+                     .body = seam_.body(call_),
+                     .is_stream = seam_.is_recording(),
+                     .fresh = fresh,
+                     .load = load_of(seam_, risk_, call_)});
+  return leg_ != nullptr;
 }
 
-void Legs::engine_takes_more() {
-  leg_->send();
-}
-
-void Legs::connect_failed() {
-  parts_.connections.avoid(*leg_->worker(), leg_->connection().address());
-  replace_leg(Failover::unreachable, no_worker());
-}
-
-void Legs::drop_leg(bool keep) {
-  if (std::unique_ptr<Leg> const leg = std::move(leg_)) {
-    parts_.fleet.ended(*leg->worker());
-    leg->connection().release(keep && !leg->worker()->has_left());
-    parts_.connections.swept(*leg->worker());
+void Legs::leg_is_late(Leg& leg, Late how) {
+  switch (how) {
+    case Late::unreachable:
+      replace_leg(Failover::unreachable, no_worker());
+      return;
+    case Late::no_head:
+      replace_leg(Failover::timed_out, relay::timed_out("no worker answered in time", true));
+      return;
+    case Late::idle:
+    case Late::stalled:
+    case Late::gone:
+      if (answer_.is_recorded()) {
+        migrate(how == Late::gone ? Seam::kGone : Seam::kStall);
+      } else {
+        blame(parts_, leg);
+        request_.break_off(
+            relay::timed_out("the worker's response stood still for too long", false),
+            Outcome::error);
+      }
+      return;
   }
 }
 
 void Legs::replace_leg(Failover why, relay::Refusal const& last) {
-  bool const is_allowed = call_.route.repeat == Repeat::always || !leg_->was_sent();
-  parts_.fleet.failed(*leg_->worker(), ingress::monotonic_now());
+  bool const is_allowed = call_.route.repeat == Repeat::always || !leg_->sent().has_begun();
+  std::shared_ptr<Worker> const worker = leg_->worker();
+  Time const now = ingress::monotonic_now();
+  Refused limit = Refused::no;
+  bool const is_dead = why == Failover::unreachable && attempts_.has_crossed(*worker);
+  if (is_dead || (why == Failover::broken && leg_->sent().is_all_out())) {
+    limit = risk_.died(*worker, seam_.has_begun(), now);
+  } else if (why == Failover::timed_out && !risk_.may_repeat()) {
+    limit = Refused::budget;
+  }
+  parts_.fleet.failed(*worker, now);
   parts_.metrics.failed_over(why);
-  parts_.log.debug(
-      "a worker is given up before its first byte",
-      {{"request_id", call_.id}, {"worker", leg_->worker()->url()}, {"reason", name(why)}});
-  drop_leg(false);
-  if (!call_.has_sent_nothing()) {
-    connect_again();
-  } else if (!is_allowed || !choose_and_connect()) {
+  parts_.log.debug("a worker is given up before its first byte",
+                   {{"request_id", call_.id}, {"worker", worker->url()}, {"reason", name(why)}});
+  Leg::end(leg_, false);
+  if (limit != Refused::no) {
+    give_up(limit, limit == Refused::budget ? last : poisonous());
+  } else if (is_allowed) {
+    go_to_another(last);
+  } else {
     request_.refuse(last);
   }
 }
 
-void Legs::expired(Wait wait) {
-  if (wait == Wait::held) {
-    connect_again();
-  } else if (wait == Wait::first_byte) {
-    replace_leg(Failover::timed_out, relay::timed_out("no worker answered in time", true));
-  } else if (wait == Wait::idle && is_recorded(seam_, call_.delivery)) {
-    migrate(Seam::kStall);
-  } else if (wait == Wait::idle) {
-    break_off(relay::timed_out("the worker's response stood still for too long", false));
+void Legs::give_up(Refused why, relay::Refusal const& last) {
+  if (call_.has_sent_nothing()) {
+    request_.refuse(last);
   } else {
-    request_.break_off(relay::timed_out("the request took too long", false), Outcome::error);
+    seam_.give_up(why);
+    request_.break_off(not_continued(seam_), Outcome::error);
   }
+}
+
+void Legs::expired(Wait /*wait*/) {
+  request_.break_off(relay::timed_out("the request took too long", false), Outcome::error);
 }
 
 // --- going on elsewhere --------------------------------------------------------------------------
@@ -169,9 +225,10 @@ void Legs::expired(Wait wait) {
 void Legs::migrate(std::string_view reason) {
   std::shared_ptr<Worker> const worker = leg_->worker();
   parts_.fleet.failed(*worker, ingress::monotonic_now());
-  drop_leg(false);
+  Leg::end(leg_, false);
   std::string out;
-  Seam::Going const going = seam_.go_on(reason, out);
+  Refused const limit = risk_.moved(reason, *worker, seam_.has_begun(), ingress::monotonic_now());
+  Seam::Going const going = seam_.go_on(reason, limit, out);
   call_.events = seam_.events();
   parts_.metrics.migrated(call_.model, reason, seam_.why_not());
   parts_.log.info("an answer goes on at another worker, or ends", {{"request_id", call_.id},
@@ -184,8 +241,8 @@ void Legs::migrate(std::string_view reason) {
     case Seam::Going::on:
       request_.client()->write(wire);
       if (request_.client() != nullptr) {
-        attempts_.begin_again(*worker, ingress::monotonic_now() + kWaitForWorker);
-        connect_again();
+        attempts_.begin_again(*worker, ingress::monotonic_now() + parts_.settings.migration.wait);
+        go_to_another(no_worker());
       }
       return;
     case Seam::Going::finished:
@@ -198,35 +255,21 @@ void Legs::migrate(std::string_view reason) {
   }
 }
 
-void Legs::connect_again() {
-  if (choose_and_connect()) {
-    return;
-  }
-  if (attempts_.wait(ingress::monotonic_now())) {
-    request_.client()->wait_for(Wait::held);
-  } else {
-    request_.break_off(no_worker(), Outcome::error);
-  }
-}
-
 // --- the way of the response ---------------------------------------------------------------------
 
 bool Legs::takes_response() const {
   return request_.client() != nullptr && request_.client()->is_flushed();
 }
 
-void Legs::handled() {
+void Legs::leg_handled() {
   if (request_.client() != nullptr) {
     request_.client()->weigh();
   }
 }
 
 void Legs::flushed() {
-  if (leg_ && !call_.has_sent_nothing()) {
-    request_.client()->wait_for(Wait::idle);
-  }
   if (leg_) {
-    leg_->connection().pump();
+    leg_->resume();
   }
 }
 
@@ -237,10 +280,9 @@ bool Legs::is_replaced(relay::ResponseHead const& head) {
     if (verdict == Verdict::answer && is_no(head.status)) {
       // Asked again it would say the same, and it is as good as before for other requests.
       parts_.metrics.failed_over(Failover::refused);
-      drop_leg(false);
-      if (!choose_and_connect()) {
-        seam_.give_up();
-        request_.break_off(not_continued(seam_), Outcome::error);
+      Leg::end(leg_, false);
+      if (choose_and_connect() != Tried::gone) {
+        give_up(Refused::worker_cannot, no_worker());
       }
     } else {
       replace_leg(Failover::refused, no_worker());
@@ -249,9 +291,9 @@ bool Legs::is_replaced(relay::ResponseHead const& head) {
   }
   if (is_malformed_request(head.status) && call_.has_sent_nothing() && seam_.give_up_additions()) {
     std::shared_ptr<Worker> const worker = leg_->worker();
-    drop_leg(false);
-    if (!connect_to(worker, true) && !choose_and_connect()) {
-      request_.refuse(no_worker());
+    Leg::end(leg_, false);
+    if (!connect_to(worker, true)) {
+      go_to_another(no_worker());
     }
     return true;
   }
@@ -264,6 +306,13 @@ bool Legs::is_replaced(relay::ResponseHead const& head) {
   } else if (attempts_.is_believed()) {
     return false;
   }
+  if (verdict == Verdict::engine_died) {
+    Refused const limit = risk_.died(*leg_->worker(), seam_.has_begun(), ingress::monotonic_now());
+    if (limit != Refused::no) {
+      give_up(limit, poisonous());
+      return true;
+    }
+  }
   Repeat const repeat = call_.route.repeat;
   bool const is_allowed =
       repeat == Repeat::always || (repeat == Repeat::unless_begun && verdict == Verdict::refused);
@@ -273,11 +322,12 @@ bool Legs::is_replaced(relay::ResponseHead const& head) {
   if (!may_be_replaced) {
     return false;
   }
-  parts_.metrics.failed_over(Failover::refused);
-  drop_leg(false);
-  if (!choose_and_connect()) {
-    request_.refuse(no_worker());
+  if (verdict == Verdict::broke && !risk_.may_repeat()) {
+    return false;
   }
+  parts_.metrics.failed_over(Failover::refused);
+  Leg::end(leg_, false);
+  go_to_another(no_worker());
   return true;
 }
 
@@ -294,22 +344,10 @@ bool Legs::read_head(std::span<char>& bytes, std::string& wire) {
     if (is_replaced(read.head)) {
       return false;
     }
-    relay::Framing const& framing = leg_->reader().framing();
     if (call_.has_sent_nothing()) {
-      bool const ends_with_it = relay::Delivery::coding_of(framing, call_.asked.version) ==
-                                relay::Delivery::Coding::until_close;
-      if (!call_.asked.keeps_alive || ends_with_it || parts_.departure.is_closing(call_.place)) {
-        call_.after = relay::After::close;
-      }
-      call_.error_type = error_type_of(read.head.status);
-      call_.delivery.open(read.head,
-                          {.request_id = call_.id,
-                           .framing = framing,
-                           .streaming = call_.wanted.stream,
-                           .close = call_.after != relay::After::keep},
-                          call_.asked.version, wire);
+      answer_.open(read.head, leg_->reader().framing(), wire);
     }
-    if (is_recorded(seam_, call_.delivery)) {
+    if (answer_.is_recorded()) {
       seam_.begin_leg();
     }
   }
@@ -317,70 +355,35 @@ bool Legs::read_head(std::span<char>& bytes, std::string& wire) {
   return true;
 }
 
-Said Legs::deliver(std::string_view payload, std::string& wire) {
-  if (payload.empty()) {
-    return Said::nothing;
-  }
-  relay::Delivery& delivery = call_.delivery;
-  if (delivery.state() == relay::DeliveryState::opened) {
-    delivery.first_byte();
-  }
-  Said said = Said::nothing;
-  bool has_events = false;
-  if (is_recorded(seam_, delivery)) {
-    std::string out;
-    continuation::Heard const heard = seam_.heard(payload, out);
-    said = heard.said;
-    has_events = heard.moved;
-    call_.events = seam_.events();
-    delivery.emit(out, {}, wire);
-  } else if (!delivery.is_event_stream()) {
-    delivery.emit(payload, {}, wire);
-  } else {
-    if (leg_->reader().framing().kind == relay::Framing::Kind::until_close) {
-      delivery.events().note_last_words(payload);
-    }
-    has_events = delivery.emit_events(payload, delivery.events().scan(payload), wire);
-  }
-  Call::Clock::time_point const now = Call::Clock::now();
-  bool const is_first = call_.last_event_at == Call::Clock::time_point{};
-  if (is_first) {
-    parts_.metrics.first_byte(call_.model, now - call_.began_at);
-  } else if (has_events) {
-    parts_.metrics.event_gap(call_.model, now - call_.last_event_at);
-  }
-  call_.last_event_at = is_first || has_events ? now : call_.last_event_at;
-  return said;
-}
-
-void Legs::response(std::span<char> bytes) {
+void Legs::leg_response(Leg& leg, std::span<char> bytes) {
   if (call_.delivery.is_over()) {
-    drop_leg(false);  // more than it was asked for
+    Leg::end(leg_, false);  // more than it was asked for
     return;
   }
   std::string& wire = parts_.wire;
   wire.clear();
-  relay::ResponseReader& reader = leg_->reader();
+  relay::ResponseReader& reader = leg.reader();
   while (reader.state() == ResponseState::head && !bytes.empty()) {
     if (!read_head(bytes, wire)) {
       return;  // what `reader` was may be gone
     }
   }
+  bool const until_close = reader.framing().kind == relay::Framing::Kind::until_close;
   Said said = Said::nothing;
   if (reader.state() == ResponseState::body && !bytes.empty()) {
-    said = deliver(reader.read_body(bytes), wire);
+    said = answer_.deliver(reader.read_body(bytes), until_close, wire);
   }
+  bool const has_moved = said != Said::nothing;
   bool const is_whole = reader.state() == ResponseState::complete;
   bool const is_broken = reader.state() == ResponseState::malformed;
-  if ((is_whole || is_broken) && said < Said::done && is_recorded(seam_, call_.delivery)) {
-    std::string out;
-    said = seam_.leg_ended(out).said;
-    call_.delivery.emit(out, {}, wire);
+  if ((is_whole || is_broken) && said < Said::done && answer_.is_recorded()) {
+    said = answer_.leg_ended(wire);
   }
   if (said == Said::done || (is_whole && said != Said::failed)) {
+    risk_.completed();
     call_.delivery.finish(wire);
-    drop_leg(is_whole && reader.keeps_alive() && leg_->was_all_sent() && bytes.empty() &&
-             reader.framing().kind != relay::Framing::Kind::until_close);
+    Leg::end(leg_, is_whole && reader.keeps_alive() && leg.sent().is_all_out() && bytes.empty() &&
+                       !until_close);
   }
   request_.client()->write(wire);
   if (request_.client() == nullptr) {
@@ -388,25 +391,27 @@ void Legs::response(std::span<char> bytes) {
   }
   if (said == Said::failed) {
     migrate(seam_.reason());
-  } else if (leg_ && leg_->reader().state() == ResponseState::malformed) {
-    break_off(relay::malformed_response());
+  } else if (leg_ && is_broken) {
+    blame(parts_, *leg_);
+    request_.break_off(relay::malformed_response(), Outcome::error);
   } else if (call_.delivery.is_over() && request_.client()->is_flushed()) {
     request_.end();
-  } else if (!call_.has_sent_nothing() && request_.client()->is_flushed()) {
-    request_.client()->wait_for(Wait::idle);
+  } else if (leg_ && !request_.client()->is_flushed()) {
+    leg_->rest();
+  } else if (leg_) {
+    leg_->await_next(has_moved);
   }
 }
 
-void Legs::engine_ended(bool orderly) {
-  relay::ResponseReader& reader = leg_->reader();
-  bool const is_before_the_head = reader.state() == ResponseState::head;
-  if (is_before_the_head) {
-    bool const was_stale = leg_->connection().was_used() && reader.has_nothing();
-    std::shared_ptr<Worker> const worker = leg_->worker();
-    if (was_stale && call_.route.repeat == Repeat::always) {
-      drop_leg(false);
+void Legs::leg_ended(Leg& leg, bool orderly) {
+  relay::ResponseReader& reader = leg.reader();
+  if (reader.state() == ResponseState::head) {
+    std::shared_ptr<Worker> const worker = leg.worker();
+    if (leg.is_stale() && call_.route.repeat == Repeat::always) {
+      Leg::end(leg_, false);
+      attempts_.note_crossed(*worker);
       if (!connect_to(worker, true)) {
-        connect_again();
+        go_to_another(no_worker());
       }
     } else {
       replace_leg(Failover::broken, relay::engine_failed());
@@ -417,11 +422,8 @@ void Legs::engine_ended(bool orderly) {
   std::string last;
   bool is_end = orderly && reader.framing().kind == relay::Framing::Kind::until_close &&
                 (!delivery.is_event_stream() || delivery.events().ends_with_a_line());
-  if (is_recorded(seam_, delivery)) {
-    is_end = seam_.leg_ended(last).said == Said::done;
-    std::string wire;
-    delivery.emit(last, {}, wire);
-    last = std::move(wire);
+  if (answer_.is_recorded()) {
+    is_end = answer_.leg_ended(last) == Said::done;
     if (!is_end) {
       request_.client()->write(last);
       if (request_.client() != nullptr) {
@@ -431,18 +433,14 @@ void Legs::engine_ended(bool orderly) {
     }
   }
   if (!is_end) {
-    break_off(relay::engine_failed());
+    blame(parts_, leg);
+    request_.break_off(relay::engine_failed(), Outcome::error);
     return;
   }
+  risk_.completed();
   delivery.finish(last);
-  drop_leg(false);
+  Leg::end(leg_, false);
   request_.write_and_end(last);
-}
-
-/// In the middle of a response: the worker is at fault.
-void Legs::break_off(relay::Refusal const& refusal) {
-  parts_.fleet.failed(*leg_->worker(), ingress::monotonic_now());
-  request_.break_off(refusal, Outcome::error);
 }
 
 }  // namespace lastcall::router

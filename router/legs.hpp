@@ -16,20 +16,22 @@
 #include <string_view>
 
 #include "ingress/deadlines.hpp"
-#include "ingress/upstream.hpp"
+#include "router/answer.hpp"
 #include "router/attempts.hpp"
 #include "router/call.hpp"
 #include "router/fleet.hpp"
 #include "router/leg.hpp"
 #include "router/metrics.hpp"
+#include "router/request_risk.hpp"
 #include "router/seam.hpp"
+#include "router/waiting_room.hpp"
 
 namespace lastcall::router {
 
 struct Parts;
 class RoutedRequest;
 
-class Legs final : public ingress::LegOwner, public ingress::DeadlineOwner {
+class Legs final : public LegListener, public Waiter, public ingress::DeadlineOwner {
  public:
   /// All outlive it.
   Legs(Parts& parts, RoutedRequest& request, Call& call);
@@ -42,32 +44,32 @@ class Legs final : public ingress::LegOwner, public ingress::DeadlineOwner {
   void flushed();
   std::size_t capacity() const { return seam_.capacity(); }
 
-  // LegOwner
-  void connected() override;
-  void connect_failed() override;
-  void engine_takes_more() override;
+  // LegListener
   bool takes_response() const override;
-  void response(std::span<char> bytes) override;
-  void engine_ended(bool orderly) override;
-  void handled() override;
+  void leg_is_late(Leg& leg, Late how) override;
+  void leg_response(Leg& leg, std::span<char> bytes) override;
+  void leg_ended(Leg& leg, bool orderly) override;
+  void leg_handled() override;
 
-  /// Of its own deadline, and of its client's connection.
+  /// Of the whole request.
   void expired(ingress::Wait wait) override;
+  // Waiter
+  Tried try_again() override;
 
  private:
-  bool choose_and_connect();
+  Tried choose_and_connect();
   bool connect_to(std::shared_ptr<Worker> const& worker, bool fresh);
-  void drop_leg(bool keep);
   /// The leg brings nothing: another worker, or the end with `last`.
   void replace_leg(Failover why, relay::Refusal const& last);
+  /// Nobody else gets it: `last` where nothing was sent, else the end with a word.
+  void give_up(continuation::Refused why, relay::Refusal const& last);
   bool is_replaced(relay::ResponseHead const& head);
   bool read_head(std::span<char>& bytes, std::string& wire);
-  continuation::Said deliver(std::string_view payload, std::string& wire);
   /// An answer that has begun goes on at another worker, or ends with a word.
   void migrate(std::string_view reason);
-  /// For that: asks until somebody takes it.
-  void connect_again();
-  void break_off(relay::Refusal const& refusal);
+  /// Another worker, now or when one has room; or `last`, where nothing was sent and nobody is
+  /// there.
+  void go_to_another(relay::Refusal const& last);
 
   Parts& parts_;
   RoutedRequest& request_;
@@ -75,7 +77,9 @@ class Legs final : public ingress::LegOwner, public ingress::DeadlineOwner {
   std::unique_ptr<Leg> leg_;
   Attempts attempts_;
   Seam seam_;
+  Answer answer_;
   ingress::Deadline total_{*this};
+  RequestRisk risk_;
 };
 
 }  // namespace lastcall::router

@@ -30,7 +30,6 @@ ingress::Options options_of(Settings const& settings) {
   set(Wait::connect_again, 20ms);
   set(Wait::first_byte, timeouts.first_byte);
   set(Wait::idle, timeouts.idle);
-  set(Wait::held, 50ms);  // until a worker may take an answer that goes on
   set(Wait::total, timeouts.total);
   set(Wait::parting, 1s);
   set(Wait::linger, 2s);

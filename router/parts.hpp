@@ -13,7 +13,11 @@
 #include "ingress/request_id.hpp"
 #include "router/fleet.hpp"
 #include "router/metrics.hpp"
+#include "router/pacing.hpp"
+#include "router/request_risk.hpp"
 #include "router/settings.hpp"
+#include "router/stall_watch.hpp"
+#include "router/waiting_room.hpp"
 #include "router/worker_connections.hpp"
 #include "telemetry/log.hpp"
 
@@ -31,7 +35,10 @@ struct Parts : ingress::ClientParts {
         metrics(counted),
         log(logged),
         fleet({set.choosing.skip_first, set.choosing.skip_most}, [this] { return ids.draw(); }),
-        connections(*this) {}
+        connections(*this),
+        stalls(io, set.migration.stall),
+        waiting(io),
+        pacing(set.migration.prefill_tokens, [this] { waiting.wake(); }) {}
 
   Settings const& settings;
   Metrics& metrics;
@@ -39,6 +46,10 @@ struct Parts : ingress::ClientParts {
   ingress::RequestIds ids;
   Fleet fleet;
   WorkerConnections connections;
+  StallWatch stalls;
+  WaitingRoom waiting;
+  Pacing pacing;
+  SharedRisk risk;
   std::unordered_set<RoutedRequest*> live;  // those that count
 };
 

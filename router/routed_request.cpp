@@ -219,6 +219,7 @@ void RoutedRequest::flushed() {
   if (call_.delivery.is_over()) {
     end();
   } else {
+    client_->wait_for_nothing();
     legs_.flushed();
   }
 }

@@ -42,8 +42,9 @@ class RoutedRequest final : public ingress::ClientRequest {
   std::size_t unfinished() const override;
   void client_left() override;
   void flushed() override;
-  void expired(ingress::Wait wait) override { legs_.expired(wait); }
-  void connect_failed() override { legs_.connect_failed(); }
+  // Its client's connection waits for its body and for its client alone; legs wait by themselves.
+  void expired(ingress::Wait /*wait*/) override {}
+  void connect_failed() override {}
   void break_off(relay::Refusal const& refusal, lifecycle::Outcome outcome) override;
   void shed() override;
   void abandon() override;

@@ -43,34 +43,40 @@ continuation::Heard Seam::leg_ended(std::string& out) {
   return heard;
 }
 
-Seam::Going Seam::go_on(std::string_view reason, std::string& out) {
+Seam::Going Seam::go_on(std::string_view reason, Refused limit, std::string& out) {
   reason_ = reason;
-  if (reason == kStall) {
+  if (reason == kStall || reason == kGone) {
     story_->leg_ended(out);  // nobody else has said so
   }
   why_not_ = story_->refused();
   if (!why_not_.empty()) {
     return Going::refused;
   }
-  bool const was_planned = reason == "migrated";
-  unsigned& count = was_planned ? moves_ : failures_;
-  if (count >= (was_planned ? kMostMoves : kMostFailures)) {
-    why_not_ =
-        continuation::label(was_planned ? Refused::moved_too_often : Refused::engine_died_twice);
-    return Going::refused;
-  }
   std::optional<continuation::Continuation::Next> next = story_->next(mode_, out);
-  if (!next) {
-    why_not_ = continuation::label(Refused::worker_cannot);
+  if (next && next->finished) {
+    return Going::finished;
+  }
+  if (!next || limit != Refused::no) {
+    why_not_ = continuation::label(limit != Refused::no ? limit : Refused::worker_cannot);
     return Going::refused;
   }
-  ++count;
+  ++moves_;
   body_ = std::move(next->body);
-  return next->finished ? Going::finished : Going::on;
+  return Going::on;
 }
 
-void Seam::give_up() {
-  why_not_ = continuation::label(Refused::worker_cannot);
+std::uint64_t Seam::tokens(Call const& call) {
+  constexpr std::size_t kBytesAToken = 4;
+  std::uint64_t const guess = call.body.text().size() / kBytesAToken;
+  if (!story_) {
+    return guess;
+  }
+  continuation::Transcript const& said = story_->transcript();
+  return said.prompt_count().value_or(guess) + said.count().about();
+}
+
+void Seam::give_up(Refused why) {
+  why_not_ = continuation::label(why);
 }
 
 std::size_t Seam::capacity() const {

@@ -4,7 +4,7 @@
 //  1. Recorded are streams of completions and chat completions, while `migration.by` is not `off`
 //     and the client does not forbid it (`X-Lastcall-Migration: never`). Anything else flows
 //     through untouched.
-//  2. An answer goes on after at most kMostMoves planned ends of a worker, and after one failure.
+//  2. How often an answer goes on is decided by request_risk.hpp.
 //
 // Pure, no thread rule. Source: docs/router.md, 'Migration'; router/continuation/continuation.hpp.
 #pragma once
@@ -22,9 +22,9 @@ namespace lastcall::router {
 
 class Seam {
  public:
-  static constexpr unsigned kMostMoves = 3;
-  static constexpr unsigned kMostFailures = 1;
-  static constexpr std::string_view kStall = "stall";  // the leg is silent, and has not ended
+  // The leg is silent, and has not ended; its worker has left besides.
+  static constexpr std::string_view kStall = "stall";
+  static constexpr std::string_view kGone = "gone";
 
   /// The request is whole; `call` outlives it.
   void begin(Call const& call, continuation::Mode mode);
@@ -43,14 +43,18 @@ class Seam {
     finished,  // nothing was left to be said
     refused,   // why_not() tells why
   };
-  /// After a failure of the leg, for `reason`.
-  Going go_on(std::string_view reason, std::string& out);
-  /// Nobody takes body().
-  void give_up();
+  /// After a failure of the leg, for `reason`; `limit`: where it may go to no other worker.
+  Going go_on(std::string_view reason, continuation::Refused limit, std::string& out);
+  /// Nobody gets body().
+  void give_up(continuation::Refused why);
   /// A closed set of words; lives for ever.
   std::string_view why_not() const { return why_not_; }
   std::string_view reason() const { return reason_; }
-  unsigned moves() const { return moves_ + failures_; }
+  unsigned moves() const { return moves_; }
+  /// The client has something of the answer's text.
+  bool has_begun() { return story_ && story_->transcript().has_text(); }
+  /// Of prompt and answer, about; where nobody told, four bytes are one.
+  std::uint64_t tokens(Call const& call);
   std::uint64_t events() const { return story_->events(); }
   std::size_t capacity() const;
 
@@ -61,7 +65,6 @@ class Seam {
   std::string_view why_not_;
   std::string_view reason_;  // of the last failure
   unsigned moves_ = 0;
-  unsigned failures_ = 0;
 };
 
 }  // namespace lastcall::router

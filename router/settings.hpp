@@ -82,6 +82,9 @@ struct Shutdown {
 
 struct Migration {
   continuation::Mode by = continuation::Mode::text;  // what workers take
+  std::optional<Duration> stall{20'000};
+  std::uint32_t prefill_tokens = 65'536;
+  Duration wait{30'000};
 };
 
 struct Settings {

@@ -45,6 +45,36 @@ Keys file_keys(FileSource& source) {
            .required = true}};
 }
 
+void add_migration(Keys& keys, Migration& migration) {
+  keys.insert(
+      keys.end(),
+      {{.path = "migration",
+        .slot = Section{},
+        .doc = "Streams that go on at another worker when theirs fails."},
+       {.path = "migration.by",
+        .slot = config::choice(migration.by, kModes),
+        .doc = "How an answer is given back to another worker: as its text, which goes with every "
+               "engine that knows `continue_final_message`, or as token ids, as vLLM or as SGLang "
+               "tells and takes them; `off`: it is not."},
+       {.path = "migration.stall",
+        .slot = &migration.stall,
+        .doc = "A worker whose streams all say nothing for so long is stalled, and they go on "
+               "elsewhere; one stream alone, or one that has said nothing yet, has six times as "
+               "long, those of a worker that has left its source a quarter.",
+        .range = kWait,
+        .unset = "no worker is"},
+       {.path = "migration.prefill_tokens",
+        .slot = &migration.prefill_tokens,
+        .doc = "Tokens of prompts and answers that one worker is given to compute at a time when "
+               "answers go on there; one of any size is among them.",
+        .range = Range{1, 100'000'000}},
+       {.path = "migration.wait",
+        .slot = &migration.wait,
+        .doc = "How long an answer that is to go on, or a request that an engine may have died of, "
+               "waits for a worker that takes it.",
+        .range = within(0ms, 1h)}});
+}
+
 void add_timeouts(Keys& keys, Timeouts& timeouts) {
   keys.insert(
       keys.end(),
@@ -181,15 +211,8 @@ Keys keys_of(Settings& settings) {
       {.path = "choosing.skip_most",
        .slot = &settings.choosing.skip_most,
        .doc = "The most of that.",
-       .range = within(1ms, 1h)},
-      {.path = "migration",
-       .slot = Section{},
-       .doc = "Streams that go on at another worker when theirs fails."},
-      {.path = "migration.by",
-       .slot = config::choice(settings.migration.by, kModes),
-       .doc = "How an answer is given back to another worker: as its text, which goes with every "
-              "engine that knows `continue_final_message`, or as token ids, as vLLM or as SGLang "
-              "tells and takes them; `off`: it is not."}};
+       .range = within(1ms, 1h)}};
+  add_migration(keys, settings.migration);
   add_timeouts(keys, settings.timeouts);
   add_limits(keys, settings.limits);
   keys.insert(keys.end(),

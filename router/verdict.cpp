@@ -9,8 +9,8 @@ namespace lastcall::router {
 namespace {
 
 /// Reasons of requests that an engine had begun.
-constexpr std::array kBegun = std::to_array<std::string_view>(
-    {"migrate", "migrated", "grace_timeout", "engine_dead", "timeout"});
+constexpr std::array kBegun =
+    std::to_array<std::string_view>({"migrate", "migrated", "grace_timeout", "timeout"});
 constexpr std::array kFailing = std::to_array<unsigned>({502, 503, 504, 529});
 /// What the server does not know how to do, whoever it is: 501 and 505.
 constexpr std::array kUnknown = std::to_array<unsigned>({501, 505});
@@ -40,6 +40,9 @@ Verdict verdict_of(relay::ResponseHead const& head) {
   head.fields.count("x-should-retry", may_be_repeated);
   if (may_be_repeated != "true") {
     return Verdict::answer;
+  }
+  if (reason == "engine_dead") {
+    return Verdict::engine_died;
   }
   bool const has_begun = std::find(kBegun.begin(), kBegun.end(), reason) != kBegun.end();
   return has_begun ? Verdict::refused_begun : Verdict::refused;

@@ -21,6 +21,7 @@ enum class Verdict : std::uint8_t {
   answer,
   refused,        // in words: it was not begun
   refused_begun,  // in words: it may have been begun
+  engine_died,    // in words, and the request may be why
   failing,        // by its status alone
   broke,          // by its status: the worker's fault or the request's
 };

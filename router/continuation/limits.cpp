@@ -8,6 +8,11 @@ Cause cause_of(std::string_view reason) {
   if (reason == "migrated" || reason == "hand_off" || reason == "gone") {
     return Cause::planned;
   }
+  for (std::string_view const word : {"other_prompt", "unproven", "leaks_prompt", "reasons"}) {
+    if (reason == word) {
+      return Cause::unproven;
+    }
+  }
   return reason == "stall" ? Cause::stall : Cause::engine_death;
 }
 
@@ -17,6 +22,8 @@ Refused MoveLimit::take(Cause cause) {
       return ++planned_ > kMostPlanned ? Refused::moved_too_often : Refused::no;
     case Cause::engine_death:
       return ++deaths_ > kMostDeaths ? Refused::engine_died_twice : Refused::no;
+    case Cause::unproven:
+      return ++unproven_ > kMostUnproven ? Refused::worker_cannot : Refused::no;
     case Cause::stall:
       return Refused::no;  // its budget is that of all requests
   }
@@ -38,17 +45,28 @@ void Suspects::forget_old(Time now) {
   }
 }
 
-void Suspects::note_death(std::uint64_t body, Time now) {
+void Suspects::note_death(std::uint64_t body, std::uint64_t worker, Time now) {
   forget_old(now);
   auto const found = entries_.find(body);
   if (found == entries_.end()) {
-    entries_[body] = by_age_.insert(by_age_.end(), Entry{body, 1, now});
+    entries_[body] = by_age_.insert(by_age_.end(), Entry{body, worker, 1, now});
   } else {
-    ++found->second->deaths;
-    found->second->last = now;
+    Entry& entry = *found->second;
+    bool const is_same = entry.worker == worker && now - entry.last < kOneDeath;
+    entry.deaths += is_same ? 0 : 1;
+    entry.worker = worker;
+    entry.last = now;
     by_age_.splice(by_age_.end(), by_age_, found->second);
   }
   forget_old(now);
+}
+
+void Suspects::clear(std::uint64_t body) {
+  auto const found = entries_.find(body);
+  if (found != entries_.end()) {
+    by_age_.erase(found->second);
+    entries_.erase(found);
+  }
 }
 
 Suspects::Verdict Suspects::verdict(std::uint64_t body, Time now) {

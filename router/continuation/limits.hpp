@@ -4,7 +4,8 @@
 //  1. A request moves kMostPlanned times by plan, and once because an engine died: a request that
 //     kills its engine must not go through the fleet.
 //  2. A body that was in flight at an engine's death is suspected for kSuspected; one that was
-//     there at two is poison, also when its client sends it again.
+//     there at two is poison, also when its client sends it again. Requests of one body that die
+//     together with one engine have seen one death. An answer that comes to its end clears it.
 //  3. Stalls and repeats take from a budget: a fifth of the requests, and a few besides, so that a
 //     slow fleet is not asked twice for everything.
 //
@@ -29,6 +30,7 @@ enum class Cause : std::uint8_t {
   planned,       // `migrated`, an early hand-off, a worker that left its registry
   engine_death,  // `engine_dead`, an error, a connection that broke
   stall,
+  unproven,  // the leg did not go on where the answer was: its worker cannot, and lives
 };
 
 /// `reason`: of Heard.
@@ -39,6 +41,7 @@ class MoveLimit {
  public:
   static constexpr unsigned kMostPlanned = 3;
   static constexpr unsigned kMostDeaths = 1;
+  static constexpr unsigned kMostUnproven = 2;
 
   /// Counts the move; a word instead where it may not be made.
   Refused take(Cause cause);
@@ -46,6 +49,7 @@ class MoveLimit {
  private:
   unsigned planned_ = 0;
   unsigned deaths_ = 0;
+  unsigned unproven_ = 0;
 };
 
 /// FNV-1a, which is enough to tell bodies from each other that nobody forges.
@@ -55,6 +59,7 @@ std::uint64_t hash_of_body(std::string_view body);
 class Suspects {
  public:
   static constexpr Time kSuspected = std::chrono::minutes(10);
+  static constexpr Time kOneDeath = std::chrono::seconds(5);  // no engine is back sooner
 
   explicit Suspects(std::size_t most = 4096) : most_(most) {}
 
@@ -63,13 +68,15 @@ class Suspects {
     suspect,  // it goes last, one a survivor at a time
     poison,   // 502, and not again
   };
-  void note_death(std::uint64_t body, Time now);
+  void note_death(std::uint64_t body, std::uint64_t worker, Time now);
+  void clear(std::uint64_t body);
   Verdict verdict(std::uint64_t body, Time now);
   std::size_t size() const { return by_age_.size(); }
 
  private:
   struct Entry {
     std::uint64_t body = 0;
+    std::uint64_t worker = 0;  // of the last
     unsigned deaths = 0;
     Time last{};
   };
@@ -84,8 +91,8 @@ class Suspects {
 class RetryBudget {
  public:
   static constexpr unsigned kPercent = 20;
-  static constexpr unsigned kAtRest = 10;  // retries that an idle router has
-  static constexpr unsigned kMost = 1000;  // saved up
+  static constexpr unsigned kAtRest = 100;  // retries that an idle router has
+  static constexpr unsigned kMost = 1000;   // saved up
 
   void note_request();
   bool take();

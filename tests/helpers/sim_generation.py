@@ -9,8 +9,10 @@ Threads: one event loop.
 """
 
 import asyncio
+import json
 import os
 import re
+import signal
 import time
 from collections import deque
 
@@ -85,6 +87,7 @@ class Generation:
         self.tells_usage = self.usage and bool(options.get("continuous_usage_stats"))
         self.given = given_text(body, self.chat)  # of the answer, which goes on behind it
         self.begins_at = len(self.given.split())
+        self.text = json.dumps(body)
         self.rank = 0  # of two, where the engine has them
         self.done = 0  # tokens
         self.events_sent = self.bytes_sent = 0
@@ -219,6 +222,7 @@ class Generator:
         context = generation.context
         await self.take_place(generation)
         await self.prefill(generation)
+        self.die_of(generation)
         headers = [("X-Request-Id", context.root)]
         if generation.stream and not self.must_end(generation):
             connection.start_stream(headers)
@@ -232,6 +236,7 @@ class Generator:
             self.tokens += 1
             self.step_came_back(generation.rank)
             context.progress()
+            self.die_of(generation)
         if self.must_end(generation):
             return await self.cut(connection, generation, headers)
         if not generation.stream:
@@ -243,6 +248,11 @@ class Generator:
         await connection.send(b"data: [DONE]\n\n")
         await connection.finish_stream()
         return True
+
+    def die_of(self, generation):
+        poison, at = self.options.dies_of, self.options.dies_at
+        if poison and poison in generation.text and generation.done == at:
+            os.kill(os.getpid(), signal.SIGKILL)
 
     async def prefill(self, generation):
         """A rank takes one step after the other: a prefill holds off the requests behind it."""

@@ -38,6 +38,8 @@ def parse(arguments):
     add("--exit-after", type=float)
     add("--exit-code", type=int, default=0)
     add("--crash", choices=("segv", "abort", "kill"), help="instead of an exit after --exit-after")
+    add("--dies-of", default="", help="a request with this text in it ends the process by KILL")
+    add("--dies-at", type=int, default=0, help="behind so many tokens of that request")
     add("--ignore-term", action="store_true")
     add("--drain-on-term", action="store_true", help="finish what runs; otherwise it is cut off")
     add("--term-exit-code", type=int, default=0)

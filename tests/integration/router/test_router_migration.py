@@ -1,97 +1,24 @@
 """A stream whose worker fails goes on at another one: one answer, whole, and equal to any other."""
 
-import contextlib
-import http.client
-import json
 import os
 import signal
-import subprocess
-import sys
-import threading
+import socket
+import time
 
 import pytest
+import sim_fleet
 from ports import free_port
 from raw_engine import SSE_HEAD, chunk, post
 from router_world import static
 from serve_peer import PATIENCE, wait_until
-from serve_world import ENGINE_SIM
-
-TOKENS = 60
-ANSWER = "".join(f"t{number} " for number in range(TOKENS))
-
-
-class Reader(threading.Thread):
-    """One user of the `openai` interface; what it has of its answer is `text`."""
-
-    def __init__(self, port, chat=True, tokens=TOKENS, headers=None, **fields):
-        super().__init__(daemon=True)
-        self.port, self.chat = port, chat
-        self.body = {"model": "sim", "stream": True, "max_tokens": tokens, **fields}
-        self.body |= {"messages": [{"role": "user", "content": "x"}]} if chat else {"prompt": "x"}
-        self.headers = {"Content-Type": "application/json", **(headers or {})}
-        self.text, self.ids, self.reasons, self.usage, self.error = "", set(), [], [], None
-        self.done = 0
-        self.start()
-
-    def run(self):
-        path = "/v1/chat/completions" if self.chat else "/v1/completions"
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
-        with contextlib.closing(connection):
-            connection.request("POST", path, json.dumps(self.body), self.headers)
-            response = connection.getresponse()
-            assert response.status == 200, response.read()
-            for line in response:
-                if line.startswith(b"data: [DONE]"):
-                    self.done += 1
-                elif line.startswith(b"data: "):
-                    self.take(json.loads(line[6:]))
-
-    def take(self, data):
-        if "error" in data:
-            self.error = data["error"]
-            return
-        self.ids.add(data["id"])
-        if data.get("usage"):
-            self.usage.append(data["usage"])
-        for choice in data["choices"]:
-            self.text += (choice["delta"].get("content") or "") if self.chat else choice["text"]
-            if choice["finish_reason"]:
-                self.reasons.append(choice["finish_reason"])
-
-    def is_whole(self):
-        self.join(3 * PATIENCE)
-        assert not self.is_alive()
-        assert self.error is None
-        assert self.text.rstrip() == ANSWER.rstrip()
-        assert (len(self.ids), self.reasons, self.done) == (1, ["length"], 1)
-        return True
+from sim_fleet import TOKENS, User
 
 
 @pytest.fixture
 def sims():
     """Two bare engines."""
-    made = []
-    for _ in range(2):
-        port = free_port()
-        made.append((port, subprocess.Popen(
-            (sys.executable, ENGINE_SIM, "--port", str(port), "--rate", "40"),
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )))  # fmt: skip
-    for port, _ in made:
-        wait_until(lambda at=port: is_up(at), "the engine is up", patience=60)
-    yield made
-    for _, process in made:
-        process.kill()
-        process.wait()
-
-
-def is_up(port):
-    try:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
-        connection.request("GET", "/health")
-        return connection.getresponse().status == 200
-    except OSError:
-        return False
+    with sim_fleet.sims(2) as made:
+        yield [(each.port, each.process) for each in made]
 
 
 def begun(readers):
@@ -101,7 +28,7 @@ def begun(readers):
 @pytest.mark.parametrize("chat", [True, False], ids=["chat", "completions"])
 def test_streams_go_on_when_their_engine_is_killed(router, sims, chat):
     one = router(static(*(f"127.0.0.1:{port}" for port, _ in sims), model="sim"))
-    readers = [Reader(one.port, chat) for _ in range(10)]
+    readers = [User(one.port, chat) for _ in range(10)]
     begun(readers)
     sims[0][1].kill()
     assert all(reader.is_whole() for reader in readers)
@@ -114,9 +41,9 @@ def test_streams_go_on_when_their_engine_is_killed(router, sims, chat):
 def test_streams_go_on_when_their_engine_is_frozen(router, sims):
     one = router(
         static(*(f"127.0.0.1:{port}" for port, _ in sims), model="sim"),
-        timeouts={"idle": "1s", "first_byte": "3s"},
+        migration={"stall": "1s"},
     )
-    readers = [Reader(one.port) for _ in range(6)]
+    readers = [User(one.port) for _ in range(6)]
     begun(readers)
     os.kill(sims[0][1].pid, signal.SIGSTOP)
     assert all(reader.is_whole() for reader in readers)
@@ -125,7 +52,7 @@ def test_streams_go_on_when_their_engine_is_frozen(router, sims):
 
 def test_usage_is_that_of_one_request(router, sims):
     one = router(static(*(f"127.0.0.1:{port}" for port, _ in sims), model="sim"))
-    readers = [Reader(one.port, stream_options={"include_usage": True}) for _ in range(4)]
+    readers = [User(one.port, stream_options={"include_usage": True}) for _ in range(4)]
     begun(readers)
     sims[0][1].kill()
     assert all(reader.is_whole() for reader in readers)
@@ -141,7 +68,7 @@ def test_usage_is_that_of_one_request(router, sims):
 )  # fmt: skip
 def test_what_cannot_be_continued_ends_with_the_reason(router, sims, asked, word):
     one = router(static(f"127.0.0.1:{sims[0][0]}", model="sim"))
-    reader = Reader(one.port, **asked)
+    reader = User(one.port, **asked)
     begun([reader])
     sims[0][1].kill()
     reader.join(PATIENCE)
@@ -160,7 +87,7 @@ def test_a_drain_and_a_kill_of_supervised_workers_lose_nothing(router, world):
         worker.run_engine("--rate", "20", port=port)
     addresses = [worker.config["ingress"]["listen"] for worker in workers]
     one = router(static(*addresses, model="sim"))
-    readers = [Reader(one.port) for _ in range(6)]
+    readers = [User(one.port) for _ in range(6)]
     begun(readers)
     os.kill(workers[0].process.pid, signal.SIGTERM)
     assert all(reader.is_whole() for reader in readers)
@@ -174,6 +101,9 @@ PIECE = (
     b'"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}\n\n'
 )
 ASKED = b'{"model":"m","stream":true,"messages":[{"role":"user","content":"x"}]}'
+
+
+ENGINE_DEAD = b'event: error\ndata: {"error":{"type":"engine_dead","retryable":true}}\n\n'
 
 
 def begun_by_one(router, engines):
@@ -211,3 +141,52 @@ def test_a_worker_that_takes_no_continuation_is_not_asked_again(router, engines)
     user = one.client()
     user.send(post(body=ASKED))
     other.request()
+
+
+def test_a_client_that_takes_nothing_while_its_answer_moves_is_given_up(router, engines):
+    one = router(*(each.address for each in engines), timeouts={"client": "500ms"})
+    user = one.client()
+    user.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    user.send(post(body=ASKED))
+    wait_until(lambda: any(each.has_arrived() for each in engines), "a worker is asked")
+    number = 0 if engines[0].has_arrived() else 1
+    wire, _ = engines[number].request()
+    # More than the kernel takes for a client that does not read, and the end of the worker with it.
+    large = PIECE.replace(b"t0 ", b"x" * 3_900_000)
+    wire.send(SSE_HEAD + chunk(large + ENGINE_DEAD))
+    asked, head = engines[1 - number].request()
+    assert b"-m1\r\n" in head
+    wait_until(lambda: one.metric("dynamo_frontend_disconnected_clients_total") == 1, "it left")
+    asked.rest()  # and the worker hears of it
+
+
+def test_one_slow_stream_is_not_moved_while_its_worker_speaks(router, engines):
+    one = router(engines[0].address, migration={"stall": "300ms"})
+    users, wires = [one.client() for _ in range(2)], []
+    for user in users:
+        user.send(post(body=ASKED))
+        wires.append(engines[0].request()[0])
+        wires[-1].send(SSE_HEAD + chunk(PIECE))
+        user.until(b"t0")
+    began = time.monotonic()
+    while time.monotonic() - began < 1.2:  # four times as long as a worker may be silent
+        wires[0].send(chunk(PIECE))
+        users[0].until(b"t0")
+    assert one.metric("lastcall_router_migrations_total") == 0
+    wires[0].close()
+    wires[1].send(chunk(PIECE))
+    users[1].until(b"t0")
+
+
+def test_a_worker_that_sends_a_head_and_no_body_is_left(router, engines):
+    one = router(*(each.address for each in engines), migration={"stall": "100ms"})
+    user = one.client()
+    user.send(post(body=ASKED))
+    wait_until(lambda: any(each.has_arrived() for each in engines), "a worker is asked")
+    number = 0 if engines[0].has_arrived() else 1
+    wire, _ = engines[number].request()
+    wire.send(SSE_HEAD)
+    other, _ = engines[1 - number].request()
+    other.send(SSE_HEAD + chunk(PIECE))
+    user.until(b"t0")
+    assert one.metric("lastcall_router_migrations_total", reason="stall") == 1

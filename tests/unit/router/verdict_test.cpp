@@ -21,7 +21,7 @@ std::string reason(std::string const& word, std::string const& may_be_repeated =
 TEST(Verdict, WordsDecideWhereThereAreSome) {
   EXPECT_EQ(verdict("503", reason("draining")), Verdict::refused);
   EXPECT_EQ(verdict("429", reason("capacity")), Verdict::refused);
-  EXPECT_EQ(verdict("503", reason("engine_dead")), Verdict::refused_begun);
+  EXPECT_EQ(verdict("503", reason("engine_dead")), Verdict::engine_died);
   EXPECT_EQ(verdict("503", reason("grace_timeout")), Verdict::refused_begun);
   EXPECT_EQ(verdict("504", reason("timeout")), Verdict::refused_begun);
   EXPECT_EQ(verdict("502", reason("engine_error", "false")), Verdict::refused_begun);

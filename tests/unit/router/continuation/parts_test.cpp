@@ -231,15 +231,25 @@ TEST(Limits, A_body_that_was_there_at_two_deaths_is_poison_for_ten_minutes) {
   std::uint64_t const body = hash_of_body("{}");
   EXPECT_NE(body, hash_of_body("{ }"));
   EXPECT_EQ(suspects.verdict(body, 0ms), Suspects::Verdict::unknown);
-  suspects.note_death(body, 1ms);
+  suspects.note_death(body, 1, 1ms);
+  suspects.note_death(body, 1, 2ms);  // another request of it, at the same death
   EXPECT_EQ(suspects.verdict(body, 2ms), Suspects::Verdict::suspect);
-  suspects.note_death(body, 3ms);
+  suspects.note_death(body, 2, 3ms);
   EXPECT_EQ(suspects.verdict(body, 3ms + Suspects::kSuspected - 1ms), Suspects::Verdict::poison);
   EXPECT_EQ(suspects.verdict(body, 3ms + Suspects::kSuspected), Suspects::Verdict::unknown);
   for (std::uint64_t other = 0; other < 9; ++other) {
-    suspects.note_death(other, 1h);
+    suspects.note_death(other, 1, 1h);
   }
   EXPECT_EQ(suspects.size(), 2U);
+}
+
+TEST(Limits, An_engine_that_came_back_and_died_again_is_a_second_death) {
+  Suspects suspects;
+  suspects.note_death(7, 1, 0ms);
+  suspects.note_death(7, 1, Suspects::kOneDeath);
+  EXPECT_EQ(suspects.verdict(7, Suspects::kOneDeath), Suspects::Verdict::poison);
+  suspects.clear(7);  // one of that body was answered
+  EXPECT_EQ(suspects.verdict(7, Suspects::kOneDeath), Suspects::Verdict::unknown);
 }
 
 TEST(Limits, A_fifth_of_the_requests_may_be_sent_again) {

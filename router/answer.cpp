@@ -1,0 +1,80 @@
+#include "router/answer.hpp"
+
+#include "relay/first_byte.hpp"
+#include "router/errors.hpp"
+#include "router/parts.hpp"
+
+namespace lastcall::router {
+
+using continuation::Said;
+
+bool Answer::is_recorded() const {
+  return seam_.is_recording() && call_.delivery.is_event_stream() &&
+         call_.delivery.coding() != relay::Delivery::Coding::as_it_came;
+}
+
+void Answer::open(relay::ResponseHead const& head, relay::Framing const& framing,
+                  std::string& wire) {
+  bool const ends_with_it = relay::Delivery::coding_of(framing, call_.asked.version) ==
+                            relay::Delivery::Coding::until_close;
+  if (!call_.asked.keeps_alive || ends_with_it || parts_.departure.is_closing(call_.place)) {
+    call_.after = relay::After::close;
+  }
+  call_.error_type = error_type_of(head.status);
+  call_.delivery.open(head,
+                      {.request_id = call_.id,
+                       .framing = framing,
+                       .streaming = call_.wanted.stream,
+                       .close = call_.after != relay::After::keep},
+                      call_.asked.version, wire);
+}
+
+Said Answer::deliver(std::string_view payload, bool until_close, std::string& wire) {
+  if (payload.empty()) {
+    return Said::nothing;
+  }
+  relay::Delivery& delivery = call_.delivery;
+  if (delivery.state() == relay::DeliveryState::opened) {
+    delivery.first_byte();
+  }
+  Said said = Said::nothing;
+  bool has_events = false;
+  if (is_recorded()) {
+    std::string out;
+    continuation::Heard const heard = seam_.heard(payload, out);
+    said = heard.said;
+    has_events = heard.moved;
+    call_.events = seam_.events();
+    delivery.emit(out, {}, wire);
+  } else if (!delivery.is_event_stream()) {
+    delivery.emit(payload, {}, wire);
+  } else {
+    if (until_close) {
+      delivery.events().note_last_words(payload);
+    }
+    has_events = delivery.emit_events(payload, delivery.events().scan(payload), wire);
+  }
+  note_time(has_events);
+  return said;
+}
+
+void Answer::note_time(bool has_events) {
+  Call::Clock::time_point const now = Call::Clock::now();
+  bool const is_first = call_.last_event_at == Call::Clock::time_point{};
+  if (is_first) {
+    parts_.metrics.first_byte(call_.model, now - call_.began_at);
+  } else if (has_events) {
+    parts_.metrics.event_gap(call_.model, now - call_.last_event_at);
+  }
+  call_.last_event_at = is_first || has_events ? now : call_.last_event_at;
+}
+
+Said Answer::leg_ended(std::string& wire) {
+  std::string out;
+  Said const said = seam_.leg_ended(out).said;
+  call_.events = seam_.events();
+  call_.delivery.emit(out, {}, wire);
+  return said;
+}
+
+}  // namespace lastcall::router

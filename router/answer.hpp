@@ -1,0 +1,40 @@
+// The answer on its way to the client: its head, its payload as one leg or several say it, its end.
+//
+// Thread rule: the router's thread. Source: docs/router.md, 'Migration'.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "relay/http_head.hpp"
+#include "router/call.hpp"
+#include "router/continuation/continuation.hpp"
+#include "router/seam.hpp"
+
+namespace lastcall::router {
+
+struct Parts;
+
+class Answer {
+ public:
+  /// All outlive it.
+  Answer(Parts& parts, Call& call, Seam& seam) : parts_(parts), call_(call), seam_(seam) {}
+
+  /// Its payload is recorded, so that it can go on elsewhere.
+  bool is_recorded() const;
+  /// Writes the head.
+  void open(relay::ResponseHead const& head, relay::Framing const& framing, std::string& wire);
+  /// Payload of a leg; `until_close`: whose response ends with its connection.
+  continuation::Said deliver(std::string_view payload, bool until_close, std::string& wire);
+  /// Of a leg that is recorded: its connection has ended.
+  continuation::Said leg_ended(std::string& wire);
+
+ private:
+  void note_time(bool has_events);
+
+  Parts& parts_;
+  Call& call_;
+  Seam& seam_;
+};
+
+}  // namespace lastcall::router

@@ -1,0 +1,63 @@
+#include "router/request_risk.hpp"
+
+namespace lastcall::router {
+
+using continuation::Cause;
+using continuation::Refused;
+using continuation::Suspects;
+
+std::uint64_t RequestRisk::hash() {
+  if (!hash_) {
+    hash_ = continuation::hash_of_body(call_.body.text());
+  }
+  return *hash_;
+}
+
+bool RequestRisk::begin(Time now) {
+  shared_.budget.note_request();
+  if (shared_.suspects.size() == 0) {
+    return true;
+  }
+  Suspects::Verdict const verdict = shared_.suspects.verdict(hash(), now);
+  is_suspect_ = verdict == Suspects::Verdict::suspect;
+  return verdict != Suspects::Verdict::poison;
+}
+
+Refused RequestRisk::died(Worker const& worker, bool has_begun, Time now) {
+  shared_.suspects.note_death(hash(), worker.id(), now);
+  is_suspect_ = !has_begun;
+  Refused const limit = moves_.take(Cause::engine_death);
+  // What has told tokens is less likely to be what engines die of than another request of its body.
+  bool const is_poison =
+      !has_begun && shared_.suspects.verdict(hash(), now) == Suspects::Verdict::poison;
+  return limit == Refused::no && is_poison ? Refused::poison : limit;
+}
+
+Refused RequestRisk::moved(std::string_view reason, Worker const& worker, bool has_begun,
+                           Time now) {
+  Cause const cause = continuation::cause_of(reason);
+  // An engine that gives up one answer in words lives.
+  if (reason == "eof" || reason == "engine_dead") {
+    return died(worker, has_begun, now);
+  }
+  if (cause == Cause::stall && !shared_.budget.take()) {
+    return Refused::budget;
+  }
+  return moves_.take(cause);
+}
+
+void RequestRisk::completed() {
+  if (shared_.suspects.size() > 0) {
+    shared_.suspects.clear(hash());
+  }
+}
+
+relay::Refusal poisonous() {
+  return {.status = 502,
+          .type = "poison",
+          .message = "engines have died with this request; it is not given to another one",
+          .retryable = false,
+          .reason = {}};
+}
+
+}  // namespace lastcall::router

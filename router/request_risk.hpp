@@ -1,0 +1,67 @@
+// What a request may still cost: how often it may move, whether engines may have died of it, and
+// what all requests together may repeat.
+//
+// Rules:
+//  1. An engine that dies is counted against each request that it had, once a request: behind the
+//     second one the request is given to nobody (`engine_died_twice`, `poison`).
+//  2. A body is suspected by its hash, so that a client that sends it again finds it suspected
+//     still; the hash is made only where somebody is suspected or an engine has died.
+//  3. Stalls, and requests that are repeated although a worker may still be at them, take from one
+//     budget.
+//
+// Thread rule: the router's thread. Source: docs/router.md, 'What may not spread';
+// router/continuation/limits.hpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "relay/refusal.hpp"
+#include "router/call.hpp"
+#include "router/continuation/limits.hpp"
+#include "router/fleet.hpp"
+
+namespace lastcall::router {
+
+/// That of all requests.
+struct SharedRisk {
+  continuation::Suspects suspects;
+  continuation::RetryBudget budget;
+};
+
+class RequestRisk {
+ public:
+  /// Both outlive it.
+  RequestRisk(SharedRisk& shared, Call const& call) : shared_(shared), call_(call) {}
+
+  /// Its body is whole. False: it is poison.
+  bool begin(Time now);
+  /// It goes last, one a worker at a time.
+  bool is_suspect() const { return is_suspect_; }
+
+  /// An engine has died that had it; `has_begun`: and had told something of its answer. A word
+  /// where it may not be given to another one.
+  continuation::Refused died(Worker const& worker, bool has_begun, Time now);
+  /// A leg of an answer that has begun is to be replaced; `reason`: of Heard.
+  continuation::Refused moved(std::string_view reason, Worker const& worker, bool has_begun,
+                              Time now);
+  /// It is sent once more, and a worker may still be at it.
+  bool may_repeat() { return shared_.budget.take(); }
+  /// Its answer came to its end.
+  void completed();
+
+ private:
+  std::uint64_t hash();
+
+  SharedRisk& shared_;
+  Call const& call_;
+  continuation::MoveLimit moves_;
+  std::optional<std::uint64_t> hash_;
+  bool is_suspect_ = false;
+};
+
+/// 502, and not to be sent again.
+relay::Refusal poisonous();
+
+}  // namespace lastcall::router

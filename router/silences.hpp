@@ -1,0 +1,93 @@
+// Workers that have fallen silent: which of their streams have waited for too long.
+//
+// Rules:
+//  1. A worker is stalled when none of its streams that have begun to speak has said anything for
+//     `stall`: then all of them are, also those that have said nothing yet. Single streams pause
+//     for good reasons (preemption, a foreign prefill, text that a parser holds back).
+//  2. One stream alone, and one that has said nothing yet, has kAlone times as long.
+//  3. A worker that has left has a quarter of the time: nobody else will say that it is dead.
+//  4. A stream whose client takes nothing is not silent.
+//
+// Pure: time is an argument. No thread rule. Source: docs/router.md, 'Migration'.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "router/fleet.hpp"
+
+namespace lastcall::router {
+
+/// A stream of a worker's, as far as its silence matters. Speaking costs two stores.
+class SilentStream {
+ public:
+  SilentStream() = default;
+  SilentStream(SilentStream const&) = delete;
+  SilentStream& operator=(SilentStream const&) = delete;
+
+  /// An event came; comments are none.
+  void speak(Time now) {
+    since_ = now;
+    has_spoken_ = true;
+  }
+  void pause() { is_paused_ = true; }
+  void go_on(Time now) {
+    is_paused_ = false;
+    since_ = now;
+  }
+  bool is_paused() const { return is_paused_; }
+  bool has_spoken() const { return has_spoken_; }
+
+  /// It has been silent for too long; it may leave, and others with it.
+  virtual void is_silent() = 0;
+
+ protected:
+  ~SilentStream() = default;
+
+ private:
+  friend class Silences;
+
+  Time since_{};
+  bool has_spoken_ = false;
+  bool is_paused_ = false;
+};
+
+class Silences {
+ public:
+  static constexpr int kAlone = 6;
+  static constexpr int kLeft = 4;  // parts of it, of a worker that has left
+
+  explicit Silences(Time stall) : stall_(stall) {}
+
+  void enter(SilentStream& stream, std::shared_ptr<Worker> const& worker, Time now);
+  void leave(SilentStream& stream);
+  bool has(SilentStream& stream) const { return workers_.contains(&stream); }
+
+  /// Those that have been silent for too long now.
+  std::vector<SilentStream*> find(Time now) const;
+  /// When to look again, if nobody speaks; nothing: there is no stream.
+  std::optional<Time> next(Time now) const;
+
+ private:
+  struct Of {
+    std::shared_ptr<Worker> worker;
+    std::unordered_set<SilentStream*> streams;
+  };
+  struct Limits {
+    Time together{};  // when all of the worker's are stalled
+    Time alone{};     // how long one may be silent
+  };
+  Limits limits_of(Of const& of) const;
+  static Time due(SilentStream const& stream, Limits const& limits);
+
+  Time const stall_;
+  std::unordered_map<std::uint64_t, Of> of_worker_;
+  std::unordered_map<SilentStream*, std::uint64_t> workers_;
+};
+
+}  // namespace lastcall::router

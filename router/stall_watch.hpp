@@ -1,0 +1,39 @@
+// Silences (silences.hpp) on the clock: one timer for all workers.
+//
+// Thread rule: the router's thread.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "router/silences.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace lastcall::router {
+
+class StallWatch {
+ public:
+  /// `stall`: nothing where no worker is taken for stalled.
+  StallWatch(boost::asio::io_context& io, std::optional<Time> stall);
+  ~StallWatch();
+
+  void enter(SilentStream& stream, std::shared_ptr<Worker> const& worker);
+  void leave(SilentStream& stream) { silences_.leave(stream); }
+
+ private:
+  struct Timer;
+
+  void aim();
+  void look();
+
+  bool const is_on_;
+  Silences silences_;
+  std::unique_ptr<Timer> timer_;
+  bool is_aimed_ = false;
+};
+
+}  // namespace lastcall::router

@@ -1,0 +1,85 @@
+// Requests that no worker takes just now and that may wait: answers that go on, and requests that
+// an engine may have died of.
+//
+// Rules:
+//  1. Those that go on try first, the smallest prompt first; suspects of a model try when none of
+//     its answers waits.
+//  2. They try when room was made at a worker, and besides after a time that doubles from kFirst to
+//     kMost, so that workers that refuse are not asked all the time.
+//  3. One that finds no room ends the turn of its kind and model.
+//
+// Thread rule: the router's thread. Source: docs/router.md, 'What may not spread'.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+
+#include "router/fleet.hpp"
+#include "router/pacing.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace lastcall::router {
+
+class Waiter {
+ public:
+  Waiter() = default;
+  Waiter(Waiter const&) = delete;
+  Waiter& operator=(Waiter const&) = delete;
+
+  enum class Tried : std::uint8_t {
+    gone,     // to a worker, or it has ended: it waits no more
+    no_room,  // workers that would do have no room
+    refused,  // nobody is there
+  };
+  virtual Tried try_again() = 0;
+
+ protected:
+  ~Waiter() = default;
+};
+
+class WaitingRoom {
+ public:
+  static constexpr Time kFirst{50};
+  static constexpr Time kMost{1'000};
+
+  explicit WaitingRoom(boost::asio::io_context& io);
+  ~WaitingRoom();
+
+  void enter(Waiter& waiter, std::string_view model, Load const& load);
+  void leave(Waiter& waiter);
+  /// There may be room: those that wait try in the next turn.
+  void wake();
+  std::size_t size() const { return places_.size(); }
+
+ private:
+  struct Timer;
+  /// Model, kind, tokens, and who came first.
+  using Place = std::tuple<std::string, Load::Kind, std::uint64_t, std::uint64_t>;
+  struct Entry {
+    Waiter* waiter = nullptr;
+    Time next{};
+    Time pause = kFirst;
+  };
+
+  void aim(Time at);
+  void call();
+
+  std::unique_ptr<Timer> timer_;
+  std::map<Place, Entry> entries_;
+  std::unordered_map<Waiter*, Place> places_;
+  std::uint64_t last_ = 0;
+  std::optional<Time> aimed_at_;
+  bool has_room_ = false;  // since the last turn
+};
+
+}  // namespace lastcall::router

@@ -1,0 +1,122 @@
+"""What may not spread: requests that end engines, slow fleets, the work that a death leaves."""
+
+import json
+import time
+
+import sim_fleet
+from raw_engine import SSE_HEAD, chunk, post
+from router_world import static
+from serve_peer import wait_until
+from sim_fleet import User, sims
+
+PIECE = (
+    b'data: {"id":"a","created":1,"model":"m",'
+    b'"choices":[{"index":0,"delta":{"content":"t0 "}}],'
+    b'"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}\n\n'
+)
+AGAIN = PIECE.replace(b'"prompt_tokens":1', b'"prompt_tokens":2')
+POISON = "the end of all engines"
+
+
+def of(fleet):
+    return static(*(each.address for each in fleet), model="sim")
+
+
+def test_a_request_that_kills_its_engine_kills_two_of_a_fleet(router):
+    with sims(4, "--dies-of", POISON) as fleet:
+        one = router(of(fleet))
+        killer = User(one.port, POISON).ended()
+        assert killer.status == 502
+        assert killer.error["type"] == "poison"
+        assert killer.answer_headers["x-should-retry"] == "false"
+        assert sum(each.is_alive() for each in fleet) == 2
+        # Its client may not know, and sends it again.
+        assert User(one.port, POISON).ended().status == 502
+        assert sum(each.is_alive() for each in fleet) == 2
+        assert User(one.port, "somebody else").is_whole()
+        assert one.metric("lastcall_router_refused_total", reason="poison") == 2
+
+
+def test_an_answer_that_kills_its_engine_on_the_way_ends_behind_the_second(router):
+    with sims(4, "--dies-of", POISON, "--dies-at", "5") as fleet:
+        one = router(of(fleet))
+        killer = User(one.port, POISON).ended()
+        assert killer.error["reason"] == "engine_died_twice"
+        assert killer.text.startswith(sim_fleet.answer(5).rstrip())
+        assert sum(each.is_alive() for each in fleet) == 2
+        assert User(one.port, POISON).ended().status == 502
+        assert sum(each.is_alive() for each in fleet) == 2
+
+
+def test_what_runs_beside_a_killer_is_answered(router):
+    with sims(3, "--dies-of", POISON, "--prefill", "0.3") as fleet:
+        one = router(of(fleet), log={"level": "debug"})
+        others = [User(one.port, f"user {number}", tokens=5) for number in range(12)]
+        killer = User(one.port, POISON)
+        assert killer.ended().status == 502, one.log()
+        assert all(user.is_whole() for user in others)
+        assert sum(each.is_alive() for each in fleet) == 1
+
+
+def body(number):
+    content = {"role": "user", "content": str(number)}
+    return json.dumps({"model": "m", "stream": True, "messages": [content]}).encode()
+
+
+def test_suspects_are_given_to_a_worker_one_at_a_time(router, engines):
+    dying, living = engines
+    one = router(dying.address, living.address)
+    users = [one.client() for _ in range(6)]
+    for number, user in enumerate(users):
+        user.send(post(body=body(number)))
+    wait_until(lambda: sum(each.connections() for each in engines) == 6, "all are with a worker")
+    there, suspects = living.connections(), dying.connections()
+    for _ in range(there):
+        living.request()[0].until(b"}}")
+    dead = [dying.request()[0] for _ in range(suspects)]
+    dying.listener.close()
+    for wire in dead:
+        wire.until(b"}}")
+    for wire in dead:
+        wire.close()
+    for left in range(suspects, 0, -1):
+        wire, _ = living.request()
+        began = time.monotonic()
+        while time.monotonic() - began < 0.2:  # longer than a pause between two tries
+            assert not living.has_arrived()
+        wire.send(SSE_HEAD + chunk(PIECE))
+    assert one.metric("lastcall_router_failovers_total", reason="broken") == suspects
+
+
+def test_answers_that_go_on_are_paced(router, engines):
+    only = engines[0]
+    one = router(only.address, migration={"prefill_tokens": 1})
+    users = [one.client() for _ in range(2)]
+    wires = []
+    for number, user in enumerate(users):
+        user.send(post(body=body(number)))
+        wires.append(only.request()[0])
+    for user, wire in zip(users, wires, strict=True):
+        wire.send(SSE_HEAD + chunk(PIECE))
+        user.until(b"t0")
+    for wire in wires:
+        wire.close()
+    wire, head = only.request()
+    assert b"-m1\r\nPriority: u=0\r\n" in head
+    began = time.monotonic()
+    while time.monotonic() - began < 0.2:  # longer than a pause between two tries
+        assert not only.has_arrived()
+    wire.send(SSE_HEAD + chunk(AGAIN))
+    assert b"-m1\r\n" in only.request()[1]
+
+
+def test_repeats_have_a_budget(router, engines):
+    """Of a fleet that answers nobody in time, not everything is asked twice for ever."""
+    one = router(*(each.address for each in engines), timeouts={"first_byte": "10ms"})
+    number = 0
+    while one.metric("lastcall_router_failovers_total", reason="timed_out") == 2 * number:
+        number += 1
+        assert number < 150
+        status, _, _ = one.ask("POST", "/v1/completions", {"model": "m", "prompt": str(number)})
+        assert status == 504
+    assert number > 50  # each takes two of the hundred that an idle router has

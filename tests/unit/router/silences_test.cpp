@@ -1,0 +1,87 @@
+#include "router/silences.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace lastcall::router {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+struct Stream final : SilentStream {
+  void is_silent() override {}
+};
+
+class SilencesTest : public testing::Test {
+ protected:
+  SilencesTest() {
+    fleet.set(0, {{"a", "m"}, {"b", "m"}});
+    a = fleet.workers()[0];
+    b = fleet.workers()[1];
+  }
+  Fleet fleet{{}, [] { return std::uint64_t{0}; }};
+  std::shared_ptr<Worker> a, b;
+  Silences silences{1000ms};
+};
+
+TEST_F(SilencesTest, AWorkerWhoseStreamsAreAllSilentIsStalled) {
+  Stream one, two, begun, elsewhere;
+  silences.enter(one, a, 0ms);
+  silences.enter(two, a, 0ms);
+  silences.enter(begun, a, 0ms);
+  silences.enter(elsewhere, b, 0ms);
+  one.speak(100ms);
+  two.speak(500ms);
+  elsewhere.speak(600ms);
+  EXPECT_THAT(silences.find(1499ms), IsEmpty());
+  EXPECT_THAT(silences.find(1500ms), UnorderedElementsAre(&one, &two, &begun));
+}
+
+TEST_F(SilencesTest, OneStreamAloneHasSixTimesAsLong) {
+  Stream one, two, begun;
+  silences.enter(one, a, 0ms);
+  silences.enter(two, a, 0ms);
+  silences.enter(begun, b, 0ms);
+  one.speak(1ms);
+  two.speak(5900ms);
+  EXPECT_THAT(silences.find(5999ms), IsEmpty());
+  EXPECT_THAT(silences.find(6000ms), UnorderedElementsAre(&begun));
+  EXPECT_THAT(silences.find(6001ms), UnorderedElementsAre(&one, &begun));
+}
+
+TEST_F(SilencesTest, AWorkerThatHasLeftHasAQuarterOfTheTime) {
+  Stream one;
+  silences.enter(one, a, 0ms);
+  one.speak(100ms);
+  fleet.set(0, {{"b", "m"}});
+  EXPECT_THAT(silences.find(349ms), IsEmpty());
+  EXPECT_THAT(silences.find(350ms), UnorderedElementsAre(&one));
+}
+
+TEST_F(SilencesTest, AClientThatTakesNothingMakesNoSilence) {
+  Stream one;
+  silences.enter(one, a, 0ms);
+  one.speak(0ms);
+  one.pause();
+  EXPECT_THAT(silences.find(1h), IsEmpty());
+  one.go_on(1h);
+  EXPECT_THAT(silences.find(1h + 999ms), IsEmpty());
+  EXPECT_THAT(silences.find(1h + 1s), UnorderedElementsAre(&one));
+}
+
+TEST_F(SilencesTest, ItLooksAgainWhenOneIsDue) {
+  EXPECT_EQ(silences.next(0ms), std::nullopt);
+  Stream one;
+  silences.enter(one, a, 0ms);
+  one.speak(0ms);
+  EXPECT_EQ(silences.next(900ms), 1000ms);
+  one.speak(900ms);
+  EXPECT_EQ(silences.next(900ms), 1150ms);  // a worker may leave meanwhile
+  silences.leave(one);
+  EXPECT_EQ(silences.next(900ms), std::nullopt);
+}
+
+}  // namespace
+}  // namespace lastcall::router
