@@ -24,9 +24,10 @@ std::string refuse_foreign(std::string const& key, std::string_view value,
 }  // namespace
 
 EtcdSession::EtcdSession(EtcdSettings settings, std::vector<Instance> instances)
-    : settings_(std::move(settings)),
+    : etcd_(std::move(settings.access)),
+      wanted_ttl_(settings.lease_ttl),
       lease_(instances.empty() ? 0 : instances.front().id),
-      lease_ttl_(settings_.lease_ttl) {
+      lease_ttl_(settings.lease_ttl) {
   for (auto const& instance : instances) {
     entries_.push_back(
         {etcd::instance_key(instance), etcd::instance_value(instance), instance.pod_uid});
@@ -34,7 +35,8 @@ EtcdSession::EtcdSession(EtcdSettings settings, std::vector<Instance> instances)
 }
 
 EtcdSession::Beat EtcdSession::keep_alive(HttpClient& client, TimePoint deadline) {
-  auto const answer = ask({client, deadline}, "/v3/lease/keepalive", etcd::lease_body(lease_));
+  auto const answer =
+      etcd_.ask({client, deadline}, "/v3/lease/keepalive", etcd::lease_body(lease_));
   if (!answer.ok) {
     return {contains(answer.error, "lease not found"), answer.error};
   }
@@ -55,7 +57,7 @@ EtcdSession::Beat EtcdSession::beat(HttpClient& client, TimePoint deadline) {
     if (!beat.error.empty()) {
       break;
     }
-    auto const answer = ask({client, deadline}, "/v3/kv/range", etcd::range_body(entry.key));
+    auto const answer = etcd_.ask({client, deadline}, "/v3/kv/range", etcd::range_body(entry.key));
     auto const found = answer.ok ? etcd::parse_range(answer.body) : std::nullopt;
     if (found && !found->exists) {
       beat = {true, entry.key + " is gone"};
@@ -68,11 +70,11 @@ EtcdSession::Beat EtcdSession::beat(HttpClient& client, TimePoint deadline) {
 
 /// Grants the lease, or takes over the one of an earlier life.
 std::string EtcdSession::hold_lease(Call const& call) {
-  auto const body = etcd::grant_body(lease_, settings_.lease_ttl.count());
+  auto const body = etcd::grant_body(lease_, wanted_ttl_.count());
   for (bool again = true;; again = false) {
-    auto const granted = ask(call, "/v3/lease/grant", body);
+    auto const granted = etcd_.ask(call, "/v3/lease/grant", body);
     if (granted.ok) {
-      lease_ttl_ = settings_.lease_ttl;
+      lease_ttl_ = wanted_ttl_;
       return {};
     }
     if (!contains(granted.error, "lease already exists")) {
@@ -89,8 +91,8 @@ std::string EtcdSession::put(Call const& call, Entry& entry) {
   // First as if there was none, then over what was found there.
   for (bool again = true;; again = false) {
     put_is_open_ = true;
-    auto const answer =
-        ask(call, "/v3/kv/txn", etcd::put_body(entry.key, entry.value, lease_, entry.revision));
+    auto const answer = etcd_.ask(call, "/v3/kv/txn",
+                                  etcd::put_body(entry.key, entry.value, lease_, entry.revision));
     if (!answer.ok) {
       return answer.error;
     }
@@ -140,12 +142,13 @@ std::string EtcdSession::remove(Call const& call, Entry& entry) {
   for (int i = 0; i < 3; ++i) {
     if (entry.revision != 0) {
       entry.delete_is_open = true;
-      auto const deleted = ask(call, "/v3/kv/txn", etcd::delete_body(entry.key, entry.revision));
+      auto const deleted =
+          etcd_.ask(call, "/v3/kv/txn", etcd::delete_body(entry.key, entry.revision));
       if (!deleted.ok) {
         return deleted.error;
       }
     }
-    auto const answer = ask(call, "/v3/kv/range", etcd::range_body(entry.key));
+    auto const answer = etcd_.ask(call, "/v3/kv/range", etcd::range_body(entry.key));
     if (!answer.ok) {
       return answer.error;
     }
@@ -187,7 +190,7 @@ std::string EtcdSession::remove(HttpClient& client, TimePoint deadline) {
 }
 
 std::string EtcdSession::revoke(HttpClient& client, TimePoint deadline) {
-  auto answer = ask({client, deadline}, "/v3/lease/revoke", etcd::lease_body(lease_));
+  auto answer = etcd_.ask({client, deadline}, "/v3/lease/revoke", etcd::lease_body(lease_));
   bool const is_gone = answer.ok || contains(answer.error, "lease not found");
   return is_gone ? std::string{} : std::move(answer.error);
 }

@@ -5,14 +5,11 @@
 //     over the lease and the keys of its earlier life.
 //  2. Every change is conditional on what was read before: a key that names another pod is never
 //     written and never removed.
-//  3. Servers are tried in turn, starting with the one that answered last; each has its share of
-//     the time that is left. Only an answer that another server would repeat is final: one that
-//     is no etcd's JSON never is, whatever its status.
-//  4. What was asked without seeing an answer may still arrive. After such a put remove() revokes
+//  3. What was asked without seeing an answer may still arrive. After such a put remove() revokes
 //     the lease first, so that it is refused; after such a delete enter() writes the key again, so
 //     that it finds another revision.
 //
-// Thread rule: the thread of the registry's jobs. Source: etcd's API; etcd_wire.hpp.
+// Thread rule: the thread of the registry's jobs. Source: etcd's API; etcd_client.hpp.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "discovery/etcd_client.hpp"
 #include "discovery/etcd_wire.hpp"
 #include "discovery/http_client.hpp"
 #include "discovery/instance.hpp"
@@ -29,11 +27,8 @@
 namespace lastcall::discovery {
 
 struct EtcdSettings {
-  std::vector<HttpServer> servers;
+  EtcdAccess access;
   std::chrono::seconds lease_ttl{10};
-  std::string user;           // empty: without authentication
-  std::string password_file;  // empty: `password`
-  std::string password;
   HttpTls tls;
 };
 
@@ -59,13 +54,9 @@ class EtcdSession {
   std::chrono::seconds lease_ttl() const { return lease_ttl_; }
 
  private:
-  static constexpr char const* kUnreadable = "an answer that is not etcd's";
+  using Call = EtcdClient::Call;
+  static constexpr char const* kUnreadable = EtcdClient::kUnreadable;
 
-  struct Answer {
-    bool ok = false;
-    std::string body;
-    std::string error;
-  };
   struct Entry {
     std::string key;
     std::string value;
@@ -73,26 +64,17 @@ class EtcdSession {
     std::int64_t revision = 0;    // of our last put; 0: not known
     bool delete_is_open = false;  // its answer was not seen
   };
-  struct Call {
-    HttpClient& client;
-    TimePoint deadline;
-  };
 
-  Answer ask(Call const& call, std::string const& path, std::string const& body);
-  Answer ask_server(Call const& call, HttpServer const& server, std::string const& path,
-                    std::string const& body, bool& is_final);
   Beat keep_alive(HttpClient& client, TimePoint deadline);
-  std::string authenticate(Call const& call, HttpServer const& server);
   std::string hold_lease(Call const& call);
   std::string put(Call const& call, Entry& entry);
   std::string remove(Call const& call, Entry& entry);
 
-  EtcdSettings const settings_;
+  EtcdClient etcd_;
+  std::chrono::seconds const wanted_ttl_;
   std::uint64_t const lease_;
   std::vector<Entry> entries_;
   std::chrono::seconds lease_ttl_;
-  std::size_t server_ = 0;    // that answered last
-  std::string token_;         // of `user`
   bool put_is_open_ = false;  // its answer was not seen
   std::string note_;
 };

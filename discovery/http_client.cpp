@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "config/text.hpp"
 #include "discovery/tls_files.hpp"
 
 namespace lastcall::discovery {
@@ -57,6 +58,14 @@ httplib::Request to_library(HttpServer const& server, HttpRequest const& request
 }
 
 }  // namespace
+
+HttpServer server_at(std::string const& url) {
+  config::Url const parsed = config::parse_url(url).value_or(config::Url{});
+  return {.tls = parsed.scheme == "https",
+          .host = parsed.address.host,
+          .port = parsed.address.port,
+          .path = parsed.path == "/" ? "" : parsed.path};
+}
 
 std::string to_text(HttpServer const& server) {
   bool const is_v6 = server.host.find(':') != std::string::npos;
@@ -116,7 +125,7 @@ HttpReply HttpClient::send(HttpServer const& server, HttpRequest const& request,
       return reply;
     }
     disconnect();
-    if (reply.is_too_long || interrupted_ || TimePoint::clock::now() >= deadline) {
+    if (!reply.may_repeat() || interrupted_ || TimePoint::clock::now() >= deadline) {
       return reply;
     }
   }
@@ -140,7 +149,7 @@ HttpReply HttpClient::send_anew(HttpServer const& server, HttpRequest const& req
       return reply;
     }
     disconnect();
-    if (reply.is_too_long) {
+    if (!reply.may_repeat()) {
       break;
     }
   }
@@ -173,6 +182,7 @@ HttpReply HttpClient::exchange(HttpServer const& server, HttpRequest const& requ
       return false;
     }
     if (request.on_data) {
+      reply.was_begun = true;
       has_enough = !request.on_data({data, size});
       return !has_enough;
     }
@@ -209,7 +219,7 @@ HttpReply HttpClient::exchange(HttpServer const& server, HttpRequest const& requ
                               ? "no answer within " + std::to_string(left.count() / 1000) + " ms"
                           : interrupted_ ? "interrupted"
                                          : describe(result.error(), tls_);
-  return {.error = to_text(server) + ": " + why};
+  return {.error = to_text(server) + ": " + why, .was_begun = reply.was_begun};
 }
 
 void HttpClient::interrupt() {

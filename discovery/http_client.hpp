@@ -6,7 +6,8 @@
 //     deadline ends that one too. Where a name has several addresses each has its share of the
 //     time to be connected.
 //  2. The connection to the server asked last is kept. A kept one that turns out dead is replaced
-//     once without anybody noticing: every request sent here may be repeated.
+//     once without anybody noticing: every request sent here may be repeated, until `on_data` has
+//     had some of its answer.
 //  3. Certificates and keys are read again for each new connection, so that they may be rotated.
 //  4. An answer is never longer than kLongestAnswer; redirects are not followed.
 //  5. interrupt() never blocks, whatever send() is in: a lookup, a connection that is made, a TLS
@@ -44,6 +45,9 @@ struct HttpServer {
   friend bool operator==(HttpServer const&, HttpServer const&) = default;
 };
 
+/// Of a URL that the configuration has checked.
+HttpServer server_at(std::string const& url);
+
 /// "http://10.0.0.7:2379/path", for messages: without the query, which may hold a secret.
 std::string to_text(HttpServer const& server);
 
@@ -68,6 +72,9 @@ struct HttpReply {
   std::string body;
   std::string error;
   bool is_too_long = false;  // of an answer that is not taken: see kLongestAnswer
+  bool was_begun = false;    // `on_data` has had some of it
+
+  bool may_repeat() const { return status == 0 && !is_too_long && !was_begun; }
 };
 
 class HttpClient {

@@ -23,21 +23,11 @@ Json metadata_of(Pod const& pod) {
   return pod.uid.empty() ? Json::object() : Json{{"uid", pod.uid}};
 }
 
-bool is_ready_endpoint(Json const& endpoint, Pod const& pod) {
-  auto const& target = member(endpoint, "targetRef");
-  auto const uid = text(member(target, "uid"));
+bool is_ready(SliceEndpoint const& endpoint, Pod const& pod) {
+  bool const is_known_by_name = pod.uid.empty() || endpoint.pod_uid.empty();
   bool const is_ours =
-      text(member(target, "kind")) == "Pod" &&
-      (pod.uid.empty() || uid.empty() ? text(member(target, "name")) == pod.name : uid == pod.uid);
-  auto const& ready = member(member(endpoint, "conditions"), "ready");
-  return is_ours && (!ready.is_boolean() || ready.get<bool>());
-}
-
-bool lists_as_ready(Json const& slice, Pod const& pod) {
-  auto const& endpoints = member(slice, "endpoints");
-  return endpoints.is_array() &&
-         std::any_of(endpoints.begin(), endpoints.end(),
-                     [&pod](Json const& endpoint) { return is_ready_endpoint(endpoint, pod); });
+      is_known_by_name ? endpoint.pod_name == pod.name : endpoint.pod_uid == pod.uid;
+  return is_ours && endpoint.ready;
 }
 
 }  // namespace
@@ -50,10 +40,10 @@ std::string events_path(Pod const& pod) {
   return "/api/v1/namespaces/" + pod.space + "/events";
 }
 
-std::string slices_path(Pod const& pod, std::string_view version,
+std::string slices_path(std::string_view space, std::string_view version,
                         std::vector<std::string> const& services) {
-  std::string path = "/apis/discovery.k8s.io/" + std::string(version) + "/namespaces/" + pod.space +
-                     "/endpointslices";
+  std::string path = "/apis/discovery.k8s.io/" + std::string(version) + "/namespaces/" +
+                     std::string(space) + "/endpointslices";
   if (!services.empty()) {
     path += "?labelSelector=kubernetes.io%2Fservice-name%20in%20%28";
     for (auto const& service : services) {
@@ -84,7 +74,7 @@ std::string page_suffix(std::string_view slices, int most, std::string_view from
 std::string watch_suffix(std::string_view slices, std::string_view resource_version, long seconds) {
   char const first = slices.find('?') == std::string_view::npos ? '?' : '&';
   return first + std::string("watch=1&resourceVersion=") + std::string(resource_version) +
-         "&timeoutSeconds=" + std::to_string(seconds);
+         "&allowWatchBookmarks=true&timeoutSeconds=" + std::to_string(seconds);
 }
 
 std::string condition_patch(Pod const& pod, std::string_view type, bool value,
@@ -148,40 +138,10 @@ std::string refusal_of(int http_status, std::string_view body) {
   return message.empty() ? status : status + ": " + message;
 }
 
-bool Slices::take_list(std::string_view body) {
-  ready_.clear();
-  return take_page(body);
-}
-
-bool Slices::take_page(std::string_view body) {
-  auto const list = Json::parse(body, nullptr, false);
-  auto const& items = member(list, "items");
-  auto const& metadata = member(list, "metadata");
-  auto version = text(member(metadata, "resourceVersion"));
-  // A list without slices may leave the array out.
-  if (version.empty() || !(items.is_array() || items.is_null())) {
-    return false;
-  }
-  resource_version_ = std::move(version);
-  next_page_ = text(member(metadata, "continue"));
-  for (auto const& slice : items) {
-    ready_[text(member(member(slice, "metadata"), "name"))] = lists_as_ready(slice, pod_);
-  }
-  return true;
-}
-
-bool Slices::take_change(std::string_view line) {
-  auto const change = Json::parse(line, nullptr, false);
-  auto const type = text(member(change, "type"));
-  auto const& slice = member(change, "object");
-  auto const& metadata = member(slice, "metadata");
-  auto const name = text(member(metadata, "name"));
-  if ((type != "ADDED" && type != "MODIFIED" && type != "DELETED") || name.empty()) {
-    return false;
-  }
-  resource_version_ = text(member(metadata, "resourceVersion"));
-  ready_[name] = type != "DELETED" && lists_as_ready(slice, pod_);
-  return true;
+void Slices::found(Slice const& slice) {
+  ready_[slice.name] =
+      std::any_of(slice.endpoints.begin(), slice.endpoints.end(),
+                  [this](SliceEndpoint const& endpoint) { return is_ready(endpoint, pod_); });
 }
 
 std::vector<std::string> Slices::ready_in() const {

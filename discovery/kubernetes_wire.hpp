@@ -2,8 +2,7 @@
 //
 // Rules:
 //  1. An endpoint is this pod by its uid, or by its name where the uid is not known.
-//  2. `ready` left out means ready, as the API says.
-//  3. Every patch carries the uid: it never touches another pod of the same name.
+//  2. Every patch carries the uid: it never touches another pod of the same name.
 //
 // Pure, no thread rule. Source: discovery.k8s.io/v1 and v1beta1, core/v1.
 #pragma once
@@ -15,6 +14,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "discovery/kubernetes_slices.hpp"
 
 namespace lastcall::discovery::kubernetes {
 
@@ -28,7 +29,7 @@ struct Pod {
 std::string pod_path(Pod const& pod, std::string_view part);
 std::string events_path(Pod const& pod);
 /// All slices of the namespace, or of these services. `version` is "v1" or "v1beta1".
-std::string slices_path(Pod const& pod, std::string_view version,
+std::string slices_path(std::string_view space, std::string_view version,
                         std::vector<std::string> const& services);
 /// For at most that many of them, from where the last answer ended (empty: from the first).
 std::string page_suffix(std::string_view slices, int most, std::string_view from);
@@ -49,27 +50,19 @@ std::optional<std::chrono::seconds> deletion_grace(Pod const& pod, std::string_v
 std::string refusal_of(int http_status, std::string_view body);
 
 /// The slices that list this pod as ready, as last heard.
-class Slices {
+class Slices final : public SliceReader {
  public:
   explicit Slices(Pod pod) : pod_(std::move(pod)) {}
 
-  /// A list, or its first page: forgets what was heard before. False: it is no list of slices.
-  bool take_list(std::string_view body);
-  /// A further page.
-  bool take_page(std::string_view body);
-  /// One line of a watch. False: it cannot be followed any further, list again.
-  bool take_change(std::string_view line);
-
-  /// Where the next page begins; empty: there is none.
-  std::string const& next_page() const { return next_page_; }
-  std::string const& resource_version() const { return resource_version_; }
   /// Names; empty: no slice lists this pod as ready.
   std::vector<std::string> ready_in() const;
 
  private:
+  void forget_all() override { ready_.clear(); }
+  void found(Slice const& slice) override;
+  void gone(std::string const& name) override { ready_[name] = false; }
+
   Pod const pod_;
-  std::string resource_version_;
-  std::string next_page_;
   std::map<std::string, bool> ready_;  // by name: lists this pod as ready
 };
 

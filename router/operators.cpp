@@ -23,6 +23,14 @@ Operators::Operators(config::Address const& address, Metrics const& metrics)
                   responder.send(answer(request));
                 }) {}
 
+void Operators::know_troubled(std::set<std::string> const& sources) {
+  std::lock_guard const lock(mutex_);
+  troubled_.clear();
+  for (std::string const& source : sources) {
+    troubled_ += "the source '" + source + "' cannot be read; its workers are those known last\n";
+  }
+}
+
 probes::Reply Operators::answer(probes::Request const& request) const {
   if (request.method != "GET" && request.method != "HEAD") {
     return plain(kOnlyGet, "only GET\n");
@@ -34,7 +42,13 @@ probes::Reply Operators::answer(probes::Request const& request) const {
     if (is_ending_) {
       return plain(kNotReady, "the router ends\n");
     }
-    return has_workers_ ? plain(kFine, "ok\n") : plain(kNotReady, "no worker is known\n");
+    probes::Reply reply =
+        has_workers_ ? plain(kFine, "ok\n") : plain(kNotReady, "no worker is known\n");
+    if (request.has_query("verbose")) {
+      std::lock_guard const lock(mutex_);
+      reply.body += troubled_;
+    }
+    return reply;
   }
   if (request.path == "/metrics") {
     return {.body = metrics_.text(), .content_type = "text/plain; version=0.0.4; charset=utf-8"};

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <atomic>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "config/schema.hpp"
@@ -23,6 +25,9 @@ class Operators {
   std::optional<std::string> start() { return listener_.start(); }
   std::string address() const { return listener_.address(); }
   void know_workers(bool any) { has_workers_ = any; }
+  /// For /readyz?verbose: sources that cannot be read now. The router stays ready: what was known
+  /// last holds.
+  void know_troubled(std::set<std::string> const& sources);
   void end() { is_ending_ = true; }
 
  private:
@@ -31,6 +36,8 @@ class Operators {
   Metrics const& metrics_;
   std::atomic<bool> has_workers_ = false;
   std::atomic<bool> is_ending_ = false;
+  mutable std::mutex mutex_;
+  std::string troubled_;           // as lines
   probes::HttpListener listener_;  // last: it answers until it is gone
 };
 

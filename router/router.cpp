@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <functional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -19,7 +20,7 @@
 #include "router/own_end.hpp"
 #include "router/parts.hpp"
 #include "router/routed_request.hpp"
-#include "router/worker_files.hpp"
+#include "router/worker_sources.hpp"
 
 namespace lastcall::router {
 namespace {
@@ -52,9 +53,7 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
   // --- start ---
 
   std::string start() {
-    for (std::size_t i = 0; i < settings.workers.size(); ++i) {
-      follow(i, settings.workers[i]);
-    }
+    sources.follow(settings.workers);
     if (std::string problem = secure(); !problem.empty()) {
       return problem;
     }
@@ -99,34 +98,20 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
     return reading.problem.empty() ? "" : "tls: " + reading.problem;
   }
 
-  void follow(std::size_t number, Source const& source) {
-    if (auto const* const named = std::get_if<StaticSource>(&source.kind)) {
-      std::vector<Announced> workers;
-      for (std::string const& url : named->urls) {
-        workers.push_back({.url = url, .model = named->model});
-      }
-      took(number, workers);
-    } else if (auto const* const files = std::get_if<FileSource>(&source.kind)) {
-      std::string const directory = files->directory;
-      followed.push_back(std::make_unique<WorkerFiles>(
-          io, directory,
-          WorkerFiles::Listeners{
-              .found = [this, number](std::vector<Announced> found) { took(number, found); },
-              .troubled =
-                  [this, directory](std::string const& problem) {
-                    metrics.source_failed(directory, !problem.empty());
-                    if (problem.empty()) {
-                      log.info("workers are followed again", {{"directory", directory}});
-                    } else {
-                      log.warning("workers stay those that were known last", {{"detail", problem}});
-                    }
-                  },
-              .skipped =
-                  [this](std::string const& file, std::string const& problem) {
-                    log.warning("a file names no worker", {{"file", file}, {"detail", problem}});
-                  }}));
-      followed.back()->start();
+  void source_troubled(std::string const& source, std::string const& problem) {
+    metrics.source_failed(source, !problem.empty());
+    if (!problem.empty()) {
+      log.warning("workers stay those that were known last",
+                  {{"source", source}, {"detail", problem}});
+    } else if (troubled.contains(source)) {
+      log.info("workers are followed again", {{"source", source}});
     }
+    if (problem.empty()) {
+      troubled.erase(source);
+    } else {
+      troubled.insert(source);
+    }
+    operators.know_troubled(troubled);
   }
 
   void took(std::size_t source, std::vector<Announced> const& workers) {
@@ -209,7 +194,17 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
   ingress::Listener listener;
   OwnEnd own_end;
   Operators operators;
-  std::vector<std::unique_ptr<WorkerFiles>> followed;
+  std::set<std::string> troubled;  // sources
+  WorkerSources sources{
+      io,
+      {.found = [this](std::size_t number,
+                       std::vector<Announced> const& workers) { took(number, workers); },
+       .troubled = [this](std::string const& source,
+                          std::string const& problem) { source_troubled(source, problem); },
+       .skipped =
+           [this](std::string const& what, std::string const& problem) {
+             log.warning("what is no worker is skipped", {{"what", what}, {"detail", problem}});
+           }}};
 };
 
 Router::Router(Settings const& settings, runtime::Log& log)

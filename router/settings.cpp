@@ -11,6 +11,33 @@
 namespace lastcall::router {
 namespace {
 
+void judge_source(StaticSource const& named, std::string const& at, auto const& complain) {
+  for (std::size_t i = 0; i < named.urls.size(); ++i) {
+    std::optional<config::Url> const url = config::parse_url(named.urls[i]);
+    if (url && url->path != "/") {
+      complain(at + ".static.urls[" + std::to_string(i) + "]",
+               "a URL with a path, expected scheme, host and port alone: requests keep the path "
+               "that they came with");
+    }
+  }
+}
+
+void judge_source(FileSource const& /*files*/, std::string const& /*at*/,
+                  auto const& /*complain*/) {}
+
+void judge_source(EtcdSource const& etcd, std::string const& at, auto const& complain) {
+  if (etcd.cert_file.has_value() != etcd.key_file.has_value()) {
+    complain(at + (etcd.cert_file ? ".etcd.cert_file" : ".etcd.key_file"),
+             "one of two, expected cert_file and key_file or neither");
+  }
+  if (etcd.component && !etcd.dynamo_namespace) {
+    complain(at + ".etcd.component", "without a namespace, expected namespace too");
+  }
+}
+
+void judge_source(KubernetesSource const& /*slices*/, std::string const& /*at*/,
+                  auto const& /*complain*/) {}
+
 void judge(Settings const& settings, config::Places const& places, config::Problems& errors) {
   auto const complain = [&](std::string const& key, char const* text) {
     errors.push_back({config::nearest_place(places, key), key, text});
@@ -30,15 +57,9 @@ void judge(Settings const& settings, config::Places const& places, config::Probl
     complain("operators", "the same as listen, expected another port");
   }
   for (std::size_t i = 0; i < settings.workers.size(); ++i) {
-    auto const* const named = std::get_if<StaticSource>(&settings.workers[i].kind);
-    for (std::size_t at = 0; named != nullptr && at < named->urls.size(); ++at) {
-      std::optional<config::Url> const url = config::parse_url(named->urls[at]);
-      if (url && url->path != "/") {
-        complain("workers[" + std::to_string(i) + "].static.urls[" + std::to_string(at) + "]",
-                 "a URL with a path, expected scheme, host and port alone: requests keep the path "
-                 "that they came with");
-      }
-    }
+    std::string const at = "workers[" + std::to_string(i) + "]";
+    std::visit([&](auto const& source) { judge_source(source, at, complain); },
+               settings.workers[i].kind);
   }
 }
 

@@ -42,8 +42,33 @@ struct FileSource {
   friend bool operator==(FileSource const&, FileSource const&) = default;
 };
 
+/// Keys in etcd, as lastcall's `etcd` registry writes them.
+struct EtcdSource {
+  std::vector<std::string> endpoints{"http://127.0.0.1:2379"};
+  std::optional<std::string> dynamo_namespace;  // unset: all
+  std::optional<std::string> component;         // unset: all
+  std::optional<std::string> username;
+  std::optional<std::string> password_file;  // unset: LASTCALL_ETCD_PASSWORD
+  std::optional<std::string> ca_file;
+  std::optional<std::string> cert_file;
+  std::optional<std::string> key_file;
+  friend bool operator==(EtcdSource const&, EtcdSource const&) = default;
+};
+
+/// EndpointSlices of Services.
+struct KubernetesSource {
+  std::vector<std::string> services;
+  std::optional<std::string> space;  // unset: this pod's namespace
+  std::optional<std::string> port;   // its name or number; unset: the first
+  std::string model;                 // empty: any that a request names
+  std::optional<std::string> api_server;
+  std::string token_file = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+  std::string ca_file = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";
+  friend bool operator==(KubernetesSource const&, KubernetesSource const&) = default;
+};
+
 struct Source {
-  std::variant<StaticSource, FileSource> kind;
+  std::variant<StaticSource, FileSource, EtcdSource, KubernetesSource> kind;
   friend bool operator==(Source const&, Source const&) = default;
 };
 

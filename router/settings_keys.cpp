@@ -24,27 +24,6 @@ constexpr std::array kModes =
     std::to_array<std::string_view>({"off", "text", "vllm_ids", "sglang_ids"});
 constexpr std::array kLogFormats = std::to_array<std::string_view>({"json", "text"});
 
-Keys static_keys(StaticSource& source) {
-  return {{.path = "urls",
-           .slot = &source.urls,
-           .doc = "URLs of workers without a path, each a lastcall ingress or a bare engine.",
-           .form = &config::kPlainHttpUrl,
-           .required = true},
-          {.path = "model",
-           .slot = &source.model,
-           .doc = "The model that they serve; empty: any that a request names.",
-           .form = &config::kAnyText}};
-}
-
-Keys file_keys(FileSource& source) {
-  return {{.path = "directory",
-           .slot = &source.directory,
-           .doc = "A directory of instance files (`*.json`), as lastcall's `file` registry writes "
-                  "them; it is watched, and may be missing.",
-           .form = &config::kAbsolutePath,
-           .required = true}};
-}
-
 void add_migration(Keys& keys, Migration& migration) {
   keys.insert(
       keys.end(),
@@ -168,18 +147,6 @@ void add_log(Keys& keys, config::Log& log) {
 }
 
 }  // namespace
-
-Keys keys_of(Source& source) {
-  return {{.path = "",
-           .slot =
-               config::OneOf{
-                   {config::alternative<StaticSource>(source.kind, "static",
-                                                      "Workers that are named here.", static_keys),
-                    config::alternative<FileSource>(
-                        source.kind, "file", "A directory that workers write into.", file_keys)},
-                   [&source] { return source.kind.index(); }},
-           .doc = "Where they are found."}};
-}
 
 Keys keys_of(Settings& settings) {
   Keys keys{

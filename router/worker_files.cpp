@@ -21,7 +21,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#include "config/text.hpp"
+#include "router/worker_sources.hpp"
 
 namespace lastcall::router {
 namespace {
@@ -66,9 +66,8 @@ std::optional<Announced> read_one(fs::path const& path, std::string& problem) {
     return std::nullopt;
   }
   Announced found{.url = text_member(content, "advertise"), .model = text_member(content, "model")};
-  std::optional<config::Url> const url = config::parse_url(found.url);
-  if (!url || url->scheme != "http") {
-    problem = "its `advertise` is no URL of http";
+  if (std::string const wrong = problem_of_worker(found.url); !wrong.empty()) {
+    problem = "its `advertise` is no worker's: " + wrong;
     return std::nullopt;
   }
   return found;

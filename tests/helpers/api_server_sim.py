@@ -37,6 +37,8 @@ class ApiServer:
         self.requests = []  # (method, path)
         self._slices = {}
         self._history = []  # (version, type, slice)
+        self._ends = 0  # of watches
+        self.forgotten = 0  # a watch from before that version is told 410
         self._version = 100
         self._changed = threading.Condition()
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
@@ -56,6 +58,28 @@ class ApiServer:
             self._history.append((self._version, kind, json.dumps(one)))
             self._changed.notify_all()
 
+    def delete_slice(self, name):
+        with self._changed:
+            self._version += 1
+            one = self._slices.pop(name)
+            one["metadata"]["resourceVersion"] = str(self._version)
+            self._history.append((self._version, "DELETED", json.dumps(one)))
+            self._changed.notify_all()
+
+    def bookmark(self):
+        """Tells watches that all is heard up to a version which nothing else has told."""
+        with self._changed:
+            self._version += 10
+            only = {"kind": "EndpointSlice", "metadata": {"resourceVersion": str(self._version)}}
+            self._history.append((self._version, "BOOKMARK", json.dumps(only)))
+            self._changed.notify_all()
+
+    def end_watches(self):
+        """Those that run now."""
+        with self._changed:
+            self._ends += 1
+            self._changed.notify_all()
+
     def delete_pod(self, grace):
         self.pod["metadata"] |= {
             "deletionTimestamp": "2026-01-05T09:30:00Z", "deletionGracePeriodSeconds": grace
@@ -65,10 +89,7 @@ class ApiServer:
         return next((c for c in self.pod["status"]["conditions"] if c["type"] == kind), None)
 
     def close(self):
-        with self._changed:
-            self._version += 1
-            self._history.append((self._version, "END", "{}"))
-            self._changed.notify_all()
+        self.end_watches()
         self._server.shutdown()
         self._server.server_close()
 
@@ -93,16 +114,19 @@ class ApiServer:
             ]
             return {"metadata": {"resourceVersion": str(self._version)}, "items": list(items)}
 
-    def changes(self, version):
+    def changes(self, version, seconds=30):
         """Each change after that version, as it comes."""
-        sent = 0
+        sent, ends = 0, self._ends
+        if version < self.forgotten:
+            yield json.dumps({"type": "ERROR", "object": {"kind": "Status", "code": 410}})
+            return
         while self.watch_limit is None or sent < self.watch_limit:
             with self._changed:
-                self._changed.wait_for(lambda: self._version > version, 30)
+                self._changed.wait_for(
+                    lambda: self._version > version or self._ends > ends, seconds
+                )
                 new = [entry for entry in self._history if entry[0] > version]
             for version, kind, one in new:  # noqa: B007
-                if kind == "END":
-                    return
                 sent += 1
                 yield json.dumps({"type": kind, "object": json.loads(one)})
             if not new:
@@ -164,18 +188,18 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         elif url.path not in known:
             self.answer(404, {"message": "the server could not find the resource"})
         elif query.get("watch"):
-            self.watch(int(query["resourceVersion"]))
+            self.watch(int(query["resourceVersion"]), min(30, int(query["timeoutSeconds"])))
         else:
             selector = unquote(query.get("labelSelector", ""))
             limit, token = int(query.get("limit", 0)), query.get("continue", "")
             with contextlib.suppress(OSError):  # of a client that has had enough
                 self.answer(200, self.sim.listed(selector, limit, token))
 
-    def watch(self, version):
+    def watch(self, version, seconds):
         self.send_response(200)
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        for line in self.sim.changes(version):
+        for line in self.sim.changes(version, seconds):
             data = line.encode() + b"\n"
             half = len(data) // 2  # a line may come in pieces
             for piece in (data[:half], data[half:]):

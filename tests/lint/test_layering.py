@@ -27,7 +27,8 @@ ARROWS = {
     "ingress": LOWER + ("relay",),
     "inject": ("config",),
     "router/continuation": ("base", "core", "relay"),
-    "router": LOWER + ("relay", "telemetry", "probes/listener", "ingress", "router/continuation"),
+    "router": LOWER
+    + ("relay", "telemetry", "probes/listener", "discovery", "ingress", "router/continuation"),
     "supervisor/doctor": LOWER + ("ipc",),
     "shim": ("base",),
 }

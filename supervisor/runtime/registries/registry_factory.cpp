@@ -4,11 +4,11 @@
 #include <cstdlib>
 #include <utility>
 
-#include "config/text.hpp"
+#include "config/environment.hpp"
 #include "discovery/etcd_registry.hpp"
 #include "discovery/file_registry.hpp"
 #include "discovery/http_registry.hpp"
-#include "discovery/secret_file.hpp"
+#include "discovery/in_cluster.hpp"
 
 namespace lastcall::runtime {
 namespace {
@@ -16,15 +16,6 @@ namespace {
 std::string environment(char const* name) {
   char const* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
   return value == nullptr ? "" : value;
-}
-
-/// The configuration has checked that it is a URL.
-discovery::HttpServer server_of(std::string const& url) {
-  config::Url const parsed = config::parse_url(url).value_or(config::Url{});
-  return {.tls = parsed.scheme == "https",
-          .host = parsed.address.host,
-          .port = parsed.address.port,
-          .path = parsed.path == "/" ? "" : parsed.path};
 }
 
 /// Of a registry that has these keys.
@@ -37,20 +28,20 @@ discovery::HttpTls tls_of(auto const& registry) {
 discovery::EtcdSettings settings_of(config::EtcdRegistry const& etcd) {
   discovery::EtcdSettings settings;
   for (std::string const& endpoint : etcd.endpoints) {
-    settings.servers.push_back(server_of(endpoint));
+    settings.access.servers.push_back(discovery::server_at(endpoint));
   }
   settings.lease_ttl = std::chrono::duration_cast<std::chrono::seconds>(etcd.lease_ttl);
-  settings.user = etcd.username.value_or("");
-  settings.password_file = etcd.password_file.value_or("");
-  settings.password = environment("LASTCALL_ETCD_PASSWORD");
+  settings.access.user = etcd.username.value_or("");
+  settings.access.password_file = etcd.password_file.value_or("");
+  settings.access.password = environment("LASTCALL_ETCD_PASSWORD");
   settings.tls = tls_of(etcd);
   return settings;
 }
 
 discovery::HttpRegistrySettings settings_of(config::HttpRegistry const& http) {
   discovery::HttpRegistrySettings settings{
-      .register_at = server_of(http.url),
-      .deregister_at = server_of(http.deregister_url.value_or(http.url)),
+      .register_at = discovery::server_at(http.url),
+      .deregister_at = discovery::server_at(http.deregister_url.value_or(http.url)),
       .body = http.body.value_or(""),
       .headers = {},
       .token_file = http.token_file.value_or(""),
@@ -73,35 +64,20 @@ std::string pod_identity(config::Config const& config) {
                                         : uid;
 }
 
-/// The in-cluster address, as every container of a pod has it.
-std::string api_server_url() {
-  std::string host = environment("KUBERNETES_SERVICE_HOST");
-  std::string const port = environment("KUBERNETES_SERVICE_PORT");
-  if (host.find(':') != std::string::npos) {
-    host = "[" + host + "]";
-  }
-  return host.empty() ? "" : "https://" + host + ":" + (port.empty() ? "443" : port);
-}
-
-/// POD_NAMESPACE, else what is mounted beside the token.
-std::string pod_namespace(std::string const& token_file) {
-  std::string const given = environment("POD_NAMESPACE");
-  std::string const beside = token_file.substr(0, token_file.rfind('/')) + "/namespace";
-  return given.empty() ? discovery::read_secret(beside).value_or("") : given;
-}
-
 MadeRegistry make_kubernetes(boost::asio::any_io_executor const& executor,
                              config::KubernetesRegistry const& kubernetes,
                              RegistryHooks const& hooks) {
-  std::string const url = kubernetes.api_server.value_or(api_server_url());
+  std::string const url =
+      kubernetes.api_server.value_or(discovery::api_server_url(config::process_environment()));
   if (url.empty()) {
     return {nullptr, "no API server is known: set api_server, or KUBERNETES_SERVICE_HOST"};
   }
   discovery::KubernetesSettings settings;
-  settings.api_server = server_of(url);
-  settings.pod = {.space = pod_namespace(kubernetes.token_file),
-                  .name = environment("POD_NAME"),
-                  .uid = environment("LASTCALL_POD_UID")};
+  settings.api_server = discovery::server_at(url);
+  settings.pod = {
+      .space = discovery::own_namespace(config::process_environment(), kubernetes.token_file),
+      .name = environment("POD_NAME"),
+      .uid = environment("LASTCALL_POD_UID")};
   if (settings.pod.name.empty() || settings.pod.space.empty()) {
     return {nullptr, "this pod is not known: set POD_NAME and POD_NAMESPACE"};
   }

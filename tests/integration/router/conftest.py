@@ -4,9 +4,12 @@ import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path += [HERE, os.path.join(HERE, "../serve"), os.path.join(HERE, "../ingress")]
+OTHERS = ("serve", "ingress", "registries")
+sys.path += [HERE, *(os.path.join(HERE, "..", each) for each in OTHERS)]
 
 import pytest  # noqa: E402
+from etcd_server import Etcd  # noqa: E402
+from kubernetes_cluster import Cluster  # noqa: E402
 from raw_engine import RawEngine  # noqa: E402
 from router_world import Router, static  # noqa: E402
 from serve_world import worlds  # noqa: E402
@@ -45,3 +48,17 @@ def router(tmp_path_factory):
     yield make
     for one in made:
         one.close()
+
+
+@pytest.fixture
+def etcd(tmp_path_factory):
+    server = Etcd(str(tmp_path_factory.mktemp("etcd")))
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    made = Cluster(tmp_path)
+    yield made
+    made.api.close()

@@ -60,10 +60,11 @@ def test_a_file_that_names_no_worker_is_told_and_skipped(router, engines, tmp_pa
     write(tmp_path, "1a.json", engines[0])
     (tmp_path / "bad.json").write_text("{")
     (tmp_path / "worse.json").write_text('{"advertise": "nats://h:1"}')
+    (tmp_path / "path.json").write_text('{"advertise": "http://10.0.0.1:1/prefix"}')
     (tmp_path / ".hidden.json").write_text("{")
     one = router({"file": {"directory": str(tmp_path)}})
     asks(one, engines[0])
-    assert one.log().count("a file names no worker") == 2
+    assert one.log().count("what is no worker is skipped") == 3
 
 
 def test_a_directory_that_goes_away_leaves_the_workers_known(router, engines, tmp_path):

@@ -95,14 +95,16 @@ TEST(KubernetesRequests, name_the_page) {
 }
 
 TEST(KubernetesRequests, name_the_services_and_the_version) {
-  EXPECT_EQ(slices_path(kPod, "v1", {}),
+  EXPECT_EQ(slices_path(kPod.space, "v1", {}),
             "/apis/discovery.k8s.io/v1/namespaces/models/endpointslices");
-  auto const path = slices_path(kPod, "v1beta1", {"a", "b"});
+  auto const path = slices_path(kPod.space, "v1beta1", {"a", "b"});
   EXPECT_EQ(path,
             "/apis/discovery.k8s.io/v1beta1/namespaces/models/endpointslices"
             "?labelSelector=kubernetes.io%2Fservice-name%20in%20%28a%2Cb%29");
-  EXPECT_EQ(watch_suffix(path, "7", 5), "&watch=1&resourceVersion=7&timeoutSeconds=5");
-  EXPECT_EQ(watch_suffix("/x", "7", 5), "?watch=1&resourceVersion=7&timeoutSeconds=5");
+  EXPECT_EQ(watch_suffix(path, "7", 5),
+            "&watch=1&resourceVersion=7&allowWatchBookmarks=true&timeoutSeconds=5");
+  EXPECT_EQ(watch_suffix("/x", "7", 5),
+            "?watch=1&resourceVersion=7&allowWatchBookmarks=true&timeoutSeconds=5");
 }
 
 TEST(KubernetesRequests, carry_the_uid) {

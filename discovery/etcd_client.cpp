@@ -1,8 +1,9 @@
-// How a server is chosen, and what its user is known by.
+#include "discovery/etcd_client.hpp"
+
 #include <algorithm>
 #include <utility>
 
-#include "discovery/etcd_session.hpp"
+#include "discovery/etcd_wire.hpp"
 #include "discovery/secret_file.hpp"
 
 namespace lastcall::discovery {
@@ -23,9 +24,9 @@ bool is_refused_token(std::string_view message) {
 
 }  // namespace
 
-EtcdSession::Answer EtcdSession::ask(Call const& call, std::string const& path,
-                                     std::string const& body) {
-  std::size_t const count = settings_.servers.size();
+EtcdClient::Answer EtcdClient::ask(Call const& call, std::string const& path,
+                                   std::string const& body) {
+  std::size_t const count = access_.servers.size();
   // A single one is asked twice: a connection can be dead while the server is not.
   std::size_t const tries = std::max<std::size_t>(2, count);
   std::size_t const first = server_;
@@ -38,7 +39,7 @@ EtcdSession::Answer EtcdSession::ask(Call const& call, std::string const& path,
     auto const share = (call.deadline - now) / static_cast<std::int64_t>(tries - i);
     std::size_t const index = (first + i) % count;
     bool is_final = false;
-    answer = ask_server({call.client, now + share}, settings_.servers[index], path, body, is_final);
+    answer = ask_server({call.client, now + share}, access_.servers[index], path, body, is_final);
     if (answer.ok || is_final) {
       server_ = index;
       return answer;
@@ -50,19 +51,37 @@ EtcdSession::Answer EtcdSession::ask(Call const& call, std::string const& path,
   return answer;
 }
 
-EtcdSession::Answer EtcdSession::ask_server(Call const& call, HttpServer const& server,
-                                            std::string const& path, std::string const& body,
-                                            bool& is_final) {
-  for (bool again = !settings_.user.empty();; again = false) {
-    if (!settings_.user.empty() && token_.empty()) {
+std::vector<std::pair<std::string, std::string>> EtcdClient::headers() const {
+  if (token_.empty()) {
+    return {};
+  }
+  return {{"Authorization", token_}};
+}
+
+std::string EtcdClient::follow(Call const& call, std::string const& path, std::string const& body,
+                               std::function<bool(std::string_view)> on_data) {
+  HttpServer const& server = access_.servers[server_];
+  HttpRequest request{
+      .path = path, .headers = headers(), .body = body, .on_data = std::move(on_data)};
+  request.headers.emplace_back("Grpc-Metadata-hasleader", "true");
+  auto const reply = call.client.send(server, request, call.deadline);
+  if (reply.status == 200) {
+    return {};
+  }
+  return reply.status == 0 ? reply.error
+                           : to_text(server) + ": HTTP status " + std::to_string(reply.status);
+}
+
+EtcdClient::Answer EtcdClient::ask_server(Call const& call, HttpServer const& server,
+                                          std::string const& path, std::string const& body,
+                                          bool& is_final) {
+  for (bool again = !access_.user.empty();; again = false) {
+    if (!access_.user.empty() && token_.empty()) {
       if (auto failed = authenticate(call, server); !failed.empty()) {
         return {false, {}, std::move(failed)};
       }
     }
-    HttpRequest request{.path = path, .headers = {}, .body = body};
-    if (!token_.empty()) {
-      request.headers.emplace_back("Authorization", token_);
-    }
+    HttpRequest request{.path = path, .headers = headers(), .body = body};
     auto reply = call.client.send(server, request, call.deadline);
     if (reply.status == 0) {
       return {false, {}, std::move(reply.error)};
@@ -83,22 +102,22 @@ EtcdSession::Answer EtcdSession::ask_server(Call const& call, HttpServer const& 
   }
 }
 
-std::string EtcdSession::authenticate(Call const& call, HttpServer const& server) {
-  std::string password = settings_.password;
-  if (auto failed = read_password(settings_.password_file, password); !failed.empty()) {
+std::string EtcdClient::authenticate(Call const& call, HttpServer const& server) {
+  std::string password = access_.password;
+  if (auto failed = read_password(access_.password_file, password); !failed.empty()) {
     return failed;
   }
   auto const reply = call.client.send(server,
                                       {.path = "/v3/auth/authenticate",
                                        .headers = {},
-                                       .body = etcd::authenticate_body(settings_.user, password)},
+                                       .body = etcd::authenticate_body(access_.user, password)},
                                       call.deadline);
   if (reply.status == 0) {
     return reply.error;
   }
   auto token = etcd::parse_token(reply.body);
   if (reply.status != 200 || !token) {
-    return to_text(server) + ": cannot authenticate as " + settings_.user + ": " +
+    return to_text(server) + ": cannot authenticate as " + access_.user + ": " +
            etcd::parse_failure(reply.status, reply.body).message;
   }
   token_ = std::move(*token);

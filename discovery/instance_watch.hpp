@@ -1,0 +1,99 @@
+// Follows the instances that a registry names, for those who send requests to them.
+//
+// Invariants:
+//  1. What was found last holds until a whole list replaces it: a registry that cannot be asked
+//     takes no instance away. That it cannot is reported once, and when it can again.
+//  2. After a failure it is listed anew, after waits that grow from kFirstWait to kLongestWait; so
+//     do those between watches that end soon after they began.
+//  3. Listeners are called on the loop, after the call of start(); several changes may come as one.
+//  4. Destroying it never waits, and ends the listeners' calls.
+//
+// Thread rule: the loop's thread; a source is asked on the thread of its jobs, one job at a time.
+// Source: docs/router.md, 'Workers'; http_worker.hpp.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include "discovery/http_client.hpp"
+#include "discovery/http_worker.hpp"
+
+namespace lastcall::discovery {
+
+/// What a registry says of one instance.
+struct FoundInstance {
+  std::string url;    // "http://10.0.0.7:8080"
+  std::string model;  // empty: it does not say
+  friend bool operator==(FoundInstance const&, FoundInstance const&) = default;
+};
+
+/// A registry as it is read, one blocking step after the other.
+class InstanceSource {
+ public:
+  enum class Ended : std::uint8_t {
+    in_time,  // its time is over: go on
+    stale,    // it cannot be followed from here, which is no fault: list again
+    broken,   // `error` says why
+  };
+  struct Followed {
+    Ended how = Ended::in_time;
+    std::string error;
+  };
+
+  InstanceSource() = default;
+  virtual ~InstanceSource() = default;
+  InstanceSource(InstanceSource const&) = delete;
+  InstanceSource& operator=(InstanceSource const&) = delete;
+
+  /// All of them anew. Why it failed, or an empty text.
+  virtual std::string list(HttpClient& client, TimePoint deadline) = 0;
+  /// From there on; `changed` after each change.
+  virtual Followed follow(HttpClient& client, TimePoint deadline,
+                          std::function<void()> const& changed) = 0;
+  virtual std::vector<FoundInstance> found() const = 0;
+};
+
+class InstanceWatch {
+ public:
+  static constexpr std::chrono::milliseconds kFirstWait{100};
+  static constexpr std::chrono::milliseconds kLongestWait{10'000};
+
+  struct Listeners {
+    std::function<void(std::vector<FoundInstance>)> found;
+    /// Empty: it can be followed again.
+    std::function<void(std::string const& problem)> troubled;
+  };
+
+  InstanceWatch(boost::asio::any_io_executor const& executor, std::string const& thread_name,
+                HttpTls tls, std::unique_ptr<InstanceSource> source, Listeners listeners);
+  ~InstanceWatch();
+  InstanceWatch(InstanceWatch const&) = delete;
+  InstanceWatch& operator=(InstanceWatch const&) = delete;
+
+  void start() { list(); }
+
+ private:
+  struct Shared;
+  struct Timer;
+
+  void list();
+  void follow();
+  void ended(InstanceSource::Followed const& followed, TimePoint began);
+  void fail(std::string const& problem);
+  void later(void (InstanceWatch::*next)());
+
+  Listeners const listeners_;
+  std::shared_ptr<Shared> shared_;  // with jobs, which may outlive this
+  std::unique_ptr<Timer> timer_;
+  HttpWorker worker_;
+  std::chrono::milliseconds wait_ = kFirstWait;
+  bool is_troubled_ = false;
+};
+
+}  // namespace lastcall::discovery

@@ -1,0 +1,119 @@
+#include "discovery/kubernetes_instances.hpp"
+
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "discovery/kubernetes_wire.hpp"
+
+namespace lastcall::discovery {
+
+namespace kubernetes {
+namespace {
+
+std::optional<std::uint16_t> port_of(Slice const& slice, std::string_view wanted) {
+  std::uint16_t number = 0;
+  auto const [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
+  bool const is_number = error == std::errc{} && end == wanted.data() + wanted.size();
+  if (is_number) {
+    return number;
+  }
+  for (SlicePort const& port : slice.ports) {
+    if (wanted.empty() || port.name == wanted) {
+      return port.port;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void SliceUrls::found(Slice const& slice) {
+  std::vector<std::string> urls;
+  if (std::optional<std::uint16_t> const port = port_of(slice, port_)) {
+    for (SliceEndpoint const& endpoint : slice.endpoints) {
+      if (!endpoint.ready || endpoint.terminating) {
+        continue;
+      }
+      for (std::string const& address : endpoint.addresses) {
+        bool const is_v6 = address.find(':') != std::string::npos;
+        urls.push_back("http://" + (is_v6 ? "[" + address + "]" : address) + ":" +
+                       std::to_string(*port));
+      }
+    }
+  }
+  urls_.insert_or_assign(slice.name, std::move(urls));
+}
+
+std::vector<std::string> SliceUrls::urls() const {
+  std::set<std::string> all;
+  for (auto const& [name, urls] : urls_) {
+    all.insert(urls.begin(), urls.end());
+  }
+  return {all.begin(), all.end()};
+}
+
+}  // namespace kubernetes
+
+namespace {
+
+constexpr int kOk = 200;
+constexpr int kGone = 410;
+constexpr std::chrono::seconds kEndsBefore{5};
+
+class KubernetesInstances final : public InstanceSource {
+ public:
+  explicit KubernetesInstances(KubernetesInstancesSettings settings)
+      : model_(std::move(settings.model)),
+        client_(std::move(settings.api), std::move(settings.space), std::move(settings.services)),
+        slices_(std::move(settings.port)) {}
+
+  std::string list(HttpClient& client, TimePoint deadline) override {
+    // Where it breaks off, nobody asks for what was found.
+    return client_.list(client, deadline, slices_);
+  }
+
+  Followed follow(HttpClient& client, TimePoint deadline,
+                  std::function<void()> const& changed) override {
+    // The server ends it in time; a deadline that is met is a connection that is dead.
+    SliceClient::Watched const watched = client_.watch(
+        client, {.until = deadline - kEndsBefore, .deadline = deadline}, slices_, [&] {
+          changed();
+          return true;
+        });
+    HttpReply const& reply = watched.reply;
+    if (reply.status == kGone || (reply.status == kOk && watched.is_stale)) {
+      return {Ended::stale, {}};
+    }
+    if (reply.status == kOk) {
+      return {};
+    }
+    return {Ended::broken,
+            reply.status == 0 ? reply.error : kubernetes::refusal_of(reply.status, reply.body)};
+  }
+
+  std::vector<FoundInstance> found() const override {
+    std::vector<FoundInstance> all;
+    for (std::string& url : slices_.urls()) {
+      all.push_back({std::move(url), model_});
+    }
+    return all;
+  }
+
+ private:
+  std::string const model_;
+  SliceClient client_;
+  kubernetes::SliceUrls slices_;
+};
+
+}  // namespace
+
+std::unique_ptr<InstanceSource> make_kubernetes_instances(KubernetesInstancesSettings settings) {
+  return std::make_unique<KubernetesInstances>(std::move(settings));
+}
+
+}  // namespace lastcall::discovery

@@ -1,0 +1,56 @@
+// The instances that the EndpointSlices of Services name, listed and watched.
+//
+// Rules:
+//  1. An endpoint counts that is ready and is not terminating; each of its addresses is an
+//     instance.
+//  2. The port is the slice's port of that name or number; without either its first. A number that
+//     the slice does not name is taken all the same.
+//  3. An error in the watch (410: the version is too old) means listing again, and is no failure.
+//
+// Thread rule: the thread of the source's jobs. Source: kubernetes_slices.hpp, slice_client.hpp.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "discovery/instance_watch.hpp"
+#include "discovery/kubernetes_slices.hpp"
+#include "discovery/slice_client.hpp"
+
+namespace lastcall::discovery {
+
+namespace kubernetes {
+
+/// URLs of the instances in slices, as last heard.
+class SliceUrls final : public SliceReader {
+ public:
+  /// `port`: a name or a number; empty: the first.
+  explicit SliceUrls(std::string port) : port_(std::move(port)) {}
+
+  /// In order, each once.
+  std::vector<std::string> urls() const;
+
+ private:
+  void forget_all() override { urls_.clear(); }
+  void found(Slice const& slice) override;
+  void gone(std::string const& name) override { urls_.erase(name); }
+
+  std::string const port_;
+  std::map<std::string, std::vector<std::string>> urls_;  // by the slice's name
+};
+
+}  // namespace kubernetes
+
+struct KubernetesInstancesSettings {
+  ApiAccess api;
+  std::string space;
+  std::vector<std::string> services;
+  std::string port;
+  std::string model;  // of all of them: slices name none
+};
+
+std::unique_ptr<InstanceSource> make_kubernetes_instances(KubernetesInstancesSettings settings);
+
+}  // namespace lastcall::discovery

@@ -1,0 +1,67 @@
+// EndpointSlices as an API server lists them and tells their changes.
+//
+// Rules:
+//  1. `ready` left out means ready, and `terminating` left out means that it is not, as the API
+//     says.
+//  2. A change that cannot be read, or an error in its place (410: the version is too old), ends
+//     what can be followed: list again.
+//  3. A bookmark changes the version alone.
+//
+// Pure, no thread rule. Source: discovery.k8s.io/v1 and v1beta1; KEP-1672, KEP-956.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lastcall::discovery::kubernetes {
+
+struct SlicePort {
+  std::string name;
+  std::uint16_t port = 0;
+};
+
+struct SliceEndpoint {
+  std::vector<std::string> addresses;
+  bool ready = true;
+  bool terminating = false;
+  std::string pod_name;  // both empty: it is no pod
+  std::string pod_uid;
+};
+
+struct Slice {
+  std::string name;
+  std::vector<SlicePort> ports;
+  std::vector<SliceEndpoint> endpoints;
+};
+
+/// Reads what the server says; what is made of it is up to who derives from this.
+class SliceReader {
+ public:
+  SliceReader() = default;
+  virtual ~SliceReader() = default;
+  SliceReader(SliceReader const&) = delete;
+  SliceReader& operator=(SliceReader const&) = delete;
+
+  /// A list, or its first page: forgets what was heard before. False: it is no list of slices.
+  bool take_list(std::string_view body);
+  /// A further page.
+  bool take_page(std::string_view body);
+  /// One line of a watch. False: it cannot be followed any further, list again.
+  bool take_change(std::string_view line);
+
+  /// Where the next page begins; empty: there is none.
+  std::string const& next_page() const { return next_page_; }
+  std::string const& resource_version() const { return resource_version_; }
+
+ private:
+  virtual void forget_all() = 0;
+  virtual void found(Slice const& slice) = 0;
+  virtual void gone(std::string const& name) = 0;
+
+  std::string resource_version_;
+  std::string next_page_;
+};
+
+}  // namespace lastcall::discovery::kubernetes

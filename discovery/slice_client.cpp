@@ -1,0 +1,104 @@
+#include "discovery/slice_client.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "discovery/kubernetes_wire.hpp"
+#include "discovery/secret_file.hpp"
+
+namespace lastcall::discovery {
+
+namespace {
+
+constexpr std::size_t kMostOfRefusal = 4096;
+
+}  // namespace
+
+HttpReply SliceClient::ask(HttpClient& client, TimePoint deadline, HttpRequest request) const {
+  auto const token = read_secret(access_.token_file);
+  if (!token) {
+    return {.error = "cannot read a token from " + access_.token_file};
+  }
+  request.headers.emplace_back("Authorization", "Bearer " + *token);
+  request.headers.emplace_back("Accept", "application/json");
+  return client.send(access_.server, request, deadline);
+}
+
+std::string SliceClient::path() const {
+  return kubernetes::slices_path(space_, is_beta_ ? "v1beta1" : "v1", services_);
+}
+
+HttpReply SliceClient::ask_for_page(HttpClient& client, TimePoint deadline,
+                                    std::string const& from) {
+  auto const ask_once = [&] {
+    auto where = path();
+    where += kubernetes::page_suffix(where, page_, from);
+    return ask(client, deadline, {.method = "GET", .path = std::move(where)});
+  };
+  auto reply = ask_once();
+  if (reply.status == 404) {
+    is_beta_ = !is_beta_;
+    reply = ask_once();
+  }
+  return reply;
+}
+
+std::string SliceClient::list(HttpClient& client, TimePoint deadline,
+                              kubernetes::SliceReader& slices) {
+  std::string from;
+  do {
+    auto const reply = ask_for_page(client, deadline, from);
+    is_too_long_ = reply.is_too_long;
+    if (is_too_long_ && page_ > 1) {
+      page_ = std::max(1, page_ / 8);
+      from.clear();  // a page's size may not change within one list
+      continue;
+    }
+    if (reply.status == 0) {
+      return reply.error;
+    }
+    if (reply.status != 200) {
+      return "GET " + path() + ": " + kubernetes::refusal_of(reply.status, reply.body);
+    }
+    bool const is_list = from.empty() ? slices.take_list(reply.body) : slices.take_page(reply.body);
+    if (!is_list) {
+      return "an answer that is no list of EndpointSlices";
+    }
+    from = slices.next_page();
+  } while (is_too_long_ || !from.empty());
+  return {};
+}
+
+SliceClient::Watched SliceClient::watch(HttpClient& client, Span const& span,
+                                        kubernetes::SliceReader& slices,
+                                        std::function<bool()> const& goes_on) const {
+  auto const left =
+      std::chrono::ceil<std::chrono::seconds>(span.until - TimePoint::clock::now()).count();
+  Watched watched;
+  std::string lines;
+  HttpRequest request{.method = "GET", .path = path()};
+  request.path += kubernetes::watch_suffix(request.path, slices.resource_version(),
+                                           std::max<std::int64_t>(left, 1));
+  std::string begin_of_all;  // which is a refusal's message
+  request.on_data = [&](std::string_view data) {
+    begin_of_all += data.substr(0, kMostOfRefusal - std::min(kMostOfRefusal, begin_of_all.size()));
+    lines += data;
+    watched.is_stale = lines.size() > HttpClient::kLongestAnswer;
+    std::size_t begin = 0;
+    for (auto end = lines.find('\n'); !watched.is_stale && end != std::string::npos;
+         end = lines.find('\n', begin)) {
+      watched.is_stale = !slices.take_change(std::string_view(lines).substr(begin, end - begin));
+      begin = end + 1;
+    }
+    lines.erase(0, begin);
+    bool const is_wanted = begin == 0 || goes_on();
+    return is_wanted && !watched.is_stale;
+  };
+  watched.reply = ask(client, span.deadline, std::move(request));
+  watched.reply.body = std::move(begin_of_all);
+  return watched;
+}
+
+}  // namespace lastcall::discovery

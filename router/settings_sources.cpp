@@ -1,0 +1,129 @@
+// Rows of the sources of workers.
+#include "config/keys_bind.hpp"
+#include "config/text.hpp"
+#include "router/settings.hpp"
+
+namespace lastcall::router {
+namespace {
+
+using config::Keys;
+
+Keys static_keys(StaticSource& source) {
+  return {{.path = "urls",
+           .slot = &source.urls,
+           .doc = "URLs of workers without a path, each a lastcall ingress or a bare engine.",
+           .form = &config::kPlainHttpUrl,
+           .required = true},
+          {.path = "model",
+           .slot = &source.model,
+           .doc = "The model that they serve; empty: any that a request names.",
+           .form = &config::kAnyText}};
+}
+
+Keys file_keys(FileSource& source) {
+  return {{.path = "directory",
+           .slot = &source.directory,
+           .doc = "A directory of instance files (`*.json`), as lastcall's `file` registry writes "
+                  "them; it is watched, and may be missing.",
+           .form = &config::kAbsolutePath,
+           .required = true}};
+}
+
+Keys etcd_keys(EtcdSource& source) {
+  return {{.path = "endpoints",
+           .slot = &source.endpoints,
+           .doc = "The servers, tried in turn.",
+           .form = &config::kHttpUrl},
+          {.path = "namespace",
+           .slot = &source.dynamo_namespace,
+           .doc = "Only instances whose `identity.namespace` is this.",
+           .form = &config::kName,
+           .unset = "all of them"},
+          {.path = "component",
+           .slot = &source.component,
+           .doc = "Only instances whose `identity.component` is this; needs `namespace`.",
+           .form = &config::kName,
+           .unset = "all of them"},
+          {.path = "username",
+           .slot = &source.username,
+           .doc = "User to authenticate as.",
+           .form = &config::kAnyText,
+           .unset = "no authentication"},
+          {.path = "password_file",
+           .slot = &source.password_file,
+           .doc = "File whose first line is the user's password.",
+           .form = &config::kAbsolutePath,
+           .unset = "`LASTCALL_ETCD_PASSWORD` of the environment"},
+          {.path = "ca_file",
+           .slot = &source.ca_file,
+           .doc = "File with the certificate authority of the server.",
+           .form = &config::kAbsolutePath,
+           .unset = "the system's authorities"},
+          {.path = "cert_file",
+           .slot = &source.cert_file,
+           .doc = "File with the client's certificate; needs `key_file`.",
+           .form = &config::kAbsolutePath,
+           .unset = "no certificate is shown"},
+          {.path = "key_file",
+           .slot = &source.key_file,
+           .doc = "File with the key of the client's certificate.",
+           .form = &config::kAbsolutePath,
+           .unset = "no certificate is shown"}};
+}
+
+Keys kubernetes_keys(KubernetesSource& source) {
+  return {{.path = "services",
+           .slot = &source.services,
+           .doc = "Services whose ready endpoints are workers.",
+           .form = &config::kName,
+           .required = true},
+          {.path = "namespace",
+           .slot = &source.space,
+           .doc = "Where they are.",
+           .form = &config::kName,
+           .unset = "`POD_NAMESPACE`, else the namespace of the token"},
+          {.path = "port",
+           .slot = &source.port,
+           .doc = "Name or number of the port that workers listen on.",
+           .form = &config::kName,
+           .unset = "the Service's first port"},
+          {.path = "model",
+           .slot = &source.model,
+           .doc = "The model that they serve; empty: any that a request names.",
+           .form = &config::kAnyText},
+          {.path = "api_server",
+           .slot = &source.api_server,
+           .doc = "URL of the API server.",
+           .form = &config::kHttpUrl,
+           .unset = "the in-cluster address"},
+          {.path = "token_file",
+           .slot = &source.token_file,
+           .doc = "File with the token, read again for each request.",
+           .form = &config::kAbsolutePath},
+          {.path = "ca_file",
+           .slot = &source.ca_file,
+           .doc = "File with the API server's certificate authority.",
+           .form = &config::kAbsolutePath}};
+}
+
+}  // namespace
+
+Keys keys_of(Source& source) {
+  auto& kind = source.kind;
+  return {{.path = "",
+           .slot =
+               config::OneOf{
+                   {config::alternative<StaticSource>(kind, "static",
+                                                      "Workers that are named here.", static_keys),
+                    config::alternative<FileSource>(
+                        kind, "file", "A directory that workers write into.", file_keys),
+                    config::alternative<EtcdSource>(
+                        kind, "etcd", "Keys in etcd, as lastcall's `etcd` registry writes them.",
+                        etcd_keys),
+                    config::alternative<KubernetesSource>(
+                        kind, "kubernetes", "EndpointSlices of Services.", kubernetes_keys)},
+                   [&kind] { return kind.index(); }},
+           .doc = "Where they are found."}};
+}
+
+}  // namespace lastcall::router
