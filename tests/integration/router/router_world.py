@@ -99,6 +99,11 @@ class Router:
                 total += float(value)
         return total
 
+    def counts(self, name, number, **labels):
+        """An answer is whole at its client a moment before it is counted."""
+        wait_until(lambda: self.metric(name, **labels) == number, f"{name}{labels} is {number}")
+        return True
+
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(timeout=2 * PATIENCE)
