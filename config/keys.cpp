@@ -12,6 +12,7 @@ using namespace std::chrono_literals;
 constexpr std::array<std::string_view, 4> kEngineKinds{"vllm", "sglang", "trtllm", "custom"};
 constexpr std::array<std::string_view, 2> kOnExit{"fatal", "propagate"};
 constexpr std::array<std::string_view, 2> kMigrate{"at_end", "at_start"};
+constexpr std::array<std::string_view, 2> kHandOff{"off", "early"};
 constexpr std::array<std::string_view, 2> kSecondSignal{"ignore", "force"};
 constexpr std::array<std::string_view, 3> kAfterStop{"auto", "rearm", "exit"};
 
@@ -216,6 +217,11 @@ void add_shutdown(Keys& keys, Shutdown& shutdown) {
         .slot = choice(shutdown.migrate, kMigrate),
         .doc = "When requests of endpoints with `graceful_shutdown: false` are handed off: when "
                "the drain ends or when it begins."},
+       {.path = "shutdown.hand_off",
+        .slot = choice(shutdown.hand_off, kHandOff),
+        .doc = "`early`: when a stop begins to drain, clients that announced themselves as routers "
+               "(`X-Lastcall-Router: 1`) are told in their streams when these will be cut, so that "
+               "they move them before; anybody else sees no difference."},
        {.path = "shutdown.second_signal",
         .slot = choice(shutdown.second_signal, kSecondSignal),
         .doc = "What a further TERM, INT or QUIT does: nothing, or end the stop at once."},

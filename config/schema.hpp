@@ -85,12 +85,14 @@ struct Engine {
 };
 
 enum class Migrate { at_end, at_start };
+enum class HandOff { off, early };
 enum class SecondSignal { ignore, force };
 enum class AfterStop { automatic, rearm, exit };  // key value of the first: auto
 
 struct Shutdown {
   lifecycle::ShutdownSettings budgets;
   Migrate migrate = Migrate::at_end;
+  HandOff hand_off = HandOff::off;
   SecondSignal second_signal = SecondSignal::ignore;
   AfterStop after_stop = AfterStop::automatic;
 };

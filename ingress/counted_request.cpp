@@ -28,9 +28,11 @@ bool CountedRequest::is_tracked() const {
 void CountedRequest::describe(relay::RequestHead const& head, std::string_view target) {
   began_at_ = monotonic_now();
   priority_ = relay::priority_of(head.fields);
-  defers_cancel_ = parts_.options.defers_cancel(endpoint_);
+  asker_.defers_cancel = parts_.options.defers_cancel(endpoint_);
   streaming_ = target.find("generate_stream") != std::string_view::npos;
   way_ = counts_ ? parts_.requests.draw_way() : 0;
+  std::string_view router;
+  asker_.is_router = head.fields.count("x-lastcall-router", router) == 1 && router == "1";
   std::string_view parent;
   if (counts_ && head.fields.count("x-lastcall-parent", parent) == 1) {
     parent_ = parent.substr(0, kMaxParent);

@@ -24,6 +24,12 @@ namespace lastcall::ingress {
 
 struct ProxyParts;
 
+/// What is known of who asks.
+struct Asker {
+  bool defers_cancel = false;  // the engine keeps it until its first byte, whoever leaves
+  bool is_router = false;      // it has announced itself as one
+};
+
 class CountedRequest {
  public:
   enum class Standing : std::uint8_t {
@@ -52,7 +58,9 @@ class CountedRequest {
   /// Takes priority, parent and so on from its head.
   void describe(relay::RequestHead const& head, std::string_view target);
   /// The engine keeps it until its first byte, though its client has gone.
-  bool defers_cancel() const { return defers_cancel_; }
+  bool defers_cancel() const { return asker_.defers_cancel; }
+  /// Its client has announced itself as a router.
+  bool is_of_router() const { return asker_.is_router; }
 
   /// Asks for its place.
   Admission ask();
@@ -71,7 +79,7 @@ class CountedRequest {
   relay::Exchange& exchange_;
   Standing standing_ = Standing::arriving;
   bool const counts_;
-  bool defers_cancel_ = false;  // the engine keeps it until its first byte, whoever leaves
+  Asker asker_;
   bool streaming_ = false;
   std::uint8_t priority_ = lifecycle::kUsualPriority;
   std::uint64_t serial_ = 0;

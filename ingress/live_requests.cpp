@@ -1,6 +1,7 @@
 #include "ingress/live_requests.hpp"
 
 #include <utility>
+#include <vector>
 
 #include "ingress/relayed_request.hpp"
 
@@ -33,6 +34,19 @@ RelayedRequest* LiveRequests::find(Request const& request) const {
   auto const found = by_id_.find(request.id);
   bool const is_it = found != by_id_.end() && found->second->serial() == request.serial;
   return is_it ? found->second : nullptr;
+}
+
+void LiveRequests::each(std::function<void(RelayedRequest&)> const& call) const {
+  std::vector<std::string> ids;
+  for (auto const& [id, request] : by_id_) {
+    ids.emplace_back(id);
+  }
+  for (std::string const& id : ids) {
+    auto const found = by_id_.find(id);
+    if (found != by_id_.end()) {
+      call(*found->second);
+    }
+  }
 }
 
 std::uint64_t LiveRequests::serial_of(std::string_view id) const {

@@ -35,6 +35,10 @@ void Proxy::rejected(Request const& request, relay::Refusal const& refusal) {
   }
 }
 
+void Proxy::tell_of_cut(std::chrono::milliseconds left) {
+  parts_.requests.each([left](RelayedRequest& request) { request.tell_of_cut(left); });
+}
+
 void Proxy::cut(Request const& request, relay::Refusal const& refusal, bool at_once) {
   if (RelayedRequest* const found = parts_.requests.find(request)) {
     found->cut(refusal, at_once);

@@ -60,6 +60,8 @@ class Proxy final : private RequestMaker {
   void rejected(Request const& request, relay::Refusal const& refusal);
   /// Ends it as `refusal` says; `at_once` does not wait for a client that is slow to read.
   void cut(Request const& request, relay::Refusal const& refusal, bool at_once);
+  /// Clients that are routers are told that their streams will be cut in this time.
+  void tell_of_cut(std::chrono::milliseconds left);
 
  private:
   // RequestMaker

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/json_writer.hpp"
 #include "ingress/proxy_parts.hpp"
 #include "relay/head_writer.hpp"
 
@@ -11,11 +12,20 @@ namespace {
 using lifecycle::Outcome;
 
 constexpr std::size_t kMostForEngine = std::size_t{64} * 1024;
+/// Of a request, its connection to the engine, and what the core knows of it; measured.
+constexpr std::size_t kAround = std::size_t{2} * 1024;
 
 /// Nothing where it is not there once.
 std::string_view only(relay::Fields const& fields, std::string_view name) {
   std::string_view value;
   return fields.count(name, value) == 1 ? value : std::string_view();
+}
+
+/// A comment may stand between two events.
+bool takes_comment(relay::Delivery const& delivery) {
+  return delivery.state() == relay::DeliveryState::flowing && delivery.is_event_stream() &&
+         delivery.coding() == relay::Delivery::Coding::chunked &&
+         delivery.events().at() == relay::EventStream::At::boundary;
 }
 
 /// We were away: what tells of an engine's death may have waited on its socket meanwhile.
@@ -306,6 +316,20 @@ void RelayedRequest::cut(relay::Refusal const& refusal, bool at_once) {
     // is in flight until it has left: phase 3 waits for that as long as there is time.
     end(relay::After::close);
   }
+}
+
+void RelayedRequest::tell_of_cut(std::chrono::milliseconds left) {
+  relay::Delivery& delivery = exchange_.response().delivery();
+  if (client_ == nullptr || !counted_.is_of_router() || !client_->is_flushed() ||
+      !takes_comment(delivery)) {
+    return;
+  }
+  std::string comment = ": lastcall-handoff {\"request_id\": ";
+  json::append_string(comment, exchange_.id());
+  comment.append(", \"deadline_ms\": ").append(std::to_string(left.count())).append("}\n\n");
+  std::string wire;
+  delivery.emit(comment, {}, wire);
+  client_->write(wire);
 }
 
 void RelayedRequest::break_off(relay::Refusal const& refusal, Outcome outcome) {

@@ -87,6 +87,8 @@ class RelayedRequest final : public ClientRequest,
   void admitted();
   void rejected(relay::Refusal const& refusal);
   void cut(relay::Refusal const& refusal, bool at_once);
+  /// Where its client is a router: it will be cut in this time.
+  void tell_of_cut(std::chrono::milliseconds left);
   /// Every check of the engine has passed that began then or later.
   void check_passed(std::chrono::milliseconds since) override;
 
@@ -102,8 +104,6 @@ class RelayedRequest final : public ClientRequest,
 
  private:
   using Standing = CountedRequest::Standing;
-  /// Its connection to the engine, and what the core knows of it; measured.
-  static constexpr std::size_t kAround = 2 * 1024;
 
   // relay::Surroundings
   bool engine_may_be_dying() const override;

@@ -44,8 +44,8 @@ Said Answer::deliver(std::string_view payload, bool until_close, std::string& wi
     continuation::Heard const heard = seam_.heard(payload, out);
     said = heard.said;
     has_events = heard.moved;
-    call_.events = seam_.events();
-    delivery.emit(out, {}, wire);
+    has_hint_ = has_hint_ || heard.hand_off_ms;
+    emit(out, wire);
   } else if (!delivery.is_event_stream()) {
     delivery.emit(payload, {}, wire);
   } else {
@@ -72,9 +72,13 @@ void Answer::note_time(bool has_events) {
 Said Answer::leg_ended(std::string& wire) {
   std::string out;
   Said const said = seam_.leg_ended(out).said;
+  emit(out, wire);
+  return said;
+}
+
+void Answer::emit(std::string_view out, std::string& wire) {
   call_.events = seam_.events();
   call_.delivery.emit(out, {}, wire);
-  return said;
 }
 
 }  // namespace lastcall::router

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "relay/http_head.hpp"
 #include "router/call.hpp"
@@ -26,6 +27,10 @@ class Answer {
   void open(relay::ResponseHead const& head, relay::Framing const& framing, std::string& wire);
   /// Payload of a leg; `until_close`: whose response ends with its connection.
   continuation::Said deliver(std::string_view payload, bool until_close, std::string& wire);
+  /// The worker has hinted since the last call that it drains.
+  bool take_hint() { return std::exchange(has_hint_, false); }
+  /// More of the answer, however it was made.
+  void emit(std::string_view out, std::string& wire);
   /// Of a leg that is recorded: its connection has ended.
   continuation::Said leg_ended(std::string& wire);
 
@@ -35,6 +40,7 @@ class Answer {
   Parts& parts_;
   Call& call_;
   Seam& seam_;
+  bool has_hint_ = false;
 };
 
 }  // namespace lastcall::router

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "relay/delivery.hpp"
 #include "relay/exchange.hpp"
@@ -36,6 +37,15 @@ struct Call {
   bool forbids_migration = false;
   std::string error_type{};  // Dynamo's word; empty: it succeeded
 
+  /// Of one leg, without its length and its last line. `is_recorded`: its worker may hint that it
+  /// drains; `goes_on`: before new requests.
+  std::string head_of_leg(std::string_view suffix, bool is_recorded, bool goes_on) const {
+    std::string of_leg = head;
+    of_leg.append("X-Request-Id: ").append(id).append(suffix).append("\r\n");
+    of_leg.append(is_recorded ? "X-Lastcall-Router: 1\r\n" : "");
+    // A worker's queue may be long, and its client has waited.
+    return of_leg.append(goes_on ? "Priority: u=0\r\n" : "");
+  }
   bool has_sent_nothing() const { return delivery.state() == relay::DeliveryState::nothing; }
 };
 

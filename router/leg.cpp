@@ -16,7 +16,7 @@ std::unique_ptr<Leg> Leg::begin(Parts& parts, LegListener& listener,
   }
   parts.fleet.began(*worker);
   Load const load = message.load;
-  std::unique_ptr<Leg> leg(new Leg(parts, listener, worker, *connection, std::move(message)));
+  auto leg = std::make_unique<Leg>(parts, listener, worker, *connection, std::move(message));
   leg->place_.take(parts.pacing, worker->id(), load);
   connection->carry(*leg);
   if (connection->is_connected()) {
@@ -45,7 +45,7 @@ void Leg::end(std::unique_ptr<Leg>& leg, bool keep) {
 Leg::Leg(Parts& parts, LegListener& listener, std::shared_ptr<Worker> worker,
          ingress::Upstream& connection, Message message)
     : parts_(parts),
-      listener_(listener),
+      listener_(&listener),
       worker_(std::move(worker)),
       connection_(connection),
       out_(std::move(message.head), message.body),
@@ -56,7 +56,7 @@ void Leg::connected() {
   if (is_stream_) {
     parts_.stalls.enter(*this, worker_);
   }
-  if (listener_.takes_response()) {
+  if (listener_->takes_response()) {
     await();
   } else {
     rest();
@@ -71,7 +71,7 @@ void Leg::await() {
 
 void Leg::connect_failed() {
   parts_.connections.avoid(*worker_, connection_.address());
-  listener_.leg_is_late(*this, Late::unreachable);
+  listener_->leg_is_late(*this, Late::unreachable);
 }
 
 void Leg::await_next(bool progress) {
@@ -101,17 +101,17 @@ void Leg::expired(Wait wait) {
   if (wait == Wait::connect) {
     connect_failed();
   } else if (wait == Wait::first_byte) {
-    listener_.leg_is_late(*this, Late::no_head);
+    listener_->leg_is_late(*this, Late::no_head);
   } else {
-    listener_.leg_is_late(*this, Late::idle);
+    listener_->leg_is_late(*this, Late::idle);
   }
 }
 
 void Leg::is_silent() {
   if (reader_.state() == relay::ResponseState::head) {
-    listener_.leg_is_late(*this, Late::no_head);
+    listener_->leg_is_late(*this, Late::no_head);
   } else {
-    listener_.leg_is_late(*this, worker_->has_left() ? Late::gone : Late::stalled);
+    listener_->leg_is_late(*this, worker_->has_left() ? Late::gone : Late::stalled);
   }
 }
 

@@ -72,6 +72,9 @@ class Leg final : public ingress::Buried,
     bool fresh = false;      // on a connection that was not used before
     Load load{};
   };
+  /// Of a connection that is there; begin() makes it one that is carried.
+  Leg(Parts& parts, LegListener& listener, std::shared_ptr<Worker> worker,
+      ingress::Upstream& connection, Message message);
   /// Nothing where no connection is to be had. `parts` and `listener` outlive it.
   static std::unique_ptr<Leg> begin(Parts& parts, LegListener& listener,
                                     std::shared_ptr<Worker> const& worker, Message message);
@@ -85,6 +88,7 @@ class Leg final : public ingress::Buried,
   /// servers close what has rested, and this one may have crossed that.
   bool is_stale() const { return connection_.was_used() && reader_.has_nothing(); }
 
+  void listen_to(LegListener& listener) { listener_ = &listener; }
   /// Its head is there: it waits for what comes next. `progress`: an event came.
   void await_next(bool progress);
   /// Its client takes nothing.
@@ -96,21 +100,19 @@ class Leg final : public ingress::Buried,
   void connected() override;
   void connect_failed() override;
   void engine_takes_more() override { out_.write_to(connection_); }
-  bool takes_response() const override { return listener_.takes_response(); }
-  void response(std::span<char> bytes) override { listener_.leg_response(*this, bytes); }
-  void engine_ended(bool orderly) override { listener_.leg_ended(*this, orderly); }
-  void handled() override { listener_.leg_handled(); }
+  bool takes_response() const override { return listener_->takes_response(); }
+  void response(std::span<char> bytes) override { listener_->leg_response(*this, bytes); }
+  void engine_ended(bool orderly) override { listener_->leg_ended(*this, orderly); }
+  void handled() override { listener_->leg_handled(); }
 
   void expired(ingress::Wait wait) override;
   void is_silent() override;
 
  private:
-  Leg(Parts& parts, LegListener& listener, std::shared_ptr<Worker> worker,
-      ingress::Upstream& connection, Message message);
   void await();
 
   Parts& parts_;
-  LegListener& listener_;
+  LegListener* listener_;
   std::shared_ptr<Worker> const worker_;
   ingress::Upstream& connection_;
   relay::ResponseReader reader_;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "relay/first_byte.hpp"
 #include "router/parts.hpp"
 #include "router/routed_request.hpp"
 #include "router/verdict.hpp"
@@ -35,6 +36,10 @@ relay::Refusal no_worker() {
   return {503, "no_worker", "no worker can be reached at present", true, {}};
 }
 
+bool until_close(Leg& leg) {
+  return leg.reader().framing().kind == relay::Framing::Kind::until_close;
+}
+
 /// In the middle of a response: the worker is at fault.
 void blame(Parts& parts, Leg& leg) {
   parts.fleet.failed(*leg.worker(), ingress::monotonic_now());
@@ -59,6 +64,12 @@ relay::Refusal not_continued(Seam const& seam) {
   return refusal;
 }
 
+/// Nobody else gets it: `last` where nothing was sent, else the end with a word.
+void give_up(RoutedRequest& request, Seam& seam, Refused why, relay::Refusal const& last) {
+  seam.give_up(why);
+  request.break_off(request.has_sent_nothing() ? last : not_continued(seam), Outcome::error);
+}
+
 }  // namespace
 
 Legs::Legs(Parts& parts, RoutedRequest& request, Call& call)
@@ -67,10 +78,20 @@ Legs::Legs(Parts& parts, RoutedRequest& request, Call& call)
       call_(call),
       attempts_(parts.settings.choosing.attempts),
       answer_(parts, call, seam_),
-      risk_(parts.risk, call) {}
+      total_(parts, request),
+      risk_(parts.risk, call),
+      hand_over_(parts, call, seam_, risk_, *this, *this) {}
+
+void TotalWait::begin() {
+  parts_.deadlines.arm(deadline_, Wait::total);
+}
+
+void TotalWait::expired(Wait /*wait*/) {
+  request_.break_off(relay::timed_out("the request took too long", false), Outcome::error);
+}
 
 void Legs::start() {
-  parts_.deadlines.arm(total_, Wait::total);
+  total_.begin();
   if (!risk_.begin(ingress::monotonic_now())) {
     request_.refuse(poisonous());
     return;
@@ -80,7 +101,8 @@ void Legs::start() {
 }
 
 void Legs::drop() {
-  total_.disarm();
+  total_.end();
+  hand_over_.drop();
   parts_.waiting.leave(*this);
   Leg::end(leg_, false);
 }
@@ -143,15 +165,10 @@ Waiter::Tried Legs::try_again() {
 /// `fresh`: a kept connection may be closed by its worker just now, and then nobody knows whether
 /// the request was read.
 bool Legs::connect_to(std::shared_ptr<Worker> const& worker, bool fresh) {
-  std::string head = call_.head;
-  head.append("X-Request-Id: ").append(call_.id);
-  if (seam_.moves() > 0) {
-    head.append("-m").append(std::to_string(seam_.moves()));
-    head.append("\r\nPriority: u=0");  // a worker's queue may be long, and its client has waited
-  }
-  head.append("\r\n");
+  unsigned const moves = seam_.moves();
+  std::string const suffix = moves > 0 ? "-m" + std::to_string(moves) : "";
   leg_ = Leg::begin(parts_, *this, worker,
-                    {.head = std::move(head),
+                    {.head = call_.head_of_leg(suffix, seam_.is_recording(), moves > 0),
                      .body = seam_.body(call_),
                      .is_stream = seam_.is_recording(),
                      .fresh = fresh,
@@ -170,7 +187,10 @@ void Legs::leg_is_late(Leg& leg, Late how) {
     case Late::idle:
     case Late::stalled:
     case Late::gone:
-      if (answer_.is_recorded()) {
+      if (seam_.is_holding()) {
+        std::string wire;
+        settle(answer_.leg_ended(wire), true, wire);
+      } else if (answer_.is_recorded()) {
         migrate(how == Late::gone ? Seam::kGone : Seam::kStall);
       } else {
         blame(parts_, leg);
@@ -199,7 +219,7 @@ void Legs::replace_leg(Failover why, relay::Refusal const& last) {
                    {{"request_id", call_.id}, {"worker", worker->url()}, {"reason", name(why)}});
   Leg::end(leg_, false);
   if (limit != Refused::no) {
-    give_up(limit, limit == Refused::budget ? last : poisonous());
+    give_up(request_, seam_, limit, limit == Refused::budget ? last : poisonous());
   } else if (is_allowed) {
     go_to_another(last);
   } else {
@@ -207,22 +227,10 @@ void Legs::replace_leg(Failover why, relay::Refusal const& last) {
   }
 }
 
-void Legs::give_up(Refused why, relay::Refusal const& last) {
-  if (call_.has_sent_nothing()) {
-    request_.refuse(last);
-  } else {
-    seam_.give_up(why);
-    request_.break_off(not_continued(seam_), Outcome::error);
-  }
-}
-
-void Legs::expired(Wait /*wait*/) {
-  request_.break_off(relay::timed_out("the request took too long", false), Outcome::error);
-}
-
 // --- going on elsewhere --------------------------------------------------------------------------
 
 void Legs::migrate(std::string_view reason) {
+  hand_over_.drop();
   std::shared_ptr<Worker> const worker = leg_->worker();
   parts_.fleet.failed(*worker, ingress::monotonic_now());
   Leg::end(leg_, false);
@@ -268,6 +276,7 @@ void Legs::leg_handled() {
 }
 
 void Legs::flushed() {
+  hand_over_.flushed();
   if (leg_) {
     leg_->resume();
   }
@@ -282,7 +291,7 @@ bool Legs::is_replaced(relay::ResponseHead const& head) {
       parts_.metrics.failed_over(Failover::refused);
       Leg::end(leg_, false);
       if (choose_and_connect() != Tried::gone) {
-        give_up(Refused::worker_cannot, no_worker());
+        give_up(request_, seam_, Refused::worker_cannot, no_worker());
       }
     } else {
       replace_leg(Failover::refused, no_worker());
@@ -309,7 +318,7 @@ bool Legs::is_replaced(relay::ResponseHead const& head) {
   if (verdict == Verdict::engine_died) {
     Refused const limit = risk_.died(*leg_->worker(), seam_.has_begun(), ingress::monotonic_now());
     if (limit != Refused::no) {
-      give_up(limit, poisonous());
+      give_up(request_, seam_, limit, poisonous());
       return true;
     }
   }
@@ -368,25 +377,34 @@ void Legs::leg_response(Leg& leg, std::span<char> bytes) {
       return;  // what `reader` was may be gone
     }
   }
-  bool const until_close = reader.framing().kind == relay::Framing::Kind::until_close;
   Said said = Said::nothing;
   if (reader.state() == ResponseState::body && !bytes.empty()) {
-    said = answer_.deliver(reader.read_body(bytes), until_close, wire);
+    said = answer_.deliver(reader.read_body(bytes), until_close(leg), wire);
   }
+  settle(said, bytes.empty(), wire);
+}
+
+void Legs::settle(Said said, bool is_spent, std::string& wire) {
+  relay::ResponseReader& reader = leg_->reader();
   bool const has_moved = said != Said::nothing;
   bool const is_whole = reader.state() == ResponseState::complete;
   bool const is_broken = reader.state() == ResponseState::malformed;
   if ((is_whole || is_broken) && said < Said::done && answer_.is_recorded()) {
     said = answer_.leg_ended(wire);
   }
-  if (said == Said::done || (is_whole && said != Said::failed)) {
+  bool const is_held = seam_.is_holding() && said < Said::done;
+  if (!is_held && (said == Said::done || (is_whole && said != Said::failed))) {
     risk_.completed();
     call_.delivery.finish(wire);
-    Leg::end(leg_, is_whole && reader.keeps_alive() && leg.sent().is_all_out() && bytes.empty() &&
-                       !until_close);
+    hand_over_.drop();
+    Leg::end(leg_, is_whole && reader.keeps_alive() && leg_->sent().is_all_out() && is_spent &&
+                       !until_close(*leg_));
   }
   request_.client()->write(wire);
   if (request_.client() == nullptr) {
+    return;
+  }
+  if (is_held) {
     return;
   }
   if (said == Said::failed) {
@@ -400,7 +418,23 @@ void Legs::leg_response(Leg& leg, std::span<char> bytes) {
     leg_->rest();
   } else if (leg_) {
     leg_->await_next(has_moved);
+    hand_over_.look(*leg_, answer_.take_hint());
   }
+}
+
+void Legs::hand_over_ended(std::unique_ptr<Leg> next, Said said, std::string_view out) {
+  if (next) {
+    parts_.metrics.migrated(call_.model, "hand_off", {});
+    parts_.log.info(
+        "an answer was handed over",
+        {{"request_id", call_.id}, {"from", leg_->worker()->url()}, {"to", next->worker()->url()}});
+    Leg::end(leg_, false);
+    leg_ = std::move(next);
+    leg_->listen_to(*this);
+  }
+  std::string wire;
+  answer_.emit(out, wire);
+  settle(said, true, wire);
 }
 
 void Legs::leg_ended(Leg& leg, bool orderly) {
@@ -426,6 +460,9 @@ void Legs::leg_ended(Leg& leg, bool orderly) {
     is_end = answer_.leg_ended(last) == Said::done;
     if (!is_end) {
       request_.client()->write(last);
+      if (seam_.is_holding()) {
+        return;  // the new leg may go on with it
+      }
       if (request_.client() != nullptr) {
         migrate("eof");
       }
@@ -439,6 +476,7 @@ void Legs::leg_ended(Leg& leg, bool orderly) {
   }
   risk_.completed();
   delivery.finish(last);
+  hand_over_.drop();
   Leg::end(leg_, false);
   request_.write_and_end(last);
 }

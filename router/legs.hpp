@@ -20,6 +20,7 @@
 #include "router/attempts.hpp"
 #include "router/call.hpp"
 #include "router/fleet.hpp"
+#include "router/hand_over.hpp"
 #include "router/leg.hpp"
 #include "router/metrics.hpp"
 #include "router/request_risk.hpp"
@@ -31,7 +32,21 @@ namespace lastcall::router {
 struct Parts;
 class RoutedRequest;
 
-class Legs final : public LegListener, public Waiter, public ingress::DeadlineOwner {
+/// The time that the whole request may take.
+class TotalWait final : public ingress::DeadlineOwner {
+ public:
+  TotalWait(Parts& parts, RoutedRequest& request) : parts_(parts), request_(request) {}
+  void begin();
+  void end() { deadline_.disarm(); }
+  void expired(ingress::Wait wait) override;
+
+ private:
+  Parts& parts_;
+  RoutedRequest& request_;
+  ingress::Deadline deadline_{*this};
+};
+
+class Legs final : public LegListener, public Waiter, public HandOverOwner {
  public:
   /// All outlive it.
   Legs(Parts& parts, RoutedRequest& request, Call& call);
@@ -51,18 +66,19 @@ class Legs final : public LegListener, public Waiter, public ingress::DeadlineOw
   void leg_ended(Leg& leg, bool orderly) override;
   void leg_handled() override;
 
-  /// Of the whole request.
-  void expired(ingress::Wait wait) override;
   // Waiter
   Tried try_again() override;
+  // HandOverOwner
+  void hand_over_ended(std::unique_ptr<Leg> next, continuation::Said said,
+                       std::string_view out) override;
 
  private:
   Tried choose_and_connect();
   bool connect_to(std::shared_ptr<Worker> const& worker, bool fresh);
   /// The leg brings nothing: another worker, or the end with `last`.
   void replace_leg(Failover why, relay::Refusal const& last);
-  /// Nobody else gets it: `last` where nothing was sent, else the end with a word.
-  void give_up(continuation::Refused why, relay::Refusal const& last);
+  /// What the leg has said is in `wire`: is that all, and how does it go on?
+  void settle(continuation::Said said, bool is_spent, std::string& wire);
   bool is_replaced(relay::ResponseHead const& head);
   bool read_head(std::span<char>& bytes, std::string& wire);
   /// An answer that has begun goes on at another worker, or ends with a word.
@@ -78,8 +94,9 @@ class Legs final : public LegListener, public Waiter, public ingress::DeadlineOw
   Attempts attempts_;
   Seam seam_;
   Answer answer_;
-  ingress::Deadline total_{*this};
+  TotalWait total_;
   RequestRisk risk_;
+  HandOver hand_over_;
 };
 
 }  // namespace lastcall::router

@@ -38,6 +38,7 @@ bool is_written_anew(std::string_view name) {
   return relay::http_text::same(name, "content-length") ||
          relay::http_text::same(name, "x-lastcall-parent") ||
          relay::http_text::same(name, "x-lastcall-migration") ||
+         relay::http_text::same(name, "x-lastcall-router") ||
          // Events that are compressed cannot be told apart.
          relay::http_text::same(name, "accept-encoding");
 }

@@ -16,6 +16,7 @@ void Seam::begin(Call const& call, Mode mode) {
   story_.emplace(continuation::Asked{.endpoint = call.route.endpoint,
                                      .body = call.body.text(),
                                      .forbidden = call.forbids_migration});
+  hand_off_.emplace(*story_);
   mode_ = mode;
   body_ = story_->first_body(mode_);
 }
@@ -32,13 +33,15 @@ bool Seam::give_up_additions() {
 }
 
 continuation::Heard Seam::heard(std::string_view payload, std::string& out) {
-  continuation::Heard const heard = story_->heard(payload, out);
+  continuation::Heard const heard =
+      is_holding() ? hand_off_->heard_old(payload, out) : story_->heard(payload, out);
   reason_ = heard.said == continuation::Said::failed ? heard.reason : reason_;
   return heard;
 }
 
 continuation::Heard Seam::leg_ended(std::string& out) {
-  continuation::Heard const heard = story_->leg_ended(out);
+  continuation::Heard const heard =
+      is_holding() ? hand_off_->old_ended(out) : story_->leg_ended(out);
   reason_ = heard.said == continuation::Said::failed ? heard.reason : reason_;
   return heard;
 }
@@ -73,6 +76,37 @@ std::uint64_t Seam::tokens(Call const& call) {
   }
   continuation::Transcript const& said = story_->transcript();
   return said.prompt_count().value_or(guess) + said.count().about();
+}
+
+std::optional<std::string> Seam::warming_body() {
+  return hand_off_ ? hand_off_->warm(mode_) : std::nullopt;
+}
+
+bool Seam::cut() {
+  std::optional<std::string> body = hand_off_->cut(mode_);
+  if (!body) {
+    return false;
+  }
+  body_ = std::move(*body);
+  ++moves_;
+  story_->begin_leg(mode_);
+  return true;
+}
+
+bool Seam::is_holding() const {
+  return hand_off_ && hand_off_->state() == continuation::HandOffState::holding;
+}
+
+continuation::Heard Seam::heard_next(std::string_view payload, std::string& out) {
+  continuation::Heard const heard = hand_off_->heard_new(payload, out);
+  reason_ = heard.said == continuation::Said::failed ? heard.reason : reason_;
+  return heard;
+}
+
+continuation::Heard Seam::release(std::string& out) {
+  continuation::Heard const heard = hand_off_->release(out);
+  reason_ = heard.said == continuation::Said::failed ? heard.reason : reason_;
+  return heard;
 }
 
 void Seam::give_up(Refused why) {

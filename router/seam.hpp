@@ -17,6 +17,7 @@
 
 #include "router/call.hpp"
 #include "router/continuation/continuation.hpp"
+#include "router/continuation/hand_off.hpp"
 
 namespace lastcall::router {
 
@@ -45,6 +46,16 @@ class Seam {
   };
   /// After a failure of the leg, for `reason`; `limit`: where it may go to no other worker.
   Going go_on(std::string_view reason, continuation::Refused limit, std::string& out);
+  // --- early hand-off (continuation/hand_off.hpp) ---
+  /// Nothing where ids and text are not level just now.
+  std::optional<std::string> warming_body();
+  /// From now on heard() and leg_ended() are of the old leg, and what they hear is held; body() is
+  /// the new one's. False: not now.
+  bool cut();
+  bool is_holding() const;
+  continuation::Heard heard_next(std::string_view payload, std::string& out);
+  continuation::Heard release(std::string& out);
+
   /// Nobody gets body().
   void give_up(continuation::Refused why);
   /// A closed set of words; lives for ever.
@@ -60,6 +71,7 @@ class Seam {
 
  private:
   std::optional<continuation::Continuation> story_;
+  std::optional<continuation::HandOff> hand_off_;
   continuation::Mode mode_ = continuation::Mode::none;
   std::string body_;
   std::string_view why_not_;

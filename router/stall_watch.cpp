@@ -3,7 +3,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "ingress/socket.hpp"
+#include "ingress/poller.hpp"
 
 namespace lastcall::router {
 

@@ -126,6 +126,26 @@ void go_on_by_ids(Body& body, Request const& request, Mode mode, TokenIds const&
 
 }  // namespace
 
+std::string warming_body(std::string_view body) {
+  Members members;
+  JsonEdits edits(body);
+  if (json::read_object(body, members)) {
+    return std::string(body);
+  }
+  bool has_limit = false;
+  for (json::Member const& member : members) {
+    bool const is_limit = member.key == "max_tokens" || member.key == "max_completion_tokens";
+    has_limit = has_limit || is_limit;
+    if (is_limit || member.key == "min_tokens") {
+      edits.replace(written(member.value), is_limit ? "1" : "0");
+    }
+  }
+  if (!has_limit) {
+    edits.add(body, members.empty(), "max_tokens", "1");
+  }
+  return edits.text();
+}
+
 std::string first_body(Request const& request, Mode mode) {
   if (request.members.empty()) {
     return std::string(request.body);

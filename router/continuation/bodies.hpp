@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "router/continuation/chunk.hpp"
 #include "router/continuation/request.hpp"
@@ -35,6 +36,8 @@ struct GoOn {
   std::uint64_t kept = 0;  // tokens
 };
 std::string continued_body(Request const& request, Mode mode, GoOn const& how);
+/// Of a body of those: for one token, so that the worker has the prompt in its cache.
+std::string warming_body(std::string_view body);
 
 /// SGLang tells no ids in the stream of a chat, and answers 400 to the wish.
 constexpr bool tells_ids(Mode mode, Endpoint endpoint) {

@@ -311,7 +311,9 @@ std::optional<Continuation::Next> Continuation::next(Mode mode, std::string& out
 bool Continuation::may_be_cut() const {
   bool const by_ids = why_not_by_ids(known()) == Refused::no;
   bool const will_be = request_.by_ids == Refused::no && transcript_.knows_ids();
-  return leg_.state == LegState::live && !voice_.client().has_finished() &&
+  std::uint64_t const kept = by_ids ? transcript_.kept_by_ids() : transcript_.count().about();
+  bool const is_spent = request_.max_tokens && kept >= *request_.max_tokens;
+  return leg_.state == LegState::live && !voice_.client().has_finished() && !is_spent &&
          transcript_.has_text() && odd_ == Refused::no &&
          (by_ids || (!will_be && why_not_by_text(known()) == Refused::no));
 }

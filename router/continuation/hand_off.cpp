@@ -21,6 +21,18 @@ std::optional<std::string> HandOff::cut(Mode mode) {
   return std::move(next->body);
 }
 
+std::optional<std::string> HandOff::warm(Mode mode) {
+  std::string out;
+  if (state_ == HandOffState::holding || !answer_.may_be_cut()) {
+    return std::nullopt;
+  }
+  Continuation::Leg old = answer_.swap_leg({});
+  auto const next = answer_.next(mode, out);
+  answer_.swap_leg(std::move(old));
+  bool const is_one = next && !next->finished && next->way != Way::whole;
+  return is_one ? std::optional(warming_body(next->body)) : std::nullopt;
+}
+
 Heard HandOff::heard_old(std::string_view payload, std::string& out) {
   held_.append(payload);
   return held_.size() > kMostHeld ? release(out) : Heard{};

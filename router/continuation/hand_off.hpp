@@ -41,6 +41,8 @@ class HandOff {
 
   /// The body of the new leg, where the answer is level just now; then begin_leg() of the answer.
   std::optional<std::string> cut(Mode mode);
+  /// The same at this moment, for one token, to be thrown away.
+  std::optional<std::string> warm(Mode mode);
   HandOffState state() const { return state_; }
 
   /// Payload of the legs, as long as the state is `holding`. After `released` the new leg is of no

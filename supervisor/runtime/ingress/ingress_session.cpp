@@ -1,5 +1,7 @@
 #include "supervisor/runtime/ingress/ingress_session.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
@@ -135,6 +137,12 @@ void IngressSession::phase(lifecycle::Phase phase) {
     relay_->order([](ingress::Proxy& proxy) { proxy.keep_alive_again(); });
   } else {
     close_over(phase == Phase::deregistering ? core_.late_accept() : lifecycle::Duration{0});
+  }
+  std::optional<lifecycle::Instant> const cut_at = core_.snapshot().cut_at;
+  if (phase == Phase::draining && cut_at && config_.shutdown.hand_off == config::HandOff::early) {
+    relay_->order([at = cut_at->time_since_epoch()](ingress::Proxy& proxy) {
+      proxy.tell_of_cut(std::max(at - ingress::monotonic_now(), std::chrono::milliseconds(0)));
+    });
   }
   if (phase >= Phase::cleaning_up) {
     stop_listening();
