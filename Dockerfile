@@ -30,7 +30,9 @@ RUN if [ -x /out/lastcall ]; then exit 0; fi; \
     ninja -C /src/build/release supervisor/cli/lastcall lastcall-doctor shim/lastcall-shim && \
     cp /src/build/release/supervisor/cli/lastcall /src/build/release/supervisor/cli/lastcall-doctor \
        /src/build/release/shim/lastcall-shim /out/ && \
-    python3 /src/packaging/hardening.py /out/lastcall /out/lastcall-doctor /out/lastcall-shim && \
+    mkdir /out/program && cp /src/build/release/supervisor/libexec/lastcall/lastcall /out/program/ && \
+    python3 /src/packaging/hardening.py /out/lastcall /out/program/lastcall /out/lastcall-doctor \
+      /out/lastcall-shim && \
     sh /src/packaging/describe_programs.sh /src/build/release /out
 
 FROM ${BASE} AS libraries

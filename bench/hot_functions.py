@@ -26,6 +26,7 @@ from supervised import Serve
 
 ROOT = Path(__file__).resolve().parent.parent
 ORDER = ROOT / "cmake/hot_functions.order"
+PROGRAM = ROOT / "build/release/supervisor/libexec/lastcall/lastcall"  # not its launcher
 FEW, MANY = 2, 42
 EVENTS = 5  # of each stream
 
@@ -127,7 +128,7 @@ def main():
     folder = bench.scratch
     # Its debug information is newer than what Debian's valgrind reads.
     program, under = folder / "lastcall", folder / "under-callgrind"
-    subprocess.run(["objcopy", "--strip-debug", bench.lastcall, str(program)], check=True)
+    subprocess.run(["objcopy", "--strip-debug", str(PROGRAM), str(program)], check=True)
     under.write_text(f"#!/bin/sh\nexec {need('valgrind')} -q --tool=callgrind --demangle=no"
                      f' --callgrind-out-file="$CALLGRIND_OUT" {program} "$@"\n')  # fmt: skip
     under.chmod(0o755)

@@ -6,6 +6,9 @@ include(GNUInstallDirs)
 
 install(TARGETS lastcall lastcall-doctor RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
         COMPONENT lastcall)
+# Where the launcher looks, from its own folder.
+install(TARGETS lastcall_program RUNTIME
+        DESTINATION "${CMAKE_INSTALL_BINDIR}/../libexec/lastcall" COMPONENT lastcall)
 install(TARGETS lastcall-router RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT router)
 install(TARGETS lastcall-shim RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT shim)
 install(FILES docs/man/lastcall.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT lastcall)

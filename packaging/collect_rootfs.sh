@@ -10,7 +10,7 @@
 set -eu
 programs=$1 rootfs=$2 in_base=$3 status=$4 shim_rootfs=$5 here=$(dirname "$0")
 
-mkdir -p "$rootfs/usr/bin" "$rootfs/etc/lastcall" "$rootfs/run" "$rootfs/usr/share/lastcall"
+mkdir -p "$rootfs/usr/bin" "$rootfs/usr/libexec/lastcall" "$rootfs/etc/lastcall" "$rootfs/run" "$rootfs/usr/share/lastcall"
 mkdir "$rootfs/run/lastcall" "$rootfs/run/lastcall-admin"
 for name in lastcall lastcall-doctor lastcall-shim; do
   # Programs that were handed over may be those two alone.
@@ -18,12 +18,15 @@ for name in lastcall lastcall-doctor lastcall-shim; do
   install -m 0755 "$programs/$name" "$rootfs/usr/bin/$name"
   strip --strip-all "$rootfs/usr/bin/$name"
 done
+# What `lastcall`, the launcher, becomes.
+install -m 0755 "$programs/program/lastcall" "$rootfs/usr/libexec/lastcall/lastcall"
+strip --strip-all "$rootfs/usr/libexec/lastcall/lastcall"
 # For a container without volumes there; in a pod, volumes cover both.
 chown 65532:65532 "$rootfs/run/lastcall" "$rootfs/run/lastcall-admin"
 chmod 2770 "$rootfs/run/lastcall"
 chmod 0700 "$rootfs/run/lastcall-admin"
 
-libraries=$(ldd "$rootfs/usr/bin/lastcall")
+libraries=$(ldd "$rootfs/usr/libexec/lastcall/lastcall")
 echo "$libraries"
 case $libraries in *'not found'*) exit 1 ;; esac
 echo "$libraries" | awk '$2 == "=>" { print $1, $3 }' | while read -r name path; do

@@ -7,7 +7,9 @@
 set -eu
 build=$1 out=$2 here=$(dirname "$0")
 
-for target in supervisor/cli/lastcall supervisor/cli/lastcall-doctor shim/lastcall-shim; do
+# The launcher is made of nothing but its one file.
+for target in supervisor/libexec/lastcall/lastcall supervisor/cli/lastcall-doctor shim/lastcall-shim
+do
   # A build of single targets may have no doctor; the other two are always there.
   if [ "$target" = supervisor/cli/lastcall-doctor ] && ! [ -e "$build/$target" ]; then continue; fi
   python3 -B "$here/sbom.py" program "$build" "$target" "$out/$(basename "$target").spdx.json"

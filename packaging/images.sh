@@ -6,8 +6,8 @@
 #
 #   --base       Debian 12; `bootstrap` makes one from packages where no image registry can be
 #                reached. Default: debian:12-slim, else what a bootstrap gives.
-#   --binaries   use FOLDER/supervisor/cli/lastcall and FOLDER/shim/lastcall-shim (a build
-#                directory) instead of compiling in the image
+#   --binaries   use the programs of FOLDER, a build directory, instead of compiling in the image:
+#                supervisor/cli/lastcall, supervisor/libexec/lastcall/lastcall, shim/lastcall-shim
 #   --packages   which versions of packages: packaging/install_packages.sh says what the words mean
 #   --sources    a file in apt's deb822 form to take packages from, in place of what the base names:
 #                a mirror of your own, or a snapshot archive at a date, with which `exact` can hold
@@ -74,9 +74,10 @@ arguments=(--build-arg "BASE=$base" --build-arg "VERSION=$version")
 arguments+=(--build-arg "PACKAGES=$packages")
 rm -rf build/image
 trap 'rm -rf build/image' EXIT
-if [[ -n $binaries || -n $apt_sources ]]; then mkdir -p build/image; fi
+if [[ -n $binaries || -n $apt_sources ]]; then mkdir -p build/image/program; fi
 if [[ -n $binaries ]]; then
   cp "$binaries/supervisor/cli/lastcall" "$binaries/shim/lastcall-shim" build/image/
+  cp "$binaries/supervisor/libexec/lastcall/lastcall" build/image/program/
   if [[ -e $binaries/supervisor/cli/lastcall-doctor ]]; then
     cp "$binaries/supervisor/cli/lastcall-doctor" build/image/
   fi

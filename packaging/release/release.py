@@ -28,8 +28,9 @@ import archives  # noqa: E402
 from needs import Root  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = "libexec/lastcall/lastcall"  # what the launcher, bin/lastcall, becomes
 PROGRAMS = {
-    "lastcall": "supervisor/cli/lastcall", "lastcall-doctor": "supervisor/cli/lastcall-doctor",
+    "lastcall": f"supervisor/{PROGRAM}", "lastcall-doctor": "supervisor/cli/lastcall-doctor",
     "lastcall-shim": "shim/lastcall-shim",
 }  # fmt: skip
 DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}
@@ -108,7 +109,8 @@ class Machine:
             environment["CCACHE_DISABLE"] = "1"
         say(f"compiles for {self.name}")
         run(*words, env=environment)
-        run("ninja", "-C", str(self.build), *PROGRAMS.values(), "lastcall_client", env=environment)
+        run("ninja", "-C", str(self.build), *PROGRAMS.values(), "lastcall",
+            "lastcall_client", env=environment)
 
     def install(self):
         shutil.rmtree(self.stage, ignore_errors=True)
@@ -116,7 +118,8 @@ class Machine:
             run("cmake", "--install", str(self.build), "--component", component, "--strip",
                 env={**os.environ, "DESTDIR": str(self.stage / component)})  # fmt: skip
         for component in ("lastcall", "shim"):
-            for program in (self.stage / component / "usr/bin").iterdir():
+            usr = self.stage / component / "usr"
+            for program in (*(usr / "bin").iterdir(), *usr.glob(PROGRAM)):
                 run("llvm-strip-16", str(program))
         for page in self.stage.rglob("man1/*.1"):
             archives.write_gz(f"{page}.gz", page.read_bytes(), 0)  # gzip -n
@@ -155,7 +158,7 @@ class Machine:
                 # The doctor's, too. What was unpacked for another machine has no records; packages
                 # have the same names there.
                 here = Root("/", f"{os.uname().machine}-linux-gnu")
-                needs = here.depends(folder / "usr/bin/lastcall")
+                needs = here.depends(folder / "usr" / PROGRAM)
                 fields["Depends"] = f"lastcall-shim (= {number}), {needs}"
             archives.deb(folder, self.out / f"{name}_{number}_{DEBIAN[self.name]}.deb", at, fields)
 
@@ -167,12 +170,12 @@ class Machine:
         for component in ("lastcall", "shim"):
             shutil.copytree(self.stage / component / "usr", folder, dirs_exist_ok=True)
         (folder / "lib/lastcall").mkdir(parents=True)
-        for soname, path in self.needs.closure(folder / "bin/lastcall").items():
+        for soname, path in self.needs.closure(folder / PROGRAM).items():
             library = folder / "lib/lastcall" / soname
             shutil.copy(path, library)
             run("patchelf", "--set-rpath", "$ORIGIN", str(library))
-        for program in ("lastcall", "lastcall-doctor"):
-            run("patchelf", "--set-rpath", "$ORIGIN/../lib/lastcall", str(folder / "bin" / program))
+        for program, up in ((PROGRAM, "../.."), ("bin/lastcall-doctor", "..")):
+            run("patchelf", "--set-rpath", f"$ORIGIN/{up}/lib/lastcall", str(folder / program))
         shutil.copy(ROOT / "LICENSE", folder)
         shutil.copytree(ROOT / "packaging/hosts", folder / "share/lastcall/hosts")
         archives.tar_gz(folder, self.out / f"{name}.tar.gz", at, name)

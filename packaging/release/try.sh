@@ -62,10 +62,17 @@ if [[ -n $arm ]] && command -v qemu-aarch64-static >/dev/null; then
   say 'the programs for arm64 run under qemu-user'
   tar xzf "$arm" -C "$root"
   name=$(basename "$arm" .tar.gz)
-  qemu-aarch64-static -L "$tree/build/arm64-root" "$root/$name/bin/lastcall" version
-  qemu-aarch64-static -L "$tree/build/arm64-root" "$root/$name/bin/lastcall" plan >/dev/null
+  # What a program of it starts is one of this machine, which qemu hands to the kernel: the launcher
+  # gets one in place of what it becomes.
+  program=$root/$name/libexec/lastcall/lastcall
+  qemu-aarch64-static -L "$tree/build/arm64-root" "$program" version
+  qemu-aarch64-static -L "$tree/build/arm64-root" "$program" plan >/dev/null
+  mv "$program" "$program.arm64"
+  ln -s /bin/echo "$program"
+  said=$(qemu-aarch64-static "$root/$name/bin/lastcall" run it)
+  mv "$program.arm64" "$program"
+  test "$said" = 'run it' || { say "the launcher for arm64 said '$said'"; exit 1; }
   qemu-aarch64-static "$root/$name/bin/lastcall-shim" --version
-  # Its child is a program of this machine, which qemu hands to the kernel.
   code=0
   qemu-aarch64-static "$root/$name/bin/lastcall-shim" -- /bin/sh -c 'exit 7' || code=$?
   test "$code" = 7 || { say "the shim for arm64 ended with $code, expected 7"; exit 1; }

@@ -166,7 +166,7 @@ CommandTree tree_of(CLI::App const& app) {
 }  // namespace
 
 int run_app(int argc, char const* const* argv, std::ostream& out, std::ostream& err,
-            std::string const& held_signals) {
+            Launch const& launch) {
   CLI::App app{"The lifecycle sidecar for LLM engines on Kubernetes", "lastcall"};
   app.require_subcommand(1);
   app.set_version_flag("--version", "lastcall " LASTCALL_VERSION);
@@ -197,7 +197,7 @@ int run_app(int argc, char const* const* argv, std::ostream& out, std::ostream& 
   return run({.out = out,
               .err = err,
               .after_dashes = std::move(words.after_dashes),
-              .held_signals = held_signals,
+              .launch = launch,
               .tree = [&app] { return tree_of(app); }});
 }
 

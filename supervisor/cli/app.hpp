@@ -10,7 +10,8 @@
 #pragma once
 
 #include <iosfwd>
-#include <string>
+
+#include "supervisor/cli/launch.hpp"
 
 namespace lastcall::cli {
 
@@ -19,8 +20,7 @@ inline constexpr int kExitUsage = 2;
 /// A failure of our own that nobody expected: no answer, and for `run` no word of its supervisor.
 inline constexpr int kExitUnexpected = 70;  // EX_SOFTWARE of sysexits.h
 
-/// `held_signals`: what main() has blocked for `run`, such as `TERM,INT`.
 int run_app(int argc, char const* const* argv, std::ostream& out, std::ostream& err,
-            std::string const& held_signals = {});
+            Launch const& launch = {});
 
 }  // namespace lastcall::cli

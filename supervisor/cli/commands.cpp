@@ -78,7 +78,9 @@ Run setup_doctor(CLI::App& app) {
   auto const options = std::make_shared<DoctorOptions>();
   add_config(app, options->load);
   add_output(app, options->output);
-  return [options](Streams const& streams) { return run_doctor(*options, streams.err); };
+  return [options](Streams const& streams) {
+    return run_doctor(*options, streams.launch.path, streams.err);
+  };
 }
 
 Run setup_version(CLI::App& app) {
@@ -215,7 +217,7 @@ Run setup_run(CLI::App& app) {
       ->type_name("COMMAND [ARGUMENT]...");
   return [command](Streams const& streams) {
     command->command = streams.after_dashes;
-    command->held_signals = streams.held_signals;
+    command->launch = streams.launch;
     return run_run(*command, config::process_environment(), streams.err);
   };
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "supervisor/cli/completion.hpp"
+#include "supervisor/cli/launch.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own
 class App;
@@ -21,8 +22,8 @@ struct Streams {
   std::ostream& out;
   std::ostream& err;
   std::vector<std::string> after_dashes;  // of a command that takes them as they are
-  std::string held_signals;               // for the shim that a command becomes
-  std::function<CommandTree()> tree;      // everything that can be typed
+  Launch launch;
+  std::function<CommandTree()> tree;  // everything that can be typed
 };
 
 /// What runs once the command line is understood; its options were filled in by then.

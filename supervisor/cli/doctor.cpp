@@ -11,10 +11,9 @@
 
 namespace lastcall::cli {
 
-int run_doctor(DoctorOptions const& options, std::ostream& err) {
-  std::error_code error;
-  auto const own = std::filesystem::read_symlink("/proc/self/exe", error);
-  std::string const beside = (own.parent_path() / "lastcall-doctor").string();
+int run_doctor(DoctorOptions const& options, std::string const& own_path, std::ostream& err) {
+  std::string const beside =
+      (std::filesystem::path(own_path).parent_path() / "lastcall-doctor").string();
   std::vector<std::string> words{"lastcall-doctor"};
   if (options.load.path) {
     words.insert(words.end(), {"--config", *options.load.path});
@@ -33,7 +32,7 @@ int run_doctor(DoctorOptions const& options, std::ostream& err) {
   ::execv(beside.c_str(), pointers.data());
   ::execvp(pointers.front(), pointers.data());
   err << "lastcall doctor: cannot run lastcall-doctor: " << std::generic_category().message(errno)
-      << ", expected it beside " << own.string() << " or on PATH\n";
+      << ", expected it beside " << own_path << " or on PATH\n";
   return 1;
 }
 

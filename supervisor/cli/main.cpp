@@ -1,18 +1,15 @@
-// lastcall: one binary, one subcommand for each thing it can do.
+// lastcall: one binary, one subcommand for each thing it can do. The launcher becomes it.
 #include <cerrno>
-#include <cstring>
 #include <exception>
 #include <iostream>
 #include <string>
-#include <system_error>
-#include <utility>
 
 #include <fcntl.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include "base/error_text.hpp"
 #include "supervisor/cli/app.hpp"
+#include "supervisor/cli/launch.hpp"
 
 namespace {
 
@@ -23,43 +20,6 @@ void reserve_standard_descriptors() {
       ::open("/dev/null", O_RDWR | O_CLOEXEC);  // takes the lowest free number, which is fd
     }
   }
-}
-
-constexpr std::pair<int, char const*> kStops[] = {
-    {SIGTERM, "TERM"}, {SIGINT, "INT"}, {SIGQUIT, "QUIT"}};
-sigset_t mask_before;
-
-bool becomes_shim(int argc, char const* const* argv) {
-  return argc > 1 && std::strcmp(argv[1], "run") == 0;
-}
-
-/// For `run`, which may be PID 1, where the kernel drops what nobody handles or blocks. What comes
-/// while it reads its configuration waits for the shim that it becomes. Called before the
-/// constructors of this program and of its libraries, which take longer than all the rest.
-void hold_stop_signals(int argc, char** argv, char** /*environment*/) {
-  if (!becomes_shim(argc, argv)) {
-    return;
-  }
-  sigset_t stops;
-  ::sigemptyset(&stops);
-  for (auto const& [signal, name] : kStops) {
-    ::sigaddset(&stops, signal);
-  }
-  ::sigprocmask(SIG_BLOCK, &stops, &mask_before);
-}
-
-[[gnu::section(".preinit_array"), gnu::used]] void (*const kHoldFirst)(int, char**,
-                                                                       char**) = hold_stop_signals;
-
-/// Those that were not blocked before: the engine is to get them as we did.
-std::string held_signals() {
-  std::string held;
-  for (auto const& [signal, name] : kStops) {
-    if (::sigismember(&mask_before, signal) == 0) {
-      (held += held.empty() ? "" : ",") += name;
-    }
-  }
-  return held;
 }
 
 /// An answer that nobody could read is none.
@@ -78,9 +38,9 @@ int with_output_written(int code) {
 
 int main(int argc, char** argv) {
   try {
-    std::string const held = becomes_shim(argc, argv) ? held_signals() : std::string();
+    lastcall::cli::Launch const launch = lastcall::cli::take_launch();
     reserve_standard_descriptors();
-    return with_output_written(lastcall::cli::run_app(argc, argv, std::cout, std::cerr, held));
+    return with_output_written(lastcall::cli::run_app(argc, argv, std::cout, std::cerr, launch));
   } catch (std::exception const& error) {
     std::cerr << "lastcall: unexpected failure: " << error.what() << '\n';
     return lastcall::cli::kExitUnexpected;

@@ -26,12 +26,6 @@ namespace fs = std::filesystem;
 
 constexpr int kExitNoShim = 1;
 
-fs::path own_path() {
-  std::error_code error;
-  fs::path const path = fs::read_symlink("/proc/self/exe", error);
-  return error ? fs::path("lastcall") : path;
-}
-
 std::optional<fs::path> in_search_path(config::Environment const& environment) {
   std::string const path = environment("PATH").value_or("/usr/local/bin:/usr/bin:/bin");
   for (std::size_t begin = 0; begin <= path.size();) {
@@ -46,11 +40,12 @@ std::optional<fs::path> in_search_path(config::Environment const& environment) {
 }
 
 /// LASTCALL_SHIM, beside this program, where the build tree has it, in PATH.
-std::optional<fs::path> find_shim(config::Environment const& environment) {
+std::optional<fs::path> find_shim(fs::path const& own_path,
+                                  config::Environment const& environment) {
   if (auto const named = environment("LASTCALL_SHIM")) {
     return *named;
   }
-  fs::path const here = own_path().parent_path();
+  fs::path const here = own_path.parent_path();
   for (fs::path const& candidate : {here / "lastcall-shim", here / "../shim/lastcall-shim",
                                     here / "../../shim/lastcall-shim"}) {
     if (::access(candidate.c_str(), X_OK) == 0) {
@@ -89,7 +84,7 @@ class Arguments {
 
 void add_serve(Arguments& arguments, RunCommand const& command, config::Loaded const& loaded,
                RunSockets const& sockets) {
-  arguments.add("--serve", own_path().string());
+  arguments.add("--serve", command.launch.path);
   arguments.serve("serve");
   arguments.serve("--parent", std::to_string(::getpid()));  // the shim's too, which we become
   if (!loaded.source.empty()) {
@@ -120,8 +115,8 @@ Arguments shim_arguments(RunCommand const& command, config::Loaded const& loaded
   arguments.add("--grace", std::to_string(config.shutdown.budgets.grace_period.count()) + "ms");
   arguments.add("--rest-grace",
                 std::to_string(config::resolve_engine(config).rest_grace.count()) + "ms");
-  if (!command.held_signals.empty()) {
-    arguments.add("--held-signals", command.held_signals);
+  if (!command.launch.held_signals.empty()) {
+    arguments.add("--held-signals", command.launch.held_signals);
   }
   if (!command.supervisor_timeout.empty()) {
     arguments.add("--supervisor-timeout", command.supervisor_timeout);
@@ -220,9 +215,9 @@ int run_run(RunCommand const& command, config::Environment const& environment, s
     err << "lastcall run: no command: expected `lastcall run -- CMD`, or engine.command\n";
     return kExitUsage;
   }
-  std::optional<fs::path> const shim = find_shim(environment);
+  std::optional<fs::path> const shim = find_shim(command.launch.path, environment);
   if (!shim) {
-    err << "lastcall run: cannot find lastcall-shim: expected it beside " << own_path().string()
+    err << "lastcall run: cannot find lastcall-shim: expected it beside " << command.launch.path
         << ", in PATH, or named by LASTCALL_SHIM\n";
     return kExitNoShim;
   }

@@ -6,7 +6,7 @@
 //     the exit code is the shim's.
 //  3. Sockets are where the configuration says. The default place is for the one service of a
 //     container: where it cannot be used, or is taken, this run gets a directory of its own.
-//  4. A stop signal is held from the first moment on, and the shim hears of it.
+//  4. A signal is held from the first moment on, by the launcher, and the shim hears of it.
 //  5. What `serve` could not have, a port or a socket, ends it with one line before anything runs;
 //     what only `serve` finds out ends it just so, by way of the shim.
 //
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "config/load.hpp"
+#include "supervisor/cli/launch.hpp"
 
 namespace lastcall::cli {
 
@@ -29,8 +30,7 @@ struct RunCommand {
   std::string supervisor_timeout;  // empty: the shim's default
   bool tty = false;
   bool required = false;
-  /// Stop signals that wait for the shim: blocked by main(), and not before it.
-  std::string held_signals;
+  Launch launch;
 };
 
 /// Returns only when there is nothing to become.

@@ -212,7 +212,9 @@ def test_a_component_installs_its_own_part_alone(tmp_path, component, program):
     others = {"bin/lastcall", "bin/lastcall-shim", "lib/liblastcall.a"} - {program}
     assert not installed & others
     folders = {path.split("/")[0] for path in installed}
-    assert folders == ({"include", "lib"} if component == "sdk" else {"bin", "share"})
+    expected = {"lastcall": {"bin", "libexec", "share"}, "shim": {"bin", "share"},
+                "sdk": {"include", "lib"}}  # fmt: skip
+    assert folders == expected[component]
 
 
 def test_install_puts_everything_in_its_place(tmp_path):
@@ -239,6 +241,7 @@ def test_install_puts_everything_in_its_place(tmp_path):
         "lib/cmake/lastcall/lastcallConfigVersion.cmake",
         "lib/liblastcall.a",
         "lib/pkgconfig/lastcall.pc",
+        "libexec/lastcall/lastcall",
         "share/bash-completion/completions/lastcall",
         "share/fish/vendor_completions.d/lastcall.fish",
         "share/lastcall/config.schema.json",

@@ -23,8 +23,18 @@ int main(int count, char** words) {
   return text.empty() ? 0 : std::printf("%c", text[static_cast<unsigned>(count)]);
 }
 """
-# The shim has the C library alone.
-SOURCES = {"lastcall": SOURCE, "lastcall-shim": "int main(int count, char**) { return count; }\n"}
+# The shim has the C library alone, the launcher nothing.
+SOURCES = {
+    "lastcall": SOURCE,
+    "lastcall-shim": "int main(int count, char**) { return count; }\n",
+    "launcher": (ROOT / "supervisor/launcher/launcher.cpp").read_text(),
+}
+# Where its options are from, and which it is of a build.
+PROGRAMS = {
+    "lastcall": ("supervisor/cli/main.cpp", "supervisor/libexec/lastcall/lastcall"),
+    "lastcall-shim": ("shim/main.cpp", "shim/lastcall-shim"),
+    "launcher": ("supervisor/launcher/launcher.cpp", "supervisor/cli/lastcall"),
+}
 COMPILED = ("-D_FORTIFY_SOURCE=2", "-D_GLIBCXX_ASSERTIONS", "-fstack-protector-strong",
             "-fstack-clash-protection", "-ftrivial-auto-var-init=zero")  # fmt: skip
 
@@ -56,10 +66,10 @@ def options(release):
     commands = json.loads((release / "compile_commands.json").read_text())
     rules = (release / "build.ninja").read_text()
     found = {}
-    for name, main in (("lastcall", "supervisor/cli/main.cpp"), ("lastcall-shim", "shim/main.cpp")):
+    for name, (main, target) in PROGRAMS.items():
         [command] = [c["command"] for c in commands if c["file"] == str(ROOT / main)]
         compiler = [w for w in shlex.split(command) if re.match(r"-[Df](?!LASTCALL|no-pch)", w)]
-        build = re.search(rf"^build \S*/{name}: .*?\n\n", rules, re.MULTILINE | re.DOTALL).group()
+        build = re.search(rf"^build {target}: .*?\n\n", rules, re.MULTILINE | re.DOTALL).group()
         linker = re.findall(r"^  (?:LINK_)?FLAGS = (.*)$", build, re.MULTILINE)
         words = shlex.split(" ".join(linker))
         found[name] = (compiler, [w for w in words if not w.startswith("-Wl,--symbol-ordering")])
@@ -89,7 +99,7 @@ def test_every_file_of_a_release_is_compiled_hardened(release):
     assert len(commands) > 200 and lacking == []
 
 
-@pytest.mark.parametrize("name", ["lastcall", "lastcall-shim"])
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_with_a_releases_options_is_hardened(link, problems, name):
     assert problems(link(name)) == []
 
@@ -140,5 +150,4 @@ def test_an_option_that_is_missing_is_found(link, problems, name, without, more,
 def test_what_was_built_as_a_release_is_hardened(build_dir, problems):
     if "CMAKE_BUILD_TYPE:STRING=Release" not in (build_dir / "CMakeCache.txt").read_text():
         pytest.skip("not a release; the image's build checks the one that ships")
-    programs = [build_dir / "supervisor/cli/lastcall", build_dir / "shim/lastcall-shim"]
-    assert [problems(program) for program in programs] == [[], []]
+    assert [problems(build_dir / target) for _, target in PROGRAMS.values()] == [[], [], []]

@@ -147,8 +147,9 @@ def test_a_bootstrap_that_fails_leaves_no_base(tmp_path):
 def test_the_one_container_gets_every_library_that_its_base_lacks():
     build = Path(os.environ.get("LASTCALL_BUILD_DIR", ROOT / "build/dev"))
     done = subprocess.run(
-        ["ldd", build / "supervisor/cli/lastcall"], capture_output=True, text=True, check=True
-    )
+        ["ldd", build / "supervisor/libexec/lastcall/lastcall"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
     every_base = r"(linux-vdso|ld-linux|libc|libm|libgcc_s|libstdc\+\+|libssl|libcrypto|libz)[.-]"
     needed = set(re.findall(r"^\s*(lib[\w+-]+\.so\.[\d.]+) =>", done.stdout, re.MULTILINE))
     given = re.findall(r"/usr/lib/\*/(lib[\w*+-]+\.so\.\*)", read("docs/operations.md"))

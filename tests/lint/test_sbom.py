@@ -12,7 +12,8 @@ from spdx_rules import spdx_problems
 
 SBOM = ROOT / "packaging/sbom.py"
 RECORDS = ROOT / "packaging/package_records.py"
-PROGRAMS = {"lastcall": "supervisor/cli/lastcall", "lastcall-shim": "shim/lastcall-shim"}
+PROGRAMS = {"lastcall": "supervisor/libexec/lastcall/lastcall",
+            "lastcall-shim": "shim/lastcall-shim"}  # fmt: skip
 OWN = "SPDXRef-Package-"
 
 

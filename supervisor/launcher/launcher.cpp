@@ -1,0 +1,243 @@
+// lastcall, as users start it: holds the signals for `run` and becomes the program.
+//
+// The dynamic linker needs milliseconds for the program's libraries before any instruction of ours
+// runs. A stop signal ends a process in that time, and PID 1 of a container never sees it: the
+// kernel drops what it neither handles nor blocks. A blocked signal, and one that waits, survive an
+// exec. So the first thing that runs is this file: a static program without a library, which blocks
+// the signals by its first system call, some twenty instructions from its start.
+//
+// Rules:
+//  1. The program is ../libexec/lastcall/lastcall, from the folder of this file. Its arguments, its
+//     argv[0] and its name in `ps` are what they were.
+//  2. Signals are held for `run` alone. LASTCALL_HELD_SIGNALS names those that were not blocked
+//     before, so that the engine gets the mask that we were started with.
+//  3. LASTCALL_LAUNCHER is the path of this file. The program takes both out of its environment.
+//  4. There is no C library here: no global constructor, no canary, no errno.
+//
+// Source: signal(7), execve(2), pid_namespaces(7), getauxval(3); docs/adr/0060-launcher.md.
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace {
+
+using Word = unsigned long;
+
+#if defined(__x86_64__)
+asm(R"(
+  .globl _start
+  .type _start, @function
+_start:
+  endbr64
+  xorl %ebp, %ebp
+  movq %rsp, %rdi
+  andq $-16, %rsp
+  call lastcall_launch
+)");
+
+long system_call(long number, Word a = 0, Word b = 0, Word c = 0, Word d = 0) {
+  register Word fourth asm("r10") = d;
+  long result = number;
+  asm volatile("syscall"
+               : "+a"(result)
+               : "D"(a), "S"(b), "d"(c), "r"(fourth)
+               : "rcx", "r11", "memory");
+  return result;
+}
+#elif defined(__aarch64__)
+asm(R"(
+  .globl _start
+  .type _start, %function
+_start:
+  bti c
+  mov x29, #0
+  mov x30, #0
+  mov x0, sp
+  and sp, x0, #-16
+  bl lastcall_launch
+)");
+
+long system_call(long number, Word a = 0, Word b = 0, Word c = 0, Word d = 0) {
+  register long which asm("x8") = number;
+  register Word first asm("x0") = a;
+  register Word second asm("x1") = b;
+  register Word third asm("x2") = c;
+  register Word fourth asm("x3") = d;
+  asm volatile("svc #0"
+               : "+r"(first)
+               : "r"(which), "r"(second), "r"(third), "r"(fourth)
+               : "memory");
+  return static_cast<long>(first);
+}
+#else
+#error "this processor needs its own _start and system_call, as the two above"
+#endif
+
+Word address(void const* pointer) {
+  return reinterpret_cast<Word>(pointer);
+}
+
+struct Held {
+  int signal;
+  char name[5];
+};
+/// Whatever the shim would take: stops, and what it passes on to an engine that runs.
+constexpr Held kHeld[] = {{SIGTERM, "TERM"}, {SIGINT, "INT"},   {SIGQUIT, "QUIT"},
+                          {SIGHUP, "HUP"},   {SIGUSR1, "USR1"}, {SIGUSR2, "USR2"}};
+
+constexpr Word bit_of(int signal) {
+  return Word{1} << (signal - 1);
+}
+
+constexpr Word held_set() {
+  Word set = 0;
+  for (Held const& each : kHeld) {
+    set |= bit_of(each.signal);
+  }
+  return set;
+}
+
+constexpr char kProgram[] = "../libexec/lastcall/lastcall";
+constexpr char kPathName[] = "LASTCALL_LAUNCHER=";
+constexpr char kHeldName[] = "LASTCALL_HELD_SIGNALS=";
+
+bool begins_with(char const* text, char const* beginning) {
+  while (*beginning != 0 && *text == *beginning) {
+    ++text;
+    ++beginning;
+  }
+  return *beginning == 0;
+}
+
+/// Text in a place that is large enough, or cut.
+struct Text {
+  char* at;
+  char* end;  // of the place, with room for the last zero
+
+  void add(char const* text) {
+    while (*text != 0 && at != end) {
+      *at++ = *text++;
+    }
+    *at = 0;
+  }
+  void add_number(Word number) {
+    char digits[24];
+    char* first = digits + sizeof digits - 1;
+    *first = 0;
+    do {
+      *--first = static_cast<char>('0' + number % 10);
+      number /= 10;
+    } while (number != 0);
+    add(first);
+  }
+};
+
+char own_path[sizeof kPathName + PATH_MAX];  // with its name in the environment
+char program[PATH_MAX + sizeof kProgram];
+char held[sizeof kHeldName + 32];
+
+/// Before anything else: what comes from here on waits. Returns the mask from before.
+Word hold() {
+  Word const set = held_set();
+  Word before = 0;
+  system_call(SYS_rt_sigprocmask, SIG_BLOCK, address(&set), address(&before), sizeof before);
+  return before;
+}
+
+void tell_held(Word before) {
+  Text text{held, held + sizeof held - 1};
+  text.add(kHeldName);
+  char const* comma = "";
+  for (Held const& each : kHeld) {
+    if ((before & bit_of(each.signal)) == 0) {
+      text.add(comma);
+      text.add(each.name);
+      comma = ",";
+    }
+  }
+}
+
+/// Without /proc: as we were called, which is right unless that was by a link.
+void find_own_path(char const* called_as) {
+  Text text{own_path, own_path + sizeof own_path - 1};
+  text.add(kPathName);
+  long const length = system_call(SYS_readlinkat, static_cast<Word>(AT_FDCWD),
+                                  address("/proc/self/exe"), address(text.at), PATH_MAX - 1);
+  if (length <= 0) {
+    text.add(called_as);
+  }
+}
+
+/// In the folder of this file.
+void find_program() {
+  char const* const path = own_path + sizeof kPathName - 1;
+  char const* name = path;  // behind the last slash
+  for (char const* c = path; *c != 0; ++c) {
+    name = *c == '/' ? c + 1 : name;
+  }
+  Text text{program, program + (name - path)};
+  text.add(path);
+  text = {text.at, program + sizeof program - 1};
+  text.add(kProgram);
+}
+
+char line[sizeof program + 128];
+
+[[noreturn]] void fail(long error) {
+  Text text{line, line + sizeof line - 1};
+  text.add("lastcall: cannot run ");
+  text.add(program);
+  text.add(": error ");
+  text.add_number(static_cast<Word>(error));
+  text.add(error == ENOENT ? " (no such file, or no dynamic linker for it)" : "");
+  text.add("; expected the program there, as an installation lays it out\n");
+  system_call(SYS_write, STDERR_FILENO, address(line), static_cast<Word>(text.at - line));
+  for (;;) {
+    system_call(SYS_exit_group, error == ENOENT ? 127 : 126);
+  }
+}
+
+}  // namespace
+
+/// `stack`: as the kernel leaves it, argc, argv, the environment and the auxiliary vector.
+extern "C" [[noreturn, gnu::used]] void lastcall_launch(Word* stack) {
+  Word const count = stack[0];
+  char** const arguments = reinterpret_cast<char**>(stack + 1);
+  bool const is_run = count > 1 && begins_with(arguments[1], "run") && arguments[1][3] == 0;
+  Word const before = is_run ? hold() : 0;
+
+  char** const environment = arguments + count + 1;
+  Word size = 0;
+  while (environment[size] != nullptr) {
+    ++size;
+  }
+  char const* called_as = arguments[0] != nullptr ? arguments[0] : "";
+  for (Word const* aux = reinterpret_cast<Word*>(environment + size + 1); aux[0] != AT_NULL;
+       aux += 2) {
+    called_as = aux[0] == AT_EXECFN ? reinterpret_cast<char const*>(aux[1]) : called_as;
+  }
+  find_own_path(called_as);
+  find_program();
+
+  // Theirs without our two names, which nobody else may set, and ours. The list grows over the
+  // auxiliary vector, of which nobody reads more here: the kernel gives the program one of its own.
+  char** next = environment;
+  for (Word at = 0; at < size; ++at) {
+    bool const is_ours =
+        begins_with(environment[at], kPathName) || begins_with(environment[at], kHeldName);
+    if (!is_ours) {
+      *next++ = environment[at];
+    }
+  }
+  *next++ = own_path;
+  if (is_run) {
+    tell_held(before);
+    *next++ = held;
+  }
+  *next = nullptr;
+  fail(-system_call(SYS_execve, address(program), address(arguments), address(environment)));
+}
