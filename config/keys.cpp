@@ -9,7 +9,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::array<std::string_view, 4> kEngineKinds{"vllm", "sglang", "trtllm", "custom"};
+constexpr std::array<std::string_view, 5> kEngineKinds{"vllm", "sglang", "trtllm", "dynamo",
+                                                       "custom"};
 constexpr std::array<std::string_view, 2> kOnExit{"fatal", "propagate"};
 constexpr std::array<std::string_view, 2> kMigrate{"at_end", "at_start"};
 constexpr std::array<std::string_view, 2> kHandOff{"off", "early"};

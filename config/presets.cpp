@@ -177,6 +177,39 @@ EnginePreset trtllm_preset() {
   };
 }
 
+/// A worker of NVIDIA Dynamo (python -m dynamo.vllm and its like). Its server has no work: that
+/// comes over Dynamo's own transport from a frontend in another pod.
+EnginePreset dynamo_preset() {
+  return {
+      .kind = EngineKind::dynamo,
+      .name = "dynamo",
+      // lib/runtime/src/config.rs: off until DYN_SYSTEM_PORT is set; 8081 is what Dynamo's own
+      // examples and its operator set.
+      .address = {"127.0.0.1", 8081},
+      // lib/runtime/src/system_status_server.rs: 503 until its endpoints are healthy, and again
+      // from the moment at which it shuts down.
+      .health_path = "/health",
+      .metrics_path = "/metrics",
+      // lib/runtime/src/pipeline/network/ingress/push_handler.rs: up as a request is accepted, down
+      // when its last answer is sent. One series an endpoint.
+      .running_gauge = "dynamo_component_inflight_requests",
+      .waiting_gauge = "",
+      .tokens_counter = "",
+      .running_is_accepted = true,
+      .kv_usage_gauge = "",
+      .load_path = "",
+      .completions_path = "",
+      .sleeping_path = "",
+      // system_status_server.rs: adapters, and routes that the engine adds below /engine.
+      .control_paths = {"/engine", "/v1/loras"},
+      .status_paths = {"/health", "/live", "/metadata", "/metrics"},
+      // components/src/dynamo/common/utils/graceful_shutdown.py: on TERM it leaves its registry,
+      // goes on for DYN_GRACEFUL_SHUTDOWN_GRACE_PERIOD_SECS (5), then cuts what still runs.
+      .stop_signal = "SIGTERM",
+      .leftovers = "",
+  };
+}
+
 /// A custom engine may be any of the known servers.
 void add_all_paths(EnginePreset& custom, std::initializer_list<EnginePreset> known) {
   for (EnginePreset const& preset : known) {
@@ -204,14 +237,14 @@ EnginePreset custom_preset() {
       .sleeping_path = "",
       .leftovers = "",
   };
-  add_all_paths(preset, {vllm_preset(), sglang_preset(), trtllm_preset()});
+  add_all_paths(preset, {vllm_preset(), sglang_preset(), trtllm_preset(), dynamo_preset()});
   return preset;
 }
 
 /// In the order of EngineKind.
-std::array<EnginePreset, 4> const& presets() {
-  static std::array<EnginePreset, 4> const kPresets{vllm_preset(), sglang_preset(), trtllm_preset(),
-                                                    custom_preset()};
+std::array<EnginePreset, 5> const& presets() {
+  static std::array<EnginePreset, 5> const kPresets{vllm_preset(), sglang_preset(), trtllm_preset(),
+                                                    dynamo_preset(), custom_preset()};
   return kPresets;
 }
 
@@ -264,7 +297,8 @@ std::optional<EngineGauges> resolve_gauges(Config const& config, EnginePreset co
   gauges.tokens_are_live = set.tokens ? true : preset.tokens_are_live;
   gauges.kv_usage = set.kv_usage.value_or(std::string(preset.kv_usage_gauge));
   gauges.rank_label = preset.rank_label;
-  gauges.load_counts = set.load_tracking;
+  gauges.running_is_load = preset.running_is_accepted && !set.running;
+  gauges.load_counts = set.load_tracking || gauges.running_is_load;
   gauges.refresh = set.refresh.value_or(preset.gauge_refresh);
   if (gauges.url.empty() || gauges.running.empty()) {
     return std::nullopt;

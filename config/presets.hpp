@@ -28,7 +28,8 @@ struct EnginePreset {
   std::string_view running_gauge;
   std::string_view waiting_gauge;
   std::string_view tokens_counter;
-  bool tokens_are_live = false;  // the counter rises with each token, not at a request's end
+  bool tokens_are_live = false;      // the counter rises with each token, not at a request's end
+  bool running_is_accepted = false;  // that gauge counts a request from its acceptance on
   std::string_view kv_usage_gauge;
   std::string_view rank_label = {};   // of its gauges: the data-parallel rank; empty: it has one
   std::string_view rank_header = {};  // sends a request to one; empty: there is no way
@@ -69,6 +70,7 @@ struct EngineGauges {
   std::string load_url;      // of its load counter; empty: none is known
   bool load_counts = false;  // ... and it is known to count
   std::string rank_label = {};
+  bool running_is_load = false;  // `running` is a load counter itself
   friend bool operator==(EngineGauges const&, EngineGauges const&) = default;
 };
 

@@ -45,7 +45,7 @@ struct Identity {
   friend bool operator==(Identity const&, Identity const&) = default;
 };
 
-enum class EngineKind { vllm, sglang, trtllm, custom };
+enum class EngineKind { vllm, sglang, trtllm, dynamo, custom };
 enum class OnExit { fatal, propagate };
 
 /// Where the engine's own Prometheus gauges are; unset members come from the preset.

@@ -59,6 +59,7 @@ struct GaugeReader::State {
         settings.waiting.empty() ? std::optional(0.0) : text->sum(settings.waiting);
     if (running && waiting) {
       reading.in_flight = whole(*running + *waiting);
+      reading.load = settings.running_is_load ? reading.in_flight : std::nullopt;
     } else {
       reading.problem = "no figure of " + (running ? settings.waiting : settings.running);
     }

@@ -29,11 +29,12 @@ namespace lastcall::probes {
 struct GaugeSettings {
   std::string url;
   std::string running;
-  std::string waiting;          // empty: the engine has no such gauge
-  std::string tokens;           // empty: it has no such counter
-  std::string kv_usage = {};    // empty: it has no such gauge
-  std::string load_url = {};    // empty: it has no load counter
-  std::string rank_label = {};  // of `running` and `tokens`: which rank; empty: it has one
+  std::string waiting;           // empty: the engine has no such gauge
+  std::string tokens;            // empty: it has no such counter
+  std::string kv_usage = {};     // empty: it has no such gauge
+  std::string load_url = {};     // empty: it has no load counter
+  std::string rank_label = {};   // of `running` and `tokens`: which rank; empty: it has one
+  bool running_is_load = false;  // `running` counts from acceptance: it is its load counter, too
 };
 
 struct GaugeReading {

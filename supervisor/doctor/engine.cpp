@@ -57,7 +57,7 @@ void look_at_engine(Visit const& visit, Findings& findings) {
   if (!is_known) {
     findings.push_back({"engine",
                         "nothing is known of the engine but its process: set engine.kind (vllm, "
-                        "sglang, trtllm) or engine.url"});
+                        "sglang, trtllm, dynamo) or engine.url"});
     return;
   }
   bool const will_be_started = visit.status.is_null() && !config.engine.command.empty();

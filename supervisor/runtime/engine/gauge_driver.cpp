@@ -26,7 +26,8 @@ probes::GaugeSettings gauge_settings(config::EngineGauges const& gauges) {
           .tokens = gauges.tokens,
           .kv_usage = gauges.kv_usage,
           .load_url = gauges.load_url,
-          .rank_label = gauges.rank_label};
+          .rank_label = gauges.rank_label,
+          .running_is_load = gauges.running_is_load};
 }
 
 lifecycle::GaugesRead gauges_read(probes::GaugeReading const& reading) {

@@ -100,7 +100,7 @@ std::vector<BadInput> const kBadInputs{
      {"c.yaml:1:1: discovery: no value, expected a list of sections"}},
     {"wrong_choice",
      "engine: {kind: vLLM}\n",
-     {"c.yaml:1:16: engine.kind: 'vLLM', expected vllm, sglang, trtllm or custom"}},
+     {"c.yaml:1:16: engine.kind: 'vLLM', expected vllm, sglang, trtllm, dynamo or custom"}},
     {"duration_without_unit",
      "shutdown: {grace_period: 60}\n",
      {"c.yaml:1:26: shutdown.grace_period: '60' has no unit, " + kDuration + "1s to 24h"}},

@@ -27,6 +27,7 @@ TEST(Presets, Each_kind_has_the_preset_of_its_own_name) {
        std::vector<std::pair<EngineKind, std::string>>{{EngineKind::vllm, "vllm"},
                                                        {EngineKind::sglang, "sglang"},
                                                        {EngineKind::trtllm, "trtllm"},
+                                                       {EngineKind::dynamo, "dynamo"},
                                                        {EngineKind::custom, "custom"}}) {
     EXPECT_EQ(preset_of(kind).kind, kind);
     EXPECT_EQ(preset_of(kind).name, name);
@@ -75,6 +76,22 @@ TEST(Presets, sglang_listens_on_its_own_port) {
   EXPECT_EQ(profile.gauges->waiting, "sglang:num_queue_reqs");
   EXPECT_EQ(profile.gauges->refresh, 1s);
   EXPECT_EQ(profile.gauges->load_url, "");
+}
+
+TEST(Presets, dynamo_counts_from_acceptance_unless_another_gauge_is_named) {
+  EngineProfile const profile = profile_of("engine: {kind: dynamo}\n");
+  EXPECT_THAT(profile.checks,
+              ElementsAre(HealthCheck{"engine", HttpCheck{"http://127.0.0.1:8081/health"},
+                                      Duration{1s}, 2U}));
+  ASSERT_TRUE(profile.gauges);
+  EXPECT_EQ(profile.gauges->running, "dynamo_component_inflight_requests");
+  EXPECT_TRUE(profile.gauges->running_is_load);
+  EXPECT_TRUE(profile.gauges->load_counts);
+  EXPECT_FALSE(profile.probe) << "its server has no work to ask for";
+  auto const other = profile_of("engine: {kind: dynamo, metrics: {running: some_gauge}}\n").gauges;
+  ASSERT_TRUE(other);
+  EXPECT_FALSE(other->running_is_load);
+  EXPECT_FALSE(other->load_counts);
 }
 
 TEST(Presets, trtllm_has_its_gauges_under_their_own_path) {
@@ -174,6 +191,8 @@ TEST(Presets, The_documented_table_is_what_is_in_the_code) {
       {"tokens", [](auto const& p) { return cell(p.tokens_counter); }},
       {"tokens rise with each token",
        [](auto const& p) { return std::string(p.tokens_are_live ? "yes" : "no"); }},
+      {"running counts from acceptance",
+       [](auto const& p) { return std::string(p.running_is_accepted ? "yes" : "no"); }},
       {"rank of a gauge", [](auto const& p) { return cell(p.rank_label); }},
       {"header that chooses a rank", [](auto const& p) { return cell(p.rank_header); }},
       {"load counter at", [](auto const& p) { return cell(p.load_path); }},
@@ -185,8 +204,8 @@ TEST(Presets, The_documented_table_is_what_is_in_the_code) {
   std::string const page = read_text(LASTCALL_DOCS "/engines.md");
   for (auto const& [name, text_of] : rows) {
     std::string row = "| " + name;
-    for (EngineKind const kind :
-         {EngineKind::vllm, EngineKind::sglang, EngineKind::trtllm, EngineKind::custom}) {
+    for (EngineKind const kind : {EngineKind::vllm, EngineKind::sglang, EngineKind::trtllm,
+                                  EngineKind::dynamo, EngineKind::custom}) {
       row += " | " + text_of(preset_of(kind));
     }
     EXPECT_NE(page.find("\n" + row + " |"), std::string::npos) << "docs/engines.md lacks: " << row;
@@ -203,7 +222,8 @@ TEST(Presets, The_page_lists_the_control_paths_of_each_kind) {
   };
   std::string const page = read_text(LASTCALL_DOCS "/engines.md");
   EnginePreset const& custom = preset_of(EngineKind::custom);
-  for (EngineKind const kind : {EngineKind::vllm, EngineKind::sglang, EngineKind::trtllm}) {
+  for (EngineKind const kind :
+       {EngineKind::vllm, EngineKind::sglang, EngineKind::trtllm, EngineKind::dynamo}) {
     EnginePreset const& preset = preset_of(kind);
     EXPECT_NE(page.find(row(preset, "access", preset.control_paths)), std::string::npos)
         << row(preset, "access", preset.control_paths);

@@ -24,7 +24,8 @@ class Gauges : public ::testing::Test {
                         .waiting = "wait",
                         .tokens = "tok",
                         .kv_usage = "use",
-                        .rank_label = "engine"});
+                        .rank_label = "engine",
+                        .running_is_load = running_is_load_});
     EXPECT_EQ(reader.problem(), "");
     std::optional<GaugeReading> found;
     reader.read(timeout, [&](GaugeReading const& reading) { found = reading; });
@@ -39,6 +40,7 @@ class Gauges : public ::testing::Test {
 
   boost::asio::io_context io_;
   FakeEngine engine_{io_};
+  bool running_is_load_ = false;
 };
 
 TEST_F(Gauges, What_runs_and_what_waits_is_in_flight) {
@@ -46,6 +48,14 @@ TEST_F(Gauges, What_runs_and_what_waits_is_in_flight) {
   EXPECT_EQ(reading.in_flight, 7U);
   EXPECT_EQ(reading.tokens, 17U);
   EXPECT_EQ(reading.problem, "");
+}
+
+TEST_F(Gauges, What_counts_from_acceptance_is_the_load_of_its_process) {
+  EXPECT_EQ(read(http_response(200, "run 2\nwait 0\n")).load, std::nullopt);
+  running_is_load_ = true;
+  EXPECT_EQ(read(http_response(200, "run{e=\"a\"} 2\nrun{e=\"b\"} 1\nwait 0\n")).load, 3U);
+  EXPECT_EQ(read(http_response(200, "run 0\nwait 0\n")).load, 0U);
+  EXPECT_EQ(read(http_response(200, "wait 0\n")).load, std::nullopt);
 }
 
 TEST_F(Gauges, Ranks_are_told_by_their_label_each_once) {
