@@ -27,12 +27,12 @@ FROM tools AS compile
 COPY . /src
 RUN if [ -x /out/lastcall ]; then exit 0; fi; \
     cmake -S /src --preset release -DLASTCALL_BUILD_TESTS=OFF -DLASTCALL_BUILD_BENCH=OFF && \
-    ninja -C /src/build/release supervisor/cli/lastcall lastcall-doctor shim/lastcall-shim && \
+    ninja -C /src/build/release supervisor/cli/lastcall lastcall-doctor lastcall-kube shim/lastcall-shim && \
     cp /src/build/release/supervisor/cli/lastcall /src/build/release/supervisor/cli/lastcall-doctor \
-       /src/build/release/shim/lastcall-shim /out/ && \
+      /src/build/release/supervisor/cli/lastcall-kube /src/build/release/shim/lastcall-shim /out/ && \
     mkdir /out/program && cp /src/build/release/supervisor/libexec/lastcall/lastcall /out/program/ && \
     python3 /src/packaging/hardening.py /out/lastcall /out/program/lastcall /out/lastcall-doctor \
-      /out/lastcall-shim && \
+      /out/lastcall-kube /out/lastcall-shim && \
     sh /src/packaging/describe_programs.sh /src/build/release /out
 
 FROM ${BASE} AS libraries

@@ -4,11 +4,15 @@
 # for what a program in C++ is built with. Each is whole without the others.
 include(GNUInstallDirs)
 
-install(TARGETS lastcall lastcall-doctor RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
+install(TARGETS lastcall lastcall-doctor lastcall-kube RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
         COMPONENT lastcall)
 # Where the launcher looks, from its own folder.
 install(TARGETS lastcall_program RUNTIME
         DESTINATION "${CMAKE_INSTALL_BINDIR}/../libexec/lastcall" COMPONENT lastcall)
+# `kubectl lastcall` is what kubectl finds on PATH by this name.
+file(CREATE_LINK lastcall-kube "${CMAKE_CURRENT_BINARY_DIR}/kubectl-lastcall" SYMBOLIC)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/kubectl-lastcall"
+        DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT lastcall)
 install(TARGETS lastcall-router RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT router)
 install(TARGETS lastcall-shim RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT shim)
 install(FILES docs/man/lastcall.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT lastcall)

@@ -85,6 +85,7 @@ void HttpClient::connect(HttpServer const& server, std::string const& address) {
     if (!tls_.ca_file.empty()) {
       secure->set_ca_cert_path(tls_.ca_file);
     }
+    secure->enable_server_certificate_verification(tls_.is_verified);
     connection_ = std::move(secure);
   } else {
     connection_ = std::make_unique<httplib::ClientImpl>(server.host, server.port);

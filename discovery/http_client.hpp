@@ -56,6 +56,7 @@ struct HttpTls {
   std::string ca_file;
   std::string cert_file;
   std::string key_file;
+  bool is_verified = true;  // or any server is taken for the right one
 };
 
 struct HttpRequest {

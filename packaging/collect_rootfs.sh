@@ -12,9 +12,9 @@ programs=$1 rootfs=$2 in_base=$3 status=$4 shim_rootfs=$5 here=$(dirname "$0")
 
 mkdir -p "$rootfs/usr/bin" "$rootfs/usr/libexec/lastcall" "$rootfs/etc/lastcall" "$rootfs/run" "$rootfs/usr/share/lastcall"
 mkdir "$rootfs/run/lastcall" "$rootfs/run/lastcall-admin"
-for name in lastcall lastcall-doctor lastcall-shim; do
-  # Programs that were handed over may be those two alone.
-  if [ "$name" = lastcall-doctor ] && ! [ -e "$programs/$name" ]; then continue; fi
+for name in lastcall lastcall-doctor lastcall-kube lastcall-shim; do
+  # Programs that were handed over may be `lastcall` and the shim alone.
+  case $name in lastcall-doctor | lastcall-kube) [ -e "$programs/$name" ] || continue ;; esac
   install -m 0755 "$programs/$name" "$rootfs/usr/bin/$name"
   strip --strip-all "$rootfs/usr/bin/$name"
 done
@@ -55,9 +55,11 @@ set -- --status "$status"
 # Absent where programs were handed over by who does not know what they are made of.
 if [ -e "$of_shim" ]; then
   set -- "$@" --program "$programs/lastcall.spdx.json" --program "$of_shim"
-  if [ -e "$programs/lastcall-doctor.spdx.json" ]; then
-    set -- "$@" --program "$programs/lastcall-doctor.spdx.json"
-  fi
+  for name in lastcall-doctor lastcall-kube; do
+    if [ -e "$programs/$name.spdx.json" ]; then
+      set -- "$@" --program "$programs/$name.spdx.json"
+    fi
+  done
   python3 -B "$here/sbom.py" image lastcall-shim \
     "$shim_rootfs/usr/share/lastcall/lastcall-shim.spdx.json" --program "$of_shim"
 fi

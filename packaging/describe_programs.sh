@@ -8,10 +8,10 @@ set -eu
 build=$1 out=$2 here=$(dirname "$0")
 
 # The launcher is made of nothing but its one file.
-for target in supervisor/libexec/lastcall/lastcall supervisor/cli/lastcall-doctor shim/lastcall-shim
-do
-  # A build of single targets may have no doctor; the other two are always there.
-  if [ "$target" = supervisor/cli/lastcall-doctor ] && ! [ -e "$build/$target" ]; then continue; fi
+for target in supervisor/libexec/lastcall/lastcall supervisor/cli/lastcall-doctor \
+  supervisor/cli/lastcall-kube shim/lastcall-shim; do
+  # A build of single targets may lack those beside `lastcall`; the other two are always there.
+  case $target in supervisor/cli/lastcall-*) if ! [ -e "$build/$target" ]; then continue; fi ;; esac
   python3 -B "$here/sbom.py" program "$build" "$target" "$out/$(basename "$target").spdx.json"
 done
 mkdir -p "$out/shim-rootfs/etc"

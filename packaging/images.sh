@@ -78,9 +78,11 @@ if [[ -n $binaries || -n $apt_sources ]]; then mkdir -p build/image/program; fi
 if [[ -n $binaries ]]; then
   cp "$binaries/supervisor/cli/lastcall" "$binaries/shim/lastcall-shim" build/image/
   cp "$binaries/supervisor/libexec/lastcall/lastcall" build/image/program/
-  if [[ -e $binaries/supervisor/cli/lastcall-doctor ]]; then
-    cp "$binaries/supervisor/cli/lastcall-doctor" build/image/
-  fi
+  for name in lastcall-doctor lastcall-kube; do
+    if [[ -e $binaries/supervisor/cli/$name ]]; then
+      cp "$binaries/supervisor/cli/$name" build/image/
+    fi
+  done
   packaging/describe_programs.sh "$binaries" build/image ||
     { echo 'images.sh: what the programs are made of is not known here and will not be told'
       rm -rf build/image/*.spdx.json build/image/shim-rootfs; }

@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = "libexec/lastcall/lastcall"  # what the launcher, bin/lastcall, becomes
 PROGRAMS = {
     "lastcall": f"supervisor/{PROGRAM}", "lastcall-doctor": "supervisor/cli/lastcall-doctor",
-    "lastcall-shim": "shim/lastcall-shim",
+    "lastcall-kube": "supervisor/cli/lastcall-kube", "lastcall-shim": "shim/lastcall-shim",
 }  # fmt: skip
 DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}
 MAINTAINER = "lastcall maintainers <maintainers@lastcall.invalid>"
@@ -155,8 +155,8 @@ class Machine:
                 users.mkdir()
                 (users / "lastcall.conf").write_text(
                     'u lastcall - "LLM engine under lastcall" /var/lib/lastcall\n')
-                # The doctor's, too. What was unpacked for another machine has no records; packages
-                # have the same names there.
+                # The doctor's and lastcall-kube's, too. What was unpacked for another machine has
+                # no records; packages have the same names there.
                 here = Root("/", f"{os.uname().machine}-linux-gnu")
                 needs = here.depends(folder / "usr" / PROGRAM)
                 fields["Depends"] = f"lastcall-shim (= {number}), {needs}"
@@ -174,7 +174,8 @@ class Machine:
             library = folder / "lib/lastcall" / soname
             shutil.copy(path, library)
             run("patchelf", "--set-rpath", "$ORIGIN", str(library))
-        for program, up in ((PROGRAM, "../.."), ("bin/lastcall-doctor", "..")):
+        for program, up in ((PROGRAM, "../.."), ("bin/lastcall-doctor", ".."),
+                            ("bin/lastcall-kube", "..")):
             run("patchelf", "--set-rpath", f"$ORIGIN/{up}/lib/lastcall", str(folder / program))
         shutil.copy(ROOT / "LICENSE", folder)
         shutil.copytree(ROOT / "packaging/hosts", folder / "share/lastcall/hosts")

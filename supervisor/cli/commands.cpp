@@ -15,7 +15,6 @@
 #include "supervisor/cli/completion.hpp"
 #include "supervisor/cli/doctor.hpp"
 #include "supervisor/cli/drain.hpp"
-#include "supervisor/cli/inject.hpp"
 #include "supervisor/cli/plan.hpp"
 #include "supervisor/cli/probe.hpp"
 #include "supervisor/cli/reload.hpp"
@@ -252,49 +251,6 @@ Run setup_replay(CLI::App& app) {
       [options](Streams const& streams) { return run_replay(*options, streams.out, streams.err); };
 }
 
-void add_words(CLI::App& app, char const* name, std::vector<std::string>& to, char const* what,
-               char const* type) {
-  app.add_option(name, to, what)
-      ->type_name(type)
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-}
-
-Run setup_inject(CLI::App& app) {
-  auto const options = std::make_shared<InjectOptions>();
-  inject::Options& to = options->inject;
-  to.image = "lastcall:" LASTCALL_VERSION;
-  to.shim_image = "lastcall-shim:" LASTCALL_VERSION;
-  app.add_option("files", options->files, "Manifests; none, or -, reads standard input")
-      ->type_name("FILE");
-  app.add_option_function<std::string>(
-         "--container", [&to](std::string const& name) { to.container = name; },
-         "The engine's container; else the pod's annotation, else its first")
-      ->type_name("NAME");
-  add_words(app, "--only", to.only, "A workload that is meant; may be repeated", "KIND/NAME");
-  add_words(app, "--template", options->templates,
-            "Where the pod's template, or spec, of another kind stands", "KIND=PATH");
-  app.add_option_function<std::string>(
-         "-c,--config", [options](std::string const& path) { options->config = path; },
-         "The sidecar's configuration, which the pod's annotation carries")
-      ->type_name("FILE");
-  add_words(app, "--set", to.overrides, "One key of it; may be repeated", "KEY=VALUE");
-  app.add_option_function<std::string>(
-         "--mode", [&to](std::string const& mode) { to.is_native = mode == "native"; },
-         "The sidecar: native (the default) or plain")
-      ->check(CLI::IsMember({"native", "plain"}).description(""))
-      ->type_name("native|plain");
-  app.add_option("--image", to.image, "The sidecar's image")->type_name("IMAGE");
-  app.add_option("--shim-image", to.shim_image, "The image that installs the shim")
-      ->type_name("IMAGE");
-  app.add_flag("--require-shim", to.requires_shim, "Refuse a container without a command");
-  app.add_flag("--diff", options->diff, "Print what changes instead");
-  app.add_flag("--uninject", options->uninject, "Take out again what was put in");
-  return
-      [options](Streams const& streams) { return run_inject(*options, streams.out, streams.err); };
-}
-
 Run setup_completion(CLI::App& app) {
   auto const shell = std::make_shared<std::string>();
   app.add_option("shell", *shell, "For which shell")
@@ -305,6 +261,9 @@ Run setup_completion(CLI::App& app) {
     return run_completion(*shell, streams.tree(), streams.out);
   };
 }
+
+/// What is said to manifests and to API servers.
+constexpr char const* kKube = "lastcall-kube";
 
 constexpr Command kCommands[] = {
     {"serve", "Run the supervisor beside an engine's shim", setup_serve},
@@ -322,7 +281,8 @@ constexpr Command kCommands[] = {
     {"probe", "Ask a probe of the supervisor, for exec probes", setup_probe},
     {"doctor", "Look at this host or pod and say what will hurt", setup_doctor},
     {"replay", "Run the decisions of a debug log again and compare", setup_replay},
-    {"inject", "Put lastcall into manifests of Kubernetes", setup_inject},
+    {"inject", "Put lastcall into manifests of Kubernetes", nullptr, false, kKube},
+    {"rollout", "Tell what a rollout of many pods did to requests", nullptr, false, kKube},
     {"completion", "Print the completion script of a shell", setup_completion},
     {"version", "Print the version", setup_version},
 };

@@ -1,9 +1,11 @@
 #include "supervisor/cli/completion.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <ostream>
 #include <string_view>
 
-#include "supervisor/cli/app.hpp"
+#include "supervisor/cli/command_line.hpp"
 
 namespace lastcall::cli {
 namespace {
@@ -224,7 +226,51 @@ void print_fish(CommandTree const& tree, std::ostream& out) {
   }
 }
 
+// --- between two programs ------------------------------------------------------------------------
+
+std::vector<std::string> split(std::string const& text, char at) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    std::size_t const end = std::min(text.find(at, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::vector<std::string> words_in(std::string const& field) {
+  return field.empty() ? std::vector<std::string>() : split(field, ' ');
+}
+
 }  // namespace
+
+void print_tree(CommandTree const& tree, std::ostream& out) {
+  for (TypedCommand const& command : tree.commands) {
+    out << command.name << '\t' << command.summary << '\n';
+    for (TypedOption const& option : command.options) {
+      out << '\t' << joined(option.names, " ") << '\t' << option.summary << '\t'
+          << joined(option.choices, " ") << '\t' << option.takes_value << '\t' << option.is_file
+          << '\n';
+    }
+  }
+}
+
+std::vector<TypedCommand> read_tree(std::string const& text) {
+  std::vector<TypedCommand> commands;
+  for (std::string const& line : split(text, '\n')) {
+    std::vector<std::string> const fields = split(line, '\t');
+    if (fields.size() == 2) {
+      commands.push_back({fields[0], fields[1], {}});
+    } else if (fields.size() == 6 && !commands.empty()) {
+      commands.back().options.push_back({.names = words_in(fields[1]),
+                                         .summary = fields[2],
+                                         .choices = words_in(fields[3]),
+                                         .takes_value = fields[4] == "1",
+                                         .is_file = fields[5] == "1"});
+    }
+  }
+  return commands;
+}
 
 int run_completion(std::string const& shell, CommandTree const& tree, std::ostream& out) {
   if (shell == "bash") {

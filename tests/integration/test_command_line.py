@@ -227,8 +227,10 @@ def test_install_puts_everything_in_its_place(tmp_path):
     targets = {path for path in installed if path.startswith("lib/cmake/lastcall/lastcall_targets")}
     assert "lib/cmake/lastcall/lastcall_targets.cmake" in targets
     assert installed - targets == {
+        "bin/kubectl-lastcall",
         "bin/lastcall",
         "bin/lastcall-doctor",
+        "bin/lastcall-kube",
         "bin/lastcall-router",
         "bin/lastcall-shim",
         "include/lastcall/client.hpp",

@@ -121,8 +121,9 @@ def test_no_coroutine_captures():
 
 def test_product_and_tests_in_cxx_do_not_sleep():
     """The command line's clients may: they have no loop, and ask again after a pause."""
+    clients = ("supervisor/cli/", "supervisor/kube/")
     watched = files(*CXX, under=PRODUCT + ("tests/",))
-    check(sleeps_cxx, [path for path in watched if not path.startswith("supervisor/cli/")])
+    check(sleeps_cxx, [path for path in watched if not path.startswith(clients)])
 
 
 def test_python_signals_only_what_it_started():

@@ -30,6 +30,7 @@ ARROWS = {
     "router": LOWER
     + ("relay", "telemetry", "probes/listener", "discovery", "ingress", "router/continuation"),
     "supervisor/doctor": LOWER + ("ipc",),
+    "supervisor/kube": LOWER + ("discovery", "inject", "supervisor/cli"),
     "shim": ("base",),
 }
 # supervisor/runtime is one library in folders by what they talk to. What each may include of the
@@ -52,7 +53,7 @@ ARROWS |= {
     for name, (own, rest) in RUNTIME.items()
 }
 ARROWS["supervisor/runtime"] = SHELL + tuple(INNER.values())
-ARROWS["supervisor/cli"] = ARROWS["supervisor/runtime"] + ("inject", "supervisor/runtime")
+ARROWS["supervisor/cli"] = ARROWS["supervisor/runtime"] + ("supervisor/runtime",)
 LIBRARIES = {"client": "sdk/cpp"}  # what is not named after its folder
 LIBRARIES |= {f.rsplit("/", 1)[-1]: f for f in ARROWS if f not in (*INNER.values(), "sdk/cpp")}
 

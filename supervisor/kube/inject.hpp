@@ -11,7 +11,7 @@
 
 #include "inject/inject.hpp"
 
-namespace lastcall::cli {
+namespace lastcall::kube {
 
 struct InjectOptions {
   std::vector<std::string> files;  // "-" is standard input; none: standard input
@@ -24,4 +24,4 @@ struct InjectOptions {
 
 int run_inject(InjectOptions const& options, std::ostream& out, std::ostream& err);
 
-}  // namespace lastcall::cli
+}  // namespace lastcall::kube

@@ -1,4 +1,4 @@
-#include "supervisor/cli/inject.hpp"
+#include "supervisor/kube/inject.hpp"
 
 #include <cerrno>
 #include <filesystem>
@@ -16,9 +16,9 @@
 #include "config/load.hpp"
 #include "inject/diff.hpp"
 #include "inject/function_config.hpp"
-#include "supervisor/cli/app.hpp"
+#include "supervisor/cli/command_line.hpp"
 
-namespace lastcall::cli {
+namespace lastcall::kube {
 namespace {
 
 constexpr char const* kStandardInput = "<standard input>";
@@ -153,13 +153,13 @@ int run_inject(InjectOptions const& options, std::ostream& out, std::ostream& er
   std::vector<inject::Input> inputs;
   inject::Options inject_options;
   if (!complete(options, inject_options, err) || !read_inputs(options.files, inputs, err)) {
-    return kExitUsage;
+    return cli::kExitUsage;
   }
   if (inputs.size() == 1) {
     config::Problems const problems = inject::read_function_config(inputs[0], inject_options);
     if (!problems.empty()) {
       print_labelled(problems, "", err);
-      return kExitUsage;
+      return cli::kExitUsage;
     }
   }
   inject_options.check = [&](inject::SidecarConfig const& sidecar) {
@@ -170,18 +170,18 @@ int run_inject(InjectOptions const& options, std::ostream& out, std::ostream& er
   sort_by_place(outcome.refusals);
   if (!outcome.refusals.empty()) {
     print_labelled(outcome.refusals, "", err);
-    return kExitUsage;
+    return cli::kExitUsage;
   }
   print_labelled(outcome.notes, "note: ", err);
   print_summary(options.uninject, outcome.changed, err);
   if (!options.diff) {
     print_texts(outcome.texts, out);
-    return kExitSuccess;
+    return cli::kExitSuccess;
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     out << inject::unified_diff(inputs[i].text, outcome.texts[i], inputs[i].name);
   }
-  return kExitSuccess;
+  return cli::kExitSuccess;
 }
 
-}  // namespace lastcall::cli
+}  // namespace lastcall::kube

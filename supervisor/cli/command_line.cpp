@@ -1,0 +1,245 @@
+#include "supervisor/cli/command_line.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "config/suggest.hpp"
+#include "supervisor/cli/beside.hpp"
+
+namespace lastcall::cli {
+namespace {
+
+/// CLI11 would say no more than that a subcommand is missing.
+std::string unknown_command(std::span<Command const> commands, std::string_view word) {
+  std::vector<std::string_view> names;
+  for (Command const& command : commands) {
+    names.emplace_back(command.name);
+  }
+  std::optional<std::string_view> const near = config::nearest(word, names);
+  return "unknown command '" + std::string(word) + "'" +
+         (near ? ", did you mean '" + std::string(*near) + "'?" : std::string());
+}
+
+/// CLI11 reads a word `[a,b]` as two where a list may stand. Behind this it is one word, until
+/// each option takes it away again.
+constexpr char kOneWord = '\x01';
+
+std::string one_word(std::string const& word) {
+  bool const looks_like_list = word.size() > 1 && word.front() == '[' && word.back() == ']';
+  return looks_like_list || word.starts_with(kOneWord) ? kOneWord + word : word;
+}
+
+std::string as_typed(std::string const& word) {
+  return word.starts_with(kOneWord) ? word.substr(1) : word;
+}
+
+/// The command line as it was typed, in two parts.
+struct Words {
+  std::vector<std::string> ours;
+  std::vector<std::string> after_dashes;
+};
+
+/// The one that is typed first; null where nobody has it.
+Command const* command_of(Program const& program, int argc, char const* const* argv) {
+  auto const known =
+      std::find_if(program.commands.begin(), program.commands.end(), [&](Command const& command) {
+        return argc > 1 && std::string_view(argv[1]) == command.name;
+      });
+  return known == program.commands.end() ? nullptr : &*known;
+}
+
+Words words_of(Command const* known, int argc, char const* const* argv) {
+  Words words{.ours = {argv, argv + argc}, .after_dashes = {}};
+  if (known != nullptr && known->passes_on_after_dashes) {
+    auto const dashes = std::find(words.ours.begin(), words.ours.end(), "--");
+    if (dashes != words.ours.end()) {
+      words.after_dashes.assign(dashes + 1, words.ours.end());
+      words.ours.erase(dashes, words.ours.end());
+    }
+  }
+  return words;
+}
+
+void parse(CLI::App& app, std::vector<std::string> const& words) {
+  std::vector<std::string> reversed;  // as CLI11 wants them, without the program's name
+  for (std::size_t i = words.size(); i > 1; --i) {
+    reversed.push_back(one_word(words[i - 1]));
+  }
+  app.parse(std::move(reversed));
+}
+
+/// Of an option that nobody has, where one that somebody has is near.
+std::string near_option(CLI::App const& app, std::string const& word) {
+  std::vector<CLI::App const*> const chosen = app.get_subcommands(
+      [&app](CLI::App const* command) { return app.got_subcommand(command->get_name()); });
+  std::vector<std::string> names;
+  for (CLI::Option const* option : (chosen.empty() ? &app : chosen.front())->get_options()) {
+    for (std::string const& name : option->get_lnames()) {
+      names.push_back("--" + name);
+    }
+  }
+  std::string_view const typed = std::string_view(word).substr(0, word.find('='));
+  auto const near = config::nearest(typed, {names.begin(), names.end()});
+  return near && typed.starts_with("--") ? ", did you mean '" + std::string(*near) + "'?" : "";
+}
+
+/// In the words of the one who typed it, and in their order, which CLI11 turns round.
+std::string message_of(CLI::App const& app, CLI::ParseError const& error) {
+  std::string text = error.what();
+  if (dynamic_cast<CLI::ExtrasError const*>(&error) != nullptr) {
+    text = "not expected:";
+    std::vector<std::string> const words = app.remaining(true);
+    for (std::string const& word : words) {
+      text += " " + word;
+    }
+    text += words.empty() ? "" : near_option(app, words.front());
+  }
+  std::erase(text, kOneWord);
+  return text;
+}
+
+/// Of a command line that makes no sense.
+std::string explain(Program const& program, CLI::App const& app, CLI::ParseError const& error,
+                    std::string_view command, std::string_view first) {
+  if (command.empty() && first.starts_with('-')) {
+    return "unknown option '" + std::string(first) + "'";
+  }
+  if (command.empty() && !first.empty()) {
+    return unknown_command(program.commands, first);
+  }
+  bool const may_lack_dashes =
+      command == "run" && dynamic_cast<CLI::ExtrasError const*>(&error) != nullptr;
+  return message_of(app, error) +
+         std::string(may_lack_dashes ? " (the engine's command comes after `--`)" : "");
+}
+
+std::vector<std::string> choices_of(std::string const& type_name) {
+  std::vector<std::string> choices;
+  if (type_name.find('|') == std::string::npos) {
+    return choices;
+  }
+  for (std::size_t at = 0; at <= type_name.size();) {
+    std::size_t const end = std::min(type_name.find('|', at), type_name.size());
+    choices.push_back(type_name.substr(at, end - at));
+    at = end + 1;
+  }
+  return choices;
+}
+
+TypedOption typed(CLI::Option const& option) {
+  TypedOption typed{
+      .names = {},
+      .summary = option.get_description(),
+      .choices = choices_of(option.get_type_name()),
+      .takes_value = option.get_items_expected_max() > 0,
+      .is_file = option.get_type_name() == "FILE" || option.get_type_name() == "PATH"};
+  for (std::string const& name : option.get_lnames()) {
+    typed.names.push_back("--" + name);
+  }
+  for (std::string const& name : option.get_snames()) {
+    typed.names.push_back("-" + name);
+  }
+  return typed;
+}
+
+std::vector<TypedOption> options_of(CLI::App const& app) {
+  std::vector<TypedOption> options;
+  for (CLI::Option const* option : app.get_options()) {
+    if (!option->get_group().empty()) {  // else it is hidden
+      options.push_back(typed(*option));
+    }
+  }
+  return options;
+}
+
+/// What other programs have stays with them: they are asked.
+void add_elsewhere(Program const& program, std::string const& own_path, CommandTree& tree) {
+  std::vector<std::string> asked;
+  for (Command const& command : program.commands) {
+    if (command.program == nullptr || std::count(asked.begin(), asked.end(), command.program) > 0) {
+      continue;
+    }
+    asked.emplace_back(command.program);
+    for (TypedCommand& found : commands_of(own_path, command.program)) {
+      for (TypedCommand& listed : tree.commands) {
+        if (listed.name == found.name) {
+          listed.options = std::move(found.options);
+        }
+      }
+    }
+  }
+}
+
+CommandTree tree_of(Program const& program, CLI::App const& app, std::string const& own_path) {
+  CommandTree tree{.options = options_of(app), .commands = {}};
+  for (CLI::App const* command : app.get_subcommands([](CLI::App const*) { return true; })) {
+    if (!command->get_group().empty()) {  // else it is hidden
+      tree.commands.push_back(
+          {command->get_name(), command->get_description(), options_of(*command)});
+    }
+  }
+  add_elsewhere(program, own_path, tree);
+  return tree;
+}
+
+}  // namespace
+
+int run_commands(Program const& program, int argc, char const* const* argv, std::ostream& out,
+                 std::ostream& err, Launch const& launch) {
+  Command const* const known = command_of(program, argc, argv);
+  if (known != nullptr && known->program != nullptr) {
+    std::vector<std::string> typed{argv, argv + argc};
+    typed.front() = program.name;
+    return become(launch.path, known->program, std::move(typed), program.name + " " + known->name,
+                  err);
+  }
+  CLI::App app{program.description, program.name};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", program.name + " " + program.version);
+  Run run;
+  for (Command const& command : program.commands) {
+    CLI::App& subcommand = *app.add_subcommand(command.name, command.summary);
+    if (*command.summary == '\0') {
+      subcommand.group("");  // hides it
+    }
+    if (command.setup == nullptr) {
+      continue;
+    }
+    Run prepared = command.setup(subcommand);
+    for (CLI::Option* const option : subcommand.get_options()) {
+      if (option->get_items_expected_max() > 0) {
+        option->transform(as_typed);
+      }
+    }
+    subcommand.callback([&run, prepared = std::move(prepared)] { run = prepared; });
+  }
+  Words words = words_of(known, argc, argv);
+  try {
+    parse(app, words.ours);
+  } catch (CLI::Success const& asked) {  // --help and --version
+    return app.exit(asked, out, err);
+  } catch (CLI::ParseError const& error) {
+    std::vector<CLI::App*> const chosen = app.get_subcommands();
+    std::string const name =
+        program.name + (chosen.empty() ? "" : " " + chosen.front()->get_name());
+    std::string const what =
+        explain(program, app, error, chosen.empty() ? "" : chosen.front()->get_name(),
+                argc > 1 ? argv[1] : "");
+    err << name << ": " << what << "; see '" << name << " --help'\n";
+    return kExitUsage;
+  }
+  return run({.out = out,
+              .err = err,
+              .after_dashes = std::move(words.after_dashes),
+              .launch = launch,
+              .tree = [&] { return tree_of(program, app, launch.path); }});
+}
+
+}  // namespace lastcall::cli

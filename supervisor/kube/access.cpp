@@ -1,0 +1,317 @@
+#include "supervisor/kube/access.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <fstream>
+#include <initializer_list>
+#include <string_view>
+#include <utility>
+
+#include <openssl/evp.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <yaml-cpp/yaml.h>
+
+#include "base/error_text.hpp"
+#include "config/text.hpp"
+#include "supervisor/kube/json.hpp"
+
+namespace lastcall::kube {
+namespace {
+
+constexpr char const* kAccount = "/var/run/secrets/kubernetes.io/serviceaccount/";
+
+/// A fault with its place; caught in this file.
+struct Refused {
+  std::string text;
+};
+
+/// Stays open until this process ends: TLS reads it again for each connection.
+std::string anonymous_file(std::string_view data) {
+  int const file = ::memfd_create("credential", MFD_CLOEXEC);
+  for (std::size_t at = 0; file >= 0 && at < data.size();) {
+    ssize_t const count = ::write(file, data.data() + at, data.size() - at);
+    if (count <= 0) {
+      throw Refused{"cannot keep a certificate: " + error_text(errno)};
+    }
+    at += static_cast<std::size_t>(count);
+  }
+  return "/proc/self/fd/" + std::to_string(file);
+}
+
+std::string decoded(std::string const& base64, std::string const& key) {
+  std::string text = base64;
+  std::erase_if(text, [](char c) { return c == '\n' || c == '\r' || c == ' '; });
+  std::string out(text.size() / 4 * 3 + 3, '\0');
+  int const size = ::EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                                     reinterpret_cast<unsigned char const*>(text.data()),
+                                     static_cast<int>(text.size()));
+  if (size < 0 || text.empty()) {
+    throw Refused{key + ": no base64"};
+  }
+  auto const padding = text.size() - (text.find_last_not_of('=') + 1);
+  out.resize(static_cast<std::size_t>(size) - padding);
+  return out;
+}
+
+std::string scalar(YAML::Node const& node, char const* key) {
+  YAML::Node const found = node.IsMap() ? node[key] : YAML::Node();
+  return found && found.IsScalar() ? found.Scalar() : std::string();
+}
+
+/// A file by its path, or its content as base64: `client-key` and `client-key-data`.
+std::string file_of(YAML::Node const& node, std::string const& key, std::string const& folder) {
+  if (std::string const data = scalar(node, (key + "-data").c_str()); !data.empty()) {
+    return anonymous_file(decoded(data, key + "-data"));
+  }
+  std::string const path = scalar(node, key.c_str());
+  return path.empty() || path.front() == '/' ? path : folder + "/" + path;
+}
+
+struct Entry {
+  YAML::Node body;
+  std::string folder;
+};
+
+/// Several files as one.
+class Files {
+ public:
+  explicit Files(std::vector<std::string> const& paths) {
+    for (std::string const& path : paths) {
+      std::ifstream file(path);
+      if (!file) {
+        continue;
+      }
+      try {
+        documents_.emplace_back(Entry{YAML::Load(file), path.substr(0, path.rfind('/'))});
+      } catch (YAML::Exception const& error) {
+        throw Refused{path + ": " + error.what()};
+      }
+    }
+  }
+
+  bool is_empty() const { return documents_.empty(); }
+
+  std::string current() const {
+    for (Entry const& each : documents_) {
+      if (std::string name = scalar(each.body, "current-context"); !name.empty()) {
+        return name;
+      }
+    }
+    throw Refused{"no current-context, expected one, or --context"};
+  }
+
+  Entry entry(char const* list, char const* part, std::string const& name) const {
+    for (Entry const& each : documents_) {
+      YAML::Node const items = each.body.IsMap() ? each.body[list] : YAML::Node();
+      for (auto const& item : items) {
+        if (scalar(item, "name") == name && item[part] && item[part].IsMap()) {
+          return {item[part], each.folder};
+        }
+      }
+    }
+    throw Refused{std::string(list) + ": none is called '" + name + "'"};
+  }
+
+ private:
+  std::vector<Entry> documents_;
+};
+
+void refuse(YAML::Node const& node, std::initializer_list<char const*> keys) {
+  for (char const* const key : keys) {
+    if (node[key]) {
+      throw Refused{std::string(key) + ": not supported"};
+    }
+  }
+}
+
+discovery::HttpServer server_of(std::string const& url) {
+  auto const parsed = config::parse_url(url);
+  if (!parsed || (parsed->scheme != "https" && parsed->scheme != "http")) {
+    throw Refused{"server: '" + url + "', expected https://HOST:PORT"};
+  }
+  discovery::HttpServer server{.tls = parsed->scheme == "https",
+                               .host = parsed->address.host,
+                               .port = parsed->address.port,
+                               .path = parsed->path};
+  if (server.path.ends_with('/')) {
+    server.path.pop_back();
+  }
+  return server;
+}
+
+CredentialPlugin plugin_of(YAML::Node const& exec, std::string const& folder) {
+  std::string command = scalar(exec, "command");
+  if (command.find('/') != std::string::npos && command.front() != '/') {
+    command = folder + "/" + command;
+  }
+  CredentialPlugin plugin{
+      .words = {command}, .environment = {}, .api_version = scalar(exec, "apiVersion")};
+  for (auto const& word : exec["args"]) {
+    plugin.words.push_back(word.Scalar());
+  }
+  for (auto const& variable : exec["env"]) {
+    plugin.environment.push_back(scalar(variable, "name") + "=" + scalar(variable, "value"));
+  }
+  return plugin;
+}
+
+void read_user(Entry const& user, Access& access) {
+  refuse(user.body, {"auth-provider", "username", "password", "as", "as-uid", "as-groups"});
+  access.token = scalar(user.body, "token");
+  access.token_file = scalar(user.body, "tokenFile");
+  access.tls.cert_file = file_of(user.body, "client-certificate", user.folder);
+  access.tls.key_file = file_of(user.body, "client-key", user.folder);
+  if (user.body["exec"]) {
+    access.plugin = plugin_of(user.body["exec"], user.folder);
+  }
+}
+
+Access from_files(Files const& files, AccessOptions const& options) {
+  std::string const name = options.context.empty() ? files.current() : options.context;
+  Entry const context = files.entry("contexts", "context", name);
+  Entry const cluster = files.entry("clusters", "cluster", scalar(context.body, "cluster"));
+  refuse(cluster.body, {"proxy-url", "tls-server-name"});
+  Access access;
+  access.server = server_of(scalar(cluster.body, "server"));
+  access.tls.ca_file = file_of(cluster.body, "certificate-authority", cluster.folder);
+  access.tls.is_verified = scalar(cluster.body, "insecure-skip-tls-verify") != "true";
+  access.space = scalar(context.body, "namespace");
+  if (std::string const user = scalar(context.body, "user"); !user.empty()) {
+    read_user(files.entry("users", "user", user), access);
+  }
+  return access;
+}
+
+Access from_account(config::Environment const& environment) {
+  auto const host = environment("KUBERNETES_SERVICE_HOST");
+  auto const port = environment("KUBERNETES_SERVICE_PORT");
+  if (!host || !port) {
+    throw Refused{
+        "no kubeconfig, and no service account of a pod: expected $KUBECONFIG, "
+        "~/.kube/config or --kubeconfig FILE"};
+  }
+  bool const is_v6 = host->find(':') != std::string::npos;
+  std::string const account = kAccount;
+  Access access;
+  access.server = server_of("https://" + (is_v6 ? "[" + *host + "]" : *host) + ":" + *port);
+  access.tls.ca_file = account + "ca.crt";
+  access.token_file = account + "token";
+  std::ifstream space(account + "namespace");
+  std::getline(space, access.space);
+  return access;
+}
+
+std::vector<std::string> paths_of(AccessOptions const& options,
+                                  config::Environment const& environment) {
+  if (!options.kubeconfig.empty()) {
+    if (::access(options.kubeconfig.c_str(), R_OK) != 0) {
+      throw Refused{"cannot open " + options.kubeconfig + ": " + error_text(errno)};
+    }
+    return {options.kubeconfig};
+  }
+  std::vector<std::string> paths;
+  if (auto const list = environment("KUBECONFIG"); list && !list->empty()) {
+    for (std::size_t begin = 0; begin <= list->size();) {
+      std::size_t const end = std::min(list->find(':', begin), list->size());
+      paths.push_back(list->substr(begin, end - begin));
+      begin = end + 1;
+    }
+  } else if (auto const home = environment("HOME")) {
+    paths.push_back(*home + "/.kube/config");
+  }
+  return paths;
+}
+
+// --- plugins -------------------------------------------------------------------------------------
+
+void become_plugin(CredentialPlugin& plugin) {
+  for (std::string& variable : plugin.environment) {
+    ::putenv(variable.data());
+  }
+  std::string info = "KUBERNETES_EXEC_INFO={\"apiVersion\":\"" + plugin.api_version +
+                     "\",\"kind\":\"ExecCredential\",\"spec\":{\"interactive\":false}}";
+  ::putenv(info.data());
+  std::vector<char*> words;
+  for (std::string& word : plugin.words) {
+    words.push_back(word.data());
+  }
+  words.push_back(nullptr);
+  ::execvp(words.front(), words.data());
+}
+
+std::optional<std::string> output_of(CredentialPlugin plugin) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    return std::nullopt;
+  }
+  pid_t const child = ::fork();
+  if (child == 0) {
+    ::dup2(ends[1], STDOUT_FILENO);
+    become_plugin(plugin);
+    ::_exit(127);
+  }
+  ::close(ends[1]);
+  std::string text;
+  char part[4096];
+  for (ssize_t count = 0; child > 0 && (count = ::read(ends[0], part, sizeof part)) > 0;) {
+    text.append(part, static_cast<std::size_t>(count));
+  }
+  ::close(ends[0]);
+  int status = 0;
+  bool const is_good = child > 0 && ::waitpid(child, &status, 0) == child && status == 0;
+  return is_good ? std::optional(std::move(text)) : std::nullopt;
+}
+
+}  // namespace
+
+std::variant<Access, NoAccess> find_access(AccessOptions const& options,
+                                           config::Environment const& environment) {
+  try {
+    Files const files(paths_of(options, environment));
+    Access access = files.is_empty() ? from_account(environment) : from_files(files, options);
+    if (!options.space.empty()) {
+      access.space = options.space;
+    }
+    if (access.space.empty()) {
+      access.space = "default";
+    }
+    return access;
+  } catch (Refused const& refused) {
+    return NoAccess{refused.text};
+  } catch (YAML::Exception const& error) {
+    return NoAccess{error.what()};
+  }
+}
+
+std::string refresh(Access& access) {
+  using json::Json;
+  using json::member;
+  using json::text;
+  std::string const name = access.plugin->words.front();
+  auto const output = output_of(*access.plugin);
+  if (!output) {
+    return "the credential plugin " + name + " failed or is not there";
+  }
+  Json const credential = Json::parse(*output, nullptr, false);
+  Json const& status = member(credential, "status");
+  access.token = text(member(status, "token"));
+  std::string const certificate = text(member(status, "clientCertificateData"));
+  if (access.token.empty() && certificate.empty()) {
+    return "the credential plugin " + name + " printed no ExecCredential with a token";
+  }
+  try {
+    if (!certificate.empty()) {
+      access.tls.cert_file = anonymous_file(certificate);
+      access.tls.key_file = anonymous_file(text(member(status, "clientKeyData")));
+    }
+  } catch (Refused const& refused) {
+    return refused.text;
+  }
+  return {};
+}
+
+}  // namespace lastcall::kube

@@ -1,0 +1,58 @@
+// How an API server is reached, and as whom: kubectl's configuration, or a pod's own account.
+//
+// Rules:
+//  1. The files of $KUBECONFIG (or --kubeconfig, or ~/.kube/config) are read as kubectl does: of an
+//     entry that several have the first holds. Without any, a pod's service account is taken.
+//  2. What is not understood is refused by its name, never passed over: a proxy, a server name for
+//     TLS, an auth provider, a password.
+//  3. Certificates that stand in the file itself are given on in anonymous files of this process.
+//  4. A plugin (`exec`) is run for its credential when it is first needed, and again when that has
+//     been refused.
+//
+// Thread rule: main's thread. Source: client-go's kubeconfig, ExecCredential v1 and v1beta1.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "config/environment.hpp"
+#include "discovery/http_client.hpp"
+
+namespace lastcall::kube {
+
+struct AccessOptions {
+  std::string kubeconfig;  // empty: $KUBECONFIG, else ~/.kube/config
+  std::string context;     // empty: the current one
+  std::string space;       // namespace; empty: the context's, else `default`
+};
+
+/// A program that prints a credential.
+struct CredentialPlugin {
+  std::vector<std::string> words;
+  std::vector<std::string> environment;  // NAME=VALUE, on top of ours
+  std::string api_version;
+};
+
+struct Access {
+  discovery::HttpServer server;
+  discovery::HttpTls tls;
+  std::string space;
+  std::string token;
+  std::string token_file;  // read again for each request
+  std::optional<CredentialPlugin> plugin;
+};
+
+/// What cannot be used, with its place.
+struct NoAccess {
+  std::string text;
+};
+
+std::variant<Access, NoAccess> find_access(AccessOptions const& options,
+                                           config::Environment const& environment);
+
+/// Runs the plugin and takes its token, or its certificate, into `access`; returns why it cannot.
+std::string refresh(Access& access);
+
+}  // namespace lastcall::kube

@@ -1,0 +1,196 @@
+#include "supervisor/kube/api_server.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <string_view>
+
+#include "discovery/kubernetes_wire.hpp"
+#include "discovery/secret_file.hpp"
+
+namespace lastcall::kube {
+namespace {
+
+using discovery::HttpReply;
+using discovery::HttpRequest;
+using json::member;
+using json::text;
+
+constexpr std::chrono::seconds kListPatience{20};
+constexpr int kPage = 100;  // pods; fewer where an answer is longer than is taken
+
+/// Lines of a watch, as they come in pieces.
+class Lines {
+ public:
+  explicit Lines(std::function<bool(Json const&)> take) : take_(std::move(take)) {}
+
+  bool add(std::string_view data) {
+    text_ += data;
+    for (auto end = text_.find('\n'); end != std::string::npos; end = text_.find('\n')) {
+      bool const goes_on =
+          take_(Json::parse(text_.begin(), text_.begin() + offset(end), nullptr, false));
+      text_.erase(0, end + 1);
+      if (!goes_on) {
+        return false;
+      }
+    }
+    return text_.size() <= discovery::HttpClient::kLongestAnswer;
+  }
+
+ private:
+  static std::ptrdiff_t offset(std::size_t at) { return static_cast<std::ptrdiff_t>(at); }
+
+  std::function<bool(Json const&)> take_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string escaped(std::string const& text) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string out;
+  for (char const c : text) {
+    auto const byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || c == '-' || c == '.' || c == '_') {
+      out += c;
+    } else {
+      out += {'%', kHex[byte >> 4U], kHex[byte & 15U]};
+    }
+  }
+  return out;
+}
+
+ApiServer::ApiServer(Access access)
+    : access_(std::move(access)),
+      client_(std::make_unique<discovery::HttpClient>(access_.tls)),
+      has_credential_(!access_.plugin) {}
+
+std::string ApiServer::path(std::string const& group, std::string const& rest) const {
+  return (group == "v1" ? "/api/" : "/apis/") + group + "/namespaces/" + access_.space + "/" + rest;
+}
+
+std::string ApiServer::renew() {
+  if (std::string failed = refresh(access_); !failed.empty()) {
+    return failed;
+  }
+  has_credential_ = true;
+  client_ = std::make_unique<discovery::HttpClient>(access_.tls);
+  return {};
+}
+
+HttpReply ApiServer::send(HttpRequest request, TimePoint deadline) {
+  for (bool is_again = false;; is_again = true) {
+    if (!has_credential_) {
+      if (std::string failed = renew(); !failed.empty()) {
+        return {.error = std::move(failed)};
+      }
+    }
+    std::string token = access_.token;
+    if (!access_.token_file.empty()) {
+      token = discovery::read_secret(access_.token_file).value_or("");
+      if (token.empty()) {
+        return {.error = "cannot read a token from " + access_.token_file};
+      }
+    }
+    HttpRequest asked = request;
+    asked.headers.emplace_back("Accept", "application/json");
+    if (!token.empty()) {
+      asked.headers.emplace_back("Authorization", "Bearer " + token);
+    }
+    HttpReply reply = client_->send(access_.server, asked, deadline);
+    if (reply.status != 401 || !access_.plugin || is_again) {
+      return reply;
+    }
+    has_credential_ = false;
+  }
+}
+
+Answer ApiServer::to_answer(std::string const& path, HttpReply reply) const {
+  Answer answer{.status = reply.status, .body = std::move(reply.body), .error = reply.error};
+  if (answer.status != 0 && answer.status != 200) {
+    answer.error = "GET " + path.substr(0, path.find('?')) + ": " +
+                   discovery::kubernetes::refusal_of(answer.status, answer.body);
+  }
+  return answer;
+}
+
+Answer ApiServer::get(std::string const& path, std::chrono::milliseconds patience) {
+  return to_answer(path, send({.method = "GET", .path = path, .headers = {}, .body = {}},
+                              TimePoint::clock::now() + patience));
+}
+
+ListAnswer ApiServer::list(std::string const& path, std::string const& query) {
+  ListAnswer listed;
+  int page = kPage;
+  std::string from;
+  do {
+    HttpReply reply =
+        send({.method = "GET",
+              .path = path + "?limit=" + std::to_string(page) + (query.empty() ? "" : "&" + query) +
+                      (from.empty() ? "" : "&continue=" + escaped(from)),
+              .headers = {},
+              .body = {}},
+             TimePoint::clock::now() + kListPatience);
+    if (reply.is_too_long && page > 1) {
+      page = std::max(1, page / 8);
+      listed.items.clear();
+      from.clear();
+      continue;
+    }
+    Answer const answer = to_answer(path, std::move(reply));
+    Json const json = Json::parse(answer.body, nullptr, false);
+    if (!answer.is_good() || !member(json, "metadata").is_object()) {
+      listed.error =
+          answer.is_good() ? "GET " + path + ": an answer that is no list" : answer.error;
+      return listed;
+    }
+    for (Json const& item : member(json, "items")) {
+      listed.items.push_back(item);
+    }
+    listed.version = text(member(member(json, "metadata"), "resourceVersion"));
+    from = text(member(member(json, "metadata"), "continue"));
+    if (from.empty()) {
+      return listed;
+    }
+  } while (true);
+}
+
+WatchEnd ApiServer::watch(std::string const& path, std::string const& query, std::string& version,
+                          TimePoint until,
+                          std::function<bool(std::string const&, Json const&)> const& take) {
+  auto const now = TimePoint::clock::now();
+  auto const left = std::chrono::ceil<std::chrono::seconds>(until - now).count();
+  WatchEnd end = WatchEnd::time_over;
+  Lines lines([&](Json const& change) {
+    std::string const type = text(member(change, "type"));
+    Json const& object = member(change, "object");
+    if (type == "ERROR" || type.empty()) {
+      end = WatchEnd::too_old;
+      return false;
+    }
+    version = text(member(member(object, "metadata"), "resourceVersion"));
+    if (type != "BOOKMARK" && !take(type, object)) {
+      end = WatchEnd::enough;
+      return false;
+    }
+    return true;
+  });
+  HttpReply const reply =
+      send({.method = "GET",
+            .path = path + "?watch=1&allowWatchBookmarks=true&timeoutSeconds=" +
+                    std::to_string(std::max<long>(left, 1)) + "&resourceVersion=" + version +
+                    (query.empty() ? "" : "&" + query),
+            .headers = {},
+            .body = {},
+            .on_data = [&](std::string_view data) { return lines.add(data); }},
+           until + std::chrono::seconds(2));
+  if (end != WatchEnd::time_over) {
+    return end;
+  }
+  if (reply.status == 410) {
+    return WatchEnd::too_old;
+  }
+  return reply.status == 200 ? WatchEnd::time_over : WatchEnd::failed;
+}
+
+}  // namespace lastcall::kube

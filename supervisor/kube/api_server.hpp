@@ -1,0 +1,74 @@
+// Questions to an API server, one after the other.
+//
+// Rules: a list is read to its end, in pages; a watch ends by its deadline, or when the caller has
+// enough. A credential that is refused is got again once, where a plugin gives it.
+//
+// Thread rule: main's thread. Source: the Kubernetes API, 'Efficient detection of changes'.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "discovery/http_client.hpp"
+#include "supervisor/kube/access.hpp"
+#include "supervisor/kube/json.hpp"
+
+namespace lastcall::kube {
+
+using discovery::TimePoint;
+using json::Json;
+
+struct Answer {
+  int status = 0;  // 0: none
+  std::string body;
+  std::string error;  // why there is no answer of 200
+
+  bool is_good() const { return error.empty(); }
+};
+
+struct ListAnswer {
+  std::vector<Json> items;
+  std::string version;  // where a watch goes on
+  std::string error;
+};
+
+enum class WatchEnd : std::uint8_t {
+  time_over,  // or the server ended it: goes on from `version`
+  enough,     // the caller said so
+  too_old,    // changes were missed: everything has to be listed again
+  failed,
+};
+
+class ApiServer {
+ public:
+  explicit ApiServer(Access access);
+
+  Access const& access() const { return access_; }
+  /// "/api/v1/namespaces/NAMESPACE/pods" and the like.
+  std::string path(std::string const& group, std::string const& rest) const;
+
+  Answer get(std::string const& path, std::chrono::milliseconds patience);
+  ListAnswer list(std::string const& path, std::string const& query);
+  /// `take` gets the type of a change and its object; false: enough. `version` follows.
+  WatchEnd watch(std::string const& path, std::string const& query, std::string& version,
+                 TimePoint until, std::function<bool(std::string const&, Json const&)> const& take);
+
+ private:
+  discovery::HttpReply send(discovery::HttpRequest request, TimePoint deadline);
+  Answer to_answer(std::string const& path, discovery::HttpReply reply) const;
+  /// What the caller is told of a refusal; empty: there was none.
+  std::string renew();
+
+  Access access_;
+  std::unique_ptr<discovery::HttpClient> client_;
+  bool has_credential_;
+};
+
+/// Escapes for a query.
+std::string escaped(std::string const& text);
+
+}  // namespace lastcall::kube

@@ -1,0 +1,114 @@
+// The subcommands as CLI11 knows them: names, options and what runs.
+#include "supervisor/kube/commands.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "config/environment.hpp"
+#include "supervisor/kube/inject.hpp"
+#include "supervisor/kube/rollout.hpp"
+
+namespace lastcall::kube {
+namespace {
+
+void add_words(CLI::App& app, char const* name, std::vector<std::string>& to, char const* what,
+               char const* type) {
+  app.add_option(name, to, what)
+      ->type_name(type)
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+cli::Run setup_inject(CLI::App& app) {
+  auto const options = std::make_shared<InjectOptions>();
+  inject::Options& to = options->inject;
+  to.image = "lastcall:" LASTCALL_VERSION;
+  to.shim_image = "lastcall-shim:" LASTCALL_VERSION;
+  app.add_option("files", options->files, "Manifests; none, or -, reads standard input")
+      ->type_name("FILE");
+  app.add_option_function<std::string>(
+         "--container", [&to](std::string const& name) { to.container = name; },
+         "The engine's container; else the pod's annotation, else its first")
+      ->type_name("NAME");
+  add_words(app, "--only", to.only, "A workload that is meant; may be repeated", "KIND/NAME");
+  add_words(app, "--template", options->templates,
+            "Where the pod's template, or spec, of another kind stands", "KIND=PATH");
+  app.add_option_function<std::string>(
+         "-c,--config", [options](std::string const& path) { options->config = path; },
+         "The sidecar's configuration, which the pod's annotation carries")
+      ->type_name("FILE");
+  add_words(app, "--set", to.overrides, "One key of it; may be repeated", "KEY=VALUE");
+  app.add_option_function<std::string>(
+         "--mode", [&to](std::string const& mode) { to.is_native = mode == "native"; },
+         "The sidecar: native (the default) or plain")
+      ->check(CLI::IsMember({"native", "plain"}).description(""))
+      ->type_name("native|plain");
+  app.add_option("--image", to.image, "The sidecar's image")->type_name("IMAGE");
+  app.add_option("--shim-image", to.shim_image, "The image that installs the shim")
+      ->type_name("IMAGE");
+  app.add_flag("--require-shim", to.requires_shim, "Refuse a container without a command");
+  app.add_flag("--diff", options->diff, "Print what changes instead");
+  app.add_flag("--uninject", options->uninject, "Take out again what was put in");
+  return [options](cli::Streams const& streams) {
+    return run_inject(*options, streams.out, streams.err);
+  };
+}
+
+cli::Run setup_rollout(CLI::App& app) {
+  auto const options = std::make_shared<RolloutOptions>();
+  app.add_option("verb", options->verb, "What: status of the pods now, or watch them through it")
+      ->check(CLI::IsMember({"status", "watch"}).description(""))
+      ->type_name("status|watch")
+      ->required();
+  app.add_option("workload", options->workload, "Whose pods")->type_name("KIND/NAME");
+  app.add_option("-l,--selector", options->selector, "Pods with these labels instead")
+      ->type_name("LABELS");
+  app.add_option("-n,--namespace", options->access.space, "Else the context's")->type_name("NAME");
+  app.add_option("--context", options->access.context, "Of the kubeconfig; else its current one")
+      ->type_name("NAME");
+  app.add_option("--kubeconfig", options->access.kubeconfig,
+                 "Else $KUBECONFIG, ~/.kube/config, or the pod's account")
+      ->type_name("FILE");
+  app.add_option("--timeout", options->timeout, "How long a watch may take (30m)")
+      ->type_name("DURATION");
+  app.add_option_function<std::string>(
+         "-o,--output", [options](std::string const& name) { options->json = name == "json"; },
+         "How to print: text (the default) or json")
+      ->check(CLI::IsMember({"text", "json"}).description(""))
+      ->type_name("text|json");
+  app.footer("After `--`: a command that begins the rollout, once it is watched.");
+  return [options](cli::Streams const& streams) {
+    options->command = streams.after_dashes;
+    return run_rollout(*options, config::process_environment(), streams.out, streams.err);
+  };
+}
+
+/// For `lastcall completion`.
+cli::Run setup_tree(CLI::App& /*app*/) {
+  return [](cli::Streams const& streams) {
+    print_tree(streams.tree(), streams.out);
+    return cli::kExitSuccess;
+  };
+}
+
+constexpr cli::Command kCommands[] = {
+    {"inject", "Put lastcall into manifests of Kubernetes", setup_inject},
+    {"rollout", "Tell what a rollout of many pods did to requests", setup_rollout, true},
+    {"tree", "", setup_tree},
+};
+
+}  // namespace
+
+std::span<cli::Command const> commands() {
+  return kCommands;
+}
+
+char const* version() {
+  return LASTCALL_VERSION;
+}
+
+}  // namespace lastcall::kube

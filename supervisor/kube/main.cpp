@@ -1,0 +1,51 @@
+// lastcall-kube: what `lastcall inject` and `lastcall rollout` become, and `kubectl lastcall`.
+#include <cerrno>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <string_view>
+
+#include "base/error_text.hpp"
+#include "supervisor/cli/launch.hpp"
+#include "supervisor/kube/commands.hpp"
+
+namespace {
+
+/// As the user called it: `lastcall inject` says so to us in our name.
+std::string name_of(std::string_view called) {
+  called.remove_prefix(called.rfind('/') + 1);  // npos + 1 is 0
+  if (called == "kubectl-lastcall") {
+    return "kubectl lastcall";
+  }
+  return called == "lastcall" ? "lastcall" : "lastcall-kube";
+}
+
+/// An answer that nobody could read is none.
+int with_output_written(std::string const& name, int code) {
+  errno = 0;
+  std::cout.flush();
+  if (std::cout) {
+    return code;
+  }
+  std::cerr << name << ": cannot write to standard output"
+            << (errno == 0 ? "" : ": " + lastcall::error_text(errno)) << '\n';
+  return code == lastcall::cli::kExitSuccess ? 1 : code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string const name = name_of(argc > 0 ? argv[0] : "");
+  try {
+    lastcall::cli::Program const program{.name = name,
+                                         .description = "lastcall, manifests and API servers",
+                                         .version = lastcall::kube::version(),
+                                         .commands = lastcall::kube::commands()};
+    return with_output_written(
+        name, lastcall::cli::run_commands(program, argc, argv, std::cout, std::cerr,
+                                          lastcall::cli::take_launch()));
+  } catch (std::exception const& error) {
+    std::cerr << name << ": unexpected failure: " << error.what() << '\n';
+    return lastcall::cli::kExitUnexpected;
+  }
+}

@@ -1,0 +1,215 @@
+#include "supervisor/kube/rollout_watch.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <ostream>
+#include <thread>
+#include <utility>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error_text.hpp"
+#include "supervisor/cli/command_line.hpp"
+
+namespace lastcall::kube {
+namespace {
+
+using json::member;
+using json::text;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr seconds kRound{3};  // how long one watch takes before the workload is looked at
+constexpr seconds kAskPatience{20};
+
+std::vector<Pod> pods_in(std::vector<Json> const& items) {
+  std::vector<Pod> pods;
+  pods.reserve(items.size());
+  for (Json const& item : items) {
+    pods.push_back(read_pod(item));
+  }
+  return pods;
+}
+
+std::string line_of(Pod const& pod, std::vector<StopReport> const& reports) {
+  if (!pod.has_run) {
+    return pod.name + ": never ran";
+  }
+  if (reports.empty()) {
+    return pod.name + ": ended, and no report is left";
+  }
+  Verdict one{.pods = 1};
+  for (StopReport const& report : reports) {
+    one.lost += report.lost();
+    for (std::size_t i = 0; i < report.requests.size(); ++i) {
+      one.requests.at(i) += report.requests.at(i);
+    }
+  }
+  std::string const counts = to_text(one);
+  bool const is_known = std::all_of(reports.begin(), reports.end(),
+                                    [](StopReport const& report) { return report.is_known; });
+  return pod.name + ": " + reports.back().cause + ": " + counts.substr(counts.find(", ") + 2) +
+         (is_known ? "" : "; what was in flight is unknown");
+}
+
+}  // namespace
+
+std::string path_of(ApiServer const& api, WorkloadName const& workload) {
+  return api.path(workload.kind->group, std::string(workload.kind->plural) + "/" + workload.name);
+}
+
+RolloutWatch::RolloutWatch(ApiServer& api, Target target, milliseconds timeout, bool json,
+                           std::ostream& out, std::ostream& err)
+    : api_(api),
+      target_(std::move(target)),
+      deadline_(TimePoint::clock::now() + timeout),
+      json_(json),
+      out_(out),
+      err_(err),
+      query_("labelSelector=" + escaped(target_.selector)) {}
+
+/// False: the API server did not give it.
+bool RolloutWatch::list_again(bool is_first) {
+  ListAnswer const listed = api_.list(api_.path("v1", "pods"), query_);
+  if (!listed.error.empty()) {
+    if (told_ != listed.error) {
+      err_ << "lastcall rollout watch: " << listed.error << std::endl;
+      told_ = listed.error;
+    }
+    return false;
+  }
+  told_.clear();
+  version_ = listed.version;
+  if (is_first) {
+    fleet_.begin(pods_in(listed.items));
+    return true;
+  }
+  for (Pod const& pod : fleet_.replace(pods_in(listed.items))) {
+    tell(pod);
+  }
+  return true;
+}
+
+void RolloutWatch::tell(Pod const& pod) {
+  look_for_events();
+  if (!json_) {
+    out_ << line_of(pod, fleet_.reports_of(pod.uid)) << std::endl;
+  }
+}
+
+/// The reports of pods whose last state was not seen.
+void RolloutWatch::look_for_events() {
+  for (Pod const& pod : fleet_.silent()) {
+    ListAnswer const events = api_.list(
+        api_.path("v1", "events"), "fieldSelector=" + escaped("involvedObject.uid=" + pod.uid));
+    for (Json const& event : events.items) {
+      auto report = read_event(text(member(event, "reason")), text(member(event, "message")));
+      if (report) {
+        fleet_.add(pod.uid, std::move(*report));
+      }
+    }
+  }
+}
+
+/// False: it is time to look whether that was all.
+bool RolloutWatch::take(std::string const& type, Json const& object) {
+  Pod const pod = read_pod(object);
+  if (type != "DELETED") {
+    fleet_.observe(pod);
+    return true;
+  }
+  if (fleet_.end(pod)) {
+    tell(pod);
+  }
+  return fleet_.is_any_ending();
+}
+
+void RolloutWatch::follow() {
+  auto const until = std::min(deadline_, TimePoint::clock::now() + kRound);
+  WatchEnd const end =
+      api_.watch(api_.path("v1", "pods"), query_, version_, until,
+                 [this](std::string const& type, Json const& pod) { return take(type, pod); });
+  bool const is_behind = end == WatchEnd::too_old || end == WatchEnd::failed;
+  if (is_behind && !list_again(false)) {
+    std::this_thread::sleep_for(std::min(milliseconds(1000), milliseconds(kRound)));
+  }
+}
+
+bool RolloutWatch::is_over() {
+  if (!fleet_.has_any_ended() || fleet_.is_any_ending()) {
+    return false;
+  }
+  if (!target_.workload) {
+    return !fleet_.is_any_left_of_the_begin();
+  }
+  Answer const answer = api_.get(path_of(api_, *target_.workload), kAskPatience);
+  if (!answer.is_good() ||
+      !target_.workload->kind->is_over(Json::parse(answer.body, nullptr, false))) {
+    return false;
+  }
+  // The watch may be behind the workload: then it has the last state of a pod yet to tell.
+  ListAnswer const now = api_.list(api_.path("v1", "pods"), query_);
+  return now.error.empty() && fleet_.is_level_with(pods_in(now.items));
+}
+
+void RolloutWatch::start(std::vector<std::string> command) {
+  std::vector<char*> words;
+  for (std::string& word : command) {
+    words.push_back(word.data());
+  }
+  words.push_back(nullptr);
+  child_ = ::fork();
+  if (child_ == 0) {
+    ::dup2(STDERR_FILENO, STDOUT_FILENO);  // standard output is for the verdict
+    ::execvp(words.front(), words.data());
+    err_ << "lastcall rollout watch: cannot run " << command.front() << ": " << error_text(errno)
+         << std::endl;
+    ::_exit(127);
+  }
+  command_ = child_ > 0 ? Command::runs : Command::failed;
+}
+
+void RolloutWatch::look_at_command() {
+  int status = 0;
+  if (command_ != Command::runs || ::waitpid(child_, &status, WNOHANG) != child_) {
+    return;
+  }
+  command_ = status == 0 ? Command::done : Command::failed;
+  if (command_ == Command::failed) {
+    err_ << "lastcall rollout watch: the command failed"
+         << (WIFEXITED(status) ? " with " + std::to_string(WEXITSTATUS(status)) : "") << std::endl;
+  }
+}
+
+int RolloutWatch::finish(bool is_over) {
+  look_for_events();
+  Verdict const verdict = fleet_.verdict();
+  out_ << (json_ ? to_json(verdict, is_over) : to_text(verdict)) << '\n';
+  if (!is_over && command_ != Command::failed) {
+    err_ << "lastcall rollout watch: "
+         << (fleet_.has_any_ended() ? "the rollout is not over" : "no rollout was seen")
+         << ", --timeout says how long to wait\n";
+  }
+  return is_over && verdict.is_good() ? cli::kExitSuccess : 1;
+}
+
+int RolloutWatch::run(std::vector<std::string> const& command) {
+  if (!list_again(true)) {
+    return 1;
+  }
+  if (!command.empty()) {
+    start(command);
+  }
+  while (TimePoint::clock::now() < deadline_ && command_ != Command::failed) {
+    follow();
+    look_at_command();
+    if (command_ != Command::runs && command_ != Command::failed && is_over()) {
+      return finish(true);
+    }
+  }
+  return finish(false);
+}
+
+}  // namespace lastcall::kube

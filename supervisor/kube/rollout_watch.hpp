@@ -1,0 +1,68 @@
+// The watch of a rollout: pods while they end, the workload until it is as it should be.
+//
+// Invariants:
+//  1. Every change of a pod is taken in the order of the API server's watch. Where changes were
+//     missed (the server no longer has them), all pods are listed again; those that are gone
+//     without a last state are told by their Events, or are unknown.
+//  2. A workload that is as it should be proves nothing until one of its pods has ended: the
+//     rollout may not have begun. The same holds for pods that nobody touches.
+//
+// Thread rule: main's thread.
+#pragma once
+
+#include <chrono>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "supervisor/kube/api_server.hpp"
+#include "supervisor/kube/fleet.hpp"
+#include "supervisor/kube/workload.hpp"
+
+namespace lastcall::kube {
+
+struct Target {
+  std::optional<WorkloadName> workload;
+  std::string selector;
+};
+
+std::string path_of(ApiServer const& api, WorkloadName const& workload);
+
+class RolloutWatch {
+ public:
+  RolloutWatch(ApiServer& api, Target target, std::chrono::milliseconds timeout, bool json,
+               std::ostream& out, std::ostream& err);
+
+  int run(std::vector<std::string> const& command);
+
+ private:
+  enum class Command { none, runs, done, failed };
+
+  bool list_again(bool is_first);
+  void follow();
+  bool take(std::string const& type, Json const& object);
+  void tell(Pod const& pod);
+  void look_for_events();
+  bool is_over();
+  void start(std::vector<std::string> command);
+  void look_at_command();
+  int finish(bool is_over);
+
+  ApiServer& api_;
+  Target const target_;
+  TimePoint const deadline_;
+  bool const json_;
+  std::ostream& out_;
+  std::ostream& err_;
+  Fleet fleet_;
+  std::string version_;
+  std::string query_;
+  std::string told_;  // the failure that was told last
+  Command command_ = Command::none;
+  pid_t child_ = -1;
+};
+
+}  // namespace lastcall::kube

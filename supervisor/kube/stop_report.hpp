@@ -1,0 +1,36 @@
+// What is known of one stop of an engine: from the drain report in a container's termination
+// message, or from the Event that stands for it where the message is gone.
+//
+// Pure, no thread rule. Source: docs/operations.md, 'The drain report'; supervisor/runtime/record.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/vocabulary.hpp"
+
+namespace lastcall::kube {
+
+struct StopReport {
+  std::string text;  // as it was written: two that are equal tell the same stop
+  std::string cause;
+  bool is_graceful = true;
+  std::array<std::uint64_t, lifecycle::kOutcomes> requests{};
+  /// What the engine still had when its time was up, where nobody knew single requests.
+  std::uint64_t cut = 0;
+  /// Somebody told what was in flight, or nothing can have been.
+  bool is_known = false;
+
+  std::uint64_t lost() const;
+};
+
+/// The report at the beginning of a termination message; nothing where there is none.
+std::optional<StopReport> read_report(std::string_view message);
+
+/// The one that an Event with the reason Drained or DrainIncomplete sums up.
+std::optional<StopReport> read_event(std::string_view reason, std::string_view message);
+
+}  // namespace lastcall::kube

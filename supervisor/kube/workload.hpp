@@ -1,0 +1,33 @@
+// A workload: where it is in the API, which pods are its own, and when its rollout is over.
+//
+// Pure, no thread rule. Source: `kubectl rollout status` for what 'over' means.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "supervisor/kube/json.hpp"
+
+namespace lastcall::kube {
+
+struct WorkloadKind {
+  char const* name;      // "deployment"
+  char const* shortest;  // "deploy"
+  char const* group;     // "apps/v1"
+  char const* plural;    // "deployments"
+  bool (*is_over)(json::Json const&);
+};
+
+struct WorkloadName {
+  WorkloadKind const* kind;
+  std::string name;
+};
+
+/// Of "deployment/vllm"; nothing where no such kind is known.
+std::optional<WorkloadName> parse_workload(std::string const& text);
+/// "deployment, statefulset, ...".
+std::string known_kinds();
+/// As a query has it; empty: it selects by nothing that is understood.
+std::string selector_of(WorkloadName const& workload, json::Json const& object);
+
+}  // namespace lastcall::kube
