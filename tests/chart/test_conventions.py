@@ -135,8 +135,14 @@ def test_extra_objects_are_templates(helm, tmp_path):
 
 
 def test_the_test_of_a_release_asks_a_probe_and_is_no_pod_of_it(helm):
-    [pod] = [each for each in helm.all_objects("-f", DEMO) if each["kind"] == "Pod"]
+    objects = helm.all_objects("-f", DEMO)
+    [pod] = [each for each in objects if each["kind"] == "Pod"]
     assert pod["metadata"]["annotations"]["helm.sh/hook"] == "test"
+    # A pod's own name is its own address, in its hosts file.
+    [service] = [each for each in objects if each["kind"] == "Service"
+                 and "helm.sh/hook" in each["metadata"].get("annotations", {})]  # fmt: skip
+    assert service["metadata"]["name"] != pod["metadata"]["name"]
+    assert service["metadata"]["name"] in pod["spec"]["containers"][0]["args"][-1]
     assert "app.kubernetes.io/instance" not in pod["metadata"]["labels"]
     [probe] = pod["spec"]["containers"]
     assert (probe["command"] + probe["args"])[:3] == ["/usr/bin/lastcall", "probe", "readyz"]

@@ -5,7 +5,8 @@
 #                its tests are skipped, and the reason is told
 #   kubernetes   the cluster that KUBECONFIG names; E2E_LOAD_IMAGE is a command that gets the file
 #                of an image archive (docker format) and loads it into the cluster's nodes; HELM and
-#                KUBECTL name the programs
+#                KUBECTL name the programs; E2E_ENTER is a command that the tests are run by, where
+#                the cluster is not reached from here. one_node.sh makes such a cluster
 #
 # LASTCALL_BUILD_DIR names the build whose programs go into the images (build/dev). E2E_BASE names
 # their base: Debian 12; by default one is bootstrapped from packages. Everything is written below
@@ -49,11 +50,16 @@ build_images() {
   "${with_podman[@]}" podman build -q --network host \
     --build-arg "BASE=${E2E_BASE:-localhost/lastcall-base:12}" \
     -t localhost/lastcall-e2e:e2e -f tests/e2e/Dockerfile . >/dev/null
+  if [[ $rung == kubernetes ]]; then
+    "${with_podman[@]}" podman build -q --network host \
+      --build-arg "BASE=${E2E_BASE:-localhost/lastcall-base:12}" \
+      -t localhost/lastcall-demo-engine:e2e -f examples/demo_engine/Dockerfile . >/dev/null
+  fi
 }
 
 load_images() {
   local image
-  for image in lastcall lastcall-shim lastcall-e2e; do
+  for image in lastcall lastcall-shim lastcall-e2e lastcall-demo-engine; do
     rm -f "build/e2e/$image.tar"
     "${with_podman[@]}" podman save -q --format docker-archive -o "build/e2e/$image.tar" \
       "localhost/$image:e2e" >/dev/null
@@ -76,6 +82,8 @@ if [[ $rung == kubernetes ]]; then
   : "${KUBECONFIG:?expected the configuration of a cluster}" "${E2E_LOAD_IMAGE:?expected a command}"
   load_images
 fi
+# The command is the user's, with its own words.
+# shellcheck disable=SC2086
 LASTCALL_E2E=$rung LASTCALL_E2E_SKIP=$reason PYTHONDONTWRITEBYTECODE=1 exec \
-  "${with_podman[@]}" /usr/bin/python3 -m pytest -q -ra -p no:cacheprovider -n 4 --timeout 240 \
-  --junitxml "build/results/e2e-$rung.xml" tests/e2e "$@"
+  "${with_podman[@]}" ${E2E_ENTER:-} /usr/bin/python3 -m pytest -q -ra -p no:cacheprovider -n 4 \
+  --timeout 240 --junitxml "build/results/e2e-$rung.xml" tests/e2e "$@"

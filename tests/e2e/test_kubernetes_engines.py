@@ -53,9 +53,10 @@ def test_an_engine_that_the_kernel_kills_for_its_memory_is_restarted_and_says_so
 
 
 def test_the_values_for_vllm_give_a_pod_that_serves_and_drains_by_the_engines_gauges(make_release):
-    """Only the images are others, and there is no GPU."""
+    """Only the images are others, and there is no GPU and nobody who provides volumes."""
     release = make_release(
-        example="vllm.yaml", engine={"resources": {"limits": {"nvidia.com/gpu": "0"}}}
+        example="vllm.yaml", engine={"resources": {"limits": {"nvidia.com/gpu": "0"}}},
+        persistence={"enabled": False},
     ).install()
     pod = release.pod()
     name = pod["metadata"]["name"]

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 from kube_release import HELM, KUBECTL
+from kube_stranger import version_of_policies
 
 ROOT = Path(__file__).resolve().parents[2]
 INJECTOR = ROOT / "charts/lastcall-injector"
@@ -28,20 +29,6 @@ def kubectl(*words, text=None, check=True):
     done = subprocess.run([KUBECTL, *words], input=text, capture_output=True, text=True, timeout=60)
     assert not check or done.returncode == 0, done.stderr
     return done
-
-
-def version_of_policies():
-    """What the API server has of them, the newest first."""
-    served = kubectl("api-versions").stdout.split()
-    group = "admissionregistration.k8s.io"
-    found = [
-        version for version in ("v1", "v1beta1")
-        if f"{group}/{version}" in served
-        and "mutatingadmission" in kubectl("get", "--raw", f"/apis/{group}/{version}").stdout
-    ]  # fmt: skip
-    if not found:
-        pytest.skip("this API server has no MutatingAdmissionPolicy")
-    return found[0]
 
 
 def rendered(version, *settings):

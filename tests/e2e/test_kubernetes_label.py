@@ -1,4 +1,4 @@
-"""A Deployment that knows nothing of lastcall, supervised by one label, rolled over under load."""
+"""A Deployment that knows nothing of lastcall, supervised by a label, by a pipe, or by a flag."""
 
 import json
 import os
@@ -6,80 +6,52 @@ import os
 import pytest
 from client import wait_until
 from kube_load import loaded, roll_out, rolled_out
-from kube_release import SIM, TAG, Release, call
-from test_kubernetes_injection import INJECTOR, version_of_policies
-
-HELM = os.environ.get("HELM", "helm")
-LABELS = {"app.kubernetes.io/instance": "x"}
-
-
-class Stranger(Release):
-    """An engine's Deployment and Service as somebody else's chart writes them."""
-
-    def install(self, **_values):
-        engine = {
-            "name": "vllm", "image": f"localhost/lastcall-e2e:{TAG}",
-            "command": SIM[:2], "args": [*SIM[2:-1], "--kind", "vllm", "--rate", "100"],
-            "ports": [{"name": "http", "containerPort": 8000, "protocol": "TCP"}],
-            "readinessProbe": {"httpGet": {"path": "/health", "port": "http"}, "periodSeconds": 1},
-        }  # fmt: skip
-        pods = {"dnsPolicy": "Default", "containers": [engine]}
-        template = {"metadata": {"labels": LABELS}, "spec": pods}
-        deployment = {
-            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x-lastcall"},
-            "spec": {"replicas": 2, "selector": {"matchLabels": LABELS}, "template": template,
-                     "strategy": {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}},
-        }  # fmt: skip
-        port = {"name": "http", "port": 80, "targetPort": "http", "protocol": "TCP"}
-        service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "x"},
-                   "spec": {"selector": LABELS, "ports": [port]}}  # fmt: skip
-        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": [deployment, service]})
-        self.kubectl("apply", "-f", "-", text=text)
-        self.settled()
-        self._start_client()
-        return self
-
-    def settled(self):
-        self.kubectl("rollout", "status", "deployment/x-lastcall", "--timeout=150s")
-
-    def label(self):
-        """All that its owner does."""
-        metadata = {"labels": {"lastcall.dev/inject": "true"},
-                    "annotations": {"lastcall.dev/config.engine.kind": "vllm"}}  # fmt: skip
-        patch = {"spec": {"template": {"metadata": metadata}}}
-        self.kubectl("patch", "deployment", "x-lastcall", "-p", json.dumps(patch))
-        self.settled()
-
-
-def inject_into(namespace):
-    """The injector as Helm installs it, for the pods of one namespace."""
-    words = ["--set", f"apiVersion={version_of_policies()}"]
-    for name in ("image", "shimImage"):
-        repository = "localhost/lastcall" + ("-shim" if name == "shimImage" else "")
-        words += ["--set", f"pods.{name}.repository={repository},pods.{name}.tag={TAG}"]
-    key = r"namespaceSelector.matchLabels.kubernetes\.io/metadata\.name"
-    words += ["--set", f"namespaceSelector.matchExpressions=null,{key}={namespace}"]
-    call(HELM, "upgrade", "--install", namespace, INJECTOR, "-n", namespace, *words)
+from kube_release import HELM, KUBECTL, call
+from kube_stranger import PROGRAMS, Stranger, comparable, inject_into, names_of
 
 
 @pytest.fixture
-def stranger(make_release):
-    release = Stranger()
-    inject_into(release.namespace)
-    yield release.install()
-    call(HELM, "uninstall", release.namespace, "-n", release.namespace, check=False)
-    release.close()
+def make_stranger(make_release):
+    strangers = []
+
+    def make():
+        strangers.append(Stranger())
+        return strangers[-1]
+
+    yield make
+    for each in strangers:
+        call(HELM, "uninstall", each.namespace, "-n", each.namespace, check=False)
+        each.close()
 
 
-def names_of(pod):
-    return [each["name"] for each in pod["spec"].get("initContainers", [])]
-
-
-def test_one_label_makes_a_rollout_under_load_lose_nothing(stranger):
+def labelled(stranger):
+    inject_into(stranger.namespace)
+    stranger.install()
     assert all(names_of(pod) == [] for pod in stranger.pods())
-    bare = stranger.names()
-    stranger.label()
-    wait_until(lambda: rolled_out(stranger, bare), "the pods with lastcall", patience=120)
+    stranger.replaced(stranger.label)
+    return stranger
+
+
+def piped(stranger):
+    stranger.install()
+    stranger.replaced(stranger.pipe)
+    return stranger
+
+
+def post_rendered(stranger, folder):
+    stranger.post_render(str(folder))
+    return stranger.started()
+
+
+def way(name, stranger, folder):
+    if name == "flag":
+        return post_rendered(stranger, folder)
+    return labelled(stranger) if name == "label" else piped(stranger)
+
+
+@pytest.mark.parametrize("name", ["label", "pipe", "flag"])
+def test_a_rollout_under_load_loses_nothing(make_stranger, name, tmp_path):
+    stranger = way(name, make_stranger(), tmp_path)
     for pod in stranger.pods():
         assert names_of(pod) == ["lastcall-install", "lastcall"]
     old = stranger.names()
@@ -88,10 +60,15 @@ def test_one_label_makes_a_rollout_under_load_lose_nothing(stranger):
     assert sums["outcomes"]["completed"] > 20
 
 
-def test_its_stop_is_explained_and_uninstalling_changes_no_pod(stranger):
-    bare = stranger.names()
-    stranger.label()
-    wait_until(lambda: rolled_out(stranger, bare), "the pods with lastcall", patience=120)
+def test_each_way_gives_the_same_pod(make_stranger, tmp_path):
+    specs = {name: comparable(way(name, make_stranger(), tmp_path).pods()[0])
+             for name in ("label", "pipe", "flag")}  # fmt: skip
+    assert specs["pipe"] == specs["label"]
+    assert specs["flag"] == specs["label"]
+
+
+def test_its_stop_is_explained_and_uninstalling_changes_no_pod(make_stranger):
+    stranger = labelled(make_stranger())
     running = stranger.names()
     call(HELM, "uninstall", stranger.namespace, "-n", stranger.namespace)
     assert stranger.names() == running
@@ -104,3 +81,32 @@ def test_its_stop_is_explained_and_uninstalling_changes_no_pod(stranger):
             for status in state["status"].get("containerStatuses", [])
             if "terminated" in status["state"]]  # fmt: skip
     assert any('"cause":"signal"' in message for message in said), said
+
+
+def test_a_failed_engine_is_explained_by_describe(make_stranger):
+    stranger = piped(make_stranger())
+    pod = stranger.pods()[0]
+    name = pod["metadata"]["name"]
+    stranger.client.post(stranger.url("/sim/control", pod=pod), {"crash": "segv"})
+
+    def described():
+        text = stranger.kubectl("describe", "pod", name)
+        parts = ("Last State", '"cause":"engine_exited"', '"exit_code":1')
+        return text if all(part in text for part in parts) else None
+
+    wait_until(described, "the report in `kubectl describe`", patience=90)
+
+
+def test_a_rollout_is_told_in_one_line_and_its_pods_in_a_table(make_stranger):
+    stranger = piped(make_stranger())
+    program = os.path.join(PROGRAMS, "lastcall")
+    where = ["deployment/x-lastcall", "-n", stranger.namespace]
+    table = call(program, "rollout", "status", *where).splitlines()
+    assert [line.split()[3] for line in table[1:]] == ["serving", "serving"]
+    patch = {"spec": {"template": {"metadata": {"annotations": {"turn": "2"}}}}}
+    change = [KUBECTL, "-n", stranger.namespace, "patch", "deployment", "x-lastcall",
+              "-p", json.dumps(patch)]  # fmt: skip
+    lines = call(program, "rollout", "watch", *where, "--timeout", "160s", "--", *change)
+    *pods, verdict = lines.splitlines()
+    assert len(pods) == 2 and all(": signal: " in line for line in pods), lines
+    assert verdict.startswith("2 pods, ") and verdict.endswith(" 0 lost"), lines

@@ -73,9 +73,13 @@ def test_gate_label_and_event_need_no_more_than_the_charts_rights(make_release):
         found = json.loads(release.kubectl("get", "events", "-o", "json"))["items"]
         return [e for e in found if e["source"].get("component") == "lastcall"]
 
-    [event] = wait_until(events, "the Event")
+    def of_the_stop():
+        return [e for e in events() if e["reason"] != "OperatorOrder"]
+
+    [event] = wait_until(of_the_stop, "the Event")
     assert event["involvedObject"]["name"] == name
     assert (event["reason"], event["type"]) == ("Drained", "Normal")
+    assert len(events()) == 3  # with those of the drain and of its end
     assert "forbidden" not in log.text()
 
 
