@@ -10,7 +10,8 @@
 set -eu
 programs=$1 rootfs=$2 in_base=$3 status=$4 shim_rootfs=$5 here=$(dirname "$0")
 
-mkdir -p "$rootfs/usr/bin" "$rootfs/usr/libexec/lastcall" "$rootfs/etc/lastcall" "$rootfs/run" "$rootfs/usr/share/lastcall"
+mkdir -p "$rootfs/usr/bin" "$rootfs/usr/libexec/lastcall" "$rootfs/etc/lastcall" "$rootfs/run" \
+  "$rootfs/usr/share/lastcall"
 mkdir "$rootfs/run/lastcall" "$rootfs/run/lastcall-admin"
 for name in lastcall lastcall-doctor lastcall-kube lastcall-shim; do
   # Programs that were handed over may be `lastcall` and the shim alone.
