@@ -62,7 +62,8 @@ void as_template(std::string_view bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size);
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
-  // Nine readers take the same bytes. Nested lists are the dearest: 1,556 steps a byte at any depth.
+  // Nine readers take the same bytes. Nested lists are the dearest: 1,556 steps a byte, however
+  // deep.
   lastcall::fuzz::BoundedWork const work(size, {.a_byte = 2'000, .besides = 200'000});
   std::string_view const bytes(reinterpret_cast<char const*>(data), size);
   as_etcd(bytes);
