@@ -97,7 +97,10 @@ HttpReply ApiServer::send(HttpRequest request, TimePoint deadline) {
     if (!token.empty()) {
       asked.headers.emplace_back("Authorization", "Bearer " + token);
     }
-    HttpReply reply = client_->send(access_.server, asked, deadline);
+    // Whoever takes a change asks for more while its watch is still in a client.
+    HttpReply reply = asked.on_data
+                          ? discovery::HttpClient(access_.tls).send(access_.server, asked, deadline)
+                          : client_->send(access_.server, asked, deadline);
     if (reply.status != 401 || !access_.plugin || is_again) {
       return reply;
     }
