@@ -45,7 +45,7 @@ struct HttpServer {
   friend bool operator==(HttpServer const&, HttpServer const&) = default;
 };
 
-/// Of a URL that the configuration has checked.
+/// Reads a URL that the configuration has checked.
 HttpServer server_at(std::string const& url);
 
 /// "http://10.0.0.7:2379/path", for messages: without the query, which may hold a secret.

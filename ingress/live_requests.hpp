@@ -57,7 +57,7 @@ class LiveRequests {
   void leave(std::string_view id);
   /// The request that it still is; nothing when it has ended.
   RelayedRequest* find(Request const& request) const;
-  /// Of each that is there now; it may end others.
+  /// Called for each that is there now; it may end others.
   void each(std::function<void(RelayedRequest&)> const& call) const;
   /// Serial of the request that has this id now; 0: there is none that asked for its place.
   std::uint64_t serial_of(std::string_view id) const;

@@ -31,7 +31,7 @@ class Answer {
   bool take_hint() { return std::exchange(has_hint_, false); }
   /// More of the answer, however it was made.
   void emit(std::string_view out, std::string& wire);
-  /// Of a leg that is recorded: its connection has ended.
+  /// The connection of a leg that is recorded has ended.
   continuation::Said leg_ended(std::string& wire);
 
  private:

@@ -72,7 +72,7 @@ class Leg final : public ingress::Buried,
     bool fresh = false;      // on a connection that was not used before
     Load load{};
   };
-  /// Of a connection that is there; begin() makes it one that is carried.
+  /// The connection is there; begin() makes it one that is carried.
   Leg(Parts& parts, LegListener& listener, std::shared_ptr<Worker> worker,
       ingress::Upstream& connection, Message message);
   /// Nothing where no connection is to be had. `parts` and `listener` outlive it.

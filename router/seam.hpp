@@ -64,7 +64,7 @@ class Seam {
   unsigned moves() const { return moves_; }
   /// The client has something of the answer's text.
   bool has_begun() { return story_ && story_->transcript().has_text(); }
-  /// Of prompt and answer, about; where nobody told, four bytes are one.
+  /// About how many prompt and answer have; where nobody told, four bytes are one.
   std::uint64_t tokens(Call const& call);
   std::uint64_t events() const { return story_->events(); }
   std::size_t capacity() const;

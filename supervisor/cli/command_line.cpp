@@ -75,7 +75,7 @@ void parse(CLI::App& app, std::vector<std::string> const& words) {
   app.parse(std::move(reversed));
 }
 
-/// Of an option that nobody has, where one that somebody has is near.
+/// Suggests an option that exists for one that does not, where one is near.
 std::string near_option(CLI::App const& app, std::string const& word) {
   std::vector<CLI::App const*> const chosen = app.get_subcommands(
       [&app](CLI::App const* command) { return app.got_subcommand(command->get_name()); });
@@ -105,7 +105,7 @@ std::string message_of(CLI::App const& app, CLI::ParseError const& error) {
   return text;
 }
 
-/// Of a command line that makes no sense.
+/// Says what is wrong with a command line that makes no sense.
 std::string explain(Program const& program, CLI::App const& app, CLI::ParseError const& error,
                     std::string_view command, std::string_view first) {
   if (command.empty() && first.starts_with('-')) {
