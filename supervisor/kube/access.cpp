@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include <fcntl.h>
 #include <openssl/evp.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
