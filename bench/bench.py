@@ -24,6 +24,7 @@ PROGRAMS = {
     "core": "bench/bench_core",
     "cancel": "bench/bench_cancel",
     "hostile": "bench/bench_hostile",
+    "relay": "bench/bench_relay",
 }
 
 
@@ -40,6 +41,7 @@ class Bench:
         self.lastcall, self.shim = place["lastcall"], place["shim"]
         self.child, self.parent, self.core = place["child"], place["parent"], place["core"]
         self.cancel, self.hostile = place["cancel"], place["hostile"]
+        self.relay = place["relay"]
         # Short, whatever TMPDIR says: the path of a Unix socket has at most 107 bytes.
         self.scratch = Path(tempfile.mkdtemp(prefix="lastcall-bench-", dir="/tmp"))
 

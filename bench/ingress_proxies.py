@@ -142,6 +142,11 @@ def _listening_with(pem):
     return {name: text.format(pem) if pem else "" for name, text in words.items()}
 
 
+def relay(bench, engine_port):
+    """A relay that does nothing but move bytes: what no proxy can go below."""
+    return _serving(bench, str(bench.relay), "", ("{port}", str(engine_port)))
+
+
 @contextlib.contextmanager
 def proxies(bench, engine_port, cores=None, pem=None):
     """{name: (pid, port)}, all of them on these cores; with a certificate they speak TLS."""

@@ -16,7 +16,7 @@ import ingress_load as load
 import processes
 from bench import need
 from figures import NotMeasured, figure, middle
-from ingress_proxies import certificate, engine, proxies, streaming_engine
+from ingress_proxies import certificate, engine, proxies, relay, streaming_engine
 
 TITLE = "the ingress, beside other proxies"
 CONNECTIONS = 64
@@ -240,23 +240,28 @@ def kept(bench):
     """One kept connection, and no core for anybody alone, as on a small machine.
 
     Back to back all cores are awake. After a pause they sleep, and whoever is woken pays for that.
+    A relay that does nothing tells how much of it no proxy can avoid.
     """
-    rounds, count = (12, 100) if bench.quick else (40, 100)
-    for pace, pause_s in PACES:
-        with engine(bench) as port, proxies(bench, port) as running:
-            ways = {"direct": (0, port), **running}
-            results = bench.alternate(
-                {name: lambda at=at: load.round_trips(at[1], REQUEST, count, pause_s)
-                 for name, at in ways.items()}, rounds)  # fmt: skip
-        direct = results.pop("direct")
-        yield _added(f"kept, {pace}: added to a request, median", direct, results, 50)
-        with streaming_engine(bench) as port, proxies(bench, port) as running:
-            ways = {"direct": (0, port), **running}
-            results = bench.alternate(
-                {name: lambda at=at: load.times_to_first_byte(at[1], count // 2, pause_s=pause_s)
-                 for name, at in ways.items()}, rounds)  # fmt: skip
-        direct = results.pop("direct")
-        yield _added(f"kept, {pace}: added to the first byte, median", direct, results, 50)
+    rounds = 12 if bench.quick else 40
+    asked = (
+        ("a request", engine, lambda at, pause: load.round_trips(at, REQUEST, 100, pause)),
+        ("the first byte", streaming_engine,
+         lambda at, pause: load.times_to_first_byte(at, 50, pause_s=pause)),
+    )  # fmt: skip
+    for pace, pause in PACES:
+        for what, started, ask in asked:
+            with started(bench) as port, proxies(bench, port) as running, \
+                 relay(bench, port) as bare:  # fmt: skip
+                ways = {"direct": port, "bare": bare, **{n: at[1] for n, at in running.items()}}
+                results = bench.alternate(
+                    {name: lambda at=at, ask=ask: ask(at, pause) for name, at in ways.items()},
+                    rounds)  # fmt: skip
+            direct, bare = results.pop("direct"), results.pop("bare")
+            least = middle([_percentile(s, 50) for s in bare]) - middle(
+                [_percentile(s, 50) for s in direct])  # fmt: skip
+            item = _added(f"kept, {pace}: added to {what}, median", direct, results, 50)
+            item.note = f"a relay that does nothing adds {least:.3g} us"
+            yield item
 
 
 def system_calls(bench):

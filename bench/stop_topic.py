@@ -127,4 +127,36 @@ def next_life(bench):
                  [once() for _ in range(min(bench.rounds, 7))], bound=500)  # fmt: skip
 
 
-MEASUREMENTS = [engine_killed, last_request, stop_begins, next_life]
+STARTS = 100
+INSTANT_US = 100  # after posix_spawn(3) has returned: the kernel has begun to replace the image
+
+
+def first_instants(bench):
+    """TERM to a `run` that has just been started: how many of the starts it ends.
+
+    Child and parent sleep or run on different cores, so that the child is never kept from running.
+    """
+    folder = bench.scratch / "first"
+    folder.mkdir(exist_ok=True)
+    config = folder / "config.yaml"
+    config.write_text(f'ipc: {{socket: "{folder}/i.sock", admin_socket: "{folder}/a/a.sock"}}\n'
+                      'probes: {listen: "127.0.0.1:0"}\nhealth: {checks: []}\n')  # fmt: skip
+    command = [bench.lastcall, "run", "--config", str(config), "--", bench.child, "signals"]
+    silent = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
+
+    def ended_by_it(_):
+        cores = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {max(cores)})
+        child = os.posix_spawn(command[0], command, os.environ, file_actions=silent)
+        os.sched_setaffinity(0, {min(cores)})
+        time.sleep(INSTANT_US / 1e6)
+        os.sched_setaffinity(0, cores)
+        os.kill(child, signal.SIGTERM)
+        return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+
+    lost = sum(map(ended_by_it, range(STARTS)))
+    yield figure(f"TERM {INSTANT_US} us after the start of run, lost of {STARTS}", "", [lost],
+                 bound=0)  # fmt: skip
+
+
+MEASUREMENTS = [engine_killed, last_request, stop_begins, next_life, first_instants]
