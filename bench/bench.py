@@ -18,6 +18,7 @@ PATIENCE = 20  # seconds that anything awaited may take
 
 PROGRAMS = {
     "lastcall": "supervisor/cli/lastcall",
+    "supervisor": "supervisor/libexec/lastcall/lastcall",
     "shim": "shim/lastcall-shim",
     "child": "bench/bench_child",
     "parent": "bench/bench_parent",
@@ -39,6 +40,7 @@ class Bench:
         self.rounds = 7 if quick else 15
         place = {name: str(Path(build).resolve() / path) for name, path in PROGRAMS.items()}
         self.lastcall, self.shim = place["lastcall"], place["shim"]
+        self.supervisor = place["supervisor"]  # what the launcher becomes
         self.child, self.parent, self.core = place["child"], place["parent"], place["core"]
         self.cancel, self.hostile = place["cancel"], place["hostile"]
         self.relay = place["relay"]

@@ -134,7 +134,7 @@ class Run(_Supervised):
         self.next_instant()  # the engine runs
         super().await_serving()
         self.engine = self._child(self.bench.child)
-        self.pid = self._child(self.bench.lastcall)
+        self.pid = self._child(self.bench.supervisor)
 
     def _child(self, program):
         return await_that(lambda: processes.child_with(self.process.pid, program), program)

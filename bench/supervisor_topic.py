@@ -76,7 +76,7 @@ def start(bench):
 
 
 def size(bench):
-    yield Figure("program, stripped", "MB", bench.stripped_size(bench.lastcall) / 1000, bound=3)
+    yield Figure("program, stripped", "MB", bench.stripped_size(bench.supervisor) / 1000, bound=3)
 
 
 MEASUREMENTS = [rest, start, size]
