@@ -48,7 +48,7 @@ def cancels(bench, count):
 def _ingress(bench, engine):
     return ingress_proxies._start(bench, bench.lastcall, ingress_proxies.LASTCALL,
                                   ("serve", "--config", "{config}"), engine=engine,
-                                  threads=1)  # fmt: skip
+                                  threads=1, lastcall_tls="")  # fmt: skip
 
 
 def _user(port):

@@ -4,38 +4,6 @@ A busy machine may be late with anything. So a measurement is repeated while it 
 is the machine's doing, late five times ours.
 """
 
-import os
-import select
-import signal
-import time
-
-
-def monotonic_ms():
-    return time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1_000_000
-
-
-def end_of(pid, act=None, timeout=20):
-    """Does what is asked, and tells when the process had ended, as its pidfd says.
-
-    Open before the process ends, so that a number which is used again cannot be taken for it.
-    """
-    process = os.pidfd_open(pid)
-    try:
-        if act:
-            act()
-        ended = select.poll()
-        ended.register(process, select.POLLIN)
-        assert ended.poll(timeout * 1000), f"process {pid} does not end"
-        return monotonic_ms()
-    finally:
-        os.close(process)
-
-
-def kill(pid):
-    """SIGKILL; when it had ended."""
-    return end_of(pid, lambda: os.kill(pid, signal.SIGKILL))
-
-
 def in_time(measure, most, least=None, tries=5):
     """Milliseconds, measured until they are in time. Too early is never the machine's doing."""
     took = []

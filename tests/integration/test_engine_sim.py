@@ -1,5 +1,6 @@
 """The test engine itself: what the other integration tests rely on."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -8,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 SIM = os.path.join(ROOT, "tests", "helpers", "engine_sim.py")
 sys.path.append(os.path.join(ROOT, "sdk", "python", "tests"))
 
+from known_process import KnownProcess, is_alive  # noqa: E402
 from strict_supervisor import FakeSupervisor, eventually  # noqa: E402
 
 
@@ -66,25 +69,17 @@ def sim(tmp_path):
 
     yield start
     for each in made:
-        workers = [line["worker"] for line in each.trace("worker")]
-        for pid in [each.process.pid, *workers]:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        each.process.kill()
+        for line in each.trace("worker"):
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                # A worker may have ended and its number be a stranger's.
+                if SIM.encode() in Path(f"/proc/{line['worker']}/cmdline").read_bytes():
+                    os.kill(line["worker"], signal.SIGKILL)
         each.process.wait(10)
 
 
 def events(body):
     return [line[6:] for line in body.split(b"\n") if line.startswith(b"data: ")]
-
-
-def is_alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as stat:
-            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/completions"])
@@ -228,7 +223,7 @@ def test_term_can_be_ignored_until_told_otherwise(sim):
 def test_workers_end_with_it_unless_they_leak(sim, leak):
     flags = ["--workers", "2", "--setsid-workers"] + (["--leak-workers"] if leak else [])
     engine = sim(*flags)
-    workers = [line["worker"] for line in engine.trace("worker")]
+    workers = [KnownProcess(line["worker"]) for line in engine.trace("worker")]
     assert len(workers) == 2 and all(os.getsid(pid) == pid for pid in workers)
     engine.process.terminate()
     engine.process.wait(20)

@@ -9,6 +9,7 @@ import sys
 import time
 
 import pytest
+from known_process import KnownProcess, is_alive
 from ports import free_port
 from serve_peer import PATIENCE, Peer, holds_for, wait_until
 from serve_world import LASTCALL, REFUSED, SLEEPER
@@ -146,14 +147,6 @@ def engine_with_a_child(one):
     return "/bin/sh", script
 
 
-def is_alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] not in "ZX"
-    except FileNotFoundError:
-        return False
-
-
 @pytest.mark.parametrize("world", [None, *REFUSED], indirect=True)
 def test_a_killed_shim_leaves_nothing_behind_in_run_mode(world):
     one = world()
@@ -161,7 +154,7 @@ def test_a_killed_shim_leaves_nothing_behind_in_run_mode(world):
     serving(one)
     wait_until(lambda: os.path.exists(one.path("pids")), "the engine")
     with open(one.path("pids")) as file:
-        pids = [int(word) for word in file.read().split()]
+        pids = [KnownProcess(word) for word in file.read().split()]
     assert all(is_alive(pid) for pid in pids)
     run.kill()
     run.wait()
@@ -176,7 +169,7 @@ def test_a_killed_shim_of_another_container_costs_no_process_its_life(world):
     serve = one.serve()
     shim = one.shim(*SLEEPER)
     serving(one)
-    engine = one.status()["engine"]["pid"]
+    engine = KnownProcess(one.status()["engine"]["pid"])
     shim.kill()
     wait_until(lambda: one.reports(), "a report")
     assert is_alive(engine)

@@ -10,7 +10,8 @@ import signal
 import sys
 
 import pytest
-from in_time import in_time, kill
+from in_time import in_time
+from known_process import KnownProcess, kill
 from serve_peer import PATIENCE, wait_until
 from serve_world import DENY_SYSCALLS, REFUSED, SLEEPER
 
@@ -81,7 +82,7 @@ def killed(one, *command, held=None):
     if held:
         wait_until(lambda: os.path.exists(held), "the engine holds the shim's socket")
     engine = one.status()["engine"]["pid"]
-    ended = kill(shim.pid)
+    ended = kill(KnownProcess(shim.pid))
     wait_until(lambda: len(one.reports()) == count, "the report")
     wait_until(lambda: os.listdir(one.registry) == [], "it has left the registry")
     os.kill(engine, signal.SIGKILL)  # alive still: a container's end is not the supervisor's doing

@@ -13,7 +13,8 @@ import sys
 from functools import partial
 
 import pytest
-from in_time import monotonic_ms, unless_late
+from in_time import unless_late
+from known_process import monotonic_ms
 from ports import free_port
 from serve_peer import PATIENCE, wait_until
 from serve_stream import Stream, call

@@ -11,6 +11,7 @@ import time
 
 import pytest
 from in_time import unless_late
+from known_process import KnownProcess, is_alive
 from serve_peer import holds_for, wait_until
 from serve_phases import PHASES, Held
 
@@ -115,6 +116,7 @@ def test_stopped_for_a_while_it_goes_on_where_it_was(held, phase):
 def test_stopped_for_good_the_shim_finishes_alone_by_the_deadline(held, phase):
     def ended():
         one = held(phase, grace_period="4s", cleanup_reserve="2s", deregister_timeout="4s")
+        engine = KnownProcess(one.entered["engine"]["pid"])
         one.stop_supervisor(signal.SIGSTOP)
         began = time.monotonic()
         if not one.phase.is_in_stop:
@@ -122,17 +124,13 @@ def test_stopped_for_good_the_shim_finishes_alone_by_the_deadline(held, phase):
         one.make("go")  # what the engine needs to obey; nobody ends its request
         code = one.shim.wait(timeout=20)
         took = time.monotonic() - began
-        assert not is_alive(one.entered["engine"]["pid"])
+        assert not is_alive(engine)
         # The alternative to D, 5 s after the engine's exit, would be later than 6.5 s.
         return code, took < 6.5
 
     # KILL is due 250 ms after TERM where the supervisor counts as present.
     good = (0, True)
     assert unless_late(ended, lambda end: end[0] in (0, 137) and end != good, tries=5) == good
-
-
-def is_alive(pid):
-    return os.path.exists(f"/proc/{pid}")
 
 
 def after_the_engines_end(one, fault, supervisor):
@@ -174,6 +172,7 @@ def test_a_death_that_the_supervisor_missed_is_fatal(held, fault):
 
 def test_stopped_for_good_an_engine_that_does_not_obey_is_killed_at_the_deadline(held):
     one = held("cleaning_up", grace_period="4s", cleanup_reserve="2s")
+    engine = KnownProcess(one.entered["engine"]["pid"])
     one.stop_supervisor(signal.SIGSTOP)
     assert one.shim.wait(timeout=20) == 137
-    assert not is_alive(one.entered["engine"]["pid"])
+    assert not is_alive(engine)

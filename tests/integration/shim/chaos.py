@@ -37,7 +37,7 @@ from concurrent.futures import ThreadPoolExecutor
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, ".."), os.path.join(HERE, "../serve")]
 
-from in_time import monotonic_ms  # noqa: E402
+from known_process import monotonic_ms  # noqa: E402
 from serve_peer import PATIENCE, wait_until  # noqa: E402
 from serve_world import BUILD, World  # noqa: E402
 

@@ -8,6 +8,8 @@ import signal
 import subprocess
 import time
 
+from known_process import KnownProcess, descendants_of, is_alive, send, stat_of
+
 TREE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 BUILD = os.environ.get("LASTCALL_BUILD_DIR", os.path.join(TREE, "build", "dev"))
 SHIM = os.path.join(BUILD, "shim", "lastcall-shim")
@@ -53,44 +55,12 @@ def start_engine(supervised, boss, *command, **options):
     return process
 
 
-def stat_of(pid):
-    """(name, state, parent, session), or None when the process is gone."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="latin-1") as file:
-            text = file.read()
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    name = text[text.index("(") + 1 : text.rindex(")")]
-    fields = text[text.rindex(")") + 2 :].split()
-    return name, fields[0], int(fields[1]), int(fields[3])
-
-
 def status_field(pid, field):
     with open(f"/proc/{pid}/status", encoding="latin-1") as file:
         for line in file:
             if line.startswith(field + ":"):
                 return line.split(":", 1)[1].strip()
     raise KeyError(field)
-
-
-def children_of(pid):
-    """All descendants, zombies too, as {pid: (name, state)}."""
-    table = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            facts = stat_of(entry)
-            if facts:
-                table[int(entry)] = facts
-    found, frontier = {}, {pid}
-    while frontier:
-        frontier = {p for p, facts in table.items() if facts[2] in frontier}
-        found.update({p: table[p][:2] for p in frontier})
-    return found
-
-
-def is_alive(pid):
-    facts = stat_of(pid)
-    return facts is not None and facts[1] not in "ZX"
 
 
 class ShimProcess:
@@ -102,7 +72,7 @@ class ShimProcess:
         popen.setdefault("stderr", subprocess.PIPE)
         popen.setdefault("stdin", subprocess.DEVNULL)
         self.process = subprocess.Popen(command, **popen)
-        self._pid = None if mode == "pid1" else self.process.pid
+        self._pid = None if mode == "pid1" else KnownProcess(self.process.pid)
         self._output = b""
         self._known = set()
 
@@ -118,9 +88,10 @@ class ShimProcess:
                 with open(path, encoding="ascii") as file:
                     return file.read().split()
 
-            self._pid = int(eventually(find, "unshare has a child")[0])
+            self._pid = KnownProcess(eventually(find, "unshare has a child")[0])
             # unshare's child is unshare itself until it has executed the shim.
-            eventually(lambda: (stat_of(self._pid) or ["shim"])[0] != "unshare", "the shim runs")
+            eventually(lambda: getattr(stat_of(self._pid), "name", "") != "unshare",
+                       "the shim runs")  # fmt: skip
         return self._pid
 
     def is_ready(self):
@@ -150,7 +121,7 @@ class ShimProcess:
         os.kill(self.pid, number)
 
     def tree(self):
-        return children_of(self.pid)
+        return descendants_of(self.pid)
 
     def remember_tree(self):
         self._known |= set(self.tree())
@@ -158,7 +129,7 @@ class ShimProcess:
     def engine(self):
         """The oldest living child; as subreaper mostly the only one."""
         def find():
-            return sorted(p for p in self.tree() if (stat_of(p) or [0, 0, 0])[2] == self.pid)
+            return sorted(p for p, facts in self.tree().items() if facts.parent == self.pid)
 
         return eventually(find, "the engine runs")[0]
 
@@ -192,8 +163,8 @@ class ShimProcess:
             try:
                 leftovers = list(self.tree())
                 os.kill(self.pid, signal.SIGKILL)
-                for pid in leftovers:
-                    os.kill(pid, signal.SIGKILL)
+                for process in leftovers:
+                    send(process, signal.SIGKILL)
             except (ProcessLookupError, AssertionError):
                 pass
             self.process.kill()

@@ -8,7 +8,8 @@ import signal
 import pytest
 from fake_supervisor import monotonic_ms
 from in_time import in_time
-from shim_process import SHIM, ShimProcess, eventually, helper, stat_of, status_field
+from known_process import stat_of
+from shim_process import SHIM, ShimProcess, eventually, helper, status_field
 
 DUMB_INIT = "/usr/bin/dumb-init"
 BUS_MCEERR_AO = 5

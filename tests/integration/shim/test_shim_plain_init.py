@@ -10,10 +10,10 @@ import sys
 
 import pytest
 from fake_supervisor import monotonic_ms
-from in_time import end_of, in_time
+from in_time import in_time
+from known_process import descendants_of, end_of, is_alive, stat_of
 from shim_process import (
-    SHIM, ShimProcess, children_of, eventually, helper, is_alive, prefix_of, stat_of,
-    status_field,
+    SHIM, ShimProcess, eventually, helper, prefix_of, status_field,
 )  # fmt: skip
 
 TINI = "/usr/bin/tini"
@@ -77,9 +77,9 @@ def test_hundred_orphans_are_reaped_when_they_end(shim):
         process = shim("--", helper("orphan_maker"), 100)
         process.wait_ready()
         engine = process.engine()
-        for pid in set(process.tree()) - {engine}:
+        for orphan in set(process.tree()) - {engine}:
             with contextlib.suppress(ProcessLookupError):
-                end_of(pid)
+                end_of(orphan)
         ended = monotonic_ms()
         eventually(lambda: len(process.tree()) == 1, "only the engine is left, and no zombie", 15)
         reaped = monotonic_ms()
@@ -139,7 +139,7 @@ def test_pdeathsig_of_setpriv_stops_it_with_its_launcher():
     launcher = subprocess.Popen(["sh", "-c", '"$@" & wait', "sh", *started],
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     assert launcher.stdout.readline() == b"ready\n"
-    tree = list(children_of(launcher.pid))
+    tree = list(descendants_of(launcher.pid))
     assert len(tree) == 2
     launcher.kill()
     launcher.wait()
@@ -267,7 +267,7 @@ def test_shell_on_a_terminal_has_job_control(shim):
     type_and_await(b"echo re''ady\n", b"ready")
     assert b"no job control" not in seen
     type_and_await(b"sleep 100; echo st''opped $?\n", b"sleep 100")
-    eventually(lambda: "sleep" in [n for n, _ in process.tree().values()], "sleep runs")
+    eventually(lambda: "sleep" in [facts.name for facts in process.tree().values()], "sleep runs")
     type_and_await(b"\x03", b"^C")
     type_and_await(b"\nexit 12\n", b"exit")
     assert process.wait() == 12

@@ -9,7 +9,8 @@ import subprocess
 import pytest
 from fake_supervisor import monotonic_ms
 from mounts import in_own_mounts
-from shim_process import SHIM, eventually, helper, stat_of
+from known_process import stat_of
+from shim_process import SHIM, eventually, helper
 
 
 def run(*arguments, **options):

@@ -8,7 +8,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from shim_process import SHIM, elapsed, eventually, is_alive
+from known_process import is_alive
+from shim_process import SHIM, elapsed, eventually
 
 SCRIPT = """#!/bin/sh
 echo "$$ $*" >>"$MARKS"
@@ -39,7 +40,7 @@ def restarted(shim, program, tmp_path):
 
 
 def child_of(process):
-    return eventually(lambda: [p for p, s in process.tree().items() if s[0] == "sleep"],
+    return eventually(lambda: [p for p, s in process.tree().items() if s.name == "sleep"],
                       "a life")[0]
 
 

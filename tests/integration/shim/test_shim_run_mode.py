@@ -6,7 +6,8 @@ import sys
 
 import pytest
 from in_time import in_time
-from shim_process import elapsed, eventually, helper, is_alive, stat_of
+from known_process import is_alive
+from shim_process import elapsed, eventually, helper
 
 FAKE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_supervisor.py")
 
@@ -30,9 +31,9 @@ def run_mode(shim, socket_path, tmp_path):
 def serve_pid(process):
     """The supervisor's number in our namespace."""
     def find():
-        return [pid for pid, (name, state) in process.tree().items()
-                if name.startswith("python") and state != "Z" and stat_of(pid)
-                and stat_of(pid)[2] == process.pid]
+        return [pid for pid, facts in process.tree().items()
+                if facts.name.startswith("python") and facts.state != "Z"
+                and facts.parent == process.pid]
 
     return eventually(find, "the supervisor runs")[0]
 
@@ -57,7 +58,7 @@ def test_stop_in_one_container_from_signal_to_exit(run_mode):
 def test_engine_that_is_killed_ends_everything_with_code_1(run_mode):
     process = run_mode("sh", "-c", "echo ready; exec sleep 100")
     process.wait_ready()
-    engine = eventually(lambda: [p for p, s in process.tree().items() if s[0] == "sleep"], "sleep")
+    engine = eventually(lambda: [p for p, s in process.tree().items() if s.name == "sleep"], "sleep")
     os.kill(engine[0], signal.SIGKILL)
     assert process.wait() == 1
     eventually(lambda: not process.survivors(), "nothing is left")
@@ -79,8 +80,8 @@ def test_stop_during_the_pause_before_a_restart_starts_it_at_once_and_the_drain_
         for count in range(before + 1, before + 6):  # the pause doubles to 1.6 s
             eventually(lambda n=count: len(process.marks()) >= n, "it was started")
             os.kill(serve_pid(process), signal.SIGKILL)
-            eventually(lambda: not any(name.startswith("python")
-                                       for name, _ in process.tree().values()), "it is gone")
+            eventually(lambda: not any(facts.name.startswith("python")
+                                       for facts in process.tree().values()), "it is gone")
         _, took = elapsed(lambda: (
             process.send(signal.SIGTERM),
             eventually(lambda: len(process.marks()) == before + 6, "it was started")))
@@ -94,9 +95,9 @@ def test_walks_of_the_tree_spare_the_supervisor(run_mode):
     process = run_mode(helper("setsid_worker"))
     process.wait_ready()
     serve = serve_pid(process)
-    engine_tree = [p for p in process.tree() if stat_of(p)[0] == "setsid_worker"]
+    engine_tree = {p: s for p, s in process.tree().items() if s.name == "setsid_worker"}
     assert len(engine_tree) == 2
-    main = [p for p in engine_tree if stat_of(p)[2] == process.pid][0]
+    main = [p for p, facts in engine_tree.items() if facts.parent == process.pid][0]
     os.kill(main, signal.SIGKILL)
     assert process.wait() == 1, "the code is the supervisor's: it lived to give it"
     eventually(lambda: not any(map(is_alive, [*engine_tree, serve])), "nothing is left")

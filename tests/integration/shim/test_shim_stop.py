@@ -7,8 +7,9 @@ import subprocess
 
 import pytest
 from fake_supervisor import KILL_ALL, TERM_MAIN, monotonic_ms
-from in_time import end_of, in_time, kill
-from shim_process import NO_POD, eventually, helper, start_engine, stat_of
+from in_time import in_time
+from known_process import end_of, kill, stat_of
+from shim_process import NO_POD, eventually, helper, start_engine
 
 LONG = bool(os.environ.get("LASTCALL_TEST_LONG"))
 ROUNDS = 1000 if LONG else 40

@@ -6,8 +6,9 @@ import time
 
 import pytest
 from fake_supervisor import TERM_MAIN, monotonic_ms, welcome
-from in_time import end_of, in_time, unless_late
-from shim_process import elapsed, eventually, helper, is_alive, start_engine, stat_of
+from in_time import in_time, unless_late
+from known_process import end_of, is_alive, stat_of
+from shim_process import elapsed, eventually, helper, start_engine
 
 
 # -- the supervisor never comes --------------------------------------------------------------------

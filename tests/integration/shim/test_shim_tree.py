@@ -6,7 +6,8 @@ import sys
 
 import pytest
 from fake_supervisor import TERM_MAIN, monotonic_ms
-from shim_process import REFUSED, elapsed, eventually, is_alive, start_engine, status_field
+from known_process import is_alive
+from shim_process import REFUSED, elapsed, eventually, start_engine, status_field
 
 GROWN = 5.5  # what lived for 5 s is no helper
 KNOWN = 4.5  # by then a walk has seen it

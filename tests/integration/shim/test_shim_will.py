@@ -6,7 +6,8 @@ import signal
 
 import pytest
 from fake_supervisor import monotonic_ms, welcome
-from shim_process import NO_POD, eventually, helper, is_alive, start_engine
+from known_process import is_alive
+from shim_process import NO_POD, eventually, helper, start_engine
 
 REPORT = {"cause": "dead", "detail": 'check "engine" failed', "mode": "fatal",
           "phase": "cleaning_up", "requests": {"completed": 3}, "in_flight": "ingress"}

@@ -7,7 +7,8 @@ import sys
 
 import pytest
 from fake_supervisor import KILL_ALL, TERM_MAIN, WELCOME, monotonic_ms
-from shim_process import NO_POD, elapsed, eventually, helper, is_alive, start_engine
+from known_process import KnownProcess, is_alive
+from shim_process import NO_POD, elapsed, eventually, helper, start_engine
 
 
 def test_order_to_stop_reaches_only_the_main_process(supervised, supervisor):
@@ -261,7 +262,7 @@ def marked(mark):
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/environ", "rb") as file:
-                if mark.encode() in file.read() and is_alive(int(pid)):
+                if mark.encode() in file.read() and is_alive(KnownProcess(pid)):
                     found.append(int(pid))
         except OSError:
             pass
