@@ -75,7 +75,7 @@ asan_stages() {
   built asan || return 0
   stage 'asan: unit, sim' sanitized asan compiled_tests asan 'unit|sim'
   # Nothing is built beside it any more.
-  workers_a_core=3 stage 'asan: integration' sanitized asan python_tests asan integration \
+  workers_a_core=4 stage 'asan: integration' sanitized asan python_tests asan integration \
     -m 'not plain_build' tests/integration tests/security
 }
 
