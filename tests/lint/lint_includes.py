@@ -110,9 +110,12 @@ _POSIX = {
     " getpid getppid getuid isatty lseek pipe pipe2 pread pwrite read readlink rmdir"
     " setpgid setsid symlink unlink write",
 }
-_POSIX_TYPES = {
+_POSIX_WORDS = {
     "netinet/in.h": "sockaddr_in sockaddr_in6", "poll.h": "pollfd", "sys/epoll.h": "epoll_event",
     "sys/un.h": "sockaddr_un", "dirent.h": "dirent", "sys/resource.h": "rlimit",
+    # Some headers of glibc bring these along with some options and not with others.
+    "fcntl.h": "AT_FDCWD F_GETFL F_SETFD F_SETFL FD_CLOEXEC O_APPEND O_CLOEXEC O_CREAT O_DIRECTORY"
+    " O_EXCL O_NOFOLLOW O_NONBLOCK O_PATH O_RDONLY O_RDWR O_TRUNC O_WRONLY",
 }  # fmt: skip
 # Where the includes of each library begin.
 _LIBRARIES = {
@@ -188,7 +191,7 @@ def _by_name(table):
 
 
 _STANDARD_NAMES, _POSIX_NAMES = _by_name(_STANDARD), _by_name(_POSIX)
-_POSIX_TYPE_NAMES = _by_name(_POSIX_TYPES)
+_POSIX_WORD_NAMES = _by_name(_POSIX_WORDS)
 
 
 def _forward(path, code, own):
@@ -213,7 +216,7 @@ def standard_includes(path, text):
         if header and not {*header.split(" or "), *_GIVEN_BY.get(header, "").split()} & names:
             found.setdefault(match[1], _finding(path, code, match.start(), match[0], header))
     for match in re.finditer(r"(?<![\w>:])(?:::(\w+)\(|(\w+)\b)", code):
-        header = _POSIX_NAMES.get(match[1]) or _POSIX_TYPE_NAMES.get(match[2])
+        header = _POSIX_NAMES.get(match[1]) or _POSIX_WORD_NAMES.get(match[2])
         if header and header not in others and f"c{header[:-2]}" not in others:
             found.setdefault(match[0], _finding(path, code, match.start(), match[0], header))
     return list(found.values())

@@ -22,6 +22,7 @@ def test_files_include_what_they_use(rule):
         (standard_includes, "auto f() { return std::exchange(a, 0); }", "utility"),
         (standard_includes, "std::chrono::seconds s;", "chrono"),
         (standard_includes, "int f() { return ::fcntl(0, 1); }", "fcntl.h"),
+        (standard_includes, "int const mode = O_CLOEXEC;", "fcntl.h"),
         (library_includes, "nlohmann::ordered_json value;", "nlohmann/"),
         (library_includes, "boost::asio::io_context& io;", "boost/asio"),
         (own_includes, "lastcall::LiveIds ids;", "ingress/live_ids.hpp"),
