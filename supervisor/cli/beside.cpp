@@ -1,14 +1,13 @@
 #include "supervisor/cli/beside.hpp"
 
 #include <cerrno>
-#include <cstddef>
 #include <filesystem>
 #include <ostream>
 #include <string_view>
 
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child_output.hpp"
 #include "base/error_text.hpp"
 
 namespace lastcall::cli {
@@ -25,32 +24,6 @@ void execute(std::string const& own_path, std::string const& program,
   ::execvp(program.c_str(), pointers.data());
 }
 
-/// What a program prints; nothing where it cannot be run.
-std::string output_of(std::string const& own_path, std::string const& program,
-                      std::vector<std::string> words) {
-  int ends[2];
-  if (::pipe(ends) != 0) {
-    return {};
-  }
-  pid_t const child = ::fork();
-  if (child == 0) {
-    ::dup2(ends[1], STDOUT_FILENO);
-    ::close(ends[0]);
-    ::close(ends[1]);
-    execute(own_path, program, words);
-    ::_exit(127);
-  }
-  ::close(ends[1]);
-  std::string text;
-  char part[4096];
-  for (ssize_t count = 0; child > 0 && (count = ::read(ends[0], part, sizeof part)) > 0;) {
-    text.append(part, static_cast<std::size_t>(count));
-  }
-  ::close(ends[0]);
-  int status = 0;
-  return child > 0 && ::waitpid(child, &status, 0) == child && status == 0 ? text : std::string();
-}
-
 }  // namespace
 
 int become(std::string const& own_path, std::string const& program, std::vector<std::string> words,
@@ -62,7 +35,9 @@ int become(std::string const& own_path, std::string const& program, std::vector<
 }
 
 std::vector<TypedCommand> commands_of(std::string const& own_path, std::string const& program) {
-  return read_tree(output_of(own_path, program, {program, "tree"}));
+  std::vector<std::string> words{program, "tree"};
+  auto const tree = output_of_child([&] { execute(own_path, program, words); });
+  return read_tree(tree.value_or(std::string()));
 }
 
 }  // namespace lastcall::cli

@@ -9,13 +9,12 @@
 #include <string_view>
 #include <utility>
 
-#include <fcntl.h>
 #include <openssl/evp.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
+#include "base/child_output.hpp"
 #include "base/error_text.hpp"
 #include "config/text.hpp"
 #include "supervisor/kube/json.hpp"
@@ -244,29 +243,6 @@ void become_plugin(CredentialPlugin& plugin) {
   ::execvp(words.front(), words.data());
 }
 
-std::optional<std::string> output_of(CredentialPlugin plugin) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return std::nullopt;
-  }
-  pid_t const child = ::fork();
-  if (child == 0) {
-    ::dup2(ends[1], STDOUT_FILENO);
-    become_plugin(plugin);
-    ::_exit(127);
-  }
-  ::close(ends[1]);
-  std::string text;
-  char part[4096];
-  for (ssize_t count = 0; child > 0 && (count = ::read(ends[0], part, sizeof part)) > 0;) {
-    text.append(part, static_cast<std::size_t>(count));
-  }
-  ::close(ends[0]);
-  int status = 0;
-  bool const is_good = child > 0 && ::waitpid(child, &status, 0) == child && status == 0;
-  return is_good ? std::optional(std::move(text)) : std::nullopt;
-}
-
 }  // namespace
 
 std::variant<Access, NoAccess> find_access(AccessOptions const& options,
@@ -293,7 +269,8 @@ std::string refresh(Access& access) {
   using json::member;
   using json::text;
   std::string const name = access.plugin->words.front();
-  auto const output = output_of(*access.plugin);
+  CredentialPlugin plugin = *access.plugin;
+  auto const output = output_of_child([&] { become_plugin(plugin); });
   if (!output) {
     return "the credential plugin " + name + " failed or is not there";
   }
