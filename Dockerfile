@@ -1,5 +1,5 @@
-# Two images: `supervisor` (the sidecar), `shim` (the init container that brings the shim into the
-# engine's container).
+# Three images: `supervisor` (the sidecar), `shim` (the init container that brings the shim into the
+# engine's container), `router` (the supervisor's with lastcall-router on top, under `lastcall run`).
 #
 #   docker build --target supervisor -t lastcall .      podman and buildah take the same arguments
 #
@@ -27,12 +27,14 @@ FROM tools AS compile
 COPY . /src
 RUN if [ -x /out/lastcall ]; then exit 0; fi; \
     cmake -S /src --preset release -DLASTCALL_BUILD_TESTS=OFF -DLASTCALL_BUILD_BENCH=OFF && \
-    ninja -C /src/build/release supervisor/cli/lastcall lastcall-doctor lastcall-kube shim/lastcall-shim && \
+    ninja -C /src/build/release supervisor/cli/lastcall lastcall-doctor lastcall-kube shim/lastcall-shim \
+      router/lastcall-router && \
     cp /src/build/release/supervisor/cli/lastcall /src/build/release/supervisor/cli/lastcall-doctor \
-      /src/build/release/supervisor/cli/lastcall-kube /src/build/release/shim/lastcall-shim /out/ && \
+      /src/build/release/supervisor/cli/lastcall-kube /src/build/release/shim/lastcall-shim \
+      /src/build/release/router/lastcall-router /out/ && \
     mkdir /out/program && cp /src/build/release/supervisor/libexec/lastcall/lastcall /out/program/ && \
     python3 /src/packaging/hardening.py /out/lastcall /out/program/lastcall /out/lastcall-doctor \
-      /out/lastcall-kube /out/lastcall-shim && \
+      /out/lastcall-kube /out/lastcall-shim /out/lastcall-router && \
     sh /src/packaging/describe_programs.sh /src/build/release /out
 
 FROM ${BASE} AS libraries
@@ -46,12 +48,14 @@ RUN sh /packaging/install_packages.sh binutils python3 \
     libssl3
 
 # Puts /rootfs together: the programs, of the libraries only those that are used and that the base
-# lacks, with the records by which scanners know them; and /shim-rootfs.
+# lacks, with the records by which scanners know them; /router-rootfs, what the router adds to them;
+# and /shim-rootfs.
 FROM libraries AS collect
 COPY packaging /packaging
 COPY CMakeLists.txt /
 COPY --from=compile /out /out
-RUN sh /packaging/collect_rootfs.sh /out /rootfs /in-base /status-of-base /shim-rootfs
+RUN sh /packaging/collect_rootfs.sh /out /rootfs /in-base /status-of-base /shim-rootfs \
+      /router-rootfs
 
 # What packages.lock is made from (packaging/images.sh --refresh-lock).
 FROM scratch AS lock
@@ -82,3 +86,20 @@ EXPOSE 7090
 # crash, which in a pod that is being deleted nobody else does.
 ENTRYPOINT ["/usr/bin/lastcall-shim", "--restart", "/usr/bin/lastcall"]
 CMD ["serve"]
+
+FROM supervisor AS router
+ARG VERSION=0.1.0
+LABEL org.opencontainers.image.title="lastcall-router" \
+      org.opencontainers.image.description="One front for many LLM engines, in which streams outlive them" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}"
+COPY --from=collect /router-rootfs /
+EXPOSE 8080 7091
+# The router drains by itself, so it gets its SIGTERM at once and has its own grace of 30 minutes.
+ENTRYPOINT ["/usr/bin/lastcall", "run", "--set", "shutdown.grace_period=1805s", \
+  "--set", "shutdown.late_accept=0s", "--set", "shutdown.drain_unknown=0s", \
+  "--", "/usr/bin/lastcall-router"]
+CMD []
+
+# What a build without a target gives.
+FROM supervisor

@@ -17,6 +17,8 @@ install(TARGETS lastcall-router RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" CO
 install(TARGETS lastcall-shim RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT shim)
 install(FILES docs/man/lastcall.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT lastcall)
 install(FILES docs/man/lastcall-shim.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT shim)
+install(FILES docs/man/lastcall-router.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1"
+        COMPONENT router)
 install(FILES docs/config.schema.json DESTINATION "${CMAKE_INSTALL_DATADIR}/lastcall"
         COMPONENT lastcall)
 install(FILES docs/router-config.schema.json DESTINATION "${CMAKE_INSTALL_DATADIR}/lastcall"

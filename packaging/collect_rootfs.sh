@@ -1,14 +1,14 @@
 #!/bin/sh
 # Lays out what the images add to their base:
 #
-#   collect_rootfs.sh PROGRAMS ROOTFS IN_BASE STATUS_OF_BASE SHIM_ROOTFS
+#   collect_rootfs.sh PROGRAMS ROOTFS IN_BASE STATUS_OF_BASE SHIM_ROOTFS ROUTER_ROOTFS
 #
 # Only libraries that a program asks for and that IN_BASE (names of files, one a line) does not have
 # are copied, so that the base's own packages stay as their distribution left them. Scanners find
 # the packages of those that are in var/lib/dpkg/status.d, and the whole image is told in
 # usr/share/lastcall/IMAGE.spdx.json.
 set -eu
-programs=$1 rootfs=$2 in_base=$3 status=$4 shim_rootfs=$5 here=$(dirname "$0")
+programs=$1 rootfs=$2 in_base=$3 status=$4 shim_rootfs=$5 router_rootfs=$6 here=$(dirname "$0")
 
 mkdir -p "$rootfs/usr/bin" "$rootfs/usr/libexec/lastcall" "$rootfs/etc/lastcall" "$rootfs/run" \
   "$rootfs/usr/share/lastcall"
@@ -67,4 +67,24 @@ fi
 # shellcheck disable=SC2046
 python3 -B "$here/sbom.py" image lastcall "$rootfs/usr/share/lastcall/lastcall.spdx.json" \
   "$@" $(sed 's/^/--library /' "$programs/copied")
-find "$rootfs" "$shim_rootfs" -type f -exec ls -l {} +
+
+# The router's image has all of that below it, its libraries too.
+mkdir -p "$router_rootfs/usr/bin" "$router_rootfs/usr/share/lastcall"
+if [ -e "$programs/lastcall-router" ]; then
+  install -m 0755 "$programs/lastcall-router" "$router_rootfs/usr/bin/lastcall-router"
+  strip --strip-all "$router_rootfs/usr/bin/lastcall-router"
+  own=$(ldd "$router_rootfs/usr/bin/lastcall-router" | awk '{ print $1 }' | sort)
+  more=$(echo "$own" | grep -Fxv "$(echo "$libraries" | awk '{ print $1 }')" || true)
+  if [ -n "$more" ]; then
+    echo "lastcall-router needs libraries that its image has not: $more" >&2
+    exit 1
+  fi
+  if [ -e "$programs/lastcall-router.spdx.json" ]; then
+    set -- "$@" --program "$programs/lastcall-router.spdx.json"
+  fi
+  # shellcheck disable=SC2046
+  python3 -B "$here/sbom.py" image lastcall-router \
+    "$router_rootfs/usr/share/lastcall/lastcall-router.spdx.json" \
+    "$@" $(sed 's/^/--library /' "$programs/copied")
+fi
+find "$rootfs" "$shim_rootfs" "$router_rootfs" -type f -exec ls -l {} +

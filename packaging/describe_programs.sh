@@ -9,9 +9,11 @@ build=$1 out=$2 here=$(dirname "$0")
 
 # The launcher is made of nothing but its one file.
 for target in supervisor/libexec/lastcall/lastcall supervisor/cli/lastcall-doctor \
-  supervisor/cli/lastcall-kube shim/lastcall-shim; do
+  supervisor/cli/lastcall-kube router/lastcall-router shim/lastcall-shim; do
   # A build of single targets may lack those beside `lastcall`; the other two are always there.
-  case $target in supervisor/cli/lastcall-*) if ! [ -e "$build/$target" ]; then continue; fi ;; esac
+  case $target in
+  supervisor/cli/lastcall-* | router/*) if ! [ -e "$build/$target" ]; then continue; fi ;;
+  esac
   python3 -B "$here/sbom.py" program "$build" "$target" "$out/$(basename "$target").spdx.json"
 done
 mkdir -p "$out/shim-rootfs/etc"

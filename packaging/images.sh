@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the two images and holds them to their sizes.
+# Builds the three images and holds them to their sizes.
 #
 #   packaging/images.sh [--tag TAG] [--base IMAGE] [--binaries FOLDER]
 #                       [--packages locked|exact|newest] [--sources FILE] [--refresh-lock]
@@ -7,20 +7,22 @@
 #   --base       Debian 12; `bootstrap` makes one from packages where no image registry can be
 #                reached. Default: debian:12-slim, else what a bootstrap gives.
 #   --binaries   use the programs of FOLDER, a build directory, instead of compiling in the image:
-#                supervisor/cli/lastcall, supervisor/libexec/lastcall/lastcall, shim/lastcall-shim
+#                supervisor/cli/lastcall, supervisor/libexec/lastcall/lastcall, shim/lastcall-shim;
+#                without router/lastcall-router there is no image of the router
 #   --packages   which versions of packages: packaging/install_packages.sh says what the words mean
 #   --sources    a file in apt's deb822 form to take packages from, in place of what the base names:
 #                a mirror of your own, or a snapshot archive at a date, with which `exact` can hold
 #   --refresh-lock   write packaging/packages.lock anew from what the mirror has, and build nothing
 #
-# CONTAINER_ENGINE names the builder: podman, else docker. Images: lastcall:TAG, lastcall-shim:TAG;
-# their bills of materials (SPDX 2.3) are in them below /usr/share/lastcall, and in build/sbom.
+# CONTAINER_ENGINE names the builder: podman, else docker. Images: lastcall:TAG, lastcall-shim:TAG,
+# lastcall-router:TAG; their bills of materials (SPDX 2.3) are in them below
+# /usr/share/lastcall, and in build/sbom.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 engine=${CONTAINER_ENGINE:-$(command -v podman || command -v docker || true)}
 tag=dev base='' binaries='' packages=locked apt_sources='' refresh=''
-largest_supervisor=30000000 largest_shim=2000000
+largest_supervisor=30000000 largest_shim=2000000 largest_router=10000000
 bootstrapped=localhost/lastcall-base:12
 
 die() { printf 'images.sh: %s\n' "$*" >&2; exit 2; }
@@ -78,10 +80,8 @@ if [[ -n $binaries || -n $apt_sources ]]; then mkdir -p build/image/program; fi
 if [[ -n $binaries ]]; then
   cp "$binaries/supervisor/cli/lastcall" "$binaries/shim/lastcall-shim" build/image/
   cp "$binaries/supervisor/libexec/lastcall/lastcall" build/image/program/
-  for name in lastcall-doctor lastcall-kube; do
-    if [[ -e $binaries/supervisor/cli/$name ]]; then
-      cp "$binaries/supervisor/cli/$name" build/image/
-    fi
+  for name in supervisor/cli/lastcall-doctor supervisor/cli/lastcall-kube router/lastcall-router; do
+    if [[ -e $binaries/$name ]]; then cp "$binaries/$name" build/image/; fi
   done
   packaging/describe_programs.sh "$binaries" build/image ||
     { echo 'images.sh: what the programs are made of is not known here and will not be told'
@@ -114,13 +114,15 @@ refresh_lock() {
 }
 
 if [[ -n $refresh ]]; then refresh_lock; exit; fi
-for target in shim supervisor; do
-  name=lastcall; if [[ $target == shim ]]; then name=lastcall-shim; fi
+names=(lastcall-shim lastcall)
+if [[ -z $binaries || -e build/image/lastcall-router ]]; then names+=(lastcall-router); fi
+for name in "${names[@]}"; do
+  target=supervisor; if [[ $name != lastcall ]]; then target=${name#lastcall-}; fi
   "$engine" build "${arguments[@]}" --target "$target" -t "$name:$tag" .
 done
 
 mkdir -p build/sbom
-for name in lastcall lastcall-shim; do
+for name in "${names[@]}"; do
   copy_out "$name:$tag" "/usr/share/lastcall/$name.spdx.json" "build/sbom/$name.spdx.json"
 done
 
@@ -129,4 +131,11 @@ added=$(($(size_of "lastcall:$tag") - $(size_of "$base")))
 shim=$(size_of "lastcall-shim:$tag")
 echo "lastcall:$tag: $added bytes above $base (at most $largest_supervisor)"
 echo "lastcall-shim:$tag: $shim bytes (at most $largest_shim)"
-if ((added > largest_supervisor || shim > largest_shim)); then die 'an image is too large'; fi
+router=0
+if [[ " ${names[*]} " == *' lastcall-router '* ]]; then
+  router=$(($(size_of "lastcall-router:$tag") - $(size_of "lastcall:$tag")))
+  echo "lastcall-router:$tag: $router bytes above lastcall:$tag (at most $largest_router)"
+fi
+if ((added > largest_supervisor || shim > largest_shim || router > largest_router)); then
+  die 'an image is too large'
+fi

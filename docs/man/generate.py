@@ -1,8 +1,8 @@
-"""Writes lastcall.1 and lastcall-shim.1 from docs/cli.md, the exit codes from docs/operations.md.
+"""Writes the manuals of the three programs from docs/cli.md, exit codes from docs/operations.md.
 
 One source for the pages and the manuals.
 
-    docs/man/generate.py          writes both
+    docs/man/generate.py          writes them
     docs/man/generate.py --check  ends with 1 if one of them is stale
 
 It knows the Markdown of those pages and no more: headings, paragraphs, tables, fences, code, links.
@@ -16,13 +16,16 @@ HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parent / "cli.md"
 OPERATIONS = HERE.parent / "operations.md"
 SHIM_HEADING = "lastcall-shim"
+ROUTER_HEADING = "lastcall-router"
 SUMMARIES = {
     "lastcall": "the lifecycle sidecar for LLM engines on Kubernetes",
     "lastcall-shim": "owns the signals, the exit code and the deadline of an engine",
+    "lastcall-router": "one front for many LLM engines, in which streams outlive them",
 }
 SYNOPSES = {
     "lastcall": ["lastcall SUBCOMMAND [OPTION]...", "lastcall run [OPTION]... -- COMMAND..."],
     "lastcall-shim": ["lastcall-shim [OPTION]... -- COMMAND [ARGUMENT]..."],
+    "lastcall-router": ["lastcall-router [OPTION]...", "lastcall-router check [OPTION]..."],
 }
 
 
@@ -127,8 +130,8 @@ def page(name, parts):
     for heading, lines in parts:
         title = heading.upper() or "DESCRIPTION"
         out += [f'.SH "{title}"', *roff(lines)]
-    other = next(other for other in SUMMARIES if other != name)
-    out += [".SH SEE ALSO", f"\\fB{plain(other)}\\fR(1)"]
+    others = [f"\\fB{plain(other)}\\fR(1)" for other in SUMMARIES if other != name]
+    out += [".SH SEE ALSO", ", ".join(others)]
     # A paragraph mark right after a heading means nothing, and checkers say so.
     text = re.sub(r"^(\.SH .*)\n\.PP\n", r"\1\n", "\n".join(out) + "\n", flags=re.MULTILINE)
     return text
@@ -139,21 +142,26 @@ def concerns_the_shim(row):
     return not row.startswith("| `") or "shim" in cells(row)[1] or "by the shim" in row
 
 
+def concerns_the_router(row):
+    """Whether the router reads a variable."""
+    return "lastcall-router" in row or row.startswith(("| Variable", "|---"))
+
+
 def pages():
     parts = sections(SOURCE.read_text(encoding="utf-8"))
     codes = [
         part for part in sections(OPERATIONS.read_text(encoding="utf-8")) if part[0] == "Exit codes"
     ]
-    shared = [
-        (heading, [line for line in lines if concerns_the_shim(line)])
-        for heading, lines in parts
-        if heading == "Environment"
-    ]
+    [environment] = [lines for heading, lines in parts if heading == "Environment"]
+    shared = [("Environment", [line for line in environment if concerns_the_shim(line)])]
+    routers = [("Environment", [line for line in environment if concerns_the_router(line)])]
+    router = [("", lines) for heading, lines in parts if heading == ROUTER_HEADING]
     shim = [("OPTIONS", lines) for heading, lines in parts if heading == SHIM_HEADING]
-    mine = [part for part in parts if part[0] != SHIM_HEADING]
+    mine = [part for part in parts if part[0] not in (SHIM_HEADING, ROUTER_HEADING)]
     return {
         "lastcall.1": page("lastcall", mine[:-1] + codes + mine[-1:]),
         "lastcall-shim.1": page("lastcall-shim", shim + codes + shared),
+        "lastcall-router.1": page("lastcall-router", router + routers),
     }
 
 

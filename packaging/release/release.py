@@ -32,6 +32,7 @@ PROGRAM = "libexec/lastcall/lastcall"  # what the launcher, bin/lastcall, become
 PROGRAMS = {
     "lastcall": f"supervisor/{PROGRAM}", "lastcall-doctor": "supervisor/cli/lastcall-doctor",
     "lastcall-kube": "supervisor/cli/lastcall-kube", "lastcall-shim": "shim/lastcall-shim",
+    "lastcall-router": "router/lastcall-router",
 }  # fmt: skip
 DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}
 MAINTAINER = "lastcall maintainers <maintainers@lastcall.invalid>"
@@ -44,6 +45,10 @@ TEXTS = {
         "PID 1 for an LLM engine's container\n"
         " One static program: holds the engine's signals, reaps, and enforces the deadline of a\n"
         " stop. Without a socket it is a plain init."),
+    "lastcall-router": (
+        "one front for many LLM engines\n"
+        " Sends each request to one of many workers, to another one where that fails, and lets\n"
+        " most streams go on elsewhere when their worker ends."),
     "lastcall-dev": (
         "C++ SDK of lastcall\n"
         " Headers, a static library without dependencies, a CMake package and a .pc file."),
@@ -114,10 +119,10 @@ class Machine:
 
     def install(self):
         shutil.rmtree(self.stage, ignore_errors=True)
-        for component in ("lastcall", "shim", "sdk"):
+        for component in ("lastcall", "router", "shim", "sdk"):
             run("cmake", "--install", str(self.build), "--component", component, "--strip",
                 env={**os.environ, "DESTDIR": str(self.stage / component)})  # fmt: skip
-        for component in ("lastcall", "shim"):
+        for component in ("lastcall", "router", "shim"):
             usr = self.stage / component / "usr"
             for program in (*(usr / "bin").iterdir(), *usr.glob(PROGRAM)):
                 run("llvm-strip-16", str(program))
@@ -134,8 +139,8 @@ class Machine:
                 shutil.copytree(other.stage / share / folder, target)
 
     def packages(self, number, at):
-        for name, component in (("lastcall", "lastcall"), ("lastcall-shim", "shim"),
-                                ("lastcall-dev", "sdk")):  # fmt: skip
+        for name, component in (("lastcall", "lastcall"), ("lastcall-router", "router"),
+                                ("lastcall-shim", "shim"), ("lastcall-dev", "sdk")):  # fmt: skip
             folder = self.out / "stage/deb"
             shutil.rmtree(folder, ignore_errors=True)
             shutil.copytree(self.stage / component, folder, symlinks=True)
@@ -160,22 +165,28 @@ class Machine:
                 here = Root("/", f"{os.uname().machine}-linux-gnu")
                 needs = here.depends(folder / "usr" / PROGRAM)
                 fields["Depends"] = f"lastcall-shim (= {number}), {needs}"
+            if name == "lastcall-router":
+                here = Root("/", f"{os.uname().machine}-linux-gnu")
+                fields["Depends"] = here.depends(folder / "usr/bin/lastcall-router")
+                fields["Recommends"] = f"lastcall (= {number})"  # its `run` holds the signals
             archives.deb(folder, self.out / f"{name}_{number}_{DEBIAN[self.name]}.deb", at, fields)
 
     def tarball(self, number, at):
-        """Of both programs, and of the libraries that not every Linux has."""
+        """Of all programs, and of the libraries that not every Linux has."""
         name = f"lastcall-{number}-linux-{self.name}"
         folder = self.out / "stage/tar"
         shutil.rmtree(folder, ignore_errors=True)
-        for component in ("lastcall", "shim"):
+        for component in ("lastcall", "router", "shim"):
             shutil.copytree(self.stage / component / "usr", folder, dirs_exist_ok=True)
         (folder / "lib/lastcall").mkdir(parents=True)
-        for soname, path in self.needs.closure(folder / PROGRAM).items():
+        needed = self.needs.closure(folder / PROGRAM)
+        needed |= self.needs.closure(folder / "bin/lastcall-router")
+        for soname, path in needed.items():
             library = folder / "lib/lastcall" / soname
             shutil.copy(path, library)
             run("patchelf", "--set-rpath", "$ORIGIN", str(library))
         for program, up in ((PROGRAM, "../.."), ("bin/lastcall-doctor", ".."),
-                            ("bin/lastcall-kube", "..")):
+                            ("bin/lastcall-kube", ".."), ("bin/lastcall-router", "..")):
             run("patchelf", "--set-rpath", f"$ORIGIN/{up}/lib/lastcall", str(folder / program))
         shutil.copy(ROOT / "LICENSE", folder)
         shutil.copytree(ROOT / "packaging/hosts", folder / "share/lastcall/hosts")

@@ -25,7 +25,8 @@ mmdebstrap --quiet --variant=apt --dpkgopt=force-unsafe-io \
   --include=ca-certificates,python3-minimal,cmake,make,g++ \
   --customize-hook="mkdir -p \"\$1/dist\"; cp $dist/* \"\$1/dist/\"" \
   --customize-hook='chroot "$1" sh -c "cd /dist; apt-get install -y -q --no-install-recommends \
-    ./lastcall-shim_*_amd64.deb ./lastcall_*_amd64.deb ./lastcall-dev_*_amd64.deb" >&2' \
+    ./lastcall-shim_*_amd64.deb ./lastcall_*_amd64.deb ./lastcall-router_*_amd64.deb \
+    ./lastcall-dev_*_amd64.deb" >&2' \
   bookworm "$root/root" "${sources[@]}" >"$root/log" 2>&1 ||
   { tail -n 30 "$root/log" >&2; exit 1; }
 
@@ -33,11 +34,13 @@ inside() { chroot "$root/root" /usr/bin/env -i PATH=/usr/bin:/bin:/usr/sbin:/sbi
 
 say "installed: $(inside lastcall version)"
 for path in usr/share/man/man1/lastcall.1.gz usr/share/man/man1/lastcall-shim.1.gz \
+  usr/share/man/man1/lastcall-router.1.gz usr/share/lastcall/router-config.schema.json \
   usr/share/bash-completion/completions/lastcall usr/lib/systemd/system/lastcall.service \
   usr/share/zsh/site-functions/_lastcall usr/share/fish/vendor_completions.d/lastcall.fish; do
   test -s "$root/root/$path" || { say "missing: /$path"; exit 1; }
 done
 inside lastcall check --set engine.kind=vllm >/dev/null
+inside lastcall-router check --set 'workers=[{file: {directory: /run/instances}}]' >/dev/null
 
 say "a command under 'lastcall run' is stopped cleanly"
 mount --bind /proc "$root/root/proc"
@@ -54,8 +57,9 @@ inside sh -c 'cmake -S /tmp/cpp_engine -B /tmp/b && make -s -C /tmp/b' >"$root/l
   { tail -n 20 "$root/log" >&2; exit 1; }
 
 say 'the tarball runs where nothing is installed'
-inside sh -c 'dpkg -r lastcall lastcall-dev lastcall-shim >/dev/null; cd /tmp
-  tar xzf /dist/lastcall-*-linux-x86_64.tar.gz && lastcall-*-linux-x86_64/bin/lastcall version'
+inside sh -c 'dpkg -r lastcall lastcall-dev lastcall-router lastcall-shim >/dev/null; cd /tmp
+  tar xzf /dist/lastcall-*-linux-x86_64.tar.gz && lastcall-*-linux-x86_64/bin/lastcall version &&
+  lastcall-*-linux-x86_64/bin/lastcall-router --version'
 
 arm=$(find "$dist" -name '*-linux-aarch64.tar.gz')
 if [[ -n $arm ]] && command -v qemu-aarch64-static >/dev/null; then

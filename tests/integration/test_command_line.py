@@ -199,7 +199,7 @@ def test_a_shell_that_is_not_known_is_2():
 
 @pytest.mark.parametrize(
     ("component", "program"), [("lastcall", "bin/lastcall"), ("shim", "bin/lastcall-shim"),
-                               ("sdk", "lib/liblastcall.a")],
+                               ("router", "bin/lastcall-router"), ("sdk", "lib/liblastcall.a")],
 )  # fmt: skip
 def test_a_component_installs_its_own_part_alone(tmp_path, component, program):
     done = subprocess.run(
@@ -209,11 +209,12 @@ def test_a_component_installs_its_own_part_alone(tmp_path, component, program):
     assert done.returncode == 0, done.stderr
     installed = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
     assert program in installed
-    others = {"bin/lastcall", "bin/lastcall-shim", "lib/liblastcall.a"} - {program}
+    programs = {"bin/lastcall", "bin/lastcall-shim", "bin/lastcall-router", "lib/liblastcall.a"}
+    others = programs - {program}
     assert not installed & others
     folders = {path.split("/")[0] for path in installed}
     expected = {"lastcall": {"bin", "libexec", "share"}, "shim": {"bin", "share"},
-                "sdk": {"include", "lib"}}  # fmt: skip
+                "router": {"bin", "share"}, "sdk": {"include", "lib"}}  # fmt: skip
     assert folders == expected[component]
 
 
@@ -248,6 +249,7 @@ def test_install_puts_everything_in_its_place(tmp_path):
         "share/fish/vendor_completions.d/lastcall.fish",
         "share/lastcall/config.schema.json",
         "share/lastcall/router-config.schema.json",
+        "share/man/man1/lastcall-router.1",
         "share/man/man1/lastcall-shim.1",
         "share/man/man1/lastcall.1",
         "share/zsh/site-functions/_lastcall",
