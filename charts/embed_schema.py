@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Puts the schema of lastcall's configuration into the chart's, so that typos in `config` fail too.
+"""Puts the schemas of the configurations into the chart's, so that typos in them fail too.
+
+Lastcall's is `config`, the router's `router.config`.
 
     python3 charts/embed_schema.py [--check]
 
-Run it after docs/config.schema.json has changed; --check only tells whether it has to be run.
+Run it after docs/config.schema.json or docs/router-config.schema.json has changed; --check only
+tells whether it has to be run.
 """
 
 import json
@@ -13,18 +16,26 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 VALUES = ROOT / "charts/lastcall/values.schema.json"
 CONFIG = ROOT / "docs/config.schema.json"
+ROUTER = ROOT / "docs/router-config.schema.json"
 
 
-def embedded(values, config):
-    """The chart's schema with the configuration's in it, which names no dialect of its own."""
-    part = {key: value for key, value in config.items() if key not in ("$schema", "title")}
-    properties = {**values["properties"], "config": part}
+def part_of(file):
+    """A configuration's schema, which as a part names no dialect of its own."""
+    whole = json.loads(file.read_text())
+    return {key: value for key, value in whole.items() if key not in ("$schema", "title")}
+
+
+def embedded(values):
+    """The chart's schema with those of the configurations in it."""
+    router = values["properties"]["router"]
+    router = {**router, "properties": {**router["properties"], "config": part_of(ROUTER)}}
+    properties = {**values["properties"], "config": part_of(CONFIG), "router": router}
     return {**values, "properties": properties}
 
 
 def main():
     old = VALUES.read_text()
-    new = json.dumps(embedded(json.loads(old), json.loads(CONFIG.read_text())), indent=2) + "\n"
+    new = json.dumps(embedded(json.loads(old)), indent=2) + "\n"
     if old == new:
         return 0
     if "--check" in sys.argv[1:]:

@@ -2,7 +2,7 @@
 
 {{- define "lastcall.checks" -}}
 {{- $problems := printf "%s%s%s" (include "lastcall-lib.problems" .) (include "lastcall.checksNames" .) (include "lastcall.checksAccount" .) -}}
-{{- $problems = printf "%s%s" $problems (include "lastcall.checksTogether" .) -}}
+{{- $problems = printf "%s%s%s" $problems (include "lastcall.checksTogether" .) (include "lastcall.checksRouter" .) -}}
 {{- with $problems -}}
 {{- fail . -}}
 {{- end -}}

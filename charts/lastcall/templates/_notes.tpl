@@ -69,3 +69,23 @@ WARNING: config.admission.http_api is on, without a token: whoever reaches port 
 refuse every request. Set LASTCALL_ADMISSION_TOKEN in sidecar.env, or keep others away by a NetworkPolicy.
 {{- end -}}
 {{- end -}}
+
+{{/* The router's part, where there is one. */}}
+{{- define "lastcall.routerNotes" -}}
+{{- if (.Values.router | default dict).enabled -}}
+{{- $seconds := include "lastcall.routerGraceSeconds" . | int64 -}}
+{{- $namespaces := include "lastcall.routerNamespaces" . | fromJsonArray -}}
+Clients connect to the Service {{ include "lastcall.routerName" . }}: a router sends each request to a ready pod, and
+to another one where that fails. A router that is replaced finishes its answers for up to {{ $seconds }} s
+(router.config.shutdown.grace_period); what is longer is cut, with an error that can be retried.
+Its metrics: port {{ include "lastcall.routerOperatorsPort" . }}, /metrics.
+{{- if and $namespaces (not ((.Values.router.serviceAccount | default dict).create)) }}
+The account {{ include "lastcall.routerAccountName" . }} has to have get, list and watch of endpointslices (discovery.k8s.io) in
+{{ $namespaces | join ", " }}: without them the routers find no worker and are not ready.
+{{- end }}
+{{- if and (include "lastcall-lib.hasIngress" . | not) (not (.Values.router.config | default dict).workers) }}
+Without config.ingress a drain cuts an engine's streams by the engine's own stop: they go on at another
+pod as after a crash, once a request. With it the sidecar hands them over.
+{{- end }}
+{{- end -}}
+{{- end -}}

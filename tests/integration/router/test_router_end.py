@@ -2,6 +2,7 @@
 
 import signal
 import socket
+import time
 
 from raw_engine import SSE_HEAD, chunk, ok, post
 from router_world import ROUTER
@@ -79,6 +80,31 @@ def test_lastcall_run_drains_it(router, world, engines):
     wire.send(chunk(b"data: [DONE]\n\n") + chunk(b""))
     assert user.rest().endswith(b"data: [DONE]\n\n\r\n0\r\n\r\n")
     assert supervised.wait(timeout=20) == 0
+
+
+def test_lastcall_run_leaves_the_drain_to_it(router, world, engines):
+    """With what the chart writes: the signal at once, no SIGKILL before its own cut."""
+    one = router(engines[0].address, shutdown={"late_accept": "100ms", "grace_period": "3s"})
+    assert one.stop() == 0
+    supervisor = world(engine={"kind": "custom"})
+    supervisor.config["shutdown"] = {"grace_period": "8s", "deregister_timeout": "0s",
+                                     "late_accept": "0s", "drain_unknown": "0s"}  # fmt: skip
+    supervisor.config["health"]["checks"] = [
+        {"name": "router", "http": {"url": f"http://127.0.0.1:{one.operators_port}/livez"}}
+    ]
+    supervised = supervisor.run(ROUTER, "--config", one.write_config())
+    supervisor.wait_for_log('"phase begun","phase":"serving"')
+    user, _ = begin(one, engines[0])
+    idle = one.client()
+    began = time.monotonic()
+    supervised.send_signal(signal.SIGTERM)
+    supervisor.wait_for_log("the router ends")
+    assert idle.ended()
+    said = user.rest()
+    assert b'"type":"migrated"' in said and b"event: error\n" in said
+    assert time.monotonic() - began > 2.5
+    assert supervised.wait(timeout=20) == 0
+    assert '"exit_code":0' in supervisor.log()
 
 
 def test_a_request_whose_body_still_comes_is_served(router, engines):
