@@ -10,6 +10,7 @@ streaming server has. Without lastcall around it (LASTCALL_SOCKET unset) it runs
 import argparse
 import asyncio
 import json
+import re
 import signal
 import sys
 from pathlib import Path
@@ -42,14 +43,19 @@ def cleanup(seconds_left):
     print(f"demo-engine: cleaning up, {seconds_left:.1f} s left", file=sys.stderr)
 
 
-async def generate(tokens, rate, context):
-    """The model: one word per token time. A stop ends the wait at once, not at the next token."""
-    for number in range(tokens):
+async def generate(given, tokens, rate, context):
+    """The model: one word per token time, a function of its place in the answer.
+
+    A stop ends the wait at once, not at the next token.
+    """
+    for number in range(len(given.split()), len(given.split()) + tokens):
         try:
             await asyncio.wait_for(context.stopped(), 1 / rate)
             return
         except asyncio.TimeoutError:
-            yield f"word{number} "
+            joint = " " if given and not given.endswith(" ") else ""
+            given = ""
+            yield f"{joint}word{number} "
 
 
 async def complete(options, path, headers, body, reader, writer):
@@ -61,16 +67,19 @@ async def complete(options, path, headers, body, reader, writer):
     async with client.request(request_id, endpoint=ENDPOINTS[path], admit=True) as context:
         hang_up = asyncio.ensure_future(watch_client(reader, context))
         tokens = int(body.get("max_tokens", options.tokens))
+        given = begun(path, body)
         events_sent = bytes_sent = 0
         try:
             start_stream(writer, context.id())
-            async for text in generate(tokens, options.rate, context):
-                event = chunk(path, context.id(), text)
+            async for text in generate(given, tokens, options.rate, context):
+                usage = usage_of(body, given, events_sent + 1)
+                event = chunk(path, context.id(), text, usage=usage)
                 await send(writer, event)
                 context.progress()
                 events_sent, bytes_sent = events_sent + 1, bytes_sent + len(event)
             if not context.is_stopped():
-                await send(writer, chunk(path, context.id(), "", finish="length"))
+                await send(writer, chunk(path, context.id(), "", finish="length",
+                                         usage=usage_of(body, given, events_sent)))
                 await send(writer, b"data: [DONE]\n\n")
                 writer.write(b"0\r\n\r\n")
             # (6) Cut short: never let it look finished. No [DONE], no final chunk.
@@ -91,17 +100,39 @@ async def watch_client(reader, context):
     context.kill(reason="client_disconnect")
 
 
-# --- from here on: plain HTTP
+# --- the interface of OpenAI, as far as a router in front needs it
 
 
-def chunk(path, request_id, text, finish=None):
+def begun(path, body):
+    """What the request has of the answer already, to go on behind it."""
+    text = body.get("prompt")
+    if path != "/v1/completions":
+        last = (body.get("messages") or [{}])[-1]
+        text = last.get("content") if body.get("continue_final_message") else ""
+    found = re.search(r"word0( word[0-9]+)* ?$", text) if isinstance(text, str) else None
+    return found.group() if found else ""
+
+
+def usage_of(body, given, done):
+    """The counts of an event, where the request asks for them: they show what was read of it."""
+    if not (body.get("stream_options") or {}).get("continuous_usage_stats"):
+        return None
+    prompt = 1 + len(given.split())
+    return {"prompt_tokens": prompt, "completion_tokens": done, "total_tokens": prompt + done}
+
+
+def chunk(path, request_id, text, finish=None, usage=None):
     if path == "/v1/completions":
         kind, content = "text_completion", {"text": text}
     else:
         kind, content = "chat.completion.chunk", {"delta": {"content": text}}
     choice = {"index": 0, **content, "finish_reason": finish}
     body = {"id": request_id, "object": kind, "model": "demo", "choices": [choice]}
+    body |= {"usage": usage} if usage else {}
     return b"data: " + json.dumps(body).encode() + b"\n\n"
+
+
+# --- from here on: plain HTTP
 
 
 def start_stream(writer, request_id):
