@@ -86,7 +86,7 @@ def reasons(adapters, cells):
 
 
 def known(adapters, cells):
-    """Why an adapter says that a scenario cannot be held in its form, once a reason."""
+    """Why an adapter says that a scenario cannot be held in its form, once a reason and its subjects."""
     failed = {(c.subject, c.scenario) for c in cells if c.verdict == "failed"}
     found = {}
     for each in adapters:
@@ -95,9 +95,11 @@ def known(adapters, cells):
                 found.setdefault(reason, {}).setdefault(scenario, []).append(f"`{each.name}`")
     rows = ["| Not held | by | Because |", "|---|---|---|"]
     for reason, scenarios in found.items():
-        subjects = list(dict.fromkeys(name for names in scenarios.values() for name in names))
-        names = ", ".join(f"`{scenario}`" for scenario in scenarios)
-        rows.append(f"| {names} | {', '.join(subjects)} | {escape(reason)} |")
+        alike = {}
+        for scenario, subjects in scenarios.items():
+            alike.setdefault(", ".join(subjects), []).append(f"`{scenario}`")
+        for subjects, names in alike.items():
+            rows.append(f"| {', '.join(names)} | {subjects} | {escape(reason)} |")
     return "\n".join(rows)
 
 

@@ -128,3 +128,19 @@ def test_a_wrong_scenario_is_refused_in_words(tmp_path, change, complaint):
     (tmp_path / "bad.toml").write_text(text.replace(*change))
     with pytest.raises(scenario.BadScenario, match=re.escape(complaint)):
         scenario.read(tmp_path / "bad.toml")
+
+
+def test_each_failure_of_a_form_of_lastcall_is_explained_below_the_table():
+    with open(os.path.join(ROOT, "docs/conformance.md"), encoding="utf-8") as file:
+        page = file.read()
+    names = dict(re.findall(r"^\| ([A-Z]) \| `([a-z-]+)`", page, re.MULTILINE))
+    failed, explained = set(), set()
+    for scenario, row in re.findall(r"^\| `([a-z-]+)`: (.*)\|$", page, re.MULTILINE):
+        marks = [mark.strip() for mark in row.split(" | ")][1:]
+        failed |= {(name, scenario) for name, mark in zip(names.values(), marks, strict=True)
+                   if "lastcall" in name and "✗" in mark}  # fmt: skip
+    _, _, known = page.partition("<!-- known:begin -->")
+    for line in known.partition("<!-- known:end -->")[0].splitlines()[3:]:
+        scenarios, subjects = (re.findall(r"`([a-z-]+)`", cell) for cell in line.split("|")[1:3])
+        explained |= {(name, scenario) for name in subjects for scenario in scenarios}
+    assert failed and failed == explained
