@@ -4,7 +4,9 @@ import os
 import subprocess
 
 import pytest
-from known_process import KnownProcess, descendants_of, end_of, is_alive, open_process, send, stat_of
+from known_process import (
+    KnownProcess, descendants_of, end_of, is_alive, open_process, send, stat_of,
+)  # fmt: skip
 
 
 @pytest.fixture

@@ -58,7 +58,8 @@ def test_stop_in_one_container_from_signal_to_exit(run_mode):
 def test_engine_that_is_killed_ends_everything_with_code_1(run_mode):
     process = run_mode("sh", "-c", "echo ready; exec sleep 100")
     process.wait_ready()
-    engine = eventually(lambda: [p for p, s in process.tree().items() if s.name == "sleep"], "sleep")
+    engine = eventually(lambda: [p for p, s in process.tree().items() if s.name == "sleep"],
+                        "sleep")  # fmt: skip
     os.kill(engine[0], signal.SIGKILL)
     assert process.wait() == 1
     eventually(lambda: not process.survivors(), "nothing is left")
