@@ -73,45 +73,49 @@ std::string shown(Key const& key, std::string value) {
 
 }  // namespace
 
-std::vector<Difference> differences(Config const& before, Config const& after) {
-  Config old_config = before;
-  Config new_config = after;
-  Keys const old_keys = keys_of(old_config);
-  Keys const new_keys = keys_of(new_config);
+std::vector<Difference> differences(Keys const& before, Keys const& after) {
   std::vector<Difference> found;
-  for (std::size_t i = 0; i < old_keys.size(); ++i) {
-    std::string old_value = value_text(old_keys[i]);
-    std::string new_value = value_text(new_keys[i]);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    std::string old_value = value_text(before[i]);
+    std::string new_value = value_text(after[i]);
     if (old_value != new_value) {
-      found.push_back({.key = std::string(old_keys[i].path),
-                       .before = shown(old_keys[i], std::move(old_value)),
-                       .after = shown(new_keys[i], std::move(new_value)),
-                       .live = old_keys[i].live});
+      found.push_back({.key = std::string(before[i].path),
+                       .before = shown(before[i], std::move(old_value)),
+                       .after = shown(after[i], std::move(new_value)),
+                       .live = before[i].live});
     }
   }
   return found;
 }
 
-void apply_live(Config& config, Config const& after) {
+std::vector<Difference> differences(Config const& before, Config const& after) {
+  Config old_config = before;
   Config new_config = after;
-  Keys const old_keys = keys_of(config);
-  Keys const new_keys = keys_of(new_config);
-  for (std::size_t i = 0; i < old_keys.size(); ++i) {
-    if (!old_keys[i].live) {
+  return differences(keys_of(old_config), keys_of(new_config));
+}
+
+void apply_live(Keys const& to, Keys const& from) {
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    if (!to[i].live) {
       continue;
     }
     std::visit(
-        [&](auto const& to) {
-          using SlotType = std::decay_t<decltype(to)>;
-          SlotType const& from = std::get<SlotType>(new_keys[i].slot);
+        [&](auto const& slot) {
+          using SlotType = std::decay_t<decltype(slot)>;
+          SlotType const& other = std::get<SlotType>(from[i].slot);
           if constexpr (std::is_pointer_v<SlotType>) {
-            *to = *from;
+            *slot = *other;
           } else if constexpr (std::is_same_v<SlotType, Choice>) {
-            to.set(from.get());
+            slot.set(other.get());
           }
         },
-        old_keys[i].slot);
+        to[i].slot);
   }
+}
+
+void apply_live(Config& config, Config const& after) {
+  Config new_config = after;
+  apply_live(keys_of(config), keys_of(new_config));
 }
 
 }  // namespace lastcall::config

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "config/environment.hpp"
+#include "config/keys.hpp"
 #include "config/problem.hpp"
 #include "config/schema.hpp"
 
@@ -58,8 +59,12 @@ struct Difference {
 
 /// What a reload would change.
 std::vector<Difference> differences(Config const& before, Config const& after);
+/// The same of any two bindings of one key table.
+std::vector<Difference> differences(Keys const& before, Keys const& after);
 
 /// Copies what differences() calls live into `config`, and nothing else.
 void apply_live(Config& config, Config const& after);
+/// The same of any two bindings of one key table; lists of sections are left to the caller.
+void apply_live(Keys const& to, Keys const& from);
 
 }  // namespace lastcall::config

@@ -11,19 +11,11 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "config/load.hpp"
-#include "telemetry/log.hpp"
+#include "telemetry/reload_log.hpp"
 
 namespace lastcall::runtime {
-
-struct Reload {
-  std::vector<config::Difference> applied;
-  std::vector<config::Difference> refused;
-  std::vector<std::string> errors;  // not empty: nothing was applied
-  std::vector<std::string> warnings;
-};
 
 /// Applies what may change live to `config`.
 Reload read_again(config::LoadOptions const& options, config::Environment const& environment,
@@ -35,8 +27,5 @@ inline constexpr std::string_view kNotLive =
 
 /// The result of the message `reload`; shortened to fit into one line of the protocol.
 std::string reload_json(Reload const& reload);
-
-/// One record for each key and error, and one that says how it ended.
-void tell(Reload const& reload, Log& log);
 
 }  // namespace lastcall::runtime

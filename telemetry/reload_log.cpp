@@ -1,0 +1,76 @@
+#include "telemetry/reload_log.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lastcall::runtime {
+namespace {
+
+constexpr std::size_t kLongestText = 400;
+constexpr std::size_t kMostRecords = 100;
+
+std::vector<std::string> texts(config::Problems const& problems) {
+  std::vector<std::string> lines;
+  for (config::Problem const& problem : problems) {
+    lines.push_back(config::to_text(problem));
+  }
+  return lines;
+}
+
+void tell(config::Difference const& difference, std::string_view not_live, Log& log) {
+  if (difference.live) {
+    log.info("configuration key changed", {{"key", difference.key},
+                                           {"before", shortened(difference.before)},
+                                           {"after", shortened(difference.after)}});
+  } else {
+    log.warning("configuration key not changed", {{"key", difference.key},
+                                                  {"before", shortened(difference.before)},
+                                                  {"after", shortened(difference.after)},
+                                                  {"reason", not_live}});
+  }
+}
+
+template <typename Element, typename Tell>
+void tell_first(std::vector<Element> const& elements, Tell tell_one) {
+  std::size_t const count = std::min(elements.size(), kMostRecords);
+  std::for_each_n(elements.begin(), count, tell_one);
+}
+
+}  // namespace
+
+std::string shortened(std::string const& text) {
+  return text.size() <= kLongestText ? text : text.substr(0, kLongestText) + "...";
+}
+
+Reload compared(config::Problems const& errors, config::Problems const& warnings,
+                std::function<std::vector<config::Difference>()> const& differences) {
+  Reload reload;
+  reload.warnings = texts(warnings);
+  reload.errors = texts(errors);
+  if (reload.errors.empty()) {
+    for (config::Difference& difference : differences()) {
+      (difference.live ? reload.applied : reload.refused).push_back(std::move(difference));
+    }
+  }
+  return reload;
+}
+
+void tell(Reload const& reload, std::string_view not_live, Log& log) {
+  auto const tell_key = [&](config::Difference const& difference) {
+    tell(difference, not_live, log);
+  };
+  tell_first(reload.applied, tell_key);
+  tell_first(reload.refused, tell_key);
+  tell_first(reload.errors, [&log](std::string const& text) {
+    log.error("configuration error", {{"detail", text}});
+  });
+  if (reload.errors.empty()) {
+    log.info("configuration reloaded",
+             {{"applied", reload.applied.size()}, {"refused", reload.refused.size()}});
+  } else {
+    log.error("cannot reload: the configuration has errors, the old one stays",
+              {{"errors", reload.errors.size()}});
+  }
+}
+
+}  // namespace lastcall::runtime
