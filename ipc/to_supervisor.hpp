@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/change.hpp"
 #include "core/admission_limits.hpp"
 #include "core/instant.hpp"
 #include "ipc/limits.hpp"
@@ -213,14 +214,7 @@ struct Reload {
   friend bool operator==(Reload const&, Reload const&) = default;
 };
 
-/// A setting that may be left alone (key absent), cleared (null) or set.
-template <typename T>
-struct Change {
-  enum class Kind : std::uint8_t { keep, clear, set };
-  Kind kind{Kind::keep};
-  T value{};
-  friend bool operator==(Change const&, Change const&) = default;
-};
+using lastcall::Change;
 
 struct AdmissionSet {
   Change<std::uint64_t> engine_request_limit;

@@ -117,7 +117,7 @@ class Supervisor final : private ipc::Observer {
   void apply_live_settings(config::Admission const& before);
   std::string set_admission(ipc::AdmissionSet const& set);
   std::string set_thresholds(ipc::ThresholdsSet const& set);
-  probes::Reply thresholds_over_http(ThresholdCall const& call);
+  probes::Reply thresholds_over_http(probes::ThresholdCall const& call);
   void registry_changed(discovery::RegistryStatus const& status);
   void read_stop_record();
   void count_peers();

@@ -54,23 +54,26 @@ std::string Supervisor::set_admission(ipc::AdmissionSet const& set) {
   return admission_json(core_.snapshot().admission).dump();
 }
 
-probes::Reply Supervisor::thresholds_over_http(ThresholdCall const& call) {
+probes::Reply Supervisor::thresholds_over_http(probes::ThresholdCall const& call) {
   std::string const& own = config_.identity.model;
   auto const thresholds = [this] { return core_.snapshot().admission.thresholds; };
-  auto const* set = std::get_if<ipc::ThresholdsSet>(&call);
+  auto const* set = std::get_if<probes::ThresholdChange>(&call);
   if (set == nullptr) {
-    return threshold_list(own, thresholds());
+    return probes::threshold_list({{.model = own, .thresholds = thresholds()}});
   }
   bool const is_served = set->model == own || core_.requests().models().knows(set->model);
-  if (is_read(*set)) {
-    return threshold_reply(set->model, is_served ? thresholds() : lifecycle::LoadThresholds{});
+  if (set->is_read()) {
+    return probes::threshold_reply(
+        {.model = set->model,
+         .thresholds = is_served ? thresholds() : lifecycle::LoadThresholds{}});
   }
   if (!is_served) {
-    return threshold_error(404, "model: '" + set->model + "' is not served here");
+    return probes::threshold_error(404, "model: '" + set->model + "' is not served here");
   }
   log_.info("thresholds of load set", {{"by", "http"}, {"model", set->model}});
-  set_thresholds(*set);
-  return threshold_reply(set->model, thresholds());
+  loop_.feed(lifecycle::LoadThresholdsChanged{probes::changed(thresholds(), *set)});
+  changed();
+  return probes::threshold_reply({.model = set->model, .thresholds = thresholds()});
 }
 
 std::string Supervisor::set_thresholds(ipc::ThresholdsSet const& set) {

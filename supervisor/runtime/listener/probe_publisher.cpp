@@ -105,9 +105,9 @@ ProbePublisher::ProbePublisher(boost::asio::io_context& io, config::Config const
           [this](bool up) { metrics_.set_engine_metrics_up(up); }),
       listener_({.host = config.probes.listen.host,
                  .port = config.probes.listen.port,
-                 .max_body = serves_thresholds_ ? kMostBusyThresholdBody : 0},
+                 .max_body = serves_thresholds_ ? probes::kMostBusyThresholdBody : 0},
                 [this](probes::Request const& request, probes::Responder const& responder) {
-                  if (serves_thresholds_ && request.path == kBusyThresholdPath) {
+                  if (serves_thresholds_ && request.path == probes::kBusyThresholdPath) {
                     ask_threshold(request, responder);
                   } else if (status_page_ != nullptr && status_page_->answer(request, responder)) {
                     return;
@@ -142,7 +142,7 @@ void ProbePublisher::stop() {
 
 /// Only the loop knows and changes them.
 void ProbePublisher::ask_threshold(probes::Request const& request, probes::Responder responder) {
-  ThresholdCall call = read_threshold_call(request, threshold_token_);
+  probes::ThresholdCall call = probes::read_threshold_call(request, threshold_token_);
   if (auto* refusal = std::get_if<probes::Reply>(&call)) {
     responder.send(std::move(*refusal));
     return;

@@ -15,13 +15,13 @@
 #include <vector>
 
 #include "config/schema.hpp"
+#include "probes/listener/busy_threshold.hpp"
 #include "probes/listener/listener.hpp"
 #include "probes/listener/probe_routes.hpp"
 #include "probes/listener/probe_state.hpp"
 #include "probes/listener/status_page.hpp"
 #include "probes/metrics/metrics.hpp"
 #include "probes/metrics/metrics_relay.hpp"
-#include "supervisor/runtime/listener/busy_threshold.hpp"
 #include "supervisor/runtime/listener/public_status.hpp"
 #include "supervisor/runtime/listener/status.hpp"
 
@@ -34,7 +34,7 @@ namespace lastcall::runtime {
 class ProbePublisher {
  public:
   /// A call of `/busy_threshold`, on the loop.
-  using ThresholdHandler = std::function<probes::Reply(ThresholdCall const&)>;
+  using ThresholdHandler = std::function<probes::Reply(probes::ThresholdCall const&)>;
 
   ProbePublisher(boost::asio::io_context& io, config::Config const& config,
                  ThresholdHandler on_threshold);

@@ -1,4 +1,4 @@
-#include "supervisor/runtime/listener/busy_threshold.hpp"
+#include "probes/listener/busy_threshold.hpp"
 
 #include <cctype>
 #include <cmath>
@@ -6,10 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/same_secret.hpp"
-#include "ipc/limits.hpp"
-#include "supervisor/runtime/sessions/admission_control.hpp"
 
-namespace lastcall::runtime {
+namespace lastcall::probes {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -17,9 +15,11 @@ using Json = nlohmann::ordered_json;
 constexpr char const* kDecode = "active_decode_blocks_threshold";
 constexpr char const* kPrefill = "active_prefill_tokens_threshold";
 constexpr char const* kFraction = "active_prefill_tokens_threshold_frac";
+constexpr std::size_t kMostModel = 256;
+constexpr double kMillion = 1'000'000;
 constexpr std::uint64_t kMostTokens = 1'000'000'000'000;  // as in the configuration
 
-probes::Reply reply_of(int status, Json const& json) {
+Reply reply_of(int status, Json const& json) {
   return {.status = status,
           .body = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n",
           .content_type = "application/json",
@@ -37,13 +37,25 @@ bool is_json(std::string_view content_type) {
          (kind.starts_with("application/") && kind.ends_with("+json"));
 }
 
-Json row_of(std::string_view model, lifecycle::LoadThresholds const& thresholds) {
-  Json row{{"model", model}, {kDecode, share_json(thresholds.decode_ppm)}, {kPrefill, nullptr}};
-  if (thresholds.prefill_tokens) {
-    row[kPrefill] = *thresholds.prefill_tokens;
+Json json_of(ThresholdRow const& row) {
+  Json json{{"model", row.model}, {kDecode, nullptr}, {kPrefill, nullptr}, {kFraction, nullptr}};
+  if (row.thresholds.decode_ppm) {
+    json[kDecode] = *row.thresholds.decode_ppm / kMillion;
   }
-  row[kFraction] = nullptr;
-  return row;
+  if (row.thresholds.prefill_tokens) {
+    json[kPrefill] = *row.thresholds.prefill_tokens;
+  }
+  if (!row.holds_for.empty()) {
+    json["holds_for"] = row.holds_for;
+  }
+  return json;
+}
+
+template <typename T>
+void take_over(std::optional<T>& to, Change<T> const& change) {
+  if (change.kind != Change<T>::Kind::keep) {
+    to = change.kind == Change<T>::Kind::set ? std::optional(change.value) : std::nullopt;
+  }
 }
 
 std::string expected(char const* key, char const* what) {
@@ -51,13 +63,13 @@ std::string expected(char const* key, char const* what) {
 }
 
 /// Nothing: it was read.
-std::optional<probes::Reply> read_decode(Json const& body, ipc::Change<double>& change) {
+std::optional<Reply> read_decode(Json const& body, Change<std::uint32_t>& change) {
   auto const found = body.find(kDecode);
   if (found == body.end()) {
     return std::nullopt;
   }
   if (found->is_null()) {
-    change.kind = ipc::Change<double>::Kind::clear;
+    change.kind = Change<std::uint32_t>::Kind::clear;
     return std::nullopt;
   }
   if (!found->is_number()) {
@@ -67,17 +79,18 @@ std::optional<probes::Reply> read_decode(Json const& body, ipc::Change<double>& 
   if (!std::isfinite(share) || share < 0 || share > 1) {
     return threshold_error(400, expected(kDecode, "0 to 1"));
   }
-  change = {ipc::Change<double>::Kind::set, share};
+  change = {Change<std::uint32_t>::Kind::set,
+            static_cast<std::uint32_t>(std::lround(share * kMillion))};
   return std::nullopt;
 }
 
-std::optional<probes::Reply> read_prefill(Json const& body, ipc::Change<std::uint64_t>& change) {
+std::optional<Reply> read_prefill(Json const& body, Change<std::uint64_t>& change) {
   auto const found = body.find(kPrefill);
   if (found == body.end()) {
     return std::nullopt;
   }
   if (found->is_null()) {
-    change.kind = ipc::Change<std::uint64_t>::Kind::clear;
+    change.kind = Change<std::uint64_t>::Kind::clear;
     return std::nullopt;
   }
   if (!found->is_number_unsigned()) {
@@ -87,7 +100,7 @@ std::optional<probes::Reply> read_prefill(Json const& body, ipc::Change<std::uin
   if (tokens > kMostTokens) {
     return threshold_error(400, expected(kPrefill, "at most 1000000000000"));
   }
-  change = {ipc::Change<std::uint64_t>::Kind::set, tokens};
+  change = {Change<std::uint64_t>::Kind::set, tokens};
   return std::nullopt;
 }
 
@@ -96,21 +109,20 @@ std::optional<probes::Reply> read_prefill(Json const& body, ipc::Change<std::uin
 namespace {
 
 /// Nothing: the request may set thresholds.
-std::optional<probes::Reply> refuse_stranger(probes::Request const& request,
-                                             std::optional<std::string> const& token) {
-  std::string_view const given = request.header(probes::kTokenHeader);
+std::optional<Reply> refuse_stranger(Request const& request,
+                                     std::optional<std::string> const& token) {
+  std::string_view const given = request.header(kTokenHeader);
   if (!token || same_secret(given, *token)) {
     return std::nullopt;
   }
-  std::string const header = "the header " + std::string(probes::kTokenHeader);
+  std::string const header = "the header " + std::string(kTokenHeader);
   return given.empty() ? threshold_error(401, header + " is missing")
                        : threshold_error(403, header + " holds another token");
 }
 
 }  // namespace
 
-ThresholdCall read_threshold_call(probes::Request const& request,
-                                  std::optional<std::string> const& token) {
+ThresholdCall read_threshold_call(Request const& request, std::optional<std::string> const& token) {
   if (request.method == "GET" || request.method == "HEAD") {
     return ListThresholds{};
   }
@@ -131,15 +143,15 @@ ThresholdCall read_threshold_call(probes::Request const& request,
   if (model == body.end() || !model->is_string()) {
     return threshold_error(422, "model: expected a text");
   }
-  ipc::ThresholdsSet set;
+  ThresholdChange set;
   set.model = model->get<std::string>();
-  if (set.model.empty() || set.model.size() > ipc::kMaxId) {
+  if (set.model.empty() || set.model.size() > kMostModel) {
     return threshold_error(400, "model: expected 1 to 256 bytes");
   }
-  if (auto refusal = read_decode(body, set.active_decode_blocks_threshold)) {
+  if (auto refusal = read_decode(body, set.decode_ppm)) {
     return std::move(*refusal);
   }
-  if (auto refusal = read_prefill(body, set.active_prefill_tokens_threshold)) {
+  if (auto refusal = read_prefill(body, set.prefill_tokens)) {
     return std::move(*refusal);
   }
   if (auto const fraction = body.find(kFraction); fraction != body.end() && !fraction->is_null()) {
@@ -150,31 +162,35 @@ ThresholdCall read_threshold_call(probes::Request const& request,
                                           kPrefill)
                : threshold_error(422, expected(kFraction, "a number or null"));
   }
-  if (auto refusal = is_read(set) ? std::nullopt : refuse_stranger(request, token)) {
+  if (auto refusal = set.is_read() ? std::nullopt : refuse_stranger(request, token)) {
     return std::move(*refusal);
   }
   return set;
 }
 
-bool is_read(ipc::ThresholdsSet const& set) {
-  return set.active_decode_blocks_threshold.kind == ipc::Change<double>::Kind::keep &&
-         set.active_prefill_tokens_threshold.kind == ipc::Change<std::uint64_t>::Kind::keep;
+lifecycle::LoadThresholds changed(lifecycle::LoadThresholds thresholds,
+                                  ThresholdChange const& change) {
+  take_over(thresholds.decode_ppm, change.decode_ppm);
+  take_over(thresholds.prefill_tokens, change.prefill_tokens);
+  return thresholds;
 }
 
-probes::Reply threshold_reply(std::string_view model, lifecycle::LoadThresholds const& thresholds) {
-  return reply_of(200, row_of(model, thresholds));
+Reply threshold_reply(ThresholdRow const& row) {
+  return reply_of(200, json_of(row));
 }
 
-probes::Reply threshold_list(std::string_view model, lifecycle::LoadThresholds const& thresholds) {
-  Json rows = Json::array();
-  if (thresholds.decode_ppm || thresholds.prefill_tokens) {
-    rows.push_back(row_of(model, thresholds));
+Reply threshold_list(std::vector<ThresholdRow> const& rows) {
+  Json list = Json::array();
+  for (ThresholdRow const& row : rows) {
+    if (row.thresholds.decode_ppm || row.thresholds.prefill_tokens) {
+      list.push_back(json_of(row));
+    }
   }
-  return reply_of(200, Json{{"thresholds", std::move(rows)}});
+  return reply_of(200, Json{{"thresholds", std::move(list)}});
 }
 
-probes::Reply threshold_error(int status, std::string_view what) {
+Reply threshold_error(int status, std::string_view what) {
   return reply_of(status, Json{{"error", what}});
 }
 
-}  // namespace lastcall::runtime
+}  // namespace lastcall::probes
