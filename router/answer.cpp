@@ -3,6 +3,7 @@
 #include "relay/first_byte.hpp"
 #include "router/errors.hpp"
 #include "router/parts.hpp"
+#include "router/rejected.hpp"
 
 namespace lastcall::router {
 
@@ -21,6 +22,9 @@ void Answer::open(relay::ResponseHead const& head, relay::Framing const& framing
     call_.after = relay::After::close;
   }
   call_.error_type = error_type_of(head.status);
+  if (is_rejection(head)) {
+    parts_.metrics.rejected(call_.model, call_.route.endpoint);
+  }
   call_.delivery.open(head,
                       {.request_id = call_.id,
                        .framing = framing,

@@ -35,7 +35,7 @@ bool load_or_complain(config::LoadOptions const& options, LoadedSettings& loaded
   return loaded.errors.empty();
 }
 
-int serve(Settings const& settings) {
+int serve(Settings const& settings, config::LoadOptions const& options) {
   // Each client costs two descriptors; most systems begin with 1024.
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
@@ -44,7 +44,7 @@ int serve(Settings const& settings) {
   }
   ::signal(SIGPIPE, SIG_IGN);
   runtime::Log log(settings.log.level, settings.log.format, STDERR_FILENO);
-  Router router(settings, log);
+  Router router(settings, options, log);
   if (std::string const problem = router.start(); !problem.empty()) {
     log.critical("the router cannot serve", {{"detail", problem}});
     return 1;
@@ -93,7 +93,7 @@ int run_command(int argc, char const* const* argv, std::ostream& out, std::ostre
     out << name_of(loaded) << ": ok\n";
     return 0;
   }
-  return serve(loaded.settings);
+  return serve(loaded.settings, load);
 }
 
 }  // namespace lastcall::router

@@ -1,6 +1,7 @@
 #include "router/fleet.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -8,8 +9,22 @@ namespace lastcall::router {
 namespace {
 
 constexpr std::uint32_t kMostDoublings = 20;
+constexpr lifecycle::PeerId kWorker = 1;
+constexpr std::uint64_t kWholeCache = 1'000'000;
+
+Instant instant_of(Time now) {
+  return instant_from_ms(now.count());
+}
 
 }  // namespace
+
+bool Worker::is_busy(Time now) const {
+  return ranks_.is_busy_by_ranks(instant_of(now)) && (in_flight_ > 0 || !is_told_by_gauges_);
+}
+
+std::uint64_t Worker::load(Time now) const {
+  return in_flight_ + (told_at_ + ranks_.thresholds().max_age >= now ? others_ : 0);
+}
 
 Fleet::News Fleet::set(std::size_t source, std::vector<Announced> const& workers) {
   sources_[source] = workers;
@@ -43,7 +58,8 @@ Fleet::News Fleet::set(std::size_t source, std::vector<Announced> const& workers
 std::shared_ptr<Worker> Fleet::choose(std::string_view model, std::span<std::uint64_t const> tried,
                                       Time now) const {
   std::shared_ptr<Worker> soonest;
-  std::vector<std::size_t> at;
+  std::vector<std::size_t> free;
+  std::vector<std::size_t> busy;
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     std::shared_ptr<Worker> const& worker = workers_[i];
     bool const was_tried = std::find(tried.begin(), tried.end(), worker->id()) != tried.end();
@@ -51,14 +67,19 @@ std::shared_ptr<Worker> Fleet::choose(std::string_view model, std::span<std::uin
       continue;
     }
     if (worker->skipped_until_ <= now) {
-      at.push_back(i);
+      (worker->is_busy(now) ? busy : free).push_back(i);
     } else if (!soonest || worker->skipped_until_ < soonest->skipped_until_) {
       soonest = worker;
     }
   }
-  if (at.empty()) {
+  if (free.empty() && busy.empty()) {
     return soonest;
   }
+  return less_loaded(free.empty() ? busy : free, now);
+}
+
+std::shared_ptr<Worker> const& Fleet::less_loaded(std::vector<std::size_t> const& at,
+                                                  Time now) const {
   std::size_t const first = draw_() % at.size();
   std::shared_ptr<Worker> const& one = workers_[at[first]];
   if (at.size() == 1) {
@@ -66,7 +87,46 @@ std::shared_ptr<Worker> Fleet::choose(std::string_view model, std::span<std::uin
   }
   std::size_t const second = (first + 1 + draw_() % (at.size() - 1)) % at.size();
   std::shared_ptr<Worker> const& other = workers_[at[second]];
-  return other->in_flight_ < one->in_flight_ ? other : one;
+  return other->load(now) < one->load(now) ? other : one;
+}
+
+void Fleet::told(Worker& worker, ToldLoad const& load, Time now) {
+  // A rank that is not there any more would stay free for ever.
+  worker.ranks_.peer_forgotten(kWorker);
+  for (RankLoad const& rank : load.ranks) {
+    lifecycle::LoadReported report{.peer = kWorker,
+                                   .rank = rank.rank,
+                                   .active_decode_blocks = rank.active_decode_blocks,
+                                   .kv_total_blocks = rank.kv_total_blocks,
+                                   .active_prefill_tokens = rank.active_prefill_tokens};
+    if (rank.kv_usage) {
+      report.active_decode_blocks = static_cast<std::uint64_t>(
+          std::lround(*rank.kv_usage * static_cast<double>(kWholeCache)));
+      report.kv_total_blocks = kWholeCache;
+    }
+    worker.ranks_.report(instant_of(now), report);
+  }
+  worker.is_told_by_gauges_ = load.by_gauges;
+  std::uint64_t const requests = load.requests.value_or(0);
+  worker.others_ = requests - std::min<std::uint64_t>(requests, worker.in_flight_);
+  worker.told_at_ = now;
+}
+
+void Fleet::limit(Worker& worker, lifecycle::LoadThresholds const& thresholds) {
+  worker.ranks_.set_thresholds(thresholds);
+}
+
+std::optional<lifecycle::LoadExcess> Fleet::busy(std::string_view model, Time now) const {
+  std::shared_ptr<Worker> one;
+  for (std::shared_ptr<Worker> const& worker : workers_) {
+    if (worker->serves(model)) {
+      if (!worker->is_busy(now)) {
+        return std::nullopt;
+      }
+      one = worker;
+    }
+  }
+  return one ? one->ranks_.excess(instant_of(now)) : std::nullopt;
 }
 
 void Fleet::failed(Worker& worker, Time now) {

@@ -3,11 +3,16 @@
 // Rules:
 //  1. A worker is its URL; sources name it, and it is there as long as one of them does. One that
 //     has left gets nothing new from that moment; what it serves goes on.
-//  2. Of two workers drawn at random the one with fewer requests of ours in flight is chosen
-//     (power of two choices), among those of the model that the request was not sent to before.
+//  2. Of two workers drawn at random the one with fewer requests is chosen (power of two choices),
+//     among those of the model that the request was not sent to before: ours in flight, and those
+//     of others as the worker told last.
 //  3. A worker that refused, was unreachable or broke a response is skipped for a time that doubles
 //     with each failure, until it answers. Where all are skipped, the one whose time ends first is
 //     chosen: a request is never refused for what somebody else's request has met.
+//  4. A worker is busy while all of its ranks are above a threshold (core/load_monitor.hpp); one
+//     that is known by an engine's gauges alone only while it has a request of ours, because those
+//     of an engine that does nothing may stand still. Busy workers get a request only where there
+//     is no other; where all of a model are, new requests are refused.
 //
 // Pure: time and random numbers are arguments. No thread rule.
 // Source: Mitzenmacher, 'The Power of Two Choices in Randomized Load Balancing'.
@@ -19,11 +24,15 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "core/load_monitor.hpp"
+#include "router/load_text.hpp"
 
 namespace lastcall::router {
 
@@ -48,6 +57,9 @@ class Worker {
   std::size_t in_flight() const { return in_flight_; }
   bool has_left() const { return has_left_; }
   Time skipped_until() const { return skipped_until_; }
+  bool is_busy(Time now) const;
+  /// Requests there, ours and those of others.
+  std::uint64_t load(Time now) const;
 
  private:
   friend class Fleet;
@@ -58,6 +70,10 @@ class Worker {
   std::uint32_t failures_ = 0;  // in a row
   Time skipped_until_{};
   bool has_left_ = false;
+  lifecycle::LoadMonitor ranks_;
+  bool is_told_by_gauges_ = false;
+  std::uint64_t others_ = 0;  // requests that are not ours
+  Time told_at_{};
 };
 
 class Fleet {
@@ -84,6 +100,10 @@ class Fleet {
   void ended(Worker& worker) { --worker.in_flight_; }
   void failed(Worker& worker, Time now);
   void answered(Worker& worker);
+  void told(Worker& worker, ToldLoad const& load, Time now);
+  void limit(Worker& worker, lifecycle::LoadThresholds const& thresholds);
+  /// Why new requests of a model are refused: what makes one of its workers busy, all of which are.
+  std::optional<lifecycle::LoadExcess> busy(std::string_view model, Time now) const;
 
   bool knows(std::string_view model) const;
   /// A worker has named it.
@@ -93,6 +113,8 @@ class Fleet {
   std::vector<std::shared_ptr<Worker>> const& workers() const { return workers_; }
 
  private:
+  std::shared_ptr<Worker> const& less_loaded(std::vector<std::size_t> const& at, Time now) const;
+
   Skips const skips_;
   Draw const draw_;
   std::map<std::size_t, std::vector<Announced>> sources_;

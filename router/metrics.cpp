@@ -36,6 +36,50 @@ std::string text_of(std::string_view label) {
   return std::string(label.empty() ? "unknown" : label);
 }
 
+/// "10.0.0.7:8000"
+std::string worker_id_of(std::string_view url) {
+  std::size_t const at = url.find("://");
+  return std::string(at == std::string_view::npos ? url : url.substr(at + 3));
+}
+
+/// Gauges by worker and rank.
+class RankGauges {
+ public:
+  using Values = std::map<std::string, double>;  // by rank; empty: of the worker as a whole
+
+  explicit RankGauges(Family<Gauge>& family) : family_(family) {}
+
+  /// Those that are not told any more go.
+  void set(std::string const& worker, Values const& values) {
+    auto& gauges = gauges_[worker];
+    std::erase_if(gauges, [&](auto const& each) {
+      bool const is_gone = !values.contains(each.first);
+      if (is_gone) {
+        family_.Remove(each.second);
+      }
+      return is_gone;
+    });
+    for (auto const& [rank, value] : values) {
+      Gauge*& gauge = gauges[rank];
+      if (gauge == nullptr) {
+        prometheus::Labels labels{{"worker_id", worker}};
+        if (!rank.empty()) {
+          labels.emplace("dp_rank", rank);
+        }
+        gauge = &family_.Add(labels);
+      }
+      gauge->Set(value);
+    }
+    if (gauges.empty()) {
+      gauges_.erase(worker);
+    }
+  }
+
+ private:
+  Family<Gauge>& family_;
+  std::map<std::string, std::map<std::string, Gauge*>> gauges_;
+};
+
 }  // namespace
 
 std::string_view name(Failover why) {
@@ -79,6 +123,17 @@ struct Metrics::Series {
                       "Answers that another worker was asked to go on with.");
   Family<Counter>& refusals =
       family<Counter>("lastcall_router_refused_total", "What the router itself refused.");
+  Family<Counter>& rejections =
+      family<Counter>("dynamo_frontend_model_rejection_total",
+                      "Requests that were refused because all workers were busy.");
+  RankGauges blocks{family<Gauge>("dynamo_frontend_worker_active_decode_blocks",
+                                  "KV cache blocks in use, as a worker told last.")};
+  RankGauges tokens{family<Gauge>("dynamo_frontend_worker_active_prefill_tokens",
+                                  "Tokens in prefill, as a worker told last.")};
+  RankGauges usage{family<Gauge>("lastcall_router_worker_kv_used_ratio",
+                                 "Share of the KV cache in use, as a worker told last.")};
+  RankGauges requests_there{family<Gauge>("lastcall_router_worker_requests",
+                                          "Requests that a worker told last to have.")};
   Family<Gauge>& workers = family<Gauge>("lastcall_router_workers", "Workers that are known.");
   Family<Counter>& gone = family<Counter>("lastcall_router_workers_left_total",
                                           "Workers that have left their registry.");
@@ -146,6 +201,45 @@ void Metrics::source_failed(std::string_view source, bool is_failing) {
 
 void Metrics::refused(std::string_view reason) {
   series_->refusals.Add({{"reason", std::string(reason)}}).Increment();
+}
+
+void Metrics::rejected(std::string_view model, std::string_view endpoint) {
+  series_->rejections.Add({{"model", text_of(model)}, {"endpoint", std::string(endpoint)}})
+      .Increment();
+}
+
+void Metrics::worker_load(std::string_view url, ToldLoad const& load) {
+  RankGauges::Values blocks;
+  RankGauges::Values tokens;
+  RankGauges::Values usage;
+  RankGauges::Values requests;
+  for (RankLoad const& rank : load.ranks) {
+    std::string const number = std::to_string(rank.rank);
+    if (rank.kv_usage) {
+      usage[number] = *rank.kv_usage;
+    }
+    if (rank.active_decode_blocks) {
+      blocks[number] = static_cast<double>(*rank.active_decode_blocks);
+    }
+    if (rank.active_decode_blocks && rank.kv_total_blocks.value_or(0) > 0) {
+      usage[number] = blocks[number] / static_cast<double>(*rank.kv_total_blocks);
+    }
+    if (rank.active_prefill_tokens) {
+      tokens[number] = static_cast<double>(*rank.active_prefill_tokens);
+    }
+  }
+  if (load.requests) {
+    requests[""] = static_cast<double>(*load.requests);
+  }
+  std::string const worker = worker_id_of(url);
+  series_->blocks.set(worker, blocks);
+  series_->tokens.set(worker, tokens);
+  series_->usage.set(worker, usage);
+  series_->requests_there.set(worker, requests);
+}
+
+void Metrics::worker_left(std::string_view url) {
+  worker_load(url, {});
 }
 
 void Metrics::connections(std::size_t clients, std::size_t upstream) {

@@ -4,6 +4,7 @@
 //  1. A label of a model is the name of a model that a worker has announced, or "unknown": what
 //     clients say makes no series.
 //  2. A request is counted once, at its end, however many workers it was sent to.
+//  3. Series of a worker go when it leaves.
 //
 // Thread rule: counting on the router's thread, text() on any. Source: docs/router.md, 'Metrics'.
 #pragma once
@@ -14,6 +15,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+
+#include "router/load_text.hpp"
 
 namespace lastcall::router {
 
@@ -46,6 +49,11 @@ class Metrics {
   void workers(std::size_t known, std::size_t left);
   void source_failed(std::string_view source, bool is_failing);
   void refused(std::string_view reason);
+  /// By load, at the router or at the last worker.
+  void rejected(std::string_view model, std::string_view endpoint);
+  void worker_load(std::string_view url, ToldLoad const& load);
+  /// Its series go.
+  void worker_left(std::string_view url);
   void connections(std::size_t clients, std::size_t upstream);
 
   /// Prometheus' text format.

@@ -1,6 +1,7 @@
 #include "router/operators.hpp"
 
 #include <utility>
+#include <variant>
 
 namespace lastcall::router {
 namespace {
@@ -16,12 +17,33 @@ probes::Reply plain(int status, char const* body) {
 
 }  // namespace
 
-Operators::Operators(config::Address const& address, Metrics const& metrics)
+Operators::Operators(config::Address const& address, Metrics const& metrics,
+                     Rejection const& rejection, ThresholdHandler on_threshold)
     : metrics_(metrics),
-      listener_({.host = address.host, .port = address.port, .thread_name = "operators"},
-                [this](probes::Request const& request, probes::Responder const& responder) {
-                  responder.send(answer(request));
+      token_(rejection.http_token),
+      on_threshold_(std::move(on_threshold)),
+      listener_({.host = address.host,
+                 .port = address.port,
+                 .thread_name = "operators",
+                 .max_body = rejection.http_api ? probes::kMostBusyThresholdBody : 0},
+                [this, has_thresholds = rejection.http_api](probes::Request const& request,
+                                                            probes::Responder const& responder) {
+                  if (has_thresholds && request.path == probes::kBusyThresholdPath) {
+                    ask_threshold(request, responder);
+                  } else {
+                    responder.send(answer(request));
+                  }
                 }) {}
+
+void Operators::ask_threshold(probes::Request const& request,
+                              probes::Responder const& responder) const {
+  probes::ThresholdCall call = probes::read_threshold_call(request, token_);
+  if (auto* refusal = std::get_if<probes::Reply>(&call)) {
+    responder.send(std::move(*refusal));
+  } else {
+    on_threshold_(std::move(call), responder);
+  }
+}
 
 void Operators::know_troubled(std::set<std::string> const& sources) {
   std::lock_guard const lock(mutex_);

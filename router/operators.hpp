@@ -1,25 +1,32 @@
-// What operators and the kubelet ask: /livez, /readyz and /metrics.
+// What operators and the kubelet ask: /livez, /readyz, /metrics, and /busy_threshold.
 //
 // Thread rule: the owner's thread; answers are given on the listener's.
-// Source: docs/router.md, 'Metrics'.
+// Source: docs/router.md, 'Metrics' and 'Rejection'.
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 
 #include "config/schema.hpp"
+#include "probes/listener/busy_threshold.hpp"
 #include "probes/listener/listener.hpp"
 #include "router/metrics.hpp"
+#include "router/settings.hpp"
 
 namespace lastcall::router {
 
 class Operators {
  public:
-  /// `metrics` outlives it.
-  Operators(config::Address const& address, Metrics const& metrics);
+  /// A call of `/busy_threshold`, on the listener's thread; it may be answered on any.
+  using ThresholdHandler = std::function<void(probes::ThresholdCall, probes::Responder)>;
+
+  /// `metrics` outlives it. `on_threshold` is called where `rejection.http_api` is on.
+  Operators(config::Address const& address, Metrics const& metrics, Rejection const& rejection,
+            ThresholdHandler on_threshold);
 
   /// What is wrong, or nothing.
   std::optional<std::string> start() { return listener_.start(); }
@@ -32,8 +39,11 @@ class Operators {
 
  private:
   probes::Reply answer(probes::Request const& request) const;
+  void ask_threshold(probes::Request const& request, probes::Responder const& responder) const;
 
   Metrics const& metrics_;
+  std::optional<std::string> const token_;
+  ThresholdHandler const on_threshold_;
   std::atomic<bool> has_workers_ = false;
   std::atomic<bool> is_ending_ = false;
   mutable std::mutex mutex_;

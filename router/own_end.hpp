@@ -31,6 +31,7 @@ class OwnEnd {
 
   /// False: it has begun before.
   bool begin();
+  bool has_begun() const { return state_ != State::none; }
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -11,6 +11,8 @@
 
 #include "ingress/client_parts.hpp"
 #include "ingress/request_id.hpp"
+#include "router/busy_thresholds.hpp"
+#include "router/departed_models.hpp"
 #include "router/fleet.hpp"
 #include "router/metrics.hpp"
 #include "router/pacing.hpp"
@@ -45,6 +47,8 @@ struct Parts : ingress::ClientParts {
   runtime::Log& log;
   ingress::RequestIds ids;
   Fleet fleet;
+  DepartedModels departed;
+  BusyThresholds thresholds;
   WorkerConnections connections;
   StallWatch stalls;
   WaitingRoom waiting;

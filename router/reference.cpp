@@ -20,7 +20,9 @@ Values are looked for in this order, and the last one found holds: the defaults;
 environment variables named below; `--set a.b=value`, which may be repeated. The file is read as
 strictly as that of the supervisor ([config.md](config.md)).
 
-A default in *italics* is decided elsewhere.
+A default in *italics* is decided elsewhere. SIGHUP reads the same sources again: keys marked
+**live** change, any other that differs is refused by name in the log, and a configuration with
+errors changes nothing.
 )";
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "router/answers.hpp"
 #include "router/errors.hpp"
 #include "router/parts.hpp"
+#include "router/rejected.hpp"
 
 namespace lastcall::router {
 
@@ -141,6 +142,9 @@ void RoutedRequest::route() {
   if (is_ambiguous) {
     call_.error_type = "validation";
     answer(append_model_missing);
+  } else if (!is_empty && !parts_.fleet.knows(wanted.model) &&
+             parts_.departed.holds(wanted.model, ingress::monotonic_now())) {
+    refuse({503, "no_worker", "the last worker of this model has left", true, {}});
   } else if (!is_empty && !parts_.fleet.knows(wanted.model)) {
     call_.error_type = "not_found";
     answer([&](std::string& out, Answering const& how) {
@@ -150,6 +154,9 @@ void RoutedRequest::route() {
              parts_.fleet.workers().size() > 1) {
     call_.error_type = "validation";
     answer(append_not_its_worker);
+  } else if (auto const excess = parts_.fleet.busy(wanted.model, ingress::monotonic_now())) {
+    parts_.metrics.rejected(call_.model, route.endpoint);
+    refuse(all_busy(*excess, parts_.ids.draw()));
   } else {
     client_->wait_for_nothing();
     legs_.start();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <signal.h>
 #include <sys/socket.h>
@@ -14,6 +15,7 @@
 #include "ingress/clients.hpp"
 #include "ingress/listener.hpp"
 #include "probes/listener/listening_socket.hpp"
+#include "router/load_control.hpp"
 #include "router/metrics.hpp"
 #include "router/operators.hpp"
 #include "router/options.hpp"
@@ -21,17 +23,45 @@
 #include "router/parts.hpp"
 #include "router/routed_request.hpp"
 #include "router/worker_sources.hpp"
+#include "telemetry/reload_log.hpp"
 
 namespace lastcall::router {
 namespace {
 
 namespace asio = boost::asio;
 constexpr int kBacklog = 4096;
+
+/// Empty, or why clients cannot be served.
+std::string secure(ingress::Listener& listener, Tls const& tls, runtime::Log& log) {
+  if (!tls.cert_file) {
+    return {};
+  }
+  auto context = std::make_unique<ingress::TlsContext>(
+      ingress::TlsSettings{.certificate = *tls.cert_file,
+                           .key = tls.key_file.value_or(""),
+                           .client_authorities = {},
+                           .ciphers = {}},
+      [&log](ingress::TlsReading const& reading) {
+        if (reading.problem.empty()) {
+          log.info("the certificate was read anew");
+        } else {
+          log.error("the certificate stays the one that it was", {{"detail", reading.problem}});
+        }
+      });
+  ingress::TlsReading const reading = context->load();
+  if (reading.problem.empty() && !reading.warning.empty()) {
+    log.warning("clients will refuse the certificate", {{"detail", reading.warning}});
+  }
+  listener.secure(std::move(context));
+  return reading.problem.empty() ? "" : "tls: " + reading.problem;
+}
+
 }  // namespace
 
 struct Router::State final : private ingress::ConnectionObserver, private ingress::RequestMaker {
-  State(Settings const& set, runtime::Log& logged)
+  State(Settings const& set, config::LoadOptions options, runtime::Log& logged)
       : settings(set),
+        loaded_from(std::move(options)),
         log(logged),
         memory(set.limits.max_buffer_memory),
         parts(io, options_of(set), *this, memory, *this, settings, metrics, log),
@@ -48,13 +78,19 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
                   log.info("the router has ended");
                   io.stop();
                 }),
-        operators(set.operators, metrics) {}
+        operators(set.operators, metrics, set.rejection,
+                  [this](probes::ThresholdCall call, probes::Responder responder) {
+                    asio::post(io, [this, call = std::move(call), responder] {
+                      responder.send(load.answer(call));
+                    });
+                  }) {}
 
   // --- start ---
 
   std::string start() {
+    load.configure();
     sources.follow(settings.workers);
-    if (std::string problem = secure(); !problem.empty()) {
+    if (std::string problem = secure(listener, settings.tls, log); !problem.empty()) {
       return problem;
     }
     probes::ListeningSocket socket =
@@ -72,30 +108,6 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
     listener.open(socket.descriptor.release());
     await_signal();
     return {};
-  }
-
-  std::string secure() {
-    if (!settings.tls.cert_file) {
-      return {};
-    }
-    auto context = std::make_unique<ingress::TlsContext>(
-        ingress::TlsSettings{.certificate = *settings.tls.cert_file,
-                             .key = settings.tls.key_file.value_or(""),
-                             .client_authorities = {},
-                             .ciphers = {}},
-        [this](ingress::TlsReading const& reading) {
-          if (reading.problem.empty()) {
-            log.info("the certificate was read anew");
-          } else {
-            log.error("the certificate stays the one that it was", {{"detail", reading.problem}});
-          }
-        });
-    ingress::TlsReading const reading = context->load();
-    if (reading.problem.empty() && !reading.warning.empty()) {
-      log.warning("clients will refuse the certificate", {{"detail", reading.warning}});
-    }
-    listener.secure(std::move(context));
-    return reading.problem.empty() ? "" : "tls: " + reading.problem;
   }
 
   void source_troubled(std::string const& source, std::string const& problem) {
@@ -116,11 +128,14 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
 
   void took(std::size_t source, std::vector<Announced> const& workers) {
     Fleet::News const news = parts.fleet.set(source, workers);
+    parts.departed.note(parts.fleet, news, ingress::monotonic_now());
     for (auto const& worker : news.left) {
       parts.connections.close(*worker);
+      load.left(*worker);
       log.info("a worker has left", {{"worker", worker->url()}});
     }
     for (auto const& worker : news.came) {
+      load.came(worker);
       std::string const problem = parts.connections.open(*worker);
       if (problem.empty()) {
         log.info("a worker came", {{"worker", worker->url()}, {"model", worker->model()}});
@@ -136,11 +151,37 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
 
   void await_signal() {
     signals.async_wait([this](boost::system::error_code const& error, int signal) {
-      if (!error) {
+      if (!error && signal == SIGHUP) {
+        reload();
+      } else if (!error) {
         stop(signal);
+      }
+      if (!error) {
         await_signal();  // a second one changes nothing
       }
     });
+  }
+
+  void reload() {
+    log.info("reload asked for", {{"by", "signal HUP"}});
+    if (own_end.has_begun()) {
+      log.warning("cannot reload during the router's end: the configuration stays as it is");
+      return;
+    }
+    LoadedSettings loaded = load_settings(loaded_from, config::process_environment());
+    config::Keys const now = keys_of(settings);
+    config::Keys const wanted = keys_of(loaded.settings);
+    runtime::Reload const reload =
+        runtime::compared(loaded.errors, {}, [&] { return config::differences(now, wanted); });
+    if (reload.errors.empty()) {
+      config::apply_live(now, wanted);
+      log.set_level(settings.log.level);
+      settings.workers = std::move(loaded.settings.workers);
+      settings.rejection.thresholds = std::move(loaded.settings.rejection.thresholds);
+      load.configure();
+      sources.follow(settings.workers);
+    }
+    runtime::tell(reload, "needs a restart of the router", log);
   }
 
   void stop(int signal) {
@@ -183,10 +224,11 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
     return std::make_unique<RoutedRequest>(parts, client, taken);
   }
 
-  Settings const settings;
+  Settings settings;  // parts see what is live in it change
+  config::LoadOptions const loaded_from;
   runtime::Log& log;
   asio::io_context io{1};
-  asio::signal_set signals{io, SIGTERM, SIGINT};
+  asio::signal_set signals{io, SIGTERM, SIGINT, SIGHUP};
   Metrics metrics;
   ingress::MemoryBudget memory;
   Parts parts;
@@ -195,6 +237,7 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
   OwnEnd own_end;
   Operators operators;
   std::set<std::string> troubled;  // sources
+  LoadControl load{io, parts};
   WorkerSources sources{
       io,
       {.found = [this](std::size_t number,
@@ -207,8 +250,8 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
            }}};
 };
 
-Router::Router(Settings const& settings, runtime::Log& log)
-    : state_(std::make_unique<State>(settings, log)) {}
+Router::Router(Settings const& settings, config::LoadOptions options, runtime::Log& log)
+    : state_(std::make_unique<State>(settings, std::move(options), log)) {}
 
 Router::~Router() = default;
 

@@ -4,7 +4,8 @@
 // fleet. The operators' listener answers on a thread of its own from what is published to it. At
 // SIGTERM readiness fails at once; new connections are accepted for `shutdown.late_accept` more,
 // responses close their connections, and requests in flight go on until `shutdown.grace_period` has
-// passed since the signal. Then what is left is cut, as a worker's ingress cuts it.
+// passed since the signal. Then what is left is cut, as a worker's ingress cuts it. At SIGHUP the
+// configuration is read again; what is wrong, or may not change live, leaves what it was.
 //
 // Thread rule: made, run and destroyed on one thread. Source: docs/router.md.
 #pragma once
@@ -19,7 +20,8 @@ namespace lastcall::router {
 
 class Router {
  public:
-  Router(Settings const& settings, runtime::Log& log);
+  /// `options`: where the settings came from, to be read again at SIGHUP.
+  Router(Settings const& settings, config::LoadOptions options, runtime::Log& log);
   ~Router();
   Router(Router const&) = delete;
   Router& operator=(Router const&) = delete;

@@ -112,11 +112,35 @@ struct Migration {
   Duration wait{30'000};
 };
 
+/// How workers are asked for their load.
+struct LoadReading {
+  std::optional<Duration> interval{2'000};
+  Duration max_age{10'000};
+  std::optional<std::uint32_t> port;  // unset: that of the worker's URL
+};
+
+/// From which load on the workers of a model are busy.
+struct ThresholdRule {
+  std::string model;  // empty: those without a row of their own
+  std::optional<double> active_decode_blocks;
+  std::optional<std::uint64_t> active_prefill_tokens;
+  std::optional<std::uint32_t> ranks;
+  friend bool operator==(ThresholdRule const&, ThresholdRule const&) = default;
+};
+
+struct Rejection {
+  std::vector<ThresholdRule> thresholds;
+  bool http_api = false;
+  std::optional<std::string> http_token;
+};
+
 struct Settings {
   config::Address listen{"0.0.0.0", 8080};
   config::Address operators{"0.0.0.0", 7091};
   std::vector<Source> workers;
   Choosing choosing;
+  LoadReading load;
+  Rejection rejection;
   Migration migration;
   Timeouts timeouts;
   Limits limits;
@@ -127,6 +151,7 @@ struct Settings {
 
 config::Keys keys_of(Settings& settings);
 config::Keys keys_of(Source& source);
+config::Keys keys_of(ThresholdRule& rule);
 
 struct LoadedSettings {
   Settings settings;

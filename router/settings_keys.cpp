@@ -5,6 +5,7 @@
 #include "config/keys_bind.hpp"
 #include "config/text.hpp"
 #include "router/settings.hpp"
+#include "router/settings_load.hpp"
 
 namespace lastcall::router {
 namespace {
@@ -34,7 +35,8 @@ void add_migration(Keys& keys, Migration& migration) {
         .slot = config::choice(migration.by, kModes),
         .doc = "How an answer is given back to another worker: as its text, which goes with every "
                "engine that knows `continue_final_message`, or as token ids, as vLLM or as SGLang "
-               "tells and takes them; `off`: it is not."},
+               "tells and takes them; `off`: it is not.",
+        .live = true},
        {.path = "migration.stall",
         .slot = &migration.stall,
         .doc = "A worker whose streams all say nothing for so long is stalled, and they go on "
@@ -51,7 +53,8 @@ void add_migration(Keys& keys, Migration& migration) {
         .slot = &migration.wait,
         .doc = "How long an answer that is to go on, or a request that an engine may have died of, "
                "waits for a worker that takes it.",
-        .range = within(0ms, 1h)}});
+        .range = within(0ms, 1h),
+        .live = true}});
 }
 
 void add_timeouts(Keys& keys, Timeouts& timeouts) {
@@ -127,12 +130,14 @@ void add_shutdown(Keys& keys, Shutdown& shutdown) {
         .slot = &shutdown.late_accept,
         .doc = "How long new connections are still accepted while readiness already fails, so that "
                "load balancers learn of it.",
-        .range = within(0ms, 10min)},
+        .range = within(0ms, 10min),
+        .live = true},
        {.path = "shutdown.grace_period",
         .slot = &shutdown.grace_period,
         .doc = "How long requests in flight may take from the signal on; what is longer is cut. "
                "The pod's `terminationGracePeriodSeconds` has to be longer.",
-        .range = within(0ms, 24h)}});
+        .range = within(0ms, 24h),
+        .live = true}});
 }
 
 void add_log(Keys& keys, config::Log& log) {
@@ -140,7 +145,8 @@ void add_log(Keys& keys, config::Log& log) {
                            {.path = "log.level",
                             .slot = config::choice(log.level, kLogLevels),
                             .doc = "The least severe that is written.",
-                            .env = "LASTCALL_LOG_LEVEL"},
+                            .env = "LASTCALL_LOG_LEVEL",
+                            .live = true},
                            {.path = "log.format",
                             .slot = config::choice(log.format, kLogFormats),
                             .doc = "One JSON object a line, or text for people."}});
@@ -164,12 +170,14 @@ Keys keys_of(Settings& settings) {
        .local = true},
       {.path = "workers",
        .slot = config::items(settings.workers),
-       .doc = "Where workers are found, at least one source; several are added up."},
+       .doc = "Where workers are found, at least one source; several are added up.",
+       .live = true},
       {.path = "choosing", .slot = Section{}, .doc = "How a worker is chosen."},
       {.path = "choosing.attempts",
        .slot = &settings.choosing.attempts,
        .doc = "Workers that a request may be sent to before its client has a byte.",
-       .range = Range{1, 100}},
+       .range = Range{1, 100},
+       .live = true},
       {.path = "choosing.skip_first",
        .slot = &settings.choosing.skip_first,
        .doc = "How long a worker is skipped that refused, was unreachable or broke a response; "
@@ -179,6 +187,8 @@ Keys keys_of(Settings& settings) {
        .slot = &settings.choosing.skip_most,
        .doc = "The most of that.",
        .range = within(1ms, 1h)}};
+  add_load_keys(keys, settings.load);
+  add_rejection_keys(keys, settings.rejection);
   add_migration(keys, settings.migration);
   add_timeouts(keys, settings.timeouts);
   add_limits(keys, settings.limits);

@@ -28,7 +28,8 @@ ARROWS = {
     "inject": ("config",),
     "router/continuation": ("base", "core", "relay"),
     "router": LOWER
-    + ("relay", "telemetry", "probes/listener", "discovery", "ingress", "router/continuation"),
+    + ("relay", "telemetry", "probes/checks", "probes/listener", "discovery", "ingress",
+       "router/continuation"),
     "supervisor/doctor": LOWER + ("ipc",),
     "supervisor/kube": LOWER + ("discovery", "inject", "supervisor/cli"),
     "shim": ("base",),

@@ -13,7 +13,8 @@ from serve_peer import PATIENCE, wait_until
 from serve_world import BUILD, merged
 
 ROUTER = os.path.abspath(os.path.join(BUILD, "router/lastcall-router"))
-QUICK = {"shutdown": {"late_accept": "100ms", "grace_period": "20s"}}
+QUIET = {"load": {"interval": None}}
+QUICK = {**QUIET, "shutdown": {"late_accept": "100ms", "grace_period": "20s"}}
 
 
 def command(*words, **environment):

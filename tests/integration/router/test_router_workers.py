@@ -104,3 +104,20 @@ def test_a_directory_in_place_of_another_is_followed(router, engines, tmp_path):
     wait_until(lambda: one.metric("lastcall_router_workers") == 1, "one is known")
     write(directory, "2b.json", engines[1])
     wait_until(lambda: one.metric("lastcall_router_workers") == 2, "two are known")
+
+
+def test_a_model_whose_last_worker_left_is_told_to_come_again(router, engines, tmp_path):
+    write(tmp_path, "1a.json", engines[0])
+    write(tmp_path, "2b.json", engines[1], model="n")
+    one = router({"file": {"directory": str(tmp_path)}})
+    assert one.ask("POST", "/v1/completions", {"model": "x"})[0] == 404
+    (tmp_path / "1a.json").unlink()
+    wait_until(lambda: one.metric("lastcall_router_workers") == 1, "it has left")
+    status, head, body = one.ask("POST", "/v1/completions", {"model": "m"})
+    assert (status, head["X-Lastcall-Reason"]) == (503, "no_worker")
+    assert int(head["Retry-After"]) >= 1
+    assert json.loads(body)["error"]["retryable"]
+    assert one.ask("POST", "/v1/completions", {"model": "x"})[0] == 404
+    write(tmp_path, "1a.json", engines[0])
+    wait_until(lambda: one.metric("lastcall_router_workers") == 2, "it is back")
+    asks(one, engines[0])

@@ -97,5 +97,76 @@ TEST(Fleet, SourcesAreAddedUpAndSpeakForThemselvesAlone) {
   EXPECT_EQ(news.came[0]->model(), "other");
 }
 
+ToldLoad blocks(std::initializer_list<std::uint64_t> of_a_hundred) {
+  ToldLoad load;
+  for (std::uint64_t const used : of_a_hundred) {
+    RankLoad rank;
+    rank.rank = static_cast<std::uint32_t>(load.ranks.size());
+    rank.active_decode_blocks = used;
+    rank.kv_total_blocks = 100;
+    load.ranks.push_back(rank);
+  }
+  return load;
+}
+
+lifecycle::LoadThresholds const kBusy{.decode_ppm = 850'000, .max_age = 1s};
+
+TEST(Fleet, RequestsOfOthersCountWhileTheyWereToldOfLately) {
+  Fleet fleet = make();
+  auto const came = fleet.set(0, {worker("a"), worker("b")}).came;
+  fleet.limit(*came[0], kBusy);
+  ToldLoad load;
+  load.requests = 4;
+  fleet.began(*came[0]);
+  fleet.told(*came[0], load, 0ms);
+  EXPECT_EQ(came[0]->load(1s), 4U);  // one is ours
+  fleet.began(*came[0]);
+  EXPECT_EQ(came[0]->load(1s), 5U);
+  for (int i = 0; i < 3; ++i) {
+    fleet.began(*came[1]);
+  }
+  EXPECT_EQ(fleet.choose("m", {}, 1s)->url(), "b");
+  EXPECT_EQ(fleet.choose("m", {}, 1001ms)->url(), "a");
+}
+
+TEST(Fleet, AWorkerIsBusyWhereAllItsRanksAre) {
+  Fleet fleet = make();
+  auto const came = fleet.set(0, {worker("a"), worker("b"), worker("c", "n")}).came;
+  for (auto const& each : came) {
+    fleet.limit(*each, kBusy);
+  }
+  fleet.told(*came[0], blocks({86, 99}), 0ms);
+  fleet.told(*came[1], blocks({86, 85}), 0ms);
+  EXPECT_TRUE(came[0]->is_busy(1s));
+  EXPECT_FALSE(came[1]->is_busy(1s));
+  EXPECT_FALSE(fleet.busy("m", 1s));
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(fleet.choose("m", {}, 1s)->url(), "b");
+  }
+  // Only busy ones are left to be asked.
+  std::uint64_t const tried = came[1]->id();
+  EXPECT_EQ(fleet.choose("m", {&tried, 1}, 1s)->url(), "a");
+  fleet.told(*came[1], blocks({86}), 500ms);
+  ASSERT_TRUE(fleet.busy("m", 1s));
+  EXPECT_EQ(fleet.busy("m", 1s)->value, 860'000U);
+  EXPECT_FALSE(fleet.busy("n", 1s));
+  EXPECT_FALSE(fleet.busy("m", 1001ms));  // the first has been silent for too long
+}
+
+TEST(Fleet, GaugesAloneMakeAWorkerBusyOnlyWhileItHasARequestOfOurs) {
+  Fleet fleet = make();
+  auto const came = fleet.set(0, {worker("a")}).came;
+  fleet.limit(*came[0], kBusy);
+  ToldLoad load;
+  load.by_gauges = true;
+  load.ranks.emplace_back().kv_usage = 0.9;
+  fleet.told(*came[0], load, 0ms);
+  EXPECT_FALSE(came[0]->is_busy(0ms));
+  fleet.began(*came[0]);
+  EXPECT_TRUE(came[0]->is_busy(0ms));
+  fleet.limit(*came[0], {});
+  EXPECT_FALSE(came[0]->is_busy(0ms));
+}
+
 }  // namespace
 }  // namespace lastcall::router

@@ -1,0 +1,47 @@
+// From which load on the workers of a model count as busy: what the configuration says, and what
+// was set since.
+//
+// Rules:
+//  1. A model has the row of its name, else the one without a name, else none: then its workers are
+//     never busy. Workers that serve any model have the row without a name.
+//  2. What was set at run time holds for this replica, and instead of the configuration, until it
+//     is set anew, or a reload brings other thresholds of that model, or the router ends.
+//
+// Pure, no thread rule. Source: docs/router.md, 'Rejection'.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/admission_limits.hpp"
+#include "probes/listener/busy_threshold.hpp"
+#include "router/settings.hpp"
+
+namespace lastcall::router {
+
+class BusyThresholds {
+ public:
+  void configure(std::vector<ThresholdRule> const& rules, Duration max_age);
+
+  lifecycle::LoadThresholds of(std::string_view model) const;
+  void set(probes::ThresholdChange const& change);
+
+  static constexpr std::string_view kReplica = "this replica";
+  static constexpr std::string_view kAll = "all replicas";
+  probes::ThresholdRow row(std::string_view model) const;
+  /// Of these models, and of those that have a row of their own.
+  std::vector<probes::ThresholdRow> rows(std::vector<std::string> const& models) const;
+
+ private:
+  lifecycle::LoadThresholds configured(std::string_view model) const;
+
+  std::map<std::string, lifecycle::LoadThresholds, std::less<>> configured_;
+  std::map<std::string, lifecycle::LoadThresholds, std::less<>> set_;
+};
+
+}  // namespace lastcall::router

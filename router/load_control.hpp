@@ -1,0 +1,35 @@
+// Load on the router's thread: workers are asked for theirs, and thresholds that change are passed
+// to the fleet.
+//
+// Thread rule: the router's thread. Source: docs/router.md, 'Load' and 'Rejection'.
+#pragma once
+
+#include <memory>
+
+#include "probes/listener/busy_threshold.hpp"
+#include "router/parts.hpp"
+#include "router/worker_loads.hpp"
+
+namespace lastcall::router {
+
+class LoadControl {
+ public:
+  /// Both outlive it.
+  LoadControl(boost::asio::io_context& io, Parts& parts);
+
+  /// The configuration is there, or has changed.
+  void configure();
+  void came(std::shared_ptr<Worker> const& worker);
+  void left(Worker const& worker);
+  /// Of `/busy_threshold`.
+  probes::Reply answer(probes::ThresholdCall const& call);
+
+ private:
+  void told(Worker& worker, ToldLoad const& load);
+  void limit_all();
+
+  Parts& parts_;
+  WorkerLoads loads_;
+};
+
+}  // namespace lastcall::router

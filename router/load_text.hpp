@@ -1,0 +1,57 @@
+// The load that a worker tells in its Prometheus text, rank by rank.
+//
+// Rules:
+//  1. lastcall's own figures of ranks (`lastcall_rank_*`) go before the gauges of an engine, which
+//     tell a share of the KV cache only.
+//  2. A figure that is no count (NaN, negative, infinite) is not told.
+//  3. Memory is bounded: a line longer than kLongestLine is skipped, and so is a rank behind the
+//     first kMostRanks.
+//
+// Pure, no thread rule. Source: docs/metrics.md; the metrics of vLLM, SGLang and TensorRT-LLM.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lastcall::router {
+
+struct RankLoad {
+  std::uint32_t rank = 0;
+  std::optional<std::uint64_t> active_decode_blocks;
+  std::optional<std::uint64_t> kv_total_blocks;
+  std::optional<std::uint64_t> active_prefill_tokens;
+  std::optional<double> kv_usage;  // 0 to 1, where blocks are not told
+};
+
+struct ToldLoad {
+  std::vector<RankLoad> ranks;
+  std::optional<std::uint64_t> requests;  // that run and wait there, of all its clients
+  bool by_gauges = false;                 // ranks are known by the engine's gauges alone
+};
+
+class LoadText {
+ public:
+  static constexpr std::size_t kLongestLine = 16 * 1024;
+  static constexpr std::size_t kMostRanks = 1'024;
+
+  void take(std::string_view piece);
+  /// The text has ended.
+  ToldLoad finish();
+
+ private:
+  void take_line(std::string_view line);
+
+  std::string line_;  // the begin of one whose end has not come
+  bool is_too_long_ = false;
+  std::map<std::uint32_t, RankLoad> told_;    // by lastcall
+  std::map<std::uint32_t, RankLoad> gauges_;  // by the engine
+  std::optional<double> in_flight_;           // by lastcall
+  std::optional<double> running_;             // by the engine
+};
+
+}  // namespace lastcall::router

@@ -1,0 +1,23 @@
+// Requests that are refused because all workers are busy.
+//
+// Rule: each such request is counted once, whether the router refused it by itself or passed on the
+// last worker's word.
+//
+// Pure, no thread rule. Source: Dynamo's answer to it; docs/router.md, 'Rejection'.
+#pragma once
+
+#include <cstdint>
+
+#include "core/admission_limits.hpp"
+#include "relay/http_head.hpp"
+#include "relay/refusal.hpp"
+
+namespace lastcall::router {
+
+/// `draw`: any number; a crowd that is refused together does not come back together.
+relay::Refusal all_busy(lifecycle::LoadExcess const& excess, std::uint64_t draw);
+
+/// The answer of a worker that is full.
+bool is_rejection(relay::ResponseHead const& head);
+
+}  // namespace lastcall::router

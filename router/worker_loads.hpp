@@ -1,0 +1,53 @@
+// Asks each worker for its load, off the way of requests.
+//
+// Rules:
+//  1. `GET /metrics` of the worker, or of `load.port` of its host; again `load.interval` after the
+//     last answer, the first time at a random moment within it, so that replicas and workers do not
+//     ask in step.
+//  2. A worker that does not answer tells nothing: what it said last holds for `load.max_age`, then
+//     it counts as free (fleet.hpp).
+//  3. One that has left is not asked any more.
+//
+// Thread rule: the router's thread. Source: docs/router.md, 'Load'.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+
+#include "router/fleet.hpp"
+#include "router/load_text.hpp"
+#include "router/settings.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace lastcall::router {
+
+class WorkerLoads {
+ public:
+  using Told = std::function<void(Worker& worker, ToldLoad const& load)>;
+
+  WorkerLoads(boost::asio::io_context& io, LoadReading const& settings,
+              std::function<std::uint64_t()> draw, Told told);
+  ~WorkerLoads();
+
+  void follow(std::shared_ptr<Worker> const& worker);
+  void forget(Worker const& worker);
+
+ private:
+  struct Followed;
+
+  void ask_in(Followed& followed, Duration wait);
+  void ask(Followed& followed);
+
+  boost::asio::io_context& io_;
+  LoadReading const settings_;
+  std::function<std::uint64_t()> const draw_;
+  Told const told_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<Followed>> followed_;  // by Worker::id()
+};
+
+}  // namespace lastcall::router
