@@ -1,0 +1,357 @@
+"""Every fault of a worker that a stream can meet, at every byte, and clients that leave in each."""
+
+import contextlib
+import json
+import os
+import socket
+import struct
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from ports import free_port
+from raw_engine import SSE_HEAD, chunk
+from scripted_worker import TOKENS, Answer, ScriptedWorker, data, text, whole
+from serve_peer import wait_until
+
+# A worker that broke is asked again at once: there are only two.
+AT_ONCE = {"choosing": {"skip_first": "1ms", "skip_most": "1ms"}}
+
+
+@pytest.fixture
+def workers():
+    """workers(first, then, number=2)"""
+    made, seen = [], set()
+
+    def make(first=whole, then=whole, number=2):
+        made.extend(ScriptedWorker(first, then, seen) for _ in range(number))
+        return made[-number:]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+def behind(router, fleet, **config):
+    return router(*(each.address for each in fleet), **{**AT_ONCE, **config})
+
+
+def begins(count=2):
+    """A script's begin: a head, and as many tokens."""
+
+    def begin(leg):
+        leg.send(SSE_HEAD)
+        for number in range(leg.at, leg.at + count):
+            leg.send(chunk(leg.token(number)))
+
+    return begin
+
+
+def nobody_serves(fleet):
+    wait_until(lambda: sum(each.open() for each in fleet) == 0, "every leg has ended")
+
+
+# --- a worker that breaks
+
+
+def test_an_answer_is_whole_wherever_its_worker_breaks(router, workers):
+    """Torn at every byte: of the head, of chunks, of events, behind the finish, behind [DONE]."""
+    places = {}
+
+    def break_off(leg):
+        leg.send(leg.whole()[: places[leg.asked]])
+
+    fleet = workers(break_off)
+    one = behind(router, fleet)
+    measured = []
+
+    def measure(leg):
+        measured.append(len(leg.whole()))
+        whole(leg)
+
+    for each in fleet:
+        each.first = measure
+    assert Answer(one.port).ended().is_whole()
+    for each in fleet:
+        each.first = break_off
+    places.update({f"cut at {place}": place for place in range(measured[0] + 1)})
+
+    def ask(content):
+        return Answer(one.port, content).ended().is_whole()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(ask, places))
+    nobody_serves(fleet)
+    assert one.counts("dynamo_frontend_requests_total", len(places) + 1, status="success")
+    assert one.metric("dynamo_frontend_inflight_requests") == 0
+
+
+def reset(leg):
+    leg.wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+ENDS = {
+    "reset": reset,
+    "orderly": lambda leg: leg.send(chunk(b"")),
+    "engine_dead": lambda leg: leg.send(chunk(
+        b'event: error\ndata: {"error":{"type":"engine_dead","retryable":true}}\n\n')),
+    "migrated": lambda leg: leg.send(chunk(
+        b'event: error\ndata: {"error":{"type":"migrated","retryable":true}}\n\n')),
+    "error_object": lambda leg: leg.send(
+        chunk(data({"error": {"message": "EngineCore died", "code": 500}}))
+        + chunk(data(b"[DONE]")) + chunk(b"")),
+    "abort": lambda leg: leg.send(
+        chunk(leg.event(finish="abort", count=2)) + chunk(data(b"[DONE]")) + chunk(b"")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("told", [0, 1, 2, TOKENS])
+@pytest.mark.parametrize("how", ENDS)
+def test_an_answer_is_whole_however_its_worker_ends(router, workers, how, told):
+    def first(leg):
+        begins(told)(leg)
+        ENDS[how](leg)
+
+    fleet = workers(first)
+    assert Answer(behind(router, fleet).port).ended().is_whole()
+    nobody_serves(fleet)
+
+
+def test_a_finished_answer_needs_no_other_worker(router, workers):
+    def first(leg):
+        leg.send(SSE_HEAD + b"".join(map(chunk, leg.events()[:-1])))
+
+    fleet = workers(first)
+    assert Answer(behind(router, fleet).port).ended().is_whole()
+    assert sum(len(each.legs) for each in fleet) == 1
+
+
+# --- a worker that goes on wrongly
+
+
+def refuses(leg):
+    leg.send(b"HTTP/1.1 503 No\r\nX-Lastcall-Reason: busy\r\nRetry-After: 1\r\n"
+             b"Content-Length: 2\r\n\r\nno")  # fmt: skip
+
+
+def starts_over(leg):
+    """As one that drops unknown fields does: the prompt without what was given."""
+    leg.at, leg.joint = 0, ""
+    whole(leg)
+
+
+def of_another_model(leg):
+    leg.model = "other"
+    whole(leg)
+
+
+def slowly(leg):
+    leg.send(SSE_HEAD)
+    for event in leg.events():
+        threading.Event().wait(0.05)
+        leg.send(chunk(event))
+    leg.send(chunk(b""))
+
+
+def dies(leg):
+    begins(1)(leg)
+
+
+@pytest.mark.parametrize("then", [of_another_model, slowly])
+def test_what_another_worker_says_of_itself_never_shows(router, workers, then):
+    fleet = workers(begins(2), then)
+    assert Answer(behind(router, fleet).port).ended().is_whole()
+
+
+@pytest.mark.parametrize("then", [refuses, starts_over])
+def test_a_worker_that_does_not_go_on_is_passed_over(router, workers, then):
+    """Three workers, of which one does not: whole, whoever is asked first."""
+    [wrong, *_] = fleet = [*workers(begins(2), then, 1), *workers(begins(2))]
+    one = behind(router, fleet)
+
+    def went_there():
+        return any(leg.given for leg in wrong.legs)
+
+    number = 0
+    while number < 6 or not went_there():
+        assert Answer(one.port, f"{number}").ended().is_whole()
+        number += 1
+        assert number < 200, "the wrong one is never asked"
+
+
+def test_an_answer_that_starts_over_never_reaches_the_client(router, workers):
+    answer = Answer(behind(router, workers(begins(2), starts_over)).port).ended()
+    assert answer.error()["reason"] == "worker_cannot"
+    assert answer.text_before_error().rstrip() == text(2).rstrip()
+
+
+def test_both_workers_die_and_the_client_is_told(router, workers):
+    fleet = workers(begins(1), dies)
+    answer = Answer(behind(router, fleet).port).ended()
+    assert answer.error()["reason"] == "engine_died_twice"
+    assert answer.text_before_error().rstrip() == text(2).rstrip()
+    nobody_serves(fleet)
+
+
+def refuses_our_field(leg):
+    if "stream_options" in leg.body:
+        leg.send(b"HTTP/1.1 400 No\r\nContent-Length: 2\r\n\r\nno")
+    else:
+        whole(leg)
+
+
+def test_a_worker_that_refuses_our_field_is_asked_without(router, workers):
+    fleet = workers(refuses_our_field, number=1)
+    one = behind(router, fleet)
+    assert Answer(one.port).ended().is_whole()
+    assert one.metric("lastcall_router_failovers_total") == 0
+
+
+# --- clients that leave
+
+
+def hang(leg):
+    leg.wait()
+
+
+def hang_behind_head(leg):
+    leg.send(SSE_HEAD)
+    leg.wait()
+
+
+def hang_unproven(leg):
+    leg.send(SSE_HEAD + chunk(b": ping\n\n"))
+    leg.wait()
+
+
+def hang_in_answer(leg):
+    begins(1)(leg)
+    leg.wait()
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "seen"),
+    [
+        (hang, None, None), (hang_behind_head, None, None), (hang_in_answer, None, 0),
+        (begins(2), hang, 1), (begins(2), hang_behind_head, 1), (begins(2), hang_unproven, 1),
+        (begins(2), hang_in_answer, 2),
+    ],
+    ids=["before_head", "behind_head", "in_answer", "before_second_head", "behind_second_head",
+         "verifying", "behind_seam"],
+)  # fmt: skip
+def test_a_client_that_leaves_ends_every_leg(router, workers, first, then, seen):
+    fleet = workers(first, then or whole)
+    one = behind(router, fleet)
+    answer = Answer(one.port)
+    legs = 1 if then is None else 2
+    wait_until(lambda: sum(len(each.legs) for each in fleet) == legs, "all legs are there")
+    if seen is not None:
+        answer.has(seen)
+    answer.leave()
+    nobody_serves(fleet)
+    assert one.counts("dynamo_frontend_disconnected_clients_total", 1)
+    assert one.counts("dynamo_frontend_inflight_requests", 0)
+
+
+def test_a_client_that_leaves_while_no_worker_is_there_is_forgotten(router, workers):
+    fleet = workers(begins(2), number=1)
+    one = behind(router, fleet, choosing={"skip_first": "1h", "skip_most": "1h"})
+    answer = Answer(one.port).has(1)
+    fleet[0].close()
+    answer.leave()
+    nobody_serves(fleet)
+    assert one.counts("dynamo_frontend_inflight_requests", 0)
+
+
+def hints(leg):
+    """A worker that drains, to a router: what it has will be cut in a minute."""
+    begins(1)(leg)
+    name = leg.head.lower().split(b"x-request-id: ")[1].split(b"\r")[0].decode()
+    hint = json.dumps({"request_id": name, "deadline_ms": 60_000})
+    leg.send(chunk(f": lastcall-handoff {hint}\n\n".encode()))
+    leg.wait()
+
+
+@pytest.mark.parametrize("second", [hang, hang_behind_head], ids=["warming", "behind_head"])
+def test_a_client_that_leaves_in_an_early_hand_off_ends_both_legs(router, workers, second):
+    """The request that warms the other worker's cache ends, too."""
+    fleet = workers(hints, second)
+    one = behind(router, fleet)
+    answer = Answer(one.port).has(0)
+    wait_until(lambda: sum(each.open() for each in fleet) == 2, "the other is warmed")
+    answer.leave()
+    nobody_serves(fleet)
+    assert sum(leg.body["max_tokens"] == 1 for each in fleet for leg in each.legs) == 1
+    assert one.counts("dynamo_frontend_inflight_requests", 0)
+
+
+# --- a registry that empties, flaps and lies
+
+
+def name_in(directory, name, address):
+    path = os.path.join(directory, name)
+    with open(path + ".tmp", "w", encoding="utf-8") as file:
+        json.dump({"instance_id": 7, "advertise": f"http://{address}", "model": "m"}, file)
+    os.rename(path + ".tmp", path)
+
+
+def test_an_answer_waits_for_a_registry_that_is_empty_for_a_moment(router, workers, tmp_path):
+    breaks = threading.Event()
+
+    def first(leg):
+        begins(2)(leg)
+        breaks.wait(60)
+
+    [old, new] = workers(first)
+    name_in(tmp_path, "1.json", old.address)
+    one = router({"file": {"directory": str(tmp_path)}}, **AT_ONCE)
+    answer = Answer(one.port).has(1)
+    (tmp_path / "1.json").unlink()
+    wait_until(lambda: one.metric("lastcall_router_workers") == 0, "nobody is left")
+    breaks.set()
+    name_in(tmp_path, "2.json", new.address)
+    assert answer.ended().is_whole()
+
+
+def test_a_registry_that_flaps_loses_nothing(router, workers, tmp_path):
+    fleet = workers(slowly)
+    for number, each in enumerate(fleet):
+        name_in(tmp_path, f"{number}.json", each.address)
+    one = router({"file": {"directory": str(tmp_path)}}, **AT_ONCE)
+    stop = threading.Event()
+
+    def flap():
+        while not stop.wait(0.002):
+            with contextlib.suppress(FileNotFoundError):
+                (tmp_path / "0.json").unlink()
+            name_in(tmp_path, "0.json", fleet[0].address)
+
+    flapping = threading.Thread(target=flap)
+    flapping.start()
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            asked = pool.map(lambda n: Answer(one.port, f"{n}").ended().is_whole(), range(24))
+            assert all(asked)
+    finally:
+        stop.set()
+        flapping.join()
+
+
+def test_a_registry_that_lies_costs_nobody_an_answer(router, workers, tmp_path):
+    """Of four names one is a worker: nobody listens, it speaks no HTTP, it is something else."""
+
+    def no_http(leg):
+        leg.send(b"SSH-2.0-OpenSSH_9.2\r\n")
+
+    def something_else(leg):
+        leg.send(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
+
+    [good] = workers(number=1)
+    [ssh] = workers(no_http, number=1)
+    [gateway] = workers(something_else, number=1)
+    addresses = [good.address, ssh.address, gateway.address, f"127.0.0.1:{free_port()}"]
+    for number, address in enumerate(addresses):
+        name_in(tmp_path, f"{number}.json", address)
+    one = router({"file": {"directory": str(tmp_path)}}, choosing={"attempts": 4})
+    for number in range(12):
+        assert Answer(one.port, f"{number}").ended().is_whole()
