@@ -97,6 +97,7 @@ void perform(Parts& s, Action action, Event event) {
                 << static_cast<int>(s.state) << ": this is a bug, and was ignored";
       return;
     case Action::hold:
+      return s.watch.walk_soon(s.now);  // whose end tells that nothing is left to wait for
     case Action::already:
     case Action::too_late:
     case Action::no_stop:

@@ -68,6 +68,7 @@ int Shim::run() {
     reap(s);
     tend_children(s);
     apply_due_rules(s);
+    s.link.send(s.now);  // a signal is told before a walk
     s.watch.tend(s.now, s.service.pid());
     tell_news(s);
     tend_tree(s);

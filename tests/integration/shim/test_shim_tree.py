@@ -1,5 +1,6 @@
 """What the shim tells of the engine's other processes while the engine runs."""
 
+import contextlib
 import os
 import signal
 import sys
@@ -116,6 +117,25 @@ def test_supervisor_that_comes_back_hears_of_a_death_again(parts):
     boss.listen()
     boss.expect("hello")
     assert boss.expect("engine.died")["name"] == "core"
+
+
+def test_who_came_since_the_last_walk_is_known_when_a_stop_begins(supervised, supervisor):
+    """The supervisor does not wait for a server whose core ends before it."""
+    script = "trap 'kill -9 $core' TERM; sleep 6.5; sleep 1000 & core=$!; while :; do sleep 1; done"
+    boss = supervisor()
+    process = start_engine(supervised, boss, "sh", "-c", script)
+
+    def core():  # behind the early walks
+        for pid in process.tree():
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
+                if file.read() == b"sleep\0" b"1000\0":
+                    return pid
+        return None
+
+    await_age(eventually(core, "the core has come", 30), GROWN)
+    boss.send({"op": "phase", "phase": "draining", "deadline_at_ms": monotonic_ms() + 60_000})
+    boss.send(TERM_MAIN)
+    assert boss.expect("engine.died")["name"] == "sleep"
 
 
 def test_what_ends_after_the_stop_signal_is_no_death(parts):
