@@ -1,13 +1,15 @@
 // How the shim itself ends: on whose word, with which code and report, and how far it has come.
 //
 // Rules: 1. an order to exit gives the code, and may hand over the report; a failure of our own
-// gives a code as well; 2. a supervisor that knows of our end, or was told of it, has a moment for
-// its own; 3. we are gone once the tree is, or when nothing can be done about it any more.
+// gives a code as well, and a 137 that cannot be true is corrected once, when it comes; 2. a
+// supervisor that knows of our end, or was told of it, has a moment for its own; 3. we are gone
+// once the tree is, or when nothing can be done about it any more.
 // Pure values. Source: specification, 'Shim'; docs/ipc.md, `exit`.
 #pragma once
 
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/instant.hpp"
 #include "shim/deadline_rules.hpp"
@@ -21,14 +23,20 @@ class Departure {
     word_ = Word::of_the_supervisor;
     code_ = code;
     report_.keep(raw_report);
+    heeding_ = Heeding::due;
   }
+  /// Once an order: it is heeded where it has come.
+  bool takes_heed() { return std::exchange(heeding_, Heeding::done) == Heeding::due; }
   void failed(int code) { code_ = code; }
   bool is_ordered() const { return word_ == Word::of_the_supervisor; }
   /// Nothing: the end of the command decides.
   std::optional<int> code() const { return code_; }
   HandedReport const& report() const { return report_; }
-  /// We end with this one. True: the report says so now, and said something else.
-  bool ends_with(int code) { return code_ && *code_ != code && report_.correct_code(*code_, code); }
+  /// Not with the ordered one, but with this. True: the report says so now.
+  bool correct(int code) {
+    int const wrong = std::exchange(code_, code).value_or(code);
+    return report_.correct_code(wrong, code);
+  }
 
   void begin(Instant now, bool service_may_end) {
     since_ = now;
@@ -45,9 +53,11 @@ class Departure {
 
  private:
   enum class Word : unsigned char { our_own, of_the_supervisor };
+  enum class Heeding : unsigned char { done, due };
   enum class Progress : unsigned char { tree_lives, tree_done };
 
   Word word_ = Word::our_own;
+  Heeding heeding_ = Heeding::done;
   Progress progress_ = Progress::tree_lives;
   bool service_may_end_ = false;
   std::optional<int> code_;

@@ -34,22 +34,19 @@ bool in_stop(Parts const& s) {
   return s.engine.fate().ended ? s.end.was_in_stop() : s.clock.running();
 }
 
+ExitQuestion question_of(Parts const& s) {
+  return {.supervised = s.options.supervised(),
+          .supervisor_seen = s.link.standing(s.now) != Standing::never,
+          .stopping = in_stop(s),
+          .on_exit = s.options.on_exit,
+          .engine = s.engine.fate()};
+}
+
 int final_code(Parts const& s) {
-  ExitQuestion const question{.supervised = s.options.supervised(),
-                              .supervisor_seen = s.link.standing(s.now) != Standing::never,
-                              .stopping = in_stop(s),
-                              .on_exit = s.options.on_exit,
-                              .engine = s.engine.fate()};
-  if (!s.departure.code()) {
-    return s.will.code() ? *s.will.code() : exit_code(question);
+  if (s.departure.code()) {
+    return *s.departure.code();
   }
-  int const given = *s.departure.code();
-  int const code = heed_code(given, question);
-  if (code != given) {
-    LogLine() << "the command had ended by itself before its KILL: code " << code << ", not "
-              << given;
-  }
-  return code;
+  return s.will.code() ? *s.will.code() : exit_code(question_of(s));
 }
 
 /// Whoever reads the terminal after us in our process group would be stopped where a group that is
@@ -113,6 +110,26 @@ void leave(Parts& s) {
   }
 }
 
+void heed_exit_order(Parts& s) {
+  if (!s.departure.takes_heed() || !s.departure.code()) {
+    return;
+  }
+  int const given = *s.departure.code();
+  int const code = heed_code(given, question_of(s));
+  if (code == given) {
+    return;
+  }
+  LogLine() << "the command had ended by itself before its KILL: code " << code << ", not "
+            << given;
+  if (s.departure.correct(code)) {
+    write_report(s.options.termination_log, s.departure.report().view());
+  }
+  if (s.end.tell()) {
+    write_engine_exited(s.link.out(), s.engine.facts());
+    s.link.send(s.now);
+  }
+}
+
 bool has_left(Parts& s) {
   return s.state == State::leaving && s.departure.has_tree_done() &&
          (s.rest.is_childless() || service_has_left(s));
@@ -137,8 +154,6 @@ int finish(Parts& s) {
   int const code = final_code(s);
   if (s.options.supervised() && s.departure.report().is_empty()) {
     report_alone(s, code, count);
-  } else if (s.departure.ends_with(code)) {
-    write_report(s.options.termination_log, s.departure.report().view());
   }
   return code;
 }

@@ -66,6 +66,7 @@ int Shim::run() {
     take_signals();
     talk(s, link_is_readable_);  // before reaping: a supervisor's last words may be `exit`
     reap(s);
+    heed_exit_order(s);
     tend_children(s);
     apply_due_rules(s);
     s.link.send(s.now);  // a signal is told before a walk

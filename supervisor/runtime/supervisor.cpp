@@ -8,6 +8,7 @@
 
 #include "base/clock.hpp"
 #include "supervisor/runtime/record/event_log.hpp"
+#include "supervisor/runtime/record/report.hpp"
 #include "supervisor/runtime/settings.hpp"
 
 namespace lastcall::runtime {
@@ -194,9 +195,13 @@ void Supervisor::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Seq
     case ipc::Role::shim:
       if (auto const* signal = std::get_if<ipc::Signal>(&message)) {
         probes_.metrics().signal_received(signal->name);
-      } else if (auto const* exited = std::get_if<ipc::EngineExited>(&message);
-                 exited != nullptr && exited->oom) {
-        probes_.metrics().oom_kills(1);
+      } else if (auto const* exited = std::get_if<ipc::EngineExited>(&message)) {
+        probes_.metrics().oom_kills(exited->oom ? 1 : 0);
+        if (auto const right = report_.engine_exited(*exited)) {
+          narrator_.report_corrected(right->code);
+          probes_.reported(right->report, monotonic_now());
+          write_termination_log(termination_log_path(), right->report);
+        }
       } else if (std::holds_alternative<ipc::EngineStarted>(message) &&
                  std::exchange(engine_has_run_, true)) {
         probes_.metrics().restarted(probes::Restarted::engine);

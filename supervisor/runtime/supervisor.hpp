@@ -6,7 +6,8 @@
 //  2. The order of the core's actions is the order of their effects. What the shim needs to end
 //     this stop without us (memory, will, deadline) has left our hands before anything else of its
 //     step is done, logged or counted, and its engine is signalled before that is.
-//  3. It ends once: sockets closed and flushed within kFlushWait, the probe listener last.
+//  3. It ends once: sockets closed and flushed within kFlushWait, the probe listener last. Where it
+//     said 137 it hears before that, for as long, whether the shim knows better.
 //
 // Thread rule: the loop's thread. Source: specification, 'Processes';
 // specification, 'Architecture'.
@@ -30,6 +31,7 @@
 #include "supervisor/runtime/loop/core_loop.hpp"
 #include "supervisor/runtime/loop/own_signals.hpp"
 #include "supervisor/runtime/loop/slow_steps.hpp"
+#include "supervisor/runtime/record/final_report.hpp"
 #include "supervisor/runtime/record/narrator.hpp"
 #include "supervisor/runtime/record/step_log.hpp"
 #include "supervisor/runtime/record/stop_record.hpp"
@@ -160,7 +162,7 @@ class Supervisor final : private ipc::Observer {
   discovery::Worker worker_;
   OwnSignals signals_;
 
-  std::string report_;
+  FinalReport report_;
   bool refresh_is_due_ = false;
   bool cancels_are_sent_ = false;  // those of the step that is obeyed
   bool engine_has_run_ = false;    // in this life or an earlier one

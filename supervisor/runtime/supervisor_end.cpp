@@ -1,5 +1,7 @@
 // How the supervisor ends: what waits is written, the probe listener closes last.
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -9,6 +11,23 @@
 #include "supervisor/runtime/supervisor.hpp"
 
 namespace lastcall::runtime {
+namespace {
+
+/// `then` as soon as `is_so`, and at `limit` at the latest; looked at every millisecond.
+void poll(boost::asio::io_context& io, lifecycle::Instant limit, std::function<bool()> is_so,
+          std::function<void()> then) {
+  if (is_so() || monotonic_now() >= limit) {
+    then();
+    return;
+  }
+  auto const timer = std::make_shared<boost::asio::steady_timer>(io, lifecycle::Duration{1});
+  timer->async_wait([&io, limit, timer, is_so = std::move(is_so),
+                     then = std::move(then)](boost::system::error_code) mutable {
+    poll(io, limit, std::move(is_so), std::move(then));
+  });
+}
+
+}  // namespace
 
 void Supervisor::end(int code) {
   exit_code_ = code;
@@ -21,22 +40,30 @@ void Supervisor::end(int code) {
   // Not at once: a `hello` that ends us is still to be answered with the `welcome` and the `exit`.
   boost::asio::post(io_, [this] {
     operators_.end();
-    server_.close_all();
-    ingress_.end();
-    wait_for_flush(monotonic_now() + kFlushWait);
+    poll(
+        io_, monotonic_now() + kFlushWait,
+        [this] { return !report_.is_open() || !shim_.is_connected(); },
+        [this] {
+          server_.close_all();
+          ingress_.end();
+          wait_for_flush(monotonic_now() + kFlushWait);
+        });
   });
 }
 
 void Supervisor::wait_for_flush(lifecycle::Instant limit) {
-  bool const is_flushed = server_.is_flushed() && ingress_.is_flushed();
-  if (orphan_.is_settled() && (is_flushed || monotonic_now() >= limit)) {
-    hook_calls_.stop();
-    probes_.stop();
-    io_.stop();
-    return;
-  }
-  auto const timer = std::make_shared<boost::asio::steady_timer>(io_, lifecycle::Duration{1});
-  timer->async_wait([this, timer, limit](boost::system::error_code) { wait_for_flush(limit); });
+  // Who adopted the engine is not hurried: `limit` is for what waits to be sent.
+  poll(
+      io_, lifecycle::Instant::max(),
+      [this, limit] {
+        bool const is_flushed = server_.is_flushed() && ingress_.is_flushed();
+        return orphan_.is_settled() && (is_flushed || monotonic_now() >= limit);
+      },
+      [this] {
+        hook_calls_.stop();
+        probes_.stop();
+        io_.stop();
+      });
 }
 
 }  // namespace lastcall::runtime

@@ -93,7 +93,8 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
           [&](act::StartEngine const&) { shim_.tell(ipc::EngineStart{}); },
           [&](act::RunChecks const&) { health_.run_now(); },
           [&](act::ExitShim const& order) {
-            shim_.tell(ipc::Exit{order.code, report_});
+            shim_.tell(ipc::Exit{order.code, report_.text()});
+            report_.shim_ordered(order.code);
           },
           [&](act::AnnouncePhase const& order) { announce(order); },
           [&](act::CancelsReady const& order) {
@@ -225,16 +226,16 @@ void Supervisor::publish_report(lifecycle::Instant now) {
   // The last that was told of it was that it ran: its shim is lost, so nobody knows how it ended.
   bool const end_is_unknown = report.engine == lifecycle::EngineState::exited &&
                               shim_.engine().state == ipc::EngineState::running;
-  report_ = report_json(
-      report, {.registries = registries_.names(), .engine_end_is_unknown = end_is_unknown});
-  narrator_.report(report_);
-  probes_.reported(report_, now);
-  write_termination_log(termination_log_path(), report_);
+  report_.publish(report_json(
+      report, {.registries = registries_.names(), .engine_end_is_unknown = end_is_unknown}));
+  narrator_.report(report_.text());
+  probes_.reported(report_.text(), now);
+  write_termination_log(termination_log_path(), report_.text());
 }
 
 void Supervisor::rearm() {
   hooks_.cancel();
-  report_.clear();
+  report_.forget();
   sdks_.rearm();
   registries_.begin_life();
 }

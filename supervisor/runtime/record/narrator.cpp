@@ -87,6 +87,12 @@ void Narrator::report(std::string const& json) {
   log_.info("lastcall shutdown complete");
 }
 
+void Narrator::report_corrected(int code) {
+  log_.warning("drain report corrected",
+               {{"exit_code", code},
+                {"detail", "the engine had ended before its KILL, and its shim tells so now"}});
+}
+
 void Narrator::stop_begun(lifecycle::Instant now, lifecycle::StopBegun const& stop) {
   bool const is_fatal = stop.mode == lifecycle::StopMode::fatal;
   log_.write(is_fatal ? LogLevel::critical : LogLevel::info, is_fatal ? "fatal stop" : "stop begun",

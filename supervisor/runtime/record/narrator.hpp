@@ -24,6 +24,7 @@ class Narrator {
 
   void tell(lifecycle::Instant now, lifecycle::Action const& action);
   void report(std::string const& json);
+  void report_corrected(int code);
 
  private:
   void stop_begun(lifecycle::Instant now, lifecycle::StopBegun const& stop);

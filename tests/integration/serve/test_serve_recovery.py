@@ -1,6 +1,7 @@
 """A supervisor that dies or hangs: nothing is lost, the deadline stays."""
 
 import fcntl
+import json
 import os
 import signal
 import socket
@@ -8,6 +9,7 @@ import time
 
 import pytest
 from serve_peer import PATIENCE, wait_until
+from serve_usage import children
 from serve_world import SLEEPER
 
 
@@ -191,6 +193,36 @@ def test_a_kill_that_a_hung_supervisor_missed_is_137(world):
     one.wait_for_log("the command ended with ")
     os.kill(supervisor, signal.SIGCONT)
     ends_with(run, 137)
+
+
+def test_a_137_that_the_shim_corrects_is_corrected_in_the_supervisors_story_too(world):
+    """The engine ends in time, while its shim stands still; the supervisor hears of it too late."""
+    one = world(
+        shutdown={"grace_period": "3s", "cleanup_reserve": "1s"}, probes={"status_page": "always"}
+    )
+    gate, ready, message = one.path("gate"), one.path("ready"), one.path("termination")
+    os.mkfifo(gate)
+    open(message, "w").close()
+    one.serve(LASTCALL_TERMINATION_LOG=message)
+    shim = one.shim("sh", "-c", f"trap '' TERM; : >{ready}; read x <{gate}; exit 3")
+    serving(one)
+    wait_until(lambda: os.path.exists(ready), "the engine ignores TERM")
+    shim.send_signal(signal.SIGTERM)
+    one.wait_for_log('"msg":"engine signalled","signal":"TERM"')
+    [engine] = children(shim.pid)
+    os.kill(shim.pid, signal.SIGSTOP)
+    with open(gate, "w") as opened:
+        opened.write("go\n")
+    wait_until(lambda: children(shim.pid)[engine] == "Z", "the engine has ended")
+    one.wait_for_log('"exit_code":137')
+    os.kill(shim.pid, signal.SIGCONT)
+    ends_with(shim, 0)
+    one.wait_for_log("drain report corrected")
+    [said] = [each for each in one.records() if each["msg"] == "drain report corrected"]
+    assert said["exit_code"] == 0
+    with open(message) as file:
+        assert json.load(file)["exit_code"] == 0
+    assert json.loads(one.get("/status")[1])["report"]["exit_code"] == 0
 
 
 def test_side_by_side_the_supervisor_is_ready_for_the_next_engine(world):

@@ -1,0 +1,35 @@
+#include "supervisor/runtime/record/final_report.hpp"
+
+#include <csignal>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace lastcall::runtime {
+namespace {
+
+constexpr int kKilled = 128 + SIGKILL;
+
+}  // namespace
+
+void FinalReport::shim_ordered(int code) {
+  ordered_ = code == kKilled ? text_ : std::string();
+}
+
+std::optional<FinalReport::Correction> FinalReport::engine_exited(ipc::EngineExited const& exited) {
+  std::string const report = std::exchange(ordered_, {});
+  bool const was_killed = exited.signal == SIGKILL || exited.code == kKilled;
+  if (report.empty() || was_killed) {
+    return std::nullopt;
+  }
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(report, nullptr, false);
+  if (!json.is_object()) {
+    return std::nullopt;
+  }
+  int const code = exited.ordered ? 0 : 1;
+  json["exit_code"] = code;
+  return Correction{code,
+                    json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)};
+}
+
+}  // namespace lastcall::runtime
