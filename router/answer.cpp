@@ -1,5 +1,8 @@
 #include "router/answer.hpp"
 
+#include <optional>
+#include <utility>
+
 #include "relay/first_byte.hpp"
 #include "router/errors.hpp"
 #include "router/parts.hpp"
@@ -16,6 +19,9 @@ bool Answer::is_recorded() const {
 
 void Answer::open(relay::ResponseHead const& head, relay::Framing const& framing,
                   std::string& wire) {
+  if (std::exchange(call_.is_queued, false)) {
+    parts_.metrics.taken(call_.model);
+  }
   bool const ends_with_it = relay::Delivery::coding_of(framing, call_.asked.version) ==
                             relay::Delivery::Coding::until_close;
   if (!call_.asked.keeps_alive || ends_with_it || parts_.departure.is_closing(call_.place)) {
@@ -67,10 +73,26 @@ void Answer::note_time(bool has_events) {
   bool const is_first = call_.last_event_at == Call::Clock::time_point{};
   if (is_first) {
     parts_.metrics.first_byte(call_.model, now - call_.began_at);
+  } else if (has_events && call_.moving) {
+    has_moved(now);
   } else if (has_events) {
     parts_.metrics.event_gap(call_.model, now - call_.last_event_at);
   }
   call_.last_event_at = is_first || has_events ? now : call_.last_event_at;
+}
+
+/// The pause is no latency between tokens.
+void Answer::has_moved(Call::Clock::time_point now) {
+  Moving const kind = *std::exchange(call_.moving, std::nullopt);
+  parts_.metrics.moved(kind, Moved::continued);
+  parts_.metrics.paused(kind, now - call_.last_event_at);
+}
+
+void Answer::handed_over() {
+  Call::Clock::time_point const now = Call::Clock::now();
+  call_.moving = Moving::planned;
+  has_moved(now);
+  call_.last_event_at = now;
 }
 
 Said Answer::leg_ended(std::string& wire) {

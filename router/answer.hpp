@@ -29,6 +29,8 @@ class Answer {
   continuation::Said deliver(std::string_view payload, bool until_close, std::string& wire);
   /// The worker has hinted since the last call that it drains.
   bool take_hint() { return std::exchange(has_hint_, false); }
+  /// The next worker's first event is with the client, before the first one was cut.
+  void handed_over();
   /// More of the answer, however it was made.
   void emit(std::string_view out, std::string& wire);
   /// The connection of a leg that is recorded has ended.
@@ -36,6 +38,7 @@ class Answer {
 
  private:
   void note_time(bool has_events);
+  void has_moved(Call::Clock::time_point now);
 
   Parts& parts_;
   Call& call_;

@@ -6,12 +6,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "relay/delivery.hpp"
 #include "relay/exchange.hpp"
 #include "relay/request_reader.hpp"
+#include "router/metrics.hpp"
 #include "router/request_body.hpp"
 #include "router/route.hpp"
 
@@ -35,7 +37,9 @@ struct Call {
   relay::After after = relay::After::keep;
   std::uint64_t events = 0;  // that its client has, of an answer that is recorded
   bool forbids_migration = false;
-  std::string error_type{};  // Dynamo's word; empty: it succeeded
+  bool is_queued = false;          // nothing of its answer is there
+  std::optional<Moving> moving{};  // it is to go on elsewhere, and nobody has done so yet
+  std::string error_type{};        // Dynamo's word; empty: it succeeded
 
   /// Of one leg, without its length and its last line. `is_recorded`: its worker may hint that it
   /// drains; `goes_on`: before new requests.

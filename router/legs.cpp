@@ -1,6 +1,7 @@
 #include "router/legs.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -104,6 +105,7 @@ void Legs::drop() {
   total_.end();
   hand_over_.drop();
   parts_.waiting.leave(*this);
+  parts_.metrics.waiting(parts_.waiting.size());
   Leg::end(leg_, false);
 }
 
@@ -122,6 +124,9 @@ Waiter::Tried Legs::choose_and_connect() {
       return has_another ? Tried::no_room : Tried::refused;
     }
     attempts_.note(*worker);
+    if (attempts_.tried().size() > 1 && call_.has_sent_nothing()) {
+      parts_.metrics.asked_another(call_.model);
+    }
     if (connect_to(worker, call_.route.repeat != Repeat::always)) {
       return Tried::gone;
     }
@@ -144,6 +149,7 @@ void Legs::go_to_another(relay::Refusal const& last) {
     attempts_.wait_until(ingress::monotonic_now() + parts_.settings.migration.wait);
   }
   parts_.waiting.enter(*this, call_.wanted.model, load_of(seam_, risk_, call_));
+  parts_.metrics.waiting(parts_.waiting.size());
 }
 
 Waiter::Tried Legs::try_again() {
@@ -245,6 +251,11 @@ void Legs::migrate(std::string_view reason) {
                                                                    {"why_not", seam_.why_not()}});
   std::string wire;
   call_.delivery.emit(out, {}, wire);
+  Moving const kind = moving_for(reason);
+  if (call_.moving) {
+    parts_.metrics.moved(*call_.moving, Moved::failed);
+  }
+  call_.moving = going == Seam::Going::on ? std::optional(kind) : std::nullopt;
   switch (going) {
     case Seam::Going::on:
       request_.client()->write(wire);
@@ -254,10 +265,12 @@ void Legs::migrate(std::string_view reason) {
       }
       return;
     case Seam::Going::finished:
+      parts_.metrics.moved(kind, Moved::finished);
       call_.delivery.finish(wire);
       request_.write_and_end(wire);
       return;
     case Seam::Going::refused:
+      parts_.metrics.moved(kind, Moved::refused);
       request_.break_off(not_continued(seam_), Outcome::error);
       return;
   }
@@ -431,6 +444,7 @@ void Legs::hand_over_ended(std::unique_ptr<Leg> next, Said said, std::string_vie
     Leg::end(leg_, false);
     leg_ = std::move(next);
     leg_->listen_to(*this);
+    answer_.handed_over();
   }
   std::string wire;
   answer_.emit(out, wire);

@@ -28,6 +28,10 @@ Buckets const kGaps{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 
 constexpr std::array<std::string_view, 4> kFailovers{"refused", "unreachable", "broken",
                                                      "timed_out"};
 
+constexpr std::array<std::string_view, 3> kKinds{"planned", "failure", "stall"};
+constexpr std::array<std::string_view, 5> kOutcomes{"continued", "finished", "refused", "failed",
+                                                    "cancelled"};
+
 double seconds(Metrics::Duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
@@ -86,6 +90,13 @@ std::string_view name(Failover why) {
   return kFailovers[static_cast<std::size_t>(why)];
 }
 
+Moving moving_for(std::string_view reason) {
+  if (reason == "migrated" || reason == "hand_off") {
+    return Moving::planned;
+  }
+  return reason == "stall" || reason == "gone" ? Moving::stall : Moving::failure;
+}
+
 struct Metrics::Series {
   template <class Metric>
   Family<Metric>& family(char const* name, char const* help) {
@@ -112,6 +123,22 @@ struct Metrics::Series {
                                               "Between two reads that ended events of a stream.");
   Family<Counter>& left = family<Counter>("dynamo_frontend_disconnected_clients_total",
                                           "Clients that left before their answer was whole.");
+  Family<Gauge>& queued =
+      family<Gauge>("dynamo_frontend_queued_requests", "Requests whose answer has not begun.");
+  Gauge& disconnected = family<Gauge>("dynamo_frontend_disconnected_clients",
+                                      "Clients that left before their answer was whole.")
+                            .Add({});
+  Family<Counter>& cancellations =
+      family<Counter>("dynamo_frontend_model_cancellation_total",
+                      "Requests whose client left before their answer was whole.");
+  Family<Counter>& moves =
+      family<Counter>("lastcall_router_moves_total",
+                      "Answers that were to go on elsewhere, by what became of that.");
+  Family<Histogram>& pauses = family<Histogram>(
+      "lastcall_router_pause_seconds",
+      "Between the last event of one worker and the first of the next, as the client has them.");
+  Gauge& waiting =
+      family<Gauge>("lastcall_router_waiting", "Requests that wait for a worker.").Add({});
   Family<Counter>& failovers =
       family<Counter>("lastcall_router_failovers_total",
                       "Workers that were given up for a request whose client had nothing yet.");
@@ -120,7 +147,7 @@ struct Metrics::Series {
       "Workers that failed in an answer, by why, and by why no other was asked to go on.");
   Family<Counter>& dynamo_migrations =
       family<Counter>("dynamo_frontend_model_migration_total",
-                      "Answers that another worker was asked to go on with.");
+                      "Requests and answers that another worker was asked to take over.");
   Family<Counter>& refusals =
       family<Counter>("lastcall_router_refused_total", "What the router itself refused.");
   Family<Counter>& rejections =
@@ -149,6 +176,11 @@ Metrics::~Metrics() = default;
 
 void Metrics::began(std::string_view model) {
   series_->inflight.Add({{"model", text_of(model)}}).Increment();
+  series_->queued.Add({{"model", text_of(model)}}).Increment();
+}
+
+void Metrics::taken(std::string_view model) {
+  series_->queued.Add({{"model", text_of(model)}}).Decrement();
 }
 
 void Metrics::first_byte(std::string_view model, Duration took) {
@@ -159,8 +191,14 @@ void Metrics::event_gap(std::string_view model, Duration took) {
   series_->gaps.Add({{"model", text_of(model)}}, kGaps).Observe(seconds(took));
 }
 
-void Metrics::client_left(std::string_view model) {
+void Metrics::client_left(std::string_view model, std::string_view endpoint, bool is_stream) {
   series_->left.Add({{"model", text_of(model)}}).Increment();
+  series_->disconnected.Increment();
+  series_->cancellations
+      .Add({{"model", text_of(model)},
+            {"endpoint", std::string(endpoint)},
+            {"request_type", is_stream ? "stream" : "unary"}})
+      .Increment();
 }
 
 void Metrics::finished(Finished const& finished) {
@@ -188,6 +226,27 @@ void Metrics::migrated(std::string_view model, std::string_view reason, std::str
         .Add({{"model", text_of(model)}, {"migration_type", "ongoing_request"}})
         .Increment();
   }
+}
+
+void Metrics::asked_another(std::string_view model) {
+  series_->dynamo_migrations.Add({{"model", text_of(model)}, {"migration_type", "new_request"}})
+      .Increment();
+}
+
+void Metrics::moved(Moving kind, Moved outcome) {
+  series_->moves
+      .Add({{"kind", std::string(kKinds[static_cast<std::size_t>(kind)])},
+            {"outcome", std::string(kOutcomes[static_cast<std::size_t>(outcome)])}})
+      .Increment();
+}
+
+void Metrics::paused(Moving kind, Duration took) {
+  series_->pauses.Add({{"kind", std::string(kKinds[static_cast<std::size_t>(kind)])}}, kGaps)
+      .Observe(seconds(took));
+}
+
+void Metrics::waiting(std::size_t requests) {
+  series_->waiting.Set(static_cast<double>(requests));
 }
 
 void Metrics::workers(std::size_t known, std::size_t left) {

@@ -24,6 +24,19 @@ namespace lastcall::router {
 enum class Failover : std::uint8_t { refused, unreachable, broken, timed_out };
 std::string_view name(Failover why);
 
+/// Why an answer is to go on at another worker.
+enum class Moving : std::uint8_t { planned, failure, stall };
+/// `reason`: of continuation::Heard, or of router/seam.hpp.
+Moving moving_for(std::string_view reason);
+
+enum class Moved : std::uint8_t {
+  continued,  // the next worker's first event is with the client
+  finished,   // nothing was left to be said
+  refused,    // it may not, or cannot, go on
+  failed,     // no worker went on
+  cancelled,  // its client left meanwhile
+};
+
 class Metrics {
  public:
   using Duration = std::chrono::steady_clock::duration;
@@ -39,13 +52,22 @@ class Metrics {
   ~Metrics();
 
   void began(std::string_view model);
+  /// It is no longer queued: the first byte of its answer is there, or its end.
+  void taken(std::string_view model);
   void first_byte(std::string_view model, Duration took);
   void event_gap(std::string_view model, Duration took);
-  void client_left(std::string_view model);
+  void client_left(std::string_view model, std::string_view endpoint, bool is_stream);
   void finished(Finished const& finished);
   void failed_over(Failover why);
   /// `why_not`: empty where it goes on.
   void migrated(std::string_view model, std::string_view reason, std::string_view why_not);
+  /// Before the first byte the request is given to another worker.
+  void asked_another(std::string_view model);
+  /// What became of an attempt to go on elsewhere.
+  void moved(Moving kind, Moved outcome);
+  /// Between the last event of one worker and the first of the next, as the client has them.
+  void paused(Moving kind, Duration took);
+  void waiting(std::size_t requests);
   void workers(std::size_t known, std::size_t left);
   void source_failed(std::string_view source, bool is_failing);
   void refused(std::string_view reason);

@@ -138,6 +138,7 @@ void RoutedRequest::route() {
   standing_ = Standing::counted;
   parts_.live.insert(this);
   parts_.metrics.began(call_.model);
+  call_.is_queued = true;
   bool const is_empty = parts_.fleet.workers().empty();
   if (is_ambiguous) {
     call_.error_type = "validation";
@@ -235,7 +236,7 @@ void RoutedRequest::flushed() {
 void RoutedRequest::client_left() {
   if (standing_ == Standing::counted && !call_.delivery.is_over()) {
     call_.error_type = "cancelled";
-    parts_.metrics.client_left(call_.model);
+    parts_.metrics.client_left(call_.model, call_.route.endpoint, call_.wanted.stream);
   }
   call_.after = relay::After::close;
   end();
@@ -261,6 +262,13 @@ void RoutedRequest::retire() {
   charge_.set(0);
   if (std::exchange(standing_, Standing::over) == Standing::counted) {
     parts_.live.erase(this);
+    if (std::exchange(call_.is_queued, false)) {
+      parts_.metrics.taken(call_.model);
+    }
+    if (call_.moving) {
+      bool const has_left = call_.error_type == "cancelled";
+      parts_.metrics.moved(*call_.moving, has_left ? Moved::cancelled : Moved::failed);
+    }
     parts_.metrics.finished({.model = call_.model,
                              .endpoint = call_.route.endpoint,
                              .is_stream = call_.wanted.stream,

@@ -70,6 +70,8 @@ def test_a_worker_that_breaks_before_its_head_is_replaced(router, engines, how):
         wire.close()
     answered_by(other, user)
     assert one.metric("lastcall_router_failovers_total", reason="broken") == 1
+    again = "dynamo_frontend_model_migration_total"
+    assert one.metric(again, model="m", migration_type="new_request") == 1
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,10 @@ def test_long_streams_leave_a_draining_worker_before_it_cuts_them(router, worker
     assert not any(user.done for user in users)
     assert time.monotonic() - began < 12
     assert all(user.is_whole() for user in users)
-    assert one.metric("lastcall_router_migrations_total", reason="hand_off") > 0
+    moved = one.metric("lastcall_router_migrations_total", reason="hand_off")
+    assert moved > 0
+    assert one.metric("lastcall_router_moves_total", kind="planned", outcome="continued") == moved
+    assert one.metric("lastcall_router_pause_seconds_count", kind="planned") == moved
     assert one.metric("lastcall_router_migrations_total", reason="migrated") == 0
     assert one.counts("dynamo_frontend_requests_total", len(users), status="success")
 

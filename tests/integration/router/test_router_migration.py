@@ -35,6 +35,9 @@ def test_streams_go_on_when_their_engine_is_killed(router, sims, chat):
     moved = one.metric("lastcall_router_migrations_total", reason="eof")
     assert 0 < moved <= len(readers)
     assert one.metric("dynamo_frontend_model_migration_total") == moved
+    assert one.metric("lastcall_router_moves_total", kind="failure", outcome="continued") == moved
+    assert one.metric("lastcall_router_pause_seconds_count", kind="failure") == moved
+    assert one.counts("dynamo_frontend_queued_requests", 0)
     assert one.counts("dynamo_frontend_requests_total", len(readers), status="success")
 
 
@@ -75,6 +78,7 @@ def test_what_cannot_be_continued_ends_with_the_reason(router, sims, asked, word
     assert reader.error["reason"] == word
     assert (reader.done, reader.reasons) == (0, [])
     assert one.metric("lastcall_router_migrations_total", why_not=word) == 1
+    assert one.metric("lastcall_router_moves_total", outcome="refused") == 1
 
 
 def test_a_drain_and_a_kill_of_supervised_workers_lose_nothing(router, world):
@@ -157,6 +161,8 @@ def test_a_client_that_takes_nothing_while_its_answer_moves_is_given_up(router, 
     asked, head = engines[1 - number].request()
     assert b"-m1\r\n" in head
     wait_until(lambda: one.metric("dynamo_frontend_disconnected_clients_total") == 1, "it left")
+    assert one.metric("dynamo_frontend_disconnected_clients") == 1
+    assert one.metric("dynamo_frontend_model_cancellation_total", request_type="stream") == 1
     asked.rest()  # and the worker hears of it
 
 
