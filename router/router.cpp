@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 
+#include "config/schema.hpp"
 #include "ingress/clients.hpp"
 #include "ingress/listener.hpp"
 #include "probes/listener/listening_socket.hpp"
@@ -40,7 +41,7 @@ std::string secure(ingress::Listener& listener, Tls const& tls, runtime::Log& lo
       ingress::TlsSettings{.certificate = *tls.cert_file,
                            .key = tls.key_file.value_or(""),
                            .client_authorities = {},
-                           .ciphers = {}},
+                           .ciphers = config::IngressTls{}.ciphers},
       [&log](ingress::TlsReading const& reading) {
         if (reading.problem.empty()) {
           log.info("the certificate was read anew");

@@ -121,11 +121,12 @@ class ScriptedWorker:
 class Answer:
     """A client and what it has of its answer."""
 
-    def __init__(self, port, content="x", **fields):
+    def __init__(self, port, content="x", wrap=None, **fields):
         body = {"model": "m", "stream": True, "max_tokens": TOKENS, **fields,
                 "messages": [{"role": "user", "content": content}]}  # fmt: skip
         written = json.dumps(body).encode()
-        self.wire = Wire(socket.create_connection(("127.0.0.1", port)))
+        wire = Wire(socket.create_connection(("127.0.0.1", port)))
+        self.wire = wrap(wire) if wrap else wire
         self.wire.socket.settimeout(2 * PATIENCE)
         self.wire.send(b"POST /v1/chat/completions HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
                        b"Content-Length: %d\r\n\r\n%b" % (len(written), written))  # fmt: skip
