@@ -19,6 +19,7 @@ PATIENCE = 20  # seconds that anything awaited may take
 PROGRAMS = {
     "lastcall": "supervisor/cli/lastcall",
     "supervisor": "supervisor/libexec/lastcall/lastcall",
+    "router": "router/lastcall-router",
     "shim": "shim/lastcall-shim",
     "child": "bench/bench_child",
     "parent": "bench/bench_parent",
@@ -44,6 +45,7 @@ class Bench:
         self.child, self.parent, self.core = place["child"], place["parent"], place["core"]
         self.cancel, self.hostile = place["cancel"], place["hostile"]
         self.relay = place["relay"]
+        self.router = place["router"]
         # Short, whatever TMPDIR says: the path of a Unix socket has at most 107 bytes.
         self.scratch = Path(tempfile.mkdtemp(prefix="lastcall-bench-", dir="/tmp"))
 

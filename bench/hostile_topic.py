@@ -13,7 +13,7 @@ import ingress_load as load
 from figures import NotMeasured, figure, middle
 from head_shapes import PLAINEST, heads
 from ingress_proxies import engine, proxies
-from ingress_topic import _processor_seconds
+from ingress_topic import processor_seconds
 
 TITLE = "hostile clients, beside nginx and HAProxy"
 POLITE = b"GET /v1/models HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -43,7 +43,7 @@ def _answered(user):
 def _cost(pid, port, head, count):
     """Microseconds of processor time each; over kept connections where they are kept."""
     user = None
-    before = _processor_seconds(pid)
+    before = processor_seconds(pid)
     for _ in range(count):
         user = user or load.connect(port)
         user.sendall(head)
@@ -51,7 +51,7 @@ def _cost(pid, port, head, count):
         if status is None or status >= 400:
             user.close()
             user = None
-    taken = _processor_seconds(pid) - before
+    taken = processor_seconds(pid) - before
     if user:
         user.close()
     return taken * 1e6 / count

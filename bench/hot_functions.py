@@ -46,7 +46,7 @@ def cancels(bench, count):
 
 
 def _ingress(bench, engine):
-    return ingress_proxies._start(bench, bench.lastcall, ingress_proxies.LASTCALL,
+    return ingress_proxies.start(bench, bench.lastcall, ingress_proxies.LASTCALL,
                                   ("serve", "--config", "{config}"), engine=engine,
                                   threads=1, lastcall_tls="")  # fmt: skip
 
@@ -70,7 +70,7 @@ def streams(bench, count):
         for _ in range(count):
             with _user(port) as user:
                 engine, _ = listener.accept()
-                ingress_topic._take_request(engine)
+                ingress_topic.take_request(engine)
                 engine.sendall(ingress_topic.HEAD)
                 for _ in range(EVENTS):
                     engine.sendall(ingress_topic.EVENT)

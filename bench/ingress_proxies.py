@@ -82,7 +82,7 @@ def _listens(port):
 ONE_WORKER = "master_process off"
 
 
-def _start(bench, program, text, words, cores=None, **values):
+def start(bench, program, text, words, cores=None, **values):
     """(process, port) of what listens on a port of its own; on these cores."""
     path = shutil.which(program, path="/usr/sbin:/usr/bin:/bin") or program
     if not Path(path).exists():
@@ -105,7 +105,7 @@ NGINX_WORDS = ("-p", "{folder}", "-c", "{config}", "-e", "{folder}/early.log")
 
 @contextlib.contextmanager
 def _serving(bench, program, text, words):
-    process, port = _start(bench, program, text, words, workers=ONE_WORKER)
+    process, port = start(bench, program, text, words, workers=ONE_WORKER)
     try:
         yield port
     finally:
@@ -158,7 +158,7 @@ def proxies(bench, engine_port, cores=None, pem=None):
             ("nginx", "nginx", NGINX, NGINX_WORDS),
             ("haproxy", "haproxy", HAPROXY, ("-db", "-f", "{config}")),
         ):
-            process, port = _start(bench, program, text, words, cores,
+            process, port = start(bench, program, text, words, cores,
                                    engine=engine_port, threads=threads, workers=workers,
                                    **_listening_with(pem))  # fmt: skip
             stack.callback(process.wait, PATIENCE)

@@ -34,11 +34,11 @@ def _compared(name, unit, results, bound):
                   bound=bound(peers) if bound else None)  # fmt: skip
 
 
-def _processor_seconds(pid):
+def processor_seconds(pid):
     return sum(processes.processor_seconds(one) for one in processes.with_children(pid))
 
 
-def _unary(pid, port, requests):
+def unary_cost(pid, port, requests, sent=REQUEST):
     """Microseconds of processor time a request."""
     poll, users = select.epoll(), {}
     for _ in range(CONNECTIONS):
@@ -46,17 +46,17 @@ def _unary(pid, port, requests):
         user.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         users[user.fileno()] = user
         poll.register(user, select.EPOLLIN)
-    before = _processor_seconds(pid)
+    before = processor_seconds(pid)
     for user in users.values():
-        user.sendall(REQUEST)
+        user.sendall(sent)
     answered = 0
     while answered < requests:
         for fd, _ in poll.poll(20) or [(0, 0)]:
             if not fd or b"choices" not in users[fd].recv(65536):
                 raise NotMeasured("an answer is missing or not whole")
             answered += 1
-            users[fd].sendall(REQUEST)
-    taken = _processor_seconds(pid) - before
+            users[fd].sendall(sent)
+    taken = processor_seconds(pid) - before
     for user in users.values():
         user.close()
     poll.close()
@@ -68,7 +68,7 @@ def unary(bench):
     requests = 2_000 if bench.quick else 5_000
     with engine(bench) as port, proxies(bench, port) as running:
         results = bench.alternate(
-            {name: lambda at=at: _unary(*at, requests) for name, at in running.items()}, 7
+            {name: lambda at=at: unary_cost(*at, requests) for name, at in running.items()}, 7
         )
     yield _compared("small request", "us", results, lambda peers: 1.5 * min(peers.values()))
 
@@ -93,10 +93,10 @@ def _streams(listener, streams, over_tls, pid, port):
         connection, _ = listener.accept()
         inner.append(connection)
     for connection in inner:
-        _take_request(connection)
+        take_request(connection)
         connection.sendall(HEAD)
     time.sleep(0.2)
-    before = _processor_seconds(pid)
+    before = processor_seconds(pid)
     for _ in range(events):
         for connection in inner:
             connection.sendall(EVENT)
@@ -107,7 +107,7 @@ def _streams(listener, streams, over_tls, pid, port):
         got = 0
         while got < wanted:
             got += user.recv(65536).count(b"x")
-    event = (_processor_seconds(pid) - before) * 1e6 / streams / events
+    event = (processor_seconds(pid) - before) * 1e6 / streams / events
     idle = (processes.memory(pid)["Private_Dirty"] - memory) / streams
     for one in users + inner:
         one.close()
@@ -293,7 +293,7 @@ def _calls(bench, pid, port, requests):
 # --- clients that leave
 
 
-def _take_request(connection):
+def take_request(connection):
     connection.settimeout(20)
     got = b""
     while not got.endswith(BODY):
@@ -331,7 +331,7 @@ def _gone(listener, port, begun):
     user = socket.create_connection(("127.0.0.1", port))
     user.sendall(REQUEST)
     inner, _ = listener.accept()
-    _take_request(inner)
+    take_request(inner)
     if begun:
         inner.sendall(HEAD + EVENT)
         user.settimeout(20)

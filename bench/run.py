@@ -20,6 +20,7 @@ import discovery_topic
 import hostile_topic
 import ingress_topic
 import ipc_topic
+import router_topic
 import shim_topic
 import stop_topic
 import supervisor_topic
@@ -36,6 +37,7 @@ TOPICS = {
     "core": core_topic,
     "ingress": ingress_topic,
     "hostile": hostile_topic,
+    "router": router_topic,
 }
 LONGEST = {False: 420, True: 55}  # seconds after which nothing new is begun, by --quick
 

@@ -1,0 +1,395 @@
+"""The router: what relaying costs beside others, and how long a stream stands still when it moves.
+
+The pauses are those that a client sees behind a router in front of two demo engines, each under
+`lastcall run` with an ingress: one has all streams, then it dies, drains or freezes, and all of
+them go on at the other.
+"""
+
+import contextlib
+import json
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import ingress_load as load
+import processes
+from bench import PATIENCE, await_that, output
+from figures import NotMeasured, figure, middle
+from ingress_proxies import HAPROXY, LASTCALL, engine, free_port, start, streaming_engine
+from ingress_topic import CONNECTIONS, HEAD, REQUEST, processor_seconds, take_request, unary_cost
+
+TITLE = "the router, beside others, and the pause of a stream that moves"
+DEMO = Path(__file__).resolve().parents[1] / "examples/demo_engine/demo_engine.py"
+ROUTER = """\
+listen: 127.0.0.1:{port}
+operators: 127.0.0.1:0
+workers: [{{static: {{urls: ["http://127.0.0.1:{engine}"], model: m}}}}]
+"""
+# sglang-router answers a stream in parts, so this is none.
+BODY = b'{"model":"m","messages":[{"role":"user","content":"hello"}]}'
+UNARY = (b"POST /v1/chat/completions HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+         b"Content-Length: %d\r\n\r\n" % len(BODY)) + BODY  # fmt: skip
+CHUNK = json.dumps({
+    "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "m",
+    "choices": [{"index": 0, "delta": {"content": "word "}, "logprobs": None,
+                 "finish_reason": None}],
+    "usage": {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18},
+}).encode()  # fmt: skip
+EVENT = b"%x\r\ndata: %b\n\n\r\n" % (len(CHUNK) + 8, CHUNK)
+
+
+@contextlib.contextmanager
+def _fronts(bench, engine_port, with_sglang=True):
+    """{name: (pid, port)} of one thread each, in front of the same engine."""
+    started = {}
+    with contextlib.ExitStack() as stack:
+        for name, program, text, words in (
+            ("router", bench.router, ROUTER, ("--config", "{config}")),
+            ("ingress", bench.lastcall, LASTCALL, ("serve", "--config", "{config}")),
+            ("haproxy", "haproxy", HAPROXY, ("-db", "-f", "{config}")),
+            ("sglang-router", os.environ.get("LASTCALL_BENCH_SGLANG"), "", (
+                "-m", "sglang_router.launch_router", "--host", "127.0.0.1", "--port", "{port}",
+                "--policy", "round_robin", "--log-level", "error", "--worker-urls",
+                f"http://127.0.0.1:{engine_port}")),
+        ):  # fmt: skip
+            if program is None or (name == "sglang-router" and not with_sglang):
+                continue
+            process, port = start(bench, program, text, words, engine=engine_port, threads=1,
+                                  haproxy_tls="", lastcall_tls="")  # fmt: skip
+            stack.callback(process.wait, PATIENCE)
+            stack.callback(process.kill)
+            await_that(lambda port=port: _answers(port), f"{name} answers")
+            started[name] = (process.pid, port)
+        yield started
+
+
+def _answers(port):
+    """An own worker may have to be found healthy first."""
+    with socket.create_connection(("127.0.0.1", port)) as user:
+        user.sendall(b"GET /v1/models HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+        user.settimeout(PATIENCE)
+        return user.recv(100).startswith(b"HTTP/1.1 200 ")
+
+
+def _beside(name, unit, results, **more):
+    peers = {peer: middle(taken) for peer, taken in results.items() if peer != "router"}
+    return figure(name, unit, results["router"], peers=peers, **more)
+
+
+def unary(bench):
+    """Small requests on kept connections."""
+    requests = 2_000 if bench.quick else 5_000
+    with engine(bench) as port, _fronts(bench, port) as running:
+        results = bench.alternate(
+            {name: lambda at=at: unary_cost(*at, requests, UNARY) for name, at in running.items()},
+            7,
+        )
+    yield _beside("small request", "us", results, bound=1.15 * middle(results["ingress"]))
+
+
+def _event_cost(listener, streams, pid, port):
+    """(microseconds of processor time an event, kB a stream)"""
+    events, memory = 20, processes.memory(pid)["Private_Dirty"]
+    users, inner = [], []
+    for _ in range(streams):
+        user = socket.create_connection(("127.0.0.1", port))
+        user.sendall(REQUEST)
+        users.append(user)
+        connection, _ = listener.accept()
+        inner.append(connection)
+        take_request(connection)
+        connection.sendall(HEAD + EVENT)
+    time.sleep(0.2)
+    before = processor_seconds(pid)
+    for _ in range(events):
+        for connection in inner:
+            connection.sendall(EVENT)
+        time.sleep(0.01)
+    for user in users:
+        user.settimeout(PATIENCE)
+        got = b""
+        while got.count(b"data: ") < events:
+            got += user.recv(65536)
+    taken = processor_seconds(pid) - before
+    held = (processes.memory(pid)["Private_Dirty"] - memory) / streams
+    for one in users + inner:
+        one.close()
+    return taken * 1e6 / streams / events, held
+
+
+def events(bench):
+    """Streams that the router could let go on elsewhere: it reads each event."""
+    with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
+        listener.settimeout(PATIENCE)
+        # sglang-router asks its worker for its health first, which this one does not answer.
+        with _fronts(bench, listener.getsockname()[1], with_sglang=False) as running:
+            results = bench.alternate(
+                {name: lambda at=at: _event_cost(listener, 256, *at)
+                 for name, at in running.items()}, 7)  # fmt: skip
+    costs = {name: [event for event, _ in taken] for name, taken in results.items()}
+    held = {name: [taken[0][1]] for name, taken in results.items()}
+    best = min(1.15 * middle(costs["ingress"]), middle(costs["haproxy"]))
+    yield _beside("256 streams: relayed event", "us", costs, bound=best)
+    yield _beside("256 streams: a stream with an event", "kB", held,
+                  bound=1.15 * middle(held["ingress"]))  # fmt: skip
+
+
+def how_much(bench):
+    """Requests a second, cores shared by all; and events, of streams that do not go on."""
+    with engine(bench) as port, _fronts(bench, port) as running:
+        results = bench.alternate(
+            {name: lambda at=at: load.requests_a_second(bench, at[1], CONNECTIONS, 1) / 1e3
+             for name, at in running.items()}, 5)  # fmt: skip
+    bound = 0.85 * middle(results["ingress"])
+    if "sglang-router" in results:
+        bound = max(bound, 5 * middle(results["sglang-router"]))
+    yield _beside("requests a second, cores shared", "k", results, bound=bound, at_least=True)
+    with streaming_engine(bench) as port, _fronts(bench, port) as running:
+        results = bench.alternate(
+            {name: lambda at=at: load.events_a_second(at[1], 256, 50) / 1e3
+             for name, at in running.items()}, 7 if bench.quick else 15)  # fmt: skip
+    yield _beside("256 streams: events a second, cores shared", "k", results,
+                  bound=0.85 * middle(results["ingress"]), at_least=True)  # fmt: skip
+
+
+# --- the pause of a stream that moves
+
+RATE = 50.0
+STREAMS = 8
+STALL = 0.5
+WORKER = """\
+identity: {{model: demo}}
+shutdown: {{grace_period: 6s, late_accept: 0s, hand_off: early}}
+health: {{checks: []}}
+probes: {{listen: "127.0.0.1:{probes}"}}
+ipc: {{socket: "{folder}/s", admin_socket: "{folder}/a/s"}}
+ingress: {{listen: "127.0.0.1:{port}", upstream: "127.0.0.1:{engine}"}}
+"""
+FRONT = """\
+listen: 127.0.0.1:{port}
+operators: 127.0.0.1:{operators}
+workers: [{{file: {{directory: "{folder}/registry"}}}}]
+migration: {{stall: {stall}ms}}
+shutdown: {{late_accept: 0ms, grace_period: 1s}}
+"""
+
+
+class Worker:
+    """A demo engine, under `lastcall run` with an ingress or by itself."""
+
+    def __init__(self, bench, rate=RATE, is_supervised=True):
+        self.bench, self.folder = bench, Path(tempfile.mkdtemp(dir=bench.scratch))
+        self.engine, self.port = free_port(), free_port()
+        words = [sys.executable, str(DEMO), "--port", str(self.engine), "--rate", str(rate)]
+        if is_supervised:
+            (self.folder / "a").mkdir()
+            self.config = self.folder / "lastcall.yaml"
+            self.config.write_text(WORKER.format(
+                folder=self.folder, port=self.port, engine=self.engine, probes=free_port()))
+            words = [bench.lastcall, "run", "--config", str(self.config), "--", *words]
+        else:
+            self.port = self.engine
+        environment = {key: value for key, value in os.environ.items() if key != "LASTCALL_SOCKET"}
+        self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                        env=environment)  # fmt: skip
+        for port in (self.engine, self.port):
+            await_that(lambda port=port: _listens(port), "the worker listens")
+
+    def engine_pid(self):
+        told = output([self.bench.lastcall, "status", "--config", str(self.config), "-o", "json"])
+        return json.loads(told)["engine"]["pid"]
+
+    def name_in(self, registry):
+        path = registry / f"{self.port}.json"
+        url = f"http://127.0.0.1:{self.port}"
+        text = json.dumps({"instance_id": 7, "advertise": url, "model": "demo"})
+        path.with_suffix(".tmp").write_text(text)
+        path.with_suffix(".tmp").rename(path)
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.kill()
+        self.process.wait(PATIENCE)
+        for child in processes.with_children(os.getpid())[1:]:
+            if f"--port\0{self.engine}\0" in Path(f"/proc/{child}/cmdline").read_text():
+                os.kill(child, signal.SIGKILL)
+
+
+def _listens(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+class Front:
+    def __init__(self, bench, stall=STALL):
+        self.folder = Path(tempfile.mkdtemp(dir=bench.scratch))
+        self.registry = self.folder / "registry"
+        self.registry.mkdir()
+        self.port, self.operators = free_port(), free_port()
+        config = self.folder / "router.yaml"
+        config.write_text(FRONT.format(port=self.port, operators=self.operators,
+                                       folder=self.folder, stall=int(stall * 1000)))  # fmt: skip
+        self.process = subprocess.Popen([bench.router, "--config", str(config)],
+                                        stdin=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL)  # fmt: skip
+        await_that(lambda: _listens(self.port), "the router listens")
+
+    def workers(self):
+        with socket.create_connection(("127.0.0.1", self.operators), PATIENCE) as wire:
+            wire.sendall(b"GET /metrics HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+            text = b""
+            while data := wire.recv(65536):
+                text += data
+        return int(float(text.split(b"\nlastcall_router_workers ")[1].split()[0]))
+
+    def close(self):
+        self.process.kill()
+        self.process.wait(PATIENCE)
+
+
+class Streams:
+    """Many clients of one thread: the times at which each had an event, and its words."""
+
+    def __init__(self, port, count, tokens):
+        body = json.dumps({"model": "demo", "stream": True, "max_tokens": tokens,
+                           "messages": [{"role": "user", "content": "x"}]}).encode()  # fmt: skip
+        sent = (b"POST /v1/chat/completions HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+                b"Content-Length: %d\r\n\r\n%b" % (len(body), body))  # fmt: skip
+        self.poll, self.users, self.got, self.times = select.epoll(), {}, {}, {}
+        for _ in range(count):
+            user = socket.create_connection(("127.0.0.1", port))
+            user.sendall(sent)
+            fd = user.fileno()
+            self.users[fd], self.got[fd], self.times[fd] = user, bytearray(), []
+            self.poll.register(user, select.EPOLLIN)
+
+    def read(self, seconds):
+        """What comes within this time; ended streams are left alone."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            for fd, _ in self.poll.poll(left):
+                data = self.users[fd].recv(65536)
+                if not data:
+                    self.poll.unregister(fd)
+                    continue
+                self.got[fd] += data
+                if b"word" in data:
+                    self.times[fd].append(time.monotonic())
+
+    def pauses(self, since, until, interval, from_then_on=False):
+        """Milliseconds: of each stream the longest time without a word that ended between these.
+
+        Counted from the word before, or from `since` on.
+        """
+        found = []
+        for fd, times in self.times.items():
+            begun = [max(a, since) if from_then_on else a for a in times]
+            gaps = [b - a for a, b in zip(begun, times[1:]) if since <= b <= until]
+            is_late = times[-1] < until - 2 * interval - 0.2
+            if not gaps or is_late or b"event: error" in self.got[fd]:
+                raise NotMeasured("a stream has not gone on")
+            found.append(1e3 * max(gaps))
+        return found
+
+    def must_be_right(self):
+        for got in self.got.values():
+            words = [int(found) for found in re.findall(rb"word(\d+)", bytes(got))]
+            if words != list(range(len(words))):
+                raise NotMeasured("a stream has lost or repeated a word")
+
+    def close(self):
+        for user in self.users.values():
+            user.close()
+        self.poll.close()
+
+
+def _one_pause(bench, strike, after):
+    """Of each stream the pause, in milliseconds beyond one token interval."""
+    with contextlib.ExitStack() as stack:
+        old, new, front = Worker(bench), Worker(bench), Front(bench)
+        for each in (old, new, front):
+            stack.callback(each.close)
+        old.name_in(front.registry)
+        await_that(lambda: front.workers() == 1, "the router knows the first")
+        streams = Streams(front.port, STREAMS, 100_000)
+        stack.callback(streams.close)
+        streams.read(0.6)
+        new.name_in(front.registry)
+        await_that(lambda: front.workers() == 2, "the router knows the second")
+        streams.read(0.2)
+        pid = old.engine_pid()
+        struck = time.monotonic()
+        strike(old, pid)
+        streams.read(after)
+        pauses = streams.pauses(struck, time.monotonic(), 1 / RATE)
+        streams.must_be_right()
+        if strike is _freeze:
+            os.kill(pid, signal.SIGCONT)
+        return [pause - 1e3 / RATE for pause in pauses]
+
+
+def _kill(_, pid):
+    os.kill(pid, signal.SIGKILL)
+
+
+def _drain(worker, _):
+    worker.process.send_signal(signal.SIGTERM)
+
+
+def _freeze(_, pid):
+    os.kill(pid, signal.SIGSTOP)
+
+
+def pauses(bench):
+    """Each round has engines, a router and streams of its own."""
+    rounds = 3 if bench.quick else 7
+    interval = 1e3 / RATE
+    for name, strike, after, less, bound in (
+        ("engine killed", _kill, 1.0, 0, 20),
+        ("SIGTERM, early hand-off", _drain, 3.0, 0, interval + 5),
+        ("engine frozen, beyond migration.stall", _freeze, 1.5, 1e3 * STALL, 20),
+    ):
+        taken = [pause - less for _ in range(rounds) for pause in _one_pause(bench, strike, after)]
+        yield figure(f"{name}: pause beyond one token, median", "ms", taken, bound=bound)
+        yield figure(f"{name}: the longest of {len(taken)}", "ms", [max(taken)])
+
+
+def crowd(bench):
+    """1,000 streams of one bare engine that is killed."""
+    count, rate = (300 if bench.quick else 1000), 1.0
+    with contextlib.ExitStack() as stack:
+        old, new = Worker(bench, rate, False), Worker(bench, rate, False)
+        front = Front(bench, 20.0)
+        for each in (old, new, front):
+            stack.callback(each.close)
+        old.name_in(front.registry)
+        await_that(lambda: front.workers() == 1, "the router knows the first")
+        before = processes.memory(front.process.pid)["Private_Dirty"]
+        streams = Streams(front.port, count, 1000)
+        stack.callback(streams.close)
+        streams.read(6.0)
+        new.name_in(front.registry)
+        await_that(lambda: front.workers() == 2, "the router knows the second")
+        struck = time.monotonic()
+        old.process.kill()
+        streams.read(5.0)
+        # Tokens come once a second, and all together: where in that second the engine dies says
+        # nothing about the router.
+        found = streams.pauses(struck, time.monotonic(), 1 / rate, from_then_on=True)
+        taken = [pause - 1e3 / rate for pause in found]
+        streams.must_be_right()
+        after = processes.memory(front.process.pid)["Private_Dirty"]
+    yield figure(f"{count} streams of a killed engine: pause beyond one token, median", "ms", taken)
+    yield figure(f"{count} streams of a killed engine: the longest", "ms", [max(taken)], bound=1000)
+    yield figure(f"{count} streams: memory a stream, moved", "kB", [(after - before) / count])
+
+
+MEASUREMENTS = (unary, events, how_much, pauses, crowd)
