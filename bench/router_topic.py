@@ -15,14 +15,24 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
 import ingress_load as load
 import processes
-from bench import PATIENCE, await_that, output
+from bench import PATIENCE, await_that, need, output
 from figures import NotMeasured, figure, middle
-from ingress_proxies import HAPROXY, LASTCALL, engine, free_port, start, streaming_engine
+from ingress_proxies import (
+    ENGINE,
+    HAPROXY,
+    LASTCALL,
+    ONE_WORKER,
+    engine,
+    free_port,
+    start,
+    streaming_engine,
+)
 from ingress_topic import CONNECTIONS, HEAD, REQUEST, processor_seconds, take_request, unary_cost
 
 TITLE = "the router, beside others, and the pause of a stream that moves"
@@ -392,4 +402,95 @@ def crowd(bench):
     yield figure(f"{count} streams: memory a stream, moved", "kB", [(after - before) / count])
 
 
-MEASUREMENTS = (unary, events, how_much, pauses, crowd)
+# --- a rollout
+
+REPLICA = """\
+identity: {{model: m, advertise: "http://127.0.0.1:{port}"}}
+shutdown: {{grace_period: 10s, late_accept: 200ms}}
+health: {{checks: []}}
+probes: {{listen: "127.0.0.1:0"}}
+ipc: {{socket: "{folder}/s", admin_socket: "{folder}/a/s"}}
+ingress: {{listen: "127.0.0.1:{port}", upstream: "127.0.0.1:{engine}"}}
+discovery: [{{file: {{directory: "{registry}"}}}}]
+"""
+
+
+def _replica(bench, registry):
+    """`lastcall run` with nginx as its engine, that registers by itself."""
+    folder, port, inner = Path(tempfile.mkdtemp(dir=bench.scratch)), free_port(), free_port()
+    (folder / "a").mkdir()
+    (folder / "lastcall.yaml").write_text(
+        REPLICA.format(folder=folder, port=port, engine=inner, registry=registry))
+    (folder / "nginx.conf").write_text(
+        ENGINE.format(folder=folder, port=inner, workers=ONE_WORKER))
+    words = [bench.lastcall, "run", "--config", str(folder / "lastcall.yaml"), "--",
+             need("/usr/sbin/nginx"), "-p", str(folder), "-c", str(folder / "nginx.conf"),
+             "-e", str(folder / "early.log")]  # fmt: skip
+    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    await_that(lambda: _is_named(registry, port), "it registers")
+    return process
+
+
+def _is_named(registry, port):
+    return any(f":{port}" in each.read_text() for each in registry.glob("*.json"))
+
+
+class Users(threading.Thread):
+    """Small requests on kept connections, one after the other, until it is told to end."""
+
+    def __init__(self, port, count):
+        super().__init__(daemon=True)
+        self.port, self.count, self.ends = port, count, threading.Event()
+        self.answered, self.wrong = 0, []
+
+    def run(self):
+        poll, users = select.epoll(), {}
+        for _ in range(self.count):
+            self.ask(poll, users, socket.create_connection(("127.0.0.1", self.port)))
+        while users:
+            for fd, _ in poll.poll(PATIENCE):
+                user = users.pop(fd)
+                said = user.recv(65536)
+                if not said.startswith(b"HTTP/1.1 200 ") or b"choices" not in said:
+                    self.wrong.append(said[:100])
+                self.answered += 1
+                poll.unregister(fd)
+                if b"onnection: close" in said or not said:
+                    user.close()
+                    user = socket.create_connection(("127.0.0.1", self.port))
+                if not self.ends.is_set():
+                    self.ask(poll, users, user)
+
+    @staticmethod
+    def ask(poll, users, user):
+        users[user.fileno()] = user
+        poll.register(user, select.EPOLLIN)
+        user.sendall(UNARY)
+
+
+def rollout(bench):
+    """Three replicas are replaced, one after the other, under small requests."""
+    with contextlib.ExitStack() as stack:
+        front = Front(bench)
+        stack.callback(front.close)
+        replicas = [_replica(bench, front.registry) for _ in range(3)]
+        stack.callback(lambda: [each.kill() for each in replicas if each.poll() is None])
+        await_that(lambda: front.workers() == 3, "the router knows all three")
+        users = Users(front.port, 16)
+        users.start()
+        for place in range(3):
+            replicas.append(_replica(bench, front.registry))
+            replicas[place].send_signal(signal.SIGTERM)
+            if replicas[place].wait(PATIENCE) != 0:
+                raise NotMeasured("a replica did not end with 0")
+        await_that(lambda: users.answered >= (2_000 if bench.quick else 10_000), "enough requests")
+        users.ends.set()
+        users.join(PATIENCE)
+        for each in replicas[3:]:
+            each.terminate()
+            each.wait(PATIENCE)
+    yield figure(f"rollout of 3, {users.answered} requests: not answered with 200", "",
+                 [len(users.wrong)], bound=0)  # fmt: skip
+
+
+MEASUREMENTS = (unary, events, how_much, pauses, crowd, rollout)
