@@ -34,6 +34,10 @@ QUIET = {
 }
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "engine_flags: what the engine is started with besides")
+
+
 def wait_until(is_so, what, patience=PATIENCE):
     deadline = time.monotonic() + patience
     while not is_so():
@@ -158,10 +162,9 @@ class Engine:
             if line.startswith(name + "{") or line.startswith(name + " ")
         )
 
-    def core(self):
-        """The pid of the engine's core below our own process."""
-        children = {}
-        names = {}
+    def tree(self):
+        """(pid, command line) of our own process and all below it, parents first."""
+        children, words = {}, {}
         for entry in os.listdir("/proc"):
             if not entry.isdigit():
                 continue
@@ -169,14 +172,18 @@ class Engine:
                 with open(f"/proc/{entry}/stat", encoding="latin-1") as file:
                     parent = int(file.read().rpartition(")")[2].split()[1])
                 with open(f"/proc/{entry}/cmdline", encoding="latin-1") as file:
-                    names[int(entry)] = file.read()
+                    words[int(entry)] = file.read()
                 children.setdefault(parent, []).append(int(entry))
-        wanted = [self.process.pid]
-        while wanted:
-            pid = wanted.pop()
-            if names.get(pid, "").startswith("VLLM::EngineCore"):
+        found = [self.process.pid]
+        for pid in found:
+            found += children.get(pid, [])
+        return [(pid, words.get(pid, "")) for pid in found]
+
+    def core(self):
+        """The pid of the engine's core below our own process."""
+        for pid, words in self.tree():
+            if words.startswith("VLLM::EngineCore"):
                 return pid
-            wanted += children.get(pid, [])
         raise AssertionError("no engine core is running")
 
     def stop(self):
