@@ -77,11 +77,12 @@ Legs::Legs(Parts& parts, RoutedRequest& request, Call& call)
     : parts_(parts),
       request_(request),
       call_(call),
-      attempts_(parts.settings.choosing.attempts),
+      budget_{.attempts = Attempts(parts.settings.choosing.attempts),
+              .risk = RequestRisk(parts.risk, call),
+              .total = TotalWait(parts, request)},
       answer_(parts, call, seam_),
-      total_(parts, request),
-      risk_(parts.risk, call),
-      hand_over_(parts, call, seam_, risk_, *this, *this) {}
+      hand_over_(parts, call, seam_, budget_.risk, *this, *this),
+      proof_(parts, call, seam_, *this) {}
 
 void TotalWait::begin() {
   parts_.deadlines.arm(deadline_, Wait::total);
@@ -92,8 +93,8 @@ void TotalWait::expired(Wait /*wait*/) {
 }
 
 void Legs::start() {
-  total_.begin();
-  if (!risk_.begin(ingress::monotonic_now())) {
+  budget_.total.begin();
+  if (!budget_.risk.begin(ingress::monotonic_now())) {
     request_.refuse(poisonous());
     return;
   }
@@ -102,8 +103,9 @@ void Legs::start() {
 }
 
 void Legs::drop() {
-  total_.end();
+  budget_.total.end();
   hand_over_.drop();
+  proof_.drop();
   parts_.waiting.leave(*this);
   parts_.metrics.waiting(parts_.waiting.size());
   Leg::end(leg_, false);
@@ -112,19 +114,19 @@ void Legs::drop() {
 // --- the way to a worker -------------------------------------------------------------------------
 
 Waiter::Tried Legs::choose_and_connect() {
-  while (attempts_.are_left()) {
+  while (budget_.attempts.are_left()) {
     Time const now = ingress::monotonic_now();
-    std::vector<std::uint64_t> without = parts_.pacing.full(load_of(seam_, risk_, call_));
+    std::vector<std::uint64_t> without = parts_.pacing.full(load_of(seam_, budget_.risk, call_));
     bool const is_paced = !without.empty();
-    without.insert(without.end(), attempts_.tried().begin(), attempts_.tried().end());
+    without.insert(without.end(), budget_.attempts.tried().begin(), budget_.attempts.tried().end());
     std::shared_ptr<Worker> const worker = parts_.fleet.choose(call_.wanted.model, without, now);
     if (!worker) {
       bool const has_another =
-          is_paced && parts_.fleet.choose(call_.wanted.model, attempts_.tried(), now);
+          is_paced && parts_.fleet.choose(call_.wanted.model, budget_.attempts.tried(), now);
       return has_another ? Tried::no_room : Tried::refused;
     }
-    attempts_.note(*worker);
-    if (attempts_.tried().size() > 1 && call_.has_sent_nothing()) {
+    budget_.attempts.note(*worker);
+    if (budget_.attempts.tried().size() > 1 && call_.has_sent_nothing()) {
       parts_.metrics.asked_another(call_.model);
     }
     if (connect_to(worker, call_.route.repeat != Repeat::always)) {
@@ -146,14 +148,14 @@ void Legs::go_to_another(relay::Refusal const& last) {
     return;
   }
   if (call_.has_sent_nothing()) {
-    attempts_.wait_until(ingress::monotonic_now() + parts_.settings.migration.wait);
+    budget_.attempts.wait_until(ingress::monotonic_now() + parts_.settings.migration.wait);
   }
-  parts_.waiting.enter(*this, call_.wanted.model, load_of(seam_, risk_, call_));
+  parts_.waiting.enter(*this, call_.wanted.model, load_of(seam_, budget_.risk, call_));
   parts_.metrics.waiting(parts_.waiting.size());
 }
 
 Waiter::Tried Legs::try_again() {
-  if (!attempts_.may_wait(ingress::monotonic_now())) {
+  if (!budget_.attempts.may_wait(ingress::monotonic_now())) {
     request_.break_off(no_worker(), Outcome::error);
     return Tried::gone;
   }
@@ -163,7 +165,7 @@ Waiter::Tried Legs::try_again() {
     return Tried::gone;
   }
   if (tried == Tried::refused) {
-    attempts_.ask_all();
+    budget_.attempts.ask_all();
   }
   return tried;
 }
@@ -178,7 +180,7 @@ bool Legs::connect_to(std::shared_ptr<Worker> const& worker, bool fresh) {
                      .body = seam_.body(call_),
                      .is_stream = seam_.is_recording(),
                      .fresh = fresh,
-                     .load = load_of(seam_, risk_, call_)});
+                     .load = load_of(seam_, budget_.risk, call_)});
   return leg_ != nullptr;
 }
 
@@ -197,7 +199,7 @@ void Legs::leg_is_late(Leg& leg, Late how) {
         std::string wire;
         settle(answer_.leg_ended(wire), true, wire);
       } else if (answer_.is_recorded()) {
-        migrate(how == Late::gone ? Seam::kGone : Seam::kStall);
+        migrate(how == Late::gone ? kGone : kStall);
       } else {
         blame(parts_, leg);
         request_.break_off(
@@ -213,10 +215,10 @@ void Legs::replace_leg(Failover why, relay::Refusal const& last) {
   std::shared_ptr<Worker> const worker = leg_->worker();
   Time const now = ingress::monotonic_now();
   Refused limit = Refused::no;
-  bool const is_dead = why == Failover::unreachable && attempts_.has_crossed(*worker);
+  bool const is_dead = why == Failover::unreachable && budget_.attempts.has_crossed(*worker);
   if (is_dead || (why == Failover::broken && leg_->sent().is_all_out())) {
-    limit = risk_.died(*worker, seam_.has_begun(), now);
-  } else if (why == Failover::timed_out && !risk_.may_repeat()) {
+    limit = budget_.risk.died(*worker, seam_.has_begun(), now);
+  } else if (why == Failover::timed_out && !budget_.risk.may_repeat()) {
     limit = Refused::budget;
   }
   parts_.fleet.failed(*worker, now);
@@ -240,8 +242,18 @@ void Legs::migrate(std::string_view reason) {
   std::shared_ptr<Worker> const worker = leg_->worker();
   parts_.fleet.failed(*worker, ingress::monotonic_now());
   Leg::end(leg_, false);
+  Leaving const leaving{
+      .worker = worker,
+      .reason = reason,
+      .limit = budget_.risk.moved(reason, *worker, seam_.has_begun(), ingress::monotonic_now())};
+  if (!proof_.begin(leaving)) {
+    proof_ended(leaving);
+  }
+}
+
+void Legs::proof_ended(Leaving const& leaving) {
+  auto const& [worker, reason, limit] = leaving;
   std::string out;
-  Refused const limit = risk_.moved(reason, *worker, seam_.has_begun(), ingress::monotonic_now());
   Seam::Going const going = seam_.go_on(reason, limit, out);
   call_.events = seam_.events();
   parts_.metrics.migrated(call_.model, reason, seam_.why_not());
@@ -260,7 +272,8 @@ void Legs::migrate(std::string_view reason) {
     case Seam::Going::on:
       request_.client()->write(wire);
       if (request_.client() != nullptr) {
-        attempts_.begin_again(*worker, ingress::monotonic_now() + parts_.settings.migration.wait);
+        budget_.attempts.begin_again(*worker,
+                                     ingress::monotonic_now() + parts_.settings.migration.wait);
         go_to_another(no_worker());
       }
       return;
@@ -325,11 +338,12 @@ bool Legs::is_replaced(relay::ResponseHead const& head) {
   }
   if (verdict != Verdict::broke) {
     parts_.fleet.failed(*leg_->worker(), ingress::monotonic_now());
-  } else if (attempts_.is_believed()) {
+  } else if (budget_.attempts.is_believed()) {
     return false;
   }
   if (verdict == Verdict::engine_died) {
-    Refused const limit = risk_.died(*leg_->worker(), seam_.has_begun(), ingress::monotonic_now());
+    Refused const limit =
+        budget_.risk.died(*leg_->worker(), seam_.has_begun(), ingress::monotonic_now());
     if (limit != Refused::no) {
       give_up(request_, seam_, limit, poisonous());
       return true;
@@ -339,12 +353,12 @@ bool Legs::is_replaced(relay::ResponseHead const& head) {
   bool const is_allowed =
       repeat == Repeat::always || (repeat == Repeat::unless_begun && verdict == Verdict::refused);
   bool const may_be_replaced =
-      is_allowed && attempts_.are_left() &&
-      parts_.fleet.choose(call_.wanted.model, attempts_.tried(), ingress::monotonic_now());
+      is_allowed && budget_.attempts.are_left() &&
+      parts_.fleet.choose(call_.wanted.model, budget_.attempts.tried(), ingress::monotonic_now());
   if (!may_be_replaced) {
     return false;
   }
-  if (verdict == Verdict::broke && !risk_.may_repeat()) {
+  if (verdict == Verdict::broke && !budget_.risk.may_repeat()) {
     return false;
   }
   parts_.metrics.failed_over(Failover::refused);
@@ -407,7 +421,7 @@ void Legs::settle(Said said, bool is_spent, std::string& wire) {
   }
   bool const is_held = seam_.is_holding() && said < Said::done;
   if (!is_held && (said == Said::done || (is_whole && said != Said::failed))) {
-    risk_.completed();
+    budget_.risk.completed();
     call_.delivery.finish(wire);
     hand_over_.drop();
     Leg::end(leg_, is_whole && reader.keeps_alive() && leg_->sent().is_all_out() && is_spent &&
@@ -457,7 +471,7 @@ void Legs::leg_ended(Leg& leg, bool orderly) {
     std::shared_ptr<Worker> const worker = leg.worker();
     if (leg.is_stale() && call_.route.repeat == Repeat::always) {
       Leg::end(leg_, false);
-      attempts_.note_crossed(*worker);
+      budget_.attempts.note_crossed(*worker);
       if (!connect_to(worker, true)) {
         go_to_another(no_worker());
       }
@@ -488,7 +502,7 @@ void Legs::leg_ended(Leg& leg, bool orderly) {
     request_.break_off(relay::engine_failed(), Outcome::error);
     return;
   }
-  risk_.completed();
+  budget_.risk.completed();
   delivery.finish(last);
   hand_over_.drop();
   Leg::end(leg_, false);

@@ -22,6 +22,7 @@
 #include "router/fleet.hpp"
 #include "router/hand_over.hpp"
 #include "router/leg.hpp"
+#include "router/level_proof.hpp"
 #include "router/metrics.hpp"
 #include "router/request_risk.hpp"
 #include "router/seam.hpp"
@@ -46,7 +47,14 @@ class TotalWait final : public ingress::DeadlineOwner {
   ingress::Deadline deadline_{*this};
 };
 
-class Legs final : public LegListener, public Waiter, public HandOverOwner {
+/// What a request may take: of workers, of engines, of time.
+struct Budget {
+  Attempts attempts;
+  RequestRisk risk;
+  TotalWait total;
+};
+
+class Legs final : public LegListener, public Waiter, public HandOverOwner, public LevelProofOwner {
  public:
   /// All outlive it.
   Legs(Parts& parts, RoutedRequest& request, Call& call);
@@ -66,6 +74,8 @@ class Legs final : public LegListener, public Waiter, public HandOverOwner {
   void leg_ended(Leg& leg, bool orderly) override;
   void leg_handled() override;
 
+  // LevelProofOwner: an answer that has left its worker goes on at another one, or ends.
+  void proof_ended(Leaving const& leaving) override;
   // Waiter
   Tried try_again() override;
   // HandOverOwner
@@ -81,7 +91,7 @@ class Legs final : public LegListener, public Waiter, public HandOverOwner {
   void settle(continuation::Said said, bool is_spent, std::string& wire);
   bool is_replaced(relay::ResponseHead const& head);
   bool read_head(std::span<char>& bytes, std::string& wire);
-  /// An answer that has begun goes on at another worker, or ends with a word.
+  /// An answer that has begun leaves its worker.
   void migrate(std::string_view reason);
   /// Another worker, now or when one has room; or `last`, where nothing was sent and nobody is
   /// there.
@@ -91,12 +101,11 @@ class Legs final : public LegListener, public Waiter, public HandOverOwner {
   RoutedRequest& request_;
   Call& call_;
   std::unique_ptr<Leg> leg_;
-  Attempts attempts_;
+  Budget budget_;
   Seam seam_;
   Answer answer_;
-  TotalWait total_;
-  RequestRisk risk_;
   HandOver hand_over_;
+  LevelProof proof_;
 };
 
 }  // namespace lastcall::router

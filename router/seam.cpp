@@ -46,6 +46,11 @@ continuation::Heard Seam::leg_ended(std::string& out) {
   return heard;
 }
 
+continuation::TokenIds Seam::ids_to_prove() const {
+  return story_ && takes_ids(mode_) ? continuation::ids_to_prove(story_->known())
+                                    : continuation::TokenIds{};
+}
+
 Seam::Going Seam::go_on(std::string_view reason, Refused limit, std::string& out) {
   reason_ = reason;
   if (reason == kStall || reason == kGone) {

@@ -21,12 +21,12 @@
 
 namespace lastcall::router {
 
+// The leg is silent, and has not ended; its worker has left besides.
+inline constexpr std::string_view kStall = "stall";
+inline constexpr std::string_view kGone = "gone";
+
 class Seam {
  public:
-  // The leg is silent, and has not ended; its worker has left besides.
-  static constexpr std::string_view kStall = "stall";
-  static constexpr std::string_view kGone = "gone";
-
   /// The request is whole; `call` outlives it.
   void begin(Call const& call, continuation::Mode mode);
   bool is_recording() const { return story_.has_value(); }
@@ -44,6 +44,10 @@ class Seam {
     finished,  // nothing was left to be said
     refused,   // why_not() tells why
   };
+  /// Ids that are level with the text if their text, as a worker tells it, is the end of it; none:
+  /// no proof is missing, or none would do.
+  continuation::TokenIds ids_to_prove() const;
+  void prove(std::string_view text) { story_->transcript().confirm(text); }
   /// After a failure of the leg, for `reason`; `limit`: where it may go to no other worker.
   Going go_on(std::string_view reason, continuation::Refused limit, std::string& out);
   // --- early hand-off (continuation/hand_off.hpp) ---

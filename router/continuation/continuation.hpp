@@ -116,14 +116,14 @@ class Continuation {
   Leg swap_leg(Leg leg);
 
   std::uint64_t events() const { return voice_.client().events(); }
-  /// Its confirm() is for one who can ask a worker to detokenize.
+  /// For eligibility.hpp; transcript().confirm() takes what it asks for.
+  Known known() const { return {request_, transcript_, voice_.held(), odd_}; }
   Transcript& transcript() { return transcript_; }
   /// Bytes that are held for this request beside its body.
   std::size_t held() const;
   void forget();
 
  private:
-  Known known() const { return {request_, transcript_, voice_.held(), odd_}; }
   Heard take(Event const& event, std::string& out);
   Heard take_odd(Event const& event, std::string& out);
   Heard take_error(Event const& event, std::string& out);

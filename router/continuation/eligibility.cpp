@@ -49,6 +49,13 @@ Refused why_not_by_ids(Known const& known) {
   return known.transcript.is_level() && !has_told_more ? Refused::no : Refused::ids_not_level;
 }
 
+TokenIds ids_to_prove(Known const& known) {
+  Transcript const& transcript = known.transcript;
+  bool const is_missing = known.odd == Refused::no && known.request.by_ids == Refused::no &&
+                          transcript.has_text() && transcript.knows_ids() && !transcript.is_level();
+  return is_missing ? transcript.tail_ids(Tail::with_text) : TokenIds{};
+}
+
 Refused why_not_by_text(Known const& known) {
   Request const& request = known.request;
   Transcript const& transcript = known.transcript;

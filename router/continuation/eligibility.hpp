@@ -25,6 +25,9 @@ struct Known {
 Refused why_not(Known const& known);
 Refused why_not_by_ids(Known const& known);
 Refused why_not_by_text(Known const& known);
+/// Told behind the last clean boundary: a worker that can detokenize them proves that they can be
+/// given back. Empty: there is nothing to prove, or it would not help.
+TokenIds ids_to_prove(Known const& known);
 /// The client has nothing of the text.
 bool has_shown_nothing(Known const& known);
 

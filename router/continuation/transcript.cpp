@@ -1,5 +1,6 @@
 #include "router/continuation/transcript.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace lastcall::router::continuation {
@@ -19,26 +20,28 @@ void Transcript::add(Piece const& piece) {
   }
   ids_are_lost_ = ids_are_lost_ || ids.empty();
   text_.append(piece.content);
-  size_ += told;
+  last_ = {ids_.size(), text_.size(), last_.size + told};
   count_.note_text(ids_are_lost_ ? piece.completion : std::optional<std::uint64_t>(ids_.size()));
   bool const may_be_pending =
       piece.content.ends_with(kReplacement) || piece.reasoning.ends_with(kReplacement);
   if (ids.size() == 1 && !piece.may_lag && !may_be_pending) {
-    clean_ = {ids_.size(), text_.size(), size_};
+    clean_ = last_;
   }
 }
 
-TokenIds Transcript::tail_ids() const {
-  return {ids_.begin() + static_cast<std::ptrdiff_t>(clean_.ids), ids_.end()};
+TokenIds Transcript::tail_ids(Tail which) const {
+  std::size_t const end = which == Tail::all ? ids_.size() : std::max(clean_.ids, last_.ids);
+  return {ids_.begin() + static_cast<std::ptrdiff_t>(clean_.ids),
+          ids_.begin() + static_cast<std::ptrdiff_t>(end)};
 }
 
 bool Transcript::confirm(std::string_view detokenized) {
-  bool const is_all_content = size_ - clean_.size == text_.size() - clean_.text;
+  bool const is_all_content = last_.size - clean_.size == text_.size() - clean_.text;
   if (ids_are_lost_ || !is_all_content || detokenized.ends_with(kReplacement) ||
       detokenized != std::string_view(text_).substr(clean_.text)) {
     return false;
   }
-  clean_ = {ids_.size(), text_.size(), size_};
+  clean_ = last_;
   return true;
 }
 
@@ -56,20 +59,18 @@ void Transcript::go_on_by_ids() {
 void Transcript::go_on_by_text(std::size_t dropped, std::optional<TokenIds> told) {
   count_.begin_leg_by_text(told.has_value());
   text_.resize(text_.size() - dropped);
-  size_ -= dropped;
   ids_.clear();
   ids_are_lost_ = !told.has_value();
   if (told) {
     prompt_ = std::move(told);
   }
-  clean_ = {ids_.size(), text_.size(), size_};
+  clean_ = last_ = {ids_.size(), text_.size(), last_.size - dropped};
 }
 
 void Transcript::begin_again() {
   ids_.clear();
   text_.clear();
-  size_ = 0;
-  clean_ = {};
+  clean_ = last_ = {};
   count_ = {};
   ids_are_lost_ = false;
 }
@@ -79,6 +80,7 @@ void Transcript::forget() {
   TokenIds().swap(ids_);
   std::string().swap(text_);
   clean_ = {};
+  last_.ids = last_.text = 0;
   ids_are_lost_ = true;
 }
 

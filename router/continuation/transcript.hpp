@@ -25,6 +25,11 @@
 
 namespace lastcall::router::continuation {
 
+enum class Tail : std::uint8_t {
+  all,
+  with_text,  // without those that were told behind the last text
+};
+
 class Transcript {
  public:
   struct Piece {
@@ -41,19 +46,19 @@ class Transcript {
   void tell_prompt_count(std::uint64_t count) { prompt_count_ = count; }
   void add(Piece const& piece);
 
-  /// The text behind the last clean boundary, and the ids told since: a worker that can detokenize
-  /// them proves that they are level.
-  TokenIds tail_ids() const;
-  /// True where `detokenized` is the text of the tail, and nothing of it is pending.
+  /// Told behind the last clean boundary. A worker that can detokenize those with text proves that
+  /// they are level with it.
+  TokenIds tail_ids(Tail which = Tail::all) const;
+  /// True where `detokenized` is the text behind the last clean boundary, and nothing is pending.
   bool confirm(std::string_view detokenized);
 
   bool knows_ids() const { return prompt_.has_value() && !ids_are_lost_; }
-  bool is_level() const { return size_ == clean_.size; }
+  bool is_level() const { return last_.size == clean_.size; }
   /// Prompt and ids up to the last clean boundary.
   TokenIds history() const;
   std::string const& text() const { return text_; }
-  bool has_text() const { return size_ > 0; }
-  bool has_reasoned() const { return reasons_unseen_ || size_ > text_.size(); }
+  bool has_text() const { return last_.size > 0; }
+  bool has_reasoned() const { return reasons_unseen_ || last_.size > text_.size(); }
   /// It reasons, though its text does not tell: a leg by text took the answer up as reasoning.
   void tell_reasons() { reasons_unseen_ = true; }
 
@@ -86,8 +91,8 @@ class Transcript {
   std::optional<std::uint64_t> prompt_count_;  // of the first leg
   TokenIds ids_;                               // told behind prompt_
   std::string text_;                           // content alone
-  std::uint64_t size_ = 0;
-  Mark clean_;  // the last clean boundary
+  Mark last_;                                  // behind the last text
+  Mark clean_;                                 // the last clean boundary
   TokenCount count_;
 };
 

@@ -1,5 +1,6 @@
 """A stream whose worker fails goes on at another one: one answer, whole, and equal to any other."""
 
+import json
 import os
 import signal
 import socket
@@ -11,6 +12,7 @@ from ports import free_port
 from raw_engine import SSE_HEAD, chunk, post
 from router_world import static
 from serve_peer import PATIENCE, wait_until
+from serve_usage import children
 from sim_fleet import TOKENS, User
 
 
@@ -81,7 +83,8 @@ def test_what_cannot_be_continued_ends_with_the_reason(router, sims, asked, word
     assert one.metric("lastcall_router_moves_total", outcome="refused") == 1
 
 
-def test_a_drain_and_a_kill_of_supervised_workers_lose_nothing(router, world):
+def supervised(world):
+    """Two engines below `lastcall run`, which are reached through its ingress."""
     workers = [world(ingress={"listen": f"127.0.0.1:{free_port()}"}) for _ in range(2)]
     for worker in workers:
         port = free_port()
@@ -89,13 +92,38 @@ def test_a_drain_and_a_kill_of_supervised_workers_lose_nothing(router, world):
         # What runs is told to go elsewhere at once.
         worker.config["shutdown"]["grace_period"] = "5s"
         worker.run_engine("--rate", "20", port=port)
-    addresses = [worker.config["ingress"]["listen"] for worker in workers]
-    one = router(static(*addresses, model="sim"))
+    return workers, static(*(each.config["ingress"]["listen"] for each in workers), model="sim")
+
+
+def engine_of(worker):
+    for pid in children(worker.process.pid):
+        with open(f"/proc/{pid}/cmdline", encoding="utf-8") as file:
+            if "engine_sim" in file.read():
+                return pid
+    raise AssertionError("no engine runs")
+
+
+def test_a_drain_of_a_supervised_worker_loses_nothing(router, world):
+    workers, source = supervised(world)
+    one = router(source)
     readers = [User(one.port) for _ in range(6)]
     begun(readers)
     os.kill(workers[0].process.pid, signal.SIGTERM)
     assert all(reader.is_whole() for reader in readers)
     assert workers[0].process.wait(timeout=2 * PATIENCE) == 0
+    assert one.counts("dynamo_frontend_requests_total", len(readers), status="success")
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "frozen"])
+def test_streams_of_a_supervised_worker_go_on_when_its_engine_is(router, world, how):
+    workers, source = supervised(world)
+    one = router(source, migration={"stall": "1s"})
+    readers = [User(one.port) for _ in range(6)]
+    begun(readers)
+    os.kill(engine_of(workers[0]), how)
+    assert all(reader.is_whole() for reader in readers)
+    reason = "engine_dead" if how == signal.SIGKILL else "stall"
+    assert one.metric("lastcall_router_migrations_total", reason=reason) > 0
     assert one.counts("dynamo_frontend_requests_total", len(readers), status="success")
 
 
@@ -196,3 +224,66 @@ def test_a_worker_that_sends_a_head_and_no_body_is_left(router, engines):
     other.send(SSE_HEAD + chunk(PIECE))
     user.until(b"t0")
     assert one.metric("lastcall_router_migrations_total", reason="stall") == 1
+
+
+def piece_of(ids, text, completion, **more):
+    usage = {"prompt_tokens": 2, "completion_tokens": completion, "total_tokens": 2 + completion}
+    choice = {"index": 0, "delta": {"content": text}, "token_ids": ids}
+    data = {"id": "a", "created": 1, "model": "m", "choices": [choice], "usage": usage, **more}
+    return b"data: " + json.dumps(data).encode() + b"\n\n"
+
+
+@pytest.fixture
+def merged(router, engines):
+    """(client, the other worker's question): the first one ends behind an event of two ids."""
+    one = router(*(each.address for each in engines), migration={"by": "vllm_ids"},
+                 choosing={"skip_first": "1h", "skip_most": "1h"})  # fmt: skip
+    user = one.client()
+    user.send(post(body=ASKED))
+    wait_until(lambda: any(each.has_arrived() for each in engines), "a worker is asked")
+    number = 0 if engines[0].has_arrived() else 1
+    wire, _ = engines[number].request()
+    wire.send(SSE_HEAD + chunk(piece_of([10], "a", 1, prompt_token_ids=[1, 2])))
+    wire.send(chunk(piece_of([11, 12], "bc", 3)) + chunk(ENGINE_DEAD))
+    user.until(b'"bc"')
+    other = engines[1 - number]
+    question, head = other.request()
+    assert head.startswith(b"POST /detokenize HTTP/1.1\r\n")
+    assert b"-d\r\n" in head
+    assert question.until(b"}") == b'{"model":"m","tokens":[11,12]}'
+    return user, other, question
+
+
+def test_ids_that_were_told_together_are_proven_by_their_text(merged):
+    user, _, question = merged
+    answer = b'{"prompt":"bc"}'
+    question.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(answer), answer))
+    going_on = question.until(b"\r\n\r\n") + question.until(b"[1,2,10,11,12]}")  # kept alive
+    assert b"-m1\r\n" in going_on
+    question.send(SSE_HEAD + chunk(piece_of([13], "d", 1, prompt_token_ids=[1, 2, 10, 11, 12])))
+    user.until(b'"d"')
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b'HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\n{"prompt":"bcd"}',
+     b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno", b"no answer\r\n\r\n", None],
+    ids=["other", "unknown", "malformed", "silence"],
+)  # fmt: skip
+def test_without_that_proof_the_text_goes_on(merged, answer):
+    _, other, question = merged
+    if answer:
+        question.send(answer)
+        if answer.startswith(b"HTTP/1.1 200"):
+            assert b"-m1\r\n" in question.until(b"\r\n\r\n")
+            question.until(b'{"role":"assistant","content":"abc"}')
+            return
+    wire, head = other.request()  # within timeouts.connect
+    assert b"-m1\r\n" in head
+    wire.until(b'{"role":"assistant","content":"abc"}')
+
+
+def test_a_client_that_leaves_ends_the_question(merged):
+    user, _, question = merged
+    user.close()
+    assert question.ended()

@@ -286,6 +286,21 @@ TEST(Continuation, Several_ids_in_an_event_need_a_detokenized_tail_or_go_by_text
   EXPECT_EQ(chat.next(Mode::ids_vllm)->way, Way::by_ids);
 }
 
+TEST(Continuation, What_is_told_behind_the_last_text_is_no_part_of_the_proof) {
+  Exchange chat(kChat);
+  chat.machine.begin_leg(Mode::ids_vllm);
+  chat.hear(chunk({.text = "Hello", .ids = {10, 11, 12}, .extra = prompt({1}) + usage(1, 3)}));
+  chat.hear(chunk({.ids = {13}, .extra = usage(1, 4)}));  // a part of a character
+  chat.end();
+  EXPECT_EQ(ids_to_prove(chat.machine.known()), (TokenIds{10, 11, 12}));
+  EXPECT_TRUE(chat.machine.transcript().confirm("Hello"));
+  EXPECT_EQ(ids_to_prove(chat.machine.known()), TokenIds{});
+  auto const next = chat.next(Mode::ids_vllm);
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->way, Way::by_ids);
+  EXPECT_NE(next->body.find(R"("prompt_token_ids":[1,10,11,12])"), std::string::npos);
+}
+
 TEST(Continuation, The_prompt_that_a_detokenizer_gives_out_is_found) {
   Exchange chat(kChat);
   chat.machine.begin_leg(Mode::ids_vllm);

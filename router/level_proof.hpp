@@ -1,0 +1,83 @@
+// Whether the ids that a worker has told are level with the text that its client has: asked of
+// another worker's `/detokenize` before an answer goes on there.
+//
+// Theory of operation. Where the last event told several ids (a slow reader merges them, and so
+// does speculative decoding), or where an engine may hold text back, bytes may be pending that
+// nobody sees. The ids behind the last clean boundary are sent to a worker; where their text is
+// what the client has, they can be given back, else the text is (continuation/transcript.hpp).
+//
+// Rules:
+//  1. One question an answer and failure, for at most `timeouts.connect`. No answer, or any but
+//     that text, is no proof, ends nothing, and speaks against no worker.
+//  2. The owner hears of the end once, with what it gave to begin().
+//
+// Thread rule: the router's thread. Source: docs/continuation.md, 'Clean boundaries'.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "ingress/deadlines.hpp"
+#include "router/call.hpp"
+#include "router/continuation/refused.hpp"
+#include "router/leg.hpp"
+#include "router/seam.hpp"
+
+namespace lastcall::router {
+
+struct Parts;
+
+/// Why an answer leaves its worker.
+struct Leaving {
+  std::shared_ptr<Worker> worker;
+  std::string_view reason;  // lives for ever
+  continuation::Refused limit = continuation::Refused::no;
+};
+
+class LevelProofOwner {
+ public:
+  LevelProofOwner() = default;
+  LevelProofOwner(LevelProofOwner const&) = delete;
+  LevelProofOwner& operator=(LevelProofOwner const&) = delete;
+
+  virtual void proof_ended(Leaving const& leaving) = 0;
+
+ protected:
+  ~LevelProofOwner() = default;
+};
+
+class LevelProof final : public LegListener, public ingress::DeadlineOwner {
+ public:
+  /// All outlive it.
+  LevelProof(Parts& parts, Call const& call, Seam& seam, LevelProofOwner& owner)
+      : parts_(parts), call_(call), seam_(seam), owner_(owner) {}
+
+  /// False: there is nothing to ask, or nobody.
+  bool begin(Leaving const& leaving);
+  void drop();
+
+  // LegListener
+  bool takes_response() const override { return true; }
+  void leg_is_late(Leg& leg, Late how) override;
+  void leg_response(Leg& leg, std::span<char> bytes) override;
+  void leg_ended(Leg& leg, bool orderly) override;
+  void leg_handled() override {}
+
+  void expired(ingress::Wait wait) override;
+
+ private:
+  void end(bool keep);
+
+  Parts& parts_;
+  Call const& call_;
+  Seam& seam_;
+  LevelProofOwner& owner_;
+  Leaving leaving_;
+  std::string question_;
+  std::string answer_;
+  std::unique_ptr<Leg> leg_;
+  ingress::Deadline deadline_{*this};
+};
+
+}  // namespace lastcall::router
