@@ -20,7 +20,7 @@ sys.path += [os.path.join(TESTS, part) for part in ("serve", "registries")]
 
 from certificates import Authority  # noqa: E402
 from ports import free_port  # noqa: E402
-from prestop_world import ENGINE_HOOK, SUPERVISOR_HOOK  # noqa: E402
+from prestop_world import ENGINE_HOOK, SUPERVISOR_HOOK, PrestopWorld  # noqa: E402
 from serve_peer import PATIENCE, PeerError, wait_until  # noqa: E402
 from serve_usage import anonymous  # noqa: E402
 from serve_world import LASTCALL, lastcall  # noqa: E402
@@ -154,6 +154,18 @@ def strict_refuses_open_hooks(stage):
     return "exit 2, lifecycle.token"
 
 
+@case("2", "both hooks called, by one who knows the token, in a pod that nobody deletes")
+def a_false_call_is_undone(stage):
+    one = stage.world(PrestopWorld)
+    one.begin(LASTCALL_POD_GRACE_SECONDS="4")
+    for path in (SUPERVISOR_HOOK, ENGINE_HOOK):
+        one.call(path).result()
+    one.wait_for_log("outlived its preStop call")
+    one.wait_for_phase("serving")
+    assert one.get("/readyz")[0] == 200 and metric(one, "lastcall_prestop_false_total") == 1
+    return "drained, serving again, counted"
+
+
 @case("2", "a threshold of 0 set by a stranger on the probe port, with a token configured")
 def strangers_set_no_threshold(stage):
     one = stage.serving(admission={"http_api": True, "http_token": "known-to-the-router"},
@@ -218,6 +230,24 @@ def secrets_reach_nobody(stage):
         assert "hush" not in env.read() + proc.read()
     assert done.stderr.count("Permission denied") == 2, done.stderr
     return "absent, EACCES"
+
+
+@case("3", "the same secrets in a cleanup hook's environment")
+def secrets_reach_no_hook(stage):
+    one = stage.world()
+    told = one.path("hook")
+    hook = {"name": "look", "command": ["/bin/sh", "-c", f"env > {told}"], "timeout": "2s"}
+    one.config["cleanup"] = {"hooks": [hook]}
+    one.config["health"]["checks"] = []
+    names = ("LASTCALL_ETCD_PASSWORD", "LASTCALL_NATS_PASSWORD", "LASTCALL_LIFECYCLE_TOKEN")
+    run = one.run("/bin/sleep", "3600", **dict.fromkeys(names, "hush"))
+    one.wait_for_log('"phase begun","phase":"serving"')
+    run.terminate()
+    assert run.wait(PATIENCE) == 0
+    with open(told) as file:
+        text = file.read()
+    assert "PATH=" in text and "hush" not in text
+    return "absent"
 
 
 @case("3", "a core of the supervisor")
@@ -395,6 +425,18 @@ def operators_may(stage):
     assert answer.final() == [200] and not requests[0].lines("x-lastcall-token")
     assert "opensesame" not in ours.world.log()
     return "200"
+
+
+# --- 7: who a client is --------------------------------------------------------------------------
+
+
+@case("7", "X-Forwarded-For and X-Real-IP of a client whom nobody trusts")
+def a_stranger_is_nobodys_proxy(stage):
+    ours = stage.ours(trusted_proxies=[])
+    claims = [f"{name}: 198.51.100.7" for name in ("X-Forwarded-For", "X-Real-IP")]
+    answer, requests = ours.ask(request("/v1/models", *claims))
+    assert answer.final() == [200] and b"198.51.100.7" not in requests[0].head
+    return "replaced"
 
 
 # --- 7: TLS --------------------------------------------------------------------------------------

@@ -250,8 +250,8 @@ class Stage:
         self._stack.callback(engine.close)
         return engine
 
-    def world(self, **config):
-        one = World(self.subfolder(), **config)
+    def world(self, kind=World, **config):
+        one = kind(self.subfolder(), **config)
         self._stack.callback(one.close)
         return one
 
