@@ -187,6 +187,21 @@ def test_its_probes_are_where_it_listens(helm):
     assert health["checks"][0]["http"]["url"] == "http://127.0.0.1:9000/livez"
 
 
+def test_its_pods_are_spread_over_nodes_or_as_it_is_told(helm):
+    def spread(*settings):
+        objects = rendered(helm, *settings)
+        selector = only(objects, "Deployment")["spec"]["selector"]
+        [one] = spec(objects)["topologySpreadConstraints"]
+        return one["topologyKey"], one["labelSelector"] == selector
+
+    assert spread() == ("kubernetes.io/hostname", True)
+    mine = ("router.topologySpreadConstraints[0].topologyKey=zone",
+            "router.topologySpreadConstraints[0].maxSkew=2")  # fmt: skip
+    assert spread(*mine) == ("zone", True)
+    other = "router.topologySpreadConstraints[0].labelSelector.matchLabels.a=b"
+    assert spread(*mine, other) == ("zone", False)
+
+
 def test_a_new_configuration_replaces_its_pods(helm):
     def checksum(*settings):
         template = only(rendered(helm, *settings), "Deployment")["spec"]["template"]

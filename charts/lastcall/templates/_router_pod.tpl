@@ -27,15 +27,10 @@ imagePullSecrets:
 {{- end }}
 {{- end }}
 topologySpreadConstraints:
-  {{- with $router.topologySpreadConstraints }}
-  {{- toYaml . | nindent 2 }}
-  {{- else }}
-  - maxSkew: 1
-    topologyKey: kubernetes.io/hostname
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector:
-      matchLabels:
-        {{- include "lastcall.routerSelectorLabels" . | nindent 8 }}
+  {{- /* One without a labelSelector would match no pod. */}}
+  {{- $own := dict "labelSelector" (dict "matchLabels" (include "lastcall.routerSelectorLabels" . | fromYaml)) }}
+  {{- range $router.topologySpreadConstraints | default (list (dict "maxSkew" 1 "topologyKey" "kubernetes.io/hostname" "whenUnsatisfiable" "ScheduleAnyway")) }}
+  - {{- merge (deepCopy .) $own | toYaml | nindent 4 }}
   {{- end }}
 containers:
   - name: router
