@@ -22,6 +22,12 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   return is_whole ? std::optional(number) : std::nullopt;
 }
 
+/// What is no duration is told by the check of the whole configuration.
+std::int64_t milliseconds_of(std::string_view duration) {
+  auto const parsed = config::parse_duration(duration).value;
+  return parsed ? parsed->count() : 0;
+}
+
 std::string lower(std::string_view text) {
   std::string out(text);
   std::transform(out.begin(), out.end(), out.begin(),
@@ -71,8 +77,8 @@ class Decisions {
 
   PodPlan take() {
     plan_.is_native = options_.is_native;
-    plan_.image = options_.image;
-    plan_.shim_image = options_.shim_image;
+    plan_.pod = options_.pod;
+    plan_.user = options_.pod.user;
     plan_.config = file();
     decide_form();
     say_what_pod_says();
@@ -139,7 +145,6 @@ class Decisions {
   }
 
   void decide_times() {
-    constexpr std::int64_t kUsual = 60;
     Node const* const own = find(spec(), "terminationGracePeriodSeconds");
     std::optional<std::int64_t> const seconds =
         own == nullptr || own->kind == Node::Kind::null ? 0 : whole_number(own->text);
@@ -147,12 +152,12 @@ class Decisions {
       refuse(*own, "terminationGracePeriodSeconds is no whole number, expected one");
       return;
     }
-    std::int64_t const longest = std::max(kUsual, *seconds - kKubeletSeconds);
-    settings_.suggest("shutdown.grace_period", std::to_string(longest) + "s");
+    std::string const& usual = options_.pod.grace;
+    std::int64_t const room = *seconds - kKubeletSeconds;
+    bool const has_room = room > milliseconds_of(usual) / 1'000;
+    settings_.suggest("shutdown.grace_period", has_room ? std::to_string(room) + "s" : usual);
     plan_.grace = settings_.get("shutdown.grace_period");
-    auto const parsed = config::parse_duration(plan_.grace).value;
-    // What is no duration is told by the check of the whole.
-    std::int64_t const asked = parsed ? (parsed->count() + 999) / 1'000 : longest;
+    std::int64_t const asked = (milliseconds_of(plan_.grace) + 999) / 1'000;
     plan_.pod_grace = std::max(*seconds, asked + kKubeletSeconds);
   }
 

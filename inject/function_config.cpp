@@ -47,9 +47,9 @@ class Reader {
     if (key == "container") {
       options_.container = word(entry);
     } else if (key == "image") {
-      options_.image = word(entry);
+      options_.pod.image = word(entry);
     } else if (key == "shimImage") {
-      options_.shim_image = word(entry);
+      options_.pod.shim_image = word(entry);
     } else if (key == "config") {
       options_.config = word(entry);
     } else if (key == "set") {

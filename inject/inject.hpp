@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "config/problem.hpp"
+#include "inject/pod_defaults.hpp"
 #include "inject/target.hpp"
 
 namespace lastcall::inject {
@@ -46,8 +47,7 @@ struct Options {
   std::vector<TemplatePath> templates;
   bool is_native = true;
   bool requires_shim = false;  // refuse a container without a command
-  std::string image;
-  std::string shim_image;
+  PodDefaults pod;
   std::string config;  // the text of lastcall.yaml; empty: none
   std::vector<std::string> overrides;
   /// What `lastcall check` says of a sidecar's configuration.

@@ -28,8 +28,35 @@ Value port(std::string_view name, std::int64_t number) {
       {{"name", name}, {"containerPort", Value::number(number)}, {"protocol", "TCP"}});
 }
 
-Value quantities(std::vector<Member> members) {
+Value quantities(Pairs const& pairs, char const* memory) {
+  std::vector<Member> members;
+  for (auto const& [name, amount] : pairs) {
+    members.push_back({name, amount == "auto" ? std::string(memory) : amount});
+  }
   return Value::map(std::move(members));
+}
+
+/// Only what is given, as a chart leaves out what is empty.
+void add_resources(std::vector<Member>& members, Resources const& resources, char const* memory) {
+  std::vector<Member> parts;
+  if (!resources.requests.empty()) {
+    parts.push_back({"requests", quantities(resources.requests, memory)});
+  }
+  if (!resources.limits.empty()) {
+    parts.push_back({"limits", quantities(resources.limits, memory)});
+  }
+  if (!parts.empty()) {
+    members.push_back({"resources", Value::map(std::move(parts))});
+  }
+}
+
+std::vector<Member> begin_container(std::string_view name, std::string const& image,
+                                    std::string const& pull_policy) {
+  std::vector<Member> members{{"name", name}, {"image", image}};
+  if (!pull_policy.empty()) {
+    members.push_back({"imagePullPolicy", pull_policy});
+  }
+  return members;
 }
 
 Value security(PodPlan const& plan) {
@@ -70,6 +97,17 @@ Value sidecar_args(PodPlan const& plan) {
   return Value::list(std::move(words));
 }
 
+Value sidecar_env(PodPlan const& plan) {
+  std::vector<Value> env{
+      named(kGraceVariable, {"value", std::to_string(plan.pod_grace)}),
+      from_field("LASTCALL_POD_UID", "metadata.uid"), from_field("POD_NAME", "metadata.name"),
+      from_field("POD_NAMESPACE", "metadata.namespace"), from_field("POD_IP", "status.podIP")};
+  for (auto const& [name, value] : plan.pod.env) {
+    env.push_back(named(name, {"value", value}));
+  }
+  return Value::list(std::move(env));
+}
+
 Value sidecar_mounts(PodPlan const& plan) {
   std::vector<Value> mounts;
   if (!plan.config.empty()) {
@@ -92,47 +130,34 @@ Value sidecar_ports(PodPlan const& plan) {
 }  // namespace
 
 Value installer(PodPlan const& plan) {
-  return Value::map(
-      {{"name", kInstaller},
-       {"image", plan.shim_image},
-       {"imagePullPolicy", "IfNotPresent"},
-       {"args", Value::list({"--install", kShimFolder})},
-       {"resources", Value::map({{"requests", quantities({{"cpu", "10m"}, {"memory", "8Mi"}})},
-                                 {"limits", quantities({{"memory", "32Mi"}})}})},
-       {"securityContext", security(plan)},
-       {"volumeMounts", Value::list({mount("lastcall-bin", kShimFolder)})}});
+  std::vector<Member> members =
+      begin_container(kInstaller, plan.pod.shim_image, plan.pod.shim_pull_policy);
+  members.push_back({"args", Value::list({"--install", kShimFolder})});
+  add_resources(members, plan.pod.install, "32Mi");
+  members.push_back({"securityContext", security(plan)});
+  members.push_back({"volumeMounts", Value::list({mount("lastcall-bin", kShimFolder)})});
+  return Value::map(std::move(members));
 }
 
 Value sidecar(PodPlan const& plan) {
-  char const* const memory = plan.ingress_port ? "1Gi" : "128Mi";
-  std::vector<Member> members{
-      {"name", kSidecar}, {"image", plan.image}, {"imagePullPolicy", "IfNotPresent"}};
+  std::vector<Member> members = begin_container(kSidecar, plan.pod.image, plan.pod.pull_policy);
   if (plan.is_native) {
     members.push_back({"restartPolicy", "Always"});
   }
-  members.insert(
-      members.end(),
-      {{"args", sidecar_args(plan)},
-       {"env", Value::list({named(kGraceVariable, {"value", std::to_string(plan.pod_grace)}),
-                            from_field("LASTCALL_POD_UID", "metadata.uid"),
-                            from_field("POD_NAME", "metadata.name"),
-                            from_field("POD_NAMESPACE", "metadata.namespace"),
-                            from_field("POD_IP", "status.podIP")})},
-       {"ports", sidecar_ports(plan)},
-       {"startupProbe", probe("/startupz", kSidecar, {1, 1, 30})},
-       {"livenessProbe", probe("/livez", kSidecar, {5, 2, 3})},
-       {"readinessProbe", probe("/readyz", kSidecar, {2, 1, 1})}});
+  members.insert(members.end(), {{"args", sidecar_args(plan)},
+                                 {"env", sidecar_env(plan)},
+                                 {"ports", sidecar_ports(plan)},
+                                 {"startupProbe", probe("/startupz", kSidecar, {1, 1, 30})},
+                                 {"livenessProbe", probe("/livez", kSidecar, {5, 2, 3})},
+                                 {"readinessProbe", probe("/readyz", kSidecar, {2, 1, 1})}});
   if (plan.is_prestop) {
     members.push_back(
         {"lifecycle", Value::map({{"preStop", hook("/usr/bin/lastcall-shim", "supervisor")}})});
   }
-  members.insert(
-      members.end(),
-      {{"terminationMessagePolicy", "FallbackToLogsOnError"},
-       {"resources", Value::map({{"requests", quantities({{"cpu", "50m"}, {"memory", "32Mi"}})},
-                                 {"limits", quantities({{"memory", memory}})}})},
-       {"securityContext", security(plan)},
-       {"volumeMounts", sidecar_mounts(plan)}});
+  members.push_back({"terminationMessagePolicy", "FallbackToLogsOnError"});
+  add_resources(members, plan.pod.sidecar, plan.ingress_port ? "1Gi" : "128Mi");
+  members.push_back({"securityContext", security(plan)});
+  members.push_back({"volumeMounts", sidecar_mounts(plan)});
   return Value::map(std::move(members));
 }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "inject/pod_defaults.hpp"
 #include "inject/value.hpp"
 
 namespace lastcall::inject {
@@ -24,17 +25,15 @@ inline constexpr std::string_view kVolumes = "lastcall-";  // what their names b
 inline constexpr std::string_view kGraceVariable = "LASTCALL_POD_GRACE_SECONDS";
 inline constexpr std::string_view kSocketVariable = "LASTCALL_SOCKET";
 inline constexpr std::int64_t kProbePort = 7090;
-inline constexpr std::int64_t kDefaultUser = 65532;  // of the images
 
 /// All that is decided about one pod.
 struct PodPlan {
   bool is_native = true;    // the sidecar as an init container that stays
   bool is_prestop = false;  // no shim in front of the engine: a hook holds the kubelet's TERM
-  std::string image;
-  std::string shim_image;
+  PodDefaults pod;
   std::string grace;           // shutdown.grace_period, "60s"
   std::int64_t pod_grace = 0;  // terminationGracePeriodSeconds
-  std::int64_t user = kDefaultUser;
+  std::int64_t user = 0;
   std::vector<std::string> words;  // behind `serve`
   std::string config;              // lastcall.yaml, which the pod's annotation carries
   std::optional<std::int64_t> ingress_port;

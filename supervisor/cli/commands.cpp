@@ -283,6 +283,7 @@ constexpr Command kCommands[] = {
     {"replay", "Run the decisions of a debug log again and compare", setup_replay},
     {"inject", "Put lastcall into manifests of Kubernetes", nullptr, false, kKube},
     {"rollout", "Tell what a rollout of many pods did to requests", nullptr, false, kKube},
+    {"webhook", "Put lastcall into pods when the API server creates them", nullptr, false, kKube},
     {"completion", "Print the completion script of a shell", setup_completion},
     {"version", "Print the version", setup_version},
 };

@@ -10,6 +10,7 @@
 #include "config/environment.hpp"
 #include "supervisor/kube/inject.hpp"
 #include "supervisor/kube/rollout.hpp"
+#include "supervisor/kube/webhook.hpp"
 
 namespace lastcall::kube {
 namespace {
@@ -26,8 +27,8 @@ void add_words(CLI::App& app, char const* name, std::vector<std::string>& to, ch
 cli::Run setup_inject(CLI::App& app) {
   auto const options = std::make_shared<InjectOptions>();
   inject::Options& to = options->inject;
-  to.image = "lastcall:" LASTCALL_VERSION;
-  to.shim_image = "lastcall-shim:" LASTCALL_VERSION;
+  to.pod.image = "lastcall:" LASTCALL_VERSION;
+  to.pod.shim_image = "lastcall-shim:" LASTCALL_VERSION;
   app.add_option("files", options->files, "Manifests; none, or -, reads standard input")
       ->type_name("FILE");
   app.add_option_function<std::string>(
@@ -47,8 +48,8 @@ cli::Run setup_inject(CLI::App& app) {
          "The sidecar: native (the default) or plain")
       ->check(CLI::IsMember({"native", "plain"}).description(""))
       ->type_name("native|plain");
-  app.add_option("--image", to.image, "The sidecar's image")->type_name("IMAGE");
-  app.add_option("--shim-image", to.shim_image, "The image that installs the shim")
+  app.add_option("--image", to.pod.image, "The sidecar's image")->type_name("IMAGE");
+  app.add_option("--shim-image", to.pod.shim_image, "The image that installs the shim")
       ->type_name("IMAGE");
   app.add_flag("--require-shim", to.requires_shim, "Refuse a container without a command");
   app.add_flag("--diff", options->diff, "Print what changes instead");
@@ -87,6 +88,40 @@ cli::Run setup_rollout(CLI::App& app) {
   };
 }
 
+cli::Run setup_webhook(CLI::App& app) {
+  auto const options = std::make_shared<WebhookOptions>();
+  inject::Options& to = options->review.inject;
+  to.pod.image = "lastcall:" LASTCALL_VERSION;
+  to.pod.shim_image = "lastcall-shim:" LASTCALL_VERSION;
+  app.add_option("--listen", options->listen, "For the API server, TLS ([::]:8443)")
+      ->type_name("ADDRESS:PORT");
+  app.add_option("--probes", options->probes, "For probes and scrapes ([::]:8081)")
+      ->type_name("ADDRESS:PORT");
+  app.add_option("--tls-cert", options->certificate,
+                 "Certificate and chain in PEM (/etc/lastcall/tls/tls.crt); followed")
+      ->type_name("FILE");
+  app.add_option("--tls-key", options->key, "Its key in PEM (/etc/lastcall/tls/tls.key)")
+      ->type_name("FILE");
+  app.add_option("--pods", options->pods, "What is put into pods; else the defaults")
+      ->type_name("FILE");
+  app.add_option_function<std::string>(
+         "--mode", [&to](std::string const& mode) { to.is_native = mode == "native"; },
+         "The sidecar: native (the default) or plain")
+      ->check(CLI::IsMember({"native", "plain"}).description(""))
+      ->type_name("native|plain");
+  app.add_option_function<std::string>(
+         "--on-failure",
+         [options](std::string const& word) {
+           options->review.on_failure = word == "deny"   ? OnFailure::deny
+                                        : word == "warn" ? OnFailure::warn
+                                                         : OnFailure::audit;
+         },
+         "What becomes of a pod that cannot get it: deny (the default), warn or audit")
+      ->check(CLI::IsMember({"deny", "warn", "audit"}).description(""))
+      ->type_name("deny|warn|audit");
+  return [options](cli::Streams const& streams) { return run_webhook(*options, streams.err); };
+}
+
 /// For `lastcall completion`.
 cli::Run setup_tree(CLI::App& /*app*/) {
   return [](cli::Streams const& streams) {
@@ -98,6 +133,7 @@ cli::Run setup_tree(CLI::App& /*app*/) {
 constexpr cli::Command kCommands[] = {
     {"inject", "Put lastcall into manifests of Kubernetes", setup_inject},
     {"rollout", "Tell what a rollout of many pods did to requests", setup_rollout, true},
+    {"webhook", "Put lastcall into pods when the API server creates them", setup_webhook},
     {"tree", "", setup_tree},
 };
 

@@ -35,8 +35,8 @@ bool is_subsequence(std::string_view part, std::string_view whole) {
 inject::Options options_of(fuzz::Choices& choose) {
   inject::Options options;
   options.is_native = !choose.one_in(3);
-  options.image = "lastcall:1";
-  options.shim_image = "lastcall-shim:1";
+  options.pod.image = "lastcall:1";
+  options.pod.shim_image = "lastcall-shim:1";
   options.config = choose.one_in(4) ? "engine: {kind: vllm}\n" : "";
   return options;
 }

@@ -31,7 +31,8 @@ ARROWS = {
     + ("relay", "telemetry", "probes/checks", "probes/listener", "discovery", "ingress",
        "router/continuation"),
     "supervisor/doctor": LOWER + ("ipc",),
-    "supervisor/kube": LOWER + ("discovery", "inject", "supervisor/cli"),
+    "supervisor/kube": LOWER
+    + ("relay", "probes/listener", "discovery", "ingress", "inject", "supervisor/cli"),
     "shim": ("base",),
 }
 # supervisor/runtime is one library in folders by what they talk to. What each may include of the

@@ -11,8 +11,8 @@ namespace lastcall::inject {
 
 inline Options options() {
   Options options;
-  options.image = "lastcall:1";
-  options.shim_image = "lastcall-shim:1";
+  options.pod.image = "lastcall:1";
+  options.pod.shim_image = "lastcall-shim:1";
   return options;
 }
 

@@ -1,0 +1,41 @@
+// What an injection puts into every pod, where the pod itself says nothing else: images, users,
+// times, resources.
+//
+// The values are those of charts/lastcall-lib (`lastcall-lib.defaults`), and users of
+// charts/lastcall-injector can change them; tests hold the three together. Pure values, no thread
+// rule.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lastcall::inject {
+
+/// Names and quantities of Kubernetes, or names and values, in their order.
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+struct Resources {
+  Pairs requests;
+  Pairs limits;
+};
+
+struct PodDefaults {
+  std::string image;
+  std::string pull_policy = "IfNotPresent";  // empty: the cluster's own
+  std::string shim_image;
+  std::string shim_pull_policy = "IfNotPresent";
+  /// Of the sidecar, where nothing says as whom the engine runs, or where that is root.
+  std::int64_t user = 65532;
+  /// shutdown.grace_period, where the pod's own grace has no room for more.
+  std::string grace = "60s";
+  Resources install{.requests = {{"cpu", "10m"}, {"memory", "8Mi"}},
+                    .limits = {{"memory", "32Mi"}}};
+  /// The memory `auto` is 128Mi, or 1Gi where the sidecar has an ingress.
+  Resources sidecar{.requests = {{"cpu", "50m"}, {"memory", "32Mi"}},
+                    .limits = {{"memory", "auto"}}};
+  Pairs env;  // of the sidecar, behind its own
+};
+
+}  // namespace lastcall::inject

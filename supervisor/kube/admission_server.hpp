@@ -1,0 +1,88 @@
+// The webhook's port: TLS, HTTP/1.1, one request a connection, on one thread.
+//
+// Invariants:
+//  1. A connection has kPatience in all, from its begin to the last byte of its answer, and a head
+//     and a body of bounded size: what drips costs one descriptor for that long and delays nobody.
+//  2. At most kConnections are open; the one that has been reading for longest makes room.
+//  3. One request a connection: API servers keep connections to a webhook for minutes, and one
+//     that is closed while it is idle may cost them the next pod.
+//  4. When it ends, who has connected is answered, and nobody else.
+//  5. The certificate follows its files (ingress/tls.hpp).
+//
+// Thread rule: the owner's thread, which run() keeps until `stop` is readable and everybody has
+// been answered. Source: RFC 9112; Kubernetes' admission webhooks, which send a Content-Length.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ingress/socket.hpp"
+#include "ingress/tls.hpp"
+#include "relay/request_reader.hpp"
+
+namespace lastcall::kube {
+
+struct AdmissionRequest {
+  std::string method;
+  std::string path;
+  std::string_view body;
+};
+
+struct AdmissionReply {
+  int status = 200;
+  std::string body;  // JSON
+};
+
+class AdmissionServer {
+ public:
+  static constexpr std::chrono::seconds kPatience{10};
+  static constexpr std::chrono::seconds kTick{2};
+  static constexpr std::size_t kConnections = 32;
+  /// API servers take objects of up to 3 MiB.
+  static constexpr std::size_t kLongestBody = std::size_t{4} * 1024 * 1024;
+
+  struct Listeners {
+    std::function<AdmissionReply(AdmissionRequest const&)> answer;
+    std::function<void(ingress::TlsFailure const&)> tls_failed;
+    std::function<void()> ending;  // `stop` is readable; once
+    std::function<void()> tick;    // with each turn, and every kTick
+  };
+
+  AdmissionServer(ingress::Socket listening, std::unique_ptr<ingress::TlsContext> tls,
+                  Listeners listeners);
+  ~AdmissionServer();
+  AdmissionServer(AdmissionServer const&) = delete;
+  AdmissionServer& operator=(AdmissionServer const&) = delete;
+
+  void run(int stop);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  enum class State : std::uint8_t { reading, writing, lingering, done };
+  struct Connection;
+
+  bool wait(int stop);
+  void begin_end();
+  void accept();
+  void advance(Connection& connection);
+  void read(Connection& connection);
+  void take(Connection& connection);
+  void answer(Connection& connection, AdmissionReply const& reply);
+  void write(Connection& connection);
+  void linger(Connection& connection);
+
+  ingress::Socket listening_;
+  std::unique_ptr<ingress::TlsContext> tls_;
+  Listeners const listeners_;
+  std::list<Connection> connections_;  // the oldest first
+  bool is_ending_ = false;
+};
+
+}  // namespace lastcall::kube

@@ -1,0 +1,235 @@
+#include "supervisor/kube/webhook.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/signalfd.h>
+
+#include "base/descriptor.hpp"
+#include "base/error_text.hpp"
+#include "config/text.hpp"
+#include "probes/listener/listener.hpp"
+#include "probes/listener/listening_socket.hpp"
+#include "supervisor/cli/command_line.hpp"
+#include "supervisor/kube/admission_server.hpp"
+#include "supervisor/kube/certificate.hpp"
+#include "supervisor/kube/json.hpp"
+#include "supervisor/kube/pods_file.hpp"
+#include "supervisor/kube/sidecar_config.hpp"
+#include "supervisor/kube/webhook_counts.hpp"
+
+namespace lastcall::kube {
+namespace {
+
+using json::Json;
+
+constexpr int kExitNoPort = 1;
+
+/// Why it cannot go on, and with which code.
+struct Failed {
+  int code;
+  std::string text;
+};
+
+/// The signals that end it, and none other, as something to wait for.
+Descriptor blocked_stop_signals() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGTERM);
+  ::sigaddset(&signals, SIGINT);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return Descriptor(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+class Webhook {
+ public:
+  Webhook(WebhookOptions const& options, std::ostream& err)
+      : options_(options), review_(options.review), err_(err), end_(options.certificate) {
+    review_.inject.check = [](inject::SidecarConfig const& sidecar) {
+      return problems_of(sidecar, "lastcall.dev/config");
+    };
+  }
+
+  int run() {
+    try {
+      read_pods();
+      Descriptor const stop = blocked_stop_signals();
+      std::unique_ptr<ingress::TlsContext> tls = read_certificate();
+      probes::ListeningSocket listening = listen(options_.listen, "--listen");
+      probes::HttpListener probes = probe_listener();
+      if (auto const problem = probes.start()) {
+        throw Failed{kExitNoPort, *problem};
+      }
+      serve(ingress::Socket(listening.descriptor.release()), std::move(tls), stop,
+            probes::address_text(listening.host, listening.port), probes.address());
+      probes.stop();
+    } catch (Failed const& failed) {
+      err_ << "lastcall webhook: " << failed.text << std::endl;
+      return failed.code;
+    }
+    return cli::kExitSuccess;
+  }
+
+ private:
+  void log(char const* level, Json line) const {
+    Json whole = {{"level", level}};
+    whole.update(line);
+    err_ << json::dump(whole) << std::endl;
+  }
+
+  void read_pods() {
+    if (options_.pods.empty()) {
+      return;
+    }
+    std::ifstream file(options_.pods, std::ios::binary);
+    std::string const text(std::istreambuf_iterator<char>(file), {});
+    if (!file) {
+      throw Failed{cli::kExitUsage, "cannot read " + options_.pods + ": " + error_text(errno)};
+    }
+    std::string const& image = options_.review.inject.pod.image;
+    config::Problems const problems =
+        read_pods_file(text, options_.pods, image.substr(image.rfind(':') + 1), review_.inject.pod);
+    if (!problems.empty()) {
+      std::string all;
+      for (config::Problem const& problem : problems) {
+        all += (all.empty() ? "" : "\n") + to_text(problem);
+      }
+      throw Failed{cli::kExitUsage, all};
+    }
+  }
+
+  std::unique_ptr<ingress::TlsContext> read_certificate() {
+    ingress::TlsSettings const settings{
+        .certificate = options_.certificate,
+        .key = options_.key,
+        .client_authorities = {},
+        .is_only_1_3 = true,
+        .ciphers = {"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384",
+                    "TLS_CHACHA20_POLY1305_SHA256"}};
+    auto tls = std::make_unique<ingress::TlsContext>(
+        settings, [this](ingress::TlsReading const& reading) { tell(reading); });
+    ingress::TlsReading const reading = tls->load();
+    if (!reading.problem.empty()) {
+      throw Failed{cli::kExitUsage, reading.problem};
+    }
+    tell(reading);
+    return tls;
+  }
+
+  void tell(ingress::TlsReading const& reading) {
+    bool const is_usable = reading.problem.empty();
+    counts_.read_certificate(is_usable);
+    std::string const what = is_usable ? reading.warning : reading.problem + "; the old one stays";
+    if (what.empty()) {
+      log("info", {{"msg", "certificate read"}});
+    } else {
+      log("warning", {{"msg", what}});
+    }
+  }
+
+  static std::optional<config::Address> address_of(std::string const& text) {
+    auto const address = config::parse_address(text);
+    return address && config::is_ip_literal(address->host) ? address : std::nullopt;
+  }
+
+  static config::Address needed_address(std::string const& text, char const* flag) {
+    auto const address = address_of(text);
+    if (!address) {
+      throw Failed{cli::kExitUsage, std::string(flag) + " '" + text +
+                                        "', expected an address and a port such as [::]:8443"};
+    }
+    return *address;
+  }
+
+  static probes::ListeningSocket listen(std::string const& text, char const* flag) {
+    config::Address const address = needed_address(text, flag);
+    auto listening = probes::open_listening_socket(address.host, address.port);
+    if (!listening.error.empty()) {
+      throw Failed{kExitNoPort, listening.error};
+    }
+    ::fcntl(listening.descriptor.get(), F_SETFL, O_NONBLOCK);
+    return listening;
+  }
+
+  probes::HttpListener probe_listener() {
+    config::Address const address = needed_address(options_.probes, "--probes");
+    return {{.host = address.host, .port = address.port},
+            [this](probes::Request const& request, probes::Responder const& responder) {
+              responder.send(answer_probe(request.path));
+            }};
+  }
+
+  probes::Reply answer_probe(std::string const& path) const {
+    if (path == "/metrics") {
+      return {.body = counts_.exposition(),
+              .content_type = "text/plain; version=0.0.4; charset=utf-8"};
+    }
+    if (path != "/readyz" && path != "/livez") {
+      return {.status = 404, .body = "no such path, there are: /livez /readyz /metrics\n"};
+    }
+    std::string const why = path == "/readyz" ? counts_.why_not_ready() : counts_.why_not_alive();
+    return {.status = why.empty() ? 200 : 503, .body = (why.empty() ? "ok" : why) + "\n"};
+  }
+
+  void serve(ingress::Socket listening, std::unique_ptr<ingress::TlsContext> tls,
+             Descriptor const& stop, std::string const& where, std::string const& probes) {
+    counts_.beat(end_.look());
+    log("info", {{"msg", "listening"}, {"address", where}, {"probes", probes}});
+    AdmissionServer server(
+        std::move(listening), std::move(tls),
+        {.answer = [this](AdmissionRequest const& request) { return answer(request); },
+         .tls_failed =
+             [this](ingress::TlsFailure const& failure) {
+               counts_.tls_failed(failure.kind);
+               log("warning", {{"msg", "no TLS with a client"}, {"reason", failure.detail}});
+             },
+         .ending =
+             [this] {
+               counts_.end();
+               log("info", {{"msg", "ending"}});
+             },
+         .tick = [this] { counts_.beat(end_.look()); }});
+    server.run(stop.get());
+  }
+
+  AdmissionReply answer(AdmissionRequest const& request) {
+    if (request.path != "/inject") {
+      return {404, R"({"error":"no such path, expected /inject"})"};
+    }
+    if (request.method != "POST") {
+      return {405, R"({"error":"expected POST"})"};
+    }
+    auto const begin = Counts::Clock::now();
+    ReviewAnswer answer = answer_review(request.body, review_);
+    counts_.reviewed(answer.end, Counts::Clock::now() - begin);
+    bool const is_fine = answer.end == ReviewEnd::injected || answer.end == ReviewEnd::unchanged;
+    Json line = {{"msg", name(answer.end)}, {"pod", answer.pod}};
+    if (!answer.reason.empty()) {
+      line["reason"] = answer.reason;
+    }
+    log(is_fine ? "info" : "warning", std::move(line));
+    return {answer.status, std::move(answer.body)};
+  }
+
+  WebhookOptions const& options_;
+  ReviewSettings review_;
+  std::ostream& err_;
+  CertificateEnd end_;
+  Counts counts_;
+};
+
+}  // namespace
+
+int run_webhook(WebhookOptions const& options, std::ostream& err) {
+  return Webhook(options, err).run();
+}
+
+}  // namespace lastcall::kube

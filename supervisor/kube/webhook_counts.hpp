@@ -1,0 +1,50 @@
+// What the webhook tells of itself: counts, whether it is ready, and the text of a scrape.
+//
+// Thread rule: any thread; the listener of probes reads what the webhook's own thread writes.
+// Source: docs/metrics.md, 'The webhook'; Prometheus text format 0.0.4.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+#include "ingress/tls_failure.hpp"
+#include "supervisor/kube/review.hpp"
+
+namespace lastcall::kube {
+
+class Counts {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  void reviewed(ReviewEnd end, Clock::duration took);
+  void tls_failed(ingress::TlsFailure::Kind kind);
+  void read_certificate(bool is_usable);
+  /// The loop has moved; the certificate is good until then (seconds since 1970; 0: unknown).
+  void beat(std::int64_t certificate_ends_at);
+  /// From now on it is not ready.
+  void end();
+
+  /// Why it is not ready; empty: it is.
+  std::string why_not_ready() const;
+  /// Why it is not alive; empty: it is.
+  std::string why_not_alive() const;
+  std::string exposition() const;
+
+ private:
+  static constexpr std::array<double, 8> kBounds{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 1};
+
+  mutable std::mutex mutex_;
+  std::array<std::uint64_t, kReviewEnds> reviews_{};
+  std::array<std::uint64_t, kBounds.size()> took_{};  // by the first bound that holds
+  double seconds_ = 0;
+  std::array<std::uint64_t, 3> tls_failures_{};
+  std::array<std::uint64_t, 2> certificates_{};  // refused, taken
+  std::int64_t certificate_ends_at_ = 0;
+  Clock::time_point beaten_ = Clock::now();
+  bool is_ending_ = false;
+};
+
+}  // namespace lastcall::kube

@@ -1,0 +1,529 @@
+"""`lastcall webhook` from outside: reviews over TLS, the golden pods, certificates, its own end."""
+
+import base64
+import contextlib
+import copy
+import http.client
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+import yaml
+
+HERE = Path(__file__).resolve().parent
+sys.path += [str(HERE / "serve"), str(HERE / "registries")]
+from certificates import Authority  # noqa: E402
+from serve_peer import wait_until  # noqa: E402
+
+ROOT = HERE.parents[1]
+BUILD = Path(os.environ.get("LASTCALL_BUILD_DIR", ROOT / "build/dev")).resolve()
+LASTCALL = BUILD / "supervisor/cli/lastcall"
+KUBE = BUILD / "supervisor/cli/lastcall-kube"
+GOLDEN = ROOT / "tests/chart/golden"
+PODS = sorted((GOLDEN / "pods").glob("*.yaml"))
+NAME = "lastcall-injector.lastcall-system.svc"  # as the API server calls it
+PATIENCE = 30
+
+
+class Webhook:
+    def __init__(self, folder, authority, *words, before=()):
+        self.folder, self.authority = folder, authority
+        for name, made in zip(("tls.crt", "tls.key"), authority.sign("first", f"DNS:{NAME}"),
+                              strict=True):  # fmt: skip
+            shutil.copy(made, folder / name)
+        self.log = folder / "log"
+        self.process = subprocess.Popen(
+            [*before, KUBE, "webhook", "--listen", "127.0.0.1:0", "--probes", "127.0.0.1:0",
+             "--tls-cert", folder / "tls.crt", "--tls-key", folder / "tls.key", *map(str, words)],
+            stderr=self.log.open("wb"),
+        )  # fmt: skip
+        wait_until(lambda: self.lines("listening"), "the ports", patience=PATIENCE)
+        [line] = self.lines("listening")
+        self.port, self.probes = (int(line[key].rsplit(":", 1)[1]) for key in ("address", "probes"))
+
+    def lines(self, message):
+        found = []
+        for line in self.log.read_text().splitlines():
+            with contextlib.suppress(ValueError):
+                found.append(json.loads(line))
+        return [line for line in found if line["msg"] == message]
+
+    def connect(self, authority=None):
+        context = (authority or self.authority).client_context()
+        raw = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
+        return context.wrap_socket(raw, server_hostname=NAME)
+
+    def post(self, body, path="/inject", method="POST"):
+        connection = http.client.HTTPConnection("x", timeout=PATIENCE)
+        connection.sock = self.connect()
+        with contextlib.closing(connection):
+            connection.request(method, path, body, {"Content-Type": "application/json"})
+            reply = connection.getresponse()
+            return reply.status, json.loads(reply.read())
+
+    def review(self, pod, **request):
+        """The response of a review; what the API server would make of the pod with it."""
+        asked = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+                 "request": {"uid": "7c0f", "operation": "CREATE", "namespace": "models",
+                             "kind": {"group": "", "version": "v1", "kind": "Pod"},
+                             "object": pod, **request}}  # fmt: skip
+        status, answer = self.post(json.dumps(asked))
+        assert (status, answer["kind"], answer["apiVersion"]) == (
+            200, "AdmissionReview", "admission.k8s.io/v1"
+        )  # fmt: skip
+        response = answer["response"]
+        assert response["uid"] == "7c0f"
+        if "patch" not in response:
+            return response, pod
+        assert response["allowed"] and response["patchType"] == "JSONPatch"
+        return response, patched(pod, json.loads(base64.b64decode(response["patch"])))
+
+    def probe(self, path):
+        connection = http.client.HTTPConnection("127.0.0.1", self.probes, timeout=PATIENCE)
+        with contextlib.closing(connection):
+            connection.request("GET", path)
+            reply = connection.getresponse()
+            return reply.status, reply.read().decode()
+
+    def metric(self, series):
+        [line] = [line for line in self.probe("/metrics")[1].splitlines()
+                  if line.startswith(series + " ")]  # fmt: skip
+        return float(line.split()[-1])
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=PATIENCE)
+
+
+def patched(document, operations):
+    """RFC 6902, as far as an injection goes."""
+    document = copy.deepcopy(document)
+    for operation in operations:
+        *way, last = [part.replace("~1", "/").replace("~0", "~")
+                      for part in operation["path"].split("/")[1:]]  # fmt: skip
+        at = document
+        for part in way:
+            at = at[int(part)] if isinstance(at, list) else at[part]
+        if isinstance(at, list):
+            assert operation["op"] == "add" and 0 <= int(last) <= len(at)
+            at.insert(int(last), operation["value"])
+        elif operation["op"] == "remove":
+            del at[last]
+        else:
+            assert (operation["op"] == "replace") == (last in at)
+            at[last] = operation["value"]
+    return document
+
+
+def pod_of(path, **metadata):
+    pod = {"apiVersion": "v1", "kind": "Pod", **yaml.safe_load(path.read_text())}
+    pod["metadata"].setdefault("labels", {})["lastcall.dev/inject"] = "true"
+    pod["metadata"].update(metadata)
+    return pod
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory):
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture
+def start(tmp_path, authority):
+    started = []
+
+    def start(*words, **options):
+        folder = tmp_path / str(len(started))
+        folder.mkdir()
+        started.append(Webhook(folder, authority, *words, **options))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.process.kill()
+        each.process.wait()
+
+
+@pytest.fixture(scope="module")
+def webhook(tmp_path_factory, authority):
+    one = Webhook(tmp_path_factory.mktemp("webhook"), authority)
+    yield one
+    assert one.end() == 0
+
+
+# --- what it puts in ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", PODS, ids=lambda path: path.stem)
+def test_it_makes_the_golden_pod(webhook, path):
+    """Which the library chart, the policy and `lastcall inject` make, too (tests/chart, e2e)."""
+    _, made = webhook.review(pod_of(path))
+    golden = pod_of(GOLDEN / "native" / path.name)
+    assert made == golden
+
+
+@pytest.mark.parametrize("path", PODS, ids=lambda path: path.stem)
+def test_it_makes_the_plain_form(start, path):
+    _, made = start("--mode", "plain").review(pod_of(path))
+    assert made == pod_of(GOLDEN / "plain" / path.name)
+
+
+def test_nothing_that_was_there_is_in_the_patch(webhook):
+    path = GOLDEN / "pods/annotated.yaml"
+    response, _ = webhook.review(pod_of(path))
+    operations = json.loads(base64.b64decode(response["patch"]))
+    replaced = [each["path"] for each in operations if each["op"] != "add"]
+    assert replaced in ([], ["/spec/terminationGracePeriodSeconds"])
+
+
+def test_a_second_call_changes_nothing(webhook):
+    _, made = webhook.review(pod_of(GOLDEN / "pods/command.yaml"))
+    response, again = webhook.review(made)
+    assert response["allowed"] and "patch" not in response and again == made
+
+
+def test_who_does_not_ask_stays_as_it_is(webhook):
+    for value in (None, "false", "yes", True):
+        pod = pod_of(GOLDEN / "pods/command.yaml")
+        pod["metadata"]["labels"]["lastcall.dev/inject"] = value
+        response, made = webhook.review(pod)
+        assert response == {"uid": "7c0f", "allowed": True} and made == pod
+
+
+def test_an_annotation_asks_as_a_label_does(webhook):
+    pod = pod_of(GOLDEN / "pods/command.yaml")
+    del pod["metadata"]["labels"]["lastcall.dev/inject"]
+    pod["metadata"].setdefault("annotations", {})["lastcall.dev/inject"] = "true"
+    made = webhook.review(pod)[1]
+    assert made["spec"] == pod_of(GOLDEN / "native/command.yaml")["spec"]
+    assert made["metadata"] == pod["metadata"]
+
+
+def test_a_pod_that_claims_to_be_injected_gets_it_all_the_same(webhook):
+    """The policy asks for the container alone, too: else an annotation would leave a pod bare."""
+    record = {"lastcall.dev/injected": "container=vllm made=initContainers"}
+    pod = pod_of(GOLDEN / "pods/command.yaml", annotations=record)
+    made = webhook.review(pod)[1]
+    assert made["metadata"] == pod["metadata"]
+    assert made["spec"] == pod_of(GOLDEN / "native/command.yaml")["spec"]
+
+
+def test_names_of_any_script_and_keys_with_slashes_survive(webhook):
+    notes = {"null": "~", "yes": "0x1f",
+             "a/b~c": "é 😀 \u2028 \u007f \u0085 \ufeff \u0001 \u0000",
+             "c": "\"quoted\" \\ \n: - {}"}  # fmt: skip
+    pod = pod_of(GOLDEN / "pods/command.yaml", annotations=notes, generateName="vllm-6b-")
+    pod["spec"]["containers"][0]["args"] = ["--name", "日本", "", "1e3", "!!binary x"]
+    response, made = webhook.review(pod)
+    assert "patch" in response, response
+    assert made["metadata"] == pod["metadata"]
+    assert made["spec"]["containers"][0]["args"] == pod["spec"]["containers"][0]["args"]
+    del pod["metadata"]["name"]  # as a ReplicaSet makes it
+    webhook.review(pod)
+    assert webhook.lines("injected")[-1]["pod"] == "models/vllm-6b-*"
+
+
+def test_what_is_put_in_can_be_changed(start, tmp_path):
+    values = {"image": {"repository": "r/lastcall", "tag": "9", "pullPolicy": "Always"},
+              "shimImage": {"repository": "r/shim", "digest": "sha256:" + "1" * 64},
+              "uid": 7, "gracePeriod": "2m",
+              "install": {"resources": {"limits": {"cpu": 1, "memory": "32Mi"}}},
+              "sidecar": {"env": [{"name": "A", "value": "b"}],
+                          "resources": {"requests": None, "limits": {"memory": "1Gi"}}},
+              }  # fmt: skip
+    file = tmp_path / "pods.yaml"
+    file.write_text(yaml.safe_dump(values))
+    spec = start("--pods", file).review(pod_of(GOLDEN / "pods/bare.yaml"))[1]["spec"]
+    [install, sidecar] = spec["initContainers"]
+    assert (sidecar["image"], sidecar["imagePullPolicy"]) == ("r/lastcall:9", "Always")
+    assert install["image"] == "r/shim@sha256:" + "1" * 64
+    assert install["resources"] == {"requests": {"cpu": "10m", "memory": "8Mi"},
+                                    "limits": {"cpu": "1", "memory": "32Mi"}}  # fmt: skip
+    assert sidecar["resources"] == {"limits": {"memory": "1Gi"}}
+    assert sidecar["env"][-1] == {"name": "A", "value": "b"}
+    assert sidecar["securityContext"]["runAsUser"] == 7
+    assert "--set=shutdown.grace_period=2m" in sidecar["args"]
+    assert spec["terminationGracePeriodSeconds"] == 122
+
+
+# --- what it refuses ------------------------------------------------------------------------------
+
+
+def hooked():
+    pod = pod_of(GOLDEN / "pods/entry-point.yaml")
+    pod["spec"]["containers"][0]["lifecycle"] = {"preStop": {"exec": {"command": ["sleep", "5"]}}}
+    return pod
+
+
+def noted(**annotations):
+    pod = pod_of(GOLDEN / "pods/annotated.yaml")
+    pod["metadata"]["annotations"].update(annotations)
+    return pod
+
+
+REFUSED = [
+    (noted(**{"lastcall.dev/container": "other"}), "no container other, expected one of the pod's"),
+    (noted(**{"lastcall.dev/config.ipc.socket": "/x"}), "the injection decides it"),
+    (noted(**{"lastcall.dev/config.engine.kid": "vllm"}), "engine.kid: unknown key"),
+    (noted(**{"lastcall.dev/config.shutdown.grace_period": "90"}), "shutdown.grace_period"),
+    (hooked(), "a preStop hook of its own, expected none"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("pod", "reason"), REFUSED, ids=range(len(REFUSED)))
+def test_a_pod_that_cannot_have_it_is_refused_with_the_reason(webhook, pod, reason):
+    response, _ = webhook.review(pod)
+    assert not response["allowed"] and response["status"]["code"] == 422
+    message = response["status"]["message"]
+    assert message.startswith("lastcall cannot be put into this pod: ") and reason in message
+
+
+def test_a_pod_may_come_without_and_be_told_of(start):
+    response, made = start("--on-failure", "warn").review(hooked())
+    assert response["allowed"] and made == hooked()
+    [warning] = response["warnings"]
+    assert "a preStop hook of its own" in warning and len(warning) <= 256
+    response, made = start("--on-failure", "audit").review(hooked())
+    assert response["allowed"] and made == hooked()
+    assert "a preStop hook of its own" in response["auditAnnotations"]["refused"]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [{"operation": "UPDATE"}, {"kind": {"group": "apps", "version": "v1", "kind": "Deployment"}},
+     {"object": None}, {"object": {"metadata": {}, "spec": {}}}, {"object": [1]}, {"kind": 7}],
+    ids=range(6),
+)  # fmt: skip
+def test_a_review_of_something_else_admits_nothing(webhook, request_):
+    response, _ = webhook.review({}, **request_)
+    assert not response["allowed"] and response["status"]["code"] == 400
+    assert response["status"]["message"].startswith("expected ")
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b"", "expected JSON"), (b"{", "expected JSON"), (b"\xff\xfe", "expected JSON"),
+        (b"[" * 200_000, "no deeper than 64"), (b'{"a":' * 99 + b"1" + b"}" * 99, "no deeper"),
+        (b"null", "AdmissionReview"), (b'{"kind":"AdmissionReview"}', "admission.k8s.io/v1"),
+        (json.dumps({"apiVersion": "admission.k8s.io/v1beta1", "kind": "AdmissionReview",
+                     "request": {"uid": "1"}}).encode(), "of admission.k8s.io/v1"),
+        (json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+                     "request": {"uid": 4}}).encode(), "request.uid"),
+    ],
+    ids=range(9),
+)  # fmt: skip
+def test_a_body_that_is_no_review_is_one_error(webhook, body, reason):
+    status, answer = webhook.post(body)
+    assert status == 400 and list(answer) == ["error"] and reason in answer["error"]
+
+
+def test_other_paths_and_methods(webhook):
+    assert webhook.post("{}", path="/")[0] == 404
+    assert webhook.post(None, method="GET")[0] == 405
+
+
+def test_a_body_that_is_too_long_is_refused_before_it_is_read(webhook):
+    with webhook.connect() as connection:
+        connection.sendall(b"POST /inject HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n\r\n")
+        assert connection.recv(4096).startswith(b"HTTP/1.1 413 ")
+
+
+def test_hostile_bytes_hurt_nobody(webhook):
+    """Of a review that is right, bytes are changed, cut and repeated; then the next one is fine."""
+    chance = random.Random(21)
+    good = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+                       "request": {"uid": "1", "operation": "CREATE", "kind": {"kind": "Pod"},
+                                   "object": pod_of(GOLDEN / "pods/annotated.yaml")}}).encode()
+    for _ in range(int(os.environ.get("LASTCALL_HOSTILE", 60))):
+        body = bytearray(good)
+        for _ in range(chance.randint(1, 8)):
+            at = chance.randrange(len(body))
+            match chance.randrange(3):
+                case 0:
+                    body[at] = chance.randrange(256)
+                case 1:
+                    del body[at : at + chance.randrange(40)]
+                case 2:
+                    body[at:at] = body[at : at + 60] or b"0"
+        status, answer = webhook.post(bytes(body))
+        assert (status, list(answer)) == (400, ["error"]) or answer["response"]["uid"]
+    for raw in (b"\x16\x03\x01\x00\x05hello", b"GET / HTTP/1.1\r\n\r\n", os.urandom(500), b""):
+        with socket.create_connection(("127.0.0.1", webhook.port), timeout=PATIENCE) as plain:
+            plain.sendall(raw)
+    with webhook.connect() as connection:
+        head = b"POST /inject HTTP/1.1\r\nTransfer-Encoding: chunked\r\nHost: x\r\n\r\n"
+        connection.sendall(head)
+        assert connection.recv(4096).startswith(b"HTTP/1.1 411 ")
+    assert webhook.review(pod_of(GOLDEN / "pods/bare.yaml"))[0]["allowed"]
+    assert webhook.process.poll() is None
+
+
+def test_clients_that_say_nothing_keep_nobody_out(webhook):
+    silent = [socket.create_connection(("127.0.0.1", webhook.port)) for _ in range(100)]
+    assert webhook.review(pod_of(GOLDEN / "pods/bare.yaml"))[0]["allowed"]
+    for each in silent:
+        each.close()
+
+
+# --- certificates, probes, its own end ------------------------------------------------------------
+
+
+def test_an_older_version_of_tls_is_refused(webhook):
+    import ssl
+
+    context = webhook.authority.client_context()
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    with pytest.raises(ssl.SSLError), socket.create_connection(("127.0.0.1", webhook.port)) as raw:
+        context.wrap_socket(raw, server_hostname=NAME)
+    wait_until(
+        lambda: webhook.metric('lastcall_webhook_tls_failures_total{kind="protocol"}') >= 1,
+        "the count",
+    )
+
+
+def test_another_certificate_is_taken_when_its_files_change(start, tmp_path):
+    webhook = start()
+    fresh = tmp_path / "fresh"
+    fresh.mkdir()
+    other = Authority(fresh)
+    for name, made in zip(("tls.crt", "tls.key"), other.sign("second", f"DNS:{NAME}"), strict=True):
+        shutil.copy(made, fresh / name)
+        os.replace(fresh / name, webhook.folder / name)
+
+    def is_taken():
+        with contextlib.suppress(OSError):
+            webhook.connect(other).close()
+            return True
+
+    wait_until(is_taken, "the second certificate", patience=PATIENCE)
+    webhook.authority = other
+    assert webhook.review(pod_of(GOLDEN / "pods/bare.yaml"))[0]["allowed"]
+    (webhook.folder / "tls.key").write_text("no key")
+
+    def is_told():
+        webhook.connect().close()
+        return webhook.metric('lastcall_webhook_certificate_reads_total{outcome="refused"}') == 1
+
+    wait_until(is_told, "the refusal", patience=PATIENCE)
+    assert webhook.review(pod_of(GOLDEN / "pods/bare.yaml"))[0]["allowed"]
+    assert webhook.probe("/readyz")[0] == 200
+
+
+def test_an_expired_certificate_is_not_ready(start, authority):
+    webhook = start()
+    assert webhook.probe("/readyz") == (200, "ok\n") and webhook.probe("/livez")[0] == 200
+    assert webhook.metric("lastcall_webhook_certificate_expiry_timestamp_seconds") > 1.7e9
+    old, key = authority.sign("old", f"DNS:{NAME}", days=-1)
+    shutil.copy(key, webhook.folder / "tls.key")
+    shutil.copy(old, webhook.folder / "tls.crt")
+    wait_until(lambda: webhook.probe("/readyz") == (503, "the certificate has expired\n"), "it",
+               patience=PATIENCE)  # fmt: skip
+
+
+def test_what_it_did_is_counted(start):
+    webhook = start()
+    webhook.review(pod_of(GOLDEN / "pods/bare.yaml"))
+    webhook.review({}, operation="UPDATE")
+    webhook.review(hooked())
+    for outcome, count in (("injected", 1), ("unchanged", 0), ("refused", 1), ("invalid", 1)):
+        series = f'lastcall_webhook_reviews_total{{outcome="{outcome}"}}'
+        assert webhook.metric(series) == count
+    assert webhook.metric("lastcall_webhook_review_duration_seconds_count") == 3
+    assert webhook.probe("/other")[0] == 404
+
+
+def test_who_has_connected_is_answered_when_it_ends(start):
+    webhook = start()
+    body = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+                       "request": {"uid": "1", "operation": "CREATE", "kind": {"kind": "Pod"},
+                                   "object": pod_of(GOLDEN / "pods/bare.yaml")}})  # fmt: skip
+    head = f"POST /inject HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+    with webhook.connect() as connection:
+        connection.sendall((head + body[:100]).encode())
+        webhook.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: webhook.lines("ending"), "its end", patience=PATIENCE)
+        assert webhook.probe("/readyz") == (503, "ending\n")
+        with pytest.raises(OSError):
+            webhook.connect()
+        connection.sendall(body[100:].encode())
+        answer = connection.recv(1 << 20)
+    assert answer.startswith(b"HTTP/1.1 200 OK\r\n") and b'"allowed":true' in answer
+    assert webhook.process.wait(timeout=PATIENCE) == 0
+
+
+def test_as_an_engine_of_run_it_loses_no_review_in_a_stop(start, tmp_path):
+    """What the chart starts: our own supervisor takes it out of service before it gets its TERM."""
+    sockets = tmp_path / "run"
+    sockets.mkdir(mode=0o700)
+    words = [LASTCALL, "run", f"--set=ipc.socket={sockets}/l.sock",
+             f"--set=ipc.admin_socket={sockets}/a.sock", "--set=probes.listen=127.0.0.1:0",
+             "--set=shutdown.grace_period=20s", "--set=shutdown.late_accept=1s",
+             "--set=shutdown.drain_unknown=0s", "--"]  # fmt: skip
+    webhook = start(before=words)
+    refused, answered, is_over = [], [], threading.Event()
+
+    def create_pods():
+        while not is_over.is_set():
+            try:
+                answered.append(webhook.review(pod_of(GOLDEN / "pods/bare.yaml"))[0]["allowed"])
+            except ConnectionRefusedError:
+                return  # who comes later goes to another one
+            except OSError as error:
+                refused.append(error)
+
+    clients = [threading.Thread(target=create_pods) for _ in range(3)]
+    for client in clients:
+        client.start()
+    wait_until(lambda: len(answered) > 5, "reviews", patience=PATIENCE)
+    webhook.process.send_signal(signal.SIGTERM)
+    before = len(answered)
+    assert webhook.process.wait(timeout=2 * PATIENCE) == 0
+    is_over.set()
+    for client in clients:
+        client.join()
+    assert refused == [] and all(answered) and len(answered) > before
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--listen", "nowhere"), "--listen 'nowhere', expected an address and a port"),
+        (("--tls-cert", "/none"), "cannot use the certificate in /none: No such file"),
+        (("--tls-key", "/dev/null"), "cannot use the key in /dev/null: not a regular file"),
+        (("--pods", "/none"), "cannot read /none: No such file or directory"),
+        (("--mode", "prestop"), "--mode"),
+        (("--on-failure", "ignore"), "--on-failure"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_bad_usage_is_told_and_ends_with_2(tmp_path, authority, words, said):
+    certificate, key = authority.sign("usage", f"DNS:{NAME}")
+    usual = {"--listen": "127.0.0.1:0", "--probes": "127.0.0.1:0", "--tls-cert": certificate,
+             "--tls-key": key, **dict([words])}  # fmt: skip
+    done = subprocess.run([KUBE, "webhook", *sum(usual.items(), ())], capture_output=True,
+                          text=True, timeout=PATIENCE)  # fmt: skip
+    assert done.returncode == 2 and said in done.stderr
+
+
+def test_every_problem_of_a_file_of_pods_is_told_at_its_place(tmp_path, authority):
+    file = tmp_path / "pods.yaml"
+    file.write_text("image: {tag: x}\nuid: '7'\ngracePeriod: 5\nsidecar: {args: []}\nother: 1\n")
+    certificate, key = authority.sign("pods", f"DNS:{NAME}")
+    done = subprocess.run(
+        [KUBE, "webhook", "--pods", file, "--tls-cert", certificate, "--tls-key", key],
+        capture_output=True, text=True, timeout=PATIENCE,
+    )  # fmt: skip
+    assert done.returncode == 2
+    for said in (f"{file}:1:8: image.repository: is missing", f"{file}:2:6: uid: '7' is no user",
+                 f"{file}:3:14: gracePeriod: '5' is no duration",
+                 f"{file}:4:11: sidecar.args: unknown key, expected resources, env",
+                 f"{file}:5:1: other: unknown key"):  # fmt: skip
+        assert said in done.stderr
