@@ -89,9 +89,9 @@ def test_the_newest_version_of_the_cluster_is_taken(helm, versions, found):
 
 
 def test_a_cluster_without_such_policies_is_refused(helm):
-    refusal = helm.refusal(chart=INJECTOR, kube="1.35.0")
+    refusal = helm.refusal(*sets("by=policy"), chart=INJECTOR, kube="1.35.0")
     assert "serves no MutatingAdmissionPolicy" in refusal and "charts/lastcall-lib" in refusal
-    assert "1.34" in helm.refusal(chart=INJECTOR, kube="1.30.0")
+    assert "1.20" in helm.refusal(chart=INJECTOR, kube="1.19.0")
 
 
 @pytest.mark.parametrize(

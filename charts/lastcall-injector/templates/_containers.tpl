@@ -64,7 +64,7 @@
 {{- end -}}
 {{- end -}}
 {{- if not $found -}}
-{{- fail (printf "this cluster (%s) serves no MutatingAdmissionPolicy: expected Kubernetes 1.36, or 1.34 with the feature gate MutatingAdmissionPolicy and the runtime-config admissionregistration.k8s.io/v1beta1; without a cluster expected apiVersion: v1 or v1beta1. The library chart charts/lastcall-lib needs neither" .Capabilities.KubeVersion.Version) -}}
+{{- fail (printf "this cluster (%s) serves no MutatingAdmissionPolicy: expected Kubernetes 1.36, or 1.34 with the feature gate MutatingAdmissionPolicy and the runtime-config admissionregistration.k8s.io/v1beta1; without a cluster expected apiVersion: v1 or v1beta1; by: webhook and the library chart charts/lastcall-lib need neither" .Capabilities.KubeVersion.Version) -}}
 {{- end -}}
 {{- printf "%s/%s" $group $found -}}
 {{- end -}}

@@ -1,0 +1,137 @@
+"""The injector where no policy can be: a Deployment of the webhook, and what tells API servers."""
+
+import subprocess
+
+import pytest
+import yaml
+from conftest import BUILD, ROOT, sets
+
+INJECTOR = ROOT / "charts/lastcall-injector"
+KUBE = BUILD / "supervisor/cli/lastcall-kube"
+GIVEN = ("webhook.certificate.from=secret", "webhook.certificate.secretName=t",
+         "webhook.certificate.caBundle=PEM")  # fmt: skip
+
+
+def objects(helm, *settings, kube="1.28.0", given=GIVEN):
+    return helm.objects(*sets(*given, *settings), chart=INJECTOR, kube=kube)
+
+
+def configured(rendered):
+    [webhook] = rendered["MutatingWebhookConfiguration"]["webhooks"]
+    return webhook
+
+
+def container_of(rendered):
+    [container] = rendered["Deployment"]["spec"]["template"]["spec"]["containers"]
+    return container
+
+
+def test_an_older_cluster_gets_the_webhook_and_no_policy(helm):
+    rendered = objects(helm)
+    assert not [kind for kind in rendered if "AdmissionPolicy" in kind]
+    webhook = configured(rendered)
+    assert webhook["failurePolicy"] == "Fail" and webhook["sideEffects"] == "None"
+    assert webhook["admissionReviewVersions"] == ["v1"]
+    assert webhook["reinvocationPolicy"] == "IfNeeded" and webhook["timeoutSeconds"] == 10
+    assert webhook["objectSelector"] == {"matchLabels": {"lastcall.dev/inject": "true"}}
+    excluded = [each["values"] for each in webhook["namespaceSelector"]["matchExpressions"]]
+    assert excluded == [["kube-system", "cert-manager"], ["false"]]
+    service = rendered["Service"]
+    told = webhook["clientConfig"]["service"]
+    assert told["name"] == service["metadata"]["name"] and told["path"] == "/inject"
+    pod = rendered["Deployment"]["spec"]["template"]
+    assert service["spec"]["selector"].items() <= pod["metadata"]["labels"].items()
+    budget = rendered["PodDisruptionBudget"]["spec"]
+    assert budget["selector"]["matchLabels"] == service["spec"]["selector"]
+    assert budget["maxUnavailable"] == 1
+    assert pod["spec"]["automountServiceAccountToken"] is False
+
+
+@pytest.mark.parametrize("words", [(), ("--api-versions",
+                         "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy")])  # fmt: skip
+def test_the_choice_can_be_overridden(helm, words):
+    given = sets(*GIVEN, "by=webhook")
+    rendered = helm.objects(*given, *words, chart=INJECTOR, kube="1.36.0")
+    assert "MutatingAdmissionPolicy" not in rendered and "Deployment" in rendered
+    rendered = helm.objects(*sets("by=policy", "apiVersion=v1"), chart=INJECTOR, kube="1.36.0")
+    assert "MutatingAdmissionPolicy" in rendered and "Deployment" not in rendered
+
+
+def test_with_annotations_only_pods_that_ask_may_depend_on_it(helm):
+    for kube, policy in (("1.30.0", "Fail"), ("1.29.0", "Ignore")):
+        webhook = configured(objects(helm, "selectBy=annotation", kube=kube))
+        assert webhook["failurePolicy"] == policy
+        assert ("matchConditions" in webhook) == (policy == "Fail")
+        [own] = webhook["objectSelector"]["matchExpressions"]
+        pods = objects(helm)["Deployment"]["spec"]["template"]["metadata"]["labels"]
+        assert own["operator"] == "NotIn" and pods[own["key"]] in own["values"]
+    webhook = configured(objects(helm, "webhook.failurePolicy=Ignore"))
+    assert webhook["failurePolicy"] == "Ignore"
+
+
+def test_a_given_certificate(helm):
+    rendered = objects(helm)
+    assert configured(rendered)["clientConfig"]["caBundle"] == "UEVN"
+    volumes = rendered["Deployment"]["spec"]["template"]["spec"]["volumes"]
+    [tls] = [each["secret"] for each in volumes if each["name"] == "tls"]
+    assert tls == {"secretName": "t"} and "Secret" not in rendered
+    refusal = helm.refusal(*sets(*GIVEN[:2]), chart=INJECTOR, kube="1.28.0")
+    assert "webhook.certificate.caBundle, the PEM of the authority" in refusal
+
+
+def test_a_certificate_of_cert_manager(helm):
+    rendered = objects(helm, given=("webhook.certificate.from=certManager",))
+    certificate = rendered["Certificate"]["spec"]
+    assert certificate["issuerRef"]["name"] == rendered["Issuer"]["metadata"]["name"]
+    service = rendered["Service"]["metadata"]["name"]
+    assert certificate["dnsNames"][0] == f"{service}.default.svc"
+    told = rendered["MutatingWebhookConfiguration"]["metadata"]["annotations"]
+    name = rendered["Certificate"]["metadata"]["name"]
+    assert told == {"cert-manager.io/inject-ca-from": f"default/{name}"}
+    assert "caBundle" not in configured(rendered)["clientConfig"]
+    mine = ("webhook.certificate.from=certManager", "webhook.certificate.issuerRef.name=i",
+            "webhook.certificate.issuerRef.kind=ClusterIssuer")  # fmt: skip
+    rendered = objects(helm, given=mine)
+    assert rendered["Certificate"]["spec"]["issuerRef"] == {"kind": "ClusterIssuer", "name": "i"}
+    assert "Issuer" not in rendered
+
+
+def test_a_certificate_that_each_render_would_make_anew_is_refused(helm):
+    """`helm template` finds no Secret of before, so a GitOps controller would roll it for ever."""
+    refusal = helm.refusal(*sets("by=webhook"), chart=INJECTOR, kube="1.28.0")
+    assert "certificate.from: certManager or secret" in refusal
+
+
+@pytest.mark.parametrize(("kube", "form"), [("1.28.0", "plain"), ("1.29.0", "native")])
+def test_the_sidecar_has_the_form_that_the_cluster_knows(helm, kube, form):
+    args = container_of(objects(helm, kube=kube))["args"]
+    assert f"--mode={form}" in args and "--on-failure=deny" in args
+    args = container_of(objects(helm, "onFailure=Warn", kube=kube))["args"]
+    assert "--on-failure=warn" in args
+
+
+def test_the_programs_take_what_the_chart_gives_them(helm, tmp_path, accepted_words):
+    """The webhook complains of its certificate, which it reads after its file of pods."""
+    rendered = objects(helm, "pods.sidecar.env[0].name=A", "pods.sidecar.env[0].value=b",
+                       "pods.install.resources.limits.cpu=1")  # fmt: skip
+    files = rendered["ConfigMap"]["data"]
+    assert accepted_words([], files["lastcall.yaml"])
+    (tmp_path / "pods.yaml").write_text(files["pods.yaml"])
+    args = container_of(rendered)["args"]
+    words = args[args.index("webhook") :]
+    words[1] = f"--pods={tmp_path}/pods.yaml"
+    done = subprocess.run([KUBE, *words], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "lastcall webhook: cannot use the certificate in /etc/lastcall-tls/tls.crt:"
+        " No such file or directory\n"
+    )
+    pods = yaml.safe_load(files["pods.yaml"])
+    assert set(pods) == {"image", "shimImage", "uid", "gracePeriod", "install", "sidecar"}
+    grace = yaml.safe_load(files["lastcall.yaml"])["shutdown"]["grace_period"]
+    pod = rendered["Deployment"]["spec"]["template"]["spec"]
+    assert pod["terminationGracePeriodSeconds"] >= int(grace.removesuffix("s")) + 2
+
+
+def test_one_replica_has_no_budget(helm):
+    assert "PodDisruptionBudget" not in objects(helm, "webhook.replicas=1")
