@@ -41,7 +41,7 @@ void read_port(Json const& container, Pod& pod) {
   }
   for (Json const& port : member(container, "ports")) {
     Json const& number = member(port, "containerPort");
-    if (text(member(port, "name")) == "probes" && number.is_number_unsigned()) {
+    if (text(member(port, "name")) == kSidecar && number.is_number_unsigned()) {
       pod.port = std::to_string(number.get<unsigned>());
     }
   }
