@@ -4,12 +4,14 @@
 #include <cerrno>
 #include <cstddef>
 #include <ostream>
-#include <thread>
 #include <utility>
 
+#include <poll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/descriptor.hpp"
 #include "base/error_text.hpp"
 #include "supervisor/cli/command_line.hpp"
 
@@ -23,6 +25,7 @@ using std::chrono::seconds;
 
 constexpr seconds kRound{3};  // how long one watch takes before the workload is looked at
 constexpr seconds kAskPatience{20};
+constexpr milliseconds kBetweenTries{1'000};
 
 std::vector<Pod> pods_in(std::vector<Json> const& items) {
   std::vector<Pod> pods;
@@ -133,8 +136,18 @@ void RolloutWatch::follow() {
                  [this](std::string const& type, Json const& pod) { return take(type, pod); });
   bool const is_behind = end == WatchEnd::too_old || end == WatchEnd::failed;
   if (is_behind && !list_again(false)) {
-    std::this_thread::sleep_for(std::min(milliseconds(1000), milliseconds(kRound)));
+    wait_for_command();
   }
+}
+
+/// Until the API server is asked again: at most kBetweenTries, and not behind the command's end or
+/// the deadline, which may be all that is left to tell.
+void RolloutWatch::wait_for_command() const {
+  auto const left = std::chrono::ceil<milliseconds>(deadline_ - TimePoint::clock::now());
+  Descriptor const child(
+      command_ == Command::runs ? static_cast<int>(::syscall(SYS_pidfd_open, child_, 0)) : -1);
+  pollfd ended{child.get(), POLLIN, 0};
+  ::poll(&ended, 1, static_cast<int>(std::clamp(left, milliseconds(0), kBetweenTries).count()));
 }
 
 bool RolloutWatch::is_over() {

@@ -49,6 +49,7 @@ class RolloutWatch {
   bool is_over();
   void start(std::vector<std::string> command);
   void look_at_command();
+  void wait_for_command() const;
   int finish(bool is_over);
 
   ApiServer& api_;

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import ssl
 import subprocess
 import sys
 import time
@@ -346,6 +347,39 @@ def test_certificates_may_stand_in_the_file(tmp_path):
     api.config.write_text(json.dumps(kube_api.kubeconfig(
         api.url, **{"insecure-skip-tls-verify": True})))  # fmt: skip
     rollout("status", "-l", "app=vllm", "--kubeconfig", api.config)
+    api.close()
+
+
+@pytest.mark.parametrize("form", ["files", "data"])
+def test_a_client_certificate_is_who_asks(tmp_path, form):
+    """A server that takes nobody without one of its own authority, as a cluster's own does."""
+    sys.path.append(os.path.join(os.path.dirname(__file__), "registries"))
+    from certificates import Authority
+
+    authority = Authority(tmp_path)
+    context = authority.server_context("api")
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.load_verify_locations(authority.certificate)
+    api = kube_api.OurApi(tmp_path, context)
+    api.put("pods", pod("p"))
+    api.pages["p:7090", "metrics"] = (200, METRICS)
+    config = kube_api.kubeconfig(api.url, **{"certificate-authority": authority.certificate})
+    api.config.write_text(json.dumps(config))
+    rollout("status", "-l", "app=vllm", "--kubeconfig", api.config, code=1)
+    user = dict(zip(("client-certificate", "client-key"),
+                    authority.sign("admin", "", usage="clientAuth"), strict=True))  # fmt: skip
+    if form == "data":
+        user = {f"{key}-data": base64.b64encode(Path(path).read_bytes()).decode()
+                for key, path in user.items()}  # fmt: skip
+    config["users"][0]["user"] = user
+    api.config.write_text(json.dumps(config))
+    rollout("status", "-l", "app=vllm", "--kubeconfig", api.config)
+    (tmp_path / "other").mkdir()
+    stranger = Authority(tmp_path / "other")
+    certificate, key = stranger.sign("admin", "", usage="clientAuth")
+    config["users"][0]["user"] = {"client-certificate": certificate, "client-key": key}
+    api.config.write_text(json.dumps(config))
+    rollout("status", "-l", "app=vllm", "--kubeconfig", api.config, code=1)
     api.close()
 
 
