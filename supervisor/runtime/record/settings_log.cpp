@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 using lifecycle::Duration;
 
 /// No duration of ours is longer; more would overflow where it is added to an instant.
-constexpr std::int64_t kLongestMs = 1'000'000'000'000'000;
+constexpr std::int64_t kLongestSettingMs = 1'000'000'000'000'000;
 constexpr std::int64_t kMostChecks = 10'000;
 constexpr std::int64_t kMostCount = 1'000'000'000'000;
 
@@ -114,9 +114,9 @@ class Writer {
   Json json_ = Json::object();
 };
 
-class Reader {
+class SettingsReader {
  public:
-  explicit Reader(Json const& json) : json_(json) {}
+  explicit SettingsReader(Json const& json) : json_(json) {}
 
   std::string const& problem() const { return problem_; }
 
@@ -157,7 +157,7 @@ class Reader {
     return json.is_array();
   }
   static bool take(Json const& json, Duration& value) {
-    auto const number = number_of(json, kLongestMs);
+    auto const number = number_of(json, kLongestSettingMs);
     value = Duration{number.value_or(0)};
     return number.has_value();
   }
@@ -220,7 +220,7 @@ DecodedSettings decode_settings(std::string_view text) {
     return {std::nullopt, "expected a JSON object"};
   }
   lifecycle::Settings settings;
-  Reader reader(json);
+  SettingsReader reader(json);
   visit(settings, reader);
   if (!reader.problem().empty()) {
     return {std::nullopt, reader.problem()};
