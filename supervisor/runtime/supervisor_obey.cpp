@@ -94,7 +94,7 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
           [&](act::RunChecks const&) { health_.run_now(); },
           [&](act::ExitShim const& order) {
             shim_.tell(ipc::Exit{order.code, report_.text()});
-            report_.shim_ordered(order.code);
+            report_.shim_ordered(order.code, shim_.engine().state == ipc::EngineState::exited);
           },
           [&](act::AnnouncePhase const& order) { announce(order); },
           [&](act::CancelsReady const& order) {

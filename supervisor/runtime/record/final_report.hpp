@@ -6,8 +6,8 @@
 //     kept from telling in time, has reaped an engine that ended by itself: it does not obey the
 //     137, and tells of that end at once. The code is then the one that the shim finds
 //     (shim/exit_code.hpp, heed_code): 0 after our order, 1 without.
-//  2. Only a 137 waits for such word, and the first word decides. The report that stands in the log
-//     already is not written again; a line behind it says what its code is.
+//  2. Only a 137 without word of the end waits for it, and the first word decides. The report that
+//     stands in the log already is not written again; a line behind it says what its code is.
 //
 // Pure values; no thread rule. Source: specification, 'Exit codes'.
 #pragma once
@@ -27,7 +27,8 @@ class FinalReport {
   std::string const& text() const { return text_; }
   void forget() { text_.clear(); }
 
-  void shim_ordered(int code);
+  /// `end_is_told`: the shim has said how the engine ended.
+  void shim_ordered(int code, bool end_is_told);
   /// The shim may still tell that it ends with another code.
   bool is_open() const { return !ordered_.empty(); }
 

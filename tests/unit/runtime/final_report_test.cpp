@@ -8,10 +8,10 @@ namespace {
 constexpr char const* kReport =
     R"({"cause":"signal","exit_code":137,"engine":{"state":"running"}})";
 
-FinalReport ordered(int code) {
+FinalReport ordered(int code, bool end_is_told = false) {
   FinalReport report;
   report.publish(kReport);
-  report.shim_ordered(code);
+  report.shim_ordered(code, end_is_told);
   return report;
 }
 
@@ -43,6 +43,10 @@ TEST(FinalReport, No_other_code_waits_for_a_word) {
     EXPECT_FALSE(report.is_open());
     EXPECT_FALSE(report.engine_exited({.signal = 15, .ordered = true}));
   }
+}
+
+TEST(FinalReport, Nor_does_a_137_of_an_engine_whose_end_was_told) {
+  EXPECT_FALSE(ordered(137, true).is_open());
 }
 
 TEST(FinalReport, It_is_corrected_after_the_supervisor_is_ready_for_the_next_engine) {
