@@ -81,7 +81,7 @@ class Speaker(User):
         self.by, self.events = by, 0
         self.label = f"{by}-{'chat' if chat else 'completion'}-{number}"
         self.content = f"{SECRET}{self.label} counts to"
-        tokens = 400 + 25 * (POSITIONS - number)  # the first has to be there still at the last
+        tokens = 400 + 50 * (POSITIONS - number)  # the first has to be there still at the last
         more = {"allowed_token_ids": WORDS} if says == "words" else {}
         # One in two is sampled; there the second leg is another sample, as valid as the first.
         # Without a seed: with one, vLLM 0.32 for CPUs dies in a prefill that it does in parts.
@@ -192,7 +192,7 @@ def undisturbed(survivor, users):
 
 
 def cut(routers, doomed, survivor, what, kinds):
-    """Streams of these kinds, each begun behind the one before it, whose worker is killed."""
+    """Streams of these kinds, each begun behind the one before it, and cut by a kill."""
     directory, ways = routers
     doomed.announce(directory)
     for one in ways.values():
@@ -206,12 +206,14 @@ def cut(routers, doomed, survivor, what, kinds):
     survivor.announce(directory)
     for one in ways.values():
         wait_until(lambda one=one: one.metric("lastcall_router_workers") == 2, "both are known")
-    assert not any(each.done for each in users)
     doomed.kill(what)
     for each in users:
         each.join(LOADING)
         assert not each.is_alive(), each.label
-    return users, doomed.recorder.legs(), survivor.recorder.legs()
+    before, after = doomed.recorder.legs(), survivor.recorder.legs()
+    moved = [each for each in users if b"[DONE]" not in before[each.label].payload]
+    assert len(moved) > 0.9 * len(users)  # a fast machine may have been through with the first
+    return moved, before, after
 
 
 @pytest.mark.parametrize("what", ["core", "engine", "worker"])
