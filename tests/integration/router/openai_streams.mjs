@@ -15,16 +15,19 @@ function begun(number) {
 }
 
 async function stream(number) {
-  const got = { text: '', ids: [], finishes: [], error: null };
+  const got = { text: '', ids: [], finishes: [], usage: [], error: null };
   try {
     const events = await client.chat.completions.create({
       model: 'sim',
       stream: true,
       max_tokens: Number(tokens),
+      stream_options: { include_usage: true },
       messages: [{ role: 'user', content: `user ${number}` }],
     });
     for await (const event of events) {
+      if (event.usage) got.usage.push(event.usage.completion_tokens);
       const [choice] = event.choices;
+      if (choice === undefined) continue; // that of the usage
       got.text += choice.delta.content ?? '';
       got.ids = [...new Set([...got.ids, event.id])];
       if (choice.finish_reason) got.finishes.push(choice.finish_reason);

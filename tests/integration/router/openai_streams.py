@@ -14,13 +14,16 @@ from openai import AsyncOpenAI, DefaultAsyncHttpxClient  # noqa: E402
 
 
 async def stream(client, number, begun):
-    got = {"text": "", "ids": [], "finishes": [], "error": None}
+    got = {"text": "", "ids": [], "finishes": [], "usage": [], "error": None}
     try:
         events = await client.chat.completions.create(
-            model="sim", stream=True, max_tokens=tokens,
+            model="sim", stream=True, max_tokens=tokens, stream_options={"include_usage": True},
             messages=[{"role": "user", "content": f"user {number}"}],
         )  # fmt: skip
         async for event in events:
+            got["usage"] += [event.usage.completion_tokens] if event.usage else []
+            if not event.choices:  # that of the usage
+                continue
             choice = event.choices[0]
             got["text"] += choice.delta.content or ""
             got["ids"] = sorted({*got["ids"], event.id})

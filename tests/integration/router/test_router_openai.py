@@ -11,7 +11,7 @@ import sys
 import pytest
 from ports import free_port
 from router_world import static
-from serve_peer import PATIENCE
+from serve_peer import PATIENCE, wait_until
 from serve_world import BUILD
 from sim_fleet import answer
 
@@ -48,6 +48,13 @@ def strike(how, worker, engine_port):
     return None
 
 
+def total(worker, family):
+    """Of all series of a worker."""
+    lines = worker.get("/metrics")[1].splitlines()
+    return sum(float(line.rpartition(" ")[2]) for line in lines
+               if line.partition("{")[0].partition(" ")[0] == family)  # fmt: skip
+
+
 @pytest.mark.parametrize("name", ["python", "npm"])
 @pytest.mark.parametrize("how", ["rollout", "kill", "freeze"])
 def test_all_answers_are_whole(router, world, how, name):
@@ -75,6 +82,11 @@ def test_all_answers_are_whole(router, world, how, name):
     assert [got["error"] for got in answers] == [None] * STREAMS
     assert {got["text"].rstrip() for got in answers} == {answer(TOKENS).rstrip()}
     assert all(len(got["ids"]) == 1 and got["finishes"] == ["length"] for got in answers)
+    assert [got["usage"] for got in answers] == [[TOKENS]] * STREAMS
     assert one.metric("lastcall_router_migrations_total", why_not="") > 0
     assert one.counts("dynamo_frontend_requests_total", STREAMS, status="success")
     assert one.metric("dynamo_frontend_requests_total") == STREAMS
+    # The other worker has nothing left, and counts nobody who is a user of the router.
+    wait_until(lambda: total(workers[1], "dynamo_component_inflight_requests") == 0, "it is idle")
+    assert total(workers[1], "dynamo_frontend_requests_total") == 0
+    assert total(workers[1], "dynamo_component_requests_total") >= STREAMS / 2
