@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, 3> kReadinessOnStop{"auto", "immediate", 
 constexpr std::array<std::string_view, 3> kStatusPage{"auto", "always", "never"};
 constexpr std::array<std::string_view, 6> kLogLevels{"trace",   "debug", "info",
                                                      "warning", "error", "critical"};
-constexpr std::array<std::string_view, 2> kLogFormats{"json", "text"};
+constexpr std::array<std::string_view, 3> kLogFormats{"auto", "json", "text"};
 constexpr std::array<std::uint32_t, 3> kOverloadStatuses{503, 529, 429};
 constexpr Range kListenPort{0, 65'535};
 
@@ -218,19 +218,22 @@ void add_admission(Keys& keys, Admission& admission) {
 }
 
 void add_log(Keys& keys, Config& config) {
-  keys.insert(keys.end(), {{.path = "log", .slot = Section{}, .doc = "The log on stderr."},
-                           {.path = "log.level",
-                            .slot = choice(config.log.level, kLogLevels),
-                            .doc = "The least severe lines that are written.",
-                            .env = "LASTCALL_LOG_LEVEL",
-                            .live = true},
-                           {.path = "log.format",
-                            .slot = choice(config.log.format, kLogFormats),
-                            .doc = "One JSON object a line, or text for people."},
-                           {.path = "endpoints",
-                            .slot = items(config.endpoints),
-                            .doc = "What the ingress's endpoints are, where the default does not "
-                                   "fit."}});
+  keys.insert(
+      keys.end(),
+      {{.path = "log", .slot = Section{}, .doc = "The log on stderr."},
+       {.path = "log.level",
+        .slot = choice(config.log.level, kLogLevels),
+        .doc = "The least severe lines that are written.",
+        .env = "LASTCALL_LOG_LEVEL",
+        .live = true},
+       {.path = "log.format",
+        .slot = choice(config.log.format, kLogFormats),
+        .doc = "One JSON object a line, or text for people; `auto`: text on a terminal, JSON "
+               "elsewhere."},
+       {.path = "endpoints",
+        .slot = items(config.endpoints),
+        .doc = "What the ingress's endpoints are, where the default does not "
+               "fit."}});
 }
 
 }  // namespace

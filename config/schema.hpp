@@ -282,11 +282,11 @@ struct Admission {
 };
 
 enum class LogLevel { trace, debug, info, warning, error, critical };
-enum class LogFormat { json, text };
+enum class LogFormat { automatic, json, text };  // key value of the first: auto
 
 struct Log {
   LogLevel level = LogLevel::info;
-  LogFormat format = LogFormat::json;
+  LogFormat format = LogFormat::automatic;
   friend bool operator==(Log const&, Log const&) = default;
 };
 

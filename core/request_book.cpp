@@ -1,5 +1,7 @@
 #include "core/request_book.hpp"
 
+#include <algorithm>
+
 #include "core/mixer.hpp"
 
 namespace lastcall::lifecycle {
@@ -22,7 +24,15 @@ std::size_t RequestBook::unconfirmed_since(Instant then) const {
 }
 
 std::optional<Instant> RequestBook::oldest() const {
-  return slab_.oldest() == kNone ? std::nullopt : std::optional(slab_[slab_.oldest()].began_at);
+  if (slab_.oldest() == kNone) {
+    return std::nullopt;
+  }
+  Instant first = slab_[slab_.oldest()].began_at;
+  for (Index i = counts_.with_age == 0 ? kNone : slab_.oldest(); i != kNone;
+       i = slab_[i].links.newer) {
+    first = std::min(first, slab_[i].began_at);
+  }
+  return first;
 }
 
 // --- one of them ---------------------------------------------------------------------------------
@@ -58,7 +68,9 @@ RequestView RequestBook::view(RequestEntry const& entry, EndpointTracker const* 
   }
   view.began_at = entry.began_at;
   view.late = entry.late;
-  view.child = entry.links.parent != kNone;
+  if (entry.links.parent != kNone) {
+    view.parent = slab_[entry.links.parent].id;
+  }
   view.standing = entry.standing;
   return view;
 }
@@ -148,7 +160,8 @@ std::uint64_t fingerprint_of_requests(RequestBook const& book, EndpointTracker c
   };
   book.for_each(
       [&](RequestView const& view) {
-        add(view.peer, view.id, view.root, view.endpoint, view.state, view.child, view.standing);
+        add(view.peer, view.id, view.root, view.endpoint, view.state, !view.parent.empty(),
+            view.standing);
       },
       endpoints);
   endpoints.for_each([&](EndpointTracker::Endpoint const& e) {

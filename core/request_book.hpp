@@ -33,7 +33,8 @@ struct RequestView {
   std::optional<CancelReason> reason;
   Instant began_at;
   bool late = false;
-  bool child = false;
+  /// The live request that it is part of; empty: it is a user's.
+  std::string_view parent;
   Standing standing = Standing::running;
 };
 
@@ -55,6 +56,7 @@ class RequestBook {
   std::size_t unconfirmed() const { return counts_.unconfirmed; }
   /// Of them, those that were told then or earlier. Walks over all requests.
   std::size_t unconfirmed_since(Instant then) const;
+  /// Walks over all requests where some were announced with an age.
   std::optional<Instant> oldest() const;
 
   // --- one of them ---
@@ -96,6 +98,7 @@ class RequestBook {
     std::size_t roots = 0;
     std::uint64_t roots_begun = 0;
     std::size_t unconfirmed = 0;
+    std::size_t with_age = 0;  // that ran before they were announced
   };
 
   /// The newest of that id at the engine's connections that are `away`, or at any.

@@ -92,7 +92,9 @@ RequestLedger::Begin RequestLedger::begin(Instant now, RequestBegun const& reque
       request.root.empty() && parent != kNone ? slab_[parent].root_name() : request.root;
   Index const index = slab_.insert(request.peer, request.id, root);
   RequestEntry& entry = slab_[index];
-  entry.began_at = now;
+  entry.began_at = std::min(request.began_at.value_or(now), now);
+  entry.has_age = entry.began_at < now;
+  counts_.with_age += entry.has_age ? 1 : 0;
   entry.slot = slot;
   entry.model = models_.number_of(request.model);
   entry.stream = request.stream;
@@ -168,6 +170,7 @@ void RequestLedger::remove(Instant now, Index index, Outcome outcome) {
          {.mode = entry.cancel_mode(), .relayed = entry.peer == kIngressPeer, .way = entry.way}});
   }
   counts_.waiting -= entry.standing == Standing::waiting ? 1 : 0;
+  counts_.with_age -= entry.has_age ? 1 : 0;
   counts_.roots -= entry.links.parent == kNone ? 1 : 0;
   if (auto const peer = peers_.find(entry.peer); peer != peers_.end()) {
     --peer->second.requests;

@@ -70,6 +70,7 @@ struct RequestEntry {
   bool confirmed = false;
   bool queued = false;     // its cancel waits for the peer's socket
   bool counted = false;    // begun as a user's request
+  bool has_age = false;    // it ran before it was announced
   bool from_tier = false;  // a tier above relays it: the user is a client of that one
 
   std::string_view root_name() const { return root.empty() ? id : root; }

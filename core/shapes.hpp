@@ -85,7 +85,7 @@ LASTCALL_SHAPE(EndpointUnregistered, "endpoint_unregistered", v("peer", x.peer);
 LASTCALL_SHAPE(RequestBegun, "request_begun", v("peer", x.peer); v("id", x.id); v("root", x.root);
                v("parent", x.parent); v("endpoint", x.endpoint); v("model", x.model);
                v("stream", x.stream); v("admit", x.admit); v("resumed", x.resumed);
-               v("priority", x.priority); v("way", x.way);)
+               v("priority", x.priority); v("way", x.way); v("began_at_ms", x.began_at);)
 LASTCALL_SHAPE(RequestEnded, "request_ended", v("peer", x.peer); v("id", x.id);
                v("outcome", x.outcome);)
 LASTCALL_SHAPE(RequestProgressed, "request_progressed", v("peer", x.peer); v("ids", x.ids);)

@@ -25,7 +25,18 @@ bool CountedRequest::is_tracked() const {
   return counts_ && (is(Standing::waits) || is(Standing::runs) || is(Standing::left));
 }
 
-void CountedRequest::describe(relay::RequestHead const& head, std::string_view target) {
+Delivered CountedRequest::delivered() const {
+  Delivered found{
+      .client = asker_.address, .bytes = exchange_.delivery().bytes_sent(), .events = std::nullopt};
+  if (exchange_.delivery().is_event_stream()) {
+    found.events = exchange_.response().events_sent();
+  }
+  return found;
+}
+
+void CountedRequest::describe(relay::RequestHead const& head, std::string_view target,
+                              std::string_view client) {
+  asker_.address = client;
   began_at_ = monotonic_now();
   priority_ = relay::priority_of(head.fields);
   asker_.defers_cancel = parts_.options.defers_cancel(endpoint_);

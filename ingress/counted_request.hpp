@@ -14,6 +14,7 @@
 
 #include "core/admission_limits.hpp"
 #include "core/vocabulary.hpp"
+#include "ingress/delivered.hpp"
 #include "ingress/tracker.hpp"
 #include "relay/endpoint_name.hpp"
 #include "relay/exchange.hpp"
@@ -28,6 +29,7 @@ struct ProxyParts;
 struct Asker {
   bool defers_cancel = false;  // the engine keeps it until its first byte, whoever leaves
   bool is_router = false;      // it has announced itself as one
+  std::string address = {};    // of its connection
 };
 
 class CountedRequest {
@@ -56,11 +58,9 @@ class CountedRequest {
   std::uint64_t way() const { return way_; }
 
   /// Takes priority, parent and so on from its head.
-  void describe(relay::RequestHead const& head, std::string_view target);
-  /// The engine keeps it until its first byte, though its client has gone.
-  bool defers_cancel() const { return asker_.defers_cancel; }
-  /// Its client has announced itself as a router.
-  bool is_of_router() const { return asker_.is_router; }
+  void describe(relay::RequestHead const& head, std::string_view target, std::string_view client);
+  Delivered delivered() const;
+  Asker const& asker() const { return asker_; }
 
   /// Asks for its place.
   Admission ask();

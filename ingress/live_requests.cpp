@@ -32,8 +32,13 @@ void LiveRequests::leave(std::string_view id) {
 
 RelayedRequest* LiveRequests::find(Request const& request) const {
   auto const found = by_id_.find(request.id);
-  bool const is_it = found != by_id_.end() && found->second->serial() == request.serial;
+  bool const is_it = found != by_id_.end() && found->second->counted().serial() == request.serial;
   return is_it ? found->second : nullptr;
+}
+
+RelayedRequest const* LiveRequests::find(std::string_view id) const {
+  auto const found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : found->second;
 }
 
 void LiveRequests::each(std::function<void(RelayedRequest&)> const& call) const {
@@ -51,7 +56,7 @@ void LiveRequests::each(std::function<void(RelayedRequest&)> const& call) const 
 
 std::uint64_t LiveRequests::serial_of(std::string_view id) const {
   auto const found = by_id_.find(id);
-  return found == by_id_.end() ? 0 : found->second->serial();
+  return found == by_id_.end() ? 0 : found->second->counted().serial();
 }
 
 void LiveRequests::adopt(std::unique_ptr<ClientRequest> request) {

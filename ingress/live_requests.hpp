@@ -57,6 +57,8 @@ class LiveRequests {
   void leave(std::string_view id);
   /// The request that it still is; nothing when it has ended.
   RelayedRequest* find(Request const& request) const;
+  /// The one that has this id now.
+  RelayedRequest const* find(std::string_view id) const;
   /// Called for each that is there now; it may end others.
   void each(std::function<void(RelayedRequest&)> const& call) const;
   /// Serial of the request that has this id now; 0: there is none that asked for its place.

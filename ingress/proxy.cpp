@@ -35,6 +35,17 @@ void Proxy::rejected(Request const& request, relay::Refusal const& refusal) {
   }
 }
 
+Deliveries Proxy::deliveries(std::vector<std::string> const& ids) const {
+  Deliveries found;
+  found.reserve(ids.size());
+  for (std::string const& id : ids) {
+    RelayedRequest const* const request = parts_.requests.find(id);
+    found.push_back(request != nullptr ? std::optional(request->counted().delivered())
+                                       : std::nullopt);
+  }
+  return found;
+}
+
 void Proxy::tell_of_cut(std::chrono::milliseconds left) {
   parts_.requests.each([left](RelayedRequest& request) { request.tell_of_cut(left); });
 }

@@ -12,11 +12,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "ingress/client_request.hpp"
 #include "ingress/clients.hpp"
+#include "ingress/delivered.hpp"
 #include "ingress/listener.hpp"
 #include "ingress/memory_budget.hpp"
 #include "ingress/options.hpp"
@@ -55,6 +58,7 @@ class Proxy final : private RequestMaker {
 
   /// Of the request that has this id now; 0: there is none that asked for its place.
   std::uint64_t serial_of(std::string_view id) const { return parts_.requests.serial_of(id); }
+  Deliveries deliveries(std::vector<std::string> const& ids) const;
   // What the core decides about a request that counts; one that has ended meanwhile is left alone.
   void admitted(Request const& request);
   void rejected(Request const& request, relay::Refusal const& refusal);

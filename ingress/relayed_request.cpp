@@ -52,7 +52,7 @@ RelayedRequest::RelayedRequest(ProxyParts& parts, Client const& client,
 }
 
 void RelayedRequest::prepare(relay::TakenHead const& taken, Client const& client) {
-  counted_.describe(taken.head, taken.destination.target);
+  counted_.describe(taken.head, taken.destination.target, client.address);
   relay::RequestSide& request = exchange_.request();
   if (counts() && !request.is_done()) {
     request.look();
@@ -320,7 +320,7 @@ void RelayedRequest::cut(relay::Refusal const& refusal, bool at_once) {
 
 void RelayedRequest::tell_of_cut(std::chrono::milliseconds left) {
   relay::Delivery& delivery = exchange_.response().delivery();
-  if (client_ == nullptr || !counted_.is_of_router() || !client_->is_flushed() ||
+  if (client_ == nullptr || !counted_.asker().is_router || !client_->is_flushed() ||
       !takes_comment(delivery)) {
     return;
   }
@@ -377,7 +377,7 @@ void RelayedRequest::client_left() {
 /// The engine has the whole request or will have it, and may not lose it before its first byte.
 bool RelayedRequest::must_stay() const {
   relay::RequestSide const& request = exchange_.request();
-  return counted_.defers_cancel() && counted_.is_tracked() && !holds() &&
+  return counted_.asker().defers_cancel && counted_.is_tracked() && !holds() &&
          request.state() == relay::RequestState::complete &&
          request.to_engine().state() != relay::ToEngine::State::broken &&
          exchange_.delivery().state() <= relay::DeliveryState::opened && leg_ != nullptr &&

@@ -92,7 +92,7 @@ class RelayedRequest final : public ClientRequest,
   /// Every check of the engine has passed that began then or later.
   void check_passed(std::chrono::milliseconds since) override;
 
-  std::uint64_t serial() const { return counted_.serial(); }
+  CountedRequest const& counted() const { return counted_; }
   bool counts() const override { return counted_.counts(); }
   /// Charges what it holds now.
   void weigh() override;

@@ -99,6 +99,7 @@ void read(Fields& f, RequestBegin& m) {
   if (f.has("way")) {
     m.way = way_of(f.text("way", kMaxId));
   }
+  m.began_at = f.instant("began_at_ms");
 }
 
 void read(Fields& f, RequestEnd& m) {

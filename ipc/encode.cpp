@@ -71,6 +71,7 @@ void write(LineWriter& w, RequestBegin const& m) {
     auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), *m.way, 16);
     w.required_text("way", {digits.data(), static_cast<std::size_t>(end.ptr - digits.data())});
   }
+  w.at("began_at_ms", m.began_at);
 }
 
 void write(LineWriter& w, RequestEnd const& m) {

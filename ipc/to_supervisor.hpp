@@ -74,6 +74,7 @@ struct RequestBegin {
   bool resumed{};              // ran before this connection began
   std::uint8_t priority{lifecycle::kUsualPriority};  // 0 is the most urgent, 7 the least
   std::optional<std::uint64_t> way;  // the request's X-Lastcall-Way; 0: it has none; absent: unsaid
+  std::optional<Instant> began_at;   // of one that is resumed; absent: now
   friend bool operator==(RequestBegin const&, RequestBegin const&) = default;
 };
 

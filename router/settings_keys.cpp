@@ -23,7 +23,7 @@ constexpr std::array kLogLevels =
     std::to_array<std::string_view>({"trace", "debug", "info", "warning", "error", "critical"});
 constexpr std::array kModes =
     std::to_array<std::string_view>({"off", "text", "vllm_ids", "sglang_ids"});
-constexpr std::array kLogFormats = std::to_array<std::string_view>({"json", "text"});
+constexpr std::array kLogFormats = std::to_array<std::string_view>({"auto", "json", "text"});
 
 void add_migration(Keys& keys, Migration& migration) {
   keys.insert(
@@ -141,15 +141,18 @@ void add_shutdown(Keys& keys, Shutdown& shutdown) {
 }
 
 void add_log(Keys& keys, config::Log& log) {
-  keys.insert(keys.end(), {{.path = "log", .slot = Section{}, .doc = "The log on stderr."},
-                           {.path = "log.level",
-                            .slot = config::choice(log.level, kLogLevels),
-                            .doc = "The least severe that is written.",
-                            .env = "LASTCALL_LOG_LEVEL",
-                            .live = true},
-                           {.path = "log.format",
-                            .slot = config::choice(log.format, kLogFormats),
-                            .doc = "One JSON object a line, or text for people."}});
+  keys.insert(
+      keys.end(),
+      {{.path = "log", .slot = Section{}, .doc = "The log on stderr."},
+       {.path = "log.level",
+        .slot = config::choice(log.level, kLogLevels),
+        .doc = "The least severe that is written.",
+        .env = "LASTCALL_LOG_LEVEL",
+        .live = true},
+       {.path = "log.format",
+        .slot = config::choice(log.format, kLogFormats),
+        .doc = "One JSON object a line, or text for people; `auto`: text on a terminal, JSON "
+               "elsewhere."}});
 }
 
 }  // namespace

@@ -70,6 +70,7 @@ class Formatter final : public spdlog::formatter {
     std::string_view const payload{record.payload.data(), record.payload.size()};
     std::string_view const level = word_of(record.level);
     switch (format_) {
+      case LogFormat::automatic:
       case LogFormat::json:
         fmt::format_to(fmt::appender(out), R"({{"ts":")");
         append_time(out, record.time);
@@ -178,9 +179,15 @@ void render_text(std::string& out, std::string_view message, Log::Fields fields)
   }
 }
 
+LogFormat resolved(LogFormat format, bool is_terminal) {
+  LogFormat const usual = is_terminal ? LogFormat::text : LogFormat::json;
+  return format == LogFormat::automatic ? usual : format;
+}
+
 std::string render(LogFormat format, std::string_view message, Log::Fields fields) {
   std::string payload;
   switch (format) {
+    case LogFormat::automatic:
     case LogFormat::json:
       render_json(payload, message, fields);
       break;
@@ -276,18 +283,27 @@ struct Log::Sink {
   }
 
   LogFormat format;
+  int fd = -1;
   spdlog::logger logger;
 };
 
-Log::Log(LogLevel level, LogFormat format, int fd)
-    : sink_(std::make_unique<Sink>(level, format, std::make_shared<DescriptorSink>(fd, format))) {}
+Log::Log(LogLevel level, LogFormat format, int fd) {
+  LogFormat const chosen = resolved(format, ::isatty(fd) == 1);
+  sink_ = std::make_unique<Sink>(level, chosen, std::make_shared<DescriptorSink>(fd, chosen));
+  sink_->fd = fd;
+}
 Log::Log(LogLevel level, LogFormat format, std::ostream& out)
-    : sink_(std::make_unique<Sink>(level, format,
+    : sink_(std::make_unique<Sink>(level, resolved(format, false),
                                    std::make_shared<spdlog::sinks::ostream_sink_mt>(out))) {}
 Log::~Log() = default;
 
 bool Log::is_on(LogLevel level) const {
   return sink_->logger.should_log(to_spdlog(level));
+}
+
+Terminal Log::terminal() const {
+  return sink_->format == LogFormat::text ? terminal_of(sink_->fd, config::process_environment())
+                                          : Terminal{};
 }
 
 void Log::set_level(LogLevel level) {

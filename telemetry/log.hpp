@@ -21,6 +21,7 @@
 #include <string_view>
 
 #include "config/schema.hpp"
+#include "telemetry/terminal.hpp"
 
 namespace lastcall::runtime {
 
@@ -66,7 +67,7 @@ class Log {
  public:
   using Fields = std::initializer_list<Field>;
 
-  /// On a descriptor that outlives the log.
+  /// On a descriptor that outlives the log. LogFormat::automatic is text on a terminal, else JSON.
   Log(LogLevel level, LogFormat format, int fd);
   /// Elsewhere; `out` outlives the log.
   Log(LogLevel level, LogFormat format, std::ostream& out);
@@ -75,6 +76,8 @@ class Log {
   Log& operator=(Log const&) = delete;
 
   bool is_on(LogLevel level) const;
+  /// Where text for people goes; one that is not there: it is no terminal, or gets JSON.
+  Terminal terminal() const;
   void set_level(LogLevel level);
   void write(LogLevel level, std::string_view message, Fields fields = {});
   void flush();

@@ -25,9 +25,7 @@ void Ledger::begin(Entry entry, Decided decided, Later& later) {
   }
   if (is_open()) {
     made.was_announced = true;
-    ipc::RequestBegin line = begin_line(made);
-    line.resumed = decided != nullptr;  // it counts whatever the limits
-    send(line);
+    send(begin_line(made, decided != nullptr));  // it counts whatever the limits
   }
   if (decided) {
     later.push_back([decided = std::move(decided), context = made.context] {
@@ -95,7 +93,7 @@ void Ledger::ended(ContextState const& context, Outcome outcome, Later& later) {
     return;  // one that was never admitted ends with its connection; nobody needs to hear of it
   }
   forget_written();
-  unheard_.push_back({is_sent ? connection_->queued() : 0, begin_line(over), outcome});
+  unheard_.push_back({is_sent ? connection_->queued() : 0, begin_line(over, true), outcome});
   if (unheard_.size() > kMaxUnheard && unheard_.front().until == 0) {
     unheard_.pop_front();
   }
@@ -153,9 +151,7 @@ void Ledger::rejected(ipc::Rejected const& message, Later& later) {
     return;
   }
   if (!entry->waiting) {  // it started without us while the answer was on its way: make it count
-    ipc::RequestBegin line = begin_line(*entry);
-    line.resumed = true;
-    send(line);
+    send(begin_line(*entry, true));
     return;
   }
   --waiting_;

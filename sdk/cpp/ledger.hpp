@@ -47,6 +47,7 @@ struct Entry {
   std::optional<bool> stream;
   std::uint8_t priority{};
   std::optional<std::uint64_t> way{};
+  Clock::time_point began_at{Clock::now()};
   Decided waiting;       // set while it waits for admission
   bool was_announced{};  // some supervisor was told
 };
@@ -95,7 +96,8 @@ class Ledger {
 
   bool is_open() const { return connection_ != nullptr && connection_->is_open(); }
   std::optional<Clock::time_point> unadmitted_at() const;
-  ipc::RequestBegin begin_line(Entry const& entry) const;
+  /// `resumed`: it ran before whoever reads the line.
+  ipc::RequestBegin begin_line(Entry const& entry, bool resumed = false) const;
   void ask(Entry& entry);
   static void settle(Entry& entry, Admission const& admission, Later& later);
   void send_ids(std::vector<std::string> ids,

@@ -12,7 +12,6 @@ std::size_t Ledger::announced_size() const {
 
 void Ledger::announce() {
   for (Ended& each : unheard_) {
-    each.begin.resumed = true;
     bool const is_sent =
         send(each.begin) &&
         send(ipc::RequestEnd{each.begin.id, static_cast<ipc::Outcome>(each.outcome)});
@@ -25,9 +24,7 @@ void Ledger::announce() {
       continue;
     }
     entry.was_announced = true;
-    ipc::RequestBegin line = begin_line(entry);
-    line.resumed = true;
-    send(line);
+    send(begin_line(entry, true));
     add_cancel(groups, *entry.context);
     if (entry.context->is_confirmed()) {
       confirmed.emplace_back(id);
@@ -48,16 +45,23 @@ std::optional<Clock::time_point> Ledger::unadmitted_at() const {
   return is_welcomed_ ? std::nullopt : std::optional(lost_at_ + kUnadmittedAfter);
 }
 
-ipc::RequestBegin Ledger::begin_line(Entry const& entry) const {
+ipc::RequestBegin Ledger::begin_line(Entry const& entry, bool resumed) const {
   std::string const& root = entry.context->root();
+  std::optional<lifecycle::Instant> began_at;
+  if (resumed) {
+    began_at = lifecycle::Instant(
+        std::chrono::duration_cast<lifecycle::Duration>(entry.began_at.time_since_epoch()));
+  }
   return {.id = entry.context->id(),
           .root = root == entry.context->id() ? std::string() : root,
           .parent = entry.parent,
           .endpoint = entry.endpoint,
           .model = entry.model,
           .stream = entry.stream,
+          .resumed = resumed,
           .priority = entry.priority,
-          .way = entry.way};
+          .way = entry.way,
+          .began_at = began_at};
 }
 
 void Ledger::ask(Entry& entry) {

@@ -2,11 +2,13 @@
 
 #include <ostream>
 #include <string>
+#include <vector>
 
-#include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "supervisor/cli/app.hpp"
-#include "supervisor/cli/status_view.hpp"
+#include "supervisor/cli/requests_view.hpp"
+#include "telemetry/terminal.hpp"
 
 namespace lastcall::cli {
 
@@ -17,30 +19,32 @@ int run_requests(OperatorOptions const& options, config::Environment const& envi
     return exit_code;
   }
   ipc::RequestsQuery query;
-  bool first = true;
+  std::vector<JsonValue> all;
   do {
     auto const page = ask_or_complain(*client, query, err);
     if (!page) {
       return kExitFailure;
     }
-    auto const parsed = nlohmann::ordered_json::parse(*page, nullptr, false);
+    JsonValue const parsed = parse_json(*page);
     if (!parsed.is_object()) {
       err << "lastcall: the supervisor answered something that is no page of requests\n";
       return kExitFailure;
     }
-    switch (options.output) {
-      case Output::json:  // one line a request, so that pages do not show
-        for (auto const& request : parsed.value("requests", nlohmann::ordered_json::array())) {
+    for (JsonValue const& request : member_of(parsed, "requests")) {
+      switch (options.output) {
+        case Output::json:  // one line a request, so that pages do not show
           out << request.dump() << '\n';
-        }
-        break;
-      case Output::text:
-        out << requests_text(*page, first);
-        break;
+          break;
+        case Output::text:
+          all.push_back(request);
+          break;
+      }
     }
-    first = false;
     query.after = parsed.value("next", std::string());
   } while (!query.after.empty());
+  if (options.output == Output::text) {
+    out << requests_text(all, runtime::terminal_of(STDOUT_FILENO, environment).columns);
+  }
   return kExitSuccess;
 }
 

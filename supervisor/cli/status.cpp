@@ -8,10 +8,11 @@
 #include <variant>
 
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/status_view.hpp"
-#include "supervisor/cli/terminal.hpp"
+#include "telemetry/terminal.hpp"
 
 namespace lastcall::cli {
 namespace {
@@ -21,20 +22,30 @@ std::string phase_of(std::string const& status) {
   return parsed.is_object() ? parsed.value("phase", std::string()) : std::string();
 }
 
-ViewOptions view_on(Terminal const& terminal) {
+constexpr lifecycle::Duration kScreenPause{500};
+
+ViewOptions view_on(runtime::Terminal const& terminal) {
   return {.color = terminal.has_color, .columns = terminal.columns};
 }
 
-void print(std::string const& status, Output output, Terminal const& terminal, std::size_t& most,
-           std::ostream& out) {
+/// Over what the screen shows, line by line: it does not flicker.
+std::string as_screen(std::string const& text) {
+  std::string screen = "\033[H";
+  for (char const c : text) {
+    screen += c == '\n' ? "\033[K\n" : std::string(1, c);
+  }
+  return screen + "\033[K\n\033[J";
+}
+
+void print(std::string const& status, Output output, runtime::Terminal const& terminal,
+           std::size_t& most, std::ostream& out) {
   switch (output) {
     case Output::json:
       out << status << '\n';
       break;
     case Output::text:
       if (terminal.is_screen) {
-        out << "\033[H\033[2J" << status_text(status, view_on(terminal)) << '\n'
-            << drain_bar(status, most) << '\n';
+        out << as_screen(status_text(status, view_on(terminal)) + '\n' + drain_bar(status, most));
       } else {
         out << drain_bar(status, most) << '\n';
       }
@@ -90,10 +101,14 @@ int lost_in(std::string const& phase, ipc::Failure const& failure, Follow follow
 int follow_status(ipc::OperatorClient& client, Output output, std::ostream& out, std::ostream& err,
                   Follow follow, std::string phase) {
   bool has_begun = !is_up(phase);
-  if (!ask_or_complain(client, ipc::Watch{}, err)) {
+  auto const terminal = runtime::terminal_of(STDOUT_FILENO, config::process_environment());
+  ipc::Watch watch;
+  if (output == Output::text && terminal.is_screen) {
+    watch.interval = kScreenPause;  // what is left of a deadline changes by itself
+  }
+  if (!ask_or_complain(client, watch, err)) {
     return kExitFailure;
   }
-  Terminal const terminal = terminal_of_output(config::process_environment());
   std::size_t most = 0;
   while (true) {
     auto const next = client.next(std::nullopt);
@@ -133,7 +148,7 @@ int run_status(StatusOptions const& options, config::Environment const& environm
       out << *status << '\n';
       break;
     case Output::text:
-      out << status_text(*status, view_on(terminal_of_output(environment)));
+      out << status_text(*status, view_on(runtime::terminal_of(STDOUT_FILENO, environment)));
       break;
   }
   return kExitSuccess;

@@ -18,7 +18,4 @@ std::string status_text(std::string_view status_json, ViewOptions options);
 /// One line with a bar: how far a drain has come. `most` is the largest number of requests seen.
 std::string drain_bar(std::string_view status_json, std::size_t& most);
 
-/// A table of the requests of one page.
-std::string requests_text(std::string_view page_json, bool heading);
-
 }  // namespace lastcall::cli

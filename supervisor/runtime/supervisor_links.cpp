@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "base/clock.hpp"
+#include "supervisor/runtime/listener/requests_page.hpp"
 #include "supervisor/runtime/record/stop_summary.hpp"
 #include "supervisor/runtime/supervisor.hpp"
 
@@ -233,8 +234,13 @@ OperatorSessions::Answers Supervisor::operator_answers() {
   return {.welcome = [this] { return welcome_of(core_); },
           .status = [this] { return status_json(sources(), monotonic_now()); },
           .requests =
-              [this](std::string const& after, std::size_t limit) {
-                return requests_json(sources(), monotonic_now(), after, limit);
+              [this](std::string const& after, std::size_t limit, TellPage tell) {
+                tell_requests(
+                    sources(), monotonic_now(), after, limit,
+                    [this](std::vector<std::string> ids, ingress::TellDeliveries told) {
+                      ingress_.deliveries(std::move(ids), std::move(told));
+                    },
+                    std::move(tell));
               },
           .reload = [this] { return reload(); },
           .set_admission = [this](ipc::AdmissionSet const& set) { return set_admission(set); },

@@ -46,7 +46,10 @@ RUNTIME = {
     "engine": (("loop", "host"), ("ipc", "probes/checks")),
     "registries": (("loop", "cleanup"), ("discovery", "ingress", "ipc")),
     "ingress": (("loop", "host"), ("ingress", "ipc", "probes/listener", "probes/metrics")),
-    "listener": (("loop", "engine", "registries", "sessions"), ("discovery", "ipc") + PROBES),
+    "listener": (
+        ("loop", "engine", "registries", "sessions"),
+        ("discovery", "ingress", "ipc") + PROBES,
+    ),
 }
 INNER = {name: f"supervisor/runtime/{name}" for name in RUNTIME}
 SHELL = LOWER + ("relay", "telemetry", "ipc", "discovery", "ingress") + PROBES

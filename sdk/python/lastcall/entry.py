@@ -6,6 +6,7 @@ Threads: under the ledger's lock.
 from __future__ import annotations
 
 import concurrent.futures
+import time
 from typing import Any, Optional
 
 from . import wire
@@ -17,7 +18,7 @@ Admission = concurrent.futures.Future  # of True when admitted, False when start
 
 class Entry:
     __slots__ = ("context", "endpoint", "model", "stream", "parent", "priority", "way", "waiting",
-                 "announced")  # fmt: skip
+                 "announced", "_began")  # fmt: skip
 
     def __init__(self, context: Context, endpoint: Optional[str], model: Optional[str],
                  stream: Optional[bool], parent: Optional[str],
@@ -31,6 +32,7 @@ class Entry:
         self.way = way
         self.waiting: Optional[Admission[bool]] = None
         self.announced = False  # some supervisor was told
+        self._began = time.monotonic()
 
     def line(self, **how: Any) -> bytes:
         own = self.context.id()
@@ -46,6 +48,10 @@ class Entry:
             way=self.way,
             **how,
         )
+
+    def resumed_line(self) -> bytes:
+        """Of one that ran before whoever reads the line."""
+        return self.line(resumed=True, began_at_ms=int(self._began * 1000))
 
     def settle(self, *, admitted: bool = False, error: Optional[LastcallError] = None) -> None:
         """Ends the wait for admission; without an error the request is a running one from here."""

@@ -98,7 +98,7 @@ class Ledger(Owner):
             if not admit or self._unadmitted_at() <= time.monotonic():
                 if self._outlet.connected:
                     entry.announced = True
-                    self._outlet.send(entry.line(resumed=True if admit else None))
+                    self._outlet.send(entry.resumed_line() if admit else entry.line())
                 return None
             entry.waiting = Admission()
             self._waiting[request_id] = entry
@@ -183,10 +183,10 @@ class Ledger(Owner):
         lines: list[Line] = []
         for entry in unheard:
             end = wire.encode("request.end", id=entry.context.id(), outcome=entry.context.outcome)
-            lines.append((entry.line(resumed=True) + end, entry))
+            lines.append((entry.resumed_line() + end, entry))
         for entry in running:
             entry.announced = True
-            lines.append((entry.line(resumed=True), None))
+            lines.append((entry.resumed_line(), None))
         lines.extend((line, None) for line in _cancel_lines(running))
         for entry in running:
             if entry.context.is_confirmed():
@@ -218,7 +218,7 @@ class Ledger(Owner):
         # It started without us while the answer was on its way: make it count.
         running = self._entries.get(request_id)
         if running is not None and running.waiting is None:
-            self._outlet.send(running.line(resumed=True))
+            self._outlet.send(running.resumed_line())
 
     # --- inside, with the lock held
 

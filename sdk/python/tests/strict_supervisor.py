@@ -25,7 +25,7 @@ ENGINE_OPS = {
     "request.begin": (
         {"id": TEXT},
         {"root": TEXT, "parent": TEXT, "endpoint": TEXT, "model": TEXT, "stream": FLAG,
-         "admit": FLAG, "resumed": FLAG, "priority": NUMBER, "way": TEXT},
+         "admit": FLAG, "resumed": FLAG, "priority": NUMBER, "way": TEXT, "began_at_ms": NUMBER},
     ),
     "request.end": ({"id": TEXT, "outcome": TEXT}, {}),
     "request.progress": ({"ids": TEXTS}, {}),

@@ -5,6 +5,7 @@ import json
 import logging
 import socket
 import threading
+import time
 
 from strict_supervisor import WELCOME, FakeSupervisor, eventually
 from test_process import run_python
@@ -15,6 +16,7 @@ def test_a_supervisor_that_comes_back_is_told_everything(supervisor, client):
     client.register_endpoint("generate")
     client.register_endpoint("gone")
     client.unregister_endpoint("gone")
+    began = int(time.monotonic() * 1000)
     live, stopped, ended = (client.begin(each) for each in ("live", "stopped", "ended"))
     supervisor.wait("request.begin", 3)
     supervisor.stop()
@@ -31,6 +33,9 @@ def test_a_supervisor_that_comes_back_is_told_everything(supervisor, client):
     begun = {each["id"]: each for each in supervisor.all("request.begin", connection=2)}
     assert set(begun) == {"live", "stopped", "ended", "away"}
     assert all(each["resumed"] is True for each in begun.values())
+    # Their age survives a supervisor; "away" began after the first three.
+    assert began <= begun["live"]["began_at_ms"] <= begun["away"]["began_at_ms"]
+    assert begun["away"]["began_at_ms"] <= time.monotonic() * 1000
     assert supervisor.wait("request.end", id="ended")["outcome"] == "error"
     assert supervisor.wait("cancel", connection=2)["ids"] == ["stopped"]
     assert supervisor.wait("endpoint.register", connection=2)["endpoint"] == "generate"

@@ -23,6 +23,13 @@ constexpr lifecycle::Duration kLastArrivals{100};
 /// The shortest time between two lines that a stranger can cause.
 constexpr lifecycle::Duration kStrangersPeriod{10'000};
 
+/// `shortest`: that phase 1 can be. Every connection has had its turn a quarter before its
+/// end: those that ask again within that are told, and connect to another replica.
+void close_over(ingress::Relay& relay, lifecycle::Duration shortest) {
+  lifecycle::Duration const over = shortest - shortest / 4;
+  relay.order([over](ingress::Proxy& proxy) { proxy.close_over(over); });
+}
+
 }  // namespace
 
 IngressSession::IngressSession(boost::asio::io_context& io, config::Config const& config,
@@ -136,7 +143,8 @@ void IngressSession::phase(lifecycle::Phase phase) {
   if (phase < Phase::deregistering) {
     relay_->order([](ingress::Proxy& proxy) { proxy.keep_alive_again(); });
   } else {
-    close_over(phase == Phase::deregistering ? core_.late_accept() : lifecycle::Duration{0});
+    close_over(*relay_,
+               phase == Phase::deregistering ? core_.late_accept() : lifecycle::Duration{0});
   }
   std::optional<lifecycle::Instant> const cut_at = core_.snapshot().cut_at;
   if (phase == Phase::draining && cut_at && config_.shutdown.hand_off == config::HandOff::early) {
@@ -201,15 +209,8 @@ void IngressSession::checks_passed(lifecycle::Instant since) {
 
 void IngressSession::leave() {
   if (relay_) {
-    close_over(core_.late_accept());
+    close_over(*relay_, core_.late_accept());
   }
-}
-
-/// `shortest`: that phase 1 can be. Every connection has had its turn a quarter before its
-/// end: those that ask again within that are told, and connect to another replica.
-void IngressSession::close_over(lifecycle::Duration shortest) {
-  lifecycle::Duration const over = shortest - shortest / 4;
-  relay_->order([over](ingress::Proxy& proxy) { proxy.close_over(over); });
 }
 
 void IngressSession::refresh() {

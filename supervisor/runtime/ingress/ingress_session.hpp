@@ -77,6 +77,8 @@ class IngressSession final : private ingress::Tracker {
   void refresh();
   /// Once what the core has cut until now is cut and told.
   void after_cuts(std::function<void()> then);
+  /// What the clients of these requests have; told in this call or soon.
+  void deliveries(std::vector<std::string> ids, ingress::TellDeliveries tell) const;
   /// Asked again and again until it is.
   bool is_flushed() { return !relay_ || (!turn_is_due_ && relay_->is_flushed()); }
 
@@ -114,7 +116,6 @@ class IngressSession final : private ingress::Tracker {
   std::string listen();
   void listen_again();
   void stop_listening();
-  void close_over(lifecycle::Duration shortest);
   relay::Refusal refusal_of(lifecycle::Reject const& order) const;
   void decided(std::string_view id, ingress::Admission admission);
   void carry_out();

@@ -1,4 +1,7 @@
 // What the ingress tells of its requests, as events of the core.
+#include <memory>
+#include <mutex>
+
 #include "base/clock.hpp"
 #include "supervisor/runtime/ingress/ingress_session.hpp"
 
@@ -38,6 +41,29 @@ ingress::Admission IngressSession::begin(ingress::Begun const& begun) {
     listeners_.request_began();
   }
   return answer;
+}
+
+void IngressSession::deliveries(std::vector<std::string> ids, ingress::TellDeliveries tell) const {
+  if (!relay_ || ids.empty()) {
+    tell(ingress::Deliveries(ids.size()));
+    return;
+  }
+  struct Collected {
+    std::mutex mutex;  // each proxy adds its own
+    ingress::Deliveries found;
+  };
+  auto const all = std::make_shared<Collected>();
+  all->found.resize(ids.size());
+  relay_->order([all, asked = std::move(ids)](ingress::Proxy& proxy) {
+    ingress::Deliveries own = proxy.deliveries(asked);
+    std::lock_guard const lock(all->mutex);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (own[i]) {  // an id is that of one live request, whoever relays it
+        all->found[i] = std::move(own[i]);
+      }
+    }
+  });
+  relay_->after_orders([all, tell = std::move(tell)] { tell(all->found); });
 }
 
 void IngressSession::moved(std::string_view id) {

@@ -9,58 +9,19 @@
 
 #include <nlohmann/json.hpp>
 
+#include "supervisor/runtime/listener/stop_plan.hpp"
 #include "supervisor/runtime/sessions/admission_control.hpp"
 
 namespace lastcall::runtime {
 namespace {
 
 using Document = nlohmann::ordered_json;
-using lifecycle::Budgets;
 using lifecycle::Instant;
 using lifecycle::name;
 using lifecycle::Phase;
 using lifecycle::to_ms;
 
 constexpr std::size_t kMostEndpoints = 32;
-
-/// Where each part of a stop ends at the latest, from its cause. A part that has no time is left
-/// out.
-Document parts_of(Budgets const& budgets, Instant began, Instant deadline) {
-  std::array<std::pair<char const*, Instant>, 4> const ends{
-      {{"deregistering", began + budgets.closed_after()},
-       {"draining", budgets.stop_cancel_at(deadline)},
-       {"cancelling", budgets.kill_cancel_at(deadline)},
-       {"cleaning_up", deadline}}};
-  Document parts = Document::array();
-  Instant from = began;
-  for (auto const& [part, end] : ends) {
-    Instant const to = std::clamp(end, from, std::max(from, deadline));
-    if (to > from) {
-      parts.push_back(
-          {{"name", part}, {"from_ms", to_ms(from - began)}, {"to_ms", to_ms(to - began)}});
-    }
-    from = to;
-  }
-  return parts;
-}
-
-/// Of the stop under way, or of one that would begin now.
-Document plan_of(StatusSources const& sources, lifecycle::Snapshot const& snapshot, Instant now) {
-  lifecycle::StopClock const& clock = sources.core.clock();
-  auto const& stop = snapshot.stop;
-  Instant const began = stop ? stop->cause_at : now;
-  Budgets const budgets = stop ? clock.budgets() : clock.budgets_of(now);
-  Instant const deadline = stop ? stop->deadline : budgets.deadline(now);
-  Document plan{{"under_way", stop.has_value()}, {"total_ms", to_ms(deadline - began)}};
-  if (stop) {
-    plan["cause"] = name(stop->cause.kind);
-    plan["mode"] = name(stop->mode);
-    plan["now_ms"] = to_ms(now - began);
-    plan["left_ms"] = to_ms(deadline - now);
-  }
-  plan["parts"] = parts_of(budgets, began, deadline);
-  return plan;
-}
 
 /// When what still runs is asked to end, and when it is killed.
 void put_cut(Document& json, StatusSources const& sources, lifecycle::Snapshot const& snapshot,
@@ -88,7 +49,7 @@ Document endpoints_of(lifecycle::Lifecycle const& core) {
   std::map<std::string_view, Row> counted;
   core.requests().for_each(
       [&counted](lifecycle::RequestView const& view) {
-        if (!view.child) {
+        if (view.parent.empty()) {
           Row& row = counted[view.endpoint];
           row.name = view.endpoint;
           ++(view.standing == lifecycle::Standing::waiting ? row.waiting : row.running);
@@ -228,7 +189,7 @@ std::string PublicStatus::json(StatusSources const& sources, Instant now) const 
                 {"phase", name(snapshot.phase)},
                 {"phase_for_ms", to_ms(now - snapshot.phase_began)},
                 {"ready", readiness.is_ready},
-                {"plan", plan_of(sources, snapshot, now)},
+                {"plan", plan_of(sources.core, snapshot, now)},
                 {"in_flight", in_flight_of(sources, snapshot, now)},
                 {"admission", admission_json(snapshot.admission)},
                 {"health", health_of(sources, snapshot, now)},

@@ -1,11 +1,11 @@
 #include "supervisor/runtime/listener/status.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "supervisor/runtime/listener/stop_plan.hpp"
 #include "supervisor/runtime/sessions/admission_control.hpp"
 
 namespace lastcall::runtime {
@@ -26,14 +26,6 @@ std::string brief(std::string_view text) {
 
 std::string dump(Json const& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-std::string peer_name(StatusSources const& sources, ipc::PeerId peer) {
-  if (peer == lifecycle::kIngressPeer) {
-    return "ingress";
-  }
-  ipc::PeerInfo const* const info = sources.server.info(peer);
-  return info != nullptr && !info->name.empty() ? info->name : "peer-" + std::to_string(peer);
 }
 
 void put_stop(Json& json, lifecycle::Snapshot const& snapshot, Instant now) {
@@ -173,22 +165,6 @@ Json peers_of(StatusSources const& sources) {
   return list;
 }
 
-/// Where a page of requests ended: "PEER:ID".
-using Cursor = std::pair<ipc::PeerId, std::string>;
-
-std::optional<Cursor> parse_cursor(std::string const& text) {
-  std::size_t const colon = text.find(':');
-  ipc::PeerId peer = 0;
-  if (colon == std::string::npos || colon + 1 == text.size()) {
-    return std::nullopt;
-  }
-  char const* const end = text.data() + colon;
-  auto const parsed = std::from_chars(text.data(), end, peer);
-  return parsed.ec == std::errc{} && parsed.ptr == end
-             ? std::optional(Cursor{peer, text.substr(colon + 1)})
-             : std::nullopt;
-}
-
 /// What the ranks reported last.
 Json load_of(lifecycle::LoadMonitor const& loads, Instant now) {
   Json rows = Json::array();
@@ -209,6 +185,14 @@ Json load_of(lifecycle::LoadMonitor const& loads, Instant now) {
 
 }  // namespace
 
+std::string peer_name(StatusSources const& sources, ipc::PeerId peer) {
+  if (peer == lifecycle::kIngressPeer) {
+    return "ingress";
+  }
+  ipc::PeerInfo const* const info = sources.server.info(peer);
+  return info != nullptr && !info->name.empty() ? info->name : "peer-" + std::to_string(peer);
+}
+
 std::string status_json(StatusSources const& sources, Instant now) {
   lifecycle::Snapshot const snapshot = sources.core.snapshot();
   Readiness const readiness = sources.readiness();
@@ -216,6 +200,7 @@ std::string status_json(StatusSources const& sources, Instant now) {
             {"phase", name(snapshot.phase)},
             {"phase_for_ms", to_ms(now - snapshot.phase_began)}};
   put_stop(json, snapshot, now);
+  json["plan"] = plan_of(sources.core, snapshot, now);
   put_prestop(json, snapshot, now);
   json["ready"] = readiness.is_ready;
   json["ready_reason"] = readiness.reason;
@@ -241,57 +226,6 @@ std::string status_json(StatusSources const& sources, Instant now) {
   }
   if (!sources.facts.ingress_address.empty()) {
     json["ingress"] = sources.facts.ingress_address;
-  }
-  return dump(json);
-}
-
-std::optional<std::string> requests_json(StatusSources const& sources, Instant now,
-                                         std::string const& after, std::size_t limit) {
-  // Room for the rest of the line: an answer longer than a line could not be sent at all.
-  constexpr std::size_t kRoom = ipc::kMaxLine - 1024;
-  std::optional<Cursor> const first = parse_cursor(after);
-  if (!first && !after.empty()) {
-    return std::nullopt;
-  }
-  std::vector<lifecycle::RequestView> views;
-  sources.core.requests().for_each(
-      [&](lifecycle::RequestView const& view) {
-        if (!first || Cursor{view.peer, view.id} > *first) {
-          views.push_back(view);
-        }
-      },
-      sources.core.endpoints());
-  std::sort(views.begin(), views.end(), [](auto const& a, auto const& b) {
-    return std::pair(a.peer, a.id) < std::pair(b.peer, b.id);
-  });
-  constexpr std::array<char const*, 3> kStates{"live", "stopped", "killed"};
-  Json list = Json::array();
-  std::size_t size = 0;
-  for (lifecycle::RequestView const& view : views) {
-    Json row{{"id", view.id},
-             {"root", view.root},
-             {"peer", peer_name(sources, view.peer)},
-             {"endpoint", view.endpoint},
-             {"model", view.model},
-             {"state", kStates[static_cast<std::size_t>(view.state)]}};
-    if (view.reason) {
-      row["reason"] = name(*view.reason);
-    }
-    row["age_ms"] = to_ms(now - view.began_at);
-    row["waiting"] = view.standing == lifecycle::Standing::waiting;
-    row["late"] = view.late;
-    row["child"] = view.child;
-    size += dump(row).size() + 1;
-    if (list.size() == limit || size > kRoom) {
-      break;
-    }
-    list.push_back(std::move(row));
-  }
-  std::size_t const shown = list.size();
-  Json json{{"requests", std::move(list)}};
-  if (shown > 0 && shown < views.size()) {
-    auto const& last = views[shown - 1];
-    json["next"] = std::to_string(last.peer) + ":" + std::string(last.id);
   }
   return dump(json);
 }

@@ -1,4 +1,4 @@
-// What operators are told: the state of everything, and the list of requests, as JSON text.
+// What operators are told: the state of everything, as JSON text.
 //
 // Rules:
 //  1. Only what is known: a key is absent where there is nothing to say.
@@ -50,9 +50,7 @@ struct StatusSources {
 
 std::string status_json(StatusSources const& sources, lifecycle::Instant now);
 
-/// A page of the requests in flight, in the order of peer and id; `after` is an earlier page's
-/// `next`, an opaque word for its reader. Nothing: `after` is none.
-std::optional<std::string> requests_json(StatusSources const& sources, lifecycle::Instant now,
-                                         std::string const& after, std::size_t limit);
+/// As operators know it.
+std::string peer_name(StatusSources const& sources, ipc::PeerId peer);
 
 }  // namespace lastcall::runtime

@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "supervisor/runtime/record/report_view.hpp"
+
 namespace lastcall::runtime {
 namespace {
 
@@ -83,7 +85,11 @@ void Narrator::load_changed(lifecycle::BusyChanged const& changed) {
 }
 
 void Narrator::report(std::string const& json) {
-  log_.info("drain report", {Field::json("report", json)});
+  if (Terminal const terminal = log_.terminal(); terminal.is_there) {
+    log_.info("drain report", {{"report", report_text(json, terminal.columns)}});
+  } else {
+    log_.info("drain report", {Field::json("report", json)});
+  }
   log_.info("lastcall shutdown complete");
 }
 

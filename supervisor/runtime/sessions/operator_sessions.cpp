@@ -95,13 +95,21 @@ void OperatorSessions::drain(ipc::PeerId peer, ipc::Drain const& drain, ipc::Seq
 void OperatorSessions::requests(ipc::PeerId peer, ipc::RequestsQuery const& query, ipc::Seq seq) {
   if (!seq) {
     server_.error(peer, seq, ipc::ErrorCode::bad_field, "seq: expected, the answer needs it");
-  } else if (auto const page =
-                 answers_.requests(query.after, std::min(query.limit, ipc::kMaxPage))) {
-    server_.ack(peer, seq, *page);
-  } else {
-    server_.error(peer, seq, ipc::ErrorCode::bad_field,
-                  "requests: field 'after': expected the 'next' of an earlier answer");
+    return;
   }
+  answers_.requests(query.after, std::min(query.limit, ipc::kMaxPage),
+                    [this, peer, seq](std::optional<std::string> const& page) {
+                      if (!watches_.contains(peer)) {
+                        return;  // it has left meanwhile
+                      }
+                      if (page) {
+                        server_.ack(peer, seq, *page);
+                      } else {
+                        server_.error(
+                            peer, seq, ipc::ErrorCode::bad_field,
+                            "requests: field 'after': expected the 'next' of an earlier answer");
+                      }
+                    });
 }
 
 void OperatorSessions::cancel(ipc::PeerId peer, ipc::Cancel&& cancel, ipc::Seq seq) {

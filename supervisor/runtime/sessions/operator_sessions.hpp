@@ -41,8 +41,10 @@ class OperatorSessions {
   struct Answers {
     std::function<ipc::Welcome()> welcome;
     std::function<std::string()> status;
-    /// Nothing: `after` is no cursor.
-    std::function<std::optional<std::string>(std::string const& after, std::size_t limit)> requests;
+    /// Told in this call or soon; nothing: `after` is no cursor.
+    std::function<void(std::string const& after, std::size_t limit,
+                       std::function<void(std::optional<std::string>)> tell)>
+        requests;
     std::function<ReloadAnswer()> reload;
     /// Each answers with what holds now.
     std::function<std::string(ipc::AdmissionSet const&)> set_admission;

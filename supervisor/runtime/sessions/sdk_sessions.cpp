@@ -124,7 +124,8 @@ void SdkSessions::begin(ipc::PeerId peer, ipc::RequestBegin&& begin, ipc::Seq se
                                       .admit = begin.admit,
                                       .resumed = begin.resumed,
                                       .priority = begin.priority,
-                                      .way = begin.way};
+                                      .way = begin.way,
+                                      .began_at = begin.began_at};
   StepReply const& reply = events_.feed(begun);
   if (core_.requests().roots_begun() > before) {
     listeners_.request_began(begun.endpoint);

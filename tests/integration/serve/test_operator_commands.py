@@ -289,6 +289,43 @@ def test_status_fits_the_terminal(served, columns):
     assert plain.split() == served.tell("status").stdout.split() or "for" in plain  # time passes
 
 
+def test_what_is_part_of_a_request_stands_below_it(served):
+    peer, other = served.peer(), served.peer()
+    for name, parent in (("a", None), ("b", None), ("b/1", "b"), ("a/1", "a"), ("a/1/x", "a/1")):
+        peer.ask("request.begin", id=name, **({"parent": parent} if parent else {}))
+    other.ask("request.begin", id="c")
+    rows = served.tell("requests").stdout.splitlines()[1:]
+    assert [row.rstrip().split("  ")[0] or row[: len(row) - len(row.lstrip())] + row.split()[0]
+            for row in rows] == ["a", "  a/1", "    a/1/x", "b", "  b/1", "c"]  # fmt: skip
+
+
+@pytest.mark.parametrize("columns", [40, 80, 140])
+def test_requests_fit_the_terminal(served, columns):
+    peer, long = served.peer(), "cmpl-" + "0123456789" * 6
+    peer.ask("request.begin", id=long, endpoint="chat_completions", model="Qwen/Qwen3-0.6B")
+    peer.ask("request.begin", id="é" * 50, endpoint="e")
+    text = on_terminal("requests", "--admin-socket", served.admin_socket, COLUMNS=str(columns))
+    rows = text.splitlines()
+    assert len(rows) == 3 and all(len(row) <= columns for row in rows)
+    assert rows[0].startswith("ID ") and rows[0].endswith("AGE")
+    assert ("MODEL" in rows[0]) == (columns == 140)
+    assert [row[:3] for row in rows[1:]] == ["cmp", "ééé"]
+    assert all("live" in row for row in rows[1:])
+
+
+def test_a_stop_shows_its_plan_and_where_it_stands(served):
+    served.peer().ask("request.begin", id="a", endpoint="generate")
+    served.tell("drain", "--exit")
+    served.wait_for_phase("draining")
+    plan = json.loads(served.tell("status", "-o", "json").stdout)["plan"]
+    assert plan["under_way"] and [part["name"] for part in plan["parts"]][-1] == "cleaning_up"
+    for columns in (40, 80, 140):
+        text = on_terminal("status", "--admin-socket", served.admin_socket, COLUMNS=str(columns))
+        [bar] = re.findall(r"^plan +\[(.*)\]$", text, re.MULTILINE)
+        assert re.fullmatch(r"[#|]*>[.|]*", bar) and len(bar) <= columns - 14
+    assert "draining to " in COLORS.sub("", text) and re.search(r"are cut in \d+\.\d s", text)
+
+
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_a_terminal_that_wants_no_colour_gets_none(served, environment):
     text = on_terminal("status", "--admin-socket", served.admin_socket, **environment)

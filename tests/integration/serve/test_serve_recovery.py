@@ -114,6 +114,23 @@ def test_what_a_drain_has_cancelled_is_cancelled_again_by_the_next_life(world, r
     assert peer.expect("cancel")["reason"] == reason
 
 
+def test_the_age_of_a_request_survives_a_supervisor(world):
+    one = world()
+    one.run(*SLEEPER)
+    peer = one.peer()
+    peer.ask("request.begin", id="r", endpoint="generate")
+    serving(one)
+    kill_supervisor(one)
+    peer = one.peer(live=1)
+    began = time.monotonic() * 1000 - 60_000
+    peer.ask("request.begin", id="r", endpoint="generate", resumed=True, began_at_ms=int(began))
+    peer.ask("request.begin", id="part", endpoint="generate", parent="r")
+    rows = {each["id"]: each for each in one.operator().ask("requests")["requests"]}
+    assert rows["r"]["age_ms"] >= 60_000 > rows["part"]["age_ms"]
+    assert one.status()["in_flight"]["oldest_ms"] >= 60_000
+    assert rows["part"]["parent"] == "r" and "parent" not in rows["r"]
+
+
 def test_what_an_operator_has_cancelled_is_forgotten_with_the_supervisor(world):
     one = world()
     one.run(*SLEEPER)

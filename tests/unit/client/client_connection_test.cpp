@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.hpp"
 #include "tests/unit/client/fake_supervisor.hpp"
 
 namespace lastcall {
@@ -46,9 +47,11 @@ TEST(ClientConnection, After_a_restart_requests_cancels_and_unread_ends_are_anno
   supervisor.listen();
   Client client(options_for(supervisor));
   supervisor.welcome();
+  lifecycle::Instant const before = monotonic_now();
   RequestContext const runs = client.begin({.id = "runs"});
   RequestContext const stopped = client.begin({.id = "stopped"});
   RequestContext const ends = client.begin({.id = "ends"});
+  lifecycle::Instant const begun = monotonic_now();
   for (int i = 0; i < 3; ++i) {
     supervisor.next<ipc::RequestBegin>();
   }
@@ -60,8 +63,11 @@ TEST(ClientConnection, After_a_restart_requests_cancels_and_unread_ends_are_anno
   ends.end();
   supervisor.listen();
   EXPECT_EQ(supervisor.welcome().live, 3U);
-  EXPECT_EQ(supervisor.next<ipc::RequestBegin>(),
-            (ipc::RequestBegin{.id = "ends", .resumed = true}));
+  auto end = supervisor.next<ipc::RequestBegin>();
+  EXPECT_GE(end.began_at.value(), before) << "its age survives a supervisor";
+  EXPECT_LE(end.began_at.value(), begun);
+  end.began_at.reset();
+  EXPECT_EQ(end, (ipc::RequestBegin{.id = "ends", .resumed = true}));
   EXPECT_EQ(supervisor.next<ipc::RequestEnd>().id, "ends");
   EXPECT_TRUE(supervisor.next<ipc::RequestBegin>().resumed);
   EXPECT_TRUE(supervisor.next<ipc::RequestBegin>().resumed);

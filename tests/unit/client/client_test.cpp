@@ -78,8 +78,9 @@ TEST_F(WithSupervisor, Tells_how_urgent_a_request_is) {
   EXPECT_FALSE(client.find("x"));
   supervisor.hang_up();
   supervisor.welcome();
-  EXPECT_EQ(supervisor.next<ipc::RequestBegin>(),
-            (ipc::RequestBegin{.id = "u", .resumed = true, .priority = 0}));
+  auto again = supervisor.next<ipc::RequestBegin>();
+  again.began_at.reset();
+  EXPECT_EQ(again, (ipc::RequestBegin{.id = "u", .resumed = true, .priority = 0}));
 }
 
 TEST_F(WithSupervisor, A_cancel_calls_back_and_its_end_confirms_it) {

@@ -98,6 +98,31 @@ TEST_F(RequestLedgerPeers, a_resumed_request_that_nobody_knows_begins) {
   EXPECT_EQ(begin(2, "r", {}, true), RequestLedger::Begin::begun) << "peer 1 is still connected";
 }
 
+TEST_F(RequestLedgerPeers, one_that_ran_before_has_its_age_and_none_is_of_the_future) {
+  begin(1, "new");
+  for (auto const& [id, ms] : {std::pair("old", 400), std::pair("older", 100)}) {
+    RequestBegun request;
+    request.peer = 1;
+    request.id = id;
+    request.resumed = true;
+    request.began_at = instant_from_ms(ms);
+    ledger.begin(now, request, 0, false);
+  }
+  EXPECT_EQ(ledger.oldest(), instant_from_ms(100));
+  ledger.end(now, 1, "older", Outcome::completed);
+  EXPECT_EQ(ledger.news.settled.back().elapsed, Duration{900});
+  EXPECT_EQ(ledger.oldest(), instant_from_ms(400));
+  ledger.end(now, 1, "old", Outcome::completed);
+  EXPECT_EQ(ledger.oldest(), now);
+  RequestBegun ahead;
+  ahead.peer = 1;
+  ahead.id = "ahead";
+  ahead.began_at = now + Duration{5'000};
+  ledger.begin(now, ahead, 0, false);
+  ledger.end(now, 1, "ahead", Outcome::completed);
+  EXPECT_EQ(ledger.news.settled.back().elapsed, Duration{0});
+}
+
 TEST_F(RequestLedgerPeers, cancels_are_chosen_in_the_order_of_begin) {
   begin(2, "first");
   begin(1, "second");

@@ -1,0 +1,22 @@
+// What the client of a relayed request is, and has of its answer. Pure values.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lastcall::ingress {
+
+struct Delivered {
+  std::string client;                   // the address of its connection
+  std::uint64_t bytes = 0;              // of the body
+  std::optional<std::uint64_t> events;  // of a stream of events: those that are complete
+};
+
+/// For each request that was asked for, in that order; nothing where it has ended.
+using Deliveries = std::vector<std::optional<Delivered>>;
+using TellDeliveries = std::function<void(Deliveries const&)>;
+
+}  // namespace lastcall::ingress

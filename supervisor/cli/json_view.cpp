@@ -1,0 +1,47 @@
+#include "supervisor/cli/json_view.hpp"
+
+#include "telemetry/visible_text.hpp"
+
+namespace lastcall::cli {
+
+JsonValue parse_json(std::string_view text) {
+  return JsonValue::parse(text, nullptr, false);
+}
+
+std::string visible(std::string_view text) {
+  std::string out;
+  runtime::append_visible(out, text);
+  return out;
+}
+
+/// Only its first line: of a traceback the log has the rest.
+std::string member_text(JsonValue const& object, char const* key, std::string fallback) {
+  auto const found = object.find(key);
+  if (found == object.end() || !found->is_string()) {
+    return fallback;
+  }
+  std::string_view const text = found->get_ref<std::string const&>();
+  return visible(text.substr(0, text.find('\n')));
+}
+
+std::int64_t member_number(JsonValue const& object, char const* key, std::int64_t fallback) {
+  auto const found = object.find(key);
+  return found != object.end() && found->is_number() ? found->get<std::int64_t>() : fallback;
+}
+
+bool member_flag(JsonValue const& object, char const* key) {
+  auto const found = object.find(key);
+  return found != object.end() && found->is_boolean() && found->get<bool>();
+}
+
+JsonValue const& member_of(JsonValue const& object, char const* key) {
+  static JsonValue const kNone = JsonValue::object();
+  auto const found = object.find(key);
+  return found != object.end() ? *found : kNone;
+}
+
+std::string painted(std::string const& text, bool good, ViewOptions options) {
+  return options.color ? (good ? "\033[32m" : "\033[33m") + text + "\033[0m" : text;
+}
+
+}  // namespace lastcall::cli

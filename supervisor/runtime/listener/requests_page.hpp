@@ -1,0 +1,26 @@
+// The list of the requests in flight for operators, in pages, as JSON text.
+//
+// Thread rule: the loop's thread. Source: docs/ipc.md, 'requests'.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "ingress/delivered.hpp"
+#include "supervisor/runtime/listener/status.hpp"
+
+namespace lastcall::runtime {
+
+/// Asks what the clients of relayed requests have.
+using AskDeliveries = std::function<void(std::vector<std::string> ids, ingress::TellDeliveries)>;
+/// Nothing: `after` is no cursor.
+using TellPage = std::function<void(std::optional<std::string>)>;
+
+/// A page of the requests in flight, in the order of peer and id, told in this call or soon.
+/// `after` is an earlier page's `next`, an opaque word for its reader.
+void tell_requests(StatusSources const& sources, lifecycle::Instant now, std::string const& after,
+                   std::size_t limit, AskDeliveries const& ask, TellPage tell);
+
+}  // namespace lastcall::runtime

@@ -1,0 +1,16 @@
+// The plan of a stop as a document: what ends when at the latest, and where it stands.
+//
+// Pure, no thread rule. Source: docs/status-page.md, 'plan'.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/lifecycle.hpp"
+
+namespace lastcall::runtime {
+
+/// Of the stop under way, or of one that would begin now.
+nlohmann::ordered_json plan_of(lifecycle::Lifecycle const& core,
+                               lifecycle::Snapshot const& snapshot, lifecycle::Instant now);
+
+}  // namespace lastcall::runtime

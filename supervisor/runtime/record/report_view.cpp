@@ -1,0 +1,154 @@
+#include "supervisor/runtime/record/report_view.hpp"
+
+#include <cstdint>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "telemetry/rows.hpp"
+
+namespace lastcall::runtime {
+namespace {
+
+using Told = nlohmann::ordered_json;
+
+/// The log puts its text below a heading, indented by so much.
+constexpr std::size_t kIndent = 4;
+
+std::string word(Told const& object, char const* key) {
+  auto const found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::int64_t figure(Told const& object, char const* key) {
+  auto const found = object.find(key);
+  return found != object.end() && found->is_number() ? found->get<std::int64_t>() : 0;
+}
+
+Told const& part(Told const& object, char const* key) {
+  static Told const kNone = Told::object();
+  auto const found = object.find(key);
+  return found != object.end() ? *found : kNone;
+}
+
+void append_item(std::string& list, std::string const& item) {
+  list += (list.empty() ? "" : ", ") + item;
+}
+
+/// "draining 3.4 s", and how it ended where it did not just end.
+std::string step_text(std::string const& name, Told const& step) {
+  std::string const outcome = word(step, "outcome");
+  if (outcome == "skipped") {
+    return name + " skipped";
+  }
+  std::string text = name + ' ' + duration_text(figure(step, "ms"));
+  if (outcome != "completed") {
+    text += " (" + outcome + ')';
+  }
+  return text;
+}
+
+void put_outcome(std::ostream& out, Told const& report) {
+  std::string const verdict = "exit code " + std::to_string(figure(report, "exit_code"));
+  std::string const detail = word(report, "detail");
+  std::string text = word(report, "mode") + ", cause " + word(report, "cause");
+  text += (detail.empty() ? "" : " (" + detail.substr(0, detail.find('\n')) + ")");
+  put_row(out, "stop", text + ", " + verdict);
+}
+
+void put_steps(std::ostream& out, Told const& report) {
+  std::string steps;
+  for (auto const& [name, step] : part(report, "phases").items()) {
+    append_item(steps, step_text(name, step));
+  }
+  put_row(out, "phases", steps);
+  std::int64_t const left = figure(report, "time_left_ms");
+  put_row(out, "time left", duration_text(left) + " before the deadline");
+}
+
+void put_ended(std::ostream& out, Told const& report) {
+  std::string ended;
+  for (auto const& [outcome, count] : part(report, "requests").items()) {
+    if (count.is_number() && count.get<std::int64_t>() > 0) {
+      append_item(ended, std::to_string(count.get<std::int64_t>()) + ' ' + outcome);
+    }
+  }
+  std::string const source = word(report, "in_flight");
+  if (ended.empty()) {
+    ended = source == "unknown" ? "unknown: no SDK or ingress counted them" : "none was in flight";
+  }
+  if (report.contains("in_flight_at_end")) {
+    append_item(ended, std::to_string(figure(report, "in_flight_at_end")) +
+                           " in flight when the time was up");
+  }
+  if (std::int64_t const longest = figure(report, "longest_request_ms"); longest > 0) {
+    append_item(ended, "the longest took " + duration_text(longest));
+  }
+  put_row(out, "requests", ended);
+}
+
+void put_cleanup(std::ostream& out, Told const& report) {
+  std::string done;
+  for (auto const& [name, item] : part(report, "cleanup").items()) {
+    std::string const outcome = word(item, "outcome");
+    if (outcome == "skipped") {
+      continue;
+    }
+    std::string const detail = word(item, "detail");
+    append_item(done, step_text(name, item) + (detail.empty() ? "" : ": " + detail));
+  }
+  if (!done.empty()) {
+    put_row(out, "cleanup", done);
+  }
+  for (Told const& registry : part(report, "registries")) {
+    std::string const detail = word(registry, "detail");
+    put_row(out, "registry",
+            word(registry, "name") + ": " + word(registry, "state") +
+                (detail.empty() ? "" : ", " + detail));
+  }
+}
+
+void put_end_of_engine(std::ostream& out, Told const& report) {
+  Told const& engine = part(report, "engine");
+  if (engine.empty()) {
+    return;
+  }
+  std::string text = word(engine, "state");
+  for (char const* const how : {"code", "signal"}) {
+    if (engine.contains(how)) {
+      text += std::string(", ") + how + ' ' + std::to_string(figure(engine, how));
+    }
+  }
+  if (engine.value("ordered", true) == false) {
+    text += ", by itself";
+  }
+  if (engine.value("oom", false)) {
+    text += ", out of memory";
+  }
+  if (Told const& left = part(engine, "left_behind"); !left.empty()) {
+    std::string names;
+    for (Told const& name : part(left, "names")) {
+      append_item(names, name.is_string() ? name.get<std::string>() : name.dump());
+    }
+    text += ", left behind " + names;
+  }
+  put_row(out, "engine", text);
+}
+
+}  // namespace
+
+std::string report_text(std::string_view report_json, std::size_t columns) {
+  Told const report = Told::parse(report_json, nullptr, false);
+  if (!report.is_object()) {
+    return std::string(report_json);
+  }
+  std::ostringstream out;
+  put_outcome(out, report);
+  put_steps(out, report);
+  put_ended(out, report);
+  put_end_of_engine(out, report);
+  put_cleanup(out, report);
+  return fitted(out.str(), columns > kIndent ? columns - kIndent : 0);
+}
+
+}  // namespace lastcall::runtime

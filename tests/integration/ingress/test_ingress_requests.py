@@ -1,0 +1,26 @@
+"""What operators are told of the requests that are relayed, by however many threads."""
+
+import subprocess
+
+from raw_engine import client, post, stream
+from serve_world import LASTCALL
+
+THREADS = (1, 3)
+
+
+def test_requests_tell_who_asked_and_what_he_has(proxy, engine):
+    one = proxy()
+    user, _ = stream(one, engine)
+    waits = client(one)
+    waits.send(post("/v1/completions", b'{"model":"m"}'))
+    engine.request()
+    rows = {row["endpoint"]: row for row in one.operator().ask("requests")["requests"]}
+    streams, silent = rows["chat_completions"], rows["completions"]
+    assert streams["client"] == silent["client"] == "127.0.0.1"
+    assert (streams["events_sent"], streams["bytes_sent"]) == (1, len("data: 1\n\n"))
+    assert silent["bytes_sent"] == 0 and "events_sent" not in silent
+    text = subprocess.run([LASTCALL, "requests", "--admin-socket", one.admin_socket],
+                          capture_output=True, text=True, check=True).stdout  # fmt: skip
+    [row] = [row.split() for row in text.splitlines() if "chat_completions" in row]
+    assert row[1] == "127.0.0.1" and row[-4:-2] == ["1", "9"]
+    user.close()
