@@ -13,6 +13,7 @@
 #include "relay/delivery.hpp"
 #include "relay/exchange.hpp"
 #include "relay/request_reader.hpp"
+#include "router/fleet.hpp"
 #include "router/metrics.hpp"
 #include "router/request_body.hpp"
 #include "router/route.hpp"
@@ -30,6 +31,7 @@ struct Call {
   Clock::time_point began_at = Clock::now();
   Clock::time_point last_event_at{};
   Wanted wanted{};
+  std::optional<std::uint64_t> affinity{};  // key
   std::string content_type{};
   std::string head{};   // to the worker, without its length and its last line
   std::string model{};  // label of metrics: one that a worker has announced, or empty
@@ -50,6 +52,7 @@ struct Call {
     // A worker's queue may be long, and its client has waited.
     return of_leg.append(goes_on ? "Priority: u=0\r\n" : "");
   }
+  Fleet::Wanted to_choose() const { return {.model = wanted.model, .affinity = affinity}; }
   bool has_sent_nothing() const { return delivery.state() == relay::DeliveryState::nothing; }
 };
 

@@ -55,7 +55,7 @@ Fleet::News Fleet::set(std::size_t source, std::vector<Announced> const& workers
   return news;
 }
 
-std::shared_ptr<Worker> Fleet::choose(std::string_view model, std::span<std::uint64_t const> tried,
+std::shared_ptr<Worker> Fleet::choose(Wanted const& wanted, std::span<std::uint64_t const> tried,
                                       Time now) const {
   std::shared_ptr<Worker> soonest;
   std::vector<std::size_t> free;
@@ -63,7 +63,7 @@ std::shared_ptr<Worker> Fleet::choose(std::string_view model, std::span<std::uin
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     std::shared_ptr<Worker> const& worker = workers_[i];
     bool const was_tried = std::find(tried.begin(), tried.end(), worker->id()) != tried.end();
-    if (was_tried || !worker->serves(model)) {
+    if (was_tried || !worker->serves(wanted.model)) {
       continue;
     }
     if (worker->skipped_until_ <= now) {
@@ -75,7 +75,28 @@ std::shared_ptr<Worker> Fleet::choose(std::string_view model, std::span<std::uin
   if (free.empty() && busy.empty()) {
     return soonest;
   }
-  return less_loaded(free.empty() ? busy : free, now);
+  std::vector<std::size_t> const& at = free.empty() ? busy : free;
+  return wanted.affinity ? preferred(*wanted.affinity, at, now) : less_loaded(at, now);
+}
+
+std::shared_ptr<Worker> const& Fleet::preferred(std::uint64_t key,
+                                                std::vector<std::size_t> const& at,
+                                                Time now) const {
+  std::uint64_t requests = 1;
+  for (std::size_t const i : at) {
+    requests += workers_[i]->load(now);
+  }
+  std::uint64_t const most = bounded_load(requests, at.size());
+  std::size_t best = at.front();
+  std::optional<std::uint64_t> highest;
+  for (std::size_t const i : at) {  // one of them has room: all together have less than `most` each
+    std::uint64_t const rank = rank_of(key, workers_[i]->place_);
+    if (workers_[i]->load(now) < most && (!highest || rank > *highest)) {
+      highest = rank;
+      best = i;
+    }
+  }
+  return workers_[best];
 }
 
 std::shared_ptr<Worker> const& Fleet::less_loaded(std::vector<std::size_t> const& at,

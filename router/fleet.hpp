@@ -6,6 +6,7 @@
 //  2. Of two workers drawn at random the one with fewer requests is chosen (power of two choices),
 //     among those of the model that the request was not sent to before: ours in flight, and those
 //     of others as the worker told last.
+//     A request with a key of affinity goes to the first in the key's order that has room.
 //  3. A worker that refused, was unreachable or broke a response is skipped for a time that doubles
 //     with each failure, until it answers. Where all are skipped, the one whose time ends first is
 //     chosen: a request is never refused for what somebody else's request has met.
@@ -32,6 +33,7 @@
 #include <vector>
 
 #include "core/load_monitor.hpp"
+#include "router/affinity.hpp"
 #include "router/load_text.hpp"
 
 namespace lastcall::router {
@@ -47,7 +49,8 @@ struct Announced {
 
 class Worker {
  public:
-  Worker(std::uint64_t id, Announced announced) : id_(id), announced_(std::move(announced)) {}
+  Worker(std::uint64_t id, Announced announced)
+      : id_(id), announced_(std::move(announced)), place_(stable_hash(announced_.url)) {}
 
   std::uint64_t id() const { return id_; }  // never used again
   std::string const& url() const { return announced_.url; }
@@ -66,6 +69,7 @@ class Worker {
 
   std::uint64_t const id_;
   Announced announced_;
+  std::uint64_t const place_;  // among the workers of a key
   std::size_t in_flight_ = 0;
   std::uint32_t failures_ = 0;  // in a row
   Time skipped_until_{};
@@ -93,9 +97,17 @@ class Fleet {
   /// All workers that `source` names from now on.
   News set(std::size_t source, std::vector<Announced> const& workers);
 
+  struct Wanted {
+    std::string_view model;
+    std::optional<std::uint64_t> affinity = std::nullopt;  // its key (affinity.hpp)
+  };
   /// Nothing where there is none that the request was not sent to (`tried`: their ids).
-  std::shared_ptr<Worker> choose(std::string_view model, std::span<std::uint64_t const> tried,
+  std::shared_ptr<Worker> choose(Wanted const& wanted, std::span<std::uint64_t const> tried,
                                  Time now) const;
+  std::shared_ptr<Worker> choose(std::string_view model, std::span<std::uint64_t const> tried,
+                                 Time now) const {
+    return choose({.model = model}, tried, now);
+  }
   void began(Worker& worker) { ++worker.in_flight_; }
   void ended(Worker& worker) { --worker.in_flight_; }
   void failed(Worker& worker, Time now);
@@ -113,6 +125,8 @@ class Fleet {
   std::vector<std::shared_ptr<Worker>> const& workers() const { return workers_; }
 
  private:
+  std::shared_ptr<Worker> const& preferred(std::uint64_t key, std::vector<std::size_t> const& at,
+                                           Time now) const;
   std::shared_ptr<Worker> const& less_loaded(std::vector<std::size_t> const& at, Time now) const;
 
   Skips const skips_;

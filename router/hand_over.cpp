@@ -32,7 +32,7 @@ void HandOver::look(Leg& old, bool drains) {
       return;
     }
     std::array const tried{old.worker()->id()};
-    to_ = parts_.fleet.choose(call_.wanted.model, tried, ingress::monotonic_now());
+    to_ = parts_.fleet.choose(call_.to_choose(), tried, ingress::monotonic_now());
     state_ = to_ ? State::warming : State::idle;
     if (to_) {
       body_ = std::move(*body);

@@ -119,10 +119,10 @@ Waiter::Tried Legs::choose_and_connect() {
     std::vector<std::uint64_t> without = parts_.pacing.full(load_of(seam_, budget_.risk, call_));
     bool const is_paced = !without.empty();
     without.insert(without.end(), budget_.attempts.tried().begin(), budget_.attempts.tried().end());
-    std::shared_ptr<Worker> const worker = parts_.fleet.choose(call_.wanted.model, without, now);
+    std::shared_ptr<Worker> const worker = parts_.fleet.choose(call_.to_choose(), without, now);
     if (!worker) {
       bool const has_another =
-          is_paced && parts_.fleet.choose(call_.wanted.model, budget_.attempts.tried(), now);
+          is_paced && parts_.fleet.choose(call_.to_choose(), budget_.attempts.tried(), now);
       return has_another ? Tried::no_room : Tried::refused;
     }
     budget_.attempts.note(*worker);
@@ -354,7 +354,7 @@ bool Legs::is_replaced(relay::ResponseHead const& head) {
       repeat == Repeat::always || (repeat == Repeat::unless_begun && verdict == Verdict::refused);
   bool const may_be_replaced =
       is_allowed && budget_.attempts.are_left() &&
-      parts_.fleet.choose(call_.wanted.model, budget_.attempts.tried(), ingress::monotonic_now());
+      parts_.fleet.choose(call_.to_choose(), budget_.attempts.tried(), ingress::monotonic_now());
   if (!may_be_replaced) {
     return false;
   }

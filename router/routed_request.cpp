@@ -1,12 +1,14 @@
 #include "router/routed_request.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "relay/head_writer.hpp"
 #include "relay/http_text.hpp"
+#include "router/affinity.hpp"
 #include "router/answers.hpp"
 #include "router/errors.hpp"
 #include "router/parts.hpp"
@@ -74,6 +76,11 @@ void RoutedRequest::prepare(relay::TakenHead const& taken, ingress::RequestClien
                              .is_proxy = client.is_proxy,
                              .keeps_underscores = parts_.options.keeps_underscores});
   call_.head.resize(call_.head.rfind("X-Request-Id: "));  // each leg has its own
+  Choosing const& choosing = parts_.settings.choosing;
+  if (choosing.affinity == Affinity::header) {
+    std::string_view const value = only(taken.head.fields, choosing.affinity_header);
+    call_.affinity = value.empty() ? std::nullopt : std::optional(stable_hash(value));
+  }
   call_.forbids_migration = only(taken.head.fields, "x-lastcall-migration") == "never";
   // Where a router is behind a router, the client is the first one's. No request is its own parent.
   std::string_view const parent = only(taken.head.fields, "x-lastcall-parent");
@@ -127,6 +134,10 @@ void RoutedRequest::route() {
   }
   if (route.endpoint == "responses" && !wanted.is_kept) {
     route.repeat = Repeat::always;
+  }
+  Choosing const& choosing = parts_.settings.choosing;
+  if (choosing.affinity == Affinity::prefix) {
+    call_.affinity = prefix_key(call_.body.text(), choosing.affinity_bytes);
   }
   std::vector<std::string> const models = parts_.fleet.models();
   bool const is_ambiguous = wanted.model.empty() && models.size() > 1;

@@ -72,8 +72,14 @@ struct Source {
   friend bool operator==(Source const&, Source const&) = default;
 };
 
+/// What sends requests that belong together to one worker.
+enum class Affinity : std::uint8_t { off, prefix, header };
+
 struct Choosing {
   std::uint32_t attempts = 3;
+  Affinity affinity = Affinity::off;
+  std::uint32_t affinity_bytes = 512;
+  std::string affinity_header = "X-Session-Id";
   Duration skip_first{1'000};
   Duration skip_most{30'000};
 };

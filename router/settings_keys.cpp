@@ -23,7 +23,45 @@ constexpr std::array kLogLevels =
     std::to_array<std::string_view>({"trace", "debug", "info", "warning", "error", "critical"});
 constexpr std::array kModes =
     std::to_array<std::string_view>({"off", "text", "vllm_ids", "sglang_ids"});
+constexpr std::array kAffinities = std::to_array<std::string_view>({"off", "prefix", "header"});
 constexpr std::array kLogFormats = std::to_array<std::string_view>({"auto", "json", "text"});
+
+void add_choosing(Keys& keys, Choosing& choosing) {
+  keys.insert(
+      keys.end(),
+      {{.path = "choosing", .slot = Section{}, .doc = "How a worker is chosen."},
+       {.path = "choosing.attempts",
+        .slot = &choosing.attempts,
+        .doc = "Workers that a request may be sent to before its client has a byte.",
+        .range = Range{1, 100},
+        .live = true},
+       {.path = "choosing.affinity",
+        .slot = config::choice(choosing.affinity, kAffinities),
+        .doc =
+            "What sends requests that belong together to one worker, whose prefix cache then has "
+            "their begin: the begin of the prompt, or a header; none has more than 1.25 times its "
+            "share of all requests.",
+        .live = true},
+       {.path = "choosing.affinity_bytes",
+        .slot = &choosing.affinity_bytes,
+        .doc = "Of the prompt, as the body has it: those that are the same so far belong together.",
+        .range = Range{1, 1'048'576},
+        .live = true},
+       {.path = "choosing.affinity_header",
+        .slot = &choosing.affinity_header,
+        .doc = "Its value, for `header`; a request without it goes where there is least to do.",
+        .form = &config::kToken,
+        .live = true},
+       {.path = "choosing.skip_first",
+        .slot = &choosing.skip_first,
+        .doc = "How long a worker is skipped that refused, was unreachable or broke a response; "
+               "twice as long each time, until it answers.",
+        .range = within(1ms, 1h)},
+       {.path = "choosing.skip_most",
+        .slot = &choosing.skip_most,
+        .doc = "The most of that.",
+        .range = within(1ms, 1h)}});
+}
 
 void add_migration(Keys& keys, Migration& migration) {
   keys.insert(
@@ -158,38 +196,23 @@ void add_log(Keys& keys, config::Log& log) {
 }  // namespace
 
 Keys keys_of(Settings& settings) {
-  Keys keys{
-      {.path = "listen",
-       .slot = &settings.listen,
-       .doc = "Where clients connect.",
-       .range = kListenPort,
-       .env = "LASTCALL_ROUTER_LISTEN",
-       .local = true},
-      {.path = "operators",
-       .slot = &settings.operators,
-       .doc = "Where `/livez`, `/readyz` and `/metrics` are.",
-       .range = kListenPort,
-       .env = "LASTCALL_ROUTER_OPERATORS",
-       .local = true},
-      {.path = "workers",
-       .slot = config::items(settings.workers),
-       .doc = "Where workers are found, at least one source; several are added up.",
-       .live = true},
-      {.path = "choosing", .slot = Section{}, .doc = "How a worker is chosen."},
-      {.path = "choosing.attempts",
-       .slot = &settings.choosing.attempts,
-       .doc = "Workers that a request may be sent to before its client has a byte.",
-       .range = Range{1, 100},
-       .live = true},
-      {.path = "choosing.skip_first",
-       .slot = &settings.choosing.skip_first,
-       .doc = "How long a worker is skipped that refused, was unreachable or broke a response; "
-              "twice as long each time, until it answers.",
-       .range = within(1ms, 1h)},
-      {.path = "choosing.skip_most",
-       .slot = &settings.choosing.skip_most,
-       .doc = "The most of that.",
-       .range = within(1ms, 1h)}};
+  Keys keys{{.path = "listen",
+             .slot = &settings.listen,
+             .doc = "Where clients connect.",
+             .range = kListenPort,
+             .env = "LASTCALL_ROUTER_LISTEN",
+             .local = true},
+            {.path = "operators",
+             .slot = &settings.operators,
+             .doc = "Where `/livez`, `/readyz` and `/metrics` are.",
+             .range = kListenPort,
+             .env = "LASTCALL_ROUTER_OPERATORS",
+             .local = true},
+            {.path = "workers",
+             .slot = config::items(settings.workers),
+             .doc = "Where workers are found, at least one source; several are added up.",
+             .live = true}};
+  add_choosing(keys, settings.choosing);
   add_load_keys(keys, settings.load);
   add_rejection_keys(keys, settings.rejection);
   add_migration(keys, settings.migration);

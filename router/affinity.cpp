@@ -1,0 +1,51 @@
+#include "router/affinity.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "base/json_reader.hpp"
+
+namespace lastcall::router {
+namespace {
+
+/// What stands before the prompt comes first; of the others a request has one.
+constexpr std::array kPrompts = std::to_array<std::string_view>(
+    {"system", "messages", "prompt", "text", "input_ids", "input", "query"});
+
+}  // namespace
+
+std::uint64_t stable_hash(std::string_view bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (char const byte : bytes) {
+    hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
+  }
+  return hash;
+}
+
+/// The finalizer of SplitMix64, so that one bit of either changes all.
+std::uint64_t rank_of(std::uint64_t key, std::uint64_t worker) {
+  std::uint64_t mixed = key ^ (worker * 0x9e3779b97f4a7c15U);
+  mixed = (mixed ^ (mixed >> 30U)) * 0xbf58476d1ce4e5b9U;
+  mixed = (mixed ^ (mixed >> 27U)) * 0x94d049bb133111ebU;
+  return mixed ^ (mixed >> 31U);
+}
+
+std::optional<std::uint64_t> prefix_key(std::string_view body, std::size_t most) {
+  std::vector<json::Member> members;
+  if (json::read_object(body, members)) {
+    return std::nullopt;
+  }
+  std::string prefix;
+  for (std::string_view const name : kPrompts) {
+    for (json::Member const& member : members) {
+      if (member.key == name && prefix.size() < most) {
+        prefix.append(member.value.text.substr(0, most - prefix.size()));
+      }
+    }
+  }
+  return prefix.empty() ? std::nullopt : std::optional(stable_hash(prefix));
+}
+
+}  // namespace lastcall::router
