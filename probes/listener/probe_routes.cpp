@@ -188,12 +188,14 @@ Reply dynamo_live(Facts const& facts) {
   return as_json(body, live);
 }
 
-Reply not_found(std::string const& path) {
+Reply not_found(std::string const& path, bool has_status_page) {
   std::string body = "no such path: " + path + "\nthere are:";
   for (auto const& route : kRoutes) {
     body += " " + std::string(route.path);
   }
-  return Reply{.status = 404, .body = body + " /health /live /metrics /metrics/engine\n"};
+  return Reply{.status = 404,
+               .body = body + " /health /live /metrics /metrics/engine" +
+                       (has_status_page ? " / /status" : "") + "\n"};
 }
 
 }  // namespace
@@ -210,7 +212,7 @@ Reply ProbeRoutes::answer(Request const& request) const {
   bool const is_metrics = request.path == "/metrics";
   bool const is_dynamo = request.path == "/health" || request.path == "/live";
   if (route == nullptr && !is_metrics && !is_dynamo) {
-    return not_found(request.path);
+    return not_found(request.path, has_status_page_);
   }
   if (request.method != "GET" && request.method != "HEAD") {
     return Reply{.status = 405,

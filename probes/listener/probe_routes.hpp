@@ -40,12 +40,17 @@ class ProbeRoutes {
   ProbeRoutes(PublishedState const& state, std::function<std::string()> metrics,
               Duration stall_after = stall_limit(Duration{2'000}));
 
+  /// The page at `/` and its document at `/status` are served beside these: a wrong path is told
+  /// of them, too. Before the first answer().
+  void tell_of_status_page() { has_status_page_ = true; }
+
   Reply answer(Request const& request) const;
 
  private:
   PublishedState const& state_;
   std::function<std::string()> metrics_;
   Duration stall_after_;
+  bool has_status_page_ = false;
 };
 
 }  // namespace lastcall::probes

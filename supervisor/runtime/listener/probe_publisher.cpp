@@ -125,6 +125,7 @@ ProbePublisher::~ProbePublisher() {
 }
 
 void ProbePublisher::serve_status(std::function<StatusSources()> sources) {
+  routes_.tell_of_status_page();
   auto const tell = [this, sources = std::move(sources)] {
     status_page_->tell(public_status_.json(sources(), monotonic_now()));
   };

@@ -183,6 +183,12 @@ TEST_F(Routes, unknown_paths_are_404_and_name_the_known_ones) {
   }
 }
 
+TEST_F(Routes, the_status_page_is_named_only_where_it_is_served) {
+  EXPECT_EQ(ask("/x").body.find("/status"), std::string::npos);
+  routes_.tell_of_status_page();
+  EXPECT_TRUE(ask("/x").body.ends_with(" /metrics/engine / /status\n"));
+}
+
 TEST_F(Routes, methods_other_than_get_and_head_are_405) {
   EXPECT_EQ(ask("/livez", "HEAD").status, 200);
   for (auto const* const method : {"POST", "PUT", "DELETE", "PATCH", "OPTIONS"}) {
