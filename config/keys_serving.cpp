@@ -42,6 +42,14 @@ void add_listeners(Keys& keys, Config& c) {
         .slot = &c.probes.engine_metrics_timeout,
         .doc = "Longest wait of a scrape for the engine's own metrics.",
         .range = within(50ms, 1min)},
+       {.path = "probes.orders_token_file",
+        .slot = &c.probes.orders_token_file,
+        .doc = "Serves `POST /lifecycle/drain` and `/lifecycle/resume` and `GET /lifecycle/status` "
+               "to who carries this file's first line in `X-Lastcall-Token`; read again for each "
+               "call.",
+        .form = &kAbsolutePath,
+        .unset = "none of them is served",
+        .local = true},
        {.path = "lifecycle",
         .slot = Section{},
         .doc = "preStop hooks, for engine images whose command cannot be overridden."},

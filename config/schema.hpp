@@ -160,6 +160,7 @@ struct Probes {
   StatusPage status_page = StatusPage::automatic;
   bool merge_engine_metrics = false;  // into /metrics
   Duration engine_metrics_timeout{5'000};
+  std::optional<std::string> orders_token_file;  // unset: no orders over HTTP
   friend bool operator==(Probes const&, Probes const&) = default;
 };
 

@@ -47,7 +47,12 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
             [this](lifecycle::Instant now, lifecycle::Action const& action) { obey(now, action); }),
       slow_steps_(log, [this](std::string_view event) { probes_.metrics().slow_step(event); }),
       probes_(io, config,
-              [this](probes::ThresholdCall const& call) { return thresholds_over_http(call); }),
+              {.thresholds =
+                   [this](probes::ThresholdCall const& call) { return thresholds_over_http(call); },
+               .orders =
+                   [this](HttpOrder order, std::string const& caller) {
+                     return order_over_http(order, caller, operators_, core_);
+                   }}),
       server_(io,
               {.engine_socket = config.ipc.socket,
                .admin_socket = config.ipc.admin_socket,

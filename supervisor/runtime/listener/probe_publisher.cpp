@@ -83,11 +83,10 @@ struct ProbePublisher::Timer {
 };
 
 ProbePublisher::ProbePublisher(boost::asio::io_context& io, config::Config const& config,
-                               ThresholdHandler on_threshold)
+                               Handlers handlers)
     : io_(io),
-      on_threshold_(std::move(on_threshold)),
-      serves_thresholds_(config.admission.http_api),
-      threshold_token_(config.admission.http_token),
+      thresholds_(io, config.admission, std::move(handlers.thresholds)),
+      orders_(io, config.probes.orders_token_file, std::move(handlers.orders)),
       metrics_({.dynamo_namespace = config.identity.dynamo_namespace,
                 .component = config.identity.component,
                 .endpoint = config.identity.endpoint,
@@ -105,13 +104,15 @@ ProbePublisher::ProbePublisher(boost::asio::io_context& io, config::Config const
           [this](bool up) { metrics_.set_engine_metrics_up(up); }),
       listener_({.host = config.probes.listen.host,
                  .port = config.probes.listen.port,
-                 .max_body = serves_thresholds_ ? probes::kMostBusyThresholdBody : 0},
+                 .max_body = thresholds_.longest_body(),
+                 .names_callers = config.probes.orders_token_file.has_value()},
                 [this](probes::Request const& request, probes::Responder const& responder) {
-                  if (serves_thresholds_ && request.path == probes::kBusyThresholdPath) {
-                    ask_threshold(request, responder);
-                  } else if (status_page_ != nullptr && status_page_->answer(request, responder)) {
-                    return;
-                  } else if (!engine_metrics_.answer(request, responder)) {
+                  bool const is_answered =
+                      thresholds_.answer(request, responder) ||
+                      orders_.answer(request, responder) ||
+                      (status_page_ != nullptr && status_page_->answer(request, responder)) ||
+                      engine_metrics_.answer(request, responder);
+                  if (!is_answered) {
                     responder.send(routes_.answer(request));
                   }
                 }),
@@ -139,18 +140,6 @@ std::string ProbePublisher::start() {
 
 void ProbePublisher::stop() {
   listener_.stop();
-}
-
-/// Only the loop knows and changes them.
-void ProbePublisher::ask_threshold(probes::Request const& request, probes::Responder responder) {
-  probes::ThresholdCall call = probes::read_threshold_call(request, threshold_token_);
-  if (auto* refusal = std::get_if<probes::Reply>(&call)) {
-    responder.send(std::move(*refusal));
-    return;
-  }
-  boost::asio::post(io_, [this, call = std::move(call), responder = std::move(responder)] {
-    responder.send(on_threshold_(call));
-  });
 }
 
 void ProbePublisher::publish(StatusSources const& sources) {

@@ -15,15 +15,16 @@
 #include <vector>
 
 #include "config/schema.hpp"
-#include "probes/listener/busy_threshold.hpp"
 #include "probes/listener/listener.hpp"
 #include "probes/listener/probe_routes.hpp"
 #include "probes/listener/probe_state.hpp"
 #include "probes/listener/status_page.hpp"
 #include "probes/metrics/metrics.hpp"
 #include "probes/metrics/metrics_relay.hpp"
+#include "supervisor/runtime/listener/http_orders.hpp"
 #include "supervisor/runtime/listener/public_status.hpp"
 #include "supervisor/runtime/listener/status.hpp"
+#include "supervisor/runtime/listener/threshold_calls.hpp"
 
 namespace boost::asio {
 class io_context;
@@ -33,11 +34,13 @@ namespace lastcall::runtime {
 
 class ProbePublisher {
  public:
-  /// A call of `/busy_threshold`, on the loop.
-  using ThresholdHandler = std::function<probes::Reply(probes::ThresholdCall const&)>;
+  /// What is asked over HTTP and only the loop can answer.
+  struct Handlers {
+    ThresholdCalls::Handler thresholds;
+    HttpOrders::Handler orders;
+  };
 
-  ProbePublisher(boost::asio::io_context& io, config::Config const& config,
-                 ThresholdHandler on_threshold);
+  ProbePublisher(boost::asio::io_context& io, config::Config const& config, Handlers handlers);
   ~ProbePublisher();
 
   /// Serves the status page, too; `sources` is called on the loop. Before start().
@@ -63,12 +66,9 @@ class ProbePublisher {
   struct Timer;
   void arm();
 
-  void ask_threshold(probes::Request const& request, probes::Responder responder);
-
   boost::asio::io_context& io_;
-  ThresholdHandler const on_threshold_;
-  bool const serves_thresholds_;
-  std::optional<std::string> const threshold_token_;
+  ThresholdCalls thresholds_;
+  HttpOrders orders_;
   probes::PublishedState state_;
   probes::Metrics metrics_;
   probes::Duration stall_after_;

@@ -73,8 +73,8 @@ Document endpoints_of(lifecycle::Lifecycle const& core) {
   return list;
 }
 
-Document in_flight_of(StatusSources const& sources, lifecycle::Snapshot const& snapshot,
-                      Instant now) {
+Document public_in_flight_of(StatusSources const& sources, lifecycle::Snapshot const& snapshot,
+                             Instant now) {
   auto const oldest = sources.core.requests().oldest();
   Document json{{"source", name(snapshot.source)}};
   if (snapshot.source != lifecycle::InFlightSource::unknown) {
@@ -93,7 +93,7 @@ char const* word_of(std::optional<lifecycle::CheckVerdict> last) {
   return last ? kWords[static_cast<std::size_t>(*last)] : "not_run";
 }
 
-Document engine_of(StatusSources const& sources, lifecycle::Snapshot const& snapshot) {
+Document public_engine_of(StatusSources const& sources, lifecycle::Snapshot const& snapshot) {
   Document json{{"state", snapshot.shim_known ? name(snapshot.engine) : "unknown"},
                 {"shim", !snapshot.shim_known      ? "none"
                          : snapshot.shim_connected ? "connected"
@@ -110,7 +110,7 @@ Document engine_of(StatusSources const& sources, lifecycle::Snapshot const& snap
   return json;
 }
 
-Document registries_of(StatusSources const& sources) {
+Document public_registries_of(StatusSources const& sources) {
   Document list = Document::array();
   for (discovery::RegistryStatus const& status : sources.registries.status()) {
     list.push_back({{"name", status.name},
@@ -190,11 +190,11 @@ std::string PublicStatus::json(StatusSources const& sources, Instant now) const 
                 {"phase_for_ms", to_ms(now - snapshot.phase_began)},
                 {"ready", readiness.is_ready},
                 {"plan", plan_of(sources.core, snapshot, now)},
-                {"in_flight", in_flight_of(sources, snapshot, now)},
+                {"in_flight", public_in_flight_of(sources, snapshot, now)},
                 {"admission", admission_json(snapshot.admission)},
                 {"health", health_of(sources, snapshot, now)},
-                {"engine", engine_of(sources, snapshot)},
-                {"registries", registries_of(sources)}};
+                {"engine", public_engine_of(sources, snapshot)},
+                {"registries", public_registries_of(sources)}};
   if (report_) {
     json["report"] = Document::parse(report_->document);
     json["report"]["ago_ms"] = to_ms(now - report_->at);

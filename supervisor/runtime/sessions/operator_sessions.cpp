@@ -144,14 +144,42 @@ OperatorSessions::Effect OperatorSessions::answer(ipc::PeerId peer, ipc::Seq seq
                                                   StepReply const& reply) {
   if (reply.refusal) {
     server_.error(peer, seq, ipc::ErrorCode::conflict, reply.refusal->message);
-    return {"refused", reply.refusal->message};
+    return effect_of(reply);
   }
   bool const has_changed = reply.answer && reply.answer->changed;
   std::string const phase(name(answers_.welcome().phase));
   server_.ack(peer, seq,
               std::string(R"({"changed":)") + (has_changed ? "true" : "false") + R"(,"phase":")" +
                   phase + "\"}");
-  return {has_changed ? "done" : "nothing to do", "phase " + phase};
+  return effect_of(reply);
+}
+
+OperatorSessions::Effect OperatorSessions::effect_of(StepReply const& reply) const {
+  if (reply.refusal) {
+    return {"refused", reply.refusal->message};
+  }
+  bool const has_changed = reply.answer && reply.answer->changed;
+  return {has_changed ? "done" : "nothing to do",
+          "phase " + std::string(name(answers_.welcome().phase))};
+}
+
+OperatorSessions::Outcome OperatorSessions::order_from_afar(std::string const& caller,
+                                                            std::string const& command,
+                                                            lifecycle::Event const& event) {
+  StepReply const& reply = events_.feed(event);
+  Outcome outcome{.refusal = std::nullopt, .has_changed = reply.answer && reply.answer->changed};
+  if (reply.refusal) {
+    outcome.refusal = reply.refusal->message;
+  }
+  Effect const effect = effect_of(reply);
+  log_.info(
+      "operator's order",
+      {{"command", command}, {"effect", effect.word}, {"detail", effect.detail}, {"from", caller}});
+  if (answers_.noted) {
+    answers_.noted("operator at " + caller + ": " + command + ": " + effect.word + ", " +
+                   effect.detail);
+  }
+  return outcome;
 }
 
 void OperatorSessions::record(ipc::PeerId peer, std::string const& command, Effect const& effect) {

@@ -6,8 +6,8 @@
 //  2. A watch gets a line at each change, at most one each kWatchPause, and also one each interval
 //     that it asked for. Nobody watching costs nothing: no timer runs.
 //  3. What cannot be done is refused with a code and a reason, never ignored.
-//  4. Each order leaves one record: who gave it (uid and pid as the kernel says), which, and what
-//     came of it, refusals too. Questions leave none.
+//  4. Each order leaves one record: who gave it (uid and pid as the kernel says, or the address
+//     that an HTTP call came from), which, and what came of it, refusals too. Questions leave none.
 //
 // Thread rule: the loop's thread. Source: docs/ipc.md.
 #pragma once
@@ -19,6 +19,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/event.hpp"
 #include "ipc/server.hpp"
 #include "supervisor/runtime/loop/event_sink.hpp"
 #include "telemetry/log.hpp"
@@ -61,6 +62,15 @@ class OperatorSessions {
   void message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Seq seq);
   void disconnected(ipc::PeerId peer);
 
+  /// What came of an order that did not come over the socket.
+  struct Outcome {
+    std::optional<std::string> refusal;
+    bool has_changed = false;
+  };
+  /// Leaves a record as every order does; `caller` is an address.
+  Outcome order_from_afar(std::string const& caller, std::string const& command,
+                          lifecycle::Event const& event);
+
   /// Something changed that a watcher wants to see.
   void changed();
   /// The last word to each watch, without a pause: connections are about to be closed.
@@ -87,6 +97,7 @@ class OperatorSessions {
     std::string detail;
   };
   Effect answer(ipc::PeerId peer, ipc::Seq seq, StepReply const& reply);
+  Effect effect_of(StepReply const& reply) const;
   void record(ipc::PeerId peer, std::string const& command, Effect const& effect);
   void say_status(ipc::PeerId peer);
   static std::optional<lifecycle::Instant> due(Watch const& watch);

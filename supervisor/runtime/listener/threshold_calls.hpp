@@ -1,0 +1,38 @@
+// `/busy_threshold` on the probe listener: off unless `admission.http_api`.
+//
+// Thread rule: answer() on the listener's thread, the handler on the loop's: only the loop knows
+// and changes thresholds. Source: busy_threshold.hpp.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "config/schema.hpp"
+#include "probes/listener/busy_threshold.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace lastcall::runtime {
+
+class ThresholdCalls {
+ public:
+  using Handler = std::function<probes::Reply(probes::ThresholdCall const&)>;
+
+  ThresholdCalls(boost::asio::io_context& io, config::Admission const& admission, Handler handler);
+
+  /// Bytes of a body that have to be read for it.
+  std::size_t longest_body() const { return is_on_ ? probes::kMostBusyThresholdBody : 0; }
+  /// False: it is no call of these.
+  bool answer(probes::Request const& request, probes::Responder const& responder) const;
+
+ private:
+  boost::asio::io_context& io_;
+  bool const is_on_;
+  std::optional<std::string> const token_;
+  Handler const handler_;
+};
+
+}  // namespace lastcall::runtime

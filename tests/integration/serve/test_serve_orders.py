@@ -1,0 +1,125 @@
+"""Drain and resume over HTTP, with a token in a file: who may, what is told, what is recorded."""
+
+import http.client
+import json
+
+import pytest
+from serve_peer import PATIENCE, PeerError, wait_until
+from serve_world import SLEEPER
+
+TOKEN = "a-token"
+
+
+@pytest.fixture
+def served(world, tmp_path):
+    file = tmp_path / "token"
+    file.write_text(TOKEN + "\n")
+    one = world(probes={"orders_token_file": str(file)})
+    one.token_file = file
+    one.run(*SLEEPER)
+    one.wait_for_log('"phase begun","phase":"serving"')
+    return one
+
+
+def call(world, verb, method="POST", token=TOKEN):
+    connection = http.client.HTTPConnection("127.0.0.1", world.port, timeout=PATIENCE)
+    try:
+        headers = {"X-Lastcall-Token": token} if token else {}
+        connection.request(method, f"/lifecycle/{verb}", headers=headers)
+        response = connection.getresponse()
+        return response.status, json.loads(response.read())
+    finally:
+        connection.close()
+
+
+def status(world):
+    return call(world, "status", "GET")[1]
+
+
+def orders(world):
+    return [line for line in world.records() if line["msg"] == "operator's order"]
+
+
+def test_a_pod_is_safe_to_delete_when_its_requests_have_ended(served):
+    peer = served.peer()
+    peer.ask("endpoint.register", endpoint="generate")
+    peer.ask("request.begin", id="r", endpoint="generate")
+    assert status(served) == {"phase": "serving", "in_flight": 1, "safe_to_delete": False}
+    code, begun = call(served, "drain")
+    assert (code, begun["changed"], begun["safe_to_delete"]) == (200, True, False)
+    served.wait_for_phase("draining")
+    assert status(served) == {"phase": "draining", "in_flight": 1, "safe_to_delete": False}
+    assert call(served, "drain")[1]["changed"] is False
+    peer.send("request.end", id="r", outcome="completed")
+    served.wait_for_phase("drained")
+    assert status(served) == {"phase": "drained", "in_flight": 0, "safe_to_delete": True}
+    code, undone = call(served, "resume")
+    assert (code, undone["changed"], undone["safe_to_delete"]) == (200, True, False)
+    served.wait_for_phase("serving")
+    assert call(served, "resume")[1]["changed"] is False
+
+
+def test_it_is_not_safe_to_delete_while_nobody_knows_what_is_in_flight(world, tmp_path):
+    """Ignorance is never success: an engine whose requests nobody counts."""
+    file = tmp_path / "token"
+    file.write_text(TOKEN)
+    one = world(probes={"orders_token_file": str(file)}, shutdown={"drain_unknown": "0s"})
+    one.run(*SLEEPER)
+    one.wait_for_log('"phase begun","phase":"serving"')
+    call(one, "drain")
+    one.wait_for_phase("drained")
+    assert status(one) == {"phase": "drained", "in_flight": None, "safe_to_delete": False}
+
+
+def test_each_order_leaves_a_record_with_its_caller(served):
+    call(served, "drain")
+    call(served, "drain")
+    call(served, "drain", token="wrong")
+    status(served)
+    assert [(each["command"], each["effect"], each["from"]) for each in orders(served)] == [
+        ("drain", "done", "127.0.0.1"), ("drain", "nothing to do", "127.0.0.1")
+    ]  # fmt: skip
+
+
+def test_a_stop_is_not_undone(served):
+    peer = served.peer()
+    peer.ask("endpoint.register", endpoint="generate")
+    peer.ask("request.begin", id="r", endpoint="generate")
+    served.operator().ask("drain", exit=True)
+    code, answer = call(served, "resume")
+    assert code == 409 and answer["error"]["code"] == "conflict"
+    with pytest.raises(PeerError) as refused:
+        served.operator().ask("resume")
+    assert answer["error"]["message"] in str(refused.value)
+    assert orders(served)[-2]["effect"] == "refused"
+
+
+@pytest.mark.parametrize(
+    ("verb", "method", "token", "code"),
+    [("drain", "POST", None, 401), ("drain", "POST", "a-toke", 403), ("status", "GET", None, 401),
+     ("drain", "GET", TOKEN, 405), ("status", "POST", TOKEN, 405), ("resume", "PUT", TOKEN, 405)],
+)  # fmt: skip
+def test_who_may_not_is_refused_and_changes_nothing(served, verb, method, token, code):
+    status_code, answer = call(served, verb, method, token)
+    assert status_code == code and answer["error"]["message"]
+    assert status(served)["phase"] == "serving"
+
+
+def test_a_token_that_was_rotated_is_taken_and_none_closes_the_door(served):
+    served.token_file.write_text("another")
+    assert call(served, "drain")[0] == 403
+    assert call(served, "status", "GET", "another")[0] == 200
+    for text in ("", "\n"):
+        served.token_file.write_text(text)
+        assert call(served, "drain", token="another")[0] == 503
+    served.token_file.unlink()
+    code, answer = call(served, "drain")
+    assert code == 503 and str(served.token_file) in answer["error"]["message"]
+
+
+def test_without_a_token_file_there_are_no_orders(world):
+    one = world()
+    one.run(*SLEEPER)
+    wait_until(lambda: one.get("/livez")[0] == 200, "the listener")
+    for verb in ("status", "drain", "resume"):
+        assert one.get(f"/lifecycle/{verb}")[0] == 404
