@@ -1,4 +1,5 @@
-"""The Debian packages of the machine that this runs on: who owns a file, and what is known of each.
+"""The Debian packages of this machine, or of a folder that has another one: whose a file is, and
+what is known of each.
 
 Read from dpkg's own files and dpkg-query, so that nothing is asked of a network.
 """
@@ -8,7 +9,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-INFO = Path("/var/lib/dpkg/info")
+RECORDS = "var/lib/dpkg"
 _FIELDS = ("Package", "Version", "Architecture", "source:Package", "source:Version")
 
 
@@ -21,32 +22,40 @@ class Package:
     source_version: str
 
 
-def owners():
-    """{path: name of the package that installed it}"""
-    if not INFO.is_dir():
-        raise SystemExit(f"{INFO} is missing: expected a Debian system, whose packages can be read")
+def owners(root="/"):
+    """{path: name of the package that installed it}, paths as they are within `root`"""
+    info = Path(root) / RECORDS / "info"
+    if not info.is_dir():
+        raise SystemExit(f"{info} is missing: expected a Debian system, whose packages can be read")
     found = {}
-    for path in INFO.glob("*.list"):
+    for path in info.glob("*.list"):
         name = path.stem.split(":")[0]
         for line in path.read_text().splitlines():
             found[line] = name
     return found
 
 
-def owner_of(path, owned):
+def owner_of(path, owned, root="/"):
     """The package of a file, by any of the names that merged /usr and links give it; or nothing."""
-    for name in (os.path.normpath(path), os.path.realpath(path)):
+    names = [os.path.normpath(path), os.path.realpath(path)]
+    if str(root) != "/":
+        names = [f"/{os.path.relpath(names[0], root)}",
+                 f"/{os.path.relpath(names[1], os.path.realpath(root))}"]  # fmt: skip
+    for name in names:
         for spelled in (name, name.removeprefix("/usr"), f"/usr{name}"):
             if spelled in owned:
                 return owned[spelled]
     return None
 
 
-def packages(names):
+def packages(names, root="/"):
     """{name: Package} of installed packages."""
     names = sorted(names)
     if not names:
         return {}
+    if str(root) != "/":
+        rows = packages_of_status((Path(root) / RECORDS / "status").read_text())
+        return {each.name: each for each in rows if each.name in names}
     form = "\\t".join(f"${{{field}}}" for field in _FIELDS) + "\\n"
     done = subprocess.run(
         ["dpkg-query", "-W", "-f", form, *names], capture_output=True, text=True, check=True

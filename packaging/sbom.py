@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Software bills of material in SPDX 2.3 (JSON), from what a build really read.
 
-    sbom.py program BUILD TARGET OUT
+    sbom.py program BUILD TARGET OUT [--root FOLDER --triple TRIPLE]
         of a program that ninja built in BUILD: the packages whose libraries it is linked with,
-        whose headers were compiled into it, and the tools that did it
+        whose headers were compiled into it, and the tools that did it; FOLDER has the packages of
+        the machine that it was cross-compiled for
     sbom.py image NAME OUT [--status FILE] [--library FILE]... [--program SBOM]...
         of an image: its base's packages by dpkg's status file, the owners of the libraries that
         were copied into it, and its programs by their own documents
@@ -164,25 +165,37 @@ def linked_files(build, target):
     return {os.path.normpath(build / name) for name in names if name}
 
 
-def loaded_libraries(program):
+def needed(file):
+    return set(re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-dW", file)))
+
+
+def loaded_libraries(program, root, triple):
     """({path of a library that the program itself names}, {path of one that comes with those})"""
-    needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-dW", program)))
-    if not needed:
+    named = needed(program)
+    if not named:
         return set(), set()
-    pairs = re.findall(r"^\s*(\S+) => (/\S+)", run("ldd", program), re.MULTILINE)
-    direct = {path for name, path in pairs if name in needed}
-    return direct, {path for _, path in pairs} - direct
+    if str(root) == "/":
+        pairs = dict(re.findall(r"^\s*(\S+) => (/\S+)", run("ldd", program), re.MULTILINE))
+    else:  # the loader of another machine does not run here
+        pairs, left = {}, set(named)
+        while left:
+            name = left.pop()
+            places = (Path(root) / folder / triple / name for folder in ("usr/lib", "lib"))
+            pairs[name] = next(str(place) for place in places if place.exists())
+            left |= needed(pairs[name]) - set(pairs)
+    direct = {path for name, path in pairs.items() if name in named}
+    return direct, set(pairs.values()) - direct
 
 
-def program_document(build, target):
+def program_document(build, target, root="/", triple=""):
     program, name = build / target, Path(target).name
     document = Document(name)
     own, file = document.add_own(name, "APPLICATION"), document.add_file(program, f"usr/bin/{name}")
     document.relate("SPDXRef-DOCUMENT", "DESCRIBES", own)
     document.contain(own, file)
 
-    owned = owners()
-    direct, indirect = loaded_libraries(program)
+    owned = owners(root)
+    direct, indirect = loaded_libraries(program, root, triple)
     archives = {path for path in linked_files(build, target) if path.endswith((".a", ".o"))}
     parts = [  # (files, how the program depends on their packages, and in which words)
         (direct, "DYNAMIC_LINK", None),
@@ -190,18 +203,16 @@ def program_document(build, target):
         (archives, "STATIC_LINK", None),
         (headers_of(build, target), "STATIC_LINK", "its headers are compiled in"),
     ]
-    found = [
-        ({owner_of(path, owned) for path in paths if not path.startswith(str(ROOT))} - {None},
-         kind, comment)
-        for paths, kind, comment in parts
-    ]  # fmt: skip
-    tools = {tool for tool in TOOLS if f"/usr/share/doc/{tool}" in owned}
-    facts = packages(tools.union(*(names for names, _, _ in found)))
+    found = [({owner_of(path, owned, root) for path in paths} - {None}, kind, comment)
+             for paths, kind, comment in parts]  # fmt: skip
+    facts = packages(set().union(*(names for names, _, _ in found)), root)
+    here = owners()
+    tools = packages(tool for tool in TOOLS if f"/usr/share/doc/{tool}" in here)
     for names, kind, comment in found:
         for each in sorted(names):
             document.relate(own, kind, document.add_debian(facts[each]), comment)
-    for each in sorted(tools):
-        document.relate(document.add_debian(facts[each]), "BUILD_TOOL_OF", own)
+    for _, each in sorted(tools.items()):
+        document.relate(document.add_debian(each), "BUILD_TOOL_OF", own)
     return document
 
 
@@ -231,6 +242,8 @@ def main():
     program = kinds.add_parser("program")
     for name in ("build", "target", "out"):
         program.add_argument(name)
+    program.add_argument("--root", type=Path, default=Path("/"))
+    program.add_argument("--triple", default="")
     image = kinds.add_parser("image")
     for name in ("name", "out"):
         image.add_argument(name)
@@ -239,7 +252,8 @@ def main():
     image.add_argument("--program", action="append", default=[], help="its document")
     told = parser.parse_args()
     if told.kind == "program":
-        document = program_document(Path(told.build).resolve(), told.target)
+        document = program_document(Path(told.build).resolve(), told.target, told.root,
+                                    told.triple)  # fmt: skip
     else:
         document = image_document(told.name, told.status, told.library, told.program)
     Path(told.out).write_text(json.dumps(document.as_json(), indent=1) + "\n")

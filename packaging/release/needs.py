@@ -9,13 +9,26 @@ import re
 import subprocess
 from pathlib import Path
 
-# Every Linux has them; a program brings the others along.
-SYSTEM = re.compile(r"^(lib(c|m|dl|rt|pthread|resolv)\.so\.\d+|ld-linux.*)$")
+# A program finds them where it runs, and brings the others along. apt itself needs the compiler's
+# two, and Debian 12's own libstdc++ would ask for a newer libc than all the rest does.
+SYSTEM = re.compile(
+    r"^(lib(c|m|dl|rt|pthread|resolv)\.so\.\d+|ld-linux.*|libstdc\+\+\.so\.6|libgcc_s\.so\.1)$"
+)
+# What the oldest system has on which a tarball is to run: Ubuntu 22.04, the libstdc++ of GCC 12.
+NEWEST = {"GLIBC": (2, 35), "GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13), "GCC": (12, 0, 0)}
 
 
 def needed(path):
     done = subprocess.run(["readelf", "-d", str(path)], capture_output=True, text=True, check=True)
     return re.findall(r"\(NEEDED\).*\[(.*)\]", done.stdout)
+
+
+def asks_too_much(path):
+    """The versions of the system's libraries, like GLIBC_2.36, that are newer than NEWEST."""
+    done = subprocess.run(["readelf", "-V", str(path)], capture_output=True, text=True, check=True)
+    asked = set(re.findall(r"Name: ([A-Z]+)_([\d.]+)\b", done.stdout))
+    return sorted(f"{kind}_{number}" for kind, number in asked if kind in NEWEST
+                  and tuple(map(int, number.split("."))) > NEWEST[kind])  # fmt: skip
 
 
 class Root:
@@ -30,9 +43,9 @@ class Root:
                 return folder / name
         raise SystemExit(f"{name} is in none of {', '.join(map(str, self.folders))}")
 
-    def closure(self, program):
+    def closure(self, *programs):
         """{name: path} of the libraries that are not the system's own, found in depth."""
-        found, left = {}, needed(program)
+        found, left = {}, [name for program in programs for name in needed(program)]
         while left:
             name = left.pop()
             if name not in found and not SYSTEM.match(name):
@@ -40,10 +53,10 @@ class Root:
                 left += needed(found[name])
         return dict(sorted(found.items()))
 
-    def depends(self, program):
+    def depends(self, *programs):
         """The Depends field: of each package what its own shlibs file asks for."""
-        packages = {self._owner(self.library(name)) for name in needed(program)
-                    if not name.startswith("ld-linux")}  # fmt: skip
+        packages = {self._owner(self.library(name)) for program in programs
+                    for name in needed(program) if not name.startswith("ld-linux")}  # fmt: skip
         return ", ".join(sorted(self._asked_for(name) for name in packages))
 
     def _asked_for(self, package):

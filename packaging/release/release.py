@@ -2,12 +2,11 @@
 """Makes what a release is made of, the same bytes each time: release.py [OUT] [OPTION]...
 
     --machines x86_64,aarch64   of which the programs are made; default: both
-    --again                     compile from nothing in another folder, without a cache
-                                (`./dev release --check` compares the two)
+
 
 OUT (build/dist) gets a .deb for each program and for the C++ SDK, a tarball with the libraries that
-a program brings along, a bill of materials for each program of this machine, the Python wheel and
-sdist, the charts, and SHA256SUMS.
+a program brings along, a bill of materials for each program, the Python wheel and sdist, the
+charts, and SHA256SUMS. What is for arm64 takes build/arm64-root, which arm64_root.sh has unpacked.
 
 The time in all of it is SOURCE_DATE_EPOCH, else that of the last commit. The version is the one of
 CMakeLists.txt, and everything else that has one must agree.
@@ -25,7 +24,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
 import archives  # noqa: E402
-from needs import Root  # noqa: E402
+from needs import Root, asks_too_much, needed  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = "libexec/lastcall/lastcall"  # what the launcher, bin/lastcall, becomes
@@ -90,32 +89,38 @@ def epoch():
 class Machine:
     """The programs of one kind of machine: compiled, and installed into folders by component."""
 
-    def __init__(self, name, out, again):
-        self.name, self.out, self.again = name, out, again
+    def __init__(self, name, out):
+        self.name, self.out = name, out
         self.triple = f"{name}-linux-gnu"
-        self.build = ROOT / f"build/release-{name}{'-again' if again else ''}"
+        self.build = ROOT / f"build/release-{name}"
         self.root = Path("/") if name == os.uname().machine else ROOT / "build/arm64-root"
         self.needs = Root(self.root, self.triple)
         self.stage = out / "stage" / name
 
+    @staticmethod
+    def launcher():
+        """Where the sources lie is in no file of the release: no compiler is told."""
+        relative = ["/bin/sh", ROOT / "packaging/release/relative.sh", ROOT]
+        return ";".join(map(str, [*relative, *filter(None, [shutil.which("ccache")])]))
+
     def compile(self):
         words = [
             "cmake", "--preset", "release", "-S", str(ROOT), "-B", str(self.build),
+            # Everyday builds let ccache rewrite paths, so that clones share what is compiled; what
+            # __FILE__ becomes would then depend on whether there is a ccache.
+            "-DCCACHE_PROGRAM=", *(f"-DCMAKE_{each}_COMPILER_LAUNCHER={self.launcher()}"
+                                   for each in ("C", "CXX")),
             "-DLASTCALL_BUILD_TESTS=OFF", "-DLASTCALL_BUILD_BENCH=OFF",
             "-DCMAKE_INSTALL_PREFIX=/usr", f"-DCMAKE_INSTALL_LIBDIR=lib/{self.triple}",
-            f"-DCMAKE_CXX_FLAGS=-ffile-prefix-map={ROOT}=.",
+            *(f"-DCMAKE_{each}_FLAGS=-ffile-prefix-map=../../=./ -fdebug-compilation-dir=."
+              for each in ("C", "CXX")),
         ]  # fmt: skip
         if self.root != Path("/"):
             words += ["--toolchain", str(ROOT / "cmake/aarch64.cmake"),
                       f"-DLASTCALL_ARM64_ROOT={self.root}"]  # fmt: skip
-        environment = {**os.environ}
-        if self.again:
-            shutil.rmtree(self.build, ignore_errors=True)
-            environment["CCACHE_DISABLE"] = "1"
         say(f"compiles for {self.name}")
-        run(*words, env=environment)
-        run("ninja", "-C", str(self.build), *PROGRAMS.values(), "lastcall",
-            "lastcall_client", env=environment)
+        run(*words)
+        run("ninja", "-C", str(self.build), *PROGRAMS.values(), "lastcall", "lastcall_client")
 
     def install(self):
         shutil.rmtree(self.stage, ignore_errors=True)
@@ -126,6 +131,8 @@ class Machine:
             usr = self.stage / component / "usr"
             for program in (*(usr / "bin").iterdir(), *usr.glob(PROGRAM)):
                 run("llvm-strip-16", str(program))
+        for library in (self.stage / "sdk").rglob("*.a"):
+            run("llvm-strip-16", "--strip-debug", str(library))
         for page in self.stage.rglob("man1/*.1"):
             archives.write_gz(f"{page}.gz", page.read_bytes(), 0)  # gzip -n
             page.unlink()
@@ -160,14 +167,11 @@ class Machine:
                 users.mkdir()
                 (users / "lastcall.conf").write_text(
                     'u lastcall - "LLM engine under lastcall" /var/lib/lastcall\n')
-                # The doctor's and lastcall-kube's, too. What was unpacked for another machine has
-                # no records; packages have the same names there.
-                here = Root("/", f"{os.uname().machine}-linux-gnu")
-                needs = here.depends(folder / "usr" / PROGRAM)
+                programs = [p for p in (folder / "usr/bin").iterdir() if not p.is_symlink()]
+                needs = self.needs.depends(folder / "usr" / PROGRAM, *programs)
                 fields["Depends"] = f"lastcall-shim (= {number}), {needs}"
             if name == "lastcall-router":
-                here = Root("/", f"{os.uname().machine}-linux-gnu")
-                fields["Depends"] = here.depends(folder / "usr/bin/lastcall-router")
+                fields["Depends"] = self.needs.depends(folder / "usr/bin/lastcall-router")
                 fields["Recommends"] = f"lastcall (= {number})"  # its `run` holds the signals
             archives.deb(folder, self.out / f"{name}_{number}_{DEBIAN[self.name]}.deb", at, fields)
 
@@ -178,25 +182,30 @@ class Machine:
         shutil.rmtree(folder, ignore_errors=True)
         for component in ("lastcall", "router", "shim"):
             shutil.copytree(self.stage / component / "usr", folder, dirs_exist_ok=True)
+        # The launcher and the shim are static.
+        programs = [p for p in (*folder.glob("bin/*"), *folder.glob(PROGRAM)) if needed(p)]
         (folder / "lib/lastcall").mkdir(parents=True)
-        needed = self.needs.closure(folder / PROGRAM)
-        needed |= self.needs.closure(folder / "bin/lastcall-router")
-        for soname, path in needed.items():
+        for soname, path in self.needs.closure(*programs).items():
             library = folder / "lib/lastcall" / soname
             shutil.copy(path, library)
             run("patchelf", "--set-rpath", "$ORIGIN", str(library))
-        for program, up in ((PROGRAM, "../.."), ("bin/lastcall-doctor", ".."),
-                            ("bin/lastcall-kube", ".."), ("bin/lastcall-router", "..")):
-            run("patchelf", "--set-rpath", f"$ORIGIN/{up}/lib/lastcall", str(folder / program))
+        for program in programs:
+            up = os.path.relpath(folder / "lib/lastcall", program.parent)
+            run("patchelf", "--set-rpath", f"$ORIGIN/{up}", str(program))
+        for path in [*folder.glob("bin/*"), *folder.glob(PROGRAM), *folder.glob("lib/lastcall/*")]:
+            if too_new := asks_too_much(path):
+                sys.exit(f"release: {path.name} of {self.name} asks for {', '.join(too_new)}, "
+                         "which Ubuntu 22.04 does not have")  # fmt: skip
         shutil.copy(ROOT / "LICENSE", folder)
         shutil.copytree(ROOT / "packaging/hosts", folder / "share/lastcall/hosts")
         archives.tar_gz(folder, self.out / f"{name}.tar.gz", at, name)
 
     def bills(self, number):
-        """Of what the linker and the compiler read: only of this machine's own programs."""
+        """Of what the linker and the compiler read."""
         for name, target in PROGRAMS.items():
             run(sys.executable, "-B", str(ROOT / "packaging/sbom.py"), "program", str(self.build),
-                target, str(self.out / f"{name}-{number}-{self.name}.spdx.json"))  # fmt: skip
+                target, str(self.out / f"{name}-{number}-{self.name}.spdx.json"),
+                "--root", str(self.root), "--triple", self.triple)  # fmt: skip
 
 
 def run(*words, **how):
@@ -246,7 +255,6 @@ def main():
     parser = argparse.ArgumentParser(description="makes the files of a release")
     parser.add_argument("out", nargs="?", type=Path, default=ROOT / "build/dist")
     parser.add_argument("--machines", default="x86_64,aarch64")
-    parser.add_argument("--again", action="store_true")
     options = parser.parse_args()
     names = options.machines.split(",")
     if unknown := set(names) - set(DEBIAN):
@@ -255,7 +263,7 @@ def main():
     os.umask(0o022)
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
-    machines = [Machine(name, out, options.again) for name in names]
+    machines = [Machine(name, out) for name in names]
     for each in machines:
         each.compile()
         each.install()
@@ -263,8 +271,7 @@ def main():
         each.complete(machines[0])
         each.packages(number, at)
         each.tarball(number, at)
-        if each.root == Path("/"):
-            each.bills(number)
+        each.bills(number)
     python_packages(out, at)
     chart_packages(out, at)
     shutil.rmtree(out / "stage")

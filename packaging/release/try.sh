@@ -1,84 +1,72 @@
 #!/usr/bin/env bash
-# Installs the files of a release where nothing else is: try.sh FOLDER
+# Installs the files of a release where nothing else is: try.sh FOLDER [USERLAND]...
 #
-# A fresh Debian 12 gets the packages for x86-64: programs, manuals, completions, unit and SDK are
-# there, an engine is stopped cleanly, and a program is built with find_package(lastcall). The
-# tarballs are unpacked there, too; that for arm64 runs under qemu-user with the libc that its
-# programs were compiled with.
+#   debian-12         the packages; the demonstration of a stop; a program built with
+#                     find_package(lastcall); then the tarball, with no package installed
+#   debian-13         the shim's package, which asks for no library; the tarball; the demonstration
+#   debian-12-arm64   as debian-12 without the program, under qemu-user
+#
+# By default all of them. Each is a root of its own, made by mmdebstrap from where this machine has
+# its own packages (kept as a tar in build/userlands) and unpacked anew. In it runs inside.sh.
+# Needs root.
 set -euo pipefail
-dist=$(cd "$1" && pwd)
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tree=$(cd "$here/../.." && pwd)
-root=$(mktemp -d)
-trap 'rm -rf "$root"' EXIT
+dist=$(cd "$1" && pwd)
+shift
+if (($# == 0)); then set -- debian-12 debian-13 debian-12-arm64; fi
+kept=$tree/build/userlands
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$kept"
 
 say() { printf 'try: %s\n' "$*"; }
 
-# shellcheck disable=SC2016
-mapfile -t sources < <(apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) main' \
-  'Created-By: Packages' 'Origin: Debian' 'Component: main' 2>/dev/null |
-  grep -E ' bookworm[a-z-]* main$' || true)
-say 'makes a fresh Debian 12'
-# Its hooks are expanded by mmdebstrap.
-# shellcheck disable=SC2016
-mmdebstrap --quiet --variant=apt --dpkgopt=force-unsafe-io \
-  --include=ca-certificates,python3-minimal,cmake,make,g++ \
-  --customize-hook="mkdir -p \"\$1/dist\"; cp $dist/* \"\$1/dist/\"" \
-  --customize-hook='chroot "$1" sh -c "cd /dist; apt-get install -y -q --no-install-recommends \
-    ./lastcall-shim_*_amd64.deb ./lastcall_*_amd64.deb ./lastcall-router_*_amd64.deb \
-    ./lastcall-dev_*_amd64.deb" >&2' \
-  bookworm "$root/root" "${sources[@]}" >"$root/log" 2>&1 ||
-  { tail -n 30 "$root/log" >&2; exit 1; }
+sources_of() {  # SUITE
+  # The format's fields are apt's to fill in. Another suite is on the same mirror.
+  # shellcheck disable=SC2016
+  apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) main' \
+    'Created-By: Packages' 'Origin: Debian' 'Component: main' 2>/dev/null |
+    grep -E ' bookworm(-updates|-security|) main$' | sed "s/ bookworm/ $1/"
+}
 
-inside() { chroot "$root/root" /usr/bin/env -i PATH=/usr/bin:/bin:/usr/sbin:/sbin HOME=/tmp "$@"; }
+make_root() {  # USERLAND SUITE ARCHITECTURE PACKAGES
+  local sources
+  if [[ -e $kept/$1.tar ]]; then return; fi
+  say "makes a fresh $1"
+  mapfile -t sources < <(sources_of "$2")
+  "${apart[@]}" mmdebstrap --quiet --mode=root --architectures="$3" --variant=apt --include="$4" \
+    --dpkgopt=force-unsafe-io "$2" "$kept/$1.part.tar" "${sources[@]}" >"$work/log" 2>&1 ||
+    { tail -n 30 "$work/log" >&2; exit 1; }
+  mv "$kept/$1.part.tar" "$kept/$1.tar"
+}
 
-say "installed: $(inside lastcall version)"
-for path in usr/share/man/man1/lastcall.1.gz usr/share/man/man1/lastcall-shim.1.gz \
-  usr/share/man/man1/lastcall-router.1.gz usr/share/lastcall/router-config.schema.json \
-  usr/share/bash-completion/completions/lastcall usr/lib/systemd/system/lastcall.service \
-  usr/share/zsh/site-functions/_lastcall usr/share/fish/vendor_completions.d/lastcall.fish; do
-  test -s "$root/root/$path" || { say "missing: /$path"; exit 1; }
-done
-inside lastcall check --set engine.kind=vllm >/dev/null
-inside lastcall-router check --set 'workers=[{file: {directory: /run/instances}}]' >/dev/null
+try() {  # USERLAND
+  local suite=bookworm architecture=amd64 packages=ca-certificates,python3 root=$work/$1
+  local apart=(unshare --mount --pid --fork --kill-child --mount-proc)
+  case $1 in
+    debian-12) packages+=,cmake,make,g++ ;;
+    debian-13) suite=trixie ;;
+    debian-12-arm64)
+      architecture=arm64
+      apart=(python3 -B "$here/with_arm64.py")
+      ;;
+    *) say "unknown userland '$1'; there are debian-12, debian-13, debian-12-arm64"; exit 2 ;;
+  esac
+  make_root "$1" "$suite" "$architecture" "$packages"
+  mkdir "$root"
+  "${apart[@]}" tar --extract --directory="$root" --file="$kept/$1.tar" --exclude='./dev/*'
+  mkdir "$root/try"
+  cp -r "$dist" "$root/try/dist"
+  cp -r "$tree/examples/demo_engine" "$tree/examples/cpp_engine" "$here/inside.sh" "$root/try/"
+  # The chroot's own devices would need a right that a user namespace does not have.
+  # shellcheck disable=SC2016
+  "${apart[@]}" sh -euc 'mount --rbind /dev "$1/dev"; mount -t proc none "$1/proc"
+    cp /etc/resolv.conf "$1/etc/"
+    exec chroot "$1" /usr/bin/env -i PATH=/usr/bin:/bin:/usr/sbin:/sbin HOME=/tmp LC_ALL=C.UTF-8 \
+      DEBIAN_FRONTEND=noninteractive bash /try/inside.sh "$2"' sh "$root" "$1"
+  rm -rf "$root"
+}
 
-say "a command under 'lastcall run' is stopped cleanly"
-mount --bind /proc "$root/root/proc"
-trap 'umount "$root/root/proc"; rm -rf "$root"' EXIT
-printf 'probes: {listen: "127.0.0.1:0"}\nshutdown: {drain_unknown: 0s}\n' >"$root/root/tmp/c.yaml"
-code=0
-inside timeout -s TERM 3 lastcall run -c /tmp/c.yaml -- sleep 60 >"$root/log" 2>&1 || code=$?
-# timeout's own code; what `run` ended with is in the report.
-grep -q '"exit_code":0' "$root/log" || { say "the stop ended with $code"; cat "$root/log"; exit 1; }
-
-say 'a program is built with find_package(lastcall)'
-cp -r "$tree/examples/cpp_engine" "$root/root/tmp/"
-inside sh -c 'cmake -S /tmp/cpp_engine -B /tmp/b && make -s -C /tmp/b' >"$root/log" 2>&1 ||
-  { tail -n 20 "$root/log" >&2; exit 1; }
-
-say 'the tarball runs where nothing is installed'
-inside sh -c 'dpkg -r lastcall lastcall-dev lastcall-router lastcall-shim >/dev/null; cd /tmp
-  tar xzf /dist/lastcall-*-linux-x86_64.tar.gz && lastcall-*-linux-x86_64/bin/lastcall version &&
-  lastcall-*-linux-x86_64/bin/lastcall-router --version'
-
-arm=$(find "$dist" -name '*-linux-aarch64.tar.gz')
-if [[ -n $arm ]] && command -v qemu-aarch64-static >/dev/null; then
-  say 'the programs for arm64 run under qemu-user'
-  tar xzf "$arm" -C "$root"
-  name=$(basename "$arm" .tar.gz)
-  # What a program of it starts is one of this machine, which qemu hands to the kernel: the launcher
-  # gets one in place of what it becomes.
-  program=$root/$name/libexec/lastcall/lastcall
-  qemu-aarch64-static -L "$tree/build/arm64-root" "$program" version
-  qemu-aarch64-static -L "$tree/build/arm64-root" "$program" plan >/dev/null
-  mv "$program" "$program.arm64"
-  ln -s /bin/echo "$program"
-  said=$(qemu-aarch64-static "$root/$name/bin/lastcall" run it)
-  mv "$program.arm64" "$program"
-  test "$said" = 'run it' || { say "the launcher for arm64 said '$said'"; exit 1; }
-  qemu-aarch64-static "$root/$name/bin/lastcall-shim" --version
-  code=0
-  qemu-aarch64-static "$root/$name/bin/lastcall-shim" -- /bin/sh -c 'exit 7' || code=$?
-  test "$code" = 7 || { say "the shim for arm64 ended with $code, expected 7"; exit 1; }
-fi
-say 'all of it works'
+for each in "$@"; do try "$each"; done
+say "all of it works: $*"

@@ -3,10 +3,12 @@
 import hashlib
 import importlib
 import os
+import struct
 import subprocess
 import sys
 import tarfile
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -99,5 +101,90 @@ def test_a_program_brings_along_what_not_every_linux_has():
     needs = module("needs")
     root = needs.Root("/", f"{os.uname().machine}-linux-gnu")
     found = root.closure(sys.executable if os.path.islink("/bin") else "/usr/bin/python3")
-    assert not [name for name in found if name.startswith(("libc.so", "libm.so", "ld-linux"))]
+    system = ("libc.so", "libm.so", "ld-linux", "libstdc++", "libgcc_s")
+    assert not [name for name in found if name.startswith(system)]
     assert "libc6 (>=" in root.depends("/usr/bin/dpkg")
+
+
+def test_what_the_oldest_system_lacks_is_named(monkeypatch):
+    needs = module("needs")
+    [libc] = [path for path in needs.Root("/", f"{os.uname().machine}-linux-gnu").folders
+              if (path / "libstdc++.so.6").exists()][:1]  # fmt: skip
+    asked = needs.asks_too_much(libc / "libstdc++.so.6")
+    assert all(name.startswith("GLIBC_2.") for name in asked)
+    monkeypatch.setitem(needs.NEWEST, "GLIBC", (2, 1))
+    assert {"GLIBC_2.14", "GLIBC_2.17"} & set(needs.asks_too_much(libc / "libstdc++.so.6"))
+    monkeypatch.setitem(needs.NEWEST, "GLIBC", (99, 0))
+    assert not needs.asks_too_much(libc / "libstdc++.so.6")
+
+
+def exits_with_7(path):
+    """The smallest program for arm64."""
+    code = struct.pack("<3I", 0xD2800BA8, 0xD28000E0, 0xD4000001)  # x8 = exit, x0 = 7, svc
+    ident = b"\x7fELF" + bytes([2, 1, 1]) + bytes(9)
+    base, size = 0x400000, 64 + 56 + len(code)
+    header = struct.pack("<2HI3QI6H", 2, 183, 1, base + 120, 64, 0, 0, 64, 56, 1, 64, 0, 0)
+    segment = struct.pack("<2I6Q", 1, 5, 0, base, base, size, size, 0x10000)
+    path.write_bytes(ident + header + segment + code)
+    path.chmod(0o755)
+    return path
+
+
+def test_a_program_for_arm64_runs_apart_and_here_nothing_changes(tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    program, known = exits_with_7(tmp_path / "seven"), "/proc/sys/fs/binfmt_misc/qemu-aarch64"
+    before = os.path.exists(known)
+    words = [sys.executable, "-B", os.path.join(HERE, "with_arm64.py")]
+    done = subprocess.run([*words, "sh", "-c", f"echo $$ $(id -u); {program}"],
+                          capture_output=True, text=True)  # fmt: skip
+    if done.returncode == 77:
+        pytest.skip("neither the kernel nor qemu-user runs programs for arm64 here")
+    assert done.returncode == 7, done.stderr
+    assert done.stdout == "1 0\n"
+    assert os.path.exists(known) == before
+
+
+SOURCE = """#include "part/shown.hpp"
+const char* here() { return shown([] { return 1; }); }
+"""
+HEADER = """template <class T> const char* shown(T) { return __PRETTY_FUNCTION__; }
+inline const char* file() { return __FILE__; }
+"""
+
+
+def compiled(folder, relative):
+    """One object, made as ninja of a release makes it: all of its paths are absolute."""
+    (folder / "build/release").mkdir(parents=True)
+    (folder / "part").mkdir()
+    (folder / "part/one.cpp").write_text(SOURCE + "const char* there() { return file(); }\n")
+    (folder / "part/shown.hpp").write_text(HEADER)
+    launcher = ["sh", os.path.join(HERE, "relative.sh"), str(folder)] if relative else []
+    flags = ["-ffile-prefix-map=../../=./", "-fdebug-compilation-dir=.", "-g1", "-O1"]
+    subprocess.run([*launcher, "clang++-16", *flags, f"-I{folder}", "-o", "one.o", "-c",
+                    str(folder / "part/one.cpp")],
+                   cwd=folder / "build/release", check=True)  # fmt: skip
+    return (folder / "build/release/one.o").read_bytes()
+
+
+@pytest.mark.parametrize("relative", [True, False])
+def test_no_compiler_reads_the_name_of_the_folder(tmp_path, relative):
+    here, there = (compiled(tmp_path / name, relative) for name in ("here", "a folder elsewhere"))
+    assert (here == there) is relative  # without the script the lambda shows where it is
+    assert (b"(lambda at ../../part/one.cpp:2:" in here) is relative
+
+
+def test_libraries_of_another_machine_are_found_without_its_loader(monkeypatch):
+    monkeypatch.syspath_prepend(os.path.dirname(HERE))
+    sbom, packages = importlib.import_module("sbom"), importlib.import_module("debian_packages")
+    other, triple = Path("/proc/self/root"), f"{os.uname().machine}-linux-gnu"  # a root like any
+    program = os.path.realpath("/usr/bin/dpkg")
+    here = [{os.path.basename(path) for path in paths}
+            for paths in sbom.loaded_libraries(program, Path("/"), triple)]  # fmt: skip
+    there = sbom.loaded_libraries(program, other, triple)
+    assert [{os.path.basename(path) for path in paths if "/ld-linux" not in path}
+            for paths in there] == here  # fmt: skip
+    owned = packages.owners(other)
+    names = {packages.owner_of(path, owned, other) for paths in there for path in paths}
+    assert None not in names and "libc6" in names
+    assert packages.packages(names, other)["libc6"] == packages.packages({"libc6"})["libc6"]
