@@ -83,7 +83,7 @@ void visit(SettingsRef& settings, Visitor&& v) {
   v("load_ranks", ranks);
 }
 
-class Writer {
+class SettingsWriter {
  public:
   void operator()(char const* key, Duration value) { json_[key] = value.count(); }
   template <typename T>
@@ -209,7 +209,7 @@ class SettingsReader {
 }  // namespace
 
 std::string encode(lifecycle::Settings const& settings) {
-  Writer writer;
+  SettingsWriter writer;
   visit(settings, writer);
   return writer.text();
 }
