@@ -84,7 +84,9 @@ def test_nothing_is_warned_of_before_the_engine_has_started(world, mode, kind):
     records = one.records()
     [serving] = [at for at, record in enumerate(records)
                  if record["msg"] == "phase begun" and record["phase"] == "serving"]  # fmt: skip
-    loud = [r for r in records[:serving] if r["level"] not in ("DEBUG", "INFO")]
+    # A step of the loop that took long is the machine's.
+    loud = [r for r in records[:serving]
+            if r["level"] not in ("DEBUG", "INFO") and r["msg"] != "a step of the loop was slow"]
     assert loud == [], one.log()
     assert [r for r in records[:serving] if r["msg"] == "check awaited"]
     # The same silence afterwards is one to warn of.
