@@ -152,7 +152,7 @@ tests() {
       whats=(sdk chart e2e lint alone integration unit sim asan tsan fuzz)
     else
       whats=(sdk chart e2e lint plain sim asan tsan fuzz)
-      dev_targets=({shim,ipc,sdk/cpp,supervisor/cli,supervisor/kube,supervisor/launcher,config,router}/all
+      dev_targets=({shim,ipc,sdk/cpp,config,router}/all supervisor/{cli,kube,launcher}/all
         tests/{helpers,simulation}/all)
     fi
   fi
