@@ -376,7 +376,8 @@ def pauses(bench):
         ("engine frozen, beyond migration.stall", _freeze, 1.5, 1e3 * STALL, 20),
     ):
         taken = [pause - less for number in range(rounds)
-    """Each round has a fleet and streams of its own, and strikes later in an interval."""
+                 for pause in _one_pause(bench, strike, after, (number + 0.5) / rounds)
+                 ]  # fmt: skip
         yield figure(f"{name}: pause beyond one token, median", "ms", taken, bound=bound)
         yield figure(f"{name}: the longest of {len(taken)}", "ms", [max(taken)])
 
