@@ -188,7 +188,7 @@ struct RequestBegun {
   /// A request of the ingress has a secret that only the engine learns. A request of an engine
   /// names the secret that came with it, 0 if none came; if it is absent, ids decide.
   std::optional<std::uint64_t> way = std::nullopt;
-  /// Of one that ran before this supervisor; absent: it begins now.
+  /// The begin of a request that ran before this supervisor; absent: it begins now.
   std::optional<Instant> began_at = std::nullopt;
 };
 struct RequestEnded {

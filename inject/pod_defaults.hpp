@@ -26,7 +26,7 @@ struct PodDefaults {
   std::string pull_policy = "IfNotPresent";  // empty: the cluster's own
   std::string shim_image;
   std::string shim_pull_policy = "IfNotPresent";
-  /// Of the sidecar, where nothing says as whom the engine runs, or where that is root.
+  /// The sidecar's user, where nothing says as whom the engine runs, or where that is root.
   std::int64_t user = 65532;
   /// shutdown.grace_period, where the pod's own grace has no room for more.
   std::string grace = "60s";

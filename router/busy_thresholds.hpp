@@ -34,7 +34,7 @@ class BusyThresholds {
   static constexpr std::string_view kReplica = "this replica";
   static constexpr std::string_view kAll = "all replicas";
   probes::ThresholdRow row(std::string_view model) const;
-  /// Of these models, and of those that have a row of their own.
+  /// The rows of these models, and of those that have a row of their own.
   std::vector<probes::ThresholdRow> rows(std::vector<std::string> const& models) const;
 
  private:

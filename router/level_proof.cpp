@@ -17,7 +17,7 @@ using relay::ResponseState;
 namespace {
 
 constexpr unsigned kDetokenized = 200;
-/// Of a text that is JSON: more than any tail has that is worth the question.
+/// Bytes of an answer in JSON: no tail that is worth the question has more.
 constexpr std::size_t kLargestAnswer = 256 * 1024;
 
 std::string question_of(std::string_view model, continuation::TokenIds const& ids) {

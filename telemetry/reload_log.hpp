@@ -24,7 +24,7 @@ struct Reload {
   std::vector<std::string> warnings;
 };
 
-/// Of what was read: `differences` is asked where there are no errors.
+/// Compares what was read: `differences` is asked where there are no errors.
 Reload compared(config::Problems const& errors, config::Problems const& warnings,
                 std::function<std::vector<config::Difference>()> const& differences);
 

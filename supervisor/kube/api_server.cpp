@@ -97,7 +97,7 @@ HttpReply ApiServer::send(HttpRequest request, TimePoint deadline) {
     if (!token.empty()) {
       asked.headers.emplace_back("Authorization", "Bearer " + token);
     }
-    // Whoever takes a change asks for more while its watch is still in a client.
+    // A change may cause a call from its handler, while its watch is still in a client.
     HttpReply reply = asked.on_data
                           ? discovery::HttpClient(access_.tls).send(access_.server, asked, deadline)
                           : client_->send(access_.server, asked, deadline);

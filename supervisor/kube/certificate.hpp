@@ -11,7 +11,7 @@
 
 namespace lastcall::kube {
 
-/// Of the first certificate in PEM, in seconds since 1970; 0: there is none.
+/// When the first certificate in PEM expires, in seconds since 1970; 0: there is none.
 std::int64_t end_of_certificate(std::string const& pem);
 
 class CertificateEnd {

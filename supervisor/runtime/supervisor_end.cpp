@@ -52,7 +52,7 @@ void Supervisor::end(int code) {
 }
 
 void Supervisor::wait_for_flush(lifecycle::Instant limit) {
-  // Who adopted the engine is not hurried: `limit` is for what waits to be sent.
+  // An adopted engine is not hurried: `limit` is for what waits to be sent.
   poll(
       io_, lifecycle::Instant::max(),
       [this, limit] {

@@ -9,7 +9,7 @@
 
 namespace lastcall::runtime {
 
-/// Of the stop under way, or of one that would begin now.
+/// The plan of the stop under way, or of one that would begin now.
 nlohmann::ordered_json plan_of(lifecycle::Lifecycle const& core,
                                lifecycle::Snapshot const& snapshot, lifecycle::Instant now);
 
