@@ -59,6 +59,8 @@ class Worker {
   bool model_is_any() const { return announced_.model.empty(); }
   std::size_t in_flight() const { return in_flight_; }
   bool has_left() const { return has_left_; }
+  /// It has failed, and answered nothing since.
+  bool is_failing() const { return failures_ > 0; }
   Time skipped_until() const { return skipped_until_; }
   bool is_busy(Time now) const;
   /// Requests there, ours and those of others.

@@ -50,7 +50,7 @@ void HandOver::begin_leg(std::string_view suffix, std::string_view body) {
   leg_ = Leg::begin(parts_, *this, to_,
                     {.head = call_.head_of_leg(suffix, true, state_ == State::holding),
                      .body = body,
-                     .is_stream = true,
+                     .awaits = Awaits::events,
                      .fresh = false,
                      .load = {}});
   if (!leg_) {

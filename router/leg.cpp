@@ -49,13 +49,11 @@ Leg::Leg(Parts& parts, LegListener& listener, std::shared_ptr<Worker> worker,
       worker_(std::move(worker)),
       connection_(connection),
       out_(std::move(message.head), message.body),
-      is_stream_(message.is_stream) {}
+      awaits_(message.awaits) {}
 
 void Leg::connected() {
   deadline_.disarm();
-  if (is_stream_) {
-    parts_.stalls.enter(*this, worker_);
-  }
+  parts_.stalls.enter(*this, worker_, awaits_);
   if (listener_->takes_response()) {
     await();
   } else {
@@ -108,7 +106,12 @@ void Leg::expired(Wait wait) {
 }
 
 void Leg::is_silent() {
-  if (reader_.state() == relay::ResponseState::head) {
+  if (awaits_ == Awaits::whole_answer) {
+    parts_.stalls.stays(*this);  // unless its listener ends it
+    if (reader_.has_nothing()) {
+      listener_->leg_is_late(*this, Late::beside);
+    }
+  } else if (reader_.state() == relay::ResponseState::head) {
     listener_->leg_is_late(*this, Late::no_head);
   } else {
     listener_->leg_is_late(*this, worker_->has_left() ? Late::gone : Late::stalled);

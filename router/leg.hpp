@@ -39,6 +39,7 @@ enum class Late : std::uint8_t {
   idle,         // for the next bytes, for `timeouts.idle`
   stalled,      // its worker says nothing to anybody, or nothing to it for very long
   gone,         // the same, of a worker that has left
+  beside,       // not it itself, which tells nothing before it is whole: its worker is stalled
 };
 
 /// Whose leg it is.
@@ -68,8 +69,8 @@ class Leg final : public ingress::Buried,
   struct Message {
     std::string head;
     std::string_view body;
-    bool is_stream = false;  // events are expected: a worker may be silent for too long
-    bool fresh = false;      // on a connection that was not used before
+    Awaits awaits = Awaits::whole_answer;
+    bool fresh = false;  // on a connection that was not used before
     Load load{};
   };
   /// The connection is there; begin() makes it one that is carried.
@@ -117,7 +118,7 @@ class Leg final : public ingress::Buried,
   ingress::Upstream& connection_;
   relay::ResponseReader reader_;
   Outgoing out_;
-  bool const is_stream_;
+  Awaits const awaits_;
   Pacing::Place place_;
   ingress::Deadline deadline_{*this};
 };

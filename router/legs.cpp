@@ -1,5 +1,6 @@
 #include "router/legs.hpp"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -178,7 +179,7 @@ bool Legs::connect_to(std::shared_ptr<Worker> const& worker, bool fresh) {
   leg_ = Leg::begin(parts_, *this, worker,
                     {.head = call_.head_of_leg(suffix, seam_.is_recording(), moves > 0),
                      .body = seam_.body(call_),
-                     .is_stream = seam_.is_recording(),
+                     .awaits = seam_.is_recording() ? Awaits::events : Awaits::whole_answer,
                      .fresh = fresh,
                      .load = load_of(seam_, budget_.risk, call_)});
   return leg_ != nullptr;
@@ -192,6 +193,17 @@ void Legs::leg_is_late(Leg& leg, Late how) {
     case Late::no_head:
       replace_leg(Failover::timed_out, relay::timed_out("no worker answered in time", true));
       return;
+    case Late::beside: {
+      // Repeated where somebody else can be asked; otherwise its worker may still come to itself.
+      Time const now = ingress::monotonic_now();
+      std::array const here{leg.worker()->id()};
+      if (call_.route.repeat == Repeat::always &&
+          parts_.fleet.choose(call_.to_choose(), here, now) && budget_.risk.may_repeat()) {
+        budget_.attempts.begin_again(*leg.worker(), now + parts_.settings.migration.wait);
+        replace_leg(Failover::stalled, no_worker());
+      }
+      return;
+    }
     case Late::idle:
     case Late::stalled:
     case Late::gone:

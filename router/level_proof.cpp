@@ -59,8 +59,9 @@ bool LevelProof::begin(Leaving const& leaving) {
   answer_.clear();
   std::string head = call_.head_of_leg("-d", false, true);
   head.replace(0, head.find('\r'), "POST /detokenize HTTP/1.1");
-  leg_ = Leg::begin(parts_, *this, worker,
-                    {.head = std::move(head), .body = question_, .is_stream = false, .load = {}});
+  leg_ = Leg::begin(
+      parts_, *this, worker,
+      {.head = std::move(head), .body = question_, .awaits = Awaits::whole_answer, .load = {}});
   if (!leg_) {
     return false;
   }

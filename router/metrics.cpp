@@ -25,8 +25,8 @@ Buckets const kDurations{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1,   2.5,
                          5,     10,   20,    30,   60,  120,  300, 600, 1800};
 Buckets const kGaps{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
 
-constexpr std::array<std::string_view, 4> kFailovers{"refused", "unreachable", "broken",
-                                                     "timed_out"};
+constexpr std::array<std::string_view, 5> kFailovers{"refused", "unreachable", "broken",
+                                                     "timed_out", "stalled"};
 
 constexpr std::array<std::string_view, 3> kKinds{"planned", "failure", "stall"};
 constexpr std::array<std::string_view, 5> kOutcomes{"continued", "finished", "refused", "failed",

@@ -21,7 +21,7 @@
 namespace lastcall::router {
 
 /// Why a worker was given up for a request whose client had nothing yet.
-enum class Failover : std::uint8_t { refused, unreachable, broken, timed_out };
+enum class Failover : std::uint8_t { refused, unreachable, broken, timed_out, stalled };
 std::string_view name(Failover why);
 
 /// Why an answer is to go on at another worker.

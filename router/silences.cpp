@@ -9,8 +9,10 @@ constexpr Time kNever = Time::max();
 
 }  // namespace
 
-void Silences::enter(SilentStream& stream, std::shared_ptr<Worker> const& worker, Time now) {
+void Silences::enter(SilentStream& stream, std::shared_ptr<Worker> const& worker, Time now,
+                     Awaits awaits) {
   stream.since_ = now;
+  stream.awaits_ = awaits;
   Of& of = of_worker_[worker->id()];
   of.worker = worker;
   of.streams.insert(&stream);
@@ -34,15 +36,19 @@ Silences::Limits Silences::limits_of(Of const& of) const {
   Time const stall = of.worker->has_left() ? stall_ / kLeft : stall_;
   std::optional<Time> last;
   for (SilentStream const* const stream : of.streams) {
-    if (stream->has_spoken_ && !stream->is_paused_) {
+    if (stream->awaits_ == Awaits::events && stream->has_spoken_ && !stream->is_paused_) {
       last = std::max(last.value_or(stream->since_), stream->since_);
     }
   }
-  return {.together = last ? *last + stall : kNever, .alone = kAlone * stall};
+  return {.together = last ? *last + stall : kNever,
+          .alone = kAlone * stall,
+          .whole = of.worker->is_failing() ? kAlone * stall : kNever};
 }
 
 Time Silences::due(SilentStream const& stream, Limits const& limits) {
-  return stream.is_paused_ ? kNever : std::min(limits.together, stream.since_ + limits.alone);
+  Time const own = stream.awaits_ == Awaits::events ? limits.alone : limits.whole;
+  Time const alone = own == kNever ? kNever : stream.since_ + own;
+  return stream.is_paused_ ? kNever : std::max(stream.since_, std::min(limits.together, alone));
 }
 
 std::vector<SilentStream*> Silences::find(Time now) const {

@@ -7,6 +7,9 @@
 //  2. One stream alone, and one that has said nothing yet, has kAlone times as long.
 //  3. A worker that has left has a quarter of the time: nobody else will say that it is dead.
 //  4. A stream whose client takes nothing is not silent.
+//  5. An answer that comes whole is silent by its nature, and proves nothing; it leaves with the
+//     streams of a worker that is stalled, or after the time of one stream alone where its worker
+//     has failed others and answered nothing since.
 //
 // Pure: time is an argument. No thread rule. Source: docs/router.md, 'Migration'.
 #pragma once
@@ -22,6 +25,9 @@
 #include "router/fleet.hpp"
 
 namespace lastcall::router {
+
+/// What a request waits for at its worker.
+enum class Awaits : std::uint8_t { events, whole_answer };
 
 /// A stream of a worker's, as far as its silence matters. Speaking costs two stores.
 class SilentStream {
@@ -53,6 +59,7 @@ class SilentStream {
   friend class Silences;
 
   Time since_{};
+  Awaits awaits_ = Awaits::events;
   bool has_spoken_ = false;
   bool is_paused_ = false;
 };
@@ -64,8 +71,11 @@ class Silences {
 
   explicit Silences(Time stall) : stall_(stall) {}
 
-  void enter(SilentStream& stream, std::shared_ptr<Worker> const& worker, Time now);
+  void enter(SilentStream& stream, std::shared_ptr<Worker> const& worker, Time now,
+             Awaits awaits = Awaits::events);
   void leave(SilentStream& stream);
+  /// It was found, and stays: not to be found again before `stall` has passed.
+  void stays(SilentStream& stream, Time now) { stream.since_ = now + stall_; }
   bool has(SilentStream& stream) const { return workers_.contains(&stream); }
 
   /// Those that have been silent for too long now.
@@ -81,6 +91,7 @@ class Silences {
   struct Limits {
     Time together{};  // when all of the worker's are stalled
     Time alone{};     // how long one may be silent
+    Time whole{};     // how long the answer may take that comes whole
   };
   Limits limits_of(Of const& of) const;
   static Time due(SilentStream const& stream, Limits const& limits);

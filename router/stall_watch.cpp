@@ -19,13 +19,17 @@ StallWatch::StallWatch(boost::asio::io_context& io, std::optional<Time> stall)
 
 StallWatch::~StallWatch() = default;
 
-void StallWatch::enter(SilentStream& stream, std::shared_ptr<Worker> const& worker) {
+void StallWatch::enter(SilentStream& stream, std::shared_ptr<Worker> const& worker, Awaits awaits) {
   if (is_on_) {
-    silences_.enter(stream, worker, ingress::monotonic_now());
+    silences_.enter(stream, worker, ingress::monotonic_now(), awaits);
     if (!is_aimed_) {
       aim();
     }
   }
+}
+
+void StallWatch::stays(SilentStream& stream) {
+  silences_.stays(stream, ingress::monotonic_now());
 }
 
 void StallWatch::aim() {

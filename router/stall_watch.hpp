@@ -21,8 +21,9 @@ class StallWatch {
   StallWatch(boost::asio::io_context& io, std::optional<Time> stall);
   ~StallWatch();
 
-  void enter(SilentStream& stream, std::shared_ptr<Worker> const& worker);
+  void enter(SilentStream& stream, std::shared_ptr<Worker> const& worker, Awaits awaits);
   void leave(SilentStream& stream) { silences_.leave(stream); }
+  void stays(SilentStream& stream);
 
  private:
   struct Timer;

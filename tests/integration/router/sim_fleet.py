@@ -75,26 +75,40 @@ class User(threading.Thread):
         self.headers = {"Content-Type": "application/json", **(headers or {})}
         self.text, self.ids, self.reasons, self.usage, self.error = "", set(), [], [], None
         self.done, self.status, self.answer_headers, self.comments = 0, None, {}, []
+        self.connection = None
         self.start()
 
     def run(self):
         path = "/v1/chat/completions" if self.chat else "/v1/completions"
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=2 * PATIENCE)
-        with contextlib.closing(connection):
-            connection.request("POST", path, json.dumps(self.body), self.headers)
-            response = connection.getresponse()
+        self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=2 * PATIENCE)
+        with contextlib.closing(self.connection):
+            self.connection.request("POST", path, json.dumps(self.body), self.headers)
+            response = self.connection.getresponse()
             self.answer_headers = response.headers
             self.status = response.status
             if self.status != 200:
                 self.error = json.loads(response.read())["error"]
                 return
-            for line in response:
-                if line.startswith(b":"):
-                    self.comments.append(line.decode().strip())
-                elif line.startswith(b"data: [DONE]"):
-                    self.done += 1
-                elif line.startswith(b"data: "):
-                    self.take(json.loads(line[6:]))
+            self.read(response)
+
+    def read(self, response):
+        if not self.body["stream"]:
+            return self.take_whole(json.loads(response.read()))
+        for line in response:
+            if line.startswith(b":"):
+                self.comments.append(line.decode().strip())
+            elif line.startswith(b"data: [DONE]"):
+                self.done += 1
+            elif line.startswith(b"data: "):
+                self.take(json.loads(line[6:]))
+
+    def take_whole(self, data):
+        self.ids.add(data["id"])
+        self.usage.append(data["usage"])
+        choice = data["choices"][0]
+        self.text = choice["message"]["content"] if self.chat else choice["text"]
+        self.reasons.append(choice["finish_reason"])
+        self.done = 1
 
     def take(self, data):
         if "error" in data:

@@ -55,6 +55,22 @@ def test_streams_go_on_when_their_engine_is_frozen(router, sims):
     assert one.metric("lastcall_router_migrations_total", reason="stall") > 0
 
 
+def test_an_answer_that_comes_whole_leaves_a_frozen_engine_with_its_streams(router, sims):
+    first, second = (f"127.0.0.1:{port}" for port, _ in sims)
+    one = router(static(first, model="sim"), migration={"stall": "300ms"})
+    stream, whole = User(one.port), User(one.port, stream=False)
+    begun([stream])
+    wait_until(lambda: one.metric("lastcall_router_connections", side="worker") == 2, "both")
+    one.config["workers"] = [static(first, second, model="sim")]
+    one.write_config()
+    one.process.send_signal(signal.SIGHUP)
+    assert one.counts("lastcall_router_workers", 2)
+    os.kill(sims[0][1].pid, signal.SIGSTOP)
+    assert stream.is_whole()
+    assert whole.is_whole()
+    assert one.metric("lastcall_router_failovers_total", reason="stalled") == 1
+
+
 def test_usage_is_that_of_one_request(router, sims):
     one = router(static(*(f"127.0.0.1:{port}" for port, _ in sims), model="sim"))
     readers = [User(one.port, stream_options={"include_usage": True}) for _ in range(4)]

@@ -39,6 +39,32 @@ TEST_F(SilencesTest, AWorkerWhoseStreamsAreAllSilentIsStalled) {
   EXPECT_THAT(silences.find(1500ms), UnorderedElementsAre(&one, &two, &begun));
 }
 
+TEST_F(SilencesTest, AnAnswerThatComesWholeLeavesWithTheStreamsOfAStalledWorkerAlone) {
+  Stream one, whole, elsewhere;
+  silences.enter(one, a, 0ms);
+  silences.enter(whole, a, 0ms, Awaits::whole_answer);
+  silences.enter(elsewhere, b, 0ms, Awaits::whole_answer);
+  whole.speak(900ms);  // its bytes are no sign of life of the engine's
+  one.speak(100ms);
+  EXPECT_THAT(silences.find(1099ms), IsEmpty());
+  EXPECT_THAT(silences.find(1100ms), UnorderedElementsAre(&one, &whole));
+  silences.leave(one);
+  EXPECT_THAT(silences.find(3600s), IsEmpty());
+}
+
+TEST_F(SilencesTest, AnAnswerThatComesWholeHasTheTimeOfOneStreamAtAWorkerThatHasFailedOthers) {
+  Stream whole;
+  silences.enter(whole, a, 0ms, Awaits::whole_answer);
+  fleet.failed(*a, 0ms);
+  EXPECT_THAT(silences.find(5999ms), IsEmpty());
+  EXPECT_THAT(silences.find(6000ms), UnorderedElementsAre(&whole));
+  silences.stays(whole, 6000ms);
+  EXPECT_THAT(silences.find(12'999ms), IsEmpty());
+  EXPECT_THAT(silences.find(13'000ms), UnorderedElementsAre(&whole));
+  fleet.answered(*a);
+  EXPECT_THAT(silences.find(3600s), IsEmpty());
+}
+
 TEST_F(SilencesTest, OneStreamAloneHasSixTimesAsLong) {
   Stream one, two, begun;
   silences.enter(one, a, 0ms);
