@@ -25,7 +25,7 @@ namespace lastcall::config {
 /// Where each key that was given stands; for warnings about what its value means.
 using Places = std::map<std::string, Place, std::less<>>;
 
-/// Of the key, or of the nearest part of its path that was given; else an empty one.
+/// Where the key is, or the nearest part of its path that was given; else an empty one.
 Place nearest_place(Places const& places, std::string_view key);
 
 /// Onto what `keys` are bound to.

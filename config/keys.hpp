@@ -106,7 +106,7 @@ Keys keys_of(Config& config);
 
 /// The second half of them (keys_serving.cpp).
 void add_serving_keys(Keys& keys, Config& config);
-/// Of the ingress (keys_ingress.cpp).
+/// Adds those of the ingress (keys_ingress.cpp).
 void add_ingress_keys(Keys& keys, Ingress& ingress);
 
 /// Rows of list elements (keys_items.cpp, keys_ingress.cpp).

@@ -85,7 +85,7 @@ struct Snapshot {
   Phase phase = Phase::starting;
   Instant phase_began;
   std::optional<ShutdownCoordinator::Stop> stop;
-  /// Of a drain that time bounds: what still runs is asked to end there.
+  /// In a drain that time bounds what still runs is asked to end there.
   std::optional<Instant> cut_at;
   Verdict verdict = Verdict::starting;
   std::string_view verdict_reason;

@@ -54,7 +54,7 @@ class RequestBook {
   std::size_t of_peer(PeerId peer) const;
   /// Cancels that no end or cancel.done has confirmed yet.
   std::size_t unconfirmed() const { return counts_.unconfirmed; }
-  /// Of them, those that were told then or earlier. Walks over all requests.
+  /// Those of them that were told then or earlier. Walks over all requests.
   std::size_t unconfirmed_since(Instant then) const;
   /// Walks over all requests where some were announced with an age.
   std::optional<Instant> oldest() const;

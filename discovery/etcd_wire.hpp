@@ -38,7 +38,7 @@ std::string put_body(std::string_view key, std::string_view value, std::uint64_t
 /// Deletes under the same condition, else reads.
 std::string delete_body(std::string_view key, std::int64_t revision);
 
-/// Of a request that was done. Anything else answers at that address, not etcd.
+/// The request was done. If not, something else than etcd answers at that address.
 bool is_answer(std::string_view body);
 
 struct Failure {

@@ -25,7 +25,7 @@ struct Pod {
   std::string uid;  // empty: not known
 };
 
-/// Of the pod itself; `part` is empty or "/status".
+/// The path of the pod itself; `part` is empty or "/status".
 std::string pod_path(Pod const& pod, std::string_view part);
 std::string events_path(Pod const& pod);
 /// All slices of the namespace, or of these services. `version` is "v1" or "v1beta1".
@@ -44,7 +44,7 @@ std::string label_patch(Pod const& pod, std::string_view key, bool value);
 /// `now` as RFC 3339 in UTC.
 std::string event_body(Pod const& pod, bool is_warning, std::string_view message,
                        std::string_view now, std::string_view reason = {});
-/// Of a pod as the API has it: how long its containers may take to end, where it is being deleted.
+/// How long the containers of a pod, as the API has it, may take to end, where it is being deleted.
 std::optional<std::chrono::seconds> deletion_grace(Pod const& pod, std::string_view body);
 /// "pods \"a\" is forbidden: ..." of an answer that refuses.
 std::string refusal_of(int http_status, std::string_view body);

@@ -37,8 +37,8 @@ struct NatsSettings {
 
 class NatsEvents {
  public:
-  /// Of each message, and about each second while there is no server: empty if there is one, to
-  /// which it was handed over, else what is wrong.
+  /// Called for each message, and about each second while there is no server: empty if there is
+  /// one, to which it was handed over, else what is wrong.
   using OnResult = std::function<void(std::string const& error)>;
 
   NatsEvents(boost::asio::any_io_executor executor, NatsSettings settings, OnResult on_result);

@@ -54,7 +54,7 @@ class CountedRequest {
   bool is_tracked() const;
   /// Since it asked for its place; 0 before.
   std::uint64_t serial() const { return serial_; }
-  /// Of Begun; 0 where it does not count.
+  /// The number that Begun has; 0 where it does not count.
   std::uint64_t way() const { return way_; }
 
   /// Takes priority, parent and so on from its head.

@@ -56,7 +56,7 @@ class Proxy final : private RequestMaker {
   void check_passed(std::chrono::milliseconds since) { clients_.check_passed(since); }
   bool is_flushed() const { return clients_.is_flushed(); }
 
-  /// Of the request that has this id now; 0: there is none that asked for its place.
+  /// The serial of the request that has this id now; 0: there is none that asked for its place.
   std::uint64_t serial_of(std::string_view id) const { return parts_.requests.serial_of(id); }
   Deliveries deliveries(std::vector<std::string> const& ids) const;
   // What the core decides about a request that counts; one that has ended meanwhile is left alone.

@@ -32,7 +32,7 @@ class Relay {
   /// To each proxy.
   virtual void order(Order const& order) = 0;
 
-  /// Of the request that has this id now; 0: there is none that asked for its place.
+  /// The serial of the request that has this id now; 0: there is none that asked for its place.
   virtual std::uint64_t serial_of(std::string_view id) const = 0;
   // As Proxy's.
   virtual void admitted(Request const& request) = 0;

@@ -12,7 +12,7 @@ namespace {
 using lifecycle::Outcome;
 
 constexpr std::size_t kMostForEngine = std::size_t{64} * 1024;
-/// Of a request, its connection to the engine, and what the core knows of it; measured.
+/// A request with its connection to the engine and what the core knows of it takes that; measured.
 constexpr std::size_t kAround = std::size_t{2} * 1024;
 
 /// Nothing where it is not there once.

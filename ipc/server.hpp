@@ -97,7 +97,7 @@ struct ServerOptions {
   /// shim.
   std::size_t max_connections{1024};
   std::size_t max_admin_connections{64};
-  /// Of them, those of one process, where the kernel tells its id.
+  /// How many of them one process may have, where the kernel tells its id.
   std::size_t max_of_process{256};
   std::size_t max_admin_of_process{16};
 };

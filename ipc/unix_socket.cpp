@@ -219,7 +219,7 @@ PeerProcess peer_process(int fd) {
   if (::getsockopt(fd, SOL_SOCKET, kSoPeerPidfd, &pidfd, &size) == 0) {
     return {Descriptor(pidfd), false, process_id(pidfd)};  // close-on-exec by birth
   }
-  // Of a process that was reaped before we asked, some kernels say ESRCH and some EINVAL.
+  // Some kernels say ESRCH, and some EINVAL, of a process that was reaped before we asked.
   return {Descriptor(), errno == ESRCH || errno == EINVAL, 0};
 }
 

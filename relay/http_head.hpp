@@ -80,7 +80,7 @@ class HeadScanner {
 
   /// `bytes` begin with the head; each call sees those of the last one and maybe more.
   Found scan(std::string_view bytes);
-  /// Of a complete head, with its empty line.
+  /// How long a complete head is, with its empty line.
   std::size_t length() const { return line_; }
   void reset() { line_ = seen_ = 0; }
 

@@ -43,8 +43,8 @@ struct Call {
   std::optional<Moving> moving{};  // it is to go on elsewhere, and nobody has done so yet
   std::string error_type{};        // Dynamo's word; empty: it succeeded
 
-  /// Of one leg, without its length and its last line. `is_recorded`: its worker may hint that it
-  /// drains; `goes_on`: before new requests.
+  /// The head of one leg, without its length and its last line. `is_recorded`: its worker may hint
+  /// that it drains; `goes_on`: before new requests.
   std::string head_of_leg(std::string_view suffix, bool is_recorded, bool goes_on) const {
     std::string of_leg = head;
     of_leg.append("X-Request-Id: ").append(id).append(suffix).append("\r\n");

@@ -28,7 +28,7 @@ std::uint64_t Worker::load(Time now) const {
 
 Fleet::News Fleet::set(std::size_t source, std::vector<Announced> const& workers) {
   sources_[source] = workers;
-  // Of two sources that name one worker the first decides.
+  // Where two sources name one worker, the first decides.
   std::map<std::string_view, Announced const*> named;
   for (auto const& [number, list] : sources_) {
     for (Announced const& each : list) {

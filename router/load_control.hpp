@@ -21,7 +21,7 @@ class LoadControl {
   void configure();
   void came(std::shared_ptr<Worker> const& worker);
   void left(Worker const& worker);
-  /// Of `/busy_threshold`.
+  /// Answers a call of `/busy_threshold`.
   probes::Reply answer(probes::ThresholdCall const& call);
 
  private:

@@ -35,7 +35,7 @@ constexpr std::array kKnown = std::to_array<Known>({
 
 constexpr double kMostCount = 1e15;
 
-/// Of `labels`, as they stand between the braces; 0 where the label is not there.
+/// Reads `labels`, as they stand between the braces; 0 where the label is not there.
 std::optional<std::uint32_t> rank_in(std::string_view labels, std::string_view name) {
   std::string const key = std::string(name) + "=\"";
   std::size_t at = name.empty() ? std::string_view::npos : labels.find(key);

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Of the descriptors, those that are not for clients and their connections to workers.
+/// Descriptors that are not for clients and their connections to workers.
 constexpr std::size_t kKeptDescriptors = 256;
 
 }  // namespace

@@ -16,7 +16,7 @@ struct Rule {
   Repeat repeat;
 };
 
-/// Of relay/endpoint_name.hpp; what is missing is not routed.
+/// The names are those of relay/endpoint_name.hpp; what is missing is not routed.
 constexpr std::array kRules = std::to_array<Rule>({
     {"chat_completions", Repeat::always},
     {"completions", Repeat::always},

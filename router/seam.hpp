@@ -31,7 +31,7 @@ class Seam {
   void begin(Call const& call, continuation::Mode mode);
   bool is_recording() const { return story_.has_value(); }
 
-  /// Of the next leg.
+  /// What the next leg sends.
   std::string_view body(Call const& call) const { return story_ ? body_ : call.body.text(); }
   void begin_leg() { story_->begin_leg(mode_); }
   /// The worker does not take what was added: from now on the body is the client's own.

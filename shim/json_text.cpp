@@ -4,7 +4,7 @@
 namespace lastcall::shim::json {
 namespace {
 
-/// Of a digit that was checked when the line was.
+/// The digit was checked when the line was.
 std::uint32_t hex_value(char c) {
   return static_cast<std::uint32_t>(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
 }

@@ -62,7 +62,7 @@ class Link {
   bool flooded() const { return in_.is_full(); }
 
  private:
-  /// Of the supervisor: never yet, on an earlier connection, on this one.
+  /// Whether the supervisor has welcomed us: never yet, on an earlier connection, on this one.
   enum class Welcome : unsigned char { never, past, present };
 
   void watch_output(bool wanted);

@@ -14,7 +14,7 @@ bool is_for_now(int error) {
   return error == EAGAIN || error == EINTR;
 }
 
-/// Of a connection whose other side is gone.
+/// The other side of the connection is gone.
 bool is_end(int error) {
   return error == EPIPE || error == ECONNRESET;
 }

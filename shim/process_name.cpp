@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kReadOfCommandLine = 512;
 
-/// Of /proc/PID/cmdline: empty where it lists a program and its arguments.
+/// Reads /proc/PID/cmdline: empty where it lists a program and its arguments.
 std::string_view title_in(std::string_view command_line) {
   while (command_line.ends_with('\0')) {
     command_line.remove_suffix(1);

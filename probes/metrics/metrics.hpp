@@ -146,7 +146,7 @@ class Metrics {
   void first_byte(std::string_view model, std::string_view endpoint, Seconds took);
   void event_gap(std::string_view endpoint, Seconds took);
 
-  /// Of a scrape that carries the engine's own metrics too, on the thread that serializes.
+  /// For a scrape that carries the engine's own metrics too, on the thread that serializes.
   void set_engine_metrics_up(bool up);
 
   /// The loop's age at scrape time comes from here; unset, the family is absent.

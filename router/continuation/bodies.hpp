@@ -36,7 +36,7 @@ struct GoOn {
   std::uint64_t kept = 0;  // tokens
 };
 std::string continued_body(Request const& request, Mode mode, GoOn const& how);
-/// Of a body of those: for one token, so that the worker has the prompt in its cache.
+/// Makes such a body one for a single token, by which the worker has the prompt in its cache.
 std::string warming_body(std::string_view body);
 
 /// SGLang tells no ids in the stream of a chat, and answers 400 to the wish.

@@ -92,7 +92,7 @@ class ContextState : public std::enable_shared_from_this<ContextState> {
   void progress();
   std::size_t child_count() const;
 
-  /// Of the owner, which alone reads and writes it.
+  /// The owner alone reads and writes it.
   std::atomic<bool> moved{};
 
  private:

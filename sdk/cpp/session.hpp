@@ -180,7 +180,7 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   std::atomic<Clock::rep> busy_since_{};  // 0: whoever processes waits, or was told of
   std::atomic<pthread_t> busy_{};
 
-  // Of the thread that processes.
+  // What follows belongs to the thread that processes.
   ipc::LineBuffer input_;
   Clock::time_point absent_since_{Clock::now()};
   Clock::time_point retry_at_{};

@@ -82,7 +82,7 @@ std::string type_name(std::type_info const& type) {
   return name ? name.get() : type.name();
 }
 
-/// Of the exception, and of those that it was thrown for.
+/// The words of the exception, and of those that it was thrown for.
 void append_causes(std::exception const& error, std::string& text) {
   text += error.what();
   try {

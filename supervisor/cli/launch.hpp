@@ -8,7 +8,7 @@
 namespace lastcall::cli {
 
 struct Launch {
-  /// Of `lastcall` as users start it: beside it are the other programs. Where the program was
+  /// `lastcall` as users start it: beside it are the other programs. Where the program was
   /// started without the launcher, its own.
   std::string path = "lastcall";
   /// What is blocked for the shim that `run` becomes, such as `TERM,INT`: only what was not blocked

@@ -15,7 +15,7 @@ struct Target {
   std::string path = "/";
 };
 
-/// Of http, https and nats; nothing where it is none.
+/// Knows http, https and nats; nothing where the URL is none of them.
 std::optional<Target> target_of(std::string const& url);
 std::string text_of(Target const& target);
 

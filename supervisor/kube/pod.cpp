@@ -12,7 +12,7 @@ using json::text;
 
 constexpr char const* kSidecar = "lastcall";
 
-/// Of the engine's containers, or of the sidecar.
+/// What the engine's containers reported, or the sidecar.
 struct Reports {
   std::vector<StopReport> final;
   std::vector<StopReport> earlier;

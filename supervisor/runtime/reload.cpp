@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Of the entries of one list; four lists and the longest entry fit into a line of 64 KiB.
+/// What the entries of one list take at most: four lists and the longest entry fit into 64 KiB.
 constexpr std::size_t kMostBytes = 12'000;
 
 Json entry_of(std::string const& text) {

@@ -18,7 +18,7 @@ struct MostWork {
   std::uint64_t besides = 0;  // what an empty input may cost
 };
 
-/// Of this process, to be compared with an earlier answer; 0 where nothing is counted.
+/// Steps of this process, to be compared with an earlier answer; 0 where nothing is counted.
 std::uint64_t steps_so_far();
 
 /// Counts from here to the end of the scope.

@@ -16,7 +16,7 @@ namespace {
 
 constexpr unsigned kSoPeerPidfd = 77;  // newer than the C library's headers
 
-/// Of an argument's lower half: levels and names of options are ints.
+/// Where an argument's lower half is: levels and names of options are ints.
 constexpr unsigned argument(int number) {
   return offsetof(seccomp_data, args) + static_cast<unsigned>(number) * sizeof(__u64);
 }

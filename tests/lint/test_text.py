@@ -63,6 +63,26 @@ def test_a_list_that_has_flowed_together_is_found():
     assert flowed_comments("a.hpp", "//  1. One thing,\n//  and\n//     more.\n")
 
 
+_FRAGMENT = re.compile(r"^[ \t]*(?:///?|#) (Of) ", re.MULTILINE)
+
+
+def fragments(path, text):
+    """A comment that begins so has no subject, or hides it behind what it belongs to."""
+    return [
+        finding(path, line_of(text, match.start(1)), "a comment begins with 'Of'")
+        for match in _FRAGMENT.finditer(text)
+    ]
+
+
+def test_comments_do_not_begin_with_of():
+    check(fragments, files(*CXX, ".py", ".sh", ".yaml", ".cmake", "CMakeLists.txt"))
+
+
+def test_a_comment_that_begins_with_of_is_found():
+    assert fragments("a.hpp", "  /// Of the core.\n") and fragments("a.py", "# Of keys.\n")
+    assert not fragments("a.hpp", "// Often.\n// What is\n// of the core\n")
+
+
 def test_text_files_hold_nothing_forbidden():
     check(forbidden, text_files())
 

@@ -321,7 +321,7 @@ def test_another_middleware_does_not_make_a_cut_stream_look_finished(supervisor,
         supervisor.cancel("r", reason="migrate")
         assert await server.ends() is not None
         assert server.error()["type"] == "migrated" and b"[DONE]" not in server.body
-        # Of some versions it ends every answer in form when it is outside.
+        # Some versions of it end every answer in form when it is outside.
         assert outside or not server.is_complete
 
     eventually(lambda: client.connected)

@@ -27,7 +27,7 @@ using boost::system::error_code;
 
 /// A line longer than this is handed over in pieces.
 constexpr std::size_t kLongestLine = 4096;
-/// Of what came before its end no more can wait: a pipe holds 64 KiB.
+/// No more can wait of what came before its end: a pipe holds 64 KiB.
 constexpr std::size_t kMostWaiting = 64 * 1024;
 constexpr std::chrono::milliseconds kPollPeriod{10};
 /// One that was killed is waited for that long, then its owner hears that it overran.

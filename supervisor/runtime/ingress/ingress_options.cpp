@@ -16,7 +16,7 @@
 namespace lastcall::runtime {
 namespace {
 
-/// Of the descriptors, those that are not for clients and their connections to the engine.
+/// Descriptors that are not for clients and their connections to the engine.
 constexpr std::size_t kKeptDescriptors = 512;
 /// Longer than the second after which a shim that nobody can watch counts as gone.
 constexpr config::Duration kVerdict{1'500};

@@ -61,7 +61,7 @@ class IngressSession final : private ingress::Tracker {
   std::string const& address() const { return address_; }
 
   // What the core orders.
-  /// Of a request that waited; the decision on one that begins is in begin()'s reply.
+  /// The decision on a request that waited; that on one that begins is in begin()'s reply.
   void admit(lifecycle::Admit const& order);
   void reject(lifecycle::Reject const& order);
   void cancels_ready();

@@ -8,7 +8,7 @@
 
 namespace lastcall::runtime {
 
-/// Of a stop in phase 3: what came before it. A warning if anything was not as it should be. The
+/// What came before phase 3 of a stop. A warning if anything was not as it should be. The
 /// exit code is said where nothing can change it any more: an engine that runs may have to be
 /// killed.
 discovery::KubernetesSummary summarize(lifecycle::Report const& report, bool engine_has_ended);

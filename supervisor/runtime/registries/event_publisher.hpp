@@ -42,7 +42,7 @@ class EventPublisher {
 
   void tell(lifecycle::Instant now, lifecycle::Action const& action);
   void migrated(ingress::HandedOff const& handed);
-  /// Of the registries: `done` comes when all is sent, or by the deadline.
+  /// Leaves the registries' server: `done` comes when all is sent, or by the deadline.
   void disconnect(lifecycle::Instant deadline, CleanupHooks::Done done);
 
  private:

@@ -74,7 +74,7 @@ class Registries {
   std::vector<std::string> names() const;
   /// Every registry has had this instance since `begin_life`.
   bool were_all_registered() const;
-  /// Of another engine.
+  /// Another engine begins.
   void begin_life() { awaited_ = names_; }
 
  private:

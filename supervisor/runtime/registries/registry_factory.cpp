@@ -18,7 +18,7 @@ std::string environment(char const* name) {
   return value == nullptr ? "" : value;
 }
 
-/// Of a registry that has these keys.
+/// The registry has the keys of TLS.
 discovery::HttpTls tls_of(auto const& registry) {
   return {.ca_file = registry.ca_file.value_or(""),
           .cert_file = registry.cert_file.value_or(""),

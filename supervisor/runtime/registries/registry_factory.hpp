@@ -40,7 +40,7 @@ struct MadeRegistry {
   std::unique_ptr<discovery::Registry> registry;
   std::string problem;  // why there is none
 };
-/// Of every kind but `ipc`, which is the loop's own.
+/// Makes every kind but `ipc`, which is the loop's own.
 MadeRegistry make_registry(boost::asio::any_io_executor const& executor,
                            config::Registry const& registry, discovery::Instance const& instance,
                            RegistryHooks const& hooks);

@@ -79,7 +79,7 @@ class OperatorSessions {
 
  private:
   struct Timer;
-  /// Of a peer that watches: when the last line went out, and how often it wants one anyway.
+  /// A peer that watches: when the last line to it went out, and how often it wants one anyway.
   struct Watch {
     bool is_on = false;
     bool is_stale = false;

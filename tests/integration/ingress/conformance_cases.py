@@ -55,7 +55,7 @@ DIFFERENT = {
     "broken stream": ({"status": 200, "cut": True, "last": "chunk"},
                       {"status": 200, "cut": True, "last": "error"}),
 }  # fmt: skip
-# Of each answer: whose they are differs, so they are not compared.
+# Whose answer it is makes these differ, so they are not compared.
 DIFFERENT_HEADERS = {"server", "connection", "x-request-id", "date", "keep-alive"}
 ADDED_BY_INGRESS = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto",
                     "x-request-id"]  # fmt: skip

@@ -16,7 +16,7 @@ from ports import free_port
 from serve_peer import wait_until
 
 ETCD = shutil.which("etcd") or "/usr/bin/etcd"
-# Of keys: everything that a supervisor may write.
+# Prefixes of keys: everything that a supervisor may write.
 INSTANCES = "v1/instances/"
 
 

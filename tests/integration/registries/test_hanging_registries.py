@@ -11,7 +11,7 @@ from mounts import in_own_mounts
 from serve_peer import PATIENCE, holds_for, wait_until
 from serve_world import SLEEPER
 
-# Of 10 s and more that a lookup hangs.
+# A lookup hangs for 10 s and more.
 PROMPT = 4.0
 
 
@@ -65,7 +65,7 @@ def test_the_loop_lives_and_a_stop_keeps_its_budget(world, opened, tmp_path, kin
     began = time.monotonic()
     one.process.send_signal(signal.SIGTERM)
     assert one.process.wait(timeout=2 * PATIENCE) == 0, one.log()[-4000:]
-    # Of the 30 s that the stop has, and of the longer ones that what hangs has.
+    # The stop has 30 s, and what hangs has longer ones.
     assert time.monotonic() - began < 15
     report = one.report()
     assert report["phases"]["deregistering"]["ms"] < 1000 + PROMPT * 1000

@@ -93,7 +93,7 @@ class World {
   std::string run();
   std::string const& out() const { return out_; }
   bool traces = false;
-  /// Of an answer that is as it must be: whether its check finds each event that is said twice, and
+  /// Whether the check of an answer that is as it must be finds each event that is said twice, and
   /// each that is missing.
   bool finds_tampering();
 

@@ -1,4 +1,4 @@
-// Of an event and of time that is up at the same instant the event comes first; scenarios, whose
+// Where an event comes at the instant at which time is up, the event comes first; scenarios, whose
 // timers come first, cannot say that.
 #include <gtest/gtest.h>
 

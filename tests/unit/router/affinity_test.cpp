@@ -104,7 +104,7 @@ class Traffic {
     asked_.clear();
     requests_ = 0;
   }
-  /// Of all requests, those that went where most of their key's did.
+  /// The share of all requests that went where most of their key's did.
   double sticking() const {
     std::size_t stuck = 0;
     for (auto const& [key, workers] : asked_) {
