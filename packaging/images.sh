@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Builds the three images and holds them to their sizes.
+# Builds the three images, and the demo engine's, and holds them to their sizes.
 #
 #   packaging/images.sh [--tag TAG] [--base IMAGE] [--binaries FOLDER]
 #                       [--packages locked|exact|newest] [--sources FILE] [--refresh-lock]
+#                       [--load kind|k3s [--cluster NAME]] [--without-demo-engine]
 #
 #   --base       Debian 12; `bootstrap` makes one from packages where no image registry can be
 #                reached. Default: debian:12-slim, else what a bootstrap gives.
@@ -12,6 +13,9 @@
 #   --packages   which versions of packages: packaging/install_packages.sh says what the words mean
 #   --sources    a file in apt's deb822 form to take packages from, in place of what the base names:
 #                a mirror of your own, or a snapshot archive at a date, with which `exact` can hold
+#   --load       give them to the nodes of a kind cluster (--cluster, default `kind`), or to this
+#                machine's k3s, so that no registry is needed; the tag is the version by default
+#   --without-demo-engine   leave out the engine of charts/lastcall/examples/demo-engine.yaml
 #   --refresh-lock   write packaging/packages.lock anew from what the mirror has, and build nothing
 #
 # CONTAINER_ENGINE names the builder: podman, else docker. Images: lastcall:TAG, lastcall-shim:TAG,
@@ -21,7 +25,9 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 engine=${CONTAINER_ENGINE:-$(command -v podman || command -v docker || true)}
-tag=dev base='' binaries='' packages=locked apt_sources='' refresh=''
+version=$(sed -n 's/^project(lastcall VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+tag='' base='' binaries='' packages=locked apt_sources='' refresh=''
+cluster_kind='' cluster=kind demo_engine=lastcall-demo-engine
 largest_supervisor=30000000 largest_shim=2000000 largest_router=10000000
 bootstrapped=localhost/lastcall-base:12
 
@@ -34,12 +40,23 @@ while (($# > 0)); do
     --binaries) binaries=${2:?} ;;
     --packages) packages=${2:?} ;;
     --sources) apt_sources=${2:?} ;;
+    --load) cluster_kind=${2:?} ;;
+    --cluster) cluster=${2:?} ;;
+    --without-demo-engine) demo_engine=''; shift; continue ;;
     --refresh-lock) refresh=1 packages=newest; shift; continue ;;
     *) die "unknown argument '$1', expected one of those that $0 lists at its top" ;;
   esac
   shift 2
 done
 if [[ -z $engine ]]; then die 'neither podman nor docker is on PATH'; fi
+case $cluster_kind in
+  '') tag=${tag:-dev} ;;
+  kind | k3s)
+    tag=${tag:-$version}
+    command -v "$cluster_kind" >/dev/null || die "--load $cluster_kind: $cluster_kind is not on PATH"
+    ;;
+  *) die "--load takes kind or k3s, not '$cluster_kind'" ;;
+esac
 
 bootstrap() {
   if "$engine" image inspect "$bootstrapped" >/dev/null 2>&1; then return; fi
@@ -71,7 +88,6 @@ if [[ -z $base ]]; then
 fi
 if [[ $base == bootstrap ]]; then bootstrap; base=$bootstrapped; fi
 
-version=$(sed -n 's/^project(lastcall VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 arguments=(--build-arg "BASE=$base" --build-arg "VERSION=$version")
 arguments+=(--build-arg "PACKAGES=$packages")
 rm -rf build/image
@@ -121,6 +137,10 @@ for name in "${names[@]}"; do
   "$engine" build "${arguments[@]}" --target "$target" -t "$name:$tag" .
 done
 
+if [[ -n $demo_engine ]]; then
+  "$engine" build "${arguments[@]}" -t "$demo_engine:$tag" -f examples/demo_engine/Dockerfile .
+fi
+
 mkdir -p build/sbom
 for name in "${names[@]}"; do
   copy_out "$name:$tag" "/usr/share/lastcall/$name.spdx.json" "build/sbom/$name.spdx.json"
@@ -138,4 +158,29 @@ if [[ " ${names[*]} " == *' lastcall-router '* ]]; then
 fi
 if ((added > largest_supervisor || shim > largest_shim || router > largest_router)); then
   die 'an image is too large'
+fi
+
+# By the names under which a pod without a registry's name asks for them.
+load() {  # IMAGE
+  local name=docker.io/library/$1:$tag archive=build/image-archive.tar
+  rm -f "$archive"
+  "$engine" tag "$1:$tag" "$name"
+  "$engine" save -o "$archive" "$name"
+  if [[ $cluster_kind == kind ]]; then
+    kind load image-archive "$archive" --name "$cluster"
+  elif ((EUID == 0)); then
+    k3s ctr images import "$archive"
+  else
+    sudo k3s ctr images import "$archive"
+  fi
+  rm -f "$archive"
+}
+
+if [[ -n $cluster_kind ]]; then
+  for name in "${names[@]}" $demo_engine; do load "$name"; done
+  echo "the cluster has them; now:"
+  echo "  helm install demo charts/lastcall -f charts/lastcall/examples/demo-engine.yaml --wait" \
+    "$(if [[ $tag != "$version" ]]; then
+      echo "--set image.tag=$tag --set shimImage.tag=$tag --set engine.image.tag=$tag"
+    fi)"
 fi

@@ -144,6 +144,67 @@ def test_a_bootstrap_that_fails_leaves_no_base(tmp_path):
     assert (tmp_path / "calls").read_text().split() == ["image"]
 
 
+@pytest.fixture
+def image_programs(tmp_path):
+    """Programs that note how they are called, in place of those that make and load images."""
+    binaries = tmp_path / "built"
+    for name in ("supervisor/cli/lastcall", "supervisor/libexec/lastcall/lastcall",
+                 "shim/lastcall-shim", "router/lastcall-router"):  # fmt: skip
+        (binaries / name).parent.mkdir(parents=True, exist_ok=True)
+        (binaries / name).write_text("")
+    for name in ("podman", "kind", "k3s"):
+        (tmp_path / name).write_text(
+            f'#!/bin/sh\necho "{name} $*" >>{tmp_path}/calls\n[ "$2" = inspect ] && echo 1\nexit 0\n')
+        (tmp_path / name).chmod(0o755)
+
+    def run(*words):
+        environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "CONTAINER_ENGINE": "podman"}
+        done = subprocess.run(
+            [ROOT / "packaging/images.sh", "--binaries", binaries, "--base", "b", *words],
+            env=environment, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        calls = tmp_path / "calls"
+        return done, calls.read_text().splitlines() if calls.exists() else []
+
+    return run
+
+
+NAMES = ["lastcall-shim", "lastcall", "lastcall-router", "lastcall-demo-engine"]
+
+
+@pytest.mark.parametrize(
+    ("words", "loads"),
+    [
+        (["kind"], "kind load image-archive build/image-archive.tar --name kind"),
+        (["kind", "--cluster", "c"], "kind load image-archive build/image-archive.tar --name c"),
+        (["k3s"], "k3s ctr images import build/image-archive.tar"),
+    ],
+)
+def test_a_cluster_without_a_registry_gets_the_images_that_the_chart_asks_for(
+    image_programs, words, loads
+):
+    if os.geteuid() != 0:
+        pytest.skip("k3s is asked by way of sudo")
+    done, calls = image_programs("--load", *words)
+    assert done.returncode == 0, done.stderr
+    [version] = re.findall(r"^project\(lastcall VERSION ([\d.]+)", read("CMakeLists.txt"), re.M)
+    saved = [call.split()[-1] for call in calls if call.startswith("podman save")]
+    assert saved == [f"docker.io/library/{name}:{version}" for name in NAMES]
+    assert calls.count(loads) == len(NAMES)
+    assert "helm install demo charts/lastcall -f charts" in done.stdout
+
+
+def test_no_cluster_is_asked_without_its_program_or_by_an_unknown_name(image_programs):
+    done, calls = image_programs("--load", "minikube")
+    assert done.returncode == 2 and "takes kind or k3s, not 'minikube'" in done.stderr
+    assert not calls
+
+
+def test_the_demo_engine_can_be_left_out(image_programs):
+    _, calls = image_programs("--without-demo-engine")
+    assert not any("demo" in call or "save" in call for call in calls)
+
+
 def test_the_one_container_gets_every_library_that_its_base_lacks():
     build = Path(os.environ.get("LASTCALL_BUILD_DIR", ROOT / "build/dev"))
     done = subprocess.run(
