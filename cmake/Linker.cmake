@@ -1,12 +1,16 @@
 # lld links the tests of a sanitizer's build in a fraction of the time, and folds functions that
 # compile to the same bytes, of which templates make many. The shim, added before this file, keeps
 # the default linker, which lays a small static program out in fewer pages.
+option(LASTCALL_PACK_RELOCATIONS "a tenth of the bytes, but glibc 2.36 has to load it" ON)
 include(CheckLinkerFlag)
 check_linker_flag(CXX "-fuse-ld=lld" LASTCALL_HAS_LLD)
 if(LASTCALL_HAS_LLD)
   add_link_options(-fuse-ld=lld)
   if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT LASTCALL_SANITIZE)
-    add_link_options(-Wl,--icf=safe -Wl,-z,pack-relative-relocs)
+    add_link_options(-Wl,--icf=safe)
+    if(LASTCALL_PACK_RELOCATIONS)
+      add_link_options(-Wl,-z,pack-relative-relocs)
+    endif()
     # What a cancel and a request run lies together, in a third of the pages (bench/hot_functions.py
     # makes the list); a name that is out of date is left where it is.
     add_link_options(-Wl,--symbol-ordering-file=${PROJECT_SOURCE_DIR}/cmake/hot_functions.order

@@ -26,9 +26,16 @@ def needed(path):
 def asks_too_much(path):
     """The versions of the system's libraries, like GLIBC_2.36, that are newer than NEWEST."""
     done = subprocess.run(["readelf", "-V", str(path)], capture_output=True, text=True, check=True)
-    asked = set(re.findall(r"Name: ([A-Z]+)_([\d.]+)\b", done.stdout))
+    needs = re.search(r"^Version needs section(?:.|\n)*", done.stdout, re.MULTILINE)
+    asked = set(re.findall(r"Name: ([A-Z]+)_(\S+)", needs.group() if needs else ""))
     return sorted(f"{kind}_{number}" for kind, number in asked if kind in NEWEST
-                  and tuple(map(int, number.split("."))) > NEWEST[kind])  # fmt: skip
+                  and (_numbers(number) is None or _numbers(number) > NEWEST[kind]))  # fmt: skip
+
+
+def _numbers(version):
+    """None of what is no number: GLIBC_ABI_DT_RELR is packed relocations, which 2.36 began with."""
+    is_number = re.fullmatch(r"\d+(\.\d+)*", version)
+    return tuple(map(int, version.split("."))) if is_number else None
 
 
 class Root:

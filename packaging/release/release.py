@@ -111,6 +111,7 @@ class Machine:
             "-DCCACHE_PROGRAM=", *(f"-DCMAKE_{each}_COMPILER_LAUNCHER={self.launcher()}"
                                    for each in ("C", "CXX")),
             "-DLASTCALL_BUILD_TESTS=OFF", "-DLASTCALL_BUILD_BENCH=OFF",
+            "-DLASTCALL_PACK_RELOCATIONS=OFF",  # Ubuntu 22.04 cannot load packed ones
             "-DCMAKE_INSTALL_PREFIX=/usr", f"-DCMAKE_INSTALL_LIBDIR=lib/{self.triple}",
             *(f"-DCMAKE_{each}_FLAGS=-ffile-prefix-map=../../=./ -fdebug-compilation-dir=."
               for each in ("C", "CXX")),

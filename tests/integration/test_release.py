@@ -118,6 +118,17 @@ def test_what_the_oldest_system_lacks_is_named(monkeypatch):
     assert not needs.asks_too_much(libc / "libstdc++.so.6")
 
 
+@pytest.mark.parametrize("option", ["", "-Wl,-z,pack-relative-relocs"])
+def test_relocations_that_the_oldest_system_cannot_load_are_named(tmp_path, option):
+    source, program = tmp_path / "one.cpp", tmp_path / "one"
+    source.write_text('const char* words[] = {"a", "b"};\n'
+                      "int main(int n, char**) { return words[n % 2][0]; }\n")  # fmt: skip
+    subprocess.run(["clang++-16", "-fPIE", "-pie", "-fuse-ld=lld", *option.split(),
+                    str(source), "-o", str(program)], check=True)  # fmt: skip
+    found = module("needs").asks_too_much(program)
+    assert found == (["GLIBC_ABI_DT_RELR"] if option else [])
+
+
 def exits_with_7(path):
     """The smallest program for arm64."""
     code = struct.pack("<3I", 0xD2800BA8, 0xD28000E0, 0xD4000001)  # x8 = exit, x0 = 7, svc
