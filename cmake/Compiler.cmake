@@ -53,8 +53,8 @@ function(lastcall_optimise target)
 endfunction()
 
 # What runs once a start, a registration or a phase: small is worth more than fast where it ships.
-# It takes the whole target, or the sources of it that are named; outside a release such options would
-# only keep them out of a unity build.
+# It takes the whole target, or the sources of it that are named; outside a release such options
+# would only keep them out of a unity build.
 function(lastcall_keep_small target)
   if(NOT ARGN)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Os>)

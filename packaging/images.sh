@@ -53,7 +53,7 @@ case $cluster_kind in
   '') tag=${tag:-dev} ;;
   kind | k3s)
     tag=${tag:-$version}
-    command -v "$cluster_kind" >/dev/null || die "--load $cluster_kind: $cluster_kind is not on PATH"
+    command -v "$cluster_kind" >/dev/null || die "--load: $cluster_kind is not on PATH"
     ;;
   *) die "--load takes kind or k3s, not '$cluster_kind'" ;;
 esac

@@ -44,7 +44,8 @@ why_not() {
 
 build_images() {
   CONTAINER_ENGINE=podman "${with_podman[@]}" packaging/images.sh --tag e2e \
-    --base "${E2E_BASE:-bootstrap}" --binaries "$binaries" --without-demo-engine >build/e2e/images.log 2>&1 ||
+    --base "${E2E_BASE:-bootstrap}" --binaries "$binaries" --without-demo-engine \
+    >build/e2e/images.log 2>&1 ||
     { tail -n 30 build/e2e/images.log >&2; exit 1; }
   grep -E '^lastcall.* bytes' build/e2e/images.log
   "${with_podman[@]}" podman build -q --network host \
