@@ -10,12 +10,14 @@ are off it shows the last state. Only the standard library.
 import html
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 DEMO = HERE.parents[1] / "examples/demo_engine/demo.py"
 COLUMNS, LINE, SIZE, MARGIN = 104, 18, 13, 14
+INDENT = 22  # of what does not fit into its row: below the words, right of who says them
 SLOWER = 4
 PAUSE = 6.0  # seconds with everything in view
 STYLE = """
@@ -40,32 +42,43 @@ def play(lastcall):
         began = began or now
         in_report = in_report or line.startswith("drain report")
         if line.strip() and (not in_report or line.startswith("clean:")):
-            lines.append(((now - began) * SLOWER, line.rstrip()[:COLUMNS]))
+            lines.append(((now - began) * SLOWER, line.rstrip()))
     if demo.wait() != 0:
         sys.exit(f"record.py: the demonstration ended with {demo.returncode}")
     return lines
 
 
 def kind(line):
+    if line.startswith("clean:"):
+        return "good"
     if "SIGTERM" in line:
         return "signal"
     if any(word in line for word in ("handed off", "refused")):
         return "told"
-    return "good" if "complete" in line or line.startswith("clean:") else ""
+    return "good" if "complete" in line else ""
+
+
+def rows_of(line):
+    """The line as it is, or broken between words into rows that fit."""
+    return textwrap.wrap(line, COLUMNS, subsequent_indent=" " * INDENT, break_on_hyphens=False)
 
 
 def picture(lines):
     total = lines[-1][0] + PAUSE
-    height = len(lines) * LINE + 2 * MARGIN
+    height = sum(len(rows_of(line)) for _, line in lines) * LINE + 2 * MARGIN
     width = COLUMNS * SIZE * 0.602 + 2 * MARGIN
-    frames, rows = [], []
+    frames, rows, place = [], [], 0
     for number, (at, line) in enumerate(lines):
         share = 100 * at / total
         steps = f"0% {{ opacity: 0 }} {share:.2f}% {{ opacity: 1 }}"
         frames.append(f"@keyframes l{number} {{ {steps} }}")
-        y = MARGIN + (number + 0.75) * LINE
-        rows.append(f'<g style="animation-name: l{number}"><text class="{kind(line)}" '
-                    f'x="{MARGIN}" y="{y:.0f}">{html.escape(line)}</text></g>')  # fmt: skip
+        texts = []
+        for words in rows_of(line):
+            y = MARGIN + (place + 0.75) * LINE
+            texts.append(f'<text class="{kind(line)}" x="{MARGIN}" y="{y:.0f}">'
+                         f"{html.escape(words)}</text>")  # fmt: skip
+            place += 1
+        rows.append(f'<g style="animation-name: l{number}">{"".join(texts)}</g>')
     style = STYLE.replace("0.0s", f"{total:.1f}s") + "\n".join(frames)
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" role="img">',

@@ -194,5 +194,24 @@ def test_the_recording_in_the_readme_is_what_the_demonstration_says_today():
     build = os.path.join(ROOT, os.environ.get("LASTCALL_BUILD_DIR", "build/dev"))
     said = kinds(line for _, line in record.play(os.path.join(build, "supervisor/cli/lastcall")))
     with open(os.path.join(IMAGES, "stop.svg"), encoding="utf-8") as file:
-        shown = kinds(map(html.unescape, re.findall(r"<text[^>]*>(.*?)</text>", file.read())))
+        shown = kinds(" ".join(rows) for rows in rows_by_line(file.read()))
     assert shown == said, "./dev record"
+
+
+def rows_by_line(picture):
+    """[[row, ...], ...]: what each line became."""
+    return [[html.unescape(row) for row in re.findall(r"<text[^>]*>(.*?)</text>", group)]
+            for group in re.findall(r"<g .*?</g>", picture)]  # fmt: skip
+
+
+def test_a_line_of_the_recording_that_is_too_long_goes_on_in_the_next_row():
+    long = "   +0.53 s  lastcall  phase ended phase=draining" + " left_ms=7495" * 9
+    lines = [(0.0, "   +0.00 s  demo      SIGTERM to lastcall"), (0.1, long), (0.2, "clean: 1 & 2")]
+    picture = record.picture(lines)
+    shown = rows_by_line(picture)
+    assert [" ".join(rows).split() for rows in shown] == [line.split() for _, line in lines]
+    assert len(shown[1]) == 2 and shown[1][1].startswith(" " * record.INDENT + "left_ms")
+    assert max(len(row) for rows in shown for row in rows) <= record.COLUMNS
+    heights = [int(y) for y in re.findall(r'<text[^>]* y="(\d+)"', picture)]
+    assert heights == sorted(set(heights)) and heights[-1] < int(
+        re.search(r'viewBox="0 0 \d+ (\d+)"', picture)[1])  # fmt: skip
