@@ -26,10 +26,13 @@ bool CountedRequest::is_tracked() const {
 }
 
 Delivered CountedRequest::delivered() const {
-  Delivered found{
-      .client = asker_.address, .bytes = exchange_.delivery().bytes_sent(), .events = std::nullopt};
+  Delivered found{.client = asker_.address,
+                  .bytes = exchange_.delivery().bytes_sent(),
+                  .events = std::nullopt,
+                  .tokens = std::nullopt};
   if (exchange_.delivery().is_event_stream()) {
     found.events = exchange_.response().events_sent();
+    found.tokens = exchange_.delivery().events().tokens();
   }
   return found;
 }

@@ -13,6 +13,7 @@ struct Delivered {
   std::string client;                   // the address of its connection
   std::uint64_t bytes = 0;              // of the body
   std::optional<std::uint64_t> events;  // of a stream of events: those that are complete
+  std::optional<std::uint64_t> tokens;  // where the engine tells them in its events
 };
 
 /// For each request that was asked for, in that order; nothing where it has ended.

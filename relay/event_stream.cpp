@@ -1,12 +1,32 @@
 #include "relay/event_stream.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstring>
 
 namespace lastcall::relay {
 namespace {
 
 /// `[DONE]` and the lines that end its event.
 constexpr std::size_t kLastWords = 16;
+
+/// A usage stands at the end of its event, or is followed by some more small objects.
+constexpr std::size_t kUsageEnd = 256;
+/// Within a text of the answer its quotes would be escaped.
+constexpr std::string_view kTokens = R"("completion_tokens":)";
+
+/// What follows the last key in `text`; empty where there is none. Every event pays for this, so it
+/// is libc's search, which does not look at each byte.
+std::string_view behind_last_key(std::string_view text) {
+  std::string_view behind;
+  while (void const* const found =
+             memmem(text.data(), text.size(), kTokens.data(), kTokens.size())) {
+    auto const at = static_cast<std::size_t>(static_cast<char const*>(found) - text.data());
+    text.remove_prefix(at + kTokens.size());
+    behind = text;
+  }
+  return behind;
+}
 
 }  // namespace
 
@@ -26,6 +46,18 @@ EventStream::Pieces EventStream::rest(std::string_view payload, std::size_t boun
   }
   part_.append(part);
   return {};
+}
+
+void EventStream::note_tokens(std::string_view whole_events) {
+  std::string_view end = whole_events;
+  end.remove_prefix(end.size() - std::min(end.size(), kUsageEnd));
+  end = behind_last_key(end);
+  end.remove_prefix(std::min(end.find_first_not_of(' '), end.size()));
+  std::uint64_t told = 0;
+  auto const [behind, error] = std::from_chars(end.data(), end.data() + end.size(), told);
+  if (error == std::errc()) {
+    tokens_ = told;
+  }
 }
 
 void EventStream::note_last_words(std::string_view payload) {

@@ -6,12 +6,15 @@
 //     has come. One of more than kMaxHeldEvent bytes is passed on as it comes, and the stream is
 //     torn until its end: it cannot be cut so that its client understands it.
 //  2. Any split of the bytes delivers the same events.
+//  3. How many tokens it has is what the last whole events say, where their engine counts in each
+//     of them. Only the end of what was read is looked at: one may be missed, and the next comes.
 //
 // Pure, no thread rule. Source: docs/ingress.md, 'Streams that are cut'; event_scanner.hpp.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,9 +32,15 @@ class EventStream {
   };
 
   /// How much of `payload` ends at a boundary; suspect() tells of an error among it.
-  std::size_t scan(std::string_view payload) { return scanner_.scan(payload); }
+  std::size_t scan(std::string_view payload) {
+    std::size_t const boundary = scanner_.scan(payload);
+    note_tokens(payload.substr(0, boundary));
+    return boundary;
+  }
   auto const& suspect() const { return scanner_.suspect(); }
   std::uint64_t events() const { return scanner_.events(); }
+  /// Those that the engine says it has made (`completion_tokens` of a usage).
+  std::optional<std::uint64_t> tokens() const { return tokens_; }
 
   /// The bytes to send for a payload that was scanned, one piece after the other. The first is
   /// valid until settle().
@@ -59,10 +68,13 @@ class EventStream {
   bool ends_with_a_line() const { return scanner_.is_at_line() || says_done(); }
 
  private:
+  void note_tokens(std::string_view whole_events);
+
   EventScanner scanner_;
   At at_ = At::boundary;
   std::string part_;
   std::string last_words_;
+  std::optional<std::uint64_t> tokens_;
 };
 
 }  // namespace lastcall::relay

@@ -10,12 +10,12 @@
 namespace lastcall::cli {
 namespace {
 
-enum class Column : std::uint8_t { id, client, endpoint, model, state, events, bytes, age };
+enum class Column : std::uint8_t { id, client, endpoint, model, state, tokens, bytes, age };
 constexpr std::size_t kColumns = 8;
 constexpr std::array<char const*, kColumns> kHeadings{"ID",    "CLIENT", "ENDPOINT", "MODEL",
-                                                      "STATE", "EVENTS", "BYTES",    "AGE"};
+                                                      "STATE", "TOKENS", "BYTES",    "AGE"};
 /// Left out in this order where there is no room.
-constexpr std::array<Column, 5> kDispensable{Column::model, Column::endpoint, Column::events,
+constexpr std::array<Column, 5> kDispensable{Column::model, Column::endpoint, Column::tokens,
                                              Column::client, Column::bytes};
 constexpr std::size_t kNarrowestId = 8;
 
@@ -23,6 +23,13 @@ using Cells = std::array<std::string, kColumns>;
 
 std::string count_text(JsonValue const& request, char const* key) {
   return request.contains(key) ? std::to_string(member_number(request, key)) : "-";
+}
+
+/// What the engine told, else about as many as the stream has events.
+std::string tokens_text(JsonValue const& request) {
+  std::string const told = count_text(request, "tokens");
+  std::string const events = told == "-" ? count_text(request, "events_sent") : "-";
+  return events == "-" ? told : "~" + events;
 }
 
 std::string state_text(JsonValue const& request) {
@@ -49,7 +56,7 @@ Cells cells_of(JsonValue const& request, std::size_t depth) {
           named("endpoint"),
           named("model"),
           state_text(request),
-          count_text(request, "events_sent"),
+          tokens_text(request),
           count_text(request, "bytes_sent"),
           runtime::duration_text(member_number(request, "age_ms"))};
 }

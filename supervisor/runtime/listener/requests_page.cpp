@@ -17,8 +17,8 @@ using View = lifecycle::RequestView;
 
 /// Room for the rest of the line: an answer longer than a line could not be sent at all.
 constexpr std::size_t kRoomOfPage = ipc::kMaxLine - 1024;
-/// What is added to the row of a relayed request: an address and two numbers, with their keys.
-constexpr std::size_t kRoomOfDelivery = 160;
+/// What is added to the row of a relayed request: an address and three numbers, with their keys.
+constexpr std::size_t kRoomOfDelivery = 192;
 
 /// Where a page of requests ended: "PEER:ID".
 using Cursor = std::pair<ipc::PeerId, std::string>;
@@ -88,6 +88,9 @@ void put_deliveries(Rows& rows, ingress::Deliveries const& deliveries) {
       (*row)["bytes_sent"] = delivery->bytes;
       if (delivery->events) {
         (*row)["events_sent"] = *delivery->events;
+      }
+      if (delivery->tokens) {
+        (*row)["tokens"] = *delivery->tokens;
       }
     }
     ++row;

@@ -2,7 +2,7 @@
 
 import subprocess
 
-from raw_engine import client, post, stream
+from raw_engine import chunk, client, post, stream
 from serve_world import LASTCALL
 
 THREADS = (1, 3)
@@ -22,5 +22,19 @@ def test_requests_tell_who_asked_and_what_he_has(proxy, engine):
     text = subprocess.run([LASTCALL, "requests", "--admin-socket", one.admin_socket],
                           capture_output=True, text=True, check=True).stdout  # fmt: skip
     [row] = [row.split() for row in text.splitlines() if "chat_completions" in row]
-    assert row[1] == "127.0.0.1" and row[-4:-2] == ["1", "9"]
+    assert row[1] == "127.0.0.1" and row[-4:-2] == ["~1", "9"]
+    user.close()
+
+
+def test_tokens_are_those_that_the_engine_tells(proxy, engine):
+    one = proxy()
+    user, answering = stream(one, engine)
+    usage = b'data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":41}}\n\n'
+    answering.send(chunk(usage))
+    user.until(b"41}}\n\n")
+    [row] = one.operator().ask("requests")["requests"]
+    assert (row["events_sent"], row["tokens"]) == (2, 41)
+    text = subprocess.run([LASTCALL, "requests", "--admin-socket", one.admin_socket],
+                          capture_output=True, text=True, check=True).stdout  # fmt: skip
+    assert text.splitlines()[1].split()[-4] == "41"
     user.close()

@@ -106,6 +106,28 @@ TEST(Exchange, A_stream_of_events_goes_out_in_whole_events) {
   });
 }
 
+TEST(EventStream, Its_tokens_are_what_the_last_whole_event_says) {
+  auto const usage = [](std::string_view tokens) {
+    return R"(data: {"choices":[{"text":"\"completion_tokens\":9"}],"usage":{"prompt_tokens":3,)"
+           R"("completion_tokens":)" +
+           std::string(tokens) + "}}\n\n";
+  };
+  EventStream stream;
+  stream.scan("data: {\"choices\":[]}\n\n");
+  EXPECT_EQ(stream.tokens(), std::nullopt);
+  stream.scan(usage("1") + usage(" 12"));
+  EXPECT_EQ(stream.tokens(), 12U);
+  stream.scan("data: {\"choices\":[]}\n\n" + usage("1").substr(0, usage("1").size() - 4));
+  EXPECT_EQ(stream.tokens(), 12U);  // an event that is not whole tells nothing
+  stream.scan("3}}\n\n");
+  stream.scan(usage("null") + "data: [DONE]\n\n");
+  EXPECT_EQ(stream.tokens(), 12U);
+  stream.scan(usage("99999999999999999999999"));
+  EXPECT_EQ(stream.tokens(), 12U);
+  stream.scan(usage("14"));
+  EXPECT_EQ(stream.tokens(), 14U);
+}
+
 TEST(Exchange, A_stream_that_is_cut_anywhere_ends_with_an_error_event_and_never_looks_finished) {
   std::size_t const head = kEvents.find("\r\n\r\n") + 4;
   std::size_t const last = kEvents.size() - 1;
