@@ -4,8 +4,10 @@
 #include <charconv>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
+#include "base/json_member.hpp"
 #include "discovery/etcd_wire.hpp"
-#include "discovery/json_member.hpp"
 
 namespace lastcall::discovery {
 
@@ -13,9 +15,9 @@ namespace etcd {
 namespace {
 
 using json::dump;
-using json::Json;
 using json::member;
 using json::text;
+using Json = nlohmann::ordered_json;
 
 /// The first key behind all that begin with it.
 std::string end_of(std::string prefix) {
@@ -53,23 +55,23 @@ std::string instances_prefix(std::string_view dynamo_namespace, std::string_view
 
 std::string page_body(std::string_view prefix, std::string_view from, std::int64_t revision,
                       int most) {
-  return dump({{"key", base64_encode(from)},
-               {"range_end", base64_encode(end_of(std::string(prefix)))},
-               {"revision", std::to_string(revision)},
-               {"limit", std::to_string(most)}});
+  return dump(Json{{"key", base64_encode(from)},
+                   {"range_end", base64_encode(end_of(std::string(prefix)))},
+                   {"revision", std::to_string(revision)},
+                   {"limit", std::to_string(most)}});
 }
 
 std::string count_body(std::string_view prefix) {
-  return dump({{"key", base64_encode(prefix)},
-               {"range_end", base64_encode(end_of(std::string(prefix)))},
-               {"count_only", true}});
+  return dump(Json{{"key", base64_encode(prefix)},
+                   {"range_end", base64_encode(end_of(std::string(prefix)))},
+                   {"count_only", true}});
 }
 
 std::string watch_body(std::string_view prefix, std::int64_t from_revision) {
-  return dump({{"create_request",
-                {{"key", base64_encode(prefix)},
-                 {"range_end", base64_encode(end_of(std::string(prefix)))},
-                 {"start_revision", std::to_string(from_revision)}}}});
+  return dump(Json{{"create_request",
+                    {{"key", base64_encode(prefix)},
+                     {"range_end", base64_encode(end_of(std::string(prefix)))},
+                     {"start_revision", std::to_string(from_revision)}}}});
 }
 
 std::optional<Page> parse_page(std::string_view body) {

@@ -5,16 +5,18 @@
 #include <charconv>
 #include <utility>
 
-#include "discovery/json_member.hpp"
+#include <nlohmann/json.hpp>
+
+#include "base/json_member.hpp"
 
 namespace lastcall::discovery::etcd {
 
 namespace {
 
 using json::dump;
-using json::Json;
 using json::member;
 using json::text;
+using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kAlphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -64,11 +66,11 @@ std::optional<Json> parse_answer(std::string_view body) {
 
 std::string if_unchanged(std::string_view key, std::int64_t revision, Json then) {
   Json const encoded = base64_encode(key);
-  return dump({{"compare", Json::array({{{"key", encoded},
-                                         {"target", "MOD"},
-                                         {"mod_revision", std::to_string(revision)}}})},
-               {"success", Json::array({std::move(then)})},
-               {"failure", Json::array({{{"request_range", {{"key", encoded}}}}})}});
+  return dump(Json{{"compare", Json::array({{{"key", encoded},
+                                             {"target", "MOD"},
+                                             {"mod_revision", std::to_string(revision)}}})},
+                   {"success", Json::array({std::move(then)})},
+                   {"failure", Json::array({{{"request_range", {{"key", encoded}}}}})}});
 }
 
 }  // namespace
@@ -119,14 +121,14 @@ std::string instance_key(Instance const& instance) {
 }
 
 std::string instance_value(Instance const& instance) {
-  return dump({{"type", "Endpoint"},
-               {"namespace", instance.dynamo_namespace},
-               {"component", instance.component},
-               {"endpoint", instance.endpoint},
-               {"instance_id", instance.id},
-               {"transport", {{"http", instance.advertise}}},
-               {"model", instance.model},
-               {"pod_uid", instance.pod_uid}});
+  return dump(Json{{"type", "Endpoint"},
+                   {"namespace", instance.dynamo_namespace},
+                   {"component", instance.component},
+                   {"endpoint", instance.endpoint},
+                   {"instance_id", instance.id},
+                   {"transport", {{"http", instance.advertise}}},
+                   {"model", instance.model},
+                   {"pod_uid", instance.pod_uid}});
 }
 
 std::string owner_of(std::string_view value) {
@@ -134,19 +136,19 @@ std::string owner_of(std::string_view value) {
 }
 
 std::string authenticate_body(std::string_view user, std::string_view password) {
-  return dump({{"name", user}, {"password", password}});
+  return dump(Json{{"name", user}, {"password", password}});
 }
 
 std::string grant_body(std::uint64_t lease, std::int64_t ttl_seconds) {
-  return dump({{"ID", std::to_string(lease)}, {"TTL", std::to_string(ttl_seconds)}});
+  return dump(Json{{"ID", std::to_string(lease)}, {"TTL", std::to_string(ttl_seconds)}});
 }
 
 std::string lease_body(std::uint64_t lease) {
-  return dump({{"ID", std::to_string(lease)}});
+  return dump(Json{{"ID", std::to_string(lease)}});
 }
 
 std::string range_body(std::string_view key) {
-  return dump({{"key", base64_encode(key)}});
+  return dump(Json{{"key", base64_encode(key)}});
 }
 
 std::string put_body(std::string_view key, std::string_view value, std::uint64_t lease,

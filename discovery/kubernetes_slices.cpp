@@ -2,14 +2,16 @@
 
 #include <utility>
 
-#include "discovery/json_member.hpp"
+#include <nlohmann/json.hpp>
+
+#include "base/json_member.hpp"
 
 namespace lastcall::discovery::kubernetes {
 namespace {
 
-using json::Json;
 using json::member;
 using json::text;
+using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kMostPort = 65'535;
 

@@ -4,16 +4,18 @@
 #include <cstdint>
 #include <utility>
 
-#include "discovery/json_member.hpp"
+#include <nlohmann/json.hpp>
+
+#include "base/json_member.hpp"
 
 namespace lastcall::discovery::kubernetes {
 
 namespace {
 
 using json::dump;
-using json::Json;
 using json::member;
 using json::text;
+using Json = nlohmann::ordered_json;
 
 /// The API's limit of an event's message.
 constexpr std::size_t kLongestMessage = 1024;
@@ -80,18 +82,18 @@ std::string watch_suffix(std::string_view slices, std::string_view resource_vers
 std::string condition_patch(Pod const& pod, std::string_view type, bool value,
                             std::string_view now) {
   return dump(
-      {{"metadata", metadata_of(pod)},
-       {"status",
-        {{"conditions", Json::array({{{"type", type},
-                                      {"status", value ? "True" : "False"},
-                                      {"lastTransitionTime", now},
-                                      {"reason", value ? "Serving" : "Deregistered"}}})}}}});
+      Json{{"metadata", metadata_of(pod)},
+           {"status",
+            {{"conditions", Json::array({{{"type", type},
+                                          {"status", value ? "True" : "False"},
+                                          {"lastTransitionTime", now},
+                                          {"reason", value ? "Serving" : "Deregistered"}}})}}}});
 }
 
 std::string label_patch(Pod const& pod, std::string_view key, bool value) {
   auto metadata = metadata_of(pod);
   metadata["labels"][std::string(key)] = value ? Json("true") : Json();
-  return dump({{"metadata", std::move(metadata)}});
+  return dump(Json{{"metadata", std::move(metadata)}});
 }
 
 std::string event_body(Pod const& pod, bool is_warning, std::string_view message,
@@ -101,21 +103,22 @@ std::string event_body(Pod const& pod, bool is_warning, std::string_view message
   if (!pod.uid.empty()) {
     involved["uid"] = pod.uid;
   }
-  return dump({{"apiVersion", "v1"},
-               {"kind", "Event"},
-               {"metadata", {{"generateName", pod.name + ".lastcall."}, {"namespace", pod.space}}},
-               {"involvedObject", std::move(involved)},
-               {"reason", !reason.empty() ? reason
-                          : is_warning    ? "DrainIncomplete"
-                                          : "Drained"},
-               {"message", message.substr(0, kLongestMessage)},
-               {"type", is_warning ? "Warning" : "Normal"},
-               {"firstTimestamp", now},
-               {"lastTimestamp", now},
-               {"count", 1},
-               {"source", {{"component", "lastcall"}}},
-               {"reportingComponent", "lastcall.dev/lastcall"},
-               {"reportingInstance", pod.name}});
+  return dump(
+      Json{{"apiVersion", "v1"},
+           {"kind", "Event"},
+           {"metadata", {{"generateName", pod.name + ".lastcall."}, {"namespace", pod.space}}},
+           {"involvedObject", std::move(involved)},
+           {"reason", !reason.empty() ? reason
+                      : is_warning    ? "DrainIncomplete"
+                                      : "Drained"},
+           {"message", message.substr(0, kLongestMessage)},
+           {"type", is_warning ? "Warning" : "Normal"},
+           {"firstTimestamp", now},
+           {"lastTimestamp", now},
+           {"count", 1},
+           {"source", {{"component", "lastcall"}}},
+           {"reportingComponent", "lastcall.dev/lastcall"},
+           {"reportingInstance", pod.name}});
 }
 
 std::optional<std::chrono::seconds> deletion_grace(Pod const& pod, std::string_view body) {

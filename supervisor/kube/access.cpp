@@ -265,7 +265,6 @@ std::variant<Access, NoAccess> find_access(AccessOptions const& options,
 }
 
 std::string refresh(Access& access) {
-  using json::Json;
   using json::member;
   using json::text;
   std::string const name = access.plugin->words.front();

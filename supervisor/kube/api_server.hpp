@@ -20,7 +20,6 @@
 namespace lastcall::kube {
 
 using discovery::TimePoint;
-using json::Json;
 
 struct Answer {
   int status = 0;  // 0: none

@@ -7,7 +7,6 @@
 namespace lastcall::kube {
 namespace {
 
-using json::Json;
 using lifecycle::vocabulary::kOutcomes;
 
 std::string counted(std::uint64_t number, std::string const& what) {
@@ -60,14 +59,14 @@ std::string to_json(Verdict const& verdict, bool is_over) {
   for (std::size_t i = 0; i < kOutcomes.size(); ++i) {
     requests[std::string(kOutcomes.at(i))] = verdict.requests.at(i);
   }
-  return json::dump({{"ok", is_over && verdict.is_good()},
-                     {"over", is_over},
-                     {"pods", verdict.pods},
-                     {"never_ran", verdict.never_ran},
-                     {"failures", verdict.failures},
-                     {"requests", std::move(requests)},
-                     {"lost", verdict.lost},
-                     {"unknown", verdict.unknown}});
+  return json::dump(Json{{"ok", is_over && verdict.is_good()},
+                         {"over", is_over},
+                         {"pods", verdict.pods},
+                         {"never_ran", verdict.never_ran},
+                         {"failures", verdict.failures},
+                         {"requests", std::move(requests)},
+                         {"lost", verdict.lost},
+                         {"unknown", verdict.unknown}});
 }
 
 void Fleet::begin(std::vector<Pod> const& pods) {

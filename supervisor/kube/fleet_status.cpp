@@ -152,7 +152,7 @@ int print_fleet_status(ApiServer& api, std::string const& selector, bool json, s
     all.push_back(std::move(row));
   }
   if (json) {
-    out << json::dump({{"pods", std::move(all)}}) << '\n';
+    out << json::dump(Json{{"pods", std::move(all)}}) << '\n';
   } else {
     print_table(rows, out);
   }

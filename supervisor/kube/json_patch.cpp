@@ -9,8 +9,6 @@
 namespace lastcall::kube {
 namespace {
 
-using json::Json;
-
 std::string escaped_key(std::string const& key) {
   std::string out;
   for (char const c : key) {

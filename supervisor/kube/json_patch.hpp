@@ -14,6 +14,6 @@
 
 namespace lastcall::kube {
 
-json::Json patch_between(json::Json const& before, json::Json const& after);
+Json patch_between(Json const& before, Json const& after);
 
 }  // namespace lastcall::kube

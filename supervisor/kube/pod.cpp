@@ -6,7 +6,6 @@
 namespace lastcall::kube {
 namespace {
 
-using json::Json;
 using json::member;
 using json::text;
 

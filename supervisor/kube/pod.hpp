@@ -24,6 +24,6 @@ struct Pod {
   std::vector<StopReport> earlier_reports;  // of lives before the present ones
 };
 
-Pod read_pod(json::Json const& json);
+Pod read_pod(Json const& json);
 
 }  // namespace lastcall::kube

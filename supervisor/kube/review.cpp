@@ -15,7 +15,6 @@ namespace lastcall::kube {
 namespace {
 
 using json::dump;
-using json::Json;
 using json::member;
 using json::text;
 
@@ -142,14 +141,14 @@ class Answering {
     response_ = {{"uid", uid}, {"allowed", true}};
     decide();
     answer_.body =
-        dump({{"apiVersion", kVersion}, {"kind", "AdmissionReview"}, {"response", response_}});
+        dump(Json{{"apiVersion", kVersion}, {"kind", "AdmissionReview"}, {"response", response_}});
     return std::move(answer_);
   }
 
  private:
   ReviewAnswer no_review(std::string reason) {
     answer_.status = 400;
-    answer_.body = dump({{"error", reason}});
+    answer_.body = dump(Json{{"error", reason}});
     answer_.reason = std::move(reason);
     return std::move(answer_);
   }
@@ -265,7 +264,7 @@ ReviewAnswer answer_review(std::string_view body, ReviewSettings const& settings
     std::string const reason = "expected JSON, no deeper than " + std::to_string(kDeepest);
     return {.end = ReviewEnd::invalid,
             .status = 400,
-            .body = dump({{"error", reason}}),
+            .body = dump(Json{{"error", reason}}),
             .pod = {},
             .reason = reason};
   }

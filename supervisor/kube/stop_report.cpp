@@ -8,7 +8,6 @@
 namespace lastcall::kube {
 namespace {
 
-using json::Json;
 using json::member;
 using json::text;
 using lifecycle::Outcome;

@@ -29,8 +29,6 @@
 namespace lastcall::kube {
 namespace {
 
-using json::Json;
-
 constexpr int kExitNoPort = 1;
 
 /// Why it cannot go on, and with which code.

@@ -15,7 +15,7 @@ struct WorkloadKind {
   char const* shortest;  // "deploy"
   char const* group;     // "apps/v1"
   char const* plural;    // "deployments"
-  bool (*is_over)(json::Json const&);
+  bool (*is_over)(Json const&);
 };
 
 struct WorkloadName {
@@ -28,6 +28,6 @@ std::optional<WorkloadName> parse_workload(std::string const& text);
 /// "deployment, statefulset, ...".
 std::string known_kinds();
 /// As a query has it; empty: it selects by nothing that is understood.
-std::string selector_of(WorkloadName const& workload, json::Json const& object);
+std::string selector_of(WorkloadName const& workload, Json const& object);
 
 }  // namespace lastcall::kube

@@ -9,8 +9,6 @@
 namespace lastcall::kube {
 namespace {
 
-using json::Json;
-
 Json parsed(char const* text) {
   return Json::parse(text);
 }

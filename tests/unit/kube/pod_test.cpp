@@ -5,8 +5,6 @@
 namespace lastcall::kube {
 namespace {
 
-using json::Json;
-
 Pod read(char const* text) {
   return read_pod(Json::parse(text));
 }

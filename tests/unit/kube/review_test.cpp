@@ -10,7 +10,6 @@
 namespace lastcall::kube {
 namespace {
 
-using json::Json;
 using testing::HasSubstr;
 
 Json pod() {

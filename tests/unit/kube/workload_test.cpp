@@ -5,8 +5,6 @@
 namespace lastcall::kube {
 namespace {
 
-using json::Json;
-
 bool is_over(char const* name, char const* text) {
   return parse_workload(name)->kind->is_over(Json::parse(text));
 }

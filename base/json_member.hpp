@@ -1,0 +1,33 @@
+// Reading JSON that somebody else sent, of which nothing is certain; and writing it on one line.
+//
+// Rules: what is missing or of another kind reads as null or empty, and nothing throws. Not UTF-8
+// is written as U+FFFD. `Json` is nlohmann's ordered_json: a parameter, so that this header needs
+// no library. Pure, no thread rule.
+#pragma once
+
+#include <string>
+
+namespace lastcall::json {
+
+template <class Json>
+std::string dump(Json const& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Null where there is no such member, or no object to have it.
+template <class Json>
+Json const& member(Json const& json, char const* name) {
+  static Json const kNothing;
+  if (!json.is_object()) {
+    return kNothing;
+  }
+  auto const found = json.find(name);
+  return found == json.end() ? kNothing : *found;
+}
+
+template <class Json>
+std::string text(Json const& json) {
+  return json.is_string() ? json.template get<std::string>() : std::string{};
+}
+
+}  // namespace lastcall::json
