@@ -88,25 +88,9 @@ Document public_in_flight_of(StatusSources const& sources, lifecycle::Snapshot c
   return json;
 }
 
-char const* word_of(std::optional<lifecycle::CheckVerdict> last) {
-  constexpr std::array<char const*, 4> kWords{"passed", "busy", "failed", "timed_out"};
-  return last ? kWords[static_cast<std::size_t>(*last)] : "not_run";
-}
-
 Document public_engine_of(StatusSources const& sources, lifecycle::Snapshot const& snapshot) {
-  Document json{{"state", snapshot.shim_known ? name(snapshot.engine) : "unknown"},
-                {"shim", !snapshot.shim_known      ? "none"
-                         : snapshot.shim_connected ? "connected"
-                                                   : "disconnected"}};
-  ipc::EngineFacts const& engine = sources.shim.engine();
-  if (snapshot.engine == lifecycle::EngineState::exited) {
-    if (engine.code) {
-      json["code"] = *engine.code;
-    }
-    if (engine.signal) {
-      json["signal"] = *engine.signal;
-    }
-  }
+  Document json{{"state", snapshot.shim_known ? name(snapshot.engine) : "unknown"}};
+  put_shim_and_end(json, sources, snapshot);
   return json;
 }
 
@@ -168,7 +152,7 @@ Document PublicStatus::health_of(StatusSources const& sources, lifecycle::Snapsh
                                  Instant now) const {
   Document checks = Document::array();
   for (HealthDriver::Row const& row : sources.health.rows()) {
-    checks.push_back({{"name", row.name}, {"state", word_of(row.last)}});
+    checks.push_back({{"name", row.name}, {"state", check_state(row.last)}});
     if (row.last) {
       checks.back()["latency_ms"] = to_ms(row.latency);
     }

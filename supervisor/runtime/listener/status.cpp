@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/shapes.hpp"
 #include "supervisor/runtime/listener/stop_plan.hpp"
 #include "supervisor/runtime/sessions/admission_control.hpp"
 
@@ -78,30 +79,13 @@ Json endpoints_of(StatusSources const& sources) {
   return list;
 }
 
-char const* state_of(std::optional<lifecycle::CheckVerdict> last) {
-  if (!last) {
-    return "not_run";
-  }
-  switch (*last) {
-    case lifecycle::CheckVerdict::passed:
-      return "passed";
-    case lifecycle::CheckVerdict::busy:
-      return "busy";
-    case lifecycle::CheckVerdict::failed:
-      return "failed";
-    case lifecycle::CheckVerdict::timed_out:
-      return "timed_out";
-  }
-  return "not_run";
-}
-
 Json health_of(StatusSources const& sources, lifecycle::Snapshot const& snapshot) {
   Json checks = Json::array();
   auto const& judged = sources.core.health().rows();
   auto const& rows = sources.health.rows();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     checks.push_back({{"name", rows[i].name},
-                      {"state", state_of(rows[i].last)},
+                      {"state", check_state(rows[i].last)},
                       {"failures", i < judged.size() ? judged[i].failures : 0},
                       {"detail", brief(rows[i].detail)}});
     if (rows[i].last) {
@@ -114,24 +98,13 @@ Json health_of(StatusSources const& sources, lifecycle::Snapshot const& snapshot
 }
 
 Json engine_of(StatusSources const& sources, lifecycle::Snapshot const& snapshot) {
-  ipc::EngineFacts const& engine = sources.shim.engine();
   Json json{{"state", snapshot.shim_known ? name(snapshot.engine) : "unknown"}};
-  if (snapshot.shim_known && engine.pid > 0) {
-    json["pid"] = engine.pid;
+  if (snapshot.shim_known && sources.shim.engine().pid > 0) {
+    json["pid"] = sources.shim.engine().pid;
   }
   json["run_mode"] = sources.shim.is_run_mode();
   json["shim_missing"] = sources.shim_watch.is_missing();
-  json["shim"] = !snapshot.shim_known      ? "none"
-                 : snapshot.shim_connected ? "connected"
-                                           : "disconnected";
-  if (snapshot.engine == lifecycle::EngineState::exited) {
-    if (engine.code) {
-      json["code"] = *engine.code;
-    }
-    if (engine.signal) {
-      json["signal"] = *engine.signal;
-    }
-  }
+  put_shim_and_end(json, sources, snapshot);
   return json;
 }
 
@@ -191,6 +164,28 @@ std::string peer_name(StatusSources const& sources, ipc::PeerId peer) {
   }
   ipc::PeerInfo const* const info = sources.server.info(peer);
   return info != nullptr && !info->name.empty() ? info->name : "peer-" + std::to_string(peer);
+}
+
+void put_shim_and_end(Json& engine, StatusSources const& sources,
+                      lifecycle::Snapshot const& snapshot) {
+  engine["shim"] = !snapshot.shim_known      ? "none"
+                   : snapshot.shim_connected ? "connected"
+                                             : "disconnected";
+  if (snapshot.engine != lifecycle::EngineState::exited) {
+    return;
+  }
+  ipc::EngineFacts const& facts = sources.shim.engine();
+  if (facts.code) {
+    engine["code"] = *facts.code;
+  }
+  if (facts.signal) {
+    engine["signal"] = *facts.signal;
+  }
+}
+
+std::string_view check_state(std::optional<lifecycle::CheckVerdict> last) {
+  return last ? lifecycle::vocabulary::word_of(lifecycle::vocabulary::kCheckVerdicts, *last)
+              : "not_run";
 }
 
 std::string status_json(StatusSources const& sources, Instant now) {

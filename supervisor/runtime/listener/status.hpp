@@ -10,7 +10,10 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "core/lifecycle.hpp"
 #include "ipc/server.hpp"
@@ -52,5 +55,12 @@ std::string status_json(StatusSources const& sources, lifecycle::Instant now);
 
 /// As operators know it.
 std::string peer_name(StatusSources const& sources, ipc::PeerId peer);
+
+/// What everybody may know of the engine's shim, and of how the engine ended.
+void put_shim_and_end(nlohmann::ordered_json& engine, StatusSources const& sources,
+                      lifecycle::Snapshot const& snapshot);
+
+/// The last result of a check as one word.
+std::string_view check_state(std::optional<lifecycle::CheckVerdict> last);
 
 }  // namespace lastcall::runtime
