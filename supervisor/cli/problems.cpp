@@ -40,13 +40,16 @@ void print_problems(config::Loaded const& loaded, std::ostream& err) {
 }
 
 bool load_or_complain(config::LoadOptions const& options, config::Environment const& environment,
-                      config::Loaded& loaded, std::ostream& err) {
+                      config::Loaded& loaded, std::ostream& err, Warnings warnings) {
   loaded = config::load(options, environment);
-  print_problems(loaded, err);
-  if (!loaded.errors.empty()) {
+  bool const is_usable = loaded.errors.empty();
+  if (!is_usable || warnings == Warnings::shown) {
+    print_problems(loaded, err);
+  }
+  if (!is_usable) {
     err << summary(loaded) << '\n';
   }
-  return loaded.errors.empty();
+  return is_usable;
 }
 
 }  // namespace lastcall::cli

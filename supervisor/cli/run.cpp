@@ -202,13 +202,11 @@ int run_run(RunCommand const& command, config::Environment const& environment, s
     return kExitUsage;
   }
   config::LoadOptions load = command.load;
-  config::Loaded loaded = config::load(load, environment);
-  if (!loaded.errors.empty()) {
-    print_problems(loaded, err);
-    err << summary(loaded) << '\n';
+  config::Loaded loaded;
+  // `serve` reads the same configuration.
+  if (!load_or_complain(load, environment, loaded, err, Warnings::left_to_the_log)) {
     return kExitUsage;
   }
-  // Warnings are in the log of `serve`, which reads the same configuration.
   std::vector<std::string> const& engine =
       command.command.empty() ? loaded.config.engine.command : command.command;
   if (engine.empty()) {

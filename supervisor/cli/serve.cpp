@@ -43,10 +43,8 @@ int run_serve(ServeCommand const& command, config::Environment const& environmen
     return kExitUnexpected;
   }
   config::LoadOptions load = command.load;
-  config::Loaded loaded = config::load(load, environment);
-  if (!loaded.errors.empty()) {
-    print_problems(loaded, err);
-    err << summary(loaded) << '\n';
+  config::Loaded loaded;
+  if (!load_or_complain(load, environment, loaded, err, Warnings::left_to_the_log)) {
     return kExitUsage;
   }
   if (!loaded.source.empty()) {
