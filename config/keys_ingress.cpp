@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Range kListenPort{0, 65'535};
+constexpr Range kIngressPort{0, 65'535};
 constexpr Range kWait = within(1ms, 24h);
 
 void add_timeouts(Keys& keys, IngressTimeouts& timeouts) {
@@ -204,7 +204,7 @@ void add_ingress_keys(Keys& keys, Ingress& ingress) {
        {.path = "ingress.listen",
         .slot = &ingress.listen,
         .doc = "Where clients connect; port 0 takes a free one.",
-        .range = kListenPort,
+        .range = kIngressPort,
         .local = true},
        {.path = "ingress.upstream",
         .slot = &ingress.upstream,

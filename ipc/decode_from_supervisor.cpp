@@ -98,13 +98,13 @@ void read(Fields&, HealthCheck&) {}
 void read(Fields&, Deregister&) {}
 void read(Fields&, EngineStart&) {}
 
-constexpr auto kReaders = make_readers<FromSupervisor>(
+constexpr auto kReadersFromSupervisor = make_readers<FromSupervisor>(
     [](Fields& f, auto& m) { read(f, m); }, std::make_index_sequence<kFromSupervisorOps.size()>{});
 
 }  // namespace
 
 FromSupervisorLine decode_from_supervisor(std::string_view line) {
-  return decode_line<FromSupervisor>(line, kFromSupervisorOps, kReaders);
+  return decode_line<FromSupervisor>(line, kFromSupervisorOps, kReadersFromSupervisor);
 }
 
 }  // namespace lastcall::ipc

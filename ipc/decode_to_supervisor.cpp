@@ -17,7 +17,7 @@ namespace vocabulary = lifecycle::vocabulary;
 constexpr std::uint64_t kMaxPid = std::numeric_limits<std::int32_t>::max();
 constexpr std::uint64_t kMaxCount = 1'000'000'000'000'000;  // of anything: a double holds it
 constexpr std::uint64_t kMostLimit = 1'000'000;             // as in the configuration
-constexpr std::uint64_t kMaxExitCode = 255;
+constexpr std::uint64_t kMaxEngineCode = 255;
 constexpr std::uint64_t kMaxSignal = 64;
 
 std::optional<int> small(std::optional<std::uint64_t> value) {
@@ -35,7 +35,7 @@ EngineFacts read_engine_facts(Fields& hello) {
   engine.pid = static_cast<std::int64_t>(f.number("pid", 0, kMaxPid).value_or(0));
   engine.started_at = f.instant("started_at_ms");
   engine.exited_at = f.instant("exited_at_ms");
-  engine.code = small(f.number("code", 0, kMaxExitCode));
+  engine.code = small(f.number("code", 0, kMaxEngineCode));
   engine.signal = small(f.number("signal", 1, kMaxSignal));
   engine.oom = f.boolean("oom", false);
   engine.ordered = f.boolean("ordered", false);
@@ -151,7 +151,7 @@ void read(Fields& f, EngineStarted& m) {
 }
 
 void read(Fields& f, EngineExited& m) {
-  m.code = small(f.number("code", 0, kMaxExitCode));
+  m.code = small(f.number("code", 0, kMaxEngineCode));
   m.signal = small(f.number("signal", 1, kMaxSignal));
   m.oom = f.boolean("oom", false);
   m.ordered = f.boolean("ordered", false);
@@ -223,13 +223,13 @@ void read(Fields&, StatusQuery&) {}
 void read(Fields&, Resume&) {}
 void read(Fields&, Reload&) {}
 
-constexpr auto kReaders = make_readers<ToSupervisor>(
+constexpr auto kReadersToSupervisor = make_readers<ToSupervisor>(
     [](Fields& f, auto& m) { read(f, m); }, std::make_index_sequence<kToSupervisorOps.size()>{});
 
 }  // namespace
 
 ToSupervisorLine decode_to_supervisor(std::string_view line) {
-  return decode_line<ToSupervisor>(line, kToSupervisorOps, kReaders);
+  return decode_line<ToSupervisor>(line, kToSupervisorOps, kReadersToSupervisor);
 }
 
 }  // namespace lastcall::ipc

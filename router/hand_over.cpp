@@ -14,7 +14,7 @@ using relay::ResponseState;
 
 namespace {
 
-constexpr unsigned kFine = 200;
+constexpr unsigned kTakesOver = 200;
 
 }  // namespace
 
@@ -100,8 +100,8 @@ void HandOver::leg_response(Leg& leg, std::span<char> bytes) {
       }
       return;
     }
-    bool const is_interim = read.head.status < kFine;
-    if (!is_interim && (read.head.status != kFine || !relay::is_event_stream(read.head))) {
+    bool const is_interim = read.head.status < kTakesOver;
+    if (!is_interim && (read.head.status != kTakesOver || !relay::is_event_stream(read.head))) {
       failed();
       return;
     }

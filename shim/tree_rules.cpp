@@ -11,7 +11,7 @@ namespace lastcall::shim {
 namespace {
 
 constexpr Duration kKillGap{100};  // where nothing was reaped since the last walk
-constexpr Duration kLookGap{250};
+constexpr Duration kRestGap{250};
 
 /// Whether whatever lives is to be killed: by state, and by the grace that the rest of an engine
 /// has after its main process ended on our order.
@@ -89,7 +89,7 @@ std::optional<Instant> next_pass(Parts const& s) {
                                                         : s.now + kKillGap;
   }
   std::optional<Instant> const look_at =
-      s.rest.next_look(kills_now(s) ? kKillGap : kLookGap, s.service.pid());
+      s.rest.next_look(kills_now(s) ? kKillGap : kRestGap, s.service.pid());
   if (s.state == State::leaving) {
     return std::min(look_at.value_or(s.now + kKillGap), give_up_at(s.departure.since(), s.clock));
   }

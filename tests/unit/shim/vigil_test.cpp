@@ -11,52 +11,52 @@ namespace {
 
 using Need = Vigil::Need;
 
-Instant at(std::int64_t seconds) {
+Instant second(std::int64_t seconds) {
   return instant_from_ms(1'000'000 + seconds * 1'000);
 }
 
 TEST(Vigil, Asks_after_5_s_and_gives_up_20_s_after_its_first_question) {
   Vigil vigil;
-  vigil.begin(at(0));
-  EXPECT_EQ(vigil.look(at(4)), Need::nothing);
-  EXPECT_EQ(vigil.look(at(5)), Need::ask);
+  vigil.begin(second(0));
+  EXPECT_EQ(vigil.look(second(4)), Need::nothing);
+  EXPECT_EQ(vigil.look(second(5)), Need::ask);
   for (int const seconds : {10, 15, 20}) {
-    EXPECT_EQ(vigil.look(at(seconds)), Need::nothing) << seconds;
+    EXPECT_EQ(vigil.look(second(seconds)), Need::nothing) << seconds;
   }
-  EXPECT_EQ(vigil.look(at(25)), Need::give_up);
+  EXPECT_EQ(vigil.look(second(25)), Need::give_up);
 }
 
 TEST(Vigil, A_word_at_any_time_is_an_answer) {
   Vigil vigil;
-  vigil.begin(at(0));
+  vigil.begin(second(0));
   for (int round = 1; round <= 100; ++round) {
-    EXPECT_EQ(vigil.look(at(round * 5)), Need::ask) << round;
+    EXPECT_EQ(vigil.look(second(round * 5)), Need::ask) << round;
     vigil.heard();
   }
 }
 
 TEST(Vigil, A_round_that_the_shim_slept_through_proves_nothing) {
   Vigil vigil;
-  vigil.begin(at(0));
-  EXPECT_EQ(vigil.look(at(5)), Need::ask);
-  EXPECT_EQ(vigil.look(at(1'000)), Need::ask);
-  EXPECT_EQ(vigil.look(at(1'005)), Need::nothing);
+  vigil.begin(second(0));
+  EXPECT_EQ(vigil.look(second(5)), Need::ask);
+  EXPECT_EQ(vigil.look(second(1'000)), Need::ask);
+  EXPECT_EQ(vigil.look(second(1'005)), Need::nothing);
 }
 
 TEST(Vigil, Nobody_to_ask_is_no_silence) {
   Vigil vigil;
-  EXPECT_EQ(vigil.look(at(60)), Need::nothing);
-  vigil.begin(at(0));
+  EXPECT_EQ(vigil.look(second(60)), Need::nothing);
+  vigil.begin(second(0));
   vigil.end();
   EXPECT_EQ(vigil.next_wake(), std::nullopt);
-  EXPECT_EQ(vigil.look(at(60)), Need::nothing);
+  EXPECT_EQ(vigil.look(second(60)), Need::nothing);
 }
 
 /// The pauses before the next starts of a life that ends so after this long, again and again.
 std::vector<std::int64_t> pauses(Ending ending, Duration life, int times) {
   Revival revival;
   std::vector<std::int64_t> all;
-  Instant now = at(0);
+  Instant now = second(0);
   for (int i = 0; i < times; ++i) {
     revival.began(now);
     now += life;
@@ -84,14 +84,14 @@ TEST(Revival, Codes_0_and_2_are_no_crash) {
 
 TEST(Revival, Who_was_asked_to_end_is_not_started_again) {
   Revival revival;
-  revival.began(at(0));
+  revival.began(second(0));
   EXPECT_FALSE(revival.give_up()) << "it runs, and ends by itself";
-  EXPECT_FALSE(revival.wants({.code = 1, .signal = 0}, at(1)));
+  EXPECT_FALSE(revival.wants({.code = 1, .signal = 0}, second(1)));
   Revival waiting;
-  waiting.began(at(0));
-  EXPECT_TRUE(waiting.wants({.code = 1, .signal = 0}, at(1)));
+  waiting.began(second(0));
+  EXPECT_TRUE(waiting.wants({.code = 1, .signal = 0}, second(1)));
   EXPECT_TRUE(waiting.give_up()) << "there is nobody to forward a signal to";
-  EXPECT_FALSE(waiting.is_due(at(100)));
+  EXPECT_FALSE(waiting.is_due(second(100)));
 }
 
 }  // namespace
