@@ -13,6 +13,7 @@ ALL = (
     "service.nodePort=30080", "sidecar.envFrom[0].secretRef.name=s", "rbac.create=true",
     "metrics.annotations=true", "metrics.service.enabled=true", "metrics.podMonitor.enabled=true",
     "metrics.prometheusRule.enabled=true", "metrics.dashboard.enabled=true",
+    "orders.tokenSecret.name=s",
 )  # fmt: skip
 MATRIX = [
     (workload, mode, more)
@@ -124,6 +125,24 @@ def test_the_pod_has_what_was_asked_for_it(helm):
     assert container(pod, "lastcall")["envFrom"] == [{"secretRef": {"name": "s"}}]
 
 
+def test_the_token_of_orders_is_the_sidecars_alone(helm, accepted):
+    words = ("-f", DEMO, *sets("orders.tokenSecret.name=scaler", "orders.tokenSecret.key=k"))
+    for mode in ("native", "plain", "prestop"):
+        pod = helm.pod(*words, *sets(f"mode={mode}"))
+        holders = {each["name"]: mount for each in pod["initContainers"] + pod["containers"]
+                   for mount in each["volumeMounts"]
+                   if mount["name"] == "lastcall-orders"}  # fmt: skip
+        assert list(holders) == ["lastcall"]
+        [volume] = [each for each in pod["volumes"] if each["name"] == "lastcall-orders"]
+        [item] = volume["secret"]["items"]
+        assert (volume["secret"]["secretName"], item["key"]) == ("scaler", "k")
+        config = helm.config(*words, *sets(f"mode={mode}"))
+        file = f"{holders['lastcall']['mountPath']}/{item['path']}"
+        assert config["probes"]["orders_token_file"] == file
+        assert accepted(config)
+    assert "lastcall-orders" not in helm.template("-f", DEMO).stdout
+
+
 def test_extra_objects_are_templates(helm, tmp_path):
     values = tmp_path / "values.yaml"
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}-text\n"
@@ -161,6 +180,8 @@ def test_the_test_of_a_release_asks_a_probe_and_is_no_pod_of_it(helm):
         (("persistence.enabled=true", "volumes[0].name=models"), "volumes has one named models"),
         (("service.nodePort=30000",), "service.type is ClusterIP"),
         (("hostNetwork=true", "mode=prestop", "prestop.hook=http"), "hostNetwork with prestop"),
+        (("orders.tokenSecret.name=a", "config.probes.orders_token_file=/b"),
+         "orders.tokenSecret.name and config.probes.orders_token_file"),
         (("workload=DaemonSet",), "workload"),
         (("persistence.size=big",), "size"),
         (("networkPolicy.from=1",), "from"),

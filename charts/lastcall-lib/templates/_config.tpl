@@ -71,6 +71,15 @@ true
 {{- end -}}
 {{- end -}}
 
+{{/* The Secret with the token of orders over HTTP; nothing where there is none. */}}
+{{- define "lastcall-lib.ordersSecret" -}}
+{{- ((.Values.orders | default dict).tokenSecret | default dict).name | default "" -}}
+{{- end -}}
+
+{{- define "lastcall-lib.ordersFolder" -}}
+/etc/lastcall-orders
+{{- end -}}
+
 {{/* What the kubelet sends with a hook's call, where a token is set. */}}
 {{- define "lastcall-lib.hookHeaders" -}}
 {{- with include "lastcall-lib.hookToken" . -}}
@@ -125,6 +134,10 @@ true
 {{- $_ := set $ipc "allow_uids" (uniq $allowed) -}}
 {{- end -}}
 {{- $_ := set $config "ipc" $ipc -}}
+{{- end -}}
+{{- if include "lastcall-lib.ordersSecret" . -}}
+{{- $_ := set $config "probes" ($config.probes | default dict) -}}
+{{- $_ := set $config.probes "orders_token_file" (printf "%s/token" (include "lastcall-lib.ordersFolder" .)) -}}
 {{- end -}}
 {{- if eq (include "lastcall-lib.mode" .) "prestop" -}}
 {{- $_ := set $config "lifecycle" (merge (dict "enabled" true "http" (include "lastcall-lib.hooksByHttp" . | empty | not)) ($config.lifecycle | default dict)) -}}

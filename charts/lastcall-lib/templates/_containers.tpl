@@ -118,6 +118,9 @@
     {{- if include "lastcall-lib.mountsToken" . }}
     - {name: lastcall-token, mountPath: {{ include "lastcall-lib.tokenFolder" . }}, readOnly: true}
     {{- end }}
+    {{- if include "lastcall-lib.ordersSecret" . }}
+    - {name: lastcall-orders, mountPath: {{ include "lastcall-lib.ordersFolder" . }}, readOnly: true}
+    {{- end }}
     {{- with .Values.sidecar.volumeMounts }}
     {{- toYaml . | nindent 4 }}
     {{- end }}

@@ -49,6 +49,11 @@ values.yaml), Capabilities, Release, Chart. A key Lastcall may say more:
       - serviceAccountToken: {path: token, expirationSeconds: 3607}
       - configMap: {name: kube-root-ca.crt, items: [{key: ca.crt, path: ca.crt}]}
 {{- end }}
+{{- if include "lastcall-lib.ordersSecret" . }}
+# For the supervisor only, too.
+- name: lastcall-orders
+  secret: {secretName: {{ include "lastcall-lib.ordersSecret" . | quote }}, items: [{key: {{ .Values.orders.tokenSecret.key | quote }}, path: token}]}
+{{- end }}
 {{- end -}}
 
 {{/*

@@ -75,6 +75,9 @@
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- if and (include "lastcall-lib.ordersSecret" .) ((.Values.config | default dict).probes | default dict).orders_token_file -}}
+{{- include "lastcall-lib.problem" "orders.tokenSecret.name and config.probes.orders_token_file are both there, expected one of them" -}}
+{{- end -}}
 {{- if and .Values.service.nodePort (eq .Values.service.type "ClusterIP") -}}
 {{- include "lastcall-lib.problem" (printf "service.nodePort is %d, but service.type is ClusterIP; expected NodePort or LoadBalancer" (int64 .Values.service.nodePort)) -}}
 {{- end -}}
