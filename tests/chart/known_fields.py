@@ -156,6 +156,20 @@ KINDS = {
             "template": {"metadata": OBJECT_META, "spec": POD_SPEC},
         },
     },
+    ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"): {
+        "metadata": OBJECT_META,
+        "spec": {
+            "replicas": ANY, "startupPolicy": ANY,
+            "rolloutStrategy": {
+                "type": ANY, "rollingUpdateConfiguration": {"maxSurge": ANY, "maxUnavailable": ANY},
+            },
+            "leaderWorkerTemplate": {
+                "size": ANY, "restartPolicy": ANY,
+                "leaderTemplate": {"metadata": OBJECT_META, "spec": POD_SPEC},
+                "workerTemplate": {"metadata": OBJECT_META, "spec": POD_SPEC},
+            },
+        },
+    },
     ("v1", "ServiceAccount"): {"metadata": OBJECT_META, "automountServiceAccountToken": ANY},
     ("rbac.authorization.k8s.io/v1", "Role"): {
         "metadata": OBJECT_META,

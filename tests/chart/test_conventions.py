@@ -1,5 +1,9 @@
 """What users of other charts expect, each off unless asked for."""
 
+import socket
+import subprocess
+import time
+
 import pytest
 import yaml
 from conftest import CHART, DEMO, ROOT, VLLM, container, sets
@@ -13,18 +17,20 @@ ALL = (
     "service.nodePort=30080", "sidecar.envFrom[0].secretRef.name=s", "rbac.create=true",
     "metrics.annotations=true", "metrics.service.enabled=true", "metrics.podMonitor.enabled=true",
     "metrics.prometheusRule.enabled=true", "metrics.dashboard.enabled=true",
-    "orders.tokenSecret.name=s",
+    "orders.tokenSecret.name=s", "leaderWorkerSet.worker.args[0]=worker",
 )  # fmt: skip
+WORKLOADS = ("Deployment", "StatefulSet", "LeaderWorkerSet")
+WORKER = "leaderWorkerSet.worker.args[0]=worker"
 MATRIX = [
     (workload, mode, more)
-    for workload in ("Deployment", "StatefulSet")
+    for workload in WORKLOADS
     for mode in ("native", "plain", "prestop")
-    for more in ((), ALL)
+    for more in ((WORKER,), ALL)
 ]
 
 
 @pytest.mark.parametrize(
-    "case", MATRIX, ids=lambda case: f"{case[0]}-{case[1]}-{'all' if case[2] else 'none'}"
+    "case", MATRIX, ids=lambda case: f"{case[0]}-{case[1]}-{'all' if case[2] is ALL else 'none'}"
 )
 def test_every_field_of_every_object_is_one_that_kubernetes_knows(helm, case):
     workload, mode, more = case
@@ -35,7 +41,7 @@ def test_every_field_of_every_object_is_one_that_kubernetes_knows(helm, case):
     assert len(names) == len(set(names)), names
 
 
-@pytest.mark.parametrize("workload", ["Deployment", "StatefulSet"])
+@pytest.mark.parametrize("workload", WORKLOADS)
 def test_the_linter_has_nothing_to_say_with_everything_on(helm, workload):
     helm("lint", "--strict", CHART, "-f", VLLM, *sets(f"workload={workload}", *ALL))
 
@@ -60,6 +66,79 @@ def test_a_stateful_set_has_names_and_a_claim_for_each_pod(helm):
     assert {"name": "models", "mountPath": "/cache"} in container(pod, "engine")["volumeMounts"]
     assert ("PersistentVolumeClaim", "x-lastcall-models") not in objects
     assert [c["name"] for c in pod["initContainers"]] == ["lastcall-install", "lastcall"]
+
+
+def groups(helm, *settings):
+    words = sets("workload=LeaderWorkerSet", WORKER, *settings)
+    objects = helm.objects("-f", DEMO, *words)
+    template = objects["LeaderWorkerSet"]["spec"]["leaderWorkerTemplate"]
+    return objects, template["leaderTemplate"], template["workerTemplate"]
+
+
+def test_the_leader_of_a_group_is_the_pod_of_a_deployment(helm):
+    objects, leader, worker = groups(helm, "leaderWorkerSet.size=4", "replicaCount=3")
+    spec = objects["LeaderWorkerSet"]["spec"]
+    assert (spec["replicas"], spec["leaderWorkerTemplate"]["size"]) == (3, 4)
+    assert leader["spec"] == helm.pod("-f", DEMO)
+    selector = objects["Service"]["spec"]["selector"].items()
+    assert selector <= leader["metadata"]["labels"].items()
+    assert not selector <= worker["metadata"]["labels"].items()
+
+
+def test_a_worker_has_the_engines_pod_without_lastcall(helm):
+    _, leader, worker = groups(helm, "persistence.enabled=true", "rbac.create=true",
+                               "config.discovery[0].kubernetes.event=true",
+                               "leaderWorkerSet.worker.resources.limits.gpu=8")  # fmt: skip
+    assert not {"initContainers", "readinessGates", "serviceAccountName"} & set(worker["spec"])
+    [only] = worker["spec"]["containers"]
+    engine = container(leader["spec"], "engine")
+    assert (only["image"], only["args"]) == (engine["image"], ["worker"])
+    assert "command" not in only and only["resources"] == {"limits": {"gpu": 8}}
+    mounted = {mount["name"] for mount in only["volumeMounts"]}
+    assert mounted == {volume["name"] for volume in worker["spec"]["volumes"]} == {"tmp", "models"}
+    grace = worker["spec"]["terminationGracePeriodSeconds"]
+    assert grace == leader["spec"]["terminationGracePeriodSeconds"]
+
+
+def test_a_tmp_of_the_users_is_the_workers_too(helm):
+    _, _, worker = groups(helm, "volumes[0].name=tmp", "volumes[0].emptyDir.medium=Memory")
+    assert worker["spec"]["volumes"] == [{"name": "tmp", "emptyDir": {"medium": "Memory"}}]
+
+
+def held(helm, port, **environment):
+    """Runs the hook of a worker against a leader at a port of this machine."""
+    _, _, worker = groups(helm, f"config.probes.listen=[::]:{port}",
+                          "config.shutdown.grace_period=8s",
+                          "config.shutdown.late_accept=1s")  # fmt: skip
+    command = worker["spec"]["containers"][0]["lifecycle"]["preStop"]["exec"]["command"]
+    assert command[:2] == ["python3", "-c"]
+    return subprocess.Popen(["/usr/bin/python3", *command[1:]], env=environment)
+
+
+def test_a_worker_is_held_back_until_its_leader_is_gone(helm):
+    with socket.create_server(("127.0.0.1", 0)) as leader:
+        port = leader.getsockname()[1]
+        hook = held(helm, port, LWS_LEADER_ADDRESS="127.0.0.1")
+        for _ in range(3):
+            leader.accept()[0].close()
+        assert hook.poll() is None
+    assert hook.wait(timeout=60) == 0
+
+
+def test_a_worker_that_cannot_find_its_leader_waits_out_the_grace(helm):
+    begin = time.monotonic()
+    assert held(helm, 7090).wait(timeout=60) == 0
+    assert time.monotonic() - begin >= 8
+
+
+def test_workers_reach_their_leader_through_a_network_policy(helm):
+    objects, _, _ = groups(helm, "networkPolicy.enabled=true")
+    rules = objects["NetworkPolicy"]["spec"]["ingress"]
+    name = objects["LeaderWorkerSet"]["metadata"]["name"]
+    assert {"from": [{"podSelector": {"matchLabels": {
+        "leaderworkerset.sigs.k8s.io/name": name}}}]} in rules  # fmt: skip
+    assert groups(helm, "autoscaling.enabled=true")[0]["HorizontalPodAutoscaler"]["spec"][
+        "scaleTargetRef"]["apiVersion"] == "leaderworkerset.x-k8s.io/v1"  # fmt: skip
 
 
 def test_the_models_of_the_vllm_example_outlive_their_pods(helm):
@@ -182,6 +261,8 @@ def test_the_test_of_a_release_asks_a_probe_and_is_no_pod_of_it(helm):
         (("hostNetwork=true", "mode=prestop", "prestop.hook=http"), "hostNetwork with prestop"),
         (("orders.tokenSecret.name=a", "config.probes.orders_token_file=/b"),
          "orders.tokenSecret.name and config.probes.orders_token_file"),
+        (("workload=LeaderWorkerSet",), "neither command nor args"),
+        (("workload=LeaderWorkerSet", WORKER, "updateStrategy.type=Recreate"), "does not have"),
         (("workload=DaemonSet",), "workload"),
         (("persistence.size=big",), "size"),
         (("networkPolicy.from=1",), "from"),

@@ -67,6 +67,14 @@
 {{- include "lastcall-lib.problem" "autoscaling is enabled, but metrics is empty and targetQueue and targetInFlight are null; expected one of them" -}}
 {{- end -}}
 {{- end -}}
+{{- if eq .Values.workload "LeaderWorkerSet" -}}
+{{- if eq (toString (.Values.updateStrategy | default dict).type) "Recreate" -}}
+{{- include "lastcall-lib.problem" "updateStrategy.type is Recreate, which a LeaderWorkerSet does not have; expected RollingUpdate" -}}
+{{- end -}}
+{{- if and (gt (int64 .Values.leaderWorkerSet.size) 1) (not (or .Values.leaderWorkerSet.worker.command .Values.leaderWorkerSet.worker.args)) -}}
+{{- include "lastcall-lib.problem" "leaderWorkerSet.worker has neither command nor args: the image's own entry point would start a second leader; expected what a worker starts" -}}
+{{- end -}}
+{{- end -}}
 {{- $persistence := .Values.persistence | default dict -}}
 {{- if $persistence.enabled -}}
 {{- range .Values.volumes -}}
