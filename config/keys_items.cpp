@@ -98,6 +98,16 @@ Keys kubernetes_keys(KubernetesRegistry& kubernetes) {
            .doc = "Label of the pod that is \"true\" while registered and removed after.",
            .form = &kQualifiedName,
            .unset = "no label is written"},
+          {.path = "after_others",
+           .slot = &kubernetes.after_others,
+           .doc = "Whether the condition and the label wait until every other registry has this "
+                  "instance."},
+          {.path = "deletion_cost",
+           .slot = &kubernetes.deletion_cost,
+           .doc = "Keeps the pod's annotation controller.kubernetes.io/pod-deletion-cost at the "
+                  "requests in flight, with at most one write in this time.",
+           .range = within(1s, 1h),
+           .unset = "it is not written"},
           {.path = "event",
            .slot = &kubernetes.event,
            .doc = "Whether the outcome of each stop becomes an Event of the pod."},

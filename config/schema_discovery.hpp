@@ -27,6 +27,8 @@ struct KubernetesRegistry {
   std::vector<std::string> services;          // empty: every EndpointSlice that lists this pod
   std::optional<std::string> readiness_gate;  // condition type to set on the pod
   std::optional<std::string> serving_label;   // label key, "true" while registered
+  bool after_others = false;                  // gate and label wait for the other registries
+  std::optional<Duration> deletion_cost;      // kept at the work in flight, once in that time
   bool event = false;                         // an Event with the outcome of each stop
   std::optional<std::string> api_server;      // unset: the in-cluster address
   std::string token_file = "/var/run/secrets/kubernetes.io/serviceaccount/token";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "discovery/deletion_cost.hpp"
 #include "discovery/http_worker.hpp"
 #include "discovery/kubernetes_session.hpp"
 
@@ -73,8 +74,12 @@ class KubernetesRegistry final : public Registry {
  public:
   KubernetesRegistry(boost::asio::any_io_executor executor, KubernetesSettings settings)
       : notes_(settings.summary ? std::make_shared<Notes>(executor, settings) : nullptr),
+        cost_(settings.deletion_cost.every > Duration{0}
+                  ? std::make_shared<DeletionCost>(executor, settings)
+                  : nullptr),
         summary_(std::move(settings.summary)),
         on_deletion_(std::move(settings.on_deletion)),
+        enters_last_(settings.after_others),
         worker_(std::move(executor), "kube-registry", settings.tls),
         session_(std::make_shared<KubernetesSession>(std::move(settings))) {}
 
@@ -84,6 +89,9 @@ class KubernetesRegistry final : public Registry {
   }
 
   void register_instances(TimePoint deadline, RegistryDone done) override {
+    if (cost_) {
+      cost_->start();
+    }
     run([](KubernetesSession& session, HttpClient& client,
            TimePoint until) { return session.enter(client, until); },
         deadline, std::move(done));
@@ -98,6 +106,9 @@ class KubernetesRegistry final : public Registry {
 
   bool disconnect(TimePoint deadline, RegistryDone done) override {
     worker_.interrupt();  // whatever hangs there has had its time
+    if (cost_) {
+      cost_->stop();
+    }
     if (!summary_) {
       return false;
     }
@@ -122,6 +133,7 @@ class KubernetesRegistry final : public Registry {
   }
 
   void hurry() override { worker_.interrupt(); }
+  bool enters_last() const override { return enters_last_; }
 
  private:
   void look_for_deletion(TimePoint deadline) {
@@ -155,10 +167,12 @@ class KubernetesRegistry final : public Registry {
         [result, done = std::move(done)] { done(std::move(*result)); });
   }
 
-  std::shared_ptr<Notes> const notes_;  // empty: no Events are wanted
+  std::shared_ptr<Notes> const notes_;        // empty: no Events are wanted
+  std::shared_ptr<DeletionCost> const cost_;  // empty: it is not wanted
   std::function<KubernetesSummary()> summary_;
   std::function<void(std::chrono::seconds)> on_deletion_;
   bool deletion_is_known_ = false;
+  bool const enters_last_;
   HttpWorker worker_;
   std::shared_ptr<KubernetesSession> session_;  // shared with jobs, which may outlive the registry
 };

@@ -64,6 +64,15 @@ std::optional<std::chrono::seconds> KubernetesSession::deletion_grace(HttpClient
   return reply.status == 200 ? kubernetes::deletion_grace(settings_.pod, reply.body) : std::nullopt;
 }
 
+std::string KubernetesSession::write_cost(HttpClient& client, TimePoint deadline,
+                                          std::uint64_t cost) {
+  return change(client, deadline,
+                {.method = "PATCH",
+                 .path = kubernetes::pod_path(settings_.pod, ""),
+                 .headers = {{"Content-Type", "application/merge-patch+json"}},
+                 .body = kubernetes::cost_patch(settings_.pod, cost)});
+}
+
 std::string KubernetesSession::post_event(HttpClient& client, TimePoint deadline,
                                           KubernetesSummary const& summary) {
   return change(client, deadline,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -31,6 +32,7 @@ class KubernetesSession {
   bool is_hopeless() const { return slices_.is_too_long(); }
   /// Nothing, too, where that cannot be read.
   std::optional<std::chrono::seconds> deletion_grace(HttpClient& client, TimePoint deadline) const;
+  std::string write_cost(HttpClient& client, TimePoint deadline, std::uint64_t cost);
   std::string post_event(HttpClient& client, TimePoint deadline, KubernetesSummary const& summary);
 
  private:

@@ -96,6 +96,12 @@ std::string label_patch(Pod const& pod, std::string_view key, bool value) {
   return dump(Json{{"metadata", std::move(metadata)}});
 }
 
+std::string cost_patch(Pod const& pod, std::uint64_t cost) {
+  auto metadata = metadata_of(pod);
+  metadata["annotations"]["controller.kubernetes.io/pod-deletion-cost"] = std::to_string(cost);
+  return dump({{"metadata", std::move(metadata)}});
+}
+
 std::string event_body(Pod const& pod, bool is_warning, std::string_view message,
                        std::string_view now, std::string_view reason) {
   Json involved{

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -41,6 +42,8 @@ std::string condition_patch(Pod const& pod, std::string_view type, bool value,
                             std::string_view now);
 /// A merge patch; false removes the label.
 std::string label_patch(Pod const& pod, std::string_view key, bool value);
+/// A merge patch of the annotation `controller.kubernetes.io/pod-deletion-cost`.
+std::string cost_patch(Pod const& pod, std::uint64_t cost);
 /// `now` as RFC 3339 in UTC.
 std::string event_body(Pod const& pod, bool is_warning, std::string_view message,
                        std::string_view now, std::string_view reason = {});

@@ -53,6 +53,8 @@ class Registry {
   virtual bool may_leave_later() const { return true; }
   /// register_instances() makes good what deregister() took away.
   virtual bool may_enter_again() const { return true; }
+  /// Asked to register only once every registry that does not say so is registered.
+  virtual bool enters_last() const { return false; }
   /// Registering is not wanted any more: what is under way should end soon, as failed if need be.
   virtual void hurry() {}
   /// Last of all, even while another operation hangs: give back leases and connections. False, and

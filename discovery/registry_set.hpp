@@ -12,6 +12,9 @@
 //  4. Deregistering is tried also when nothing was registered in this process: an earlier life may
 //     have been.
 //
+//  5. A registry that enters last is not asked to before every other one is registered; one that is
+//     lost later does not take it away again.
+//
 // Thread rule: everything on the loop thread, callbacks included.
 #pragma once
 

@@ -38,6 +38,7 @@ void RegistrySet::State::want(Entry& entry, Operation operation) {
     return;  // on its way
   }
   entry.wanted = operation;
+  entry.is_held = false;
   entry.retry_timer.cancel();
   entry.began = Clock::now();
   entry.status.attempts = 0;
@@ -52,8 +53,30 @@ void RegistrySet::State::want(Entry& entry, Operation operation) {
   }
 }
 
+bool RegistrySet::State::has_to_wait(Entry const& entry) const {
+  return entry.registry->enters_last() &&
+         std::any_of(entries.begin(), entries.end(), [](auto const& other) {
+           return !other->registry->enters_last() &&
+                  other->status.state != RegistryState::registered;
+         });
+}
+
+/// Another one is registered: those that waited for it may begin.
+void RegistrySet::State::release_held() {
+  for (auto const& entry : entries) {
+    if (entry->is_held && entry->wanted == Operation::enter && !has_to_wait(*entry)) {
+      entry->is_held = false;
+      attempt(*entry);
+    }
+  }
+}
+
 void RegistrySet::State::attempt(Entry& entry) {
   bool const enters = entry.wanted == Operation::enter;
+  if (enters && has_to_wait(entry)) {
+    entry.is_held = true;
+    return;
+  }
   bool const has_budget = !enters && !waiting.empty();
   auto const most = std::max(settings.attempt_timeout, entry.registry->patience());
   begin(entry, enters ? Operation::enter : Operation::remove,
@@ -143,6 +166,9 @@ void RegistrySet::State::settle(Entry& entry, RegistryState state, std::string e
   entry.status.latency = std::chrono::duration_cast<Duration>(Clock::now() - entry.began);
   on_change(entry.status);
   end_removal_if_over();
+  if (state == RegistryState::registered) {
+    release_held();
+  }
 }
 
 void RegistrySet::State::give_up(Entry& entry, std::string const& why) {

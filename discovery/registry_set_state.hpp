@@ -33,6 +33,7 @@ struct RegistrySet::State : std::enable_shared_from_this<RegistrySet::State> {
     RegistryStatus status;
     Operation wanted = Operation::none;   // until it is reached or given up
     Operation running = Operation::none;  // the registry owes us a Done
+    bool is_held = false;                 // it enters last, and others have not entered yet
     TimePoint began;                      // of the first attempt
     boost::asio::steady_timer retry_timer;
   };
@@ -46,6 +47,8 @@ struct RegistrySet::State : std::enable_shared_from_this<RegistrySet::State> {
 
   void want(Entry& entry, Operation operation);
   void attempt(Entry& entry);
+  bool has_to_wait(Entry const& entry) const;
+  void release_held();
   void begin(Entry& entry, Operation operation, TimePoint until);
   void ended(Entry& entry, Operation operation, RegistryResult const& result);
   void retry_later(Entry& entry, bool is_hopeless);

@@ -99,6 +99,15 @@ Registries::Callbacks Supervisor::registry_callbacks() {
                           log_.info("the pod is being deleted", {{"grace_s", grace.count()}});
                           loop_.feed(lifecycle::DeletionSeen{.grace = grace});
                           changed();
+                        },
+                    .in_flight = [this]() -> std::optional<std::uint64_t> {
+                      lifecycle::Snapshot const now = core_.snapshot();
+                      bool const is_known = now.source != lifecycle::InFlightSource::unknown;
+                      return is_known ? std::optional<std::uint64_t>(now.in_flight) : std::nullopt;
+                    },
+                    .on_cost_failed =
+                        [this](std::string const& reason) {
+                          log_.warning("cannot write the pod's deletion cost", {{"error", reason}});
                         }}};
 }
 

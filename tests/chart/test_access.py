@@ -93,6 +93,14 @@ def test_the_kubernetes_registry_gets_the_rights_it_needs_and_no_others(helm):
     assert pod["readinessGates"] == [{"conditionType": "lastcall.dev/serving"}]
 
 
+@pytest.mark.parametrize("key", ["serving_label=lastcall.dev/live", "deletion_cost=30s"])
+def test_a_pod_that_writes_to_itself_may_patch_pods(helm, accepted, key):
+    words = ("-f", DEMO, *sets("rbac.create=true", f"config.discovery[0].kubernetes.{key}"))
+    rules = helm.objects(*words)["Role"]["rules"]
+    assert {"apiGroups": [""], "resources": ["pods"], "verbs": ["patch"]} in rules
+    assert accepted(helm.config(*words))
+
+
 def test_only_the_supervisor_has_the_token(helm):
     pod = helm.pod("-f", DEMO, *sets(*KUBERNETES))
     assert pod["automountServiceAccountToken"] is False

@@ -33,6 +33,7 @@ class ApiServer:
         self.watch_limit = watch_limit  # changes after which a watch is ended
         self.pages = pages  # or lists are whole, whatever limit is asked for
         self.pod = {"metadata": {"uid": UID, "labels": {}}, "status": {"conditions": []}}
+        self.refusal = None  # of patches, in words
         self.events = []
         self.requests = []  # (method, path)
         self._slices = {}
@@ -133,6 +134,8 @@ class ApiServer:
                 return
 
     def patch(self, path, patch):
+        if self.refusal:
+            return 403, {"message": self.refusal}
         if patch.get("metadata", {}).get("uid", UID) != UID:
             return 409, {"message": "the uid in the patch does not match"}
         with self._changed:
@@ -141,6 +144,9 @@ class ApiServer:
                 labels.pop(key, None)
                 if value is not None:
                     labels[key] = value
+            self.pod["metadata"].setdefault("annotations", {}).update(
+                patch.get("metadata", {}).get("annotations", {})
+            )
             for condition in patch.get("status", {}).get("conditions", []):
                 conditions = self.pod["status"]["conditions"]
                 conditions[:] = [c for c in conditions if c["type"] != condition["type"]]

@@ -84,10 +84,14 @@ MadeRegistry make_kubernetes(boost::asio::any_io_executor const& executor,
   settings.services = kubernetes.services;
   settings.readiness_gate = kubernetes.readiness_gate.value_or("");
   settings.serving_label = kubernetes.serving_label.value_or("");
+  settings.after_others = kubernetes.after_others;
   settings.token_file = kubernetes.token_file;
   settings.tls.ca_file = kubernetes.ca_file;
   settings.summary = kubernetes.event ? hooks.summary : nullptr;
   settings.on_deletion = hooks.on_deletion;
+  settings.deletion_cost = {.every = kubernetes.deletion_cost.value_or(discovery::Duration{0}),
+                            .in_flight = hooks.in_flight,
+                            .on_failure = hooks.on_cost_failed};
   return {discovery::make_kubernetes_registry(executor, std::move(settings)), ""};
 }
 

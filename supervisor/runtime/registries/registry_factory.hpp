@@ -7,6 +7,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -34,6 +35,9 @@ struct RegistryHooks {
   std::function<discovery::KubernetesSummary()> summary;  // of the stop so far
   /// The pod is being deleted and has this long.
   std::function<void(std::chrono::seconds)> on_deletion;
+  std::function<std::optional<std::uint64_t>()> in_flight;  // nothing: nobody knows
+  /// The pod's deletion cost could not be written.
+  std::function<void(std::string const&)> on_cost_failed;
 };
 
 struct MadeRegistry {

@@ -22,10 +22,12 @@ class Cluster:
             "token_file": str(self.token_file),
         }
 
-    def start(self, world, registry=None, pod=POD, uid=UID, with_engine=True, **shutdown):
+    def start(self, world, registry=None, pod=POD, uid=UID, with_engine=True, others=(),
+              **shutdown):  # fmt: skip
         one = world(
+            identity={"advertise": "http://10.0.0.7:8000"},
             shutdown={"grace_period": "20s", "deregister_timeout": "10s", **shutdown},
-            discovery=[{"kubernetes": {**self.registry, **(registry or {})}}],
+            discovery=[{"kubernetes": {**self.registry, **(registry or {})}}, *others],
         )
         pod_is = {"POD_NAME": pod, "POD_NAMESPACE": NAMESPACE, "LASTCALL_POD_UID": uid}
         if with_engine:

@@ -105,6 +105,72 @@ def test_the_readiness_gate_and_the_label_follow_the_registration(world, cluster
     assert cluster.api.condition(GATE)["status"] == "False"
 
 
+def test_the_gate_waits_for_every_other_registry_where_it_is_told_to(world, clusters, tmp_path):
+    cluster = clusters()
+    folder = tmp_path / "instances"
+    folder.write_text("in the way")
+    one = cluster.start(world, {"readiness_gate": GATE, "after_others": True},
+                        others=[{"file": {"directory": str(folder)}}])  # fmt: skip
+    one.wait_for_log('"registry":"file","state":"registering"', count=2)
+    assert cluster.api.condition(GATE) is None
+    folder.unlink()
+    folder.mkdir()
+    one.wait_for_log('"registry":"kubernetes","state":"registered"')
+    assert cluster.api.condition(GATE)["status"] == "True"
+    assert list(folder.iterdir())
+    assert {each["state"] for each in stop(one)["registries"]} == {"confirmed"}
+    assert cluster.api.condition(GATE)["status"] == "False"
+
+
+COST = "controller.kubernetes.io/pod-deletion-cost"
+
+
+def cost(cluster):
+    return cluster.api.pod["metadata"].get("annotations", {}).get(COST)
+
+
+def test_the_deletion_cost_follows_the_work_in_flight(world, clusters):
+    cluster = clusters()
+    one = cluster.start(world, {"deletion_cost": "1s"})
+    one.wait_for_log('"state":"registered"')
+    peer = one.peer()
+    peer.ask("endpoint.register", endpoint="generate")
+    for name in ("r1", "r2"):
+        peer.ask("request.begin", id=name, endpoint="generate")
+    wait_until(lambda: cost(cluster) == "2", "the cost of two requests")
+    peer.ask("request.end", id="r1", outcome="completed")
+    wait_until(lambda: cost(cluster) == "1", "the cost of one")
+    written = [path for method, path in cluster.api.requests if method == "PATCH"]
+    assert len(written) <= 4, written
+    peer.ask("request.end", id="r2", outcome="completed")
+    wait_until(lambda: cost(cluster) == "0", "no cost")
+    peer.close()
+
+
+def test_a_cost_that_nobody_knows_is_not_written_nor_without_being_asked_for(world, clusters):
+    for registry in ({"deletion_cost": "1s"}, {}):
+        cluster = clusters()
+        one = cluster.start(world, registry)
+        one.wait_for_log('"state":"registered"')
+        assert stop(one)["exit_code"] == 0
+        assert cost(cluster) is None
+
+
+def test_a_cost_that_cannot_be_written_is_told_once(world, clusters):
+    cluster = clusters()
+    cluster.api.refusal = 'pods "qwen-0" is forbidden'
+    one = cluster.start(world, {"deletion_cost": "1s"})
+    one.wait_for_log('"state":"registered"')
+    peer = one.peer()
+    peer.ask("endpoint.register", endpoint="generate")
+    wait_until(lambda: sum(m == "PATCH" for m, _ in cluster.api.requests) >= 3, "three tries")
+    assert one.log().count("cannot write the pod's deletion cost") == 1
+    assert "is forbidden" in one.log()
+    cluster.api.refusal = None
+    wait_until(lambda: cost(cluster) == "0", "the cost of no request")
+    peer.close()
+
+
 def test_another_pod_of_the_same_name_is_not_patched(world, clusters):
     cluster = clusters()
     one = cluster.start(world, {"readiness_gate": GATE}, uid="another-uid")

@@ -26,6 +26,7 @@ struct Script {
   bool disconnects = false;
   bool asks_once = false;
   bool stays_away = false;
+  bool enters_last = false;
   RegistryDone farewell;
 
   void answer(RegistryResult result) { std::exchange(pending, nullptr)(std::move(result)); }
@@ -47,6 +48,7 @@ class FakeRegistry final : public Registry {
   }
   bool may_leave_later() const override { return !script_.asks_once; }
   bool may_enter_again() const override { return !script_.stays_away; }
+  bool enters_last() const override { return script_.enters_last; }
   void hurry() override { ++script_.hurried; }
   bool disconnect(TimePoint, RegistryDone done) override {
     script_.farewell = std::move(done);

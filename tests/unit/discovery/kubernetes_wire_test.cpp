@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "discovery/deletion_cost.hpp"
+
 namespace lastcall::discovery::kubernetes {
 namespace {
 
@@ -33,6 +35,24 @@ std::string change(char const* type, Json object) {
 }
 
 using Names = std::vector<std::string>;
+
+TEST(DeletionCost, is_written_again_where_the_number_has_moved_by_more_than_an_eighth) {
+  EXPECT_TRUE(is_another_cost(std::nullopt, 0));
+  EXPECT_FALSE(is_another_cost(0, 0));
+  EXPECT_TRUE(is_another_cost(0, 1));
+  EXPECT_TRUE(is_another_cost(100, 0));
+  EXPECT_FALSE(is_another_cost(100, 112));
+  EXPECT_FALSE(is_another_cost(100, 88));
+  EXPECT_TRUE(is_another_cost(100, 113));
+  EXPECT_TRUE(is_another_cost(100, 87));
+  EXPECT_TRUE(is_another_cost(3, 4));
+}
+
+TEST(DeletionCost, is_an_annotation_of_this_pod_alone) {
+  auto const patch = Json::parse(cost_patch(kPod, 7));
+  EXPECT_EQ(patch["metadata"]["uid"], "u-1");
+  EXPECT_EQ(patch["metadata"]["annotations"]["controller.kubernetes.io/pod-deletion-cost"], "7");
+}
 
 TEST(Slices, are_ready_where_the_pod_is_or_nothing_is_said) {
   Slices slices(kPod);

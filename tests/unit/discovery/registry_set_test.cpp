@@ -183,6 +183,47 @@ TEST_F(RegistrySetTest, an_empty_set_is_done_at_once_but_not_inside_the_call) {
   EXPECT_TRUE(run_until([&] { return ends == 2; }));
 }
 
+TEST_F(RegistrySetTest, one_that_enters_last_waits_for_the_others) {
+  a_.enters_last = true;
+  b_.failures_to_come = 2;
+  b_.by_hand = true;
+  set_.register_all();
+  run_for(Duration{30});
+  EXPECT_EQ(a_.entered, 0);
+  EXPECT_EQ(state(0), RegistryState::registering);
+  b_.by_hand = false;
+  b_.answer(RegistryResult::failed("no route"));
+  ASSERT_TRUE(both(RegistryState::registered));
+  EXPECT_EQ(a_.entered, 1);
+  EXPECT_EQ(b_.entered, 4);
+  b_.failures_to_come = 1'000'000;
+  b_.lose("lease expired");
+  run_for(Duration{20});
+  EXPECT_EQ(state(0), RegistryState::registered) << "what is lost later takes nothing back";
+}
+
+TEST_F(RegistrySetTest, one_that_waits_for_the_others_leaves_without_having_entered) {
+  a_.enters_last = true;
+  b_.failures_to_come = 1'000'000;
+  set_.register_all();
+  ASSERT_TRUE(run_until([&] { return b_.entered >= 2; }));
+  b_.failures_to_come = 0;
+  remove_all();
+  ASSERT_TRUE(both(RegistryState::deregistered));
+  EXPECT_EQ(a_.entered, 0);
+  EXPECT_EQ(a_.removed, 1);
+  set_.register_all();
+  ASSERT_TRUE(both(RegistryState::registered));
+  EXPECT_EQ(a_.entered, 1);
+}
+
+TEST_F(RegistrySetTest, those_that_enter_last_do_not_wait_for_each_other) {
+  a_.enters_last = true;
+  b_.enters_last = true;
+  set_.register_all();
+  EXPECT_TRUE(both(RegistryState::registered));
+}
+
 TEST_F(RegistrySetTest, disconnecting_waits_for_those_that_have_something_to_give_back) {
   a_.disconnects = true;
   set_.disconnect_all(in(Duration{20'000}), [this](auto const&) { ++ends_; });
