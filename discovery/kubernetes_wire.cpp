@@ -99,7 +99,7 @@ std::string label_patch(Pod const& pod, std::string_view key, bool value) {
 std::string cost_patch(Pod const& pod, std::uint64_t cost) {
   auto metadata = metadata_of(pod);
   metadata["annotations"]["controller.kubernetes.io/pod-deletion-cost"] = std::to_string(cost);
-  return dump({{"metadata", std::move(metadata)}});
+  return dump(Json{{"metadata", std::move(metadata)}});
 }
 
 std::string event_body(Pod const& pod, bool is_warning, std::string_view message,
