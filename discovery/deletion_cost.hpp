@@ -1,5 +1,5 @@
-// The annotation by which the controller of a ReplicaSet chooses which pods a scale-down deletes: the
-// requests in flight here, so that those with the least work go first.
+// The annotation by which the controller of a ReplicaSet chooses which pods a scale-down deletes:
+// the requests in flight here, so that those with the least work go first.
 //
 // Invariants:
 //  1. It is written at most once in `every`, and only where the number has moved by more than an

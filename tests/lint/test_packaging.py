@@ -154,7 +154,8 @@ def image_programs(tmp_path):
         (binaries / name).write_text("")
     for name in ("podman", "kind", "k3s"):
         (tmp_path / name).write_text(
-            f'#!/bin/sh\necho "{name} $*" >>{tmp_path}/calls\n[ "$2" = inspect ] && echo 1\nexit 0\n')
+            f'#!/bin/sh\necho "{name} $*" >>{tmp_path}/calls\n'
+            '[ "$2" = inspect ] && echo 1\nexit 0\n')
         (tmp_path / name).chmod(0o755)
 
     def run(*words):
