@@ -60,7 +60,7 @@ void look_at_engine(Visit const& visit, Findings& findings) {
                         "sglang, trtllm, dynamo) or engine.url"});
     return;
   }
-  bool const will_be_started = visit.status.is_null() && !config.engine.command.empty();
+  bool const will_be_started = visit.speaks == Speaks::no && !config.engine.command.empty();
   if (will_be_started || !profile.upstream_socket.empty() || profile.upstream.port == 0) {
     return;
   }

@@ -4,13 +4,16 @@
 //   lastcall-doctor [--config FILE] [--set KEY=VALUE]... [--json]
 //
 // Exit code 0: nothing was found; 1: something was; 2: bad usage or configuration.
+#include <cerrno>
 #include <exception>
 #include <iostream>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "ipc/operator_client.hpp"
 #include "supervisor/doctor/findings.hpp"
+#include "supervisor/doctor/reach.hpp"
 
 namespace {
 
@@ -42,20 +45,26 @@ std::optional<Asked> asked(int argc, char** argv) {
 }
 
 /// What a supervisor at the configured socket says of itself; null where none answers.
-Json status_of(std::string const& socket) {
+std::pair<doctor::Speaks, Json> status_of(std::string const& socket) {
+  using doctor::Speaks;
   auto connected = ipc::OperatorClient::connect(socket, "lastcall-doctor", doctor::kReach);
   auto* const client = std::get_if<ipc::OperatorClient>(&connected);
   if (client == nullptr) {
-    return nullptr;
+    bool const was_refused = std::get<ipc::Failure>(connected).code.has_value();
+    bool const is_closed = doctor::socket_error(socket) == EACCES;
+    return {was_refused ? Speaks::not_to_us
+            : is_closed ? Speaks::perhaps_not_to_us
+                        : Speaks::no,
+            nullptr};
   }
   auto const answer = client->request(ipc::StatusQuery{}, doctor::kReach);
   auto const* const text = std::get_if<std::string>(&answer);
-  return text == nullptr ? Json() : Json::parse(*text, nullptr, false);
+  return {Speaks::yes, text == nullptr ? Json() : Json::parse(*text, nullptr, false)};
 }
 
 doctor::Findings examine(config::Loaded const& loaded, config::Environment const& environment) {
-  Json const status = status_of(loaded.config.ipc.admin_socket);
-  doctor::Visit const visit{loaded, environment, status};
+  auto const [speaks, status] = status_of(loaded.config.ipc.admin_socket);
+  doctor::Visit const visit{loaded, environment, speaks, status};
   doctor::Findings findings;
   for (auto const look :
        {doctor::examine_configuration, doctor::examine_ports, doctor::examine_sockets,

@@ -52,7 +52,7 @@ std::string port_problem(Listener const& listener) {
 }  // namespace
 
 void examine_ports(Visit const& visit, Findings& findings) {
-  if (!visit.status.is_null()) {
+  if (visit.speaks != Speaks::no) {
     return;  // they are its own
   }
   for (Listener const& listener : listeners_of(visit.loaded.config)) {

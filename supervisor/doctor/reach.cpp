@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <cstring>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -13,6 +14,7 @@
 #include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "supervisor/doctor/findings.hpp"
@@ -109,6 +111,17 @@ std::optional<Target> target_of(std::string const& url) {
 std::string text_of(Target const& target) {
   bool const is_v6 = target.host.find(':') != std::string::npos;
   return (is_v6 ? "[" + target.host + "]" : target.host) + ":" + std::to_string(target.port);
+}
+
+int socket_error(std::string const& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.c_str(),
+              std::min(path.size() + 1, sizeof address.sun_path - 1));
+  Socket const socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  // The system's interface takes every kind of address by the pointer of one.
+  auto const* const any = reinterpret_cast<sockaddr const*>(&address);
+  return ::connect(socket.get(), any, sizeof address) == 0 ? 0 : errno;
 }
 
 int listen_error(std::string const& host, std::uint16_t port) {

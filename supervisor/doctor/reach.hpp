@@ -19,6 +19,8 @@ struct Target {
 std::optional<Target> target_of(std::string const& url);
 std::string text_of(Target const& target);
 
+/// 0: somebody accepts connections at a Unix socket's path; or the errno.
+int socket_error(std::string const& path);
 /// 0, or the errno of listening there.
 int listen_error(std::string const& host, std::uint16_t port);
 /// Empty: somebody accepts connections. Otherwise why not.

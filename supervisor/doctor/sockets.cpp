@@ -1,13 +1,11 @@
 // The Unix sockets: whether they can be made or reached here, and by whom.
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include <nlohmann/json.hpp>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -18,20 +16,6 @@ namespace lastcall::doctor {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// The errno of a connection; 0: somebody accepted it.
-int socket_error(std::string const& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.c_str(),
-              std::min(path.size() + 1, sizeof address.sun_path - 1));
-  int const fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  // The system's interface takes every kind of address by the pointer of one.
-  auto const* const any = reinterpret_cast<sockaddr const*>(&address);
-  int const error = ::connect(fd, any, sizeof address) == 0 ? 0 : errno;
-  ::close(fd);
-  return error;
-}
 
 std::string me() {
   return "uid " + std::to_string(::geteuid());
@@ -58,6 +42,11 @@ std::string socket_problem(std::string const& key, std::string const& path) {
   }
   fs::path const folder = fs::path(path).parent_path();
   fs::path const there = existing(folder);
+  std::error_code error;
+  if (!fs::is_directory(there, error)) {
+    return key + ": " + there.string() +
+           " is no directory, so that nothing can be made in it: set " + key + " to a path in one";
+  }
   if (::access(there.c_str(), W_OK | X_OK) == 0) {
     return {};
   }
@@ -65,6 +54,14 @@ std::string socket_problem(std::string const& key, std::string const& path) {
   return key + ": " + me() + " may not write to " + there.string() +
          (exists ? "" : " and so cannot make " + folder.string()) +
          ": mount a volume there that this user owns, or set " + key;
+}
+
+std::string stranger_text(Speaks speaks, std::string const& socket) {
+  return speaks == Speaks::not_to_us
+             ? "a supervisor runs, and ipc.allow_uids of its configuration does not name " + me() +
+                   ", who asks at " + socket + ": ask as its user or as root, or name that user"
+             : "a supervisor may run, but " + me() + " may not connect to " + socket +
+                   ": ask as its user or as root";
 }
 
 }  // namespace
@@ -83,22 +80,21 @@ void examine_sockets(Visit const& visit, Findings& findings) {
          "ipc.mode lets no other user connect, though ipc.allow_uids names some: set "
          "ipc.mode to \"0660\" with a common group, or to \"0666\""});
   }
-  if (!visit.status.is_null()) {
+  if (visit.speaks == Speaks::yes) {
     return;
   }
-  if (socket_error(ipc.admin_socket) == EACCES) {
-    findings.push_back({"uids", "a supervisor may run, but " + me() + " may not connect to " +
-                                    ipc.admin_socket + ": ask as its user or as root"});
+  if (visit.speaks != Speaks::no) {
+    findings.push_back({"uids", stranger_text(visit.speaks, ipc.admin_socket)});
     return;
   }
   // Without a pod, `run` makes a private directory where the default one cannot be used.
-  bool const is_default = ipc.socket == config::Ipc{}.socket;
-  if (visit.in_pod() || !is_default) {
-    for (auto const& [key, path] :
-         {std::pair("ipc.socket", ipc.socket), std::pair("ipc.admin_socket", ipc.admin_socket)}) {
-      if (std::string problem = socket_problem(key, path); !problem.empty()) {
-        findings.push_back({"sockets", std::move(problem)});
-      }
+  config::Ipc const defaults;
+  for (auto const& [key, path, usual] :
+       {std::tuple("ipc.socket", ipc.socket, defaults.socket),
+        std::tuple("ipc.admin_socket", ipc.admin_socket, defaults.admin_socket)}) {
+    std::string problem = visit.in_pod() || path != usual ? socket_problem(key, path) : "";
+    if (!problem.empty()) {
+      findings.push_back({"sockets", std::move(problem)});
     }
   }
 }

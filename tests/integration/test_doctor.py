@@ -47,7 +47,7 @@ def engine(metrics):
 
 @pytest.fixture
 def doctor(tmp_path):
-    def ask(*words, engine_port=None, config=None, **environment):
+    def ask(*words, engine_port=None, config=None, user=None, **environment):
         made = {
             "engine": {"kind": "vllm"},
             "probes": {"listen": f"127.0.0.1:{closed_port()}"},
@@ -65,7 +65,8 @@ def doctor(tmp_path):
             # Where a container engine runs these tests, it would be asked for its grace.
             environment.setdefault("LASTCALL_POD_GRACE_SECONDS", "70")
         done = subprocess.run([LASTCALL, "doctor", "-c", str(path), *words], text=True, timeout=60,
-                              capture_output=True, env={**clean, **environment})  # fmt: skip
+                              capture_output=True, user=user,
+                              env={**clean, **environment})  # fmt: skip
         return done.returncode, done.stdout, done.stderr
 
     return ask
@@ -117,6 +118,50 @@ def test_a_socket_that_cannot_be_made_is_found(doctor, tmp_path):
         assert "ipc.socket and ipc.admin_socket are in the same directory" in found
         code, out, err = doctor(engine_port=port, config={"ipc": {"socket": long}})
     assert (code, "107 bytes" in out + err or "107" in out + err) in ((1, True), (2, True))
+
+
+def test_a_socket_below_a_file_is_found(doctor, tmp_path):
+    (tmp_path / "file").write_text("")
+    with engine(VLLM) as port:
+        found = findings(doctor(engine_port=port, config={
+            "ipc": {"admin_socket": str(tmp_path / "file/a.sock")}}))  # fmt: skip
+    assert f"sockets: ipc.admin_socket: {tmp_path}/file is no directory" in found
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_supervisor_that_does_not_speak_to_us_is_not_told_to_be_ended(doctor, tmp_path, is_open):
+    """Its port is its own, whether its list of users or the mode of its socket keeps us out."""
+    if os.geteuid() != 0 and not is_open:
+        pytest.skip("becomes another user")
+    folder, stranger = tmp_path / "a", None if is_open else 65534
+    folder.mkdir()
+    with engine(VLLM) as port, socket.socket(socket.AF_UNIX) as admin, listening() as taken:
+        admin.bind(str(folder / "a"))
+        admin.listen()
+        (folder / "a").chmod(0o666 if is_open else 0o600)
+        for each in (tmp_path, *tmp_path.parents[:2]):  # pytest keeps them from others
+            each.chmod(0o755)
+
+        def refuse():
+            connection, _ = admin.accept()
+            connection.recv(4096)
+            refusal = {"op": "error", "code": "not_allowed", "message": "uid 65534 may not connect"}
+            connection.sendall(json.dumps(refusal).encode() + b"\n")
+            connection.close()
+
+        if is_open:
+            threading.Thread(target=refuse, daemon=True).start()
+        try:
+            found = findings(doctor(engine_port=port, user=stranger, config={
+                "probes": {"listen": f"127.0.0.1:{taken}"},
+                "ipc": {"admin_socket": str(folder / "a")},
+            }))  # fmt: skip
+        except PermissionError:
+            pytest.skip("another user may not run what was built here")
+    areas = [line.split(":")[0] for line in found.splitlines()]
+    assert areas.count("uids") == 1 and not {"ports", "sockets"} & set(areas), found
+    assert "ask as its user or as root" in found
+    assert ("ipc.allow_uids" in found) is is_open
 
 
 def test_a_short_grace_is_told_with_its_numbers(doctor):
