@@ -17,6 +17,19 @@ using runtime::duration_text;
 using runtime::fitted;
 using runtime::put_row;
 
+/// Which part of the plan runs: by the clock, or a later one where the phases before took less
+/// than they may.
+std::size_t part_now(JsonValue const& status, JsonValue const& parts, std::int64_t now) {
+  std::string const phase = member_text(status, "phase");
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (member_text(parts[i], "name") == phase || member_number(parts[i], "from_ms") <= now) {
+      found = i;
+    }
+  }
+  return found;
+}
+
 /// The parts of a stop, how far it has come in them, and when each ends at the latest.
 void put_plan(std::ostream& out, JsonValue const& status, ViewOptions options) {
   constexpr std::size_t kNarrowest = 16;
@@ -38,15 +51,17 @@ void put_plan(std::ostream& out, JsonValue const& status, ViewOptions options) {
   std::string bar(width, '.');
   std::fill_n(bar.begin(), cell_of(now), '#');
   std::string ends;
-  for (JsonValue const& part : member_of(plan, "parts")) {
+  JsonValue const& parts = member_of(plan, "parts");
+  std::size_t const current = part_now(status, parts, now);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    JsonValue const& part = parts[i];
     std::int64_t const from = member_number(part, "from_ms");
     std::int64_t const to = member_number(part, "to_ms");
     if (from > 0) {
       bar[cell_of(from)] = '|';
     }
     std::string const text = member_text(part, "name") + " to " + duration_text(to);
-    bool const is_now = from <= now && now < to;
-    ends += (ends.empty() ? "" : ", ") + (is_now ? painted(text, true, options) : text);
+    ends += (ends.empty() ? "" : ", ") + (i == current ? painted(text, true, options) : text);
   }
   bar[cell_of(now)] = '>';
   put_row(out, "plan", "[" + bar + "]");
@@ -101,16 +116,23 @@ void put_requests(std::ostream& out, JsonValue const& status) {
     line += ", oldest " + duration_text(oldest);
   }
   put_row(out, "in flight", line);
-  // Peers may share a name, or have given none: people ask how much is left of what.
-  std::map<std::pair<std::string, bool>, std::int64_t> endpoints;
+  // Peers may share a name, or have given none: people ask how much is left of what. What the
+  // ingress relays its engine may announce as well.
+  struct InFlight {
+    std::int64_t relayed = 0;
+    std::int64_t announced = 0;
+  };
+  std::map<std::pair<std::string, bool>, InFlight> endpoints;
   for (JsonValue const& endpoint : member_of(status, "endpoints")) {
     std::string name = member_text(endpoint, "name");
-    endpoints[{name.empty() ? "(unnamed)" : std::move(name),
-               member_flag(endpoint, "graceful_shutdown")}] += member_number(endpoint, "in_flight");
+    InFlight& row = endpoints[{name.empty() ? "(unnamed)" : std::move(name),
+                               member_flag(endpoint, "graceful_shutdown")}];
+    (member_text(endpoint, "peer") == "ingress" ? row.relayed : row.announced) +=
+        member_number(endpoint, "in_flight");
   }
-  for (auto const& [endpoint, in_flight] : endpoints) {
+  for (auto const& [endpoint, row] : endpoints) {
     put_row(out, "",
-            endpoint.first + ": " + std::to_string(in_flight) +
+            endpoint.first + ": " + std::to_string(std::max(row.relayed, row.announced)) +
                 (endpoint.second ? ", drains" : ", migrates"));
   }
 }

@@ -38,3 +38,17 @@ def test_tokens_are_those_that_the_engine_tells(proxy, engine):
                           capture_output=True, text=True, check=True).stdout  # fmt: skip
     assert text.splitlines()[1].split()[-4] == "41"
     user.close()
+
+
+def test_a_request_that_its_engine_announces_as_well_is_shown_once_by_endpoint(proxy, engine):
+    one = proxy()
+    user, _ = stream(one, engine)
+    sdk = one.peer()
+    [row] = one.operator().ask("requests")["requests"]
+    sdk.ask("request.begin", id=row["id"], endpoint="chat_completions")
+    status = one.operator().ask("status")
+    assert sum(each["in_flight"] for each in status["endpoints"]) == 2  # one of each peer
+    text = subprocess.run([LASTCALL, "status", "--admin-socket", one.admin_socket],
+                          capture_output=True, text=True, check=True).stdout  # fmt: skip
+    assert "chat_completions: 1," in text
+    user.close()

@@ -323,6 +323,7 @@ def test_a_stop_shows_its_plan_and_where_it_stands(served):
         text = on_terminal("status", "--admin-socket", served.admin_socket, COLUMNS=str(columns))
         [bar] = re.findall(r"^plan +\[(.*)\]$", text, re.MULTILINE)
         assert re.fullmatch(r"[#|]*>[.|]*", bar) and len(bar) <= columns - 14
+    assert re.search(r"\x1b\[\d+mdraining to ", text)  # not what it would be by the clock
     assert "draining to " in COLORS.sub("", text) and re.search(r"are cut in \d+\.\d s", text)
 
 
