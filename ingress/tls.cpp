@@ -91,6 +91,13 @@ TlsFailure::Kind kind_of(int reason) {
   switch (reason) {
     case SSL_R_CERTIFICATE_VERIFY_FAILED:
     case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
+    // What a client says that does not accept ours.
+    case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
+    case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
+    case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
       return TlsFailure::Kind::certificate;
     case SSL_R_NO_SHARED_CIPHER:
     case SSL_R_UNSUPPORTED_PROTOCOL:

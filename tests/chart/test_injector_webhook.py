@@ -133,5 +133,23 @@ def test_the_programs_take_what_the_chart_gives_them(helm, tmp_path, accepted_wo
     assert pod["terminationGracePeriodSeconds"] >= int(grace.removesuffix("s")) + 2
 
 
+def test_its_metrics_are_found_and_watched_where_that_is_asked_for(helm):
+    rendered = objects(helm, "metrics.podMonitor.enabled=true",
+                       "metrics.prometheusRule.enabled=true",
+                       "metrics.prometheusRule.labels.release=p",
+                       "metrics.prometheusRule.disabled[0]=LastcallWebhookRefusals")  # fmt: skip
+    file = yaml.safe_load((INJECTOR / "files/alerts.yaml").read_text())
+    [group] = rendered["PrometheusRule"]["spec"]["groups"]
+    expected = [each for each in file["groups"][0]["rules"]
+                if each["alert"] != "LastcallWebhookRefusals"]  # fmt: skip
+    assert group["rules"] == expected
+    assert rendered["PrometheusRule"]["metadata"]["labels"]["release"] == "p"
+    [endpoint] = rendered["PodMonitor"]["spec"]["podMetricsEndpoints"]
+    assert endpoint["port"] in [port["name"] for port in container_of(rendered)["ports"]]
+    pods = rendered["Deployment"]["spec"]["template"]["metadata"]["labels"]
+    assert rendered["PodMonitor"]["spec"]["selector"]["matchLabels"].items() <= pods.items()
+    assert not {"PodMonitor", "PrometheusRule"} & set(objects(helm))
+
+
 def test_one_replica_has_no_budget(helm):
     assert "PodDisruptionBudget" not in objects(helm, "webhook.replicas=1")

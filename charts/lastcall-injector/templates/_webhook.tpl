@@ -20,6 +20,17 @@ app.kubernetes.io/name: {{ .Chart.Name }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
+{{/* Of what the operator of kube-prometheus reads; call with (dict "root" $ "name" NAME "more" VALUES). */}}
+{{- define "lastcall-injector.monitorHead" -}}
+name: {{ .name | quote }}
+labels:
+  {{- mergeOverwrite (include "lastcall-injector.labels" .root | fromYaml) (.more.labels | default dict) | toYaml | nindent 2 }}
+{{- with .more.annotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
 {{- define "lastcall-injector.certificateSecret" -}}
 {{- .Values.webhook.certificate.secretName | default (printf "%s-tls" (include "lastcall-injector.fullname" .)) -}}
 {{- end -}}
