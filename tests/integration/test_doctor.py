@@ -6,7 +6,9 @@ import json
 import os
 import socket
 import subprocess
+import tempfile
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -47,7 +49,7 @@ def engine(metrics):
 
 @pytest.fixture
 def doctor(tmp_path):
-    def ask(*words, engine_port=None, config=None, user=None, **environment):
+    def ask(*words, engine_port=None, config=None, user=None, folder=tmp_path, **environment):
         made = {
             "engine": {"kind": "vllm"},
             "probes": {"listen": f"127.0.0.1:{closed_port()}"},
@@ -57,7 +59,7 @@ def doctor(tmp_path):
             made["engine"]["url"] = f"http://127.0.0.1:{engine_port}"
         for section, keys in (config or {}).items():
             made[section] = {**made.get(section, {}), **keys} if isinstance(keys, dict) else keys
-        path = tmp_path / "lastcall.yaml"
+        path = folder / "lastcall.yaml"
         path.write_text(json.dumps(made))
         clean = {k: v for k, v in os.environ.items()
                  if not k.startswith(("LASTCALL_", "KUBERNETES_"))}  # fmt: skip
@@ -70,6 +72,14 @@ def doctor(tmp_path):
         return done.returncode, done.stdout, done.stderr
 
     return ask
+
+
+@pytest.fixture
+def shown():
+    """A folder that other users may read: pytest keeps its own from them."""
+    with tempfile.TemporaryDirectory() as name:
+        os.chmod(name, 0o755)
+        yield Path(name)
 
 
 VLLM = "vllm:num_requests_running 0\n"
@@ -129,18 +139,15 @@ def test_a_socket_below_a_file_is_found(doctor, tmp_path):
 
 
 @pytest.mark.parametrize("is_open", [True, False])
-def test_a_supervisor_that_does_not_speak_to_us_is_not_told_to_be_ended(doctor, tmp_path, is_open):
+def test_a_supervisor_that_does_not_speak_to_us_is_not_told_to_be_ended(doctor, shown, is_open):
     """Its port is its own, whether its list of users or the mode of its socket keeps us out."""
     if os.geteuid() != 0 and not is_open:
         pytest.skip("becomes another user")
-    folder, stranger = tmp_path / "a", None if is_open else 65534
-    folder.mkdir()
+    folder, stranger = shown, None if is_open else 65534
     with engine(VLLM) as port, socket.socket(socket.AF_UNIX) as admin, listening() as taken:
         admin.bind(str(folder / "a"))
         admin.listen()
         (folder / "a").chmod(0o666 if is_open else 0o600)
-        for each in (tmp_path, *tmp_path.parents[:2]):  # pytest keeps them from others
-            each.chmod(0o755)
 
         def refuse():
             connection, _ = admin.accept()
@@ -152,7 +159,7 @@ def test_a_supervisor_that_does_not_speak_to_us_is_not_told_to_be_ended(doctor, 
         if is_open:
             threading.Thread(target=refuse, daemon=True).start()
         try:
-            found = findings(doctor(engine_port=port, user=stranger, config={
+            found = findings(doctor(engine_port=port, user=stranger, folder=folder, config={
                 "probes": {"listen": f"127.0.0.1:{taken}"},
                 "ipc": {"admin_socket": str(folder / "a")},
             }))  # fmt: skip
