@@ -4,11 +4,13 @@
 // Source: specification, 'Admission'.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
 #include "core/instant.hpp"
+#include "core/vocabulary.hpp"
 
 namespace lastcall::lifecycle {
 
@@ -45,9 +47,9 @@ struct LoadThresholds {
 
 enum class LoadFigure : std::uint8_t { active_decode_blocks, active_prefill_tokens };
 
-constexpr std::string_view name(LoadFigure x) {
-  return x == LoadFigure::active_decode_blocks ? "active_decode_blocks" : "active_prefill_tokens";
-}
+template <>
+inline constexpr std::array<std::string_view, 2> vocabulary::kWordsOf<LoadFigure>{
+    "active_decode_blocks", "active_prefill_tokens"};
 
 /// A figure of a rank that is above its threshold.
 struct LoadExcess {

@@ -24,16 +24,15 @@ enum class CauseKind : std::uint8_t {
 };
 
 namespace vocabulary {
-inline constexpr std::array<std::string_view, 9> kCauses{
+template <>
+inline constexpr std::array<std::string_view, 9> kWordsOf<CauseKind>{
     "signal", "own_signal", "operator",   "engine_exited", "dead",
     "wedged", "fatal",      "child_died", "shim_lost"};
+
 }  // namespace vocabulary
 
-constexpr std::string_view name(CauseKind kind) {
-  return vocabulary::word_of(vocabulary::kCauses, kind);
-}
 constexpr std::optional<CauseKind> parse_cause(std::string_view word) {
-  return vocabulary::find_word<CauseKind>(vocabulary::kCauses, word);
+  return parse_word<CauseKind>(word);
 }
 
 struct Cause {

@@ -234,7 +234,7 @@ std::optional<Remembered> decode_remembered(std::string_view blob) {
   r.engine_killed = number(words, "killed") == 1;
   r.ready = number(words, "ready") == 1;
   if (auto const silence = words.find("silence"); silence != words.end()) {
-    r.silence = vocabulary::find_word<Silence>(kSilences, silence->second).value_or(Silence::none);
+    r.silence = parse_word<Silence>(silence->second).value_or(Silence::none);
   }
   r.relayed = number(words, "relayed") == 1;
   r.own_container = number(words, "own_container") == 1;

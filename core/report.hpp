@@ -18,45 +18,34 @@ namespace lastcall::lifecycle {
 enum class InFlightSource : std::uint8_t { unknown, sdk, gauges, ingress };
 
 namespace vocabulary {
-inline constexpr std::array<std::string_view, 4> kSources{"unknown", "sdk", "gauges", "ingress"};
+template <>
+inline constexpr std::array<std::string_view, 4> kWordsOf<InFlightSource>{"unknown", "sdk",
+                                                                          "gauges", "ingress"};
 inline constexpr std::array<std::string_view, 6> kVerdicts{"starting",     "healthy", "busy",
                                                            "unresponsive", "wedged",  "dead"};
 inline constexpr std::array<std::string_view, 5> kPhaseOutcomes{"running", "completed", "timed_out",
                                                                 "skipped", "failed"};
-inline constexpr std::array<std::string_view, 5> kItemOutcomes{"pending", "completed", "timed_out",
-                                                               "skipped", "failed"};
+template <>
+inline constexpr std::array<std::string_view, 5> kWordsOf<ItemOutcome>{
+    "pending", "completed", "timed_out", "skipped", "failed"};
 inline constexpr std::array<std::string_view, 6> kCleanupItems{"sdk",        "hooks",  "events",
                                                                "registries", "engine", "paths"};
-inline constexpr std::array<std::string_view, 4> kTokenOutcomes{"generated", "refused", "withheld",
-                                                                "empty"};
-inline constexpr std::array<std::string_view, 2> kTokenUses{"barrier", "canary"};
-inline constexpr std::array<std::string_view, 3> kEngineStates{"waiting", "running", "exited"};
-}  // namespace vocabulary
+template <>
+inline constexpr std::array<std::string_view, 4> kWordsOf<TokenOutcome>{"generated", "refused",
+                                                                        "withheld", "empty"};
+template <>
+inline constexpr std::array<std::string_view, 2> kWordsOf<TokenUse>{"barrier", "canary"};
+template <>
+inline constexpr std::array<std::string_view, 3> kWordsOf<EngineState>{"waiting", "running",
+                                                                       "exited"};
 
-constexpr std::string_view name(InFlightSource x) {
-  return vocabulary::word_of(vocabulary::kSources, x);
-}
-constexpr std::string_view name(Verdict x) {
-  return vocabulary::word_of(vocabulary::kVerdicts, x);
-}
-constexpr std::string_view name(PhaseOutcome x) {
-  return vocabulary::word_of(vocabulary::kPhaseOutcomes, x);
-}
-constexpr std::string_view name(ItemOutcome x) {
-  return vocabulary::word_of(vocabulary::kItemOutcomes, x);
-}
-constexpr std::string_view name(CleanupItem x) {
-  return vocabulary::word_of(vocabulary::kCleanupItems, x);
-}
-constexpr std::string_view name(TokenOutcome x) {
-  return vocabulary::word_of(vocabulary::kTokenOutcomes, x);
-}
-constexpr std::string_view name(TokenUse x) {
-  return vocabulary::word_of(vocabulary::kTokenUses, x);
-}
-constexpr std::string_view name(EngineState x) {
-  return vocabulary::word_of(vocabulary::kEngineStates, x);
-}
+template <>
+inline constexpr auto const& kWordsOf<Verdict> = kVerdicts;
+template <>
+inline constexpr auto const& kWordsOf<PhaseOutcome> = kPhaseOutcomes;
+template <>
+inline constexpr auto const& kWordsOf<CleanupItem> = kCleanupItems;
+}  // namespace vocabulary
 
 /// A preStop call of the engine's container, until the engine was replaced.
 struct HookState {

@@ -29,11 +29,9 @@ namespace lastcall::lifecycle {
 /// What the engine is silent with.
 enum class Silence : std::uint8_t { none, checks, canary, tokens, process };
 
-inline constexpr std::array<std::string_view, 5> kSilences{"none", "checks", "canary", "tokens",
-                                                           "process"};
-constexpr std::string_view name(Silence x) {
-  return vocabulary::word_of(kSilences, x);
-}
+template <>
+inline constexpr std::array<std::string_view, 5> vocabulary::kWordsOf<Silence>{
+    "none", "checks", "canary", "tokens", "process"};
 
 inline constexpr Duration kSilenceLimit{5'000};
 inline constexpr Duration kSilenceCycle{10'000};

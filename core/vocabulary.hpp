@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 namespace lastcall::lifecycle {
 
@@ -86,50 +87,59 @@ constexpr std::optional<Enum> find_word(std::array<std::string_view, N> const& w
   return std::nullopt;
 }
 
+/// The table of a set's words, in the order of its enumerators: one specialisation a set.
+template <typename Enum>
+inline constexpr auto kWordsOf = nullptr;
+template <typename Enum>
+concept HasWords = !std::is_null_pointer_v<std::remove_cvref_t<decltype(kWordsOf<Enum>)>>;
+
 /// The word of an enumerator.
 template <typename Enum, std::size_t N>
 constexpr std::string_view word_of(std::array<std::string_view, N> const& words, Enum value) {
   return words[static_cast<std::size_t>(value)];
 }
 
+template <>
+inline constexpr auto const& kWordsOf<Phase> = kPhases;
+template <>
+inline constexpr auto const& kWordsOf<CancelMode> = kCancelModes;
+template <>
+inline constexpr auto const& kWordsOf<StopMode> = kStopModes;
+template <>
+inline constexpr auto const& kWordsOf<CancelReason> = kCancelReasons;
+template <>
+inline constexpr auto const& kWordsOf<Outcome> = kOutcomes;
+template <>
+inline constexpr auto const& kWordsOf<RejectedReason> = kRejectedReasons;
+
 }  // namespace vocabulary
 
-constexpr std::string_view name(Phase x) {
-  return vocabulary::word_of(vocabulary::kPhases, x);
+template <vocabulary::HasWords Enum>
+constexpr std::string_view name(Enum x) {
+  return vocabulary::word_of(vocabulary::kWordsOf<Enum>, x);
 }
-constexpr std::string_view name(CancelMode x) {
-  return vocabulary::word_of(vocabulary::kCancelModes, x);
-}
-constexpr std::string_view name(StopMode x) {
-  return vocabulary::word_of(vocabulary::kStopModes, x);
-}
-constexpr std::string_view name(CancelReason x) {
-  return vocabulary::word_of(vocabulary::kCancelReasons, x);
-}
-constexpr std::string_view name(Outcome x) {
-  return vocabulary::word_of(vocabulary::kOutcomes, x);
-}
-constexpr std::string_view name(RejectedReason x) {
-  return vocabulary::word_of(vocabulary::kRejectedReasons, x);
+template <vocabulary::HasWords Enum>
+constexpr std::optional<Enum> parse_word(std::string_view word) {
+  return vocabulary::find_word<Enum>(vocabulary::kWordsOf<Enum>, word);
 }
 
 constexpr std::optional<Phase> parse_phase(std::string_view word) {
-  return vocabulary::find_word<Phase>(vocabulary::kPhases, word);
+  return parse_word<Phase>(word);
 }
 constexpr std::optional<CancelMode> parse_cancel_mode(std::string_view word) {
-  return vocabulary::find_word<CancelMode>(vocabulary::kCancelModes, word);
+  return parse_word<CancelMode>(word);
 }
 constexpr std::optional<StopMode> parse_stop_mode(std::string_view word) {
-  return vocabulary::find_word<StopMode>(vocabulary::kStopModes, word);
+  return parse_word<StopMode>(word);
 }
 constexpr std::optional<CancelReason> parse_cancel_reason(std::string_view word) {
-  return vocabulary::find_word<CancelReason>(vocabulary::kCancelReasons, word);
+  return parse_word<CancelReason>(word);
 }
 constexpr std::optional<Outcome> parse_outcome(std::string_view word) {
-  return vocabulary::find_word<Outcome>(vocabulary::kOutcomes, word);
+  return parse_word<Outcome>(word);
 }
 constexpr std::optional<RejectedReason> parse_rejected_reason(std::string_view word) {
-  return vocabulary::find_word<RejectedReason>(vocabulary::kRejectedReasons, word);
+  return parse_word<RejectedReason>(word);
 }
 
 // A word added to one side only does not compile.

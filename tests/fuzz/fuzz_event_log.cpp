@@ -10,7 +10,6 @@
 
 #include "supervisor/runtime/record/event_log.hpp"
 #include "supervisor/runtime/record/replay.hpp"
-#include "supervisor/runtime/record/settings_log.hpp"
 #include "tests/fuzz/work.hpp"
 
 namespace {

@@ -23,7 +23,6 @@ _LONG = {
         "supervisor/runtime/supervisor.cpp",
         "supervisor/runtime/supervisor_obey.cpp",
         "tests/simulation/closed_world_choices.cpp",
-        "tests/simulation/event_parse.cpp",
         "tests/simulation/invariants.cpp",
         "tests/simulation/invariants_hooks.cpp",
         "tests/simulation/request_oracle_admission.cpp",

@@ -1,7 +1,7 @@
 // One scenario file: commands on virtual time, and the complete trace that they must give.
 //
 //   # why this file exists, in words
-//   settings registries=1 checks=1
+//   settings registries=1 checks=check0
 //   given serving                      (what a normal start does; its trace is not shown)
 //   at 0s signal TERM
 //   -> remember deregistering cause=signal deadline=60s

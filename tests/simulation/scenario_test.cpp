@@ -11,6 +11,9 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/simulation/event_text.hpp"
+#include "tests/simulation/run.hpp"
+
 namespace lastcall::simulation {
 namespace {
 
@@ -51,8 +54,35 @@ TEST(Scenario, shows_an_action_that_its_trace_does_not_have) {
 
 TEST(Scenario, refuses_a_word_that_nobody_knows) {
   EXPECT_THROW(run_scenario(parse_scenario("at 0s signal TERM sometimes\n")), std::exception);
-  EXPECT_THROW(run_scenario(parse_scenario("settings grace=60\n")), std::exception);
+  EXPECT_THROW(run_scenario(parse_scenario("settings grace_period=60\n")), std::exception);
+  EXPECT_THROW(run_scenario(parse_scenario("settings grace=60s\n")), std::exception);
   EXPECT_THROW(run_scenario(parse_scenario("at 0s vanish\n")), std::exception);
+}
+
+/// Each of its events is written as the simulation has written it.
+void expect_to_be_read_back(Scenario const& printed) {
+  for (ScenarioStep const& step : printed.steps) {
+    std::string const& line = step.command;
+    std::size_t const blank = line.find(' ', 3);
+    if (line.starts_with("at ") && line.substr(blank) != " restart") {
+      Instant const now = parse_instant(line.substr(3, blank - 3));
+      EXPECT_EQ(text_of(parse_event(line.substr(blank + 1), now), now), line.substr(blank + 1));
+    }
+  }
+}
+
+TEST(Scenario, is_what_a_lifecycle_of_the_simulation_prints) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    std::string text;
+    for (std::string const& line : run(generate(seed), true).trace) {
+      (text += line) += '\n';
+    }
+    Scenario const printed = parse_scenario(text);
+    ASSERT_GT(printed.steps.size(), 1U) << "seed " << seed;
+    EXPECT_EQ(text_of(parse_settings(printed.steps[0].command)), printed.steps[0].command);
+    expect_to_be_read_back(printed);
+    EXPECT_NO_THROW(run_scenario(printed)) << "seed " << seed;
+  }
 }
 
 int rewrite(std::vector<std::string> const& names) {

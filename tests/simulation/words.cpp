@@ -1,41 +1,34 @@
 #include "tests/simulation/words.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 namespace lastcall::simulation {
 namespace {
 
-std::int64_t parse_integer(std::string_view word, std::string_view whole) {
-  std::int64_t value = 0;
-  auto const result = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (result.ec != std::errc{} || result.ptr != word.data() + word.size()) {
-    throw ScenarioError("cannot read '" + std::string(whole) + "' as a number");
-  }
-  return value;
-}
-
-/// Reads one word from the front of `rest`; quotes may stand at its begin or after its `=`.
-std::string take_word(std::string_view& rest, std::size_t& equals) {
-  std::string word;
-  equals = std::string::npos;
-  bool quoted = false;
-  while (!rest.empty() && (quoted || rest.front() != ' ')) {
-    char const c = rest.front();
-    rest.remove_prefix(1);
-    if (c == '"') {
-      quoted = !quoted;
-    } else {
-      if (c == '=' && !quoted && equals == std::string::npos) {
-        equals = word.size();
-      }
-      word += c;
+/// Where `mark` stands outside of quotes; npos: nowhere.
+std::size_t find_outside(std::string_view text, char mark) {
+  bool is_quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') {
+      is_quoted = !is_quoted;
+    } else if (is_quoted && text[i] == '\\') {
+      ++i;
+    } else if (!is_quoted && text[i] == mark) {
+      return i;
     }
   }
-  if (quoted) {
+  if (is_quoted) {
     throw ScenarioError("cannot read a word: its quote does not end");
   }
-  return word;
+  return std::string_view::npos;
+}
+
+/// Takes what stands before the mark.
+std::string_view take_until(std::string_view& rest, char mark) {
+  std::size_t const end = std::min(find_outside(rest, mark), rest.size());
+  std::string_view const taken = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return taken;
 }
 
 }  // namespace
@@ -53,15 +46,50 @@ std::string name_of(lifecycle::PeerId peer) {
   return peer == lifecycle::kIngressPeer ? "ingress" : std::to_string(peer);
 }
 
+std::string quote_text(std::string_view text, std::string_view also) {
+  if (!text.empty() && text.find_first_of(" \"=\n\\") == std::string_view::npos &&
+      text.find_first_of(also) == std::string_view::npos) {
+    return std::string(text);
+  }
+  std::string word = "\"";
+  for (char const c : text) {
+    word += c == '"' || c == '\\' ? "\\" : "";
+    word += c == '\n' ? std::string("\\n") : std::string(1, c);
+  }
+  return word + '"';
+}
+
+std::string unquote_text(std::string_view word) {
+  std::string text;
+  bool is_quoted = false;
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    if (word[i] == '"') {
+      is_quoted = !is_quoted;
+    } else if (is_quoted && word[i] == '\\' && i + 1 < word.size()) {
+      text += word[++i] == 'n' ? '\n' : word[i];
+    } else {
+      text += word[i];
+    }
+  }
+  return text;
+}
+
+std::string_view take_part(std::string_view& word) {
+  return take_until(word, '/');
+}
+
+void refuse_number(std::string_view word) {
+  throw ScenarioError("cannot read '" + std::string(word) + "' as a number that fits");
+}
+
 lifecycle::PeerId parse_peer_id(std::string_view word) {
-  return word == "ingress" ? lifecycle::kIngressPeer
-                           : static_cast<lifecycle::PeerId>(parse_integer(word, word));
+  return word == "ingress" ? lifecycle::kIngressPeer : parse_number<lifecycle::PeerId>(word);
 }
 
 Duration parse_duration(std::string_view word) {
   auto const unit = word.find_first_not_of("-0123456789");
   std::string_view const name = unit == std::string_view::npos ? "" : word.substr(unit);
-  auto const value = parse_integer(word.substr(0, unit), word);
+  auto const value = parse_number<std::int64_t>(word.substr(0, unit));
   if (name == "ms") {
     return Duration{value};
   }
@@ -78,120 +106,78 @@ Instant parse_instant(std::string_view word) {
   return kEpoch + parse_duration(word);
 }
 
-void Line::put(std::string_view word) {
-  bool const plain = !word.empty() && word.find_first_of(" \"=\n") == std::string_view::npos;
-  if (plain) {
-    text_ += word;
-    return;
+bool parse_flag(std::string_view word) {
+  if (word != "true" && word != "false") {
+    throw ScenarioError("cannot read '" + std::string(word) + "': expected true or false");
   }
-  text_ += '"';
-  for (char const c : word) {
-    if (c == '\n') {
-      text_ += "\\n";
-    } else if (c != '"') {
-      text_ += c;
-    }
-  }
-  text_ += '"';
+  return word == "true";
 }
 
 Line& Line::word(std::string_view word) {
-  text_ += ' ';
-  put(word);
+  (text_ += ' ') += quote_text(word);
   return *this;
 }
 
 Line& Line::key(std::string_view key, std::string_view value) {
-  ((text_ += ' ') += key) += '=';
-  put(value);
+  (((text_ += ' ') += key) += '=') += quote_text(value);
   return *this;
 }
 
 Words::Words(std::string_view line) {
-  while (true) {
-    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-    if (line.empty()) {
-      return;
+  while (!line.empty()) {
+    std::string_view word = take_until(line, ' ');
+    if (word.empty()) {
+      continue;
     }
-    std::size_t equals = 0;
-    std::string word = take_word(line, equals);
-    if (equals == std::string::npos) {
-      plain_.push_back(std::move(word));
+    if (find_outside(word, '=') == std::string_view::npos) {
+      plain_.push_back(word);
     } else {
-      keyed_.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+      std::string_view const key = take_until(word, '=');
+      keyed_.push_back({.key = key, .value = word});
     }
   }
 }
 
-std::optional<std::string> Words::next_if_any() {
+std::optional<std::string_view> Words::next_if_any() {
   if (plain_.empty()) {
     return std::nullopt;
   }
-  std::string word = std::move(plain_.front());
+  std::string_view const word = plain_.front();
   plain_.erase(plain_.begin());
   return word;
 }
 
-std::string Words::next(char const* what) {
-  auto word = next_if_any();
+std::string_view Words::next(std::string_view what) {
+  auto const word = next_if_any();
   if (!word) {
-    throw ScenarioError(std::string("cannot read the line: ") + what + " is missing");
+    throw ScenarioError("cannot read the line: " + std::string(what) + " is missing");
   }
-  return *std::move(word);
-}
-
-std::uint64_t Words::next_number(char const* what) {
-  std::string const word = next(what);
-  return static_cast<std::uint64_t>(parse_integer(word, word));
+  return *word;
 }
 
 bool Words::flag(std::string_view name) {
-  auto const found = std::find(plain_.begin(), plain_.end(), name);
-  if (found == plain_.end()) {
-    return false;
+  return std::erase(plain_, name) > 0;
+}
+
+std::vector<std::string_view> Words::values(std::string_view key) {
+  std::vector<std::string_view> values;
+  for (Word const& word : keyed_) {
+    if (word.key == key) {
+      values.push_back(word.value);
+    }
   }
-  plain_.erase(found);
-  return true;
-}
-
-std::optional<std::string> Words::key(std::string_view name) {
-  auto const found = std::find_if(keyed_.begin(), keyed_.end(),
-                                  [&](auto const& pair) { return pair.first == name; });
-  if (found == keyed_.end()) {
-    return std::nullopt;
-  }
-  std::string value = std::move(found->second);
-  keyed_.erase(found);
-  return value;
-}
-
-std::optional<Duration> Words::duration(std::string_view name) {
-  auto const word = key(name);
-  return word ? std::optional(parse_duration(*word)) : std::nullopt;
-}
-
-std::optional<Instant> Words::instant(std::string_view name) {
-  auto const word = key(name);
-  return word ? std::optional(parse_instant(*word)) : std::nullopt;
-}
-
-std::optional<std::int64_t> Words::number(std::string_view name) {
-  auto const word = key(name);
-  return word ? std::optional(parse_integer(*word, *word)) : std::nullopt;
-}
-
-std::optional<lifecycle::PeerId> Words::peer(std::string_view name) {
-  auto const word = key(name);
-  return word ? std::optional(parse_peer_id(*word)) : std::nullopt;
+  std::erase_if(keyed_, [&](Word const& word) { return word.key == key; });
+  return values;
 }
 
 void Words::finish() const {
   if (!plain_.empty()) {
-    throw ScenarioError("cannot read the line: nobody knows the word '" + plain_.front() + "'");
+    throw ScenarioError("cannot read the line: nobody knows the word '" +
+                        std::string(plain_.front()) + "'");
   }
   if (!keyed_.empty()) {
-    throw ScenarioError("cannot read the line: nobody knows the key '" + keyed_.front().first +
-                        "'");
+    throw ScenarioError("cannot read the line: nobody knows the key '" +
+                        std::string(keyed_.front().key) + "'");
   }
 }
 

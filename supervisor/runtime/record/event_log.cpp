@@ -2,10 +2,11 @@
 #include "supervisor/runtime/record/event_log.hpp"
 
 #include <concepts>
+#include <optional>
 #include <type_traits>
+#include <vector>
 
 #include "base/json_writer.hpp"
-#include "core/report.hpp"
 #include "core/shapes.hpp"
 
 namespace lastcall::runtime::event_log {
@@ -14,17 +15,7 @@ namespace {
 using lifecycle::Duration;
 using lifecycle::Instant;
 using lifecycle::Shape;
-
-std::string_view word(lifecycle::CheckVerdict x) {
-  return lifecycle::vocabulary::word_of(lifecycle::vocabulary::kCheckVerdicts, x);
-}
-std::string_view word(lifecycle::Refusal x) {
-  return lifecycle::vocabulary::word_of(lifecycle::vocabulary::kRefusals, x);
-}
-template <typename Enum>
-std::string_view word(Enum x) {
-  return lifecycle::name(x);
-}
+using lifecycle::Shaped;
 
 class Writer {
  public:
@@ -69,33 +60,21 @@ class Writer {
   void put(std::integral auto number) { out_ += std::to_string(number); }
   void put(Instant at) { out_ += std::to_string(lifecycle::to_ms(at)); }
   void put(Duration d) { out_ += std::to_string(lifecycle::to_ms(d)); }
-  void put(std::vector<std::string> const& texts) {
+  template <typename Element>
+  void put(std::vector<Element> const& elements) {
     char separator = '[';
-    for (std::string const& text : texts) {
+    for (Element const& element : elements) {
       out_ += separator;
-      put(std::string_view(text));
+      put(element);
       separator = ',';
     }
     out_ += separator == '[' ? "[]" : "]";
   }
-  void put(std::vector<std::uint32_t> const& numbers) {
-    char separator = '[';
-    for (std::uint32_t const number : numbers) {
-      out_ += separator;
-      put(number);
-      separator = ',';
-    }
-    out_ += separator == '[' ? "[]" : "]";
-  }
-  template <typename T>
-    requires requires { Shape<T>::kName; }
-  void put(T const& part) {
-    object(part, {});
-  }
+  void put(Shaped auto const& part) { object(part, {}); }
   template <typename Enum>
     requires std::is_enum_v<Enum>
   void put(Enum value) {
-    put(word(value));
+    put(lifecycle::name(value));
   }
 
   std::string& out_;
@@ -139,6 +118,12 @@ std::string encode(std::span<lifecycle::Action const> actions) {
     append(out, action);
   }
   out += ']';
+  return out;
+}
+
+std::string encode(lifecycle::Settings const& settings) {
+  std::string out;
+  Writer(out).object(settings, {});
   return out;
 }
 

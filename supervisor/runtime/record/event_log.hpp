@@ -1,8 +1,11 @@
-// Steps of the core as JSON: what the log says at debug level and what `replay` reads.
+// Steps of the core as JSON, and the settings that it started with: what the log says at debug
+// level and what `replay` reads. Their keys are those of core/shapes.hpp.
 //
 // Rules:
-//  1. Events are lossless: decode_event(encode(e)) is e. Actions are for people and comparison.
-//  2. An event's `type` is its struct's name in snake case; unknown keys are ignored.
+//  1. Events and settings are lossless: decode_event(encode(e)) is e. Actions are for people and
+//     comparison.
+//  2. An event's `type` is its struct's name in snake case; unknown keys are ignored, missing ones
+//     keep their default.
 //
 // Pure, no thread rule.
 #pragma once
@@ -14,6 +17,7 @@
 
 #include "core/action.hpp"
 #include "core/event.hpp"
+#include "core/settings.hpp"
 
 namespace lastcall::runtime::event_log {
 
@@ -29,5 +33,14 @@ struct Decoded {
 };
 
 Decoded decode_event(std::string_view json);
+
+std::string encode(lifecycle::Settings const& settings);
+
+struct DecodedSettings {
+  std::optional<lifecycle::Settings> settings;
+  std::string problem;  // why there are none
+};
+
+DecodedSettings decode_settings(std::string_view json);
 
 }  // namespace lastcall::runtime::event_log

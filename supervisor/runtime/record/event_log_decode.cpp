@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/report.hpp"
 #include "core/shapes.hpp"
 #include "supervisor/runtime/record/event_log.hpp"
 
@@ -15,38 +14,20 @@ namespace {
 using lifecycle::Shape;
 
 using Json = nlohmann::ordered_json;
-using lifecycle::vocabulary::find_word;
 
 /// As on the wire: more would overflow where it is added to another.
 constexpr std::int64_t kLongestMs = 1'000'000'000'000'000;
 
-template <typename Enum>
-std::optional<Enum> parse_word(std::string_view text) {
-  namespace words = lifecycle::vocabulary;
-  if constexpr (std::is_same_v<Enum, lifecycle::CheckVerdict>) {
-    return find_word<Enum>(lifecycle::vocabulary::kCheckVerdicts, text);
-  } else if constexpr (std::is_same_v<Enum, lifecycle::EngineState>) {
-    return find_word<Enum>(words::kEngineStates, text);
-  } else if constexpr (std::is_same_v<Enum, lifecycle::CancelMode>) {
-    return find_word<Enum>(words::kCancelModes, text);
-  } else if constexpr (std::is_same_v<Enum, lifecycle::CancelReason>) {
-    return find_word<Enum>(words::kCancelReasons, text);
-  } else if constexpr (std::is_same_v<Enum, lifecycle::Outcome>) {
-    return find_word<Enum>(words::kOutcomes, text);
-  } else if constexpr (std::is_same_v<Enum, lifecycle::CleanupItem>) {
-    return find_word<Enum>(words::kCleanupItems, text);
-  } else if constexpr (std::is_same_v<Enum, lifecycle::TokenOutcome>) {
-    return find_word<Enum>(words::kTokenOutcomes, text);
-  } else {
-    static_assert(std::is_same_v<Enum, lifecycle::ItemOutcome>);
-    return find_word<Enum>(words::kItemOutcomes, text);
-  }
-}
+/// What stands in the place of a value of another kind, by its key.
+struct Misfit {
+  std::string key;
+  std::string found;
+};
 
 /// Fills a struct from an object; what is missing keeps its default.
 class Reader {
  public:
-  Reader(Json const& object, std::string& problem) : object_(object), problem_(problem) {}
+  Reader(Json const& object, std::optional<Misfit>& misfit) : object_(object), misfit_(misfit) {}
 
   template <typename T>
   void operator()(std::string_view key, T& value) {
@@ -54,8 +35,8 @@ class Reader {
     if (found == object_.end() || found->is_null()) {
       return;
     }
-    if (!take(*found, value) && problem_.empty()) {
-      problem_ = std::string(key) + ": " + found->dump() + " is not of the expected kind";
+    if (!take(*found, value) && !misfit_) {
+      misfit_ = {.key = std::string(key), .found = found->dump()};
     }
   }
 
@@ -100,7 +81,8 @@ class Reader {
     return is_good;
   }
   template <typename Element>
-  static bool take(Json const& json, std::vector<Element>& elements) {
+  bool take(Json const& json, std::vector<Element>& elements) {
+    elements.clear();
     for (Json const& item : json) {
       if (!take(item, elements.emplace_back())) {
         return false;
@@ -108,11 +90,10 @@ class Reader {
     }
     return json.is_array();
   }
-  template <typename T>
-    requires requires { Shape<T>::kName; }
+  template <lifecycle::Shaped T>
   bool take(Json const& json, T& part) {
     if (json.is_object()) {
-      Reader nested(json, problem_);
+      Reader nested(json, misfit_);
       Shape<T>::visit(part, nested);
     }
     return json.is_object();
@@ -123,13 +104,13 @@ class Reader {
     if (!json.is_string()) {
       return false;
     }
-    auto const parsed = parse_word<Enum>(json.get<std::string>());
+    auto const parsed = lifecycle::parse_word<Enum>(json.get<std::string>());
     value = parsed.value_or(value);
     return parsed.has_value();
   }
 
   Json const& object_;
-  std::string& problem_;
+  std::optional<Misfit>& misfit_;
 };
 
 template <std::size_t I = 0>
@@ -142,13 +123,13 @@ Decoded decode_as(std::string_view type, Json const& json) {
       return decode_as<I + 1>(type, json);
     }
     Type value{};
-    Decoded decoded;
-    Reader reader(json, decoded.problem);
+    std::optional<Misfit> misfit;
+    Reader reader(json, misfit);
     Shape<Type>::visit(value, reader);
-    if (decoded.problem.empty()) {
-      decoded.event = std::move(value);
+    if (misfit) {
+      return {std::nullopt, misfit->key + ": " + misfit->found + " is not of the expected kind"};
     }
-    return decoded;
+    return {std::move(value), {}};
   }
 }
 
@@ -164,6 +145,21 @@ Decoded decode_event(std::string_view text) {
     return {std::nullopt, "type: expected the name of an event"};
   }
   return decode_as(type->get<std::string>(), json);
+}
+
+DecodedSettings decode_settings(std::string_view text) {
+  Json const json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) {
+    return {std::nullopt, "expected a JSON object"};
+  }
+  lifecycle::Settings settings;
+  std::optional<Misfit> misfit;
+  Reader reader(json, misfit);
+  Shape<lifecycle::Settings>::visit(settings, reader);
+  if (misfit) {
+    return {std::nullopt, misfit->key + ": not a value of that setting"};
+  }
+  return {std::move(settings), {}};
 }
 
 }  // namespace lastcall::runtime::event_log

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "supervisor/runtime/record/event_log.hpp"
-#include "supervisor/runtime/record/settings_log.hpp"
 
 namespace lastcall::runtime {
 namespace {

@@ -1,7 +1,6 @@
 #include "supervisor/runtime/record/step_log.hpp"
 
 #include "supervisor/runtime/record/event_log.hpp"
-#include "supervisor/runtime/record/settings_log.hpp"
 
 namespace lastcall::runtime {
 
