@@ -86,18 +86,7 @@ class Recovery {
     decided_ = false;
   }
 
-  void fingerprint(Mixer& m, bool shim_is_known) const {
-    m.all(stage_, next_deadline(), peers_until_, peers_until_ ? expected_peers_ : 0);
-    if (!shim_is_known) {
-      m.all(decided_, std::string_view(boot_), own_container_);
-    }
-    for (Event const& event : held_) {
-      m.put(event.index());
-      if (auto const* drain = std::get_if<DrainRequested>(&event)) {
-        m.all(drain->exit, drain->timeout);
-      }
-    }
-  }
+  void fingerprint(Mixer& m, bool shim_is_known) const;
 
  private:
   Stage stage_ = Stage::unborn;

@@ -1,0 +1,19 @@
+#include "core/recovery.hpp"
+
+#include <string_view>
+
+#include "core/member_mixer.hpp"
+
+namespace lastcall::lifecycle {
+
+void Recovery::fingerprint(Mixer& m, bool shim_is_known) const {
+  m.all(stage_, next_deadline(), peers_until_, peers_until_ ? expected_peers_ : 0);
+  if (!shim_is_known) {
+    m.all(decided_, std::string_view(boot_), own_container_);
+  }
+  for (Event const& event : held_) {
+    mix(m, event);
+  }
+}
+
+}  // namespace lastcall::lifecycle
