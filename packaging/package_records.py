@@ -11,19 +11,22 @@ were named, and each package's copyright file. The base's own records stay as th
 
 import hashlib
 import json
+import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 from debian_packages import owner_of, owners
 
 
-def stanza(name):
+def stanza(name, root):
     """The control fields of an installed package, without the state of the machine it is from."""
-    done = subprocess.run(["dpkg-query", "-s", name], capture_output=True, text=True, check=True)
+    status = (root / "var/lib/dpkg/status").read_text()
+    found = re.search(rf"^Package: {re.escape(name)}\n(?:.+\n)*", status, re.MULTILINE)
+    if not found:
+        raise SystemExit(f"package_records.py: {name} is not installed below {root}")
     kept, skips = [], False
-    for line in done.stdout.rstrip("\n").splitlines():
+    for line in found.group().splitlines():
         if not line.startswith(" "):
             skips = line.startswith(("Status:", "Conffiles:"))
         if not skips:
@@ -31,18 +34,18 @@ def stanza(name):
     return "\n".join(kept) + "\n"
 
 
-def write(rootfs, name, paths):
+def write(rootfs, name, paths, root=Path("/")):
     """The record of one package: its control fields, its files that are here, its copyright."""
     folder = rootfs / "var/lib/dpkg/status.d"
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / name).write_text(stanza(name))
+    (folder / name).write_text(stanza(name, root))
     sums = [f"{hashlib.md5(Path(p).read_bytes()).hexdigest()}  {str(p).lstrip('/')}\n"
             for p in sorted(paths)]  # fmt: skip
     if sums:
         (folder / f"{name}.md5sums").write_text("".join(sums))
-    copyright_file = Path("/usr/share/doc") / name / "copyright"
+    copyright_file = root / "usr/share/doc" / name / "copyright"
     if copyright_file.is_file():
-        place = rootfs / str(copyright_file).lstrip("/")
+        place = rootfs / copyright_file.relative_to(root)
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(copyright_file, place)
 
@@ -69,15 +72,21 @@ def linked(sbom):
     }
 
 
+def record_linked(rootfs, sboms, root=Path("/")):
+    """`root` has the packages of the machine that the programs were compiled for."""
+    for name in sorted({name for sbom in sboms for name in linked(sbom)}):
+        write(rootfs, name, [], root)
+        print(f"recorded {name}")
+
+
 def main(arguments):
     if len(arguments) < 2:
         raise SystemExit(__doc__)
     rootfs = Path(arguments[0])
     if arguments[1] == "--linked":
-        records = {name: [] for sbom in arguments[2:] for name in linked(sbom)}
-    else:
-        records = by_package(arguments[1:])
-    for name, paths in sorted(records.items()):
+        record_linked(rootfs, arguments[2:])
+        return
+    for name, paths in sorted(by_package(arguments[1:]).items()):
         write(rootfs, name, paths)
         print(f"recorded {name}")
 

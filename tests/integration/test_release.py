@@ -185,6 +185,72 @@ def test_no_compiler_reads_the_name_of_the_folder(tmp_path, relative):
     assert (b"(lambda at ../../part/one.cpp:2:" in here) is relative
 
 
+DOCKERFILE = """# a comment
+ARG BASE=debian
+FROM ${BASE} AS one
+RUN a && \\
+    b  # of nobody
+FROM ${BASE} AS two
+LABEL title="t" \\
+      version="${VERSION}"
+COPY --from=collect /rootfs /
+USER 1:1
+ENTRYPOINT ["/a"]
+CMD ["b"]
+FROM two AS three
+COPY --from=collect /more /
+CMD []
+"""
+
+
+def test_an_image_is_started_as_the_dockerfile_says():
+    oci = module("oci")
+    stages = oci.stages(DOCKERFILE, {"VERSION": "7"})
+    assert stages["one"].instructions == [("RUN", "a && b # of nobody")]
+    assert oci.copied(stages, "three") == ["/rootfs", "/more"]
+    assert oci.first_base(stages, "three") == "${BASE}"
+    two, three = (oci.configuration(stages, name) for name in ("two", "three"))
+    assert two["Labels"] == {"title": "t", "version": "7"} and two["Cmd"] == ["b"]
+    assert three == {**two, "Cmd": []}
+    with pytest.raises(SystemExit, match="RUN in the stage one"):
+        oci.configuration(stages, "one")
+
+
+def layout_of(tmp_path, name, order):
+    oci, folder = module("oci"), tree(tmp_path / f"{name}-files", order)
+    (folder / "run").mkdir()
+    (folder / "run").chmod(0o2770)
+    for path in filter(Path.is_file, folder.rglob("*")):
+        path.chmod(0o644)
+        os.utime(path, (1, 1))  # a base keeps the times of its packages
+    base = tmp_path / f"{name}.tar"
+    with tarfile.open(base, "w") as tar:
+        for path in (folder, *(folder / each for each in order)):
+            tar.add(path, f"./{path.relative_to(folder)}", recursive=False)
+        device = tarfile.TarInfo("./dev/null")
+        device.type = tarfile.CHRTYPE
+        tar.addfile(device)
+    layout = oci.Layout(tmp_path / name, "arm64", EPOCH)
+    layers = [layout.base_layer(base), layout.folder_layer(folder)]
+    layout.add("tool:1", layers, {"Cmd": ["tool"]})
+    layout.write(tmp_path / f"{name}.oci.tar")
+    return layout, tmp_path / f"{name}.oci.tar"
+
+
+def test_an_image_is_the_same_whoever_made_its_files(tmp_path):
+    layout, one = layout_of(tmp_path, "one", NAMES)
+    _, two = layout_of(tmp_path, "two", NAMES[::-1])
+    assert digest(one) == digest(two)
+    for path in layout.blobs.iterdir():
+        assert digest(path) == path.name
+    base, own = layout.layers("tool:1")
+    with tarfile.open(base) as tar:
+        assert [each.name for each in tar] == sorted(NAMES)  # and no device
+    with tarfile.open(own) as tar:
+        assert tar.getmember("run").mode == 0o2770
+        assert {each.mtime for each in tar} == {EPOCH}
+
+
 def test_libraries_of_another_machine_are_found_without_its_loader(monkeypatch):
     monkeypatch.syspath_prepend(os.path.dirname(HERE))
     sbom, packages = importlib.import_module("sbom"), importlib.import_module("debian_packages")
