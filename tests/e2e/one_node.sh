@@ -199,7 +199,12 @@ up() {
 }
 
 down() {
-  local name mark id control=(ctr -a "$node/containerd.sock" -n k8s.io)
+  local name id marks control=(ctr -a "$node/containerd.sock" -n k8s.io)
+  # The files of its pods' networks are the machine's; their mounts are in its own mount namespace,
+  # and end with that.
+  # shellcheck disable=SC2016
+  marks=$(inside awk '$5 ~ "^/run/netns/cni-" { print $5 }' /proc/self/mountinfo |
+    grep -Fxv -f "$node/others" || true)
   for name in dns proxy kubelet controllers scheduler api etcd; do
     kill "$(cat "$node/$name.pid")" || true
   done
@@ -209,10 +214,7 @@ down() {
   sleep 0.5
   for name in containerd anchor; do kill -9 "$(cat "$node/$name.pid")" || true; done
   ip netns del "$netns" || true
-  for mark in /run/netns/cni-*; do
-    if grep -Fxq "$mark" "$node/others"; then continue; fi
-    if umount "$mark"; then rm -f "$mark"; fi
-  done
+  if [[ -n $marks ]]; then xargs rm -f <<<"$marks"; fi
   find /sys/fs/cgroup -depth -type d -path '*/kubepods*' -exec rmdir {} \;
   rm -rf "$node"
 }
