@@ -1,4 +1,4 @@
-"""The alerts of charts/lastcall-injector, asked by promtool about metrics of a webhook that really ran."""
+"""The alerts of charts/lastcall-injector, asked by promtool about metrics of a real webhook."""
 
 import shutil
 import subprocess
@@ -39,7 +39,7 @@ def rules():
 
 
 def series(before, after):
-    """Two scrapes of one webhook, each held for half of the samples; the clock begins at 0 there."""
+    """Two scrapes of one webhook, each held for half of the samples; promtool begins at 0."""
     now = time.time()
     first = dict(line.rsplit(" ", 1) for line in before.splitlines() if line[:1] != "#")
     made = []
