@@ -41,6 +41,13 @@ if(NOT CMAKE_CROSSCOMPILING)  # it does not run here
   lastcall_install_completion(fish fish/vendor_completions.d lastcall.fish)
 endif()
 
+install(FILES packaging/completions/lastcall-router.bash RENAME lastcall-router
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" COMPONENT router)
+install(FILES packaging/completions/_lastcall-router
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" COMPONENT router)
+install(FILES packaging/completions/lastcall-router.fish
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" COMPONENT router)
+
 # `ninja man_pages` writes the manuals from docs/cli.md; a test fails when they are stale.
 find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)

@@ -41,6 +41,8 @@ from_packages() {
   for path in share/man/man1/lastcall.1.gz share/man/man1/lastcall-shim.1.gz \
     share/man/man1/lastcall-router.1.gz share/lastcall/router-config.schema.json \
     share/bash-completion/completions/lastcall share/zsh/site-functions/_lastcall \
+    share/bash-completion/completions/lastcall-router share/zsh/site-functions/_lastcall-router \
+    share/fish/vendor_completions.d/lastcall-router.fish \
     share/fish/vendor_completions.d/lastcall.fish lib/systemd/system/lastcall.service; do
     test -s "/usr/$path" || fail "missing: /usr/$path"
   done
