@@ -12,8 +12,8 @@ constexpr std::size_t kMostKept = 1024;
 
 }  // namespace
 
-EnginePool::EnginePool(ClientParts& parts, std::vector<Endpoint> const& addresses)
-    : parts_(parts), addresses_(addresses) {}
+EnginePool::EnginePool(ClientParts& parts, std::vector<Endpoint> const& addresses, EngineTls tls)
+    : parts_(parts), addresses_(addresses), tls_(std::move(tls)) {}
 
 EnginePool::~EnginePool() = default;
 
@@ -26,18 +26,25 @@ Upstream* EnginePool::acquire(bool fresh) {
     }
     warm->close();
   }
+  if (addresses_.empty() && !awaits_addresses_) {
+    return nullptr;
+  }
   auto owner = std::make_unique<Upstream>(parts_, *this, address_);
   if (!owner->connect()) {
+    avoid_address(address_);
     return nullptr;
   }
   Upstream* const made = owner.get();
   all_.emplace(made, std::move(owner));
+  if (addresses_.empty()) {
+    waiting_.push_back(made);
+  }
   parts_.counts.upstream_opened();
   return made;
 }
 
 void EnginePool::avoid_address(std::size_t address) {
-  if (address == address_) {  // else another request has found that out
+  if (address == address_ && !addresses_.empty()) {  // else another request has found that out
     address_ = (address_ + 1) % addresses_.size();
   }
 }
@@ -56,8 +63,21 @@ void EnginePool::close_kept() {
   }
 }
 
+void EnginePool::addresses_came() {
+  awaits_addresses_ = false;
+  address_ = 0;
+  close_kept();
+  // One that fails may take others along, and what takes its place may wait anew.
+  for (std::size_t left = waiting_.size(); left > 0 && !waiting_.empty(); --left) {
+    Upstream* const upstream = waiting_.front();
+    waiting_.erase(waiting_.begin());
+    upstream->address_came(address_);
+  }
+}
+
 void EnginePool::closed(Upstream& upstream) {
   std::erase(kept_, &upstream);
+  std::erase(waiting_, &upstream);
   auto const found = all_.find(&upstream);
   parts_.poller.bury(std::move(found->second));
   all_.erase(found);

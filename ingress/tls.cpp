@@ -1,90 +1,28 @@
 #include "ingress/tls.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstdint>
-#include <cstring>
+#include <cstddef>
 #include <utility>
-#include <vector>
 
 #include <openssl/err.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/error_text.hpp"
 #include "ingress/poller.hpp"
+#include "ingress/tls_files.hpp"
 
 namespace lastcall::ingress {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks{1'000};
-constexpr std::array<unsigned char, 9> kProtocols{8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
-
-struct Free {
-  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
-  void operator()(SSL* session) const { SSL_free(session); }
-  void operator()(X509* certificate) const { X509_free(certificate); }
-  void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
-};
-
-/// What the library has said of a failure, the root first: later words only name who passed it on.
-class Said {
- public:
-  Said() {
-    while (unsigned long const error = ERR_get_error()) {
-      errors_.push_back(error);
-    }
-  }
-  bool has(int library, int reason) const {
-    return std::any_of(errors_.begin(), errors_.end(), [&](unsigned long error) {
-      return ERR_GET_LIB(error) == library && ERR_GET_REASON(error) == reason;
-    });
-  }
-  std::string text() const {
-    unsigned long const error = errors_.empty() ? 0 : errors_.front();
-    if (ERR_SYSTEM_ERROR(error)) {
-      return error_text(static_cast<int>(ERR_GET_REASON(error)));
-    }
-    char const* const text = ERR_reason_error_string(error);
-    return text == nullptr ? "not readable" : text;
-  }
-
- private:
-  std::vector<unsigned long> errors_;
-};
-
-/// What the library would tell of as if the text were wrong; empty: it is a file with bytes.
-std::string problem_of_file(std::string const& path) {
-  struct stat found {};
-  if (::stat(path.c_str(), &found) != 0) {
-    return error_text(errno);
-  }
-  if (!S_ISREG(found.st_mode)) {
-    return "not a regular file";
-  }
-  if (::access(path.c_str(), R_OK) != 0) {
-    return error_text(errno);
-  }
-  return found.st_size == 0 ? "the file is empty" : "";
-}
 
 int choose_protocol(SSL*, unsigned char const** out, unsigned char* out_size,
                     unsigned char const* offered, unsigned int offered_size, void*) {
   unsigned char* chosen = nullptr;
-  int const found = SSL_select_next_proto(&chosen, out_size, kProtocols.data(), kProtocols.size(),
-                                          offered, offered_size);
+  int const found = SSL_select_next_proto(&chosen, out_size, tls::kProtocols.data(),
+                                          tls::kProtocols.size(), offered, offered_size);
   *out = chosen;
   return found == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
-}
-
-/// A key with a passphrase is one that cannot be used: nobody is there to be asked.
-int no_passphrase(char*, int, int, void* was_asked) {
-  *static_cast<bool*>(was_asked) = true;
-  return -1;
 }
 
 TlsFailure::Kind kind_of(int reason) {
@@ -122,7 +60,7 @@ std::string_view text_of(ASN1_STRING const* string) {
 /// The names of the kinds that `ingress.control_paths.certificates` compares.
 std::vector<std::string> names_of(X509 const* certificate) {
   std::vector<std::string> names;
-  std::unique_ptr<GENERAL_NAMES, Free> const alternatives(static_cast<GENERAL_NAMES*>(
+  std::unique_ptr<GENERAL_NAMES, tls::Free> const alternatives(static_cast<GENERAL_NAMES*>(
       X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
   for (int i = 0; alternatives && i < sk_GENERAL_NAME_num(alternatives.get()); ++i) {
     GENERAL_NAME const* const name = sk_GENERAL_NAME_value(alternatives.get(), i);
@@ -142,10 +80,6 @@ std::vector<std::string> names_of(X509 const* certificate) {
 
 // --- a session -----------------------------------------------------------------------------------
 
-struct TlsSession::Library {
-  std::unique_ptr<SSL, Free> session;
-};
-
 TlsSession::TlsSession(std::unique_ptr<Library> library) : library_(std::move(library)) {}
 TlsSession::~TlsSession() = default;
 
@@ -164,7 +98,9 @@ IoResult TlsSession::failed(int result) {
   bool const is_end = why == SSL_R_UNEXPECTED_EOF_WHILE_READING;
   bool const has_just_left = is_end && is_established();
   bool const is_said = ERR_GET_LIB(ERR_peek_last_error()) == ERR_LIB_SSL;  // else: of the socket
-  if (is_said && !is_end && !is_plain_http_ && !is_established()) {
+  // With TLS 1.3 who began hears only behind the greeting that its certificate is refused.
+  bool const is_refusal = why >= SSL_AD_REASON_OFFSET && !SSL_is_server(library_->session.get());
+  if (is_said && !is_end && !is_plain_http_ && (!is_established() || is_refusal)) {
     tell_failure(why);
   }
   return {has_just_left ? Io::ended : Io::broken, 0};
@@ -181,8 +117,8 @@ void TlsSession::tell_failure(int why) {
 
 std::string_view TlsSession::peer_named(std::vector<std::string> const& names) const {
   SSL* const session = library_->session.get();
-  std::unique_ptr<X509, Free> const peer(names.empty() ? nullptr
-                                                       : SSL_get1_peer_certificate(session));
+  std::unique_ptr<X509, tls::Free> const peer(names.empty() ? nullptr
+                                                            : SSL_get1_peer_certificate(session));
   if (!peer || !is_established() || SSL_get_verify_result(session) != X509_V_OK) {
     return {};
   }
@@ -215,16 +151,28 @@ IoResult TlsSession::write(std::string_view bytes) {
   return {Io::some, taken};
 }
 
-bool TlsSession::has_ended() {
+/// What a read would find.
+Io TlsSession::peek() {
   ERR_clear_error();
   char byte = 0;
   std::size_t got = 0;
   int const result = SSL_peek_ex(library_->session.get(), &byte, 1, &got);
-  if (result == 1) {
-    return false;
-  }
-  Io const io = failed(result).io;
+  return result == 1 ? Io::some : failed(result).io;
+}
+
+bool TlsSession::has_ended() {
+  Io const io = peek();
   return io == Io::ended || io == Io::broken;
+}
+
+bool TlsSession::is_quiet() {
+  return peek() == Io::would_block;
+}
+
+Io TlsSession::greet() {
+  ERR_clear_error();
+  int const result = SSL_do_handshake(library_->session.get());
+  return result == 1 ? Io::some : failed(result).io;
 }
 
 bool TlsSession::is_established() const {
@@ -241,28 +189,29 @@ void TlsSession::say_goodbye() {
 // --- certificates and what may be spoken ---------------------------------------------------------
 
 struct TlsContext::Library {
-  std::unique_ptr<SSL_CTX, Free> context{SSL_CTX_new(TLS_server_method())};
+  std::unique_ptr<SSL_CTX, tls::Free> context{SSL_CTX_new(TLS_server_method())};
 
   TlsReading read(TlsSettings const& settings) {
     TlsReading result;
     if (!context) {
-      result.problem = "cannot use TLS: " + Said().text();
+      result.problem = "cannot use TLS: " + tls::Said().text();
       return result;
     }
     ERR_clear_error();
+    files_.set_up();
     set_up();
     result.problem = choose_ciphers(settings);
     if (result.problem.empty()) {
-      result.problem = read_certificate(settings.certificate);
+      result.problem = files_.read_certificate(settings.certificate);
     }
     if (result.problem.empty()) {
-      result.problem = read_key(settings);
+      result.problem = files_.read_key(settings.certificate, settings.key);
     }
     if (result.problem.empty() && !settings.client_authorities.empty()) {
       result.problem = ask_clients(settings);
     }
     if (result.problem.empty()) {
-      result.warning = validity(settings.certificate);
+      result.warning = files_.validity(settings.certificate);
     }
     return result;
   }
@@ -272,12 +221,7 @@ struct TlsContext::Library {
     SSL_CTX* const made = context.get();
     SSL_CTX_set_options(
         made, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
-    SSL_CTX_set_mode(made, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
-                               SSL_MODE_RELEASE_BUFFERS);
-    SSL_CTX_set_session_cache_mode(made, SSL_SESS_CACHE_OFF);  // tickets need no memory of ours
     SSL_CTX_set_alpn_select_cb(made, choose_protocol, nullptr);
-    SSL_CTX_set_default_passwd_cb(made, no_passphrase);  // of every file: else it asks the terminal
-    SSL_CTX_set_default_passwd_cb_userdata(made, &asked_for_passphrase_);
   }
 
   /// The library has one list for TLS 1.2 and one for TLS 1.3.
@@ -295,56 +239,18 @@ struct TlsContext::Library {
         SSL_CTX_set_max_proto_version(made, newer.empty() ? TLS1_2_VERSION : TLS1_3_VERSION) == 1 &&
         (newer.empty() || SSL_CTX_set_ciphersuites(made, newer.c_str()) == 1) &&
         (older.empty() || SSL_CTX_set_cipher_list(made, older.c_str()) == 1);
-    return is_set ? "" : "cannot use the ciphers: " + Said().text();
-  }
-
-  std::string read_certificate(std::string const& path) {
-    std::string why = problem_of_file(path);
-    if (why.empty() && SSL_CTX_use_certificate_chain_file(context.get(), path.c_str()) != 1) {
-      Said const said;
-      why = said.has(ERR_LIB_PEM, PEM_R_NO_START_LINE) ? "no certificate in PEM" : said.text();
-    }
-    return why.empty() ? "" : "cannot use the certificate in " + path + ": " + why;
-  }
-
-  std::string read_key(TlsSettings const& settings) {
-    SSL_CTX* const made = context.get();
-    std::string why = problem_of_file(settings.key);
-    if (why.empty() &&
-        SSL_CTX_use_PrivateKey_file(made, settings.key.c_str(), SSL_FILETYPE_PEM) != 1) {
-      Said const said;
-      if (asked_for_passphrase_) {
-        why = "it has a passphrase, expected a key without one";
-      } else if (said.has(ERR_LIB_X509, X509_R_KEY_VALUES_MISMATCH) ||
-                 said.has(ERR_LIB_X509, X509_R_KEY_TYPE_MISMATCH)) {
-        why = "it is not the key of the certificate in " + settings.certificate;
-      } else if (said.has(ERR_LIB_PEM, PEM_R_NO_START_LINE) ||
-                 said.has(ERR_LIB_OSSL_DECODER, ERR_R_UNSUPPORTED)) {
-        why = "no private key in PEM";
-      } else {
-        why = said.text();
-      }
-    }
-    return why.empty() ? "" : "cannot use the key in " + settings.key + ": " + why;
+    return is_set ? "" : "cannot use the ciphers: " + tls::Said().text();
   }
 
   std::string ask_clients(TlsSettings const& settings) {
     SSL_CTX* const made = context.get();
     std::string const& path = settings.client_authorities;
-    std::string why = problem_of_file(path);
-    if (why.empty() && SSL_CTX_load_verify_file(made, path.c_str()) != 1) {
-      Said const said;
-      bool const has_none = said.has(ERR_LIB_X509, X509_R_NO_CERTIFICATE_OR_CRL_FOUND) ||
-                            said.has(ERR_LIB_PEM, PEM_R_NO_START_LINE);
-      why = has_none ? "no certificate in PEM" : said.text();
+    if (std::string problem = files_.read_authorities(path); !problem.empty()) {
+      return problem;
     }
-    STACK_OF(X509_NAME)* const names =
-        why.empty() ? SSL_load_client_CA_file(path.c_str()) : nullptr;
-    if (why.empty() && names == nullptr) {
-      why = Said().text();
-    }
-    if (!why.empty()) {
-      return "cannot use the authorities in " + path + ": " + why;
+    STACK_OF(X509_NAME)* const names = SSL_load_client_CA_file(path.c_str());
+    if (names == nullptr) {
+      return "cannot use the authorities in " + path + ": " + tls::Said().text();
     }
     SSL_CTX_set_client_CA_list(made, names);  // takes them over
     SSL_CTX_set_verify(
@@ -357,42 +263,14 @@ struct TlsContext::Library {
     return {};
   }
 
-  /// Clients refuse it; whoever has to replace it should not have to hear of it from them.
-  std::string validity(std::string const& path) {
-    X509 const* const own = SSL_CTX_get0_certificate(context.get());
-    if (X509_cmp_current_time(X509_get0_notAfter(own)) < 0) {
-      return "the certificate in " + path + " has expired";
-    }
-    return X509_cmp_current_time(X509_get0_notBefore(own)) > 0
-               ? "the certificate in " + path + " is not valid yet"
-               : "";
-  }
-
-  bool asked_for_passphrase_ = false;
+  tls::Files files_{context.get()};
 };
 
-/// Symbolic links are followed: what a volume of Kubernetes switches is seen as another file.
 struct TlsContext::Stamp {
   explicit Stamp(TlsSettings const& settings)
-      : certificate(of(settings.certificate)),
-        key(of(settings.key)),
-        authorities(of(settings.client_authorities)) {}
-
-  using File = std::array<std::uint64_t, 5>;
-  static File of(std::string const& path) {
-    struct stat found {};
-    if (path.empty() || ::stat(path.c_str(), &found) != 0) {
-      return {};
-    }
-    return {found.st_dev, found.st_ino, static_cast<std::uint64_t>(found.st_size),
-            static_cast<std::uint64_t>(found.st_mtim.tv_sec),
-            static_cast<std::uint64_t>(found.st_mtim.tv_nsec)};
-  }
+      : files{settings.certificate, settings.key, settings.client_authorities} {}
   friend bool operator==(Stamp const&, Stamp const&) = default;
-
-  File certificate;
-  File key;
-  File authorities;
+  tls::Stamp files;
 };
 
 TlsContext::TlsContext(TlsSettings settings, OnReload on_reload)

@@ -1,4 +1,5 @@
 // TLS for the connections of clients: a certificate that follows its files, and one session each.
+// tls_client.hpp has the side that connects.
 //
 // Invariants:
 //  1. TLS 1.2 or later, HTTP/1.1 only (ALPN); renegotiation is refused.
@@ -39,11 +40,16 @@ class TlsSession {
   IoResult write(std::string_view bytes);
   /// The client's close_notify has come, and nothing before it waits to be read.
   bool has_ended();
+  /// Neither bytes nor an end wait to be read; what the library has to say to the other is taken.
+  bool is_quiet();
+  /// Of the side that begins: `some` once both know each other.
+  Io greet();
   /// It broke because what came first is a request in plain HTTP: the socket is good for an answer.
   bool is_plain_http() const { return is_plain_http_; }
   /// What read() or write() did waits for room in the socket, or for bytes in it.
   bool is_established() const;
-  /// Why the greeting broke; nothing when it did not, or when the client just went away in it.
+  /// Why the greeting broke; nothing when it did not, or when the client just went away in it. Of
+  /// the side that began: also what the other has refused behind it.
   std::optional<TlsFailure> const& failure() const { return failure_; }
   /// The first of `names` that the client's certificate has; empty when there is none. Names are
   /// those of DNS, URIs and e-mail addresses, or the common name where it has none of these.
@@ -53,6 +59,7 @@ class TlsSession {
 
  private:
   IoResult failed(int result);
+  Io peek();
   void tell_failure(int why);
 
   std::unique_ptr<Library> library_;

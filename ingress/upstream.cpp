@@ -20,23 +20,40 @@ Upstream::Upstream(ClientParts& parts, EnginePool& pool, std::size_t address)
     : parts_(parts), pool_(pool), address_(address) {}
 
 bool Upstream::connect() {
-  Connect const made = begin_connect(pool_.endpoint(address_), socket_);
+  if (pool_.addresses() == 0) {
+    return true;
+  }
+  Connect const made = begin_connect(pool_.endpoint(address_), socket_.plain());
   if (made == Connect::no_room) {
     parts_.deadlines.arm(deadline_, Wait::connect_again);
     return true;
   }
-  connected_ = made == Connect::done;
+  connected_ = made == Connect::done && !pool_.speaks_tls();
   return made != Connect::failed && parts_.poller.add(socket_.get(), *this);
+}
+
+void Upstream::address_came(std::size_t address) {
+  address_ = address;
+  if (pool_.addresses() == 0 || !connect()) {
+    owner_->connect_failed();
+  } else if (connected_) {
+    owner_->connected();
+  }
 }
 
 void Upstream::ready(std::uint32_t events) {
   if (dead_) {
     return;
   }
-  if (!connected_ && (events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0) {
-    if (!has_connected(socket_)) {
-      owner_->connect_failed();
-      return;
+  if (!connected_) {
+    switch (socket_.reach(pool_, events)) {
+      case EngineSocket::Reached::not_yet:
+        return;
+      case EngineSocket::Reached::failed:
+        owner_->connect_failed();
+        return;
+      case EngineSocket::Reached::yes:
+        break;
     }
     connected_ = true;
     owner_->connected();
@@ -45,14 +62,17 @@ void Upstream::ready(std::uint32_t events) {
     }
   }
   closing_ = closing_ || (events & (EPOLLRDHUP | EPOLLERR | EPOLLHUP)) != 0;
-  readable_ = readable_ || closing_ || (events & EPOLLIN) != 0;
+  // The greeting may have read into what comes behind it.
+  readable_ = readable_ || closing_ || socket_.is_secure() || (events & EPOLLIN) != 0;
   if (owner_ == nullptr) {
-    if (readable_) {  // a pooled connection has nothing to say but its end
+    if (socket_.is_secure() && !closing_ && socket_.is_quiet()) {
+      readable_ = false;     // the library alone had something to say
+    } else if (readable_) {  // a pooled connection has nothing to say but its end
       close();
     }
     return;
   }
-  if ((events & EPOLLOUT) != 0) {
+  if ((events & EPOLLOUT) != 0 || socket_.is_secure()) {
     owner_->engine_takes_more();
   }
   pump();
@@ -70,10 +90,10 @@ void Upstream::pump() {
       break;
     }
     std::span<char> const scratch = parts_.scratch;
-    IoResult const got = read_some(socket_, scratch);
+    IoResult const got = socket_.read(scratch);
     switch (got.io) {
       case Io::some:
-        readable_ = closing_ || got.size == scratch.size();
+        readable_ = closing_ || socket_.is_secure() || got.size == scratch.size();
         owner_->response(scratch.first(got.size));
         break;
       case Io::would_block:
@@ -82,6 +102,7 @@ void Upstream::pump() {
       case Io::ended:
       case Io::broken:
         readable_ = false;
+        socket_.tell_failure(pool_);
         owner_->engine_ended(got.io == Io::ended);
         break;
     }
@@ -99,7 +120,7 @@ void Upstream::pump_soon() {
 }
 
 std::size_t Upstream::write(std::string_view bytes, bool& broken) {
-  IoResult const put = write_some(socket_, bytes);
+  IoResult const put = socket_.write(bytes);
   broken = put.io == Io::broken;
   return put.size;
 }
@@ -118,7 +139,7 @@ void Upstream::release(bool keep) {
 
 bool Upstream::is_usable() {
   deadline_.disarm();
-  return monotonic_now() - rests_since_ < kRecently || is_quiet(socket_);
+  return monotonic_now() - rests_since_ < kRecently || socket_.is_quiet();
 }
 
 void Upstream::expired(Wait wait) {
@@ -135,7 +156,9 @@ void Upstream::close() {
   if (!dead_) {
     dead_ = true;
     deadline_.disarm();
-    parts_.poller.remove(socket_.get());
+    if (socket_.is_open()) {
+      parts_.poller.remove(socket_.get());
+    }
     socket_.close();
     pool_.closed(*this);
   }

@@ -5,6 +5,8 @@
 //     long is asked once more before it is used: servers close what has rested for some seconds,
 //     and the end may have come after the last look at the poller.
 //  2. Nothing is read while who it carries takes nothing.
+//  3. It is connected when a request can be written: of one with TLS, behind the greeting.
+//  4. Where its pool has no address yet it waits for one, and the wait is a part of connecting.
 //
 // Thread rule: the loop's thread.
 #pragma once
@@ -16,8 +18,8 @@
 #include <string_view>
 
 #include "ingress/deadlines.hpp"
+#include "ingress/engine_socket.hpp"
 #include "ingress/poller.hpp"
-#include "ingress/socket.hpp"
 
 namespace lastcall::ingress {
 
@@ -51,6 +53,8 @@ class Upstream final : public Watched, public DeadlineOwner {
 
   /// False when it cannot even begin.
   bool connect();
+  /// It waits for an address: there is one now, or there is none to be had.
+  void address_came(std::size_t address);
   void ready(std::uint32_t events) override;
   std::string_view kind() const override { return "ingress_engine"; }
   void expired(Wait wait) override;
@@ -67,7 +71,7 @@ class Upstream final : public Watched, public DeadlineOwner {
   /// How much was taken; a broken connection shows when it is read.
   std::size_t write(std::string_view bytes, bool& broken);
   /// Nothing more is written; what the engine says is still read.
-  void end_output() { ingress::end_output(socket_); }
+  void end_output() { socket_.end_output(); }
   /// Reads and hands over as long as it is taken.
   void pump();
   /// In the next turn, what was not taken before.
@@ -76,8 +80,8 @@ class Upstream final : public Watched, public DeadlineOwner {
  private:
   ClientParts& parts_;
   EnginePool& pool_;
-  Socket socket_;
-  std::size_t const address_;
+  EngineSocket socket_;
+  std::size_t address_;
   LegOwner* owner_ = nullptr;
   Deadline deadline_{*this};
   std::chrono::milliseconds rests_since_{};  // in the pool

@@ -18,7 +18,7 @@ http {{
   uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
   upstream engine {{ server {engine}; keepalive 8; }}
   server {{
-    listen 127.0.0.1:{port};
+    listen 127.0.0.1:{port}{tls};
     location / {{
       proxy_pass http://engine; proxy_http_version 1.1; proxy_set_header Connection "";
       proxy_set_header Host $http_host; proxy_buffering off; proxy_request_buffering off;
@@ -34,10 +34,13 @@ def listens(port):
 
 
 class Nginx:
-    def __init__(self, folder, engine, max_body):
+    def __init__(self, folder, engine, max_body, tls=None):
+        """`tls`: files of its certificate and key."""
         self.port = free_port()
         config = os.path.join(folder, "nginx.conf")
-        text = CONFIG.format(folder=folder, engine=engine, port=self.port, max_body=max_body)
+        files = " ssl; ssl_certificate {}; ssl_certificate_key {}".format(*tls) if tls else ""
+        text = CONFIG.format(folder=folder, engine=engine, port=self.port, max_body=max_body,
+                             tls=files)  # fmt: skip
         with open(config, "w") as file:
             file.write(text)
         self._process = subprocess.Popen(

@@ -1,0 +1,47 @@
+// The socket of one connection to an engine, in the clear or with TLS.
+//
+// Thread rule: the loop's thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "ingress/socket.hpp"
+#include "ingress/tls.hpp"
+
+namespace lastcall::ingress {
+
+class EnginePool;
+
+class EngineSocket {
+ public:
+  enum class Reached : std::uint8_t { not_yet, yes, failed };
+
+  Socket& plain() { return socket_; }
+  int get() const { return socket_.get(); }
+  bool is_open() const { return static_cast<bool>(socket_); }
+  bool is_secure() const { return tls_ != nullptr; }
+
+  /// Its address answers, and where the pool speaks TLS both sides know each other. `events`:
+  /// EPOLL* bits.
+  Reached reach(EnginePool const& pool, std::uint32_t events);
+  IoResult read(std::span<char> into) const {
+    return tls_ ? tls_->read(into) : read_some(socket_, into);
+  }
+  IoResult write(std::string_view bytes) const {
+    return tls_ ? tls_->write(bytes) : write_some(socket_, bytes);
+  }
+  bool is_quiet() const { return tls_ ? tls_->is_quiet() : ingress::is_quiet(socket_); }
+  void end_output() const;
+  void close();
+  /// It broke: the pool hears why, where TLS has said so.
+  void tell_failure(EnginePool const& pool) const;
+
+ private:
+  Socket socket_;
+  std::unique_ptr<TlsSession> tls_;  // nothing: plain HTTP, or not reached
+};
+
+}  // namespace lastcall::ingress

@@ -1,0 +1,120 @@
+#include "ingress/tls_client.hpp"
+
+#include <array>
+#include <utility>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+#include "ingress/poller.hpp"
+#include "ingress/tls_files.hpp"
+
+namespace lastcall::ingress {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenClientLooks{1'000};
+
+tls::Stamp stamp_of(TlsClientSettings const& settings) {
+  return {settings.authorities, settings.certificate, settings.key};
+}
+
+bool is_address(std::string const& name) {
+  std::array<unsigned char, sizeof(in6_addr)> address{};
+  return ::inet_pton(AF_INET, name.c_str(), address.data()) == 1 ||
+         ::inet_pton(AF_INET6, name.c_str(), address.data()) == 1;
+}
+
+/// Whom it has to be. Names alone are told before the greeting: RFC 6066, 3.
+bool expect(SSL* session, std::string const& name) {
+  if (is_address(name)) {
+    return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), name.c_str()) == 1;
+  }
+  SSL_set_hostflags(session, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+  return SSL_set1_host(session, name.c_str()) == 1 &&
+         SSL_set_tlsext_host_name(session, name.c_str()) == 1;
+}
+
+}  // namespace
+
+struct TlsClientContext::Library {
+  explicit Library(TlsClientSettings const& settings) : stamp(stamp_of(settings)) {}
+
+  std::unique_ptr<SSL_CTX, tls::Free> context{SSL_CTX_new(TLS_client_method())};
+  tls::Stamp stamp;  // first of all: what changes from now on is seen
+
+  TlsReading read(TlsClientSettings const& settings) {
+    TlsReading result;
+    ERR_clear_error();
+    SSL_CTX* const made = context.get();
+    if (made == nullptr || SSL_CTX_set_min_proto_version(made, TLS1_2_VERSION) != 1 ||
+        SSL_CTX_set_alpn_protos(made, tls::kProtocols.data(), tls::kProtocols.size()) != 0) {
+      result.problem = "cannot use TLS: " + tls::Said().text();
+      return result;
+    }
+    tls::Files files(made);
+    files.set_up();
+    SSL_CTX_set_options(made, SSL_OP_NO_RENEGOTIATION);
+    SSL_CTX_set_verify(made, SSL_VERIFY_PEER, nullptr);
+    if (!settings.authorities.empty()) {
+      result.problem = files.read_authorities(settings.authorities);
+    } else if (SSL_CTX_set_default_verify_paths(made) != 1) {
+      result.problem = "cannot use the system's authorities: " + tls::Said().text();
+    }
+    if (result.problem.empty() && !settings.certificate.empty()) {
+      result.problem = files.read_certificate(settings.certificate);
+      if (result.problem.empty()) {
+        result.problem = files.read_key(settings.certificate, settings.key);
+      }
+      result.warning = result.problem.empty() ? files.validity(settings.certificate) : "";
+    }
+    SSL_CTX_set_default_passwd_cb_userdata(made, nullptr);  // no file is read from now on
+    SSL_CTX_set_default_passwd_cb(made, nullptr);
+    return result;
+  }
+};
+
+TlsClientContext::TlsClientContext(TlsClientSettings settings, TlsContext::OnReload on_reload)
+    : settings_(std::move(settings)), on_reload_(std::move(on_reload)) {}
+
+TlsClientContext::~TlsClientContext() = default;
+
+TlsReading TlsClientContext::load() {
+  looked_at_ = monotonic_now();
+  auto read = std::make_unique<Library>(settings_);
+  TlsReading result = read->read(settings_);
+  if (result.problem.empty()) {
+    library_ = std::move(read);
+  } else if (library_) {
+    library_->stamp = read->stamp;  // told once
+  }
+  return result;
+}
+
+void TlsClientContext::follow_files() {
+  std::chrono::milliseconds const now = monotonic_now();
+  if (now - looked_at_ < kBetweenClientLooks) {
+    return;
+  }
+  looked_at_ = now;
+  if (!(stamp_of(settings_) == library_->stamp)) {
+    on_reload_(load());
+  }
+}
+
+std::unique_ptr<TlsSession> TlsClientContext::connect(Socket const& socket,
+                                                      std::string const& name) {
+  follow_files();
+  auto session = std::make_unique<TlsSession::Library>();
+  session->session.reset(SSL_new(library_->context.get()));
+  if (!session->session || SSL_set_fd(session->session.get(), socket.get()) != 1 ||
+      !expect(session->session.get(), name)) {
+    return nullptr;
+  }
+  SSL_set_connect_state(session->session.get());
+  return std::make_unique<TlsSession>(std::move(session));
+}
+
+}  // namespace lastcall::ingress

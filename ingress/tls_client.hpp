@@ -1,0 +1,50 @@
+// TLS for connections that are made: to workers, by the router.
+//
+// Invariants:
+//  1. TLS 1.2 or later, HTTP/1.1 only (ALPN). The other side's certificate has to come from one of
+//     the authorities, and to be one for the name, or the address, that is asked for.
+//  2. Changed files are read before the next connection is made, at most once a second. Files that
+//     cannot be used are told once, and what was read before them stays.
+//
+// Thread rule: that of its connections. Source: RFC 8446; RFC 6125; SSL_set1_host(3),
+// X509_VERIFY_PARAM_set1_ip_asc(3).
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "ingress/socket.hpp"
+#include "ingress/tls.hpp"
+
+namespace lastcall::ingress {
+
+struct TlsClientSettings {
+  std::string authorities;  // file, PEM; empty: the system's
+  std::string certificate;  // file, PEM; empty: none is shown
+  std::string key;          // file, PEM
+};
+
+class TlsClientContext {
+ public:
+  TlsClientContext(TlsClientSettings settings, TlsContext::OnReload on_reload);
+  ~TlsClientContext();
+  TlsClientContext(TlsClientContext const&) = delete;
+  TlsClientContext& operator=(TlsClientContext const&) = delete;
+
+  TlsReading load();
+  /// Nothing when there is no memory for it. `name`: of a host, or an address.
+  std::unique_ptr<TlsSession> connect(Socket const& socket, std::string const& name);
+
+ private:
+  struct Library;
+
+  void follow_files();
+
+  TlsClientSettings const settings_;
+  TlsContext::OnReload const on_reload_;
+  std::unique_ptr<Library> library_;
+  std::chrono::milliseconds looked_at_{};
+};
+
+}  // namespace lastcall::ingress

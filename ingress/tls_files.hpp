@@ -1,0 +1,82 @@
+// What both sides of TLS need of the library: files that are read, with words for what is wrong
+// with them, and its objects' ends.
+//
+// Thread rule: none. Source: SSL_CTX_use_certificate(3), SSL_CTX_load_verify_locations(3).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ingress/tls.hpp"
+
+struct ssl_ctx_st;
+struct ssl_st;
+struct x509_st;
+struct stack_st_GENERAL_NAME;
+
+namespace lastcall::ingress {
+
+namespace tls {
+
+inline constexpr std::array<unsigned char, 9> kProtocols{8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
+
+struct Free {
+  void operator()(ssl_ctx_st* context) const;
+  void operator()(ssl_st* session) const;
+  void operator()(x509_st* certificate) const;
+  void operator()(stack_st_GENERAL_NAME* names) const;
+};
+
+/// What the library has said of a failure, the root first: later words only name who passed it on.
+class Said {
+ public:
+  Said();
+  bool has(int library, int reason) const;
+  std::string text() const;
+
+ private:
+  std::vector<unsigned long> errors_;
+};
+
+/// Files for a context. Each of its calls tells what is wrong, or nothing.
+class Files {
+ public:
+  /// `context` outlives it.
+  explicit Files(ssl_ctx_st* context) : context_(context) {}
+
+  /// What is common to both sides, and none of them asks a terminal for a passphrase.
+  void set_up();
+  std::string read_certificate(std::string const& path);
+  std::string read_key(std::string const& certificate, std::string const& path);
+  /// Whom the other side's certificate has to come from.
+  std::string read_authorities(std::string const& path);
+  /// The other side refuses it; whoever has to replace it should not have to hear of it from there.
+  std::string validity(std::string const& path) const;
+
+ private:
+  ssl_ctx_st* const context_;
+  bool asked_for_passphrase_ = false;
+};
+
+/// Files as they were when they were looked at. Symbolic links are followed: what a volume of
+/// Kubernetes switches is seen as another file.
+class Stamp {
+ public:
+  Stamp(std::initializer_list<std::string> paths);
+  friend bool operator==(Stamp const&, Stamp const&) = default;
+
+ private:
+  std::vector<std::array<std::uint64_t, 5>> files_;
+};
+
+}  // namespace tls
+
+struct TlsSession::Library {
+  std::unique_ptr<ssl_st, tls::Free> session;
+};
+
+}  // namespace lastcall::ingress
