@@ -25,6 +25,27 @@ bool is_empty(std::optional<json::Value> const& own, std::optional<std::string> 
   return changed ? changed->empty() : !own || own->text.empty();
 }
 
+/// Of logprobs of completions: they count from the begin of the answer, which a leg's own prompt
+/// holds so many characters of.
+void change_offsets(JsonEdits& edits, Chunk const& chunk, std::uint64_t characters) {
+  json::Value const* const logprobs = find_value(chunk.choice, "logprobs");
+  Members members;
+  if (characters == 0 || logprobs == nullptr || logprobs->kind != json::Kind::object ||
+      json::read_object(logprobs->text, members)) {
+    return;
+  }
+  json::Value const* const offsets = find_value(members, "text_offset");
+  std::vector<json::Value> list;
+  if (offsets == nullptr || json::read_array(offsets->text, list)) {
+    return;
+  }
+  for (json::Value const& offset : list) {
+    if (auto const number = json::to_unsigned(offset)) {
+      edits.replace(offset.text, std::to_string(*number + characters));
+    }
+  }
+}
+
 }  // namespace
 
 void ClientStream::learn(Chunk const& chunk) {
@@ -153,6 +174,7 @@ void ClientStream::piece(Event const& event, Chunk const& chunk, Texts const& te
     change_usage(edits, chunk);
   }
   change_choice(edits, chunk, texts);
+  change_offsets(edits, chunk, request_.endpoint == Endpoint::completions ? leg_.characters : 0);
   add_early_ids(edits, chunk);
   has_role_ = has_role_ || chunk.has_role;
   has_finished_ = has_finished_ || chunk.finish == Finish::normal;

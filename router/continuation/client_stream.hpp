@@ -33,6 +33,7 @@ class ClientStream {
     bool asks_more = false;
     std::uint64_t kept = 0;               // tokens of the legs before
     std::optional<std::uint64_t> prompt;  // tokens of the client's own prompt, where it is known
+    std::uint64_t characters = 0;         // of the text that is a part of its prompt
     TokenIds early_ids{};                 // tell_early()
   };
   void begin_leg(Leg const& leg) { leg_ = leg; }

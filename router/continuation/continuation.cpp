@@ -38,6 +38,15 @@ std::optional<std::string_view> retryable_type(std::string_view data) {
   return "error";
 }
 
+/// Code points, as engines count them.
+std::uint64_t characters_of(std::string_view text) {
+  constexpr unsigned kKind = 0xC0;
+  constexpr unsigned kInside = 0x80;
+  return static_cast<std::uint64_t>(std::count_if(text.begin(), text.end(), [](char byte) {
+    return (static_cast<unsigned char>(byte) & kKind) != kInside;
+  }));
+}
+
 }  // namespace
 
 Continuation::Continuation(Asked const& asked)
@@ -56,7 +65,8 @@ void Continuation::begin_leg(Mode mode) {
   leg_.client = {.is_later = client.has_begun(),
                  .asks_more = mode != Mode::none && !request_.is_plain(),
                  .kept = leg_.kept,
-                 .prompt = is_whole ? std::nullopt : transcript_.prompt_count()};
+                 .prompt = is_whole ? std::nullopt : transcript_.prompt_count(),
+                 .characters = is_whole ? 0 : characters_of(transcript_.text())};
   client.begin_leg(leg_.client);
   if (!is_whole) {
     leg_.verifier.emplace(proof_of(known(), leg_.way));
@@ -277,21 +287,18 @@ Heard Continuation::leg_ended(std::string& out) {
 }
 
 std::optional<Continuation::Next> Continuation::next(Mode mode, std::string& out) {
-  if (why_not(known()) != Refused::no || leg_.state != LegState::none) {
+  std::optional<Way> const way = way_for(known(), mode);
+  if (!way || why_not(known()) != Refused::no || leg_.state != LegState::none) {
     return std::nullopt;
   }
   next_ = {};
-  bool const by_ids =
-      transcript_.has_text() && takes_ids(mode) && why_not_by_ids(known()) == Refused::no;
-  if (!by_ids && has_shown_nothing(known())) {
+  if (*way == Way::whole) {
     return Next{first_body(mode), false, Way::whole};
   }
-  if (!by_ids && (mode == Mode::none || why_not_by_text(known()) != Refused::no)) {
-    return std::nullopt;
-  }
-  next_.way = by_ids ? Way::by_ids : Way::by_text;
-  next_.kept = by_ids ? transcript_.kept_by_ids() : transcript_.count().about();
-  if (request_.max_tokens && next_.kept >= *request_.max_tokens) {
+  bool const by_ids = *way == Way::by_ids;
+  next_.way = *way;
+  next_.kept = kept(known(), *way);
+  if (is_spent(known(), *way)) {
     leg_ = std::exchange(next_, {});
     voice_.client().finish("length", out);
     complete(out);
@@ -311,11 +318,9 @@ std::optional<Continuation::Next> Continuation::next(Mode mode, std::string& out
 bool Continuation::may_be_cut() const {
   bool const by_ids = why_not_by_ids(known()) == Refused::no;
   bool const will_be = request_.by_ids == Refused::no && transcript_.knows_ids();
-  std::uint64_t const kept = by_ids ? transcript_.kept_by_ids() : transcript_.count().about();
-  bool const is_spent = request_.max_tokens && kept >= *request_.max_tokens;
-  return leg_.state == LegState::live && !voice_.client().has_finished() && !is_spent &&
-         transcript_.has_text() && odd_ == Refused::no &&
-         (by_ids || (!will_be && why_not_by_text(known()) == Refused::no));
+  return leg_.state == LegState::live && !voice_.client().has_finished() &&
+         !is_spent(known(), by_ids ? Way::by_ids : Way::by_text) && transcript_.has_text() &&
+         odd_ == Refused::no && (by_ids || (!will_be && why_not_by_text(known()) == Refused::no));
 }
 
 Continuation::Leg Continuation::swap_leg(Leg leg) {

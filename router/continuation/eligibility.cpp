@@ -44,8 +44,9 @@ Refused why_not_by_ids(Known const& known) {
   if (!known.transcript.knows_ids()) {
     return Refused::ids_unknown;
   }
-  // Its client would have ids that are thrown away.
-  bool const has_told_more = known.request.wants_ids && !known.transcript.tail_ids().empty();
+  // Its client would have ids, or what is told of them, that are thrown away.
+  bool const wants_each = known.request.wants_ids || known.request.wants_logprobs;
+  bool const has_told_more = wants_each && !known.transcript.tail_ids().empty();
   return known.transcript.is_level() && !has_told_more ? Refused::no : Refused::ids_not_level;
 }
 
@@ -84,6 +85,28 @@ bool has_shown_nothing(Known const& known) {
   bool const all_is_held =
       transcript.text().size() == known.held.size() && !known.request.wants_ids;
   return !transcript.has_text() || (all_is_held && !transcript.has_reasoned());
+}
+
+std::optional<Way> way_for(Known const& known, Mode mode) {
+  bool const by_ids =
+      known.transcript.has_text() && takes_ids(mode) && why_not_by_ids(known) == Refused::no;
+  if (by_ids) {
+    return Way::by_ids;
+  }
+  if (has_shown_nothing(known)) {
+    return Way::whole;
+  }
+  bool const by_text = mode != Mode::none && why_not_by_text(known) == Refused::no;
+  return by_text ? std::optional(Way::by_text) : std::nullopt;
+}
+
+std::uint64_t kept(Known const& known, Way way) {
+  return way == Way::by_ids ? known.transcript.kept_by_ids() : known.transcript.count().about();
+}
+
+bool is_spent(Known const& known, Way way) {
+  return way != Way::whole && known.request.max_tokens &&
+         kept(known, way) >= *known.request.max_tokens;
 }
 
 Verifier::Expected proof_of(Known const& known, Way way) {

@@ -4,8 +4,11 @@
 // Pure, no thread rule. Source: docs/continuation.md, the table subject by subject.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
+#include "router/continuation/bodies.hpp"
 #include "router/continuation/refused.hpp"
 #include "router/continuation/request.hpp"
 #include "router/continuation/transcript.hpp"
@@ -30,6 +33,13 @@ Refused why_not_by_text(Known const& known);
 TokenIds ids_to_prove(Known const& known);
 /// The client has nothing of the text.
 bool has_shown_nothing(Known const& known);
+
+/// How a worker of that mode would go on; nothing: it cannot.
+std::optional<Way> way_for(Known const& known, Mode mode);
+/// Tokens of the answer that it would be given.
+std::uint64_t kept(Known const& known, Way way);
+/// With those the limit in tokens is reached: nothing is left to be said.
+bool is_spent(Known const& known, Way way);
 
 Verifier::Expected proof_of(Known const& known, Way way);
 

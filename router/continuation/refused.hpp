@@ -82,7 +82,7 @@ inline constexpr std::array kRefusedWords = std::to_array<RefusedWords>({
     {Refused::session, "session", "it is bound to a session of its worker"},
     {Refused::truncation, "truncation", "its prompt may be truncated"},
     {Refused::hidden_reasoning, "hidden_reasoning", "its reasoning is hidden"},
-    {Refused::logprobs, "logprobs", "its logprobs tell offsets of the whole text"},
+    {Refused::logprobs, "logprobs", "the offsets of its logprobs cannot be told as of the whole"},
     {Refused::media, "media", "it has parts other than text"},
     {Refused::stop_held, "stop_held", "the engine holds text back for its stop strings"},
     {Refused::assistant_last, "assistant_last", "its last message is the assistant's already"},

@@ -219,10 +219,19 @@ void apply_rules(Request& request, RequestRules const& rules) {
     request.by_ids = request.by_ids == Refused::no ? rule->by_ids : request.by_ids;
     request.by_text = request.by_text == Refused::no ? rule->by_text : request.by_text;
   }
-  bool const has_offsets = request.endpoint == Endpoint::completions &&
-                           find_value(request.members, "logprobs") != nullptr;
-  if (has_offsets && request.by_ids == Refused::no) {
-    refuse(request, Refused::logprobs);
+}
+
+/// Those of completions tell where in the text they are: text that is given back is the prompt's,
+/// and text that is held or trimmed is not what they tell of.
+void read_logprobs(Request& request) {
+  Value const* const value = find_value(request.members, "logprobs");
+  request.wants_logprobs = value != nullptr && value->text != "false";
+  if (!request.wants_logprobs || request.endpoint != Endpoint::completions) {
+    return;
+  }
+  request.by_text = request.by_text == Refused::no ? Refused::logprobs : request.by_text;
+  if (!request.stops.empty() && request.by_ids == Refused::no) {
+    request.by_ids = Refused::logprobs;
   }
 }
 
@@ -273,6 +282,7 @@ Request read_request(Endpoint endpoint, std::string_view body, RequestRules cons
   apply_rules(request, rules);
   read_flags(request);
   read_stops(request);
+  read_logprobs(request);
   read_limits(request);
   if (endpoint == Endpoint::chat) {
     read_messages(request);

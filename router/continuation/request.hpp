@@ -40,6 +40,7 @@ struct Request {
   bool wants_usage = false;      // stream_options.include_usage
   bool wants_all_usage = false;  // stream_options.continuous_usage_stats
   bool has_tools = false;
+  bool wants_logprobs = false;
   bool continues_message = false;  // continue_final_message
   std::optional<TokenIds> prompt_ids;
   std::optional<std::uint64_t> max_tokens;

@@ -33,7 +33,7 @@ std::optional<std::string> WorkerProbe::next() const {
   } else if (step_ == ProbeStep::vllm_ids) {
     body += ",\"prompt\":" + ids;
   } else {
-    body += R"(,"prompt":"Count:)" + (goes_on ? " " + std::string(kAnswer) : "") + "\"";
+    body += R"(,"prompt":"Count:")";
   }
   if (is_chat && step_ == ProbeStep::vllm_ids) {
     body += R"(,"kv_transfer_params":{"prompt_token_ids":)" + ids + "}";
@@ -76,7 +76,11 @@ ProbeStep WorkerProbe::after(Told const& told) {
   switch (step_) {
     case ProbeStep::usage:
       prompt_count_ = told.prompt_count.value_or(0);
-      return told.prompt_count ? ProbeStep::text : ProbeStep::done;
+      if (endpoint_ == Endpoint::chat || !told.prompt_count) {
+        return told.prompt_count ? ProbeStep::text : ProbeStep::done;
+      }
+      mode_ = Mode::text;
+      return ProbeStep::ids_told;
     case ProbeStep::text:
       // By text alone a chat of SGLang without the field would grow by a message; the verifier of
       // each leg looks closer.
@@ -84,7 +88,9 @@ ProbeStep WorkerProbe::after(Told const& told) {
       return mode_ == Mode::text ? ProbeStep::ids_told : ProbeStep::done;
     case ProbeStep::ids_told:
       if (!told.prompt_ids || told.ids.empty()) {
-        return ProbeStep::done;
+        history_ = known_;
+        return endpoint_ == Endpoint::chat && !known_.empty() ? ProbeStep::sglang_ids
+                                                              : ProbeStep::done;
       }
       history_ = *told.prompt_ids;
       history_.push_back(told.ids.front());
@@ -101,14 +107,30 @@ ProbeStep WorkerProbe::after(Told const& told) {
   return ProbeStep::done;
 }
 
+bool WorkerProbe::is_answer(unsigned status) const {
+  switch (status) {
+    case 0:
+    case 401:
+    case 402:
+    case 403:
+    case 407:
+    case 408:
+    case 425:
+    case 429:
+      return false;
+    case 500:
+      return step_ != ProbeStep::usage;
+    case 501:
+      return true;
+    default:
+      return status < 500;
+  }
+}
+
 void WorkerProbe::answered(unsigned status, std::string_view stream) {
   constexpr unsigned kOk = 200;
-  constexpr unsigned kMostRefusal = 499;
-  if (status == 0 || status > kMostRefusal) {
-    step_ = ProbeStep::done;
-    return;
-  }
-  step_ = after(status == kOk ? read(stream) : Told{});
+  has_failed_ = !is_answer(status);
+  step_ = has_failed_ ? ProbeStep::done : after(status == kOk ? read(stream) : Told{});
 }
 
 }  // namespace lastcall::router::continuation

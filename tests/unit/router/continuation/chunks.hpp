@@ -49,7 +49,8 @@ inline std::string chunk(Say const& say) {
   } else {
     out += "\"text\":" + as_json(say.text);
   }
-  out += R"(,"logprobs":null,"finish_reason":)";
+  bool const has_logprobs = say.inner.find("logprobs") != std::string::npos;
+  out += has_logprobs ? R"(,"finish_reason":)" : R"(,"logprobs":null,"finish_reason":)";
   out += say.finish.empty() ? "null" : as_json(say.finish);
   out += say.ids.empty() ? "" : ",\"token_ids\":" + list(say.ids);
   return event(out + say.inner + "}]" + say.extra + "}");

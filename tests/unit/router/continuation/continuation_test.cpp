@@ -99,6 +99,57 @@ TEST(Continuation, A_completion_goes_on_by_text_with_usage_as_of_one_request) {
   EXPECT_EQ(client.usages[0].completion, 3U);
 }
 
+std::string logprobs_at(std::string const& offsets) {
+  return R"(,"logprobs":{"tokens":["t"],"token_logprobs":[-0.5],"text_offset":[)" + offsets + "]}";
+}
+
+TEST(Continuation, Logprobs_of_a_completion_go_on_by_ids_and_count_from_the_begin_of_the_answer) {
+  Exchange one(R"({"prompt":[1,2],"stream":true,"logprobs":1,"max_tokens":9})", "completions");
+  one.machine.begin_leg(Mode::ids_vllm);
+  one.hear(chunk({.is_chat = false,
+                  .text = "\xC3\xA4 b",
+                  .ids = {10},
+                  .extra = prompt({1, 2}),
+                  .inner = logprobs_at("0")}));
+  EXPECT_EQ(one.end().said, Said::failed);
+  EXPECT_FALSE(way_for(one.machine.known(), Mode::text)) << "it would be the prompt's";
+  ASSERT_TRUE(one.next(Mode::ids_vllm));
+  one.machine.begin_leg(Mode::ids_vllm);
+  one.hear(chunk({.is_chat = false,
+                  .text = " c",
+                  .ids = {11},
+                  .extra = prompt({1, 2, 10}),
+                  .inner = logprobs_at("0")}));
+  one.hear(chunk({.is_chat = false, .text = " d", .ids = {12}, .inner = logprobs_at("2")}));
+  EXPECT_EQ(one.client().text, "\xC3\xA4 b c d");
+  for (std::string const wanted : {"[0]", "[3]", "[5]"}) {
+    EXPECT_NE(one.out.find("\"text_offset\":" + wanted), std::string::npos) << one.out;
+  }
+}
+
+TEST(Continuation, Logprobs_that_the_client_has_are_not_told_again) {
+  Exchange one(R"({"prompt":[1,2],"stream":true,"logprobs":1,"max_tokens":9})", "completions");
+  one.machine.begin_leg(Mode::ids_vllm);
+  one.hear(chunk({.is_chat = false, .text = "a", .ids = {10}, .extra = prompt({1, 2})}));
+  one.hear(chunk({.is_chat = false, .ids = {11}, .inner = logprobs_at("1")}));  // a part of one
+  one.end();
+  EXPECT_FALSE(way_for(one.machine.known(), Mode::ids_vllm));
+  EXPECT_FALSE(one.next(Mode::ids_vllm));
+}
+
+TEST(Continuation, Each_mode_has_its_way_to_go_on) {
+  Exchange chat(kChat);
+  chat.machine.begin_leg(Mode::ids_vllm);
+  EXPECT_EQ(way_for(chat.machine.known(), Mode::none), Way::whole);
+  chat.hear(chunk({.text = "a", .ids = {10}, .extra = prompt({1, 2}) + usage(2, 1)}));
+  EXPECT_EQ(way_for(chat.machine.known(), Mode::ids_vllm), Way::by_ids);
+  EXPECT_EQ(way_for(chat.machine.known(), Mode::ids_sglang), Way::by_ids);
+  EXPECT_EQ(way_for(chat.machine.known(), Mode::text), Way::by_text);
+  EXPECT_FALSE(way_for(chat.machine.known(), Mode::none));
+  chat.hear(chunk({.text = "bc", .ids = {11, 12}, .extra = usage(2, 3)}));  // not level
+  EXPECT_EQ(way_for(chat.machine.known(), Mode::ids_vllm), Way::by_text);
+}
+
 TEST(Continuation, A_chat_by_text_holds_white_space_back_and_says_it_once) {
   Exchange chat(kChat);
   chat.machine.begin_leg(Mode::text);

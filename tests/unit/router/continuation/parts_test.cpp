@@ -199,7 +199,9 @@ TEST(Request, Prompts_and_messages_that_cannot_be_given_back_are_refused) {
   EXPECT_EQ(completion(R"("prompt":["a"])"), "prompt_kind/prompt_kind");
   EXPECT_EQ(completion(R"("prompt":[[1]])"), "prompt_kind/prompt_kind");
   EXPECT_EQ(completion(R"("prompt":[])"), "prompt_kind/prompt_kind");
-  EXPECT_EQ(completion(R"("prompt":"a","logprobs":1)"), "logprobs/logprobs");
+  EXPECT_EQ(completion(R"("prompt":"a","logprobs":1)"), "/logprobs");
+  EXPECT_EQ(completion(R"("prompt":"a","logprobs":1,"stop":"b")"), "logprobs/logprobs");
+  EXPECT_EQ(completion(R"("prompt":"a","logprobs":null,"stop":"b")"), "/");
   EXPECT_EQ(completion(R"("prompt":"a","echo":true)"), "echo/echo");
   auto const chat = [](std::string const& messages) {
     std::string const body = "{\"stream\":true," + messages + "}";

@@ -1,6 +1,7 @@
 #include "router/continuation/worker_probe.hpp"
 
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -36,8 +37,8 @@ struct Worker {
   }
 };
 
-Mode probe(Worker const& worker, Endpoint endpoint = Endpoint::chat) {
-  WorkerProbe probe(endpoint, "m");
+Mode probe(Worker const& worker, Endpoint endpoint = Endpoint::chat, TokenIds known = {}) {
+  WorkerProbe probe(endpoint, "m", std::move(known));
   int questions = 0;
   while (auto const body = probe.next()) {
     EXPECT_TRUE(json::is_value(*body)) << *body;
@@ -58,14 +59,41 @@ TEST(WorkerProbe, A_worker_is_known_by_what_it_proves) {
 }
 
 TEST(WorkerProbe, A_worker_that_does_not_answer_is_asked_no_further) {
-  for (unsigned const status : {0U, 500U, 503U}) {
+  for (unsigned const status : {0U, 401U, 429U, 500U, 503U}) {
     WorkerProbe probe(Endpoint::chat, "m\"");
     ASSERT_TRUE(probe.next());
     EXPECT_NE(probe.next()->find(R"("model":"m\"")"), std::string::npos);
     probe.answered(status, "");
     EXPECT_FALSE(probe.next());
+    EXPECT_TRUE(probe.has_failed());
     EXPECT_EQ(probe.mode(), Mode::none);
   }
+}
+
+TEST(WorkerProbe, A_worker_without_the_endpoint_has_answered) {
+  WorkerProbe probe(Endpoint::chat, "m");
+  probe.answered(404, "");
+  EXPECT_FALSE(probe.has_failed() || probe.next());
+  EXPECT_EQ(probe.mode(), Mode::none);
+}
+
+TEST(WorkerProbe, A_500_at_a_field_that_was_added_takes_nothing_away) {
+  WorkerProbe probe(Endpoint::completions, "m");
+  probe.answered(200, chunk({.text = "x", .extra = usage(2, 1)}) + kDone);
+  ASSERT_TRUE(probe.next());
+  probe.answered(500, "");
+  EXPECT_FALSE(probe.has_failed() || probe.next());
+  EXPECT_EQ(probe.mode(), Mode::text);
+}
+
+TEST(WorkerProbe, A_chat_that_tells_no_ids_is_asked_with_those_of_completions) {
+  Worker const sglang{.refuses_ids = true, .takes_vllm = false, .takes_sglang = true};
+  EXPECT_EQ(probe(sglang, Endpoint::chat, {5, 6, 7}), Mode::ids_sglang);
+  EXPECT_EQ(probe({.refuses_ids = true, .takes_vllm = false}, Endpoint::chat, {5, 6, 7}),
+            Mode::text);
+  EXPECT_EQ(mode_of_completions(Mode::ids_vllm, false), Mode::ids_sglang);
+  EXPECT_EQ(mode_of_completions(Mode::ids_vllm, true), Mode::ids_vllm);
+  EXPECT_EQ(mode_of_completions(Mode::text, false), Mode::text);
 }
 
 }  // namespace
