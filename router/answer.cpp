@@ -55,6 +55,9 @@ Said Answer::deliver(std::string_view payload, bool until_close, std::string& wi
     said = heard.said;
     has_events = heard.moved;
     has_hint_ = has_hint_ || heard.hand_off_ms;
+    if (heard.moved && call_.moving && call_.last_event_at != Call::Clock::time_point{}) {
+      mark(*call_.moving, wire);
+    }
     emit(out, wire);
   } else if (!delivery.is_event_stream()) {
     delivery.emit(payload, {}, wire);
@@ -88,7 +91,17 @@ void Answer::has_moved(Call::Clock::time_point now) {
   parts_.metrics.paused(kind, now - call_.last_event_at);
 }
 
-void Answer::handed_over() {
+/// What it writes is a whole event, of which clients see nothing.
+void Answer::mark(Moving kind, std::string& wire) const {
+  if (parts_.settings.migration.comment) {
+    std::string comment = ": lastcall-migrated {\"kind\": \"";
+    comment.append(name(kind)).append("\"}\n\n");
+    call_.delivery.emit(comment, {}, wire);
+  }
+}
+
+void Answer::handed_over(std::string& wire) {
+  mark(Moving::planned, wire);
   Call::Clock::time_point const now = Call::Clock::now();
   call_.moving = Moving::planned;
   has_moved(now);

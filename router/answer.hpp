@@ -30,7 +30,7 @@ class Answer {
   /// The worker has hinted since the last call that it drains.
   bool take_hint() { return std::exchange(has_hint_, false); }
   /// The next worker's first event is with the client, before the first one was cut.
-  void handed_over();
+  void handed_over(std::string& wire);
   /// More of the answer, however it was made.
   void emit(std::string_view out, std::string& wire);
   /// The connection of a leg that is recorded has ended.
@@ -38,6 +38,7 @@ class Answer {
 
  private:
   void note_time(bool has_events);
+  void mark(Moving kind, std::string& wire) const;
   void has_moved(Call::Clock::time_point now);
 
   Parts& parts_;

@@ -17,6 +17,7 @@
 #include "router/metrics.hpp"
 #include "router/request_body.hpp"
 #include "router/route.hpp"
+#include "router/worker_modes.hpp"
 
 namespace lastcall::router {
 
@@ -31,6 +32,7 @@ struct Call {
   Clock::time_point began_at = Clock::now();
   Clock::time_point last_event_at{};
   Wanted wanted{};
+  WorkerModes modes{};
   std::optional<std::uint64_t> affinity{};  // key
   std::string content_type{};
   std::string head{};   // to the worker, without its length and its last line
@@ -53,6 +55,12 @@ struct Call {
     return of_leg.append(goes_on ? "Priority: u=0\r\n" : "");
   }
   Fleet::Wanted to_choose() const { return {.model = wanted.model, .affinity = affinity}; }
+  /// A worker that can take the answer up. `known` is used as long as what it returns.
+  Fleet::Wanted to_go_on(continuation::Known const& known) const {
+    Fleet::Wanted which = to_choose();
+    which.fit = [this, known](Worker const& worker) { return modes.fit(known, worker); };
+    return which;
+  }
   bool has_sent_nothing() const { return delivery.state() == relay::DeliveryState::nothing; }
 };
 

@@ -16,6 +16,25 @@ Instant instant_of(Time now) {
   return instant_from_ms(now.count());
 }
 
+/// Indexes of workers, of which only those that fit best are kept.
+class BestFits {
+ public:
+  void add(std::size_t at, Fit fit) {
+    if (fit > best_) {
+      at_.clear();
+      best_ = fit;
+    }
+    if (fit == best_) {
+      at_.push_back(at);
+    }
+  }
+  std::vector<std::size_t> const& at() const { return at_; }
+
+ private:
+  std::vector<std::size_t> at_;
+  Fit best_ = Fit::no;
+};
+
 }  // namespace
 
 bool Worker::is_busy(Time now) const {
@@ -58,24 +77,28 @@ Fleet::News Fleet::set(std::size_t source, std::vector<Announced> const& workers
 std::shared_ptr<Worker> Fleet::choose(Wanted const& wanted, std::span<std::uint64_t const> tried,
                                       Time now) const {
   std::shared_ptr<Worker> soonest;
-  std::vector<std::size_t> free;
-  std::vector<std::size_t> busy;
+  BestFits free;
+  BestFits busy;
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     std::shared_ptr<Worker> const& worker = workers_[i];
     bool const was_tried = std::find(tried.begin(), tried.end(), worker->id()) != tried.end();
     if (was_tried || !worker->serves(wanted.model)) {
       continue;
     }
+    Fit const fit = wanted.fit ? wanted.fit(*worker) : Fit::best;
+    if (fit == Fit::no) {
+      continue;
+    }
     if (worker->skipped_until_ <= now) {
-      (worker->is_busy(now) ? busy : free).push_back(i);
+      (worker->is_busy(now) ? busy : free).add(i, fit);
     } else if (!soonest || worker->skipped_until_ < soonest->skipped_until_) {
       soonest = worker;
     }
   }
-  if (free.empty() && busy.empty()) {
+  std::vector<std::size_t> const& at = free.at().empty() ? busy.at() : free.at();
+  if (at.empty()) {
     return soonest;
   }
-  std::vector<std::size_t> const& at = free.empty() ? busy : free;
   return wanted.affinity ? preferred(*wanted.affinity, at, now) : less_loaded(at, now);
 }
 
@@ -135,6 +158,10 @@ void Fleet::told(Worker& worker, ToldLoad const& load, Time now) {
 
 void Fleet::limit(Worker& worker, lifecycle::LoadThresholds const& thresholds) {
   worker.ranks_.set_thresholds(thresholds);
+}
+
+void Fleet::found(Worker& worker, continuation::Endpoint endpoint, continuation::Mode mode) {
+  worker.found_[static_cast<std::size_t>(endpoint)] = mode;
 }
 
 std::optional<lifecycle::LoadExcess> Fleet::busy(std::string_view model, Time now) const {

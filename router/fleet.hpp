@@ -14,11 +14,14 @@
 //     that is known by an engine's gauges alone only while it has a request of ours, because those
 //     of an engine that does nothing may stand still. Busy workers get a request only where there
 //     is no other; where all of a model are, new requests are refused.
+//  5. An answer that goes on goes to a worker that can take it up; of those that are free, to one
+//     that can do so best.
 //
 // Pure: time and random numbers are arguments. No thread rule.
 // Source: Mitzenmacher, 'The Power of Two Choices in Randomized Load Balancing'.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -34,6 +37,7 @@
 
 #include "core/load_monitor.hpp"
 #include "router/affinity.hpp"
+#include "router/continuation/bodies.hpp"
 #include "router/load_text.hpp"
 
 namespace lastcall::router {
@@ -46,6 +50,9 @@ struct Announced {
   std::string model;  // empty: any
   friend bool operator==(Announced const&, Announced const&) = default;
 };
+
+/// How well a request fits a worker, the better the greater.
+enum class Fit : std::uint8_t { no, perhaps, yes, best };
 
 class Worker {
  public:
@@ -65,6 +72,10 @@ class Worker {
   bool is_busy(Time now) const;
   /// Requests there, ours and those of others.
   std::uint64_t load(Time now) const;
+  /// What it can at that endpoint, as it was found by asking it; nothing: that is not known.
+  std::optional<continuation::Mode> found(continuation::Endpoint endpoint) const {
+    return found_[static_cast<std::size_t>(endpoint)];
+  }
 
  private:
   friend class Fleet;
@@ -80,6 +91,7 @@ class Worker {
   bool is_told_by_gauges_ = false;
   std::uint64_t others_ = 0;  // requests that are not ours
   Time told_at_{};
+  std::array<std::optional<continuation::Mode>, 3> found_;  // by endpoint
 };
 
 class Fleet {
@@ -102,6 +114,7 @@ class Fleet {
   struct Wanted {
     std::string_view model;
     std::optional<std::uint64_t> affinity = std::nullopt;  // its key (affinity.hpp)
+    std::function<Fit(Worker const&)> fit = nullptr;       // none: it fits all alike
   };
   /// Nothing where there is none that the request was not sent to (`tried`: their ids).
   std::shared_ptr<Worker> choose(Wanted const& wanted, std::span<std::uint64_t const> tried,
@@ -116,6 +129,7 @@ class Fleet {
   void answered(Worker& worker);
   void told(Worker& worker, ToldLoad const& load, Time now);
   void limit(Worker& worker, lifecycle::LoadThresholds const& thresholds);
+  void found(Worker& worker, continuation::Endpoint endpoint, continuation::Mode mode);
   /// Why new requests of a model are refused: what makes one of its workers busy, all of which are.
   std::optional<lifecycle::LoadExcess> busy(std::string_view model, Time now) const;
 

@@ -27,18 +27,18 @@ void HandOver::look(Leg& old, bool drains) {
     state_ = may_move ? State::wanted : State::idle;
   }
   if (state_ == State::wanted) {
-    std::optional<std::string> body = seam_.warming_body();
+    std::array const tried{old.worker()->id()};
+    to_ = parts_.fleet.choose(call_.to_go_on(*seam_.known()), tried, ingress::monotonic_now());
+    std::optional<std::string> body = to_ ? seam_.warming_body(call_.modes.of(*to_)) : std::nullopt;
     if (!body) {
+      to_.reset();  // ids and text are not level just now, or nobody is there yet
       return;
     }
-    std::array const tried{old.worker()->id()};
-    to_ = parts_.fleet.choose(call_.to_choose(), tried, ingress::monotonic_now());
-    state_ = to_ ? State::warming : State::idle;
-    if (to_) {
-      body_ = std::move(*body);
-      begin_leg("-w", body_);
-    }
-  } else if (state_ == State::warmed && old.sent().is_all_out() && seam_.cut()) {
+    state_ = State::warming;
+    body_ = std::move(*body);
+    begin_leg("-w", body_);
+  } else if (state_ == State::warmed && old.sent().is_all_out() &&
+             seam_.cut(call_.modes.of(*to_))) {
     state_ = State::holding;
     begin_leg("-m" + std::to_string(seam_.moves()), seam_.body(call_));
   } else if (state_ == State::holding && !seam_.is_holding()) {

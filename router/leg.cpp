@@ -69,6 +69,7 @@ void Leg::await() {
 
 void Leg::connect_failed() {
   parts_.connections.avoid(*worker_, connection_.address());
+  parts_.probes.doubt(*worker_);
   listener_->leg_is_late(*this, Late::unreachable);
 }
 

@@ -66,6 +66,28 @@ relay::Refusal not_continued(Seam const& seam) {
   return refusal;
 }
 
+/// The worker does not take what was added: from now on the body is the client's own. False:
+/// nothing was added.
+bool has_given_up_additions(Call& call, Seam const& seam) {
+  if (!seam.is_recording() || seam.moves() > 0 || call.modes.are_plain) {
+    return false;
+  }
+  call.modes.are_plain = true;
+  return continuation::first_body(seam.known()->request, continuation::Mode::none) !=
+         seam.body(call);
+}
+
+/// Who may have the next leg.
+Fleet::Wanted next_of(Call const& call, Seam const& seam) {
+  return seam.moves() > 0 ? call.to_go_on(*seam.known()) : call.to_choose();
+}
+
+/// The answer goes on, workers are there, and none of them can take it up.
+bool fits_nobody(Parts& parts, Call const& call, Seam const& seam) {
+  return !call.has_sent_nothing() && parts.fleet.knows(call.wanted.model) &&
+         !parts.fleet.choose(next_of(call, seam), {}, ingress::monotonic_now());
+}
+
 /// Nobody else gets it: `last` where nothing was sent, else the end with a word.
 void give_up(RoutedRequest& request, Seam& seam, Refused why, relay::Refusal const& last) {
   seam.give_up(why);
@@ -99,7 +121,9 @@ void Legs::start() {
     request_.refuse(poisonous());
     return;
   }
-  seam_.begin(call_, parts_.settings.migration.by);
+  call_.modes = {.by = parts_.settings.migration.by,
+                 .endpoint = continuation::endpoint_of(call_.route.endpoint)};
+  seam_.begin(call_);
   go_to_another(no_worker());
 }
 
@@ -120,10 +144,10 @@ Waiter::Tried Legs::choose_and_connect() {
     std::vector<std::uint64_t> without = parts_.pacing.full(load_of(seam_, budget_.risk, call_));
     bool const is_paced = !without.empty();
     without.insert(without.end(), budget_.attempts.tried().begin(), budget_.attempts.tried().end());
-    std::shared_ptr<Worker> const worker = parts_.fleet.choose(call_.to_choose(), without, now);
+    std::shared_ptr<Worker> const worker = parts_.fleet.choose(next_of(call_, seam_), without, now);
     if (!worker) {
       bool const has_another =
-          is_paced && parts_.fleet.choose(call_.to_choose(), budget_.attempts.tried(), now);
+          is_paced && parts_.fleet.choose(next_of(call_, seam_), budget_.attempts.tried(), now);
       return has_another ? Tried::no_room : Tried::refused;
     }
     budget_.attempts.note(*worker);
@@ -148,6 +172,10 @@ void Legs::go_to_another(relay::Refusal const& last) {
     request_.refuse(last);
     return;
   }
+  if (fits_nobody(parts_, call_, seam_)) {
+    give_up(request_, seam_, Refused::worker_cannot, no_worker());
+    return;
+  }
   if (call_.has_sent_nothing()) {
     budget_.attempts.wait_until(ingress::monotonic_now() + parts_.settings.migration.wait);
   }
@@ -165,6 +193,10 @@ Waiter::Tried Legs::try_again() {
     request_.refuse(no_worker());
     return Tried::gone;
   }
+  if (tried == Tried::refused && fits_nobody(parts_, call_, seam_)) {
+    give_up(request_, seam_, Refused::worker_cannot, no_worker());
+    return Tried::gone;
+  }
   if (tried == Tried::refused) {
     budget_.attempts.ask_all();
   }
@@ -174,6 +206,9 @@ Waiter::Tried Legs::try_again() {
 /// `fresh`: a kept connection may be closed by its worker just now, and then nobody knows whether
 /// the request was read.
 bool Legs::connect_to(std::shared_ptr<Worker> const& worker, bool fresh) {
+  if (!seam_.prepare(call_.modes.of(*worker))) {
+    return false;
+  }
   unsigned const moves = seam_.moves();
   std::string const suffix = moves > 0 ? "-m" + std::to_string(moves) : "";
   leg_ = Leg::begin(parts_, *this, worker,
@@ -266,7 +301,7 @@ void Legs::migrate(std::string_view reason) {
 void Legs::proof_ended(Leaving const& leaving) {
   auto const& [worker, reason, limit] = leaving;
   std::string out;
-  Seam::Going const going = seam_.go_on(reason, limit, out);
+  Seam::Going const going = seam_.go_on(call_, reason, limit, out);
   call_.events = seam_.events();
   parts_.metrics.migrated(call_.model, reason, seam_.why_not());
   parts_.log.info("an answer goes on at another worker, or ends", {{"request_id", call_.id},
@@ -336,9 +371,11 @@ bool Legs::is_replaced(relay::ResponseHead const& head) {
     }
     return true;
   }
-  if (is_malformed_request(head.status) && call_.has_sent_nothing() && seam_.give_up_additions()) {
+  if (is_malformed_request(head.status) && call_.has_sent_nothing() &&
+      has_given_up_additions(call_, seam_)) {
     std::shared_ptr<Worker> const worker = leg_->worker();
     Leg::end(leg_, false);
+    parts_.probes.doubt(*worker);
     if (!connect_to(worker, true)) {
       go_to_another(no_worker());
     }
@@ -462,6 +499,7 @@ void Legs::settle(Said said, bool is_spent, std::string& wire) {
 }
 
 void Legs::hand_over_ended(std::unique_ptr<Leg> next, Said said, std::string_view out) {
+  std::string wire;
   if (next) {
     parts_.metrics.migrated(call_.model, "hand_off", {});
     parts_.log.info(
@@ -470,9 +508,8 @@ void Legs::hand_over_ended(std::unique_ptr<Leg> next, Said said, std::string_vie
     Leg::end(leg_, false);
     leg_ = std::move(next);
     leg_->listen_to(*this);
-    answer_.handed_over();
+    answer_.handed_over(wire);
   }
-  std::string wire;
   answer_.emit(out, wire);
   settle(said, true, wire);
 }

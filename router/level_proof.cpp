@@ -12,8 +12,6 @@
 
 namespace lastcall::router {
 
-using relay::ResponseState;
-
 namespace {
 
 constexpr unsigned kDetokenized = 200;
@@ -45,18 +43,26 @@ std::optional<std::string> text_in(std::string_view answer) {
 }  // namespace
 
 bool LevelProof::begin(Leaving const& leaving) {
-  continuation::TokenIds const ids = seam_.ids_to_prove();
+  std::optional<continuation::Known> const known = seam_.known();
+  bool const may_be_given = known && call_.modes.may_take_ids();
+  continuation::TokenIds const ids =
+      may_be_given ? continuation::ids_to_prove(*known) : continuation::TokenIds{};
   if (ids.empty() || leaving.limit != continuation::Refused::no) {
     return false;
   }
   std::array const without{leaving.worker->id()};
+  // Ids are no good to the others, however level they are.
+  Fleet::Wanted const wanted{.model = call_.wanted.model, .fit = [this](Worker const& one) {
+                               return continuation::takes_ids(call_.modes.of(one)) ? Fit::best
+                                                                                   : Fit::no;
+                             }};
   std::shared_ptr<Worker> const worker =
-      parts_.fleet.choose(call_.wanted.model, without, ingress::monotonic_now());
+      parts_.fleet.choose(wanted, without, ingress::monotonic_now());
   if (!worker) {
     return false;
   }
   question_ = question_of(call_.wanted.model, ids);
-  answer_.clear();
+  answer_ = WholeAnswer(kLargestAnswer);
   std::string head = call_.head_of_leg("-d", false, true);
   head.replace(0, head.find('\r'), "POST /detokenize HTTP/1.1");
   leg_ = Leg::begin(
@@ -94,31 +100,15 @@ void LevelProof::leg_ended(Leg& /*leg*/, bool /*orderly*/) {
 }
 
 void LevelProof::leg_response(Leg& leg, std::span<char> bytes) {
-  relay::ResponseReader& reader = leg.reader();
-  while (reader.state() == ResponseState::head && !bytes.empty()) {
-    relay::ReadHead read;
-    if (!reader.read_head(bytes, call_.asked, read)) {
-      if (reader.state() == ResponseState::malformed) {
-        end(false);
-      }
-      return;
-    }
-    if (read.head.status > kDetokenized) {
-      end(false);
-      return;
-    }
-    bytes = reader.read_on(bytes, read);
-  }
-  while (reader.state() == ResponseState::body && !bytes.empty()) {
-    answer_ += reader.read_body(bytes);
-  }
-  if (reader.state() == ResponseState::complete) {
-    if (std::optional<std::string> const text = text_in(answer_)) {
+  WholeAnswer::State const state = answer_.take(leg.reader(), bytes, call_.asked);
+  bool const is_proof = state == WholeAnswer::State::whole && answer_.status() == kDetokenized;
+  if (is_proof) {
+    if (std::optional<std::string> const text = text_in(answer_.body())) {
       seam_.prove(*text);
     }
-    end(reader.keeps_alive());
-  } else if (reader.state() == ResponseState::malformed || answer_.size() > kLargestAnswer) {
-    end(false);
+  }
+  if (state != WholeAnswer::State::reading || answer_.status() > kDetokenized) {
+    end(is_proof && leg.reader().keeps_alive());
   }
 }
 

@@ -23,6 +23,7 @@
 #include "router/continuation/refused.hpp"
 #include "router/leg.hpp"
 #include "router/seam.hpp"
+#include "router/whole_answer.hpp"
 
 namespace lastcall::router {
 
@@ -75,7 +76,7 @@ class LevelProof final : public LegListener, public ingress::DeadlineOwner {
   LevelProofOwner& owner_;
   Leaving leaving_;
   std::string question_;
-  std::string answer_;
+  WholeAnswer answer_{0};
   std::unique_ptr<Leg> leg_;
   ingress::Deadline deadline_{*this};
 };

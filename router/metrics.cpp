@@ -97,6 +97,10 @@ Moving moving_for(std::string_view reason) {
   return reason == "stall" || reason == "gone" ? Moving::stall : Moving::failure;
 }
 
+std::string_view name(Moving kind) {
+  return kKinds[static_cast<std::size_t>(kind)];
+}
+
 struct Metrics::Series {
   template <class Metric>
   Family<Metric>& family(char const* name, char const* help) {
@@ -162,6 +166,11 @@ struct Metrics::Series {
   RankGauges requests_there{family<Gauge>("lastcall_router_worker_requests",
                                           "Requests that a worker told last to have.")};
   Family<Gauge>& workers = family<Gauge>("lastcall_router_workers", "Workers that are known.");
+  Family<Counter>& probes =
+      family<Counter>("lastcall_router_probes_total", "Times that a worker was asked what it can.");
+  Family<Gauge>& go_on = family<Gauge>(
+      "lastcall_router_workers_going_on",
+      "Workers, by what they take to go on with an answer, as they were found by asking them.");
   Family<Counter>& gone = family<Counter>("lastcall_router_workers_left_total",
                                           "Workers that have left their registry.");
   Family<Gauge>& failing =
@@ -235,14 +244,13 @@ void Metrics::asked_another(std::string_view model) {
 
 void Metrics::moved(Moving kind, Moved outcome) {
   series_->moves
-      .Add({{"kind", std::string(kKinds[static_cast<std::size_t>(kind)])},
+      .Add({{"kind", std::string(name(kind))},
             {"outcome", std::string(kOutcomes[static_cast<std::size_t>(outcome)])}})
       .Increment();
 }
 
 void Metrics::paused(Moving kind, Duration took) {
-  series_->pauses.Add({{"kind", std::string(kKinds[static_cast<std::size_t>(kind)])}}, kGaps)
-      .Observe(seconds(took));
+  series_->pauses.Add({{"kind", std::string(name(kind))}}, kGaps).Observe(seconds(took));
 }
 
 void Metrics::waiting(std::size_t requests) {
@@ -252,6 +260,16 @@ void Metrics::waiting(std::size_t requests) {
 void Metrics::workers(std::size_t known, std::size_t left) {
   series_->workers.Add({}).Set(static_cast<double>(known));
   series_->gone.Add({}).Increment(static_cast<double>(left));
+}
+
+void Metrics::probed(bool has_answered) {
+  series_->probes.Add({{"outcome", has_answered ? "answered" : "failed"}}).Increment();
+}
+
+void Metrics::workers_that_go_on(std::string_view endpoint, std::string_view by,
+                                 std::size_t count) {
+  series_->go_on.Add({{"endpoint", std::string(endpoint)}, {"by", std::string(by)}})
+      .Set(static_cast<double>(count));
 }
 
 void Metrics::source_failed(std::string_view source, bool is_failing) {

@@ -28,6 +28,7 @@ std::string_view name(Failover why);
 enum class Moving : std::uint8_t { planned, failure, stall };
 /// `reason`: of continuation::Heard, or of router/seam.hpp.
 Moving moving_for(std::string_view reason);
+std::string_view name(Moving kind);
 
 enum class Moved : std::uint8_t {
   continued,  // the next worker's first event is with the client
@@ -69,6 +70,10 @@ class Metrics {
   void paused(Moving kind, Duration took);
   void waiting(std::size_t requests);
   void workers(std::size_t known, std::size_t left);
+  /// A worker was asked what it can.
+  void probed(bool has_answered);
+  /// How many go on by that at an endpoint: `text`, `vllm_ids`, `sglang_ids`, `none`, `unknown`.
+  void workers_that_go_on(std::string_view endpoint, std::string_view by, std::size_t count);
   void source_failed(std::string_view source, bool is_failing);
   void refused(std::string_view reason);
   /// By load, at the router or at the last worker.

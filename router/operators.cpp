@@ -53,6 +53,15 @@ void Operators::know_troubled(std::set<std::string> const& sources) {
   }
 }
 
+void Operators::know_worker(std::string const& url, std::string const& line) {
+  std::lock_guard const lock(mutex_);
+  if (line.empty()) {
+    workers_.erase(url);
+  } else {
+    workers_[url] = line;
+  }
+}
+
 probes::Reply Operators::answer(probes::Request const& request) const {
   if (request.method != "GET" && request.method != "HEAD") {
     return plain(kOnlyGet, "only GET\n");
@@ -69,6 +78,9 @@ probes::Reply Operators::answer(probes::Request const& request) const {
     if (request.has_query("verbose")) {
       std::lock_guard const lock(mutex_);
       reply.body += troubled_;
+      for (auto const& [url, line] : workers_) {
+        reply.body.append("worker ").append(url).append(": ").append(line).append("\n");
+      }
     }
     return reply;
   }

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -35,6 +36,8 @@ class Operators {
   /// For /readyz?verbose: sources that cannot be read now. The router stays ready: what was known
   /// last holds.
   void know_troubled(std::set<std::string> const& sources);
+  /// The same: what a worker can; empty: it has left.
+  void know_worker(std::string const& url, std::string const& line);
   void end() { is_ending_ = true; }
 
  private:
@@ -47,8 +50,9 @@ class Operators {
   std::atomic<bool> has_workers_ = false;
   std::atomic<bool> is_ending_ = false;
   mutable std::mutex mutex_;
-  std::string troubled_;           // as lines
-  probes::HttpListener listener_;  // last: it answers until it is gone
+  std::string troubled_;                        // as lines
+  std::map<std::string, std::string> workers_;  // what they can, by URL
+  probes::HttpListener listener_;               // last: it answers until it is gone
 };
 
 }  // namespace lastcall::router

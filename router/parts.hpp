@@ -21,6 +21,7 @@
 #include "router/stall_watch.hpp"
 #include "router/waiting_room.hpp"
 #include "router/worker_connections.hpp"
+#include "router/worker_probes.hpp"
 #include "telemetry/log.hpp"
 
 namespace lastcall::router {
@@ -37,10 +38,11 @@ struct Parts : ingress::ClientParts {
         metrics(counted),
         log(logged),
         fleet({set.choosing.skip_first, set.choosing.skip_most}, [this] { return ids.draw(); }),
-        connections(*this),
+        connections(io, *this),
         stalls(io, set.migration.stall),
         waiting(io),
-        pacing(set.migration.prefill_tokens, [this] { waiting.wake(); }) {}
+        pacing(set.migration.prefill_tokens, [this] { waiting.wake(); }),
+        probes(io, *this) {}
 
   Settings const& settings;
   Metrics& metrics;
@@ -55,6 +57,7 @@ struct Parts : ingress::ClientParts {
   Pacing pacing;
   SharedRisk risk;
   std::unordered_set<RoutedRequest*> live;  // those that count
+  WorkerProbes probes;                      // last: it has connections
 };
 
 }  // namespace lastcall::router

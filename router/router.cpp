@@ -89,7 +89,13 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
   // --- start ---
 
   std::string start() {
+    if (std::string problem = parts.connections.start(); !problem.empty()) {
+      return problem;
+    }
     load.configure();
+    parts.probes.listen([this](std::string const& url, std::string const& line) {
+      operators.know_worker(url, line);
+    });
     sources.follow(settings.workers);
     if (std::string problem = secure(listener, settings.tls, log); !problem.empty()) {
       return problem;
@@ -133,6 +139,7 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
     for (auto const& worker : news.left) {
       parts.connections.close(*worker);
       load.left(*worker);
+      parts.probes.forget(*worker);
       log.info("a worker has left", {{"worker", worker->url()}});
     }
     for (auto const& worker : news.came) {
@@ -143,6 +150,7 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
       } else {
         log.warning("a worker cannot be reached", {{"worker", worker->url()}, {"detail", problem}});
       }
+      parts.probes.follow(worker);
     }
     metrics.workers(parts.fleet.workers().size(), news.left.size());
     operators.know_workers(!parts.fleet.workers().empty());
@@ -180,6 +188,7 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
       settings.workers = std::move(loaded.settings.workers);
       settings.rejection.thresholds = std::move(loaded.settings.rejection.thresholds);
       load.configure();
+      parts.probes.configure();
       sources.follow(settings.workers);
     }
     runtime::tell(reload, "needs a restart of the router", log);

@@ -7,29 +7,41 @@ namespace lastcall::router {
 using continuation::Mode;
 using continuation::Refused;
 
-void Seam::begin(Call const& call, Mode mode) {
+void Seam::begin(Call const& call) {
   bool const is_recorded = call.wanted.stream && (call.route.endpoint == "chat_completions" ||
                                                   call.route.endpoint == "completions");
-  if (!is_recorded || mode == Mode::none) {
+  if (!is_recorded || call.modes.by == MigrateBy::off) {
     return;
   }
   story_.emplace(continuation::Asked{.endpoint = call.route.endpoint,
                                      .body = call.body.text(),
                                      .forbidden = call.forbids_migration});
   hand_off_.emplace(*story_);
-  mode_ = mode;
-  body_ = story_->first_body(mode_);
 }
 
-bool Seam::give_up_additions() {
-  if (!story_ || mode_ == Mode::none || moves() > 0) {
+std::optional<continuation::Known> Seam::known() const {
+  return story_ ? std::optional<continuation::Known>(story_->known()) : std::nullopt;
+}
+
+bool Seam::prepare(Mode mode) {
+  if (!story_) {
+    return true;
+  }
+  if (moves_ == 0) {
+    mode_ = mode;
+    body_ = story_->first_body(mode_);
+    return true;
+  }
+  std::string nothing;
+  std::optional<continuation::Way> const way = way_for(story_->known(), mode);
+  bool const is_spent = way && continuation::is_spent(story_->known(), *way);
+  auto next = is_spent ? std::nullopt : story_->next(mode, nothing);
+  if (!next) {
     return false;
   }
-  std::string plain = story_->first_body(Mode::none);
-  mode_ = Mode::none;
-  bool const is_another = plain != body_;
-  body_ = std::move(plain);
-  return is_another;
+  mode_ = mode;
+  body_ = std::move(next->body);
+  return true;
 }
 
 continuation::Heard Seam::heard(std::string_view payload, std::string& out) {
@@ -46,12 +58,8 @@ continuation::Heard Seam::leg_ended(std::string& out) {
   return heard;
 }
 
-continuation::TokenIds Seam::ids_to_prove() const {
-  return story_ && takes_ids(mode_) ? continuation::ids_to_prove(story_->known())
-                                    : continuation::TokenIds{};
-}
-
-Seam::Going Seam::go_on(std::string_view reason, Refused limit, std::string& out) {
+Seam::Going Seam::go_on(Call const& call, std::string_view reason, Refused limit,
+                        std::string& out) {
   reason_ = reason;
   if (reason == kStall || reason == kGone) {
     story_->leg_ended(out);  // nobody else has said so
@@ -60,7 +68,7 @@ Seam::Going Seam::go_on(std::string_view reason, Refused limit, std::string& out
   if (!why_not_.empty()) {
     return Going::refused;
   }
-  std::optional<continuation::Continuation::Next> next = story_->next(mode_, out);
+  auto const next = story_->next(call.modes.best(story_->known()), out);
   if (next && next->finished) {
     return Going::finished;
   }
@@ -69,7 +77,6 @@ Seam::Going Seam::go_on(std::string_view reason, Refused limit, std::string& out
     return Going::refused;
   }
   ++moves_;
-  body_ = std::move(next->body);
   return Going::on;
 }
 
@@ -83,15 +90,16 @@ std::uint64_t Seam::tokens(Call const& call) {
   return said.prompt_count().value_or(guess) + said.count().about();
 }
 
-std::optional<std::string> Seam::warming_body() {
-  return hand_off_ ? hand_off_->warm(mode_) : std::nullopt;
+std::optional<std::string> Seam::warming_body(Mode mode) {
+  return hand_off_ ? hand_off_->warm(mode) : std::nullopt;
 }
 
-bool Seam::cut() {
-  std::optional<std::string> body = hand_off_->cut(mode_);
+bool Seam::cut(Mode mode) {
+  std::optional<std::string> body = hand_off_->cut(mode);
   if (!body) {
     return false;
   }
+  mode_ = mode;
   body_ = std::move(*body);
   ++moves_;
   story_->begin_leg(mode_);

@@ -4,7 +4,8 @@
 //  1. Recorded are streams of completions and chat completions, while `migration.by` is not `off`
 //     and the client does not forbid it (`X-Lastcall-Migration: never`). Anything else flows
 //     through untouched.
-//  2. How often an answer goes on is decided by request_risk.hpp.
+//  2. What the worker of a leg is taken for decides what is sent to it (worker_modes.hpp).
+//  3. How often an answer goes on is decided by request_risk.hpp.
 //
 // Pure, no thread rule. Source: docs/router.md, 'Migration'; router/continuation/continuation.hpp.
 #pragma once
@@ -28,14 +29,16 @@ inline constexpr std::string_view kGone = "gone";
 class Seam {
  public:
   /// The request is whole; `call` outlives it.
-  void begin(Call const& call, continuation::Mode mode);
+  void begin(Call const& call);
   bool is_recording() const { return story_.has_value(); }
+  /// What is known of an answer that is recorded.
+  std::optional<continuation::Known> known() const;
 
-  /// What the next leg sends.
+  /// The next leg is with a worker of that mode. False: it cannot take it.
+  bool prepare(continuation::Mode mode);
+  /// What the leg that is prepared sends.
   std::string_view body(Call const& call) const { return story_ ? body_ : call.body.text(); }
   void begin_leg() { story_->begin_leg(mode_); }
-  /// The worker does not take what was added: from now on the body is the client's own.
-  bool give_up_additions();
   continuation::Heard heard(std::string_view payload, std::string& out);
   continuation::Heard leg_ended(std::string& out);
 
@@ -44,18 +47,17 @@ class Seam {
     finished,  // nothing was left to be said
     refused,   // why_not() tells why
   };
-  /// Ids that are level with the text if their text, as a worker tells it, is the end of it; none:
-  /// no proof is missing, or none would do.
-  continuation::TokenIds ids_to_prove() const;
+  /// The text of continuation::ids_to_prove(), as a worker tells it.
   void prove(std::string_view text) { story_->transcript().confirm(text); }
   /// After a failure of the leg, for `reason`; `limit`: where it may go to no other worker.
-  Going go_on(std::string_view reason, continuation::Refused limit, std::string& out);
+  Going go_on(Call const& call, std::string_view reason, continuation::Refused limit,
+              std::string& out);
   // --- early hand-off (continuation/hand_off.hpp) ---
   /// Nothing where ids and text are not level just now.
-  std::optional<std::string> warming_body();
+  std::optional<std::string> warming_body(continuation::Mode mode);
   /// From now on heard() and leg_ended() are of the old leg, and what they hear is held; body() is
-  /// the new one's. False: not now.
-  bool cut();
+  /// the new one's, of a worker of that mode. False: not now.
+  bool cut(continuation::Mode mode);
   bool is_holding() const;
   continuation::Heard heard_next(std::string_view payload, std::string& out);
   continuation::Heard release(std::string& out);
@@ -76,7 +78,7 @@ class Seam {
  private:
   std::optional<continuation::Continuation> story_;
   std::optional<continuation::HandOff> hand_off_;
-  continuation::Mode mode_ = continuation::Mode::none;
+  continuation::Mode mode_ = continuation::Mode::none;  // of the leg that is prepared
   std::string body_;
   std::string_view why_not_;
   std::string_view reason_;  // of the last failure

@@ -46,6 +46,10 @@ void judge(Settings const& settings, config::Places const& places, config::Probl
     complain(settings.tls.cert_file ? "tls.cert_file" : "tls.key_file",
              "one of two, expected tls.cert_file and tls.key_file or neither");
   }
+  if (settings.worker_tls.cert_file.has_value() != settings.worker_tls.key_file.has_value()) {
+    complain(settings.worker_tls.cert_file ? "worker_tls.cert_file" : "worker_tls.key_file",
+             "one of two, expected worker_tls.cert_file and worker_tls.key_file or neither");
+  }
   if (settings.choosing.skip_most < settings.choosing.skip_first) {
     complain("choosing.skip_most", "less than choosing.skip_first, expected at least that");
   }

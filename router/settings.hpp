@@ -20,7 +20,6 @@
 #include "config/load.hpp"
 #include "config/problem.hpp"
 #include "config/schema.hpp"
-#include "router/continuation/bodies.hpp"
 
 namespace lastcall::router {
 
@@ -61,6 +60,7 @@ struct KubernetesSource {
   std::optional<std::string> space;  // unset: this pod's namespace
   std::optional<std::string> port;   // its name or number; unset: the first
   std::string model;                 // empty: any that a request names
+  bool tls = false;                  // workers speak https
   std::optional<std::string> api_server;
   std::string token_file = "/var/run/secrets/kubernetes.io/serviceaccount/token";
   std::string ca_file = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";
@@ -92,6 +92,7 @@ struct Timeouts {
   Duration client{60'000};
   Duration keep_alive{75'000};
   Duration upstream_keep_alive{4'000};
+  Duration lookup{30'000};
 };
 
 struct Limits {
@@ -106,13 +107,31 @@ struct Tls {
   std::optional<std::string> key_file;
 };
 
+/// Of workers whose URL is one of https.
+struct WorkerTls {
+  std::optional<std::string> ca_file;  // unset: the system's authorities
+  std::optional<std::string> cert_file;
+  std::optional<std::string> key_file;
+  std::optional<std::string> server_name;  // unset: the host of the URL
+};
+
 struct Shutdown {
   Duration late_accept{5'000};
   Duration grace_period{1'800'000};
 };
 
+/// What workers take to go on with an answer.
+enum class MigrateBy : std::uint8_t {
+  probe,  // what each of them was found to take
+  off,    // nothing: answers do not go on
+  text,
+  vllm_ids,
+  sglang_ids,
+};
+
 struct Migration {
-  continuation::Mode by = continuation::Mode::text;  // what workers take
+  MigrateBy by = MigrateBy::probe;
+  bool comment = false;  // clients are told, in a comment
   std::optional<Duration> stall{20'000};
   std::uint32_t prefill_tokens = 65'536;
   Duration wait{30'000};
@@ -151,6 +170,7 @@ struct Settings {
   Timeouts timeouts;
   Limits limits;
   Tls tls;
+  WorkerTls worker_tls;
   Shutdown shutdown;
   config::Log log;
 };

@@ -22,7 +22,7 @@ constexpr Range kWait = within(1ms, 24h);
 constexpr std::array kLogLevels =
     std::to_array<std::string_view>({"trace", "debug", "info", "warning", "error", "critical"});
 constexpr std::array kModes =
-    std::to_array<std::string_view>({"off", "text", "vllm_ids", "sglang_ids"});
+    std::to_array<std::string_view>({"auto", "off", "text", "vllm_ids", "sglang_ids"});
 constexpr std::array kAffinities = std::to_array<std::string_view>({"off", "prefix", "header"});
 constexpr std::array kLogFormats = std::to_array<std::string_view>({"auto", "json", "text"});
 
@@ -71,9 +71,16 @@ void add_migration(Keys& keys, Migration& migration) {
         .doc = "Streams that go on at another worker when theirs fails."},
        {.path = "migration.by",
         .slot = config::choice(migration.by, kModes),
-        .doc = "How an answer is given back to another worker: as its text, which goes with every "
-               "engine that knows `continue_final_message`, or as token ids, as vLLM or as SGLang "
-               "tells and takes them; `off`: it is not.",
+        .doc = "How an answer is given back to another worker: `auto`, as each worker is found to "
+               "take it by asking it for a few streams of one token; or all of them alike, as its "
+               "text, which goes with every engine that knows `continue_final_message`, or as "
+               "token ids, as vLLM or as SGLang tells and takes them; `off`: it is not.",
+        .live = true},
+       {.path = "migration.comment",
+        .slot = &migration.comment,
+        .doc = "Marks an answer where another worker goes on with it by a comment of SSE, which "
+               "clients pass over: `: lastcall-migrated {\"kind\": \"failure\"}`, or `planned`, or "
+               "`stall`.",
         .live = true},
        {.path = "migration.stall",
         .slot = &migration.stall,
@@ -132,7 +139,12 @@ void add_timeouts(Keys& keys, Timeouts& timeouts) {
         .slot = &timeouts.upstream_keep_alive,
         .doc = "How long an unused connection to a worker is kept; keep it below the worker's own "
                "limit (5 s in uvicorn).",
-        .range = kWait}});
+        .range = kWait},
+       {.path = "timeouts.lookup",
+        .slot = &timeouts.lookup,
+        .doc = "How long the address of a worker's host name holds before it is looked up again; "
+               "that happens at once where nobody can be reached there.",
+        .range = within(1s, 24h)}});
 }
 
 void add_limits(Keys& keys, Limits& limits) {
@@ -158,6 +170,36 @@ void add_limits(Keys& keys, Limits& limits) {
                "requests are refused as `overloaded`, above it connections are closed that hold "
                "much and are slow.",
         .range = Range{1'048'576, 4'294'967'295}}});
+}
+
+void add_worker_tls(Keys& keys, WorkerTls& tls) {
+  keys.insert(
+      keys.end(),
+      {{.path = "worker_tls",
+        .slot = Section{},
+        .doc = "TLS to workers whose URL begins with `https://`."},
+       {.path = "worker_tls.ca_file",
+        .slot = &tls.ca_file,
+        .doc = "The authorities that their certificates come from, PEM; read anew when it changes.",
+        .form = &config::kAbsolutePath,
+        .unset = "the system's authorities"},
+       {.path = "worker_tls.cert_file",
+        .slot = &tls.cert_file,
+        .doc = "The router's own certificate with its chain, PEM, for workers that ask for one; "
+               "needs `key_file`.",
+        .form = &config::kAbsolutePath,
+        .unset = "no certificate is shown"},
+       {.path = "worker_tls.key_file",
+        .slot = &tls.key_file,
+        .doc = "Its key, PEM.",
+        .form = &config::kAbsolutePath,
+        .unset = "no certificate is shown"},
+       {.path = "worker_tls.server_name",
+        .slot = &tls.server_name,
+        .doc = "The name that the certificate of every worker has to have, and that they are "
+               "asked for.",
+        .form = &config::kName,
+        .unset = "the host of the worker's URL"}});
 }
 
 void add_shutdown(Keys& keys, Shutdown& shutdown) {
@@ -230,6 +272,7 @@ Keys keys_of(Settings& settings) {
                 .doc = "Its key, PEM.",
                 .form = &config::kAbsolutePath,
                 .unset = "plain HTTP"}});
+  add_worker_tls(keys, settings.worker_tls);
   add_shutdown(keys, settings.shutdown);
   add_log(keys, settings.log);
   return keys;

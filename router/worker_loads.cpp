@@ -15,7 +15,7 @@ namespace {
 
 std::string url_of_load(Worker const& worker, std::optional<std::uint32_t> port) {
   std::optional<config::Url> url = config::parse_url(worker.url());
-  if (!url) {
+  if (!url || (url->scheme != "http" && !port)) {
     return {};
   }
   url->address.port = static_cast<std::uint16_t>(port.value_or(url->address.port));

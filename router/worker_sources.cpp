@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -21,8 +22,8 @@ namespace lastcall::router {
 
 std::string problem_of_worker(std::string const& url) {
   std::optional<config::Url> const parsed = config::parse_url(url);
-  if (!parsed || parsed->scheme != "http") {
-    return "it is no URL of http";
+  if (!parsed || (parsed->scheme != "http" && parsed->scheme != "https")) {
+    return "it is no URL of http or https";
   }
   return parsed->path == "/" ? "" : "its URL has a path, expected scheme, host and port alone";
 }
@@ -44,6 +45,15 @@ struct WorkerSources::Followed {
             .troubled = [this, &to](std::string const& problem) { to.troubled(name, problem); }};
   }
 
+  /// Slices name no scheme.
+  std::string url_of(discovery::FoundInstance const& instance) const {
+    auto const* const slices = std::get_if<KubernetesSource>(&source.kind);
+    constexpr std::string_view kPlain = "http://";
+    return slices != nullptr && slices->tls && instance.url.starts_with(kPlain)
+               ? "https://" + instance.url.substr(kPlain.size())
+               : instance.url;
+  }
+
   std::vector<Announced> usable(std::vector<discovery::FoundInstance> const& instances,
                                 Listeners const& to) {
     std::vector<Announced> workers;
@@ -51,7 +61,7 @@ struct WorkerSources::Followed {
     for (discovery::FoundInstance const& instance : instances) {
       std::string const problem = problem_of_worker(instance.url);
       if (problem.empty()) {
-        workers.push_back({.url = instance.url, .model = instance.model});
+        workers.push_back({.url = url_of(instance), .model = instance.model});
       } else if (skipped.insert(instance.url).second && !told.contains(instance.url)) {
         to.skipped(instance.url, problem);
       }

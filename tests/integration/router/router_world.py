@@ -13,7 +13,7 @@ from serve_peer import PATIENCE, wait_until
 from serve_world import BUILD, merged
 
 ROUTER = os.path.abspath(os.path.join(BUILD, "router/lastcall-router"))
-QUIET = {"load": {"interval": None}}
+QUIET = {"load": {"interval": None}, "migration": {"by": "text"}}  # workers are asked nothing
 QUICK = {**QUIET, "shutdown": {"late_accept": "100ms", "grace_period": "20s"}}
 
 

@@ -1,5 +1,10 @@
 #include "router/fleet.hpp"
 
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,6 +58,33 @@ TEST(Fleet, AWorkerThatWasTriedIsNotChosenAgain) {
   EXPECT_EQ(fleet.choose("m", tried, 0ms)->url(), "b");
   tried.push_back(news.came[1]->id());
   EXPECT_EQ(fleet.choose("m", tried, 0ms), nullptr);
+}
+
+TEST(Fleet, OfThoseThatAreFreeTheOneThatFitsBestIsChosen) {
+  Fleet fleet = make();
+  Fleet::News const news = fleet.set(0, {worker("a"), worker("b"), worker("c"), worker("d")});
+  std::map<std::string, Fit> fits{
+      {"a", Fit::perhaps}, {"b", Fit::best}, {"c", Fit::yes}, {"d", Fit::no}};
+  Fleet::Wanted const wanted{.model = "m",
+                             .fit = [&fits](Worker const& one) { return fits[one.url()]; }};
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(fleet.choose(wanted, {}, 0ms)->url(), "b");
+  }
+  fleet.failed(*news.came[1], 0ms);
+  EXPECT_EQ(fleet.choose(wanted, {}, 0ms)->url(), "c") << "a worker that is skipped fits nothing";
+  fleet.failed(*news.came[2], 0ms);
+  EXPECT_EQ(fleet.choose(wanted, {}, 0ms)->url(), "a");
+  fits = {{"d", Fit::no}};
+  EXPECT_EQ(fleet.choose(wanted, {}, 0ms), nullptr);
+}
+
+TEST(Fleet, WhatAWorkerWasFoundToTakeIsItsOwn) {
+  Fleet fleet = make();
+  std::shared_ptr<Worker> const one = fleet.set(0, {worker("a")}).came[0];
+  EXPECT_EQ(one->found(continuation::Endpoint::chat), std::nullopt);
+  fleet.found(*one, continuation::Endpoint::chat, continuation::Mode::ids_vllm);
+  EXPECT_EQ(one->found(continuation::Endpoint::chat), continuation::Mode::ids_vllm);
+  EXPECT_EQ(one->found(continuation::Endpoint::completions), std::nullopt);
 }
 
 TEST(Fleet, FailuresSkipForLongerAndLonger) {

@@ -1,0 +1,44 @@
+// Names of hosts looked up off the loop, each on a thread of its own: getaddrinfo(3) hangs as long
+// as the servers of resolv.conf let it, and nothing can interrupt it.
+//
+// Rules:
+//  1. `done` is called on the loop, once, and never behind the end of this.
+//  2. A lookup that hangs is left behind; its thread ends by itself, or with the process.
+//
+// Thread rule: the loop's thread. Source: getaddrinfo(3).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/resolve.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace lastcall::router {
+
+class NameLookups {
+ public:
+  using Done = std::function<void(Resolved const& found)>;
+
+  explicit NameLookups(boost::asio::io_context& io);
+  ~NameLookups();
+  NameLookups(NameLookups const&) = delete;
+  NameLookups& operator=(NameLookups const&) = delete;
+
+  void find(std::string const& host, std::uint16_t port, Done done);
+
+ private:
+  struct Board;
+  std::shared_ptr<Board> board_;  // shared with threads, which may outlive this
+};
+
+/// Numeric addresses, and `localhost`, are known without asking anyone (RFC 6761); nothing: it is a
+/// name.
+Resolved known_address(std::string const& host, std::uint16_t port);
+
+}  // namespace lastcall::router

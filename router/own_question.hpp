@@ -1,0 +1,71 @@
+// A question of the router's own to a worker, off the way of requests, and its whole answer.
+//
+// Rules:
+//  1. It is marked as our own: `X-Lastcall-Probe`, and `X-Lastcall-Parent` for an ingress, which
+//     passes the first to nobody. No user's request is counted for it.
+//  2. What it meets speaks neither for nor against a worker.
+//  3. `done` is called once, never within ask(), and never behind drop(): with what has come, or
+//     with a status of 0 where that is not all.
+//
+// Thread rule: the router's thread. Source: docs/router.md, 'What a worker can'.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "router/fleet.hpp"
+#include "router/leg.hpp"
+#include "router/whole_answer.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace lastcall::router {
+
+struct Parts;
+
+class OwnQuestion final : public LegListener {
+ public:
+  /// What is asked; `body`: nothing for a GET.
+  struct Message {
+    std::string_view path;
+    std::string body{};
+  };
+  using Done = std::function<void(WholeAnswer const& answer)>;
+
+  /// Both outlive it.
+  OwnQuestion(boost::asio::io_context& io, Parts& parts, std::size_t most);
+  ~OwnQuestion();
+
+  void ask(std::shared_ptr<Worker> const& worker, Message message,
+           std::chrono::milliseconds patience, Done done);
+  void drop();
+
+  // LegListener
+  bool takes_response() const override { return true; }
+  void leg_is_late(Leg& leg, Late how) override;
+  void leg_response(Leg& leg, std::span<char> bytes) override;
+  void leg_ended(Leg& leg, bool orderly) override;
+  void leg_handled() override {}
+
+ private:
+  struct Timer;
+  void give_up();
+  void end(bool keep);
+
+  Parts& parts_;
+  std::size_t const most_;  // bytes of an answer
+  std::string body_;
+  WholeAnswer answer_;
+  Done done_;
+  std::unique_ptr<Leg> leg_;
+  std::shared_ptr<Timer> timer_;
+};
+
+}  // namespace lastcall::router

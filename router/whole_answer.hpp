@@ -1,0 +1,37 @@
+// The answer of a worker to a question of the router's own, read to its end.
+//
+// Thread rule: the router's thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "relay/request_reader.hpp"
+#include "relay/response_reader.hpp"
+
+namespace lastcall::router {
+
+class WholeAnswer {
+ public:
+  enum class State : std::uint8_t { reading, whole, broken };
+
+  explicit WholeAnswer(std::size_t most) : most_(most) {}
+
+  /// What has come of it. Behind `whole` and `broken` nothing is taken.
+  State take(relay::ResponseReader& reader, std::span<char> bytes, relay::Asked const& asked);
+  /// Its connection has ended: true where that is the end of the answer.
+  bool ended(relay::ResponseReader& reader, bool orderly) const;
+
+  /// 0: there is none.
+  unsigned status() const { return status_; }
+  std::string const& body() const { return body_; }
+
+ private:
+  std::size_t most_;  // bytes of the body
+  unsigned status_ = 0;
+  std::string body_;
+};
+
+}  // namespace lastcall::router

@@ -1,0 +1,316 @@
+#include "router/worker_probes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <nlohmann/json.hpp>
+
+#include "config/text.hpp"
+#include "router/continuation/worker_probe.hpp"
+#include "router/own_question.hpp"
+#include "router/parts.hpp"
+
+namespace lastcall::router {
+namespace {
+
+using continuation::Endpoint;
+using continuation::Mode;
+
+/// Bytes: a stream of one token, or a list of models.
+constexpr std::size_t kLongestProbeAnswer = std::size_t{512} * 1024;
+constexpr unsigned kAnswered = 200;
+
+/// What is asked, in this order.
+enum class Stage : std::uint8_t { models, completions, chat };
+
+/// The first model that a worker lists.
+struct Listed {
+  std::string model;
+  std::string owner;
+};
+
+Listed first_of(std::string const& list) {
+  auto const content = nlohmann::json::parse(list, nullptr, false);
+  Listed found;
+  if (!content.is_object() || !content.contains("data") || !content["data"].is_array() ||
+      content["data"].empty() || !content["data"][0].is_object()) {
+    return found;
+  }
+  for (auto const& [key, text] :
+       {std::pair{"id", &found.model}, std::pair{"owned_by", &found.owner}}) {
+    auto const value = content["data"][0].find(key);
+    if (value != content["data"][0].end() && value->is_string()) {
+      *text = value->get<std::string>();
+    }
+  }
+  return found;
+}
+
+std::string_view word_for(std::optional<Mode> mode) {
+  constexpr std::array<std::string_view, 4> kWords{"none", "text", "vllm_ids", "sglang_ids"};
+  return mode ? kWords[static_cast<std::size_t>(*mode)] : "unknown";
+}
+
+}  // namespace
+
+/// One worker: it waits for its turn, is being asked, or is known.
+class WorkerProbes::Asking final : public std::enable_shared_from_this<Asking> {
+ public:
+  Asking(WorkerProbes& owner, std::shared_ptr<Worker> worker)
+      : owner_(owner),
+        worker_(std::move(worker)),
+        question_(owner.io_, owner.parts_, kLongestProbeAnswer),
+        timer_(owner.io_) {}
+
+  std::shared_ptr<Worker> const& worker() const { return worker_; }
+  bool is_due() const { return state_ == State::due; }
+  bool is_running() const { return state_ == State::running; }
+  /// Its turn will come.
+  void wait_for_turn() { state_ = State::due; }
+  void begin();
+  /// What is known of it may not hold any more.
+  void doubt();
+  /// At once, where it is not being asked already.
+  void retry();
+
+ private:
+  enum class State : std::uint8_t { idle, due, running, waiting };
+
+  void ask_in(std::chrono::milliseconds wait);
+  void ask(std::string_view path, std::string body);
+  void ask_next();
+  void answered(WholeAnswer const& answer);
+  void note_models(WholeAnswer const& answer);
+  void note(Endpoint endpoint);
+  void finish();
+
+  WorkerProbes& owner_;
+  std::shared_ptr<Worker> const worker_;
+  OwnQuestion question_;
+  boost::asio::steady_timer timer_;
+  State state_ = State::idle;
+  Stage stage_ = Stage::models;
+  Listed listed_;
+  std::optional<continuation::WorkerProbe> probe_;
+  std::optional<Mode> of_completions_;
+  std::optional<Mode> of_chat_;
+  unsigned failures_ = 0;  // in a row
+};
+
+void WorkerProbes::Asking::begin() {
+  state_ = State::running;
+  stage_ = Stage::models;
+  listed_ = {};
+  of_completions_ = of_chat_ = std::nullopt;
+  ask("/v1/models", {});
+}
+
+void WorkerProbes::Asking::ask(std::string_view path, std::string body) {
+  question_.ask(worker_, {.path = path, .body = std::move(body)}, kPatience,
+                [this](WholeAnswer const& answer) { answered(answer); });
+}
+
+void WorkerProbes::Asking::answered(WholeAnswer const& answer) {
+  if (stage_ == Stage::models) {
+    note_models(answer);
+  } else {
+    probe_->answered(answer.status(), answer.body());
+  }
+  if (answer.status() == 0) {
+    finish();  // it would not answer anything else either
+  } else {
+    ask_next();
+  }
+}
+
+void WorkerProbes::Asking::note_models(WholeAnswer const& answer) {
+  listed_ = answer.status() == kAnswered ? first_of(answer.body()) : Listed{};
+  listed_.model = worker_->model_is_any() ? listed_.model : worker_->model();
+  stage_ = Stage::completions;
+  probe_.emplace(Endpoint::completions, listed_.model);
+}
+
+void WorkerProbes::Asking::ask_next() {
+  bool const is_chat = stage_ == Stage::chat;
+  if (std::optional<std::string> body = probe_->next()) {
+    ask(is_chat ? "/v1/chat/completions" : "/v1/completions", std::move(*body));
+    return;
+  }
+  note(is_chat ? Endpoint::chat : Endpoint::completions);
+  if (is_chat) {
+    finish();
+    return;
+  }
+  continuation::TokenIds const told = probe_->told();
+  stage_ = Stage::chat;
+  probe_.emplace(Endpoint::chat, listed_.model, told);
+  ask_next();
+}
+
+void WorkerProbes::Asking::note(Endpoint endpoint) {
+  if (!probe_->has_failed()) {
+    (endpoint == Endpoint::chat ? of_chat_ : of_completions_) = probe_->mode();
+  }
+}
+
+void WorkerProbes::Asking::finish() {
+  Fleet& fleet = owner_.parts_.fleet;
+  if (of_completions_) {
+    bool const is_vllm = of_chat_ == Mode::ids_vllm || listed_.owner == "vllm";
+    fleet.found(*worker_, Endpoint::completions,
+                continuation::mode_of_completions(*of_completions_, is_vllm));
+  }
+  if (of_chat_) {
+    fleet.found(*worker_, Endpoint::chat, *of_chat_);
+  }
+  if (of_completions_ && of_chat_) {
+    failures_ = 0;
+    state_ = State::idle;
+  } else {
+    constexpr unsigned kMostWaits = 6;  // doubled so often, the first is above the longest
+    auto const wait = std::min<std::chrono::milliseconds>(
+        kFirstWait * (1U << std::min(failures_++, kMostWaits)), kLongestWait);
+    ask_in(wait);
+  }
+  owner_.ended(*this);
+}
+
+void WorkerProbes::Asking::ask_in(std::chrono::milliseconds wait) {
+  // Routers that have started together do not ask in step.
+  auto const part = static_cast<std::uint64_t>(wait.count()) / 4;
+  auto const more = std::chrono::milliseconds(owner_.parts_.ids.draw() % (part + 1));
+  state_ = State::waiting;
+  timer_.expires_after(wait + more);
+  // A timer that has run out calls even where its worker has left since.
+  timer_.async_wait([still = weak_from_this()](boost::system::error_code const& error) {
+    auto const one = still.lock();
+    if (one && !error && one->state_ == State::waiting) {
+      one->owner_.enqueue(*one);
+    }
+  });
+}
+
+void WorkerProbes::Asking::doubt() {
+  if (state_ == State::idle) {
+    ask_in(kFirstWait);
+  }
+}
+
+void WorkerProbes::Asking::retry() {
+  if (state_ == State::idle) {
+    owner_.enqueue(*this);
+  }
+}
+
+// --- all of them ---------------------------------------------------------------------------------
+
+WorkerProbes::WorkerProbes(boost::asio::io_context& io, Parts& parts) : io_(io), parts_(parts) {}
+
+WorkerProbes::~WorkerProbes() = default;
+
+void WorkerProbes::configure() {
+  if (parts_.settings.migration.by == MigrateBy::probe) {
+    for (auto const& [id, asking] : known_) {
+      bool const is_known =
+          asking->worker()->found(Endpoint::chat) && asking->worker()->found(Endpoint::completions);
+      if (!is_known) {
+        asking->retry();
+      }
+    }
+  }
+}
+
+void WorkerProbes::follow(std::shared_ptr<Worker> const& worker) {
+  auto const [at, is_new] = known_.emplace(worker->id(), std::make_shared<Asking>(*this, worker));
+  if (is_new && parts_.settings.migration.by == MigrateBy::probe) {
+    enqueue(*at->second);
+  }
+  count();
+}
+
+void WorkerProbes::forget(Worker const& worker) {
+  auto const found = known_.find(worker.id());
+  if (found == known_.end()) {
+    return;
+  }
+  bool const was_running = found->second->is_running();
+  known_.erase(found);
+  running_ -= was_running ? 1 : 0;
+  count();
+  if (told_) {
+    told_(worker.url(), "");
+  }
+  begin_next();
+}
+
+void WorkerProbes::doubt(Worker const& worker) {
+  auto const found = known_.find(worker.id());
+  if (found != known_.end() && parts_.settings.migration.by == MigrateBy::probe) {
+    found->second->doubt();
+  }
+}
+
+void WorkerProbes::enqueue(Asking& asking) {
+  asking.wait_for_turn();
+  queue_.push_back(asking.worker()->id());
+  begin_next();
+}
+
+void WorkerProbes::begin_next() {
+  while (running_ < kMostAtOnce && !queue_.empty()) {
+    auto const found = known_.find(queue_.front());
+    queue_.pop_front();
+    if (found != known_.end() && found->second->is_due()) {
+      ++running_;
+      found->second->begin();
+    }
+  }
+}
+
+void WorkerProbes::ended(Asking& asking) {
+  --running_;
+  Worker const& worker = *asking.worker();
+  std::string_view const chat = word_for(worker.found(Endpoint::chat));
+  std::string_view const completions = word_for(worker.found(Endpoint::completions));
+  bool const is_known = chat != "unknown" && completions != "unknown";
+  parts_.metrics.probed(is_known);
+  if (is_known) {
+    parts_.log.info("a worker was asked what it can",
+                    {{"worker", worker.url()}, {"chat", chat}, {"completions", completions}});
+  } else {
+    parts_.log.debug("a worker does not say what it can, and is asked again",
+                     {{"worker", worker.url()}, {"chat", chat}, {"completions", completions}});
+  }
+  if (told_) {
+    told_(worker.url(), "chat " + std::string(chat) + ", completions " + std::string(completions));
+  }
+  count();
+  begin_next();
+}
+
+/// How many workers there are of each kind.
+void WorkerProbes::count() const {
+  if (parts_.settings.migration.by != MigrateBy::probe) {
+    return;
+  }
+  for (Endpoint const endpoint : {Endpoint::chat, Endpoint::completions}) {
+    std::array<std::size_t, 5> counts{};
+    constexpr std::array<std::optional<Mode>, 5> kKinds{std::nullopt, Mode::none, Mode::text,
+                                                        Mode::ids_vllm, Mode::ids_sglang};
+    for (auto const& [id, asking] : known_) {
+      auto const at = std::find(kKinds.begin(), kKinds.end(), asking->worker()->found(endpoint));
+      ++counts[static_cast<std::size_t>(at - kKinds.begin())];
+    }
+    for (std::size_t kind = 0; kind < kKinds.size(); ++kind) {
+      parts_.metrics.workers_that_go_on(endpoint == Endpoint::chat ? "chat" : "completions",
+                                        word_for(kKinds[kind]), counts[kind]);
+    }
+  }
+}
+
+}  // namespace lastcall::router

@@ -1,0 +1,76 @@
+// Asks each worker what it can, off the way of requests, as `migration.by: auto` wants it.
+//
+// Theory of operation. A worker that comes is asked for its list of models (who made it, and how a
+// model is called), then at completions and at chat for a few streams of one token each
+// (continuation/worker_probe.hpp). What it proves is noted in the fleet.
+//
+// Rules:
+//  1. At most kMostAtOnce workers are asked at a time, each one question after the other; a
+//     question has kPatience.
+//  2. One that does not answer, is busy or wants to know who asks is asked again, after a time that
+//     doubles up to kLongestWait. What was known of it stays.
+//  3. One that cannot be reached, or refuses what it was found to take, may be another one at the
+//     same URL: it is asked anew (doubt()).
+//
+// Thread rule: the router's thread. Source: docs/continuation.md, 'Who can what'.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "router/fleet.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace lastcall::router {
+
+struct Parts;
+
+class WorkerProbes {
+ public:
+  static constexpr std::size_t kMostAtOnce = 16;
+  static constexpr std::chrono::seconds kPatience{30};
+  static constexpr std::chrono::seconds kFirstWait{1};
+  static constexpr std::chrono::seconds kLongestWait{60};
+
+  /// `line`: what is known of the worker, for people; empty: nothing.
+  using Told = std::function<void(std::string const& url, std::string const& line)>;
+
+  /// Both outlive it.
+  WorkerProbes(boost::asio::io_context& io, Parts& parts);
+  ~WorkerProbes();
+
+  void listen(Told told) { told_ = std::move(told); }
+  /// `migration.by` is there, or has changed.
+  void configure();
+  void follow(std::shared_ptr<Worker> const& worker);
+  void forget(Worker const& worker);
+  /// What is known of it may not hold any more.
+  void doubt(Worker const& worker);
+
+ private:
+  class Asking;
+
+  void enqueue(Asking& asking);
+  void begin_next();
+  void ended(Asking& asking);
+  void count() const;
+
+  boost::asio::io_context& io_;
+  Parts& parts_;
+  Told told_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<Asking>> known_;  // by Worker::id()
+  std::deque<std::uint64_t> queue_;                                   // their turn has come
+  std::size_t running_ = 0;
+};
+
+}  // namespace lastcall::router
