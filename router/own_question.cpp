@@ -38,8 +38,9 @@ void OwnQuestion::ask(std::shared_ptr<Worker> const& worker, Message message,
   head.append("\r\nContent-Type: application/json\r\nX-Lastcall-Probe: 1\r\n");
   head.append("X-Lastcall-Parent: router/").append(id);
   head.append("\r\nX-Request-Id: ").append(id).append("\r\n");
-  leg_ = Leg::begin(parts_, *this, worker,
-                    {.head = std::move(head), .body = body_, .is_stream = false, .load = {}});
+  leg_ = Leg::begin(
+      parts_, *this, worker,
+      {.head = std::move(head), .body = body_, .awaits = Awaits::whole_answer, .load = {}});
   timer_->timer.expires_after(leg_ ? patience : std::chrono::milliseconds::zero());
   // A timer that has run out calls even where another question was asked since.
   timer_->timer.async_wait([this, still = std::weak_ptr<Timer>(timer_),

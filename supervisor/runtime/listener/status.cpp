@@ -184,8 +184,7 @@ void put_shim_and_end(Json& engine, StatusSources const& sources,
 }
 
 std::string_view check_state(std::optional<lifecycle::CheckVerdict> last) {
-  return last ? lifecycle::vocabulary::word_of(lifecycle::vocabulary::kCheckVerdicts, *last)
-              : "not_run";
+  return last ? lifecycle::name(*last) : "not_run";
 }
 
 std::string status_json(StatusSources const& sources, Instant now) {
