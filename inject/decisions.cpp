@@ -221,8 +221,11 @@ class Decisions {
                             "decides it for all containers of the pod");
       }
     }
-    settings_.suggest("engine.kind", kind_of_image(text_of(engine_, "image")));
-    settings_.suggest("engine.url", "http://127.0.0.1:" + engine_port());
+    // A file in the pod's own annotation is taken as it is: an admission policy cannot read it.
+    if (target_.annotation(kConfigNote).empty()) {
+      settings_.suggest("engine.kind", kind_of_image(text_of(engine_, "image")));
+      settings_.suggest("engine.url", "http://127.0.0.1:" + engine_port());
+    }
     settings_.suggest("shutdown.late_accept", "5s");
     if (plan_.is_prestop) {
       settings_.say("lifecycle.enabled", "true");
