@@ -27,6 +27,7 @@ using config::Duration;
 
 inline constexpr char const* kDefaultPath = "/etc/lastcall/router.yaml";
 inline constexpr char const* kConfigVariable = "LASTCALL_ROUTER_CONFIG";
+inline constexpr char const* kEtcdPasswordVariable = "LASTCALL_ROUTER_ETCD_PASSWORD";
 
 /// Workers that the configuration itself names.
 struct StaticSource {
@@ -47,7 +48,7 @@ struct EtcdSource {
   std::optional<std::string> dynamo_namespace;  // unset: all
   std::optional<std::string> component;         // unset: all
   std::optional<std::string> username;
-  std::optional<std::string> password_file;  // unset: LASTCALL_ETCD_PASSWORD
+  std::optional<std::string> password_file;  // unset: kEtcdPasswordVariable
   std::optional<std::string> ca_file;
   std::optional<std::string> cert_file;
   std::optional<std::string> key_file;

@@ -53,7 +53,8 @@ Keys etcd_keys(EtcdSource& source) {
            .slot = &source.password_file,
            .doc = "File whose first line is the user's password.",
            .form = &config::kAbsolutePath,
-           .unset = "`LASTCALL_ETCD_PASSWORD` of the environment"},
+           .unset = "`LASTCALL_ROUTER_ETCD_PASSWORD` of the environment, else "
+                    "`LASTCALL_ETCD_PASSWORD`"},
           {.path = "ca_file",
            .slot = &source.ca_file,
            .doc = "File with the certificate authority of the server.",

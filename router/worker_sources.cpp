@@ -19,6 +19,16 @@
 #include "router/worker_files.hpp"
 
 namespace lastcall::router {
+namespace {
+
+/// The supervisor's name is kept from whatever `lastcall run` starts, so that ours comes first.
+std::string etcd_password_of_environment() {
+  config::Environment const environment = config::process_environment();
+  auto const own = environment(kEtcdPasswordVariable);
+  return own ? *own : environment("LASTCALL_ETCD_PASSWORD").value_or("");
+}
+
+}  // namespace
 
 std::string problem_of_worker(std::string const& url) {
   std::optional<config::Url> const parsed = config::parse_url(url);
@@ -128,11 +138,10 @@ void WorkerSources::begin_files(Followed& followed, FileSource const& source) {
 }
 
 void WorkerSources::begin_etcd(Followed& followed, EtcdSource const& source) {
-  discovery::EtcdAccess access{
-      .servers = {},
-      .user = source.username.value_or(""),
-      .password_file = source.password_file.value_or(""),
-      .password = config::process_environment()("LASTCALL_ETCD_PASSWORD").value_or("")};
+  discovery::EtcdAccess access{.servers = {},
+                               .user = source.username.value_or(""),
+                               .password_file = source.password_file.value_or(""),
+                               .password = etcd_password_of_environment()};
   for (std::string const& endpoint : source.endpoints) {
     access.servers.push_back(discovery::server_at(endpoint));
   }

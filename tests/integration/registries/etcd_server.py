@@ -18,6 +18,7 @@ from serve_peer import wait_until
 ETCD = shutil.which("etcd") or "/usr/bin/etcd"
 # Prefixes of keys: everything that a supervisor may write.
 INSTANCES = "v1/instances/"
+PASSWORD = "correct-horse-1234"  # of the user `worker`, once it is guarded
 
 
 def _is_stopped(pid):
@@ -220,3 +221,26 @@ class Etcd:
                 member.process.send_signal(signal.SIGCONT)
                 member.process.kill()
                 member.process.wait()
+
+
+def guard(etcd):
+    """Users and passwords from now on."""
+    gateway = etcd.gateway()
+    gateway.ask("auth/user/add", name="root", password="root")
+    gateway.ask("auth/user/grant", user="root", role="root")
+    gateway.ask("auth/user/add", name="worker", password=PASSWORD)
+    gateway.ask("auth/role/add", name="instances")
+    every = {"key": "djEv", "range_end": "djEw"}  # v1/ to v10
+    gateway.ask("auth/role/grant", name="instances", perm={"permType": "READWRITE", **every})
+    gateway.ask("auth/user/grant", user="worker", role="instances")
+    gateway.ask("auth/enable")
+    gateway.close()
+    return wait_until(lambda: login(etcd, "root", "root"))
+
+
+def login(etcd, name, password):
+    gateway = etcd.gateway()
+    try:
+        return gateway.ask("auth/authenticate", name=name, password=password)["token"]
+    finally:
+        gateway.close()

@@ -5,11 +5,10 @@ import subprocess
 
 import pytest
 from certificates import Authority
+from etcd_server import PASSWORD, guard, login
 from registry_world import etcd_world
 from serve_peer import PATIENCE, wait_until
 from serve_world import LASTCALL, SLEEPER
-
-PASSWORD = "correct-horse-1234"
 
 
 @pytest.fixture
@@ -68,29 +67,6 @@ def test_a_certificate_of_another_host_is_not_trusted(world, etcds, authority):
     one.run(*SLEEPER)
     one.wait_for_log("the server's certificate is not trusted")
     assert etcd.keys() == {}
-
-
-def guard(etcd):
-    """Users and passwords from now on."""
-    gateway = etcd.gateway()
-    gateway.ask("auth/user/add", name="root", password="root")
-    gateway.ask("auth/user/grant", user="root", role="root")
-    gateway.ask("auth/user/add", name="worker", password=PASSWORD)
-    gateway.ask("auth/role/add", name="instances")
-    every = {"key": "djEv", "range_end": "djEw"}  # v1/ to v10
-    gateway.ask("auth/role/grant", name="instances", perm={"permType": "READWRITE", **every})
-    gateway.ask("auth/user/grant", user="worker", role="instances")
-    gateway.ask("auth/enable")
-    gateway.close()
-    return wait_until(lambda: login(etcd, "root", "root"))
-
-
-def login(etcd, name, password):
-    gateway = etcd.gateway()
-    try:
-        return gateway.ask("auth/authenticate", name=name, password=password)["token"]
-    finally:
-        gateway.close()
 
 
 def test_a_user_with_a_password_file_and_a_token_that_was_ended(world, etcds, tmp_path):

@@ -52,10 +52,12 @@ class Router:
             json.dump(self.config, file)  # which is YAML too
         return self.path("router.yaml")
 
-    def start(self):
+    def start(self, *under, **environment):
+        """`under`: the words of a program that starts it."""
         self.process = subprocess.Popen(
-            (ROUTER, "--config", self.write_config()), stdin=subprocess.DEVNULL,
+            (*under, ROUTER, "--config", self.write_config()), stdin=subprocess.DEVNULL,
             stdout=self._log, stderr=self._log, start_new_session=True,
+            env={**os.environ, **environment},
         )  # fmt: skip
         wait_until(lambda: "the router listens" in self.log(), "the router listens")
         return self
