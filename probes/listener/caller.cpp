@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <span>
 
 #include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -22,18 +24,18 @@ bool is_ipv4(Bytes const& address) {
   return std::equal(kMapped.begin(), kMapped.begin() + kMappedPrefix, address.begin());
 }
 
-/// IPv4 addresses in IPv6 form.
-std::optional<Bytes> bytes_of(sockaddr_storage const& storage) {
+/// IPv4 addresses in IPv6 form; `generic` is as long as its family says.
+std::optional<Bytes> bytes_of(sockaddr const* generic) {
   Bytes bytes{};
-  if (storage.ss_family == AF_INET6) {
+  if (generic->sa_family == AF_INET6) {
     sockaddr_in6 address{};
-    std::memcpy(&address, &storage, sizeof address);
+    std::memcpy(&address, generic, sizeof address);
     std::memcpy(bytes.data(), &address.sin6_addr, bytes.size());
     return bytes;
   }
-  if (storage.ss_family == AF_INET) {
+  if (generic->sa_family == AF_INET) {
     sockaddr_in address{};
-    std::memcpy(&address, &storage, sizeof address);
+    std::memcpy(&address, generic, sizeof address);
     bytes = kMapped;
     std::memcpy(std::span(bytes).subspan(kMappedPrefix).data(), &address.sin_addr,
                 sizeof address.sin_addr);
@@ -62,19 +64,40 @@ std::optional<Bytes> ask(Ask which, int descriptor) {
   sockaddr_storage storage{};
   socklen_t size = sizeof storage;
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): as the socket calls want it
-  bool const is_told = which(descriptor, reinterpret_cast<sockaddr*>(&storage), &size) == 0;
-  return is_told ? bytes_of(storage) : std::nullopt;
+  auto* const generic = reinterpret_cast<sockaddr*>(&storage);
+  return which(descriptor, generic, &size) == 0 ? bytes_of(generic) : std::nullopt;
+}
+
+/// An interface of ours has it. Where the kernel does not tell, nobody counts as a stranger.
+bool is_of_this_host(Bytes const& address) {
+  ifaddrs* first = nullptr;
+  if (::getifaddrs(&first) != 0) {
+    return true;
+  }
+  std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> const all(first, ::freeifaddrs);
+  for (ifaddrs const* each = first; each != nullptr; each = each->ifa_next) {
+    if (each->ifa_addr != nullptr && bytes_of(each->ifa_addr) == address) {
+      return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
 
-Caller caller_of(int descriptor) {
-  std::optional<Bytes> const there = ask(::getpeername, descriptor);
+Caller caller_of(int descriptor, CallerFacts wanted) {
+  auto const there =
+      wanted == CallerFacts::none ? std::optional<Bytes>() : ask(::getpeername, descriptor);
   if (!there) {
     return {};
   }
-  bool const is_local = is_loopback(*there) || there == ask(::getsockname, descriptor);
-  return {.address = text_of(*there), .is_local = is_local};
+  Caller caller{.address = text_of(*there)};
+  if (wanted == CallerFacts::place) {
+    std::optional<Bytes> const here = ask(::getsockname, descriptor);
+    caller.is_local = is_loopback(*there) || (here && is_loopback(*here)) || there == here ||
+                      is_of_this_host(*there);
+  }
+  return caller;
 }
 
 }  // namespace lastcall::probes

@@ -75,14 +75,12 @@ void HttpListener::Server::ask_handler(Id id, Connection& connection) {
   auto const ticket = std::make_shared<Responder::Ticket>(mailbox_, id);
   bool deferred = false;
   connection.output = exchange_.run(head, [&](Request const& request) {
-    if (connection.body_size == 0 && !settings_.names_callers) {
+    if (connection.body_size == 0 && settings_.callers == CallerFacts::none) {
       handler_(request, Responder{ticket});
     } else {
       Request whole = request;
       whole.body = connection.input.substr(connection.head_size, connection.body_size);
-      if (settings_.names_callers) {
-        whole.caller = caller_of(connection.descriptor.get());
-      }
+      whole.caller = caller_of(connection.descriptor.get(), settings_.callers);
       handler_(whole, Responder{ticket});
     }
     auto reply = ticket->take_immediate();

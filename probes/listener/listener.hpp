@@ -39,7 +39,7 @@ struct Request {
   std::vector<std::pair<std::string, std::string>> query;
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;  // empty where bodies are not read
-  Caller caller;     // where the listener names callers
+  Caller caller;     // what ListenerSettings::callers asks for
 
   bool has_query(std::string_view name) const;
   /// The first header of that name, whatever its case; empty if there is none.
@@ -77,7 +77,7 @@ struct ListenerSettings {
   std::chrono::milliseconds write_timeout{1'000};
   std::size_t max_connections = 256;
   std::size_t max_body = 0;  // 0: bodies are not read
-  bool names_callers = false;
+  CallerFacts callers = CallerFacts::none;
 };
 
 class HttpListener {

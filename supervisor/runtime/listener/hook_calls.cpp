@@ -60,7 +60,7 @@ HookCalls::HookCalls(boost::asio::any_io_executor executor, config::Config const
       probes::ListenerSettings{.host = config.lifecycle.listen.host,
                                .port = config.lifecycle.listen.port,
                                .thread_name = "hooks",
-                               .names_callers = true},
+                               .callers = probes::CallerFacts::place},
       [this, token = config.lifecycle.token](probes::Request const& request,
                                              probes::Responder responder) {
         auto route = probes::route_hook(request, token);

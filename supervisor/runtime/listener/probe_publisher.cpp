@@ -105,7 +105,8 @@ ProbePublisher::ProbePublisher(boost::asio::io_context& io, config::Config const
       listener_({.host = config.probes.listen.host,
                  .port = config.probes.listen.port,
                  .max_body = thresholds_.longest_body(),
-                 .names_callers = config.probes.orders_token_file.has_value()},
+                 .callers = config.probes.orders_token_file ? probes::CallerFacts::address
+                                                            : probes::CallerFacts::none},
                 [this](probes::Request const& request, probes::Responder const& responder) {
                   bool const is_answered =
                       thresholds_.answer(request, responder) ||

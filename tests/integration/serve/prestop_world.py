@@ -19,13 +19,16 @@ TOKEN = "the-kubelet"
 class Call(threading.Thread):
     """One call of a hook, in a thread of its own."""
 
-    def __init__(self, port, path, token=None, host="127.0.0.1"):
+    def __init__(self, port, path, token=None, host="127.0.0.1", source=None):
         super().__init__(daemon=True)
         self.host, self.port, self.path, self.token = host, port, path, token
+        self.source = source and (source, 0)
         self.status = self.body = None
 
     def run(self):
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=4 * PATIENCE)
+        connection = http.client.HTTPConnection(
+            self.host, self.port, timeout=4 * PATIENCE, source_address=self.source
+        )
         headers = {"X-Lastcall-Token": self.token} if self.token else {}
         with contextlib.suppress(OSError, http.client.HTTPException):  # a test that ends meanwhile
             connection.request("GET", self.path, headers=headers)
@@ -69,8 +72,8 @@ class PrestopWorld(World):
         self.supervisor = self.serve(**environment)
         self.wait_for_log('"phase begun","phase":"serving"')
 
-    def call(self, path=ENGINE_HOOK, token=TOKEN, host="127.0.0.1"):
-        call = Call(self.hooks_port, path, token, host)
+    def call(self, path=ENGINE_HOOK, token=TOKEN, host="127.0.0.1", source=None):
+        call = Call(self.hooks_port, path, token, host, source)
         call.start()
         return call
 

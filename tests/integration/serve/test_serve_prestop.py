@@ -2,8 +2,10 @@
 
 import http.client
 import re
+import shutil
 import socket
 import subprocess
+import sys
 
 import pytest
 from prestop_world import ENGINE_HOOK, SUPERVISOR_HOOK, TOKEN, PrestopWorld
@@ -179,22 +181,77 @@ def own_address():
         return asked.getsockname()[0]
 
 
+@pytest.mark.parametrize("source", ["127.0.0.1", "own"])
 @pytest.mark.parametrize("host", ["127.0.0.1", "own"])
-def test_without_a_token_nothing_in_the_pod_can_call(prestop, host):
-    """An engine that fetches a URL for its client is such a caller."""
-    address = own_address() if host == "own" else host
-    if address is None:
+def test_without_a_token_nothing_in_the_pod_can_call(prestop, host, source):
+    """An engine that fetches a URL for its client is such a caller, and it may choose both."""
+    own = own_address()
+    if own is None and "own" in (host, source):
         pytest.skip("this host has loopback addresses only")
+    host, address = (own if each == "own" else each for each in (host, source))
     world = prestop(lifecycle={"token": None})
-    world.config["lifecycle"]["listen"] = f"{address}:{world.hooks_port}"
+    world.config["lifecycle"]["listen"] = f"0.0.0.0:{world.hooks_port}"
     world.begin()
     for path in (ENGINE_HOOK, SUPERVISOR_HOOK, ENGINE_HOOK):
-        call = world.call(path, token=None, host=address)
+        call = world.call(path, token=None, host=host, source=address)
         assert call.result()["error"]["code"] == "not_allowed" and call.status == 403
     assert world.status()["phase"] == "serving"
     refused = "\nlastcall_prestop_refused_total 3\n"
     wait_until(lambda: refused in world.get("/metrics")[1], "all are counted")
     assert world.log().count(f'"preStop call refused","from":"{address}"') == 1  # the first
+
+
+POD, SECOND, NODE = "198.51.100.7", "198.51.100.8", "198.51.100.1"
+
+
+@pytest.fixture
+def pod_and_node():
+    """Wrappers of commands in two network namespaces, of which the first one has two addresses."""
+    holders = []
+    try:
+        for _ in range(2):
+            holders.append(subprocess.Popen(["unshare", "-n", "sh", "-c", "echo; exec sleep 600"],
+                                            stdout=subprocess.PIPE))  # fmt: skip
+            if not holders[-1].stdout.readline():
+                pytest.skip("this host allows no network namespaces")
+        pod, node = (("nsenter", "-t", str(each.pid), "-n") for each in holders)
+        for where, words in (
+            (pod, f"link add eth0 type veth peer name eth0 netns {holders[1].pid}"),
+            *((pod, f"addr add {each}/24 dev eth0") for each in (POD, SECOND)),
+            (node, f"addr add {NODE}/24 dev eth0"),
+            *((each, f"link set {name} up") for each in (pod, node) for name in ("lo", "eth0")),
+        ):
+            if subprocess.run([*where, "ip", *words.split()], check=False).returncode != 0:
+                pytest.skip("this host can make no pair of interfaces")
+        yield pod, node
+    finally:
+        for each in holders:
+            each.kill()
+            each.wait()
+            each.stdout.close()
+
+
+def status_of_call(wrapper, port, source, host):
+    script = (
+        "import http.client as h\n"
+        f"c = h.HTTPConnection({host!r}, {port}, timeout=20, source_address=({source!r}, 0))\n"
+        f"c.request('GET', {ENGINE_HOOK!r})\nprint(c.getresponse().status)"
+    )
+    words = [*wrapper, sys.executable, "-c", script]
+    return int(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+
+
+@pytest.mark.skipif(shutil.which("ip") is None, reason="needs ip, of iproute2")
+def test_without_a_token_a_call_from_any_address_of_the_pod_is_refused(prestop, pod_and_node):
+    pod, node = pod_and_node
+    world = prestop(lifecycle={"token": None}, health={"checks": []})
+    world.config["lifecycle"]["listen"] = f"[::]:{world.hooks_port}"
+    world.wrapped = pod
+    world.serve()
+    world.wait_for_log('"phase begun","phase":"serving"')
+    for source, host in ((SECOND, POD), (POD, SECOND), (SECOND, "127.0.0.1"), (POD, POD)):
+        assert status_of_call(pod, world.hooks_port, source, host) == 403
+    assert status_of_call(node, world.hooks_port, NODE, POD) == 200
 
 
 def test_a_pod_that_outlives_its_prestop_calls_serves_again(prestop):
