@@ -2,9 +2,11 @@
 #include <exception>
 #include <iostream>
 
+#include "base/undumpable.hpp"
 #include "router/command.hpp"
 
 int main(int argc, char** argv) {
+  lastcall::become_undumpable();
   try {
     return lastcall::router::run_command(argc, argv, std::cout, std::cerr);
   } catch (std::exception const& error) {

@@ -21,9 +21,9 @@
 // libc only, no exceptions, no heap after the start, one thread.
 #include <new>
 
-#include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/undumpable.hpp"
 #include "shim/install.hpp"
 #include "shim/launch.hpp"
 #include "shim/log.hpp"
@@ -68,7 +68,7 @@ int main_of_shim(int argc, char** argv) {
   if (options.serve != nullptr || options.restarts) {
     // The supervisor's secrets are in our environment; what runs beside us may have our uid, and
     // in a pod with one PID namespace it sees us: our root leads to the operators' socket.
-    prctl(PR_SET_DUMPABLE, 0);
+    become_undumpable();
   }
   auto* const shim = new (shim_storage) Shim(options, launch, signals, environ);
   return shim->run();

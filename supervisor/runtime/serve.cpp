@@ -4,9 +4,9 @@
 
 #include <boost/asio/io_context.hpp>
 #include <malloc.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/undumpable.hpp"
 #include "ipc/server.hpp"
 #include "supervisor/runtime/host/descriptor_limit.hpp"
 #include "supervisor/runtime/supervisor.hpp"
@@ -24,12 +24,6 @@ void keep_memory_small() {
   mallopt(M_ARENA_MAX, 1);
   mallopt(M_TRIM_THRESHOLD, 64 * 1024);
   mallopt(M_MMAP_THRESHOLD, 64 * 1024);
-}
-
-/// Passwords and tokens are in our memory and environment: no core dump of them, whatever the
-/// kernel does with cores, and no look into them through /proc or ptrace for others of our uid.
-void keep_secrets() {
-  ::prctl(PR_SET_DUMPABLE, 0);
 }
 
 /// A socket and a pidfd for each, and what the supervisor has open besides.
@@ -50,7 +44,7 @@ void make_room_for_connections(Log& log) {
 
 int serve(config::Config const& config, ServeOptions const& options) {
   keep_memory_small();
-  keep_secrets();
+  become_undumpable();
   Log log(config.log.level, config.log.format, STDERR_FILENO);
   make_room_for_connections(log);
   boost::asio::io_context io(1);

@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -34,11 +35,13 @@ PATIENCE = 30
 
 
 class Webhook:
-    def __init__(self, folder, authority, *words, before=()):
+    def __init__(self, folder, authority, *words, before=(), readable=False):
         self.folder, self.authority = folder, authority
         for name, made in zip(("tls.crt", "tls.key"), authority.sign("first", f"DNS:{NAME}"),
                               strict=True):  # fmt: skip
             shutil.copy(made, folder / name)
+            if readable:
+                os.chmod(folder / name, 0o644)
         self.log = folder / "log"
         self.process = subprocess.Popen(
             [*before, KUBE, "webhook", "--listen", "127.0.0.1:0", "--probes", "127.0.0.1:0",
@@ -438,6 +441,18 @@ def test_what_it_did_is_counted(start):
         assert webhook.metric(series) == count
     assert webhook.metric("lastcall_webhook_review_duration_seconds_count") == 3
     assert webhook.probe("/other")[0] == 404
+
+
+def test_its_key_is_hidden_from_a_process_of_the_same_user(authority, tmp_path_factory):
+    as_nobody = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
+    with tempfile.TemporaryDirectory() as name:
+        os.chmod(name, 0o755)
+        before = as_nobody if os.geteuid() == 0 else ()
+        one = Webhook(Path(name), authority, before=before, readable=True)
+        try:
+            assert os.stat(f"/proc/{one.process.pid}/environ").st_uid == 0  # so of none that dumps
+        finally:
+            one.end()
 
 
 def test_who_has_connected_is_answered_when_it_ends(start):

@@ -1,13 +1,15 @@
 """Clients that speak TLS to the router: answers that move, clients that leave, certificates."""
 
+import contextlib
 import json
 import os
 import socket
+import tempfile
 
 import pytest
 from certificates import Authority
 from raw_engine import SSE_HEAD, Wire, chunk, get, post
-from router_world import command, static
+from router_world import Router, command, static
 from scripted_worker import TOKENS, Answer, ScriptedWorker, data, whole
 from serve_peer import PATIENCE, wait_until
 from test_ingress_tls import switch
@@ -156,3 +158,13 @@ def test_a_key_that_is_not_there_ends_it_with_1(secure, engines):
     done = command("--config", config)
     assert done.returncode == 1
     assert "cannot use the key in " + secure.directory + "/tls.key" in done.stderr
+
+
+def test_its_keys_and_tokens_are_hidden_from_a_process_of_the_same_user():
+    as_nobody = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o755)
+        one = Router(directory, [static("127.0.0.1:1")])
+        with contextlib.closing(one):
+            one.start(*(as_nobody if os.geteuid() == 0 else ()), LASTCALL_ROUTER_TOKEN="hush")
+            assert os.stat(f"/proc/{one.process.pid}/environ").st_uid == 0  # so of none that dumps
