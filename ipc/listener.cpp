@@ -19,12 +19,15 @@ class Listener::Impl : public std::enable_shared_from_this<Listener::Impl> {
   Impl(boost::asio::io_context& io, Handlers handlers)
       : socket_(io), pause_(io), handlers_(std::move(handlers)) {}
 
-  std::optional<std::string> open(std::string const& path, mode_t mode) {
-    auto made = listen_on(path, mode);
+  std::optional<std::string> open(std::string const& path, mode_t mode, Squatters squatters) {
+    auto made = listen_on(path, mode, squatters);
     if (auto* const problem = std::get_if<std::string>(&made)) {
       return std::move(*problem);
     }
     auto& listening = std::get<Listening>(made);
+    if (!listening.cleared.empty()) {
+      handlers_.trouble(std::move(listening.cleared));
+    }
     mode_ = mode;
     file_ = listening.file;
     socket_.assign(listening.fd.release());
@@ -136,8 +139,9 @@ Listener::~Listener() {
   impl_->close();
 }
 
-std::optional<std::string> Listener::open(std::string const& path, mode_t mode) {
-  return impl_->open(path, mode);
+std::optional<std::string> Listener::open(std::string const& path, mode_t mode,
+                                          Squatters squatters) {
+  return impl_->open(path, mode, squatters);
 }
 
 bool Listener::is_in_place() const {

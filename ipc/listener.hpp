@@ -38,7 +38,9 @@ class Listener {
   Listener(Listener const&) = delete;
   Listener& operator=(Listener const&) = delete;
 
-  [[nodiscard]] std::optional<std::string> open(std::string const& path, mode_t mode);
+  /// What was cleared away is told as trouble.
+  [[nodiscard]] std::optional<std::string> open(std::string const& path, mode_t mode,
+                                                Squatters squatters);
   /// Whether the path still leads to this socket.
   [[nodiscard]] bool is_in_place() const;
   /// As open(), at the same path; who is connected stays.

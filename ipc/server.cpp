@@ -37,12 +37,18 @@ std::optional<std::string> Server::Impl::listen() {
       return std::move(*problem);
     }
   }
-  auto problem = engines_.open(options_.engine_socket, options_.mode);
-  if (!problem && !options_.admin_socket.empty()) {
-    problem = admins_.open(options_.admin_socket, options_.mode);
-    if (problem) {
-      engines_.close();
+  // Who has the admin socket is the one supervisor of this place: then what is at the name of the
+  // engine's was put there by an engine, and may not keep us from starting.
+  Squatters squatters = Squatters::refused;
+  if (!options_.admin_socket.empty()) {
+    if (auto problem = admins_.open(options_.admin_socket, options_.mode, Squatters::refused)) {
+      return problem;
     }
+    squatters = Squatters::cleared;
+  }
+  auto problem = engines_.open(options_.engine_socket, options_.mode, squatters);
+  if (problem) {
+    admins_.close();
   }
   return problem;
 }

@@ -1,11 +1,13 @@
 #include "ipc/unix_socket.hpp"
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -77,31 +79,126 @@ std::optional<std::string> make_directory(std::string const& directory) {
   return std::nullopt;
 }
 
-/// Whether the file at `path` may be replaced; an error text if not.
-std::optional<std::string> remove_stale(std::string const& path, sockaddr_un const& address) {
+std::string kind_of(mode_t mode) {
+  switch (mode & S_IFMT) {
+    case S_IFREG:
+      return "a file";
+    case S_IFDIR:
+      return "a directory";
+    case S_IFLNK:
+      return "a link";
+    case S_IFIFO:
+      return "a pipe";
+    case S_IFSOCK:
+      return "a socket";
+    default:
+      return "a device";
+  }
+}
+
+/// Somebody else than we and root may put something there, or take it away.
+bool is_shared(std::string const& directory) {
+  struct stat facts {};
+  bool const is_known = ::stat(directory.c_str(), &facts) == 0;
+  return is_known && ((facts.st_mode & (S_IWGRP | S_IWOTH)) != 0 ||
+                      (facts.st_uid != 0 && facts.st_uid != ::geteuid()));
+}
+
+/// What may hold somebody's data stays, under another name.
+std::optional<std::string> clear_away(std::string const& path, struct stat const& file,
+                                      std::string& told) {
+  std::string const what = kind_of(file.st_mode) + " of uid " + std::to_string(file.st_uid);
+  if (!S_ISREG(file.st_mode) && !S_ISDIR(file.st_mode)) {
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
+      return cannot("remove what is at", path, error_text(errno));
+    }
+    told = "removed " + what + " that was at " + path + ", where the socket has to be";
+    return std::nullopt;
+  }
+  std::uint32_t drawn = 0;
+  (void)::getrandom(&drawn, sizeof drawn, 0);
+  std::string const aside = path + ".aside-" + std::to_string(drawn);
+  if (::rename(path.c_str(), aside.c_str()) != 0 && errno != ENOENT) {
+    return cannot("move aside what is at", path, error_text(errno));
+  }
+  told = "moved " + what + " that was at " + path + ", where the socket has to be, to " + aside;
+  return std::nullopt;
+}
+
+std::string why_unknown(int error, std::string const& path) {
+  return error == 0 || error == EAGAIN
+             ? cannot("listen on", path,
+                      "another process listens there; is lastcall running already?")
+             : cannot("tell whether a process still listens on", path, error_text(error));
+}
+
+/// Makes `path` free; an error text if that may not be done.
+std::optional<std::string> make_room(std::string const& path, sockaddr_un const& address,
+                                     Squatters squatters, std::string& told) {
   struct stat file {};
   if (::lstat(path.c_str(), &file) != 0) {
     return errno == ENOENT ? std::nullopt
                            : std::optional(cannot("listen on", path, error_text(errno)));
   }
   if (!S_ISSOCK(file.st_mode)) {
-    return cannot("listen on", path, "the file there is no socket; remove it or choose another");
+    return squatters == Squatters::cleared
+               ? clear_away(path, file, told)
+               : std::optional(cannot("listen on", path,
+                                      "the file there is no socket; remove it or choose another"));
   }
   Descriptor const probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!probe) {
     return cannot("listen on", path, error_text(errno));
   }
-  int const connected = ::connect(probe.get(), generic(address), sizeof(address));
-  if (connected == 0 || errno == EAGAIN) {
-    return cannot("listen on", path, "another process listens there; is lastcall running already?");
+  int const error = ::connect(probe.get(), generic(address), sizeof(address)) == 0 ? 0 : errno;
+  if (error == ECONNREFUSED) {
+    return ::unlink(path.c_str()) == 0 || errno == ENOENT
+               ? std::nullopt
+               : std::optional(cannot("remove the stale socket", path, error_text(errno)));
   }
-  if (errno != ECONNREFUSED) {
-    return cannot("tell whether a process still listens on", path, error_text(errno));
+  // A live one of our user, or of root, may be another lastcall's.
+  bool const is_live = error == 0 || error == EAGAIN;
+  bool const may_be_ours = is_live && (file.st_uid == 0 || file.st_uid == ::geteuid());
+  return squatters == Squatters::refused || may_be_ours ? std::optional(why_unknown(error, path))
+                                                        : clear_away(path, file, told);
+}
+
+/// What bind left there gets its mode, whatever the umask took from it, and no other file does: a
+/// link that was swapped in is not followed. No umask of ours, as that is of all threads.
+int set_mode(mode_t mode, SocketFile& made) {
+  Descriptor const file(::open(made.path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  struct stat facts {};
+  if (!file || ::fstat(file.get(), &facts) != 0) {
+    return errno;
   }
-  if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
-    return cannot("remove the stale socket", path, error_text(errno));
+  if (!S_ISSOCK(facts.st_mode)) {
+    return EADDRINUSE;
   }
-  return std::nullopt;
+  made.device = facts.st_dev;
+  made.inode = facts.st_ino;
+  std::string const itself = "/proc/self/fd/" + std::to_string(file.get());
+  bool const is_set = (facts.st_mode & 07777) == mode || ::chmod(itself.c_str(), mode) == 0;
+  return is_set ? 0 : errno;
+}
+
+/// The error is an errno; EADDRINUSE where somebody else was faster at that name.
+std::variant<Listening, int> bind_to(std::string const& path, sockaddr_un const& address,
+                                     mode_t mode) {
+  Listening made{.fd = Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
+                 .file = {path, 0, 0},
+                 .cleared = {}};
+  int const fd = made.fd.get();
+  // The mode before bind keeps others out from the first moment on.
+  if (!made.fd || ::fchmod(fd, mode) != 0 || ::bind(fd, generic(address), sizeof(address)) != 0) {
+    return errno;
+  }
+  if (int const error = set_mode(mode, made.file); error != 0) {
+    return error;
+  }
+  if (::listen(fd, kBacklog) != 0) {
+    return errno;
+  }
+  return made;
 }
 
 /// Since Linux 6.9 each process has an inode of its own; before, all pidfds share one.
@@ -138,7 +235,8 @@ std::variant<Descriptor, std::string> lock_beside(std::string const& path) {
   return lock;
 }
 
-std::variant<Listening, std::string> listen_on(std::string const& path, mode_t mode) {
+std::variant<Listening, std::string> listen_on(std::string const& path, mode_t mode,
+                                               Squatters squatters) {
   auto const address = address_of(path);
   if (!address) {
     return cannot("listen on", path, bad_length(path));
@@ -147,24 +245,27 @@ std::variant<Listening, std::string> listen_on(std::string const& path, mode_t m
   if (auto problem = make_directory(directory)) {
     return *problem;
   }
-  if (auto problem = remove_stale(path, *address)) {
-    return *problem;
+  if (!is_shared(directory)) {
+    squatters = Squatters::refused;
   }
-  Listening made{Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
-                 {path, 0, 0}};
-  int const fd = made.fd.get();
-  // The mode before bind keeps others out from the first moment, the one after it undoes the umask.
-  if (!made.fd || ::fchmod(fd, mode) != 0 || ::bind(fd, generic(*address), sizeof(*address)) != 0) {
-    return cannot("listen on", path, error_text(errno));
+  constexpr int kTries = 5;
+  std::string told;
+  int error = 0;
+  for (int i = 0; i < kTries; ++i) {
+    if (auto problem = make_room(path, *address, squatters, told)) {
+      return *problem;
+    }
+    auto made = bind_to(path, *address, mode);
+    if (auto* const listening = std::get_if<Listening>(&made)) {
+      listening->cleared = std::move(told);
+      return std::move(*listening);
+    }
+    error = std::get<int>(made);
+    if (error != EADDRINUSE) {
+      break;
+    }
   }
-  struct stat file {};
-  if (::chmod(path.c_str(), mode) != 0 || ::lstat(path.c_str(), &file) != 0 ||
-      ::listen(fd, kBacklog) != 0) {
-    return cannot("listen on", path, error_text(errno));
-  }
-  made.file.device = file.st_dev;
-  made.file.inode = file.st_ino;
-  return made;
+  return cannot("listen on", path, error_text(error));
 }
 
 std::variant<Descriptor, std::string> connect_to(std::string const& path,

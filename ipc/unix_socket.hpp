@@ -3,13 +3,15 @@
 //
 // Rules:
 //  1. Every descriptor is close-on-exec and non-blocking unless said otherwise.
-//  2. A file that answers a connect is live and is never removed; only a refused one is stale.
+//  2. A socket that answers a connect is live and is never removed, unless it is a squatter's;
+//     one that refuses it is stale.
 //  3. Errors are texts of the form "cannot X: Y"; nothing throws.
 //
 // No thread rule. Source: unix(7), flock(2), kernel net/unix/af_unix.c and net/core/sock.c.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -33,7 +35,13 @@ void remove_socket_file(SocketFile const& file);
 struct Listening {
   Descriptor fd;
   SocketFile file;
+  std::string cleared;  // what was in the way, for the log; empty: nothing
 };
+
+/// What is to be done with what others have put at a socket's name. Cleared are only: what is no
+/// socket, and a socket of another user than ours and root; and only in a directory into which
+/// others may write.
+enum class Squatters : std::uint8_t { refused, cleared };
 
 /// Held while somebody replaces stale sockets: two processes that both found one would remove each
 /// other's new one. `path` lies in a directory that only those processes reach, because whoever can
@@ -41,7 +49,8 @@ struct Listening {
 std::variant<Descriptor, std::string> lock_beside(std::string const& path);
 
 /// Makes the directory (setgid, 2770) if there is none, replaces a stale file, refuses a live one.
-std::variant<Listening, std::string> listen_on(std::string const& path, mode_t mode);
+std::variant<Listening, std::string> listen_on(std::string const& path, mode_t mode,
+                                               Squatters squatters = Squatters::refused);
 
 /// A blocking connection; the error says why in a person's words. Where too many others wait to be
 /// accepted it waits among them, without a limit only if there is none.

@@ -2,8 +2,10 @@
 #include <fstream>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "tests/unit/ipc/server_fixture.hpp"
 
@@ -47,16 +49,20 @@ TEST_F(ServerTest, A_stale_socket_is_replaced) {
 
 TEST_F(ServerTest, A_live_socket_is_refused_and_stays_usable) {
   listen();
+  std::filesystem::permissions(directory_ + "/engine", std::filesystem::perms(02777));
+  ServerOptions others = options_;
+  others.admin_socket = directory_ + "/others/a.sock";
   Recorder other_observer(server_);
-  Server other(io_, options_, other_observer);
+  Server other(io_, others, other_observer);
   auto const problem = other.listen();
   ASSERT_TRUE(problem);
   EXPECT_EQ(*problem, "cannot listen on " + options_.engine_socket +
                           ": another process listens there; is lastcall running already?");
+  EXPECT_FALSE(std::filesystem::exists(others.admin_socket)) << "it is given back";
   engine();
 }
 
-TEST_F(ServerTest, When_the_admin_socket_is_live_the_engine_socket_is_given_back) {
+TEST_F(ServerTest, When_the_admin_socket_is_live_no_engine_socket_is_made) {
   listen();
   ServerOptions options = options_;
   options.engine_socket = directory_ + "/second.sock";
@@ -72,6 +78,137 @@ TEST_F(ServerTest, A_file_that_is_no_socket_is_not_removed) {
   ASSERT_TRUE(problem);
   EXPECT_NE(problem->find("no socket"), std::string::npos) << *problem;
   EXPECT_TRUE(std::filesystem::exists(options_.engine_socket));
+}
+
+/// A directory into which engines may write, as a volume is that is mounted into their container.
+class SquatterTest : public ServerTest {
+ protected:
+  SquatterTest() {
+    std::filesystem::create_directory(shared_);
+    std::filesystem::permissions(shared_, std::filesystem::perms(02777));
+  }
+
+  int socket_at_its_name(int type) {
+    int const fd = ::socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    options_.engine_socket.copy(address.sun_path, sizeof address.sun_path - 1);
+    EXPECT_EQ(::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    if (type == SOCK_STREAM) {
+      EXPECT_EQ(::listen(fd, 1), 0);
+    }
+    return fd;
+  }
+
+  void is_cleared_away(std::string const& told) {
+    listen();
+    ASSERT_EQ(observer_.troubles.size(), 1U);
+    EXPECT_TRUE(observer_.troubles[0].starts_with(told)) << observer_.troubles[0];
+    engine();
+  }
+
+  std::string aside() const {
+    for (auto const& each : std::filesystem::directory_iterator(shared_)) {
+      if (each.path().string().starts_with(options_.engine_socket + ".aside-")) {
+        return each.path().string();
+      }
+    }
+    return {};
+  }
+
+  std::string const shared_ = directory_ + "/engine";
+  std::string const own_uid_ = std::to_string(::geteuid());
+};
+
+TEST_F(SquatterTest, A_file_at_the_sockets_name_is_moved_aside) {
+  std::ofstream(options_.engine_socket) << "precious";
+  is_cleared_away("moved a file of uid " + own_uid_ + " that was at " + options_.engine_socket);
+  std::string text;
+  std::ifstream(aside()) >> text;
+  EXPECT_EQ(text, "precious");
+}
+
+TEST_F(SquatterTest, A_directory_that_holds_something_is_moved_aside) {
+  std::filesystem::create_directories(options_.engine_socket + "/deep");
+  is_cleared_away("moved a directory of uid " + own_uid_);
+  EXPECT_TRUE(std::filesystem::exists(aside() + "/deep"));
+}
+
+TEST_F(SquatterTest, A_link_is_removed_and_not_followed) {
+  std::string const there = directory_ + "/there";
+  std::ofstream(there) << "precious";
+  std::filesystem::permissions(there, std::filesystem::perms(0600));
+  std::filesystem::create_symlink(there, options_.engine_socket);
+  is_cleared_away("removed a link of uid " + own_uid_);
+  EXPECT_EQ(mode_of(there), 0600U);
+  EXPECT_FALSE(std::filesystem::is_socket(there));
+}
+
+TEST_F(SquatterTest, A_pipe_and_a_socket_that_is_no_stream_are_removed) {
+  ASSERT_EQ(::mkfifo(options_.engine_socket.c_str(), 0666), 0);
+  is_cleared_away("removed a pipe of uid " + own_uid_);
+  server_.reset();
+  observer_.troubles.clear();
+  Descriptor const other(socket_at_its_name(SOCK_DGRAM));
+  is_cleared_away("removed a socket of uid " + own_uid_);
+}
+
+TEST_F(SquatterTest, A_listener_of_another_user_is_removed) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "only root can give a file away";
+  }
+  Descriptor const other(socket_at_its_name(SOCK_STREAM));
+  ASSERT_EQ(::chown(options_.engine_socket.c_str(), 61'234, 61'234), 0);
+  is_cleared_away("removed a socket of uid 61234");
+}
+
+TEST_F(SquatterTest, A_listener_of_the_same_user_may_be_another_lastcall_and_stays) {
+  Descriptor const other(socket_at_its_name(SOCK_STREAM));
+  auto const problem = try_listen();
+  ASSERT_TRUE(problem);
+  EXPECT_NE(problem->find("another process listens there"), std::string::npos) << *problem;
+}
+
+TEST_F(SquatterTest, At_the_admin_sockets_name_nothing_is_cleared) {
+  std::filesystem::create_directory(directory_ + "/admin");
+  std::filesystem::permissions(directory_ + "/admin", std::filesystem::perms(02777));
+  std::ofstream(options_.admin_socket) << "precious";
+  auto const problem = try_listen();
+  ASSERT_TRUE(problem);
+  EXPECT_NE(problem->find("no socket"), std::string::npos) << *problem;
+}
+
+/// Puts a link in the place of each socket that it sees at `path`, as an engine may.
+pid_t swapper(std::string const& path, std::string const& link_to) {
+  pid_t const child = ::fork();
+  if (child == 0) {
+    std::string const link = path + ".link";
+    for (struct stat file{};;) {
+      if (::lstat(path.c_str(), &file) == 0 && S_ISSOCK(file.st_mode)) {
+        (void)::symlink(link_to.c_str(), link.c_str());
+        (void)::rename(link.c_str(), path.c_str());
+      }
+    }
+  }
+  return child;
+}
+
+TEST_F(SquatterTest, A_link_that_is_swapped_in_gives_no_other_file_the_sockets_mode) {
+  std::string const there = directory_ + "/there";
+  std::ofstream(there) << "secret";
+  std::filesystem::permissions(there, std::filesystem::perms(0600));
+  mode_t const before = ::umask(0);  // there is nothing to be given back: each chmod would be seen
+  pid_t const engine = swapper(options_.engine_socket, there);
+  mode_t seen = 0600;
+  for (int i = 0; i < 3'000 && seen == 0600; ++i) {
+    (void)listen_on(options_.engine_socket, 0666, Squatters::cleared);
+    seen = mode_of(there);
+    ::unlink(options_.engine_socket.c_str());
+  }
+  ::kill(engine, SIGKILL);
+  ::waitpid(engine, nullptr, 0);
+  ::umask(before);
+  EXPECT_EQ(seen, 0600U);
 }
 
 TEST_F(ServerTest, A_path_of_108_bytes_is_a_clear_error) {
