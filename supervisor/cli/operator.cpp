@@ -26,8 +26,8 @@ std::optional<std::string> admin_socket(OperatorOptions const& options,
   std::string const& configured = loaded.config.ipc.admin_socket;
   std::string known = known_admin_socket(environment);
   bool const is_default = configured == config::Ipc{}.admin_socket;
-  bool const is_known = is_default && !known.empty() && ::access(configured.c_str(), F_OK) != 0 &&
-                        ::access(known.c_str(), F_OK) == 0;
+  bool const is_known =
+      is_default && !known.empty() && ::access(configured.c_str(), F_OK) != 0 && is_there(known);
   return is_known ? known : configured;
 }
 

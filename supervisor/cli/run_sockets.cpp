@@ -55,15 +55,23 @@ std::string why_unusable(std::string const& socket) {
   return can_hold(socket) ? "" : "cannot listen on " + socket + ": its directory is not writable";
 }
 
-/// The one that operators find by themselves; empty: another `run` of this user has it.
+/// Nobody else can have made it, or put something into it; a link that leads to such a one is none.
+bool is_private(std::string const& directory) {
+  struct stat facts {};
+  return ::lstat(directory.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) &&
+         facts.st_uid == ::geteuid() && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/// The one that operators find by themselves; empty: another `run` of this user has it, or another
+/// user has prepared it.
 std::string make_known_directory(config::Environment const& environment) {
   std::string const socket = known_admin_socket(environment);
   std::string const place = std::filesystem::path(socket).parent_path().string();
   bool const is_made = !place.empty() && ::mkdir(place.c_str(), 0700) == 0;
   // What a `run` has left behind that was killed is taken over; one that is just starting has no
   // socket yet.
-  bool const is_left =
-      !is_made && errno == EEXIST && ::access(socket.c_str(), W_OK) == 0 && !is_live(socket);
+  bool const is_left = !is_made && errno == EEXIST && is_private(place) &&
+                       ::access(socket.c_str(), W_OK) == 0 && !is_live(socket);
   return is_made || is_left ? place : std::string();
 }
 
@@ -86,6 +94,11 @@ std::string make_directory(config::Environment const& environment) {
 std::string known_admin_socket(config::Environment const& environment) {
   auto const runtime = environment("XDG_RUNTIME_DIR");
   return runtime ? *runtime + "/lastcall/admin.sock" : std::string();
+}
+
+bool is_there(std::string const& known_socket) {
+  std::string const place = std::filesystem::path(known_socket).parent_path().string();
+  return (::geteuid() == 0 || is_private(place)) && ::access(known_socket.c_str(), F_OK) == 0;
 }
 
 void discard(RunSockets const& sockets) {

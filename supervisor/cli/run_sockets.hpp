@@ -22,6 +22,8 @@ struct RunSockets {
 /// Where the first `run` of a user makes its sockets that cannot use the default places; empty:
 /// this user has no $XDG_RUNTIME_DIR.
 std::string known_admin_socket(config::Environment const& environment);
+/// A `run` of this user has made it; root asks whomever it likes.
+bool is_there(std::string const& known_socket);
 
 /// Removes what was made, when nothing will run in it.
 void discard(RunSockets const& sockets);

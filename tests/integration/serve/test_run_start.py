@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -231,6 +232,40 @@ def test_the_directory_that_run_made_does_not_outlive_it(name):
         assert f"admin socket {directory}/lastcall/admin.sock" in done.stderr
         assert done.returncode == code, done.stderr
         assert os.listdir(directory) == []
+
+
+def prepare(runtime, kind):
+    """What is at the known place: `lastcall/admin.sock`, which nobody listens on."""
+    nobody = 65534 if os.geteuid() == 0 else os.geteuid()
+    place = f"{runtime}/lastcall"
+    real = f"{runtime}/elsewhere" if kind == "a link" else place
+    os.mkdir(real, 0o700)
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(f"{real}/admin.sock")
+    os.chmod(f"{real}/admin.sock", 0o666)
+    if kind == "a link":
+        os.symlink(real, place)
+    os.chmod(real, {"its own": 0o700, "a group's": 0o770}.get(kind, 0o755))
+    for path in (real, f"{real}/admin.sock"):
+        os.chown(path, 1 if kind == "another user's" else nobody, -1)
+
+
+@pytest.mark.parametrize("kind", ["its own", "another user's", "a group's", "a link"])
+def test_a_directory_that_somebody_has_prepared_is_not_taken_over(kind):
+    if kind == "another user's" and os.geteuid() != 0:
+        pytest.skip("only root can give a directory away")
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o777)
+        prepare(directory, kind)
+        done = subprocess.run(
+            [*(AS_NOBODY if os.geteuid() == 0 else ()), LASTCALL, "run",
+             "--set", f"probes.listen=127.0.0.1:{free_port()}", "--", "true"],
+            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=PATIENCE,
+            check=False, env={**WITHOUT_CONFIG, "XDG_RUNTIME_DIR": directory},
+        )  # fmt: skip
+        is_taken = f"admin socket {directory}/lastcall/admin.sock" in done.stderr
+        assert is_taken == (kind == "its own"), done.stderr
+        assert is_taken or f"admin socket {directory}/lastcall-" in done.stderr
 
 
 SECRETS = {

@@ -197,7 +197,7 @@ TEST_F(SquatterTest, A_link_that_is_swapped_in_gives_no_other_file_the_sockets_m
   std::string const there = directory_ + "/there";
   std::ofstream(there) << "secret";
   std::filesystem::permissions(there, std::filesystem::perms(0600));
-  mode_t const before = ::umask(0);  // there is nothing to be given back: each chmod would be seen
+  mode_t const before = ::umask(077);  // which takes something of the mode, to be given back
   pid_t const engine = swapper(options_.engine_socket, there);
   mode_t seen = 0600;
   for (int i = 0; i < 3'000 && seen == 0600; ++i) {
