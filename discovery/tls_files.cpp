@@ -4,8 +4,10 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptor.hpp"
 #include "base/error_text.hpp"
 
 namespace lastcall::discovery {
@@ -17,16 +19,15 @@ std::string why_unusable(std::initializer_list<std::string> files, std::string_v
       continue;
     }
     // Never waits: what is no regular file may be a pipe.
-    int const descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    Descriptor const opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     char byte = 0;
-    if (descriptor < 0 || ::read(descriptor, &byte, 1) < 0) {
-      int const error = errno;
-      if (descriptor >= 0) {
-        ::close(descriptor);
-      }
-      return file + ": " + error_text(error);
+    struct stat facts {};
+    if (!opened || ::read(opened.get(), &byte, 1) < 0 || ::fstat(opened.get(), &facts) != 0) {
+      return file + ": " + error_text(errno);
     }
-    ::close(descriptor);
+    if (!S_ISREG(facts.st_mode)) {
+      return file + ": not a regular file";
+    }
     all.append(all.empty() ? "" : " and ").append(file);
   }
   return all.append(": ").append(otherwise);

@@ -154,6 +154,10 @@ struct Metrics::Series {
                       "Requests and answers that another worker was asked to take over.");
   Family<Counter>& refusals =
       family<Counter>("lastcall_router_refused_total", "What the router itself refused.");
+  Counter& thresholds_refused =
+      family<Counter>("lastcall_router_threshold_calls_refused_total",
+                      "Calls of /busy_threshold that were refused for their token.")
+          .Add({});
   Family<Counter>& rejections =
       family<Counter>("dynamo_frontend_model_rejection_total",
                       "Requests that were refused because all workers were busy.");
@@ -274,6 +278,10 @@ void Metrics::workers_that_go_on(std::string_view endpoint, std::string_view by,
 
 void Metrics::source_failed(std::string_view source, bool is_failing) {
   series_->failing.Add({{"source", std::string(source)}}).Set(is_failing ? 1 : 0);
+}
+
+void Metrics::threshold_refused() {
+  series_->thresholds_refused.Increment();
 }
 
 void Metrics::refused(std::string_view reason) {

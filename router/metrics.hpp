@@ -76,6 +76,8 @@ class Metrics {
   void workers_that_go_on(std::string_view endpoint, std::string_view by, std::size_t count);
   void source_failed(std::string_view source, bool is_failing);
   void refused(std::string_view reason);
+  /// A set of thresholds, for its token; on any thread.
+  void threshold_refused();
   /// By load, at the router or at the last worker.
   void rejected(std::string_view model, std::string_view endpoint);
   void worker_load(std::string_view url, ToldLoad const& load);

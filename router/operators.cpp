@@ -3,6 +3,8 @@
 #include <utility>
 #include <variant>
 
+#include "base/clock.hpp"
+
 namespace lastcall::router {
 namespace {
 
@@ -17,15 +19,18 @@ probes::Reply plain(int status, char const* body) {
 
 }  // namespace
 
-Operators::Operators(config::Address const& address, Metrics const& metrics,
-                     Rejection const& rejection, ThresholdHandler on_threshold)
+Operators::Operators(config::Address const& address, Metrics& metrics, Rejection const& rejection,
+                     runtime::Log& log, ThresholdHandler on_threshold)
     : metrics_(metrics),
       token_(rejection.http_token),
       on_threshold_(std::move(on_threshold)),
+      refused_(log, "a call of /busy_threshold was refused for its token"),
       listener_({.host = address.host,
                  .port = address.port,
                  .thread_name = "operators",
-                 .max_body = rejection.http_api ? probes::kMostBusyThresholdBody : 0},
+                 .max_body = rejection.http_api ? probes::kMostBusyThresholdBody : 0,
+                 .callers = rejection.http_token ? probes::CallerFacts::address
+                                                 : probes::CallerFacts::none},
                 [this, has_thresholds = rejection.http_api](probes::Request const& request,
                                                             probes::Responder const& responder) {
                   if (has_thresholds && request.path == probes::kBusyThresholdPath) {
@@ -35,10 +40,13 @@ Operators::Operators(config::Address const& address, Metrics const& metrics,
                   }
                 }) {}
 
-void Operators::ask_threshold(probes::Request const& request,
-                              probes::Responder const& responder) const {
+void Operators::ask_threshold(probes::Request const& request, probes::Responder const& responder) {
   probes::ThresholdCall call = probes::read_threshold_call(request, token_);
   if (auto* refusal = std::get_if<probes::Reply>(&call)) {
+    if (probes::is_for_want_of_token(*refusal)) {
+      metrics_.threshold_refused();
+      refused_.tell({.caller = request.caller.address, .status = refusal->status}, monotonic_now());
+    }
     responder.send(std::move(*refusal));
   } else {
     on_threshold_(std::move(call), responder);

@@ -17,6 +17,7 @@
 #include "probes/listener/listener.hpp"
 #include "router/metrics.hpp"
 #include "router/settings.hpp"
+#include "telemetry/refused_calls.hpp"
 
 namespace lastcall::router {
 
@@ -25,9 +26,9 @@ class Operators {
   /// A call of `/busy_threshold`, on the listener's thread; it may be answered on any.
   using ThresholdHandler = std::function<void(probes::ThresholdCall, probes::Responder)>;
 
-  /// `metrics` outlives it. `on_threshold` is called where `rejection.http_api` is on.
-  Operators(config::Address const& address, Metrics const& metrics, Rejection const& rejection,
-            ThresholdHandler on_threshold);
+  /// `metrics` and `log` outlive it. `on_threshold` is called where `rejection.http_api` is on.
+  Operators(config::Address const& address, Metrics& metrics, Rejection const& rejection,
+            runtime::Log& log, ThresholdHandler on_threshold);
 
   /// What is wrong, or nothing.
   std::optional<std::string> start() { return listener_.start(); }
@@ -42,11 +43,12 @@ class Operators {
 
  private:
   probes::Reply answer(probes::Request const& request) const;
-  void ask_threshold(probes::Request const& request, probes::Responder const& responder) const;
+  void ask_threshold(probes::Request const& request, probes::Responder const& responder);
 
-  Metrics const& metrics_;
+  Metrics& metrics_;
   std::optional<std::string> const token_;
   ThresholdHandler const on_threshold_;
+  runtime::RefusedCalls refused_;  // the listener's
   std::atomic<bool> has_workers_ = false;
   std::atomic<bool> is_ending_ = false;
   mutable std::mutex mutex_;

@@ -79,7 +79,7 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
                   log.info("the router has ended");
                   io.stop();
                 }),
-        operators(set.operators, metrics, set.rejection,
+        operators(set.operators, metrics, set.rejection, logged,
                   [this](probes::ThresholdCall call, probes::Responder responder) {
                     asio::post(io, [this, call = std::move(call), responder] {
                       responder.send(load.answer(call));

@@ -168,6 +168,10 @@ ThresholdCall read_threshold_call(Request const& request, std::optional<std::str
   return set;
 }
 
+bool is_for_want_of_token(Reply const& refusal) {
+  return refusal.status == 401 || refusal.status == 403;
+}
+
 lifecycle::LoadThresholds changed(lifecycle::LoadThresholds thresholds,
                                   ThresholdChange const& change) {
   take_over(thresholds.decode_ppm, change.decode_ppm);

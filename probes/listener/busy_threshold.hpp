@@ -58,6 +58,8 @@ struct ThresholdRow {
 
 /// `token`: what a set must carry; absent, none is asked for.
 ThresholdCall read_threshold_call(Request const& request, std::optional<std::string> const& token);
+/// It answers who has not the token.
+bool is_for_want_of_token(Reply const& refusal);
 
 Reply threshold_reply(ThresholdRow const& row);
 /// Those rows in which something is set.

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -144,7 +145,9 @@ struct Metrics::Families {
   Series<Counter> signals_ignored = counter(find_family("lastcall_signals_ignored_total"));
   Series<Counter> restarts = counter(find_family("lastcall_restarts_total"));
   Series<Counter> prestop_calls = counter(find_family("lastcall_prestop_calls_total"));
-  Series<Counter> prestop_refused = counter(find_family("lastcall_prestop_refused_total"));
+  std::array<Series<Counter>, 2> calls_refused{
+      counter(find_family("lastcall_prestop_refused_total")),
+      counter(find_family("lastcall_http_calls_refused_total"))};
   Series<Counter> prestop_false = counter(find_family("lastcall_prestop_false_total"));
   Series<Gauge> prestop_waiting = gauge(find_family("lastcall_prestop_waiting"));
   Series<Histogram> prestop_held = histogram(find_family("lastcall_prestop_held_seconds"));

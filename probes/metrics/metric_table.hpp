@@ -113,6 +113,9 @@ inline constexpr std::array kMetricFamilies = std::to_array<MetricFamily>({
     {"lastcall_prestop_refused_total", MetricType::counter, "",
      "Calls of the preStop listener that were refused: no token, another one, or from within the "
      "pod"},
+    {"lastcall_http_calls_refused_total", MetricType::counter, "path",
+     "Calls of the probe port that were refused for their token: none, another one, or none that "
+     "can be read here"},
     {"lastcall_prestop_false_total", MetricType::counter, "",
      "preStop calls that the pod outlived: it was not being deleted, and serves again"},
     {"lastcall_prestop_waiting", MetricType::gauge, "",

@@ -196,8 +196,9 @@ void Metrics::hook_called(bool engine) {
   families_->prestop_calls.at({engine ? "engine" : "supervisor"}).Increment();
 }
 
-void Metrics::hook_refused() {
-  families_->prestop_refused.at({}).Increment();
+void Metrics::call_refused(std::string_view path) {
+  auto& [of_prestop, of_probes] = families_->calls_refused;
+  (path.empty() ? of_prestop.at({}) : of_probes.at({path})).Increment();
 }
 
 void Metrics::false_hook() {

@@ -101,7 +101,8 @@ class Metrics {
   void oom_kills(std::uint64_t count);
   /// A preStop call, of the engine's container or of our own.
   void hook_called(bool engine);
-  void hook_refused();
+  /// `path`: one of the probe port; empty: it was a call of the preStop listener.
+  void call_refused(std::string_view path);
   /// A pod outlived what a hook's call had said.
   void false_hook();
   void set_hooks_waiting(std::size_t count);

@@ -52,7 +52,8 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
                .orders =
                    [this](HttpOrder order, std::string const& caller) {
                      return order_over_http(order, caller, operators_, core_);
-                   }}),
+                   }},
+              log),
       server_(io,
               {.engine_socket = config.ipc.socket,
                .admin_socket = config.ipc.admin_socket,

@@ -12,9 +12,6 @@
 namespace lastcall::runtime {
 namespace {
 
-/// A refusal is logged at most so often; all are counted.
-constexpr lifecycle::Duration kRefusalsAreTold{10'000};
-
 /// Where the engine listens: the first check that connects to it says so.
 std::optional<probes::ReplacementSettings> engine_address(config::Config const& config) {
   config::EngineProfile const profile = config::resolve_engine(config);
@@ -45,6 +42,7 @@ HookCalls::HookCalls(boost::asio::any_io_executor executor, config::Config const
       events_(events),
       metrics_(metrics),
       log_(log),
+      refused_(log, "preStop call refused"),
       takes_calls_(config.lifecycle.enabled) {
   bool const may_await =
       config.lifecycle.enabled || config.shutdown.after_stop == config::AfterStop::rearm;
@@ -70,7 +68,8 @@ HookCalls::HookCalls(boost::asio::any_io_executor executor, config::Config const
           boost::asio::post(executor_, [this, alive = std::weak_ptr(alive_), status,
                                         caller = request.caller.address] {
             if (alive.lock()) {
-              refused(caller, status);
+              metrics_.call_refused({});
+              refused_.tell({.caller = caller, .status = status}, monotonic_now());
             }
           });
           return;
@@ -104,16 +103,6 @@ void HookCalls::stop() {
   }
   if (listener_) {
     listener_->stop();
-  }
-}
-
-/// Strangers may call as often as they like: they do not write the log.
-void HookCalls::refused(std::string const& caller, int status) {
-  metrics_.hook_refused();
-  lifecycle::Instant const now = monotonic_now();
-  if (!refusal_told_at_ || now - *refusal_told_at_ >= kRefusalsAreTold) {
-    refusal_told_at_ = now;
-    log_.warning("preStop call refused", {{"from", caller}, {"status", status}});
   }
 }
 

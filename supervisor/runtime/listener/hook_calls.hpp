@@ -27,6 +27,7 @@
 #include "probes/metrics/metrics.hpp"
 #include "supervisor/runtime/loop/event_sink.hpp"
 #include "telemetry/log.hpp"
+#include "telemetry/refused_calls.hpp"
 
 namespace lastcall::runtime {
 
@@ -54,20 +55,19 @@ class HookCalls {
   void disproved();
 
  private:
-  void refused(std::string const& caller, int status);
   void replaced(std::string how);
 
   boost::asio::any_io_executor executor_;
   EventSink& events_;
   probes::Metrics& metrics_;
   Log& log_;
+  RefusedCalls refused_;
   bool const takes_calls_;
   std::string first_caller_;  // since nothing was known of an end
   std::unique_ptr<probes::HttpListener> listener_;
   std::unique_ptr<probes::ReplacementWatch> watch_;  // empty: the engine's address is not known
   std::vector<Return> waiting_;
   bool engine_is_condemned_ = false;
-  std::optional<lifecycle::Instant> refusal_told_at_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // what was posted may come too late
 };
 

@@ -39,6 +39,18 @@ probes::Reply order_error(int status, std::string_view code, std::string const& 
   return order_json(status, {{"error", {{"code", code}, {"message", message}}}});
 }
 
+std::optional<probes::Reply> refuse_method(probes::Request const& request,
+                                           std::string_view expected) {
+  if (request.method == expected || (request.method == "HEAD" && expected == "GET")) {
+    return std::nullopt;
+  }
+  std::string const method(expected);
+  probes::Reply reply = order_error(
+      405, "unknown_method", "method " + request.method + " is not allowed here, use " + method);
+  reply.headers.emplace_back("Allow", method);
+  return reply;
+}
+
 }  // namespace
 
 probes::Reply order_reply(std::optional<OperatorSessions::Outcome> const& outcome,
@@ -70,8 +82,11 @@ probes::Reply order_over_http(HttpOrder order, std::string const& caller,
 }
 
 HttpOrders::HttpOrders(boost::asio::io_context& io, std::optional<std::string> token_file,
-                       Handler handler)
-    : io_(io), token_file_(std::move(token_file)), handler_(std::move(handler)) {}
+                       Handler handler, Refused refused)
+    : io_(io),
+      token_file_(std::move(token_file)),
+      handler_(std::move(handler)),
+      refused_(std::move(refused)) {}
 
 bool HttpOrders::answer(probes::Request const& request, probes::Responder const& responder) const {
   auto const found = std::find_if(kOrderPaths.begin(), kOrderPaths.end(),
@@ -79,7 +94,11 @@ bool HttpOrders::answer(probes::Request const& request, probes::Responder const&
   if (!token_file_ || found == kOrderPaths.end()) {
     return false;
   }
-  if (auto refused = refusal(request, found->order)) {
+  if (auto refused = refuse_stranger(request, found->path)) {
+    responder.send(std::move(*refused));
+    return true;
+  }
+  if (auto refused = refuse_method(request, found->method)) {
     responder.send(std::move(*refused));
     return true;
   }
@@ -89,29 +108,30 @@ bool HttpOrders::answer(probes::Request const& request, probes::Responder const&
   return true;
 }
 
-std::optional<probes::Reply> HttpOrders::refusal(probes::Request const& request,
-                                                 HttpOrder order) const {
-  std::string const token = discovery::read_secret(*token_file_).value_or("");
+/// Without a token in its header no call makes us read the file.
+std::optional<probes::Reply> HttpOrders::refuse_stranger(probes::Request const& request,
+                                                         std::string_view path) const {
   std::string_view const given = request.header(probes::kTokenHeader);
   std::string const header = "the header " + std::string(probes::kTokenHeader);
-  if (token.empty()) {
-    return order_error(503, "no_token", "no token can be read from " + *token_file_);
-  }
+  RefusedCall call{.caller = request.caller.address, .path = path};
+  probes::Reply reply;
   if (given.empty()) {
-    return order_error(401, "not_allowed", header + " is missing");
+    reply = order_error(401, "not_allowed", header + " is missing");
+  } else {
+    std::string const token = discovery::read_secret(*token_file_).value_or("");
+    if (!token.empty() && same_secret(given, token)) {
+      return std::nullopt;
+    }
+    if (token.empty()) {
+      call.detail = "no token can be read from " + discovery::why_no_secret(*token_file_);
+      reply = order_error(503, "no_token", "no token can be read here; the log says why");
+    } else {
+      reply = order_error(403, "not_allowed", header + " holds another token");
+    }
   }
-  if (!same_secret(given, token)) {
-    return order_error(403, "not_allowed", header + " holds another token");
-  }
-  std::string const method(kOrderPaths.at(static_cast<std::size_t>(order)).method);
-  bool const is_head = request.method == "HEAD" && method == "GET";
-  if (request.method != method && !is_head) {
-    probes::Reply reply = order_error(
-        405, "unknown_method", "method " + request.method + " is not allowed here, use " + method);
-    reply.headers.emplace_back("Allow", method);
-    return reply;
-  }
-  return std::nullopt;
+  call.status = reply.status;
+  refused_(std::move(call));
+  return reply;
 }
 
 }  // namespace lastcall::runtime

@@ -7,8 +7,9 @@
 //
 // Rules:
 //  1. Off unless `probes.orders_token_file` is set, and every call carries what that file holds in
-//     `X-Lastcall-Token`: none is a 401, another one a 403. The file is read for each call, since a
-//     mounted secret is rotated; while it cannot be read, or is empty, every call is a 503.
+//     `X-Lastcall-Token`: none is a 401, another one a 403. The file is read for each call that
+//     carries one, since a mounted secret is rotated; while it cannot be read, is empty, or is no
+//     regular file, that is a 503. Each of these is counted, and the log has the file's name.
 //  2. `safe_to_delete` fails closed: true only in `drained`, with nobody's word but that nothing is
 //     in flight. Where nobody knows what is in flight it stays false.
 //  3. What cannot be done is a 409 with the reason. An order twice changes nothing the second time.
@@ -27,6 +28,7 @@
 #include "core/lifecycle.hpp"
 #include "probes/listener/listener.hpp"
 #include "supervisor/runtime/sessions/operator_sessions.hpp"
+#include "telemetry/refused_calls.hpp"
 
 namespace boost::asio {
 class io_context;
@@ -47,18 +49,23 @@ probes::Reply order_over_http(HttpOrder order, std::string const& caller,
 class HttpOrders {
  public:
   using Handler = std::function<probes::Reply(HttpOrder order, std::string const& caller)>;
+  /// A call without the token, on the listener's thread.
+  using Refused = std::function<void(RefusedCall call)>;
 
-  HttpOrders(boost::asio::io_context& io, std::optional<std::string> token_file, Handler handler);
+  HttpOrders(boost::asio::io_context& io, std::optional<std::string> token_file, Handler handler,
+             Refused refused);
 
   /// False: it is no call of these.
   bool answer(probes::Request const& request, probes::Responder const& responder) const;
 
  private:
-  std::optional<probes::Reply> refusal(probes::Request const& request, HttpOrder order) const;
+  std::optional<probes::Reply> refuse_stranger(probes::Request const& request,
+                                               std::string_view path) const;
 
   boost::asio::io_context& io_;
   std::optional<std::string> const token_file_;
   Handler const handler_;
+  Refused const refused_;
 };
 
 }  // namespace lastcall::runtime

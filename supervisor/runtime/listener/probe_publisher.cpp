@@ -83,10 +83,11 @@ struct ProbePublisher::Timer {
 };
 
 ProbePublisher::ProbePublisher(boost::asio::io_context& io, config::Config const& config,
-                               Handlers handlers)
+                               Handlers handlers, Log& log)
     : io_(io),
-      thresholds_(io, config.admission, std::move(handlers.thresholds)),
-      orders_(io, config.probes.orders_token_file, std::move(handlers.orders)),
+      refused_(log, "a call of the probe port was refused for its token"),
+      thresholds_(io, config.admission, std::move(handlers.thresholds), told_on_the_loop()),
+      orders_(io, config.probes.orders_token_file, std::move(handlers.orders), told_on_the_loop()),
       metrics_({.dynamo_namespace = config.identity.dynamo_namespace,
                 .component = config.identity.component,
                 .endpoint = config.identity.endpoint,
@@ -105,8 +106,9 @@ ProbePublisher::ProbePublisher(boost::asio::io_context& io, config::Config const
       listener_({.host = config.probes.listen.host,
                  .port = config.probes.listen.port,
                  .max_body = thresholds_.longest_body(),
-                 .callers = config.probes.orders_token_file ? probes::CallerFacts::address
-                                                            : probes::CallerFacts::none},
+                 .callers = config.probes.orders_token_file || config.admission.http_token
+                                ? probes::CallerFacts::address
+                                : probes::CallerFacts::none},
                 [this](probes::Request const& request, probes::Responder const& responder) {
                   bool const is_answered =
                       thresholds_.answer(request, responder) ||
@@ -124,6 +126,15 @@ ProbePublisher::ProbePublisher(boost::asio::io_context& io, config::Config const
 
 ProbePublisher::~ProbePublisher() {
   listener_.stop();
+}
+
+HttpOrders::Refused ProbePublisher::told_on_the_loop() {
+  return [this](RefusedCall call) {
+    boost::asio::post(io_, [this, call = std::move(call)] {
+      metrics_.call_refused(call.path);
+      refused_.tell(call, monotonic_now());
+    });
+  };
 }
 
 void ProbePublisher::serve_status(std::function<StatusSources()> sources) {

@@ -25,6 +25,7 @@
 #include "supervisor/runtime/listener/public_status.hpp"
 #include "supervisor/runtime/listener/status.hpp"
 #include "supervisor/runtime/listener/threshold_calls.hpp"
+#include "telemetry/refused_calls.hpp"
 
 namespace boost::asio {
 class io_context;
@@ -40,7 +41,8 @@ class ProbePublisher {
     HttpOrders::Handler orders;
   };
 
-  ProbePublisher(boost::asio::io_context& io, config::Config const& config, Handlers handlers);
+  ProbePublisher(boost::asio::io_context& io, config::Config const& config, Handlers handlers,
+                 Log& log);
   ~ProbePublisher();
 
   /// Serves the status page, too; `sources` is called on the loop. Before start().
@@ -63,10 +65,12 @@ class ProbePublisher {
 
  private:
   void publish_loads();
+  HttpOrders::Refused told_on_the_loop();
   struct Timer;
   void arm();
 
   boost::asio::io_context& io_;
+  RefusedCalls refused_;
   ThresholdCalls thresholds_;
   HttpOrders orders_;
   probes::PublishedState state_;

@@ -9,11 +9,12 @@
 namespace lastcall::runtime {
 
 ThresholdCalls::ThresholdCalls(boost::asio::io_context& io, config::Admission const& admission,
-                               Handler handler)
+                               Handler handler, Refused refused)
     : io_(io),
       is_on_(admission.http_api),
       token_(admission.http_token),
-      handler_(std::move(handler)) {}
+      handler_(std::move(handler)),
+      refused_(std::move(refused)) {}
 
 bool ThresholdCalls::answer(probes::Request const& request,
                             probes::Responder const& responder) const {
@@ -22,6 +23,11 @@ bool ThresholdCalls::answer(probes::Request const& request,
   }
   probes::ThresholdCall call = probes::read_threshold_call(request, token_);
   if (auto* refusal = std::get_if<probes::Reply>(&call)) {
+    if (probes::is_for_want_of_token(*refusal)) {
+      refused_({.caller = request.caller.address,
+                .status = refusal->status,
+                .path = probes::kBusyThresholdPath});
+    }
     responder.send(std::move(*refusal));
     return true;
   }

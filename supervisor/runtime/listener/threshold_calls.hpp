@@ -10,6 +10,7 @@
 
 #include "config/schema.hpp"
 #include "probes/listener/busy_threshold.hpp"
+#include "telemetry/refused_calls.hpp"
 
 namespace boost::asio {
 class io_context;
@@ -21,7 +22,11 @@ class ThresholdCalls {
  public:
   using Handler = std::function<probes::Reply(probes::ThresholdCall const&)>;
 
-  ThresholdCalls(boost::asio::io_context& io, config::Admission const& admission, Handler handler);
+  /// A set without the token, on the listener's thread.
+  using Refused = std::function<void(RefusedCall call)>;
+
+  ThresholdCalls(boost::asio::io_context& io, config::Admission const& admission, Handler handler,
+                 Refused refused);
 
   /// Bytes of a body that have to be read for it.
   std::size_t longest_body() const { return is_on_ ? probes::kMostBusyThresholdBody : 0; }
@@ -33,6 +38,7 @@ class ThresholdCalls {
   bool const is_on_;
   std::optional<std::string> const token_;
   Handler const handler_;
+  Refused const refused_;
 };
 
 }  // namespace lastcall::runtime

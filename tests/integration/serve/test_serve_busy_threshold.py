@@ -4,7 +4,7 @@ import http.client
 import json
 
 import pytest
-from serve_peer import PATIENCE
+from serve_peer import PATIENCE, wait_until
 from serve_world import SLEEPER
 
 MODEL = "Qwen/Qwen3-0.6B"
@@ -79,6 +79,10 @@ def test_with_a_token_strangers_read_and_only_its_owner_sets(world):
     assert call(one, "GET") == (200, {"thresholds": []})
     assert call(one, body={"model": MODEL}) == (200, {"model": MODEL, **UNSET})
     assert call(one, body=shut, token="s3cret") == (200, {**UNSET, **shut})
+    counted = '\nlastcall_http_calls_refused_total{path="/busy_threshold"} 3\n'
+    wait_until(lambda: counted in one.get("/metrics")[1], "refused ones are counted")
+    [told] = [line for line in one.records() if "refused for its token" in line["msg"]]
+    assert (told["from"], told["status"], told["path"]) == ("127.0.0.1", 401, "/busy_threshold")
     assert "s3cret" not in one.log()
 
 

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import os
 
 import pytest
 from serve_peer import PATIENCE, PeerError, wait_until
@@ -115,8 +116,49 @@ def test_a_token_that_was_rotated_is_taken_and_none_closes_the_door(served):
         served.token_file.write_text(text)
         assert call(served, "drain", token="another")[0] == 503
     served.token_file.unlink()
+    assert call(served, "drain")[0] == 503
+    assert call(served, "drain", token=None)[0] == 401
+
+
+def refused(world):
+    return [line for line in world.records() if "refused for its token" in line["msg"]]
+
+
+def test_wrong_tokens_are_counted_and_few_are_logged(served):
+    for token in ("a", "b", None):
+        call(served, "drain", token=token)
+    counted = '\nlastcall_http_calls_refused_total{path="/lifecycle/drain"} 3\n'
+    wait_until(lambda: counted in served.get("/metrics")[1], "all are counted")
+    [told] = refused(served)
+    assert (told["level"], told["from"], told["status"]) == ("WARNING", "127.0.0.1", 403)
+
+
+def test_a_file_without_a_token_is_named_in_the_log_and_to_no_caller(served):
+    served.token_file.unlink()
     code, answer = call(served, "drain")
-    assert code == 503 and str(served.token_file) in answer["error"]["message"]
+    assert code == 503 and "token" in answer["error"]["message"]
+    assert str(served.token_file) not in json.dumps(answer)
+    wait_until(lambda: refused(served), "it is told")
+    assert f"{served.token_file}: No such file or directory" in refused(served)[0]["detail"]
+
+
+def test_a_pipe_in_the_place_of_the_token_holds_no_probe_up(served):
+    served.token_file.unlink()
+    os.mkfifo(served.token_file)
+    assert call(served, "drain", token=None)[0] == 401
+    assert call(served, "drain")[0] == 503
+    assert served.get("/livez")[0] == 200
+    wait_until(lambda: refused(served), "it is told")
+
+
+def test_a_token_behind_the_links_of_a_mounted_secret_is_read(served, tmp_path):
+    data = tmp_path / "..2026"
+    data.mkdir()
+    (data / "token").write_text("of a volume")
+    (tmp_path / "..data").symlink_to("..2026")
+    served.token_file.unlink()
+    served.token_file.symlink_to("..data/token")
+    assert call(served, "status", "GET", "of a volume")[0] == 200
 
 
 def test_without_a_token_file_there_are_no_orders(world):

@@ -47,7 +47,8 @@ void use_everything(Metrics& metrics, PublishedState const& state) {
   metrics.restarted(Restarted::engine);
   metrics.oom_kills(1);
   metrics.hook_called(true);
-  metrics.hook_refused();
+  metrics.call_refused("");
+  metrics.call_refused("/lifecycle/drain");
   metrics.false_hook();
   metrics.set_hooks_waiting(1);
   metrics.hook_released(std::chrono::seconds{3});

@@ -1,0 +1,69 @@
+#include "discovery/secret_file.hpp"
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/descriptor.hpp"
+#include "discovery/tls_files.hpp"
+
+namespace lastcall::discovery {
+namespace {
+
+constexpr std::size_t kMostSecret = 64 * 1024;
+
+/// A pipe would keep its reader waiting: it is opened without that, and then refused.
+Descriptor open_regular(std::string const& path) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat facts {};
+  bool const is_regular = file && ::fstat(file.get(), &facts) == 0 && S_ISREG(facts.st_mode);
+  return is_regular ? std::move(file) : Descriptor();
+}
+
+}  // namespace
+
+std::optional<std::string> read_secret(std::string const& path) {
+  Descriptor const file = open_regular(path);
+  if (!file) {
+    return std::nullopt;
+  }
+  std::string text;
+  std::array<char, 4096> chunk{};
+  while (text.size() <= kMostSecret) {
+    ssize_t const count = ::read(file.get(), chunk.data(), chunk.size());
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count < 0) {
+      return std::nullopt;
+    }
+    text.append(chunk.data(), static_cast<std::size_t>(count));
+    std::size_t const end = text.find('\n');
+    if (count == 0 || end != std::string::npos) {
+      return text.empty() ? std::nullopt : std::optional(text.substr(0, end));
+    }
+  }
+  return std::nullopt;
+}
+
+std::string why_no_secret(std::string const& path) {
+  return why_unusable({path}, "it is empty, or its first line is longer than 64 KiB");
+}
+
+std::string read_password(std::string const& path, std::string& password) {
+  if (path.empty()) {
+    return {};
+  }
+  auto read = read_secret(path);
+  if (!read) {
+    return "cannot read the password: " + why_no_secret(path);
+  }
+  password = std::move(*read);
+  return {};
+}
+
+}  // namespace lastcall::discovery

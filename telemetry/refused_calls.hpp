@@ -1,0 +1,48 @@
+// Calls of operators and the kubelet that were refused, in the log: strangers may call as often as
+// they like, but they do not write it. Whoever has one of these counts every call beside it.
+//
+// Thread rule: one thread; time is an argument. Source: docs/operations.md, 'Scaling down'.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "telemetry/log.hpp"
+#include "telemetry/sparse_log.hpp"
+
+namespace lastcall::runtime {
+
+struct RefusedCall {
+  std::string caller;       // its address
+  int status = 0;           // that it was answered with
+  std::string_view path{};  // one of ours, that lives as long as the program; empty: not told
+  std::string detail{};     // for the log alone; empty: nothing
+};
+
+class RefusedCalls {
+ public:
+  /// `message` lives as long as the program.
+  RefusedCalls(Log& log, std::string_view message) : log_(log), message_(message) {}
+
+  void tell(RefusedCall const& call, lifecycle::Instant now) {
+    using Text = std::optional<std::string_view>;
+    auto const left_out = sparse_.due(now);
+    if (left_out) {
+      log_.warning(message_, {{"from", call.caller},
+                              {"status", call.status},
+                              {"path", call.path.empty() ? Text() : Text(call.path)},
+                              {"detail", call.detail.empty() ? Text() : Text(call.detail)},
+                              {"more_before", *left_out}});
+    }
+  }
+
+ private:
+  static constexpr lifecycle::Duration kPeriod{10'000};
+
+  Log& log_;
+  std::string_view const message_;
+  SparseLog sparse_{kPeriod};
+};
+
+}  // namespace lastcall::runtime
