@@ -42,7 +42,7 @@ class TlsSession {
   bool has_ended();
   /// Neither bytes nor an end wait to be read; what the library has to say to the other is taken.
   bool is_quiet();
-  /// Of the side that begins: `some` once both know each other.
+  /// Greets as the side that begins: `some` once both know each other.
   Io greet();
   /// It broke because what came first is a request in plain HTTP: the socket is good for an answer.
   bool is_plain_http() const { return is_plain_http_; }

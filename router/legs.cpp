@@ -77,7 +77,7 @@ bool has_given_up_additions(Call& call, Seam const& seam) {
          seam.body(call);
 }
 
-/// Who may have the next leg.
+/// The workers that may have the next leg.
 Fleet::Wanted next_of(Call const& call, Seam const& seam) {
   return seam.moves() > 0 ? call.to_go_on(*seam.known()) : call.to_choose();
 }

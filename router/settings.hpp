@@ -108,7 +108,7 @@ struct Tls {
   std::optional<std::string> key_file;
 };
 
-/// Of workers whose URL is one of https.
+/// How workers with a URL of https are spoken to.
 struct WorkerTls {
   std::optional<std::string> ca_file;  // unset: the system's authorities
   std::optional<std::string> cert_file;

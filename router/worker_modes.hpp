@@ -22,7 +22,7 @@ struct WorkerModes {
 
   continuation::Mode of(Worker const& worker) const;
   bool may_take_ids() const { return by != MigrateBy::off && by != MigrateBy::text; }
-  /// Of those that a worker may have, the one that would do best.
+  /// The one that would do best, among those that a worker may have.
   continuation::Mode best(continuation::Known const& known) const;
   /// How well that worker would go on with what is known.
   Fit fit(continuation::Known const& known, Worker const& worker) const;
