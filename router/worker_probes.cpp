@@ -35,7 +35,7 @@ struct Listed {
 };
 
 Listed first_of(std::string const& list) {
-  auto const content = nlohmann::json::parse(list, nullptr, false);
+  auto const content = nlohmann::ordered_json::parse(list, nullptr, false);
   Listed found;
   if (!content.is_object() || !content.contains("data") || !content["data"].is_array() ||
       content["data"].empty() || !content["data"][0].is_object()) {

@@ -96,6 +96,8 @@ def functions_of(text):
         kinds = [kind for kind, _ in opened]
         if sign in "()":
             parentheses += 1 if sign == "(" else -1
+            if not parentheses and _is_macro_call(code, head, at):
+                head = at + 1
         elif sign == "{":
             plain = "function" in kinds or "value" in kinds or parentheses
             kind = "value" if plain else _kind(code[head:at])
@@ -109,6 +111,12 @@ def functions_of(text):
         elif sign == ";" and not parentheses and "value" not in kinds:
             head = at + 1
     return found
+
+
+def _is_macro_call(code, head, at):
+    """A macro's call that stands alone: no body follows it, as it does TEST(...)."""
+    is_macro = re.match(r"\s*[A-Z][A-Z_]+\s*\(", code[head:at])
+    return is_macro and not code[at + 1 :].lstrip().startswith("{")
 
 
 def _function(code, start, end):

@@ -89,6 +89,8 @@ def test_types_and_namespaces_are_no_functions():
     members = "  int value = 0;\n" * 100
     for opening in ("struct A {\n", "namespace a::b {\n", "enum class E {\n", "int k[] = {\n"):
         assert not cxx_function_length("f.cpp", opening + members + "};\n")
+    calls = "SHAPE(A, one; two;)\n" * 100
+    assert not cxx_function_length("f.cpp", calls + "void f() {\n}\n")
 
 
 def test_a_long_python_function_is_found():
