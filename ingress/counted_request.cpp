@@ -22,7 +22,8 @@ CountedRequest::CountedRequest(ProxyParts& parts, relay::Exchange& exchange,
       model_(relay::unescaped(endpoint.model)) {}
 
 bool CountedRequest::is_tracked() const {
-  return counts_ && (is(Standing::waits) || is(Standing::runs) || is(Standing::left));
+  return counts_ && (standing_ == Standing::waits || standing_ == Standing::runs ||
+                     standing_ == Standing::left);
 }
 
 Delivered CountedRequest::delivered() const {
@@ -86,13 +87,13 @@ Admission CountedRequest::ask() {
 }
 
 bool CountedRequest::granted() {
-  bool const waited = is(Standing::waits);
+  bool const waited = standing_ == Standing::waits;
   standing_ = waited ? Standing::runs : standing_;
   return waited;
 }
 
 bool CountedRequest::refused() {
-  bool const waited = is(Standing::waits);
+  bool const waited = standing_ == Standing::waits;
   if (waited) {
     standing_ = Standing::refused;  // it was never one of the core's
     exchange_.set_outcome(lifecycle::Outcome::rejected);

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/admission_limits.hpp"
 #include "core/vocabulary.hpp"
@@ -29,7 +30,8 @@ struct ProxyParts;
 struct Asker {
   bool defers_cancel = false;  // the engine keeps it until its first byte, whoever leaves
   bool is_router = false;      // it has announced itself as one
-  std::string address = {};    // of its connection
+  std::chrono::milliseconds told_of_cut{};  // and knows that it will be cut then
+  std::string address = {};                 // of its connection
 };
 
 class CountedRequest {
@@ -48,7 +50,6 @@ class CountedRequest {
   CountedRequest(ProxyParts& parts, relay::Exchange& exchange, relay::EndpointName const& endpoint);
 
   Standing standing() const { return standing_; }
-  bool is(Standing standing) const { return standing_ == standing; }
   bool counts() const { return counts_; }
   /// The core has begun it, and not heard of its end.
   bool is_tracked() const;
@@ -61,6 +62,10 @@ class CountedRequest {
   void describe(relay::RequestHead const& head, std::string_view target, std::string_view client);
   Delivered delivered() const;
   Asker const& asker() const { return asker_; }
+  /// Who asks is a router that does not know yet that it will be cut then; from now on it does.
+  bool is_news(std::chrono::milliseconds cut_at) {
+    return asker_.is_router && std::exchange(asker_.told_of_cut, cut_at) != cut_at;
+  }
 
   /// Asks for its place.
   Admission ask();

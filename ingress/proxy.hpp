@@ -49,7 +49,10 @@ class Proxy final : private RequestMaker {
   /// part that grows evenly, so that their clients do not all connect anew at once. Called again,
   /// the end may come nearer.
   void close_over(std::chrono::milliseconds over) { parts_.departure.close_over(over); }
-  void keep_alive_again() { parts_.departure.call_off(); }
+  void keep_alive_again() {
+    parts_.departure.call_off();
+    parts_.cut_at.reset();
+  }
   // As those of Clients.
   void part() { clients_.part(); }
   void part_now() { clients_.part_now(); }
@@ -64,8 +67,9 @@ class Proxy final : private RequestMaker {
   void rejected(Request const& request, relay::Refusal const& refusal);
   /// Ends it as `refusal` says; `at_once` does not wait for a client that is slow to read.
   void cut(Request const& request, relay::Refusal const& refusal, bool at_once);
-  /// Clients that are routers are told that their streams will be cut in this time.
-  void tell_of_cut(std::chrono::milliseconds left);
+  /// Clients that are routers are told that their streams will be cut then, those that have not
+  /// begun when they do.
+  void tell_of_cut(std::chrono::milliseconds at);
 
  private:
   // RequestMaker

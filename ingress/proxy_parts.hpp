@@ -3,8 +3,10 @@
 // Thread rule: the proxy's thread.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -28,7 +30,8 @@ struct ProxyParts : ClientParts {
   Tracker& tracker;
   LiveRequests requests;
   EnginePool engine;
-  std::string last_served;  // the model that the engine answered for last
+  std::string last_served;                            // the model that the engine answered for last
+  std::optional<std::chrono::milliseconds> cut_at{};  // that routers are told, while it drains
 };
 
 }  // namespace lastcall::ingress

@@ -1,5 +1,6 @@
 #include "ingress/relayed_request.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/json_writer.hpp"
@@ -21,9 +22,9 @@ std::string_view only(relay::Fields const& fields, std::string_view name) {
   return fields.count(name, value) == 1 ? value : std::string_view();
 }
 
-/// A comment may stand between two events.
+/// A comment may stand between two events, and before the first.
 bool takes_comment(relay::Delivery const& delivery) {
-  return delivery.state() == relay::DeliveryState::flowing && delivery.is_event_stream() &&
+  return delivery.is_in_body() && delivery.is_event_stream() &&
          delivery.coding() == relay::Delivery::Coding::chunked &&
          delivery.events().at() == relay::EventStream::At::boundary;
 }
@@ -318,12 +319,14 @@ void RelayedRequest::cut(relay::Refusal const& refusal, bool at_once) {
   }
 }
 
-void RelayedRequest::tell_of_cut(std::chrono::milliseconds left) {
+void RelayedRequest::tell_of_cut() {
   relay::Delivery& delivery = exchange_.response().delivery();
-  if (client_ == nullptr || !counted_.asker().is_router || !client_->is_flushed() ||
-      !takes_comment(delivery)) {
+  if (!parts_.cut_at || client_ == nullptr || !client_->is_flushed() || !takes_comment(delivery) ||
+      !counted_.is_news(*parts_.cut_at)) {
     return;
   }
+  std::chrono::milliseconds const left =
+      std::max(*parts_.cut_at - monotonic_now(), std::chrono::milliseconds(0));
   std::string comment = ": lastcall-handoff {\"request_id\": ";
   json::append_string(comment, exchange_.id());
   comment.append(", \"deadline_ms\": ").append(std::to_string(left.count())).append("}\n\n");

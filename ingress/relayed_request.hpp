@@ -87,8 +87,8 @@ class RelayedRequest final : public ClientRequest,
   void admitted();
   void rejected(relay::Refusal const& refusal);
   void cut(relay::Refusal const& refusal, bool at_once);
-  /// Where its client is a router: it will be cut in this time.
-  void tell_of_cut(std::chrono::milliseconds left);
+  /// Where its client is a router: it is told once when it will be cut, between two events.
+  void tell_of_cut();
   /// Every check of the engine has passed that began then or later.
   void check_passed(std::chrono::milliseconds since) override;
 
@@ -110,7 +110,7 @@ class RelayedRequest final : public ClientRequest,
   bool is_closing() const override;
 
   // relayed_request.cpp
-  bool is(Standing standing) const { return counted_.is(standing); }
+  bool is(Standing standing) const { return counted_.standing() == standing; }
   /// An error of the engine is held back.
   bool holds() const { return exchange_.response().held_back().error() != nullptr; }
   void begin();

@@ -59,6 +59,7 @@ void RelayedRequest::told(relay::Heard const& heard, std::string_view wire) {
       await_next();
     }
     take_early_words();
+    tell_of_cut();
   }
 }
 
@@ -81,6 +82,7 @@ void RelayedRequest::flushed() {
   }
   await_next();
   take_early_words();
+  tell_of_cut();
   if (leg_ != nullptr) {
     leg_->pump();
   }

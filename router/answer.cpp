@@ -1,5 +1,8 @@
 #include "router/answer.hpp"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -11,6 +14,12 @@
 namespace lastcall::router {
 
 using continuation::Said;
+
+namespace {
+
+constexpr std::uint64_t kLongestDrain = 24 * 3'600'000;  // in milliseconds, as it is believed
+
+}  // namespace
 
 bool Answer::is_recorded() const {
   return seam_.is_recording() && call_.delivery.is_event_stream() &&
@@ -49,12 +58,15 @@ Said Answer::deliver(std::string_view payload, bool until_close, std::string& wi
   }
   Said said = Said::nothing;
   bool has_events = false;
+  std::size_t const before = wire.size();
   if (is_recorded()) {
     std::string out;
     continuation::Heard const heard = seam_.heard(payload, out);
     said = heard.said;
     has_events = heard.moved;
-    has_hint_ = has_hint_ || heard.hand_off_ms;
+    if (heard.hand_off_ms) {
+      hint_ = Time(std::min(*heard.hand_off_ms, kLongestDrain));
+    }
     if (heard.moved && call_.moving && call_.last_event_at != Call::Clock::time_point{}) {
       mark(*call_.moving, wire);
     }
@@ -67,7 +79,9 @@ Said Answer::deliver(std::string_view payload, bool until_close, std::string& wi
     }
     has_events = delivery.emit_events(payload, delivery.events().scan(payload), wire);
   }
-  note_time(has_events);
+  if (wire.size() > before || has_events) {  // a word for the router alone is no byte of an answer
+    note_time(has_events);
+  }
   return said;
 }
 
@@ -76,9 +90,10 @@ void Answer::note_time(bool has_events) {
   bool const is_first = call_.last_event_at == Call::Clock::time_point{};
   if (is_first) {
     parts_.metrics.first_byte(call_.model, now - call_.began_at);
-  } else if (has_events && call_.moving) {
+  }
+  if (has_events && call_.moving) {
     has_moved(now);
-  } else if (has_events) {
+  } else if (has_events && !is_first) {
     parts_.metrics.event_gap(call_.model, now - call_.last_event_at);
   }
   call_.last_event_at = is_first || has_events ? now : call_.last_event_at;
@@ -88,7 +103,9 @@ void Answer::note_time(bool has_events) {
 void Answer::has_moved(Call::Clock::time_point now) {
   Moving const kind = *std::exchange(call_.moving, std::nullopt);
   parts_.metrics.moved(kind, Moved::continued);
-  parts_.metrics.paused(kind, now - call_.last_event_at);
+  if (call_.last_event_at != Call::Clock::time_point{}) {
+    parts_.metrics.paused(kind, now - call_.last_event_at);
+  }
 }
 
 /// What it writes is a whole event, of which clients see nothing.
@@ -116,7 +133,7 @@ Said Answer::leg_ended(std::string& wire) {
 }
 
 void Answer::emit(std::string_view out, std::string& wire) {
-  call_.events = seam_.events();
+  call_.events = seam_.story().events();
   call_.delivery.emit(out, {}, wire);
 }
 

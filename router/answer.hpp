@@ -3,6 +3,7 @@
 // Thread rule: the router's thread. Source: docs/router.md, 'Migration'.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,8 +28,8 @@ class Answer {
   void open(relay::ResponseHead const& head, relay::Framing const& framing, std::string& wire);
   /// Payload of a leg; `until_close`: whose response ends with its connection.
   continuation::Said deliver(std::string_view payload, bool until_close, std::string& wire);
-  /// The worker has hinted since the last call that it drains.
-  bool take_hint() { return std::exchange(has_hint_, false); }
+  /// The worker has said since the last call that it drains, and will cut the answer in this time.
+  std::optional<Time> take_hint() { return std::exchange(hint_, std::nullopt); }
   /// The next worker's first event is with the client, before the first one was cut.
   void handed_over(std::string& wire);
   /// More of the answer, however it was made.
@@ -44,7 +45,7 @@ class Answer {
   Parts& parts_;
   Call& call_;
   Seam& seam_;
-  bool has_hint_ = false;
+  std::optional<Time> hint_;
 };
 
 }  // namespace lastcall::router

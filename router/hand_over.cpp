@@ -6,6 +6,7 @@
 
 #include "relay/first_byte.hpp"
 #include "router/parts.hpp"
+#include "router/room.hpp"
 
 namespace lastcall::router {
 
@@ -18,31 +19,92 @@ constexpr unsigned kTakesOver = 200;
 
 }  // namespace
 
-void HandOver::look(Leg& old, bool drains) {
-  if (drains && state_ == State::idle) {
+void HandOver::look(Leg& old, std::optional<Time> hint) {
+  bool const is_of_leg = pace_ && pace_->moves == seam_.moves();
+  if (!is_of_leg && seam_.has_begun()) {
+    pace_ = {seam_.moves(), ingress::monotonic_now(),
+             seam_.story().known().transcript.count().about()};
+  }
+  if (hint && state_ <= State::waiting) {
     Time const now = ingress::monotonic_now();
     parts_.fleet.failed(*old.worker(), now);
-    bool const may_move =
-        risk_.moved("hand_off", *old.worker(), true, now) == continuation::Refused::no;
-    state_ = may_move ? State::wanted : State::idle;
-  }
-  if (state_ == State::wanted) {
-    std::array const tried{old.worker()->id()};
-    to_ = parts_.fleet.choose(call_.to_go_on(*seam_.known()), tried, ingress::monotonic_now());
-    std::optional<std::string> body = to_ ? seam_.warming_body(call_.modes.of(*to_)) : std::nullopt;
-    if (!body) {
-      to_.reset();  // ids and text are not level just now, or nobody is there yet
-      return;
+    from_ = {old.worker(), now + *hint};
+    if (!risk_.may_move(kHandOff)) {
+      drop();
+    } else if (state_ == State::idle) {
+      state_ = State::staying;
     }
-    state_ = State::warming;
-    body_ = std::move(*body);
-    begin_leg("-w", body_);
+  }
+  if (state_ != State::idle && state_ <= State::waiting) {
+    weigh();
   } else if (state_ == State::warmed && old.sent().is_all_out() &&
              seam_.cut(call_.modes.of(*to_))) {
     state_ = State::holding;
     begin_leg("-m" + std::to_string(seam_.moves()), seam_.body(call_));
   } else if (state_ == State::holding && !seam_.is_holding()) {
     drop();  // the old leg has said all, or too much
+  }
+}
+
+void HandOver::weigh() {
+  continuation::Known const known = seam_.story().known();
+  continuation::Stretch const left{.made = known.transcript.count().about(),
+                                   .most = known.request.max_tokens,
+                                   .now = ingress::monotonic_now(),
+                                   .cut_at = from_.cut_at};
+  if (left.now >= left.cut_at) {
+    drop();
+  } else if (seam_.has_begun() && pace_ && continuation::fits(*pace_, left)) {
+    parts_.waiting.leave(*this);
+    state_ = State::staying;
+    parts_.alarms.set(*this, continuation::fits_until(*pace_, left));
+  } else if (state_ != State::waiting) {
+    parts_.alarms.set(*this, left.cut_at);
+    state_ = State::wanted;
+    if (try_again() != Tried::gone) {
+      state_ = State::waiting;
+      parts_.waiting.enter(*this, call_.wanted.model,
+                           {Load::Kind::hands_over, seam_.tokens(call_)});
+    }
+  }
+}
+
+Waiter::Tried HandOver::try_again() {
+  bool const has_begun = seam_.has_begun();
+  if (has_begun ? !seam_.story().may_be_cut() : !seam_.story().refused().empty()) {
+    state_ = State::wanted;  // until the next event, behind which ids and text may be level
+    return Tried::gone;
+  }
+  Load const load{Load::Kind::hands_over, seam_.tokens(call_)};
+  std::array const tried{from_.worker->id()};
+  Room room = find_room(parts_, has_begun ? call_.to_go_on(*seam_.known()) : call_.to_choose(),
+                        load, tried);
+  // Who begins anew has left the old worker: not for one that has failed just now.
+  if (!room.worker || (!has_begun && room.worker->skipped_until() > ingress::monotonic_now())) {
+    return room.is_full ? Tried::no_room : Tried::refused;
+  }
+  if (!has_begun) {
+    owner_.hand_over_ended({.how = HandedOver::How::begins_anew});
+    return Tried::gone;
+  }
+  std::optional<std::string> body = seam_.warming_body(call_.modes.of(*room.worker));
+  if (!body) {
+    state_ = State::wanted;
+    return Tried::gone;
+  }
+  to_ = std::move(room.worker);
+  place_.take(parts_.pacing, to_->id(), load);
+  state_ = State::warming;
+  body_ = std::move(*body);
+  begin_leg("-w", body_);
+  return Tried::gone;
+}
+
+void HandOver::alarm_rings() {
+  if (state_ == State::staying) {
+    weigh();
+  } else {
+    failed();
   }
 }
 
@@ -59,7 +121,10 @@ void HandOver::begin_leg(std::string_view suffix, std::string_view body) {
 }
 
 void HandOver::drop() {
+  parts_.alarms.clear(*this);
+  parts_.waiting.leave(*this);
   Leg::end(leg_, false);
+  place_.give_back();
   to_.reset();
   state_ = State::idle;
 }
@@ -77,7 +142,7 @@ void HandOver::failed() {
   if (was_holding && seam_.is_holding()) {
     std::string out;
     Said const said = seam_.release(out).said;
-    owner_.hand_over_ended(nullptr, said, out);
+    owner_.hand_over_ended({.said = said, .out = out});
   }
 }
 
@@ -118,11 +183,13 @@ void HandOver::leg_response(Leg& leg, std::span<char> bytes) {
   }
   if (heard.verified) {
     std::unique_ptr<Leg> next = std::move(leg_);
+    risk_.moved(kHandOff, *from_.worker, true, ingress::monotonic_now());
     drop();
-    owner_.hand_over_ended(std::move(next), heard.said, out);
+    owner_.hand_over_ended(
+        {.how = HandedOver::How::moved, .next = std::move(next), .said = heard.said, .out = out});
   } else if (!seam_.is_holding()) {
     drop();
-    owner_.hand_over_ended(nullptr, heard.said, out);
+    owner_.hand_over_ended({.said = heard.said, .out = out});
   } else if (reader.state() >= ResponseState::complete) {
     failed();
   }

@@ -1,34 +1,59 @@
 // The early hand-off of a stream: its worker drains, and another one takes it over before it is
 // cut.
 //
-// Theory of operation. A hint of the worker makes it `wanted`. Where ids and text of the answer are
-// level, another worker is sent what there is of it for one token, so that it has all that in its
-// cache (`warming`); meanwhile the old leg goes on. Then the cut is made, again where they are
-// level: the other worker is sent the continuation, and what the old leg says is held (`holding`)
-// until the new one has proven that it goes on, or has failed (continuation/hand_off.hpp).
+// Theory of operation. A hint of the worker says when it will cut the answer. An answer of which
+// the rest fits into that time stays where it is (continuation/fitting.hpp); one that does not, or
+// not any more, is `wanted` elsewhere. Where its ids and text are level, and another worker has
+// room, that is sent what there is of it for one token, so that it has all that in its cache
+// (`warming`); meanwhile the old leg goes on. Then the cut is made, again where they are level: the
+// other worker is sent the continuation, and what the old leg says is held (`holding`) until the
+// new one has proven that it goes on, or has failed (continuation/hand_off.hpp). An answer without
+// a word of text yet is begun anew elsewhere.
 //
 // Rules:
-//  1. Nothing that fails here ends an answer: it goes on as if nobody had tried.
+//  1. Nothing that fails here ends an answer: it goes on as if nobody had tried. A move counts when
+//     it is made.
 //  2. The owner hears of the end once, and takes the new leg, or goes on with the old one.
+//  3. When the worker's time is over, so is this: what is held goes out, and the cut is met as any.
+//  4. One worker at a time takes over as many as it would behind a death (pacing.hpp), from the
+//     first leg to the proof of the second; the others wait, the smallest first.
 //
 // Thread rule: the router's thread. Source: docs/continuation.md, 'Early hand-off'.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "router/alarms.hpp"
 #include "router/call.hpp"
 #include "router/continuation/continuation.hpp"
+#include "router/continuation/fitting.hpp"
 #include "router/leg.hpp"
+#include "router/pacing.hpp"
 #include "router/request_risk.hpp"
 #include "router/seam.hpp"
+#include "router/waiting_room.hpp"
 
 namespace lastcall::router {
 
 struct Parts;
+
+/// How a hand-off has ended.
+struct HandedOver {
+  enum class How : std::uint8_t {
+    moved,        // `next` has taken over
+    stays,        // the old leg goes on
+    begins_anew,  // nothing was said yet, and another worker has room
+  };
+  How how = How::stays;
+  std::unique_ptr<Leg> next{};
+  continuation::Said said{};
+  std::string_view out{};  // what the client gets then
+};
 
 class HandOverOwner {
  public:
@@ -36,23 +61,22 @@ class HandOverOwner {
   HandOverOwner(HandOverOwner const&) = delete;
   HandOverOwner& operator=(HandOverOwner const&) = delete;
 
-  /// `next` has taken over; nothing: the old leg goes on. `out` is what the client gets then.
-  virtual void hand_over_ended(std::unique_ptr<Leg> next, continuation::Said said,
-                               std::string_view out) = 0;
+  virtual void hand_over_ended(HandedOver handed) = 0;
 
  protected:
   ~HandOverOwner() = default;
 };
 
-class HandOver final : public LegListener {
+class HandOver final : public LegListener, public Waiter, public Sleeper {
  public:
   /// All outlive it.
   HandOver(Parts& parts, Call const& call, Seam& seam, RequestRisk& risk, HandOverOwner& owner,
            LegListener const& client)
       : parts_(parts), call_(call), seam_(seam), risk_(risk), owner_(owner), client_(client) {}
 
-  /// The answer has got further; `drains`: the worker of `old` has said so since.
-  void look(Leg& old, bool drains);
+  /// The answer has got further; `hint`: the worker of `old` has said since that it will cut it in
+  /// this time.
+  void look(Leg& old, std::optional<Time> hint);
   void drop();
   void flushed();
 
@@ -63,9 +87,20 @@ class HandOver final : public LegListener {
   void leg_ended(Leg& leg, bool orderly) override;
   void leg_handled() override {}
 
- private:
-  enum class State : std::uint8_t { idle, wanted, warming, warmed, holding };
+  // Waiter
+  Tried try_again() override;
+  // Sleeper
+  void alarm_rings() override;
 
+ private:
+  enum class State : std::uint8_t { idle, staying, wanted, waiting, warming, warmed, holding };
+  struct Drain {
+    std::shared_ptr<Worker> worker;
+    Time cut_at{};
+  };
+
+  /// Does what is left of it fit?
+  void weigh();
   void begin_leg(std::string_view suffix, std::string_view body);
   void warmed(std::span<char> bytes);
   void failed();
@@ -77,7 +112,10 @@ class HandOver final : public LegListener {
   HandOverOwner& owner_;
   LegListener const& client_;  // who knows whether the client takes anything
   State state_ = State::idle;
+  std::optional<continuation::Pace> pace_;
+  Drain from_;
   std::shared_ptr<Worker> to_;
+  Pacing::Place place_;
   std::string body_;  // of the leg that warms
   std::unique_ptr<Leg> leg_;
 };

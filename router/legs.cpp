@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "relay/first_byte.hpp"
 #include "router/parts.hpp"
+#include "router/room.hpp"
 #include "router/routed_request.hpp"
 #include "router/verdict.hpp"
 
@@ -132,7 +132,6 @@ void Legs::drop() {
   hand_over_.drop();
   proof_.drop();
   parts_.waiting.leave(*this);
-  parts_.metrics.waiting(parts_.waiting.size());
   Leg::end(leg_, false);
 }
 
@@ -140,15 +139,10 @@ void Legs::drop() {
 
 Waiter::Tried Legs::choose_and_connect() {
   while (budget_.attempts.are_left()) {
-    Time const now = ingress::monotonic_now();
-    std::vector<std::uint64_t> without = parts_.pacing.full(load_of(seam_, budget_.risk, call_));
-    bool const is_paced = !without.empty();
-    without.insert(without.end(), budget_.attempts.tried().begin(), budget_.attempts.tried().end());
-    std::shared_ptr<Worker> const worker = parts_.fleet.choose(next_of(call_, seam_), without, now);
+    auto const [worker, is_full] = find_room(
+        parts_, next_of(call_, seam_), load_of(seam_, budget_.risk, call_), budget_.attempts.tried());
     if (!worker) {
-      bool const has_another =
-          is_paced && parts_.fleet.choose(next_of(call_, seam_), budget_.attempts.tried(), now);
-      return has_another ? Tried::no_room : Tried::refused;
+      return is_full ? Tried::no_room : Tried::refused;
     }
     budget_.attempts.note(*worker);
     if (budget_.attempts.tried().size() > 1 && call_.has_sent_nothing()) {
@@ -180,7 +174,6 @@ void Legs::go_to_another(relay::Refusal const& last) {
     budget_.attempts.wait_until(ingress::monotonic_now() + parts_.settings.migration.wait);
   }
   parts_.waiting.enter(*this, call_.wanted.model, load_of(seam_, budget_.risk, call_));
-  parts_.metrics.waiting(parts_.waiting.size());
 }
 
 Waiter::Tried Legs::try_again() {
@@ -302,7 +295,7 @@ void Legs::proof_ended(Leaving const& leaving) {
   auto const& [worker, reason, limit] = leaving;
   std::string out;
   Seam::Going const going = seam_.go_on(call_, reason, limit, out);
-  call_.events = seam_.events();
+  call_.events = seam_.story().events();
   parts_.metrics.migrated(call_.model, reason, seam_.why_not());
   parts_.log.info("an answer goes on at another worker, or ends", {{"request_id", call_.id},
                                                                    {"worker", worker->url()},
@@ -498,10 +491,14 @@ void Legs::settle(Said said, bool is_spent, std::string& wire) {
   }
 }
 
-void Legs::hand_over_ended(std::unique_ptr<Leg> next, Said said, std::string_view out) {
+void Legs::hand_over_ended(HandedOver handed) {
+  if (handed.how == HandedOver::How::begins_anew) {
+    migrate(kHandOff);
+    return;
+  }
   std::string wire;
-  if (next) {
-    parts_.metrics.migrated(call_.model, "hand_off", {});
+  if (std::unique_ptr<Leg> next = std::move(handed.next)) {
+    parts_.metrics.migrated(call_.model, kHandOff, {});
     parts_.log.info(
         "an answer was handed over",
         {{"request_id", call_.id}, {"from", leg_->worker()->url()}, {"to", next->worker()->url()}});
@@ -510,8 +507,8 @@ void Legs::hand_over_ended(std::unique_ptr<Leg> next, Said said, std::string_vie
     leg_->listen_to(*this);
     answer_.handed_over(wire);
   }
-  answer_.emit(out, wire);
-  settle(said, true, wire);
+  answer_.emit(handed.out, wire);
+  settle(handed.said, true, wire);
 }
 
 void Legs::leg_ended(Leg& leg, bool orderly) {

@@ -79,8 +79,7 @@ class Legs final : public LegListener, public Waiter, public HandOverOwner, publ
   // Waiter
   Tried try_again() override;
   // HandOverOwner
-  void hand_over_ended(std::unique_ptr<Leg> next, continuation::Said said,
-                       std::string_view out) override;
+  void hand_over_ended(HandedOver handed) override;
 
  private:
   Tried choose_and_connect();

@@ -1,8 +1,9 @@
 // How much of the work that a failed worker leaves behind another one gets at a time.
 //
 // Rules:
-//  1. Of answers that go on, a worker computes prompts of at most `most` tokens at a time, one of
-//     any size among them: 256 streams of 4000 tokens at once would stall what it does already.
+//  1. Of answers that go on, or are handed over early, a worker computes prompts of at most `most`
+//     tokens at a time, one of any size among them: 256 streams of 4000 tokens at once would stall
+//     what it does already.
 //  2. Of requests that an engine may have died of, one at a time: the next worker that dies then
 //     tells which it was.
 //  3. Any other request has room always. A place is given back with the first event of the leg, or
@@ -21,7 +22,7 @@
 namespace lastcall::router {
 
 struct Load {
-  enum class Kind : std::uint8_t { usual, goes_on, suspect };
+  enum class Kind : std::uint8_t { usual, goes_on, suspect, hands_over };
   Kind kind = Kind::usual;
   std::uint64_t tokens = 0;  // of its prompt, about
 };

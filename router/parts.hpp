@@ -3,6 +3,7 @@
 // Thread rule: the router's thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "ingress/client_parts.hpp"
 #include "ingress/request_id.hpp"
+#include "router/alarms.hpp"
 #include "router/busy_thresholds.hpp"
 #include "router/departed_models.hpp"
 #include "router/fleet.hpp"
@@ -40,7 +42,8 @@ struct Parts : ingress::ClientParts {
         fleet({set.choosing.skip_first, set.choosing.skip_most}, [this] { return ids.draw(); }),
         connections(io, *this),
         stalls(io, set.migration.stall),
-        waiting(io),
+        waiting(io, [this](std::size_t requests) { metrics.waiting(requests); }),
+        alarms(io),
         pacing(set.migration.prefill_tokens, [this] { waiting.wake(); }),
         probes(io, *this) {}
 
@@ -54,6 +57,7 @@ struct Parts : ingress::ClientParts {
   WorkerConnections connections;
   StallWatch stalls;
   WaitingRoom waiting;
+  Alarms alarms;
   Pacing pacing;
   SharedRisk risk;
   std::unordered_set<RoutedRequest*> live;  // those that count

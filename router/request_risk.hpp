@@ -46,6 +46,10 @@ class RequestRisk {
   /// A leg of an answer that has begun is to be replaced; `reason`: of Heard.
   continuation::Refused moved(std::string_view reason, Worker const& worker, bool has_begun,
                               Time now);
+  /// Whether moved() would say so; nothing is counted.
+  bool may_move(std::string_view reason) const {
+    return moves_.has(continuation::cause_of(reason));
+  }
   /// It is sent once more, and a worker may still be at it.
   bool may_repeat() { return shared_.budget.take(); }
   /// Its answer came to its end.

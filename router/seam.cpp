@@ -61,7 +61,7 @@ continuation::Heard Seam::leg_ended(std::string& out) {
 Seam::Going Seam::go_on(Call const& call, std::string_view reason, Refused limit,
                         std::string& out) {
   reason_ = reason;
-  if (reason == kStall || reason == kGone) {
+  if (reason == kStall || reason == kGone || reason == kHandOff) {
     story_->leg_ended(out);  // nobody else has said so
   }
   why_not_ = story_->refused();

@@ -25,6 +25,8 @@ namespace lastcall::router {
 // The leg is silent, and has not ended; its worker has left besides.
 inline constexpr std::string_view kStall = "stall";
 inline constexpr std::string_view kGone = "gone";
+// Its worker has said that it will cut the answer.
+inline constexpr std::string_view kHandOff = "hand_off";
 
 class Seam {
  public:
@@ -72,7 +74,8 @@ class Seam {
   bool has_begun() { return story_ && story_->transcript().has_text(); }
   /// About how many prompt and answer have; where nobody told, four bytes are one.
   std::uint64_t tokens(Call const& call);
-  std::uint64_t events() const { return story_->events(); }
+  /// What is recorded, while it is.
+  continuation::Continuation const& story() const { return *story_; }
   std::size_t capacity() const;
 
  private:

@@ -16,7 +16,8 @@ struct WaitingRoom::Timer {
   boost::asio::steady_timer timer;
 };
 
-WaitingRoom::WaitingRoom(boost::asio::io_context& io) : timer_(std::make_unique<Timer>(io)) {}
+WaitingRoom::WaitingRoom(boost::asio::io_context& io, std::function<void(std::size_t)> changed)
+    : timer_(std::make_unique<Timer>(io)), changed_(std::move(changed)) {}
 
 WaitingRoom::~WaitingRoom() = default;
 
@@ -24,6 +25,7 @@ void WaitingRoom::enter(Waiter& waiter, std::string_view model, Load const& load
   Place place{std::string(model), load.kind, load.tokens, ++last_};
   entries_.emplace(place, Entry{.waiter = &waiter, .next = ingress::monotonic_now() + kFirst});
   places_.emplace(&waiter, std::move(place));
+  changed_(places_.size());
   aim(ingress::monotonic_now() + kFirst);
 }
 
@@ -32,6 +34,7 @@ void WaitingRoom::leave(Waiter& waiter) {
   if (found != places_.end()) {
     entries_.erase(found->second);
     places_.erase(found);
+    changed_(places_.size());
   }
 }
 
@@ -63,29 +66,28 @@ void WaitingRoom::call() {
   for (auto const& [place, entry] : entries_) {
     turn.push_back(place);
   }
-  std::string const* full_model = nullptr;
+  Place const* full = nullptr;      // the last that found no room
+  Place const* going_on = nullptr;  // the last that goes on, and still waits
   for (Place const& place : turn) {
-    std::string const& model = std::get<0>(place);
     auto const found = entries_.find(place);
-    if (found == entries_.end() || (full_model != nullptr && *full_model == model)) {
+    if (found == entries_.end()) {
       continue;
     }
-    bool const is_suspect = std::get<1>(place) == Load::Kind::suspect;
-    auto const before = found == entries_.begin() ? entries_.end() : std::prev(found);
-    bool const is_behind = is_suspect && before != entries_.end() &&
-                           std::get<0>(before->first) == model &&
-                           std::get<1>(before->first) == Load::Kind::goes_on;
-    if (is_behind || (!has_room && found->second.next > ingress::monotonic_now())) {
-      continue;
-    }
+    Load::Kind const kind = std::get<1>(place);
+    bool const is_full = is_of_model(full, place) && std::get<1>(*full) == kind;
+    bool const is_behind = kind != Load::Kind::goes_on && is_of_model(going_on, place);
+    bool const is_due = has_room || found->second.next <= ingress::monotonic_now();
     Waiter& waiter = *found->second.waiter;
-    Waiter::Tried const tried = waiter.try_again();
+    bool const tries = is_due && !is_full && !is_behind;
+    Waiter::Tried const tried = tries ? waiter.try_again() : Waiter::Tried::refused;
     if (tried == Waiter::Tried::gone) {
       leave(waiter);
       continue;
     }
-    full_model = tried == Waiter::Tried::no_room ? &model : full_model;
-    if (auto const still = entries_.find(place); still != entries_.end()) {
+    full = tried == Waiter::Tried::no_room ? &place : full;
+    going_on = kind == Load::Kind::goes_on ? &place : going_on;
+    auto const still = entries_.find(place);
+    if (tries && still != entries_.end()) {
       still->second.next = ingress::monotonic_now() + still->second.pause;
       still->second.pause = std::min(2 * still->second.pause, kMost);
     }

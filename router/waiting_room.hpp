@@ -1,9 +1,9 @@
-// Requests that no worker takes just now and that may wait: answers that go on, and requests that
-// an engine may have died of.
+// Requests that no worker takes just now and that may wait: answers that go on, requests that an
+// engine may have died of, and answers that are to be handed over before they are cut.
 //
 // Rules:
-//  1. Those that go on try first, the smallest prompt first; suspects of a model try when none of
-//     its answers waits.
+//  1. Those that go on try first, the smallest prompt first; the others of a model try when none of
+//     its answers that go on waits, suspects before answers that still come from their worker.
 //  2. They try when room was made at a worker, and besides after a time that doubles from kFirst to
 //     kMost, so that workers that refuse are not asked all the time.
 //  3. One that finds no room ends the turn of its kind and model.
@@ -12,7 +12,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -52,14 +54,14 @@ class WaitingRoom {
   static constexpr Time kFirst{50};
   static constexpr Time kMost{1'000};
 
-  explicit WaitingRoom(boost::asio::io_context& io);
+  /// `changed` is told how many wait, whenever that changes.
+  WaitingRoom(boost::asio::io_context& io, std::function<void(std::size_t)> changed);
   ~WaitingRoom();
 
   void enter(Waiter& waiter, std::string_view model, Load const& load);
   void leave(Waiter& waiter);
   /// There may be room: those that wait try in the next turn.
   void wake();
-  std::size_t size() const { return places_.size(); }
 
  private:
   struct Timer;
@@ -71,10 +73,14 @@ class WaitingRoom {
     Time pause = kFirst;
   };
 
+  static bool is_of_model(Place const* one, Place const& other) {
+    return one != nullptr && std::get<0>(*one) == std::get<0>(other);
+  }
   void aim(Time at);
   void call();
 
   std::unique_ptr<Timer> timer_;
+  std::function<void(std::size_t)> const changed_;
   std::map<Place, Entry> entries_;
   std::unordered_map<Waiter*, Place> places_;
   std::uint64_t last_ = 0;

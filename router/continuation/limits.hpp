@@ -45,6 +45,8 @@ class MoveLimit {
 
   /// Counts the move; a word instead where it may not be made.
   Refused take(Cause cause);
+  /// It may be made; stalls have a budget of their own.
+  bool has(Cause cause) const { return MoveLimit(*this).take(cause) == Refused::no; }
 
  private:
   unsigned planned_ = 0;

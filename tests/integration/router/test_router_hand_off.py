@@ -1,12 +1,13 @@
 """A draining worker says which streams it will cut, and the router moves them before it does."""
 
+import json
 import os
 import signal
 import time
 
 import pytest
 from ports import free_port
-from raw_engine import SSE_HEAD, chunk, post
+from raw_engine import SSE_HEAD, RawEngine, chunk, post
 from router_world import static
 from serve_peer import PATIENCE, wait_until
 from sim_fleet import User
@@ -68,34 +69,49 @@ def test_long_streams_leave_a_draining_worker_before_it_cuts_them(router, worker
     assert one.counts("dynamo_frontend_requests_total", len(users), status="success")
 
 
-def piece(number, prompt=1):
+def piece(number, prompt=1, made=1):
     return (
         b'data: {"id":"a","created":1,"model":"m",'
         b'"choices":[{"index":0,"delta":{"content":"t%d "}}],'
-        b'"usage":{"prompt_tokens":%d,"completion_tokens":1,"total_tokens":2}}\n\n'
-        % (number, prompt)
+        b'"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":2}}\n\n'
+        % (number, prompt, made)
     )
 
 
+def hint(deadline_ms):
+    return b': lastcall-handoff {"request_id": "x", "deadline_ms": %d}\n\n' % deadline_ms
+
+
 ASKED = b'{"model":"m","stream":true,"messages":[{"role":"user","content":"x"}]}'
-HINT = b': lastcall-handoff {"request_id": "x", "deadline_ms": 9000}\n\n'
+MIGRATED = b'event: error\ndata: {"error":{"type":"migrated","code":503,"retryable":true}}\n\n'
 END = b'data: {"id":"a","created":1,"model":"m","choices":[{"index":0,"delta":{},' \
       b'"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'  # fmt: skip
 
 
-@pytest.fixture
-def hinted(router, engines):
-    """(router, client, old worker's connection, other worker, its warming request)."""
-    one = router(*(each.address for each in engines))
+def limited(most):
+    return ASKED[:-1] + b',"max_tokens":%d}' % most
+
+
+def asked(one, engines, body=ASKED):
+    """(client, its worker's connection, the other worker)"""
     user = one.client()
-    user.send(post(body=ASKED))
+    user.send(post(body=body))
     wait_until(lambda: any(each.has_arrived() for each in engines), "a worker is asked")
     number = 0 if engines[0].has_arrived() else 1
     wire, head = engines[number].request()
     assert b"\r\nX-Lastcall-Router: 1\r\n" in head
-    wire.send(SSE_HEAD + chunk(piece(0)) + chunk(HINT))
+    wire.until(b"}")
+    return user, wire, engines[1 - number]
+
+
+@pytest.fixture
+def hinted(router, engines, request):
+    """(router, client, old worker's connection, other worker, its warming request)."""
+    deadline_ms = getattr(request, "param", 9000)
+    one = router(*(each.address for each in engines), migration={"stall": None})
+    user, wire, other = asked(one, engines)
+    wire.send(SSE_HEAD + chunk(piece(0)) + chunk(hint(deadline_ms)))
     user.until(b"t0")
-    other = engines[1 - number]
     warming, head = other.request()
     assert b"-w\r\n" in head
     warming.until(b'"max_tokens":1}')
@@ -147,3 +163,185 @@ def test_a_client_that_leaves_in_a_hand_off_ends_both_legs(hinted):
     user.close()
     wire.rest()  # and no more
     following.rest()
+
+
+# --- the time that the worker has left
+
+
+def test_a_stream_that_fits_into_what_is_left_stays(router, engines):
+    one = router(*(each.address for each in engines))
+    user, wire, other = asked(one, engines, limited(4))
+    wire.send(SSE_HEAD + chunk(piece(0)) + chunk(hint(600_000)))
+    for number in range(1, 4):
+        wire.send(chunk(piece(number, made=number + 1)))
+        user.until(b"t%d" % number)
+    wire.send(chunk(END) + b"0\r\n\r\n")
+    user.until(b"[DONE]")
+    assert not other.has_arrived()
+    assert one.metric("lastcall_router_migrations_total") == 0
+
+
+def test_a_stream_that_turns_out_not_to_fit_is_moved_late(router, engines):
+    one = router(*(each.address for each in engines))
+    user, wire, other = asked(one, engines, limited(200))
+    wire.send(SSE_HEAD + chunk(piece(0)) + chunk(hint(600_000)))
+    wire.send(chunk(piece(1, made=2)))
+    user.until(b"t1")
+    assert not other.has_arrived()  # it had a quick pace, and falls silent
+    warming, head = other.request()
+    assert b"-w\r\n" in head
+    following, head = warmed(wire, other, warming)
+    assert b"-m1\r\n" in head
+    following.send(SSE_HEAD + chunk(piece(2, prompt=3)))
+    user.until(b"t2")
+
+
+@pytest.mark.parametrize("hinted", [4000], indirect=True)
+def test_what_is_held_is_let_through_when_the_worker_has_no_more_time(hinted):
+    one, user, wire, other, warming = hinted
+    following, _ = warmed(wire, other, warming)  # and it never says a word
+    wire.send(chunk(piece(1, made=2)))
+    user.until(b"t1")
+    assert following.rest().endswith(b"}")  # its request, and then its end
+    wire.send(chunk(MIGRATED) + b"0\r\n\r\n")
+    again, head = other.request()
+    assert b"-m2\r\n" in head
+    assert b"t0 t1" in again.until(b'"continue_final_message":true')
+    again.send(SSE_HEAD + chunk(piece(2, prompt=3)) + chunk(END) + b"0\r\n\r\n")
+    assert b"t1" not in user.until(b"t2")
+    user.until(b"[DONE]")
+    assert one.metric("lastcall_router_migrations_total", reason="hand_off") == 0
+    assert one.metric("lastcall_router_moves_total", kind="planned", outcome="continued") == 1
+
+
+@pytest.mark.parametrize("hinted", [700], indirect=True)
+def test_a_cache_that_is_not_warm_in_time_is_not_waited_for(hinted):
+    one, user, wire, _, warming = hinted
+    warming.rest()  # and no more
+    wire.send(chunk(piece(1, made=2)))
+    user.until(b"t1")
+    wire.send(chunk(END) + b"0\r\n\r\n")
+    user.until(b"[DONE]")
+    assert one.metric("lastcall_router_migrations_total") == 0
+
+
+@pytest.mark.parametrize("deadline_ms", [0, 2**64 - 1])
+def test_any_time_is_taken_as_it_is_told(router, engines, deadline_ms):
+    one = router(*(each.address for each in engines))
+    user, wire, other = asked(one, engines, limited(3))
+    wire.send(SSE_HEAD + chunk(piece(0)) + chunk(hint(deadline_ms)) + chunk(piece(1, made=2)))
+    user.until(b"t1")
+    wire.send(chunk(END) + b"0\r\n\r\n")
+    user.until(b"[DONE]")
+    assert not other.has_arrived()
+
+
+# --- before the first word
+
+
+def test_a_stream_without_a_word_is_begun_anew_elsewhere(router, engines):
+    one = router(*(each.address for each in engines))
+    user, wire, other = asked(one, engines, limited(3))
+    wire.send(SSE_HEAD + chunk(hint(600_000)))
+    again, head = other.request()
+    assert b"-m1\r\n" in head
+    assert b'"messages":[{"role":"user","content":"x"}]' in again.until(b'"max_tokens":3')
+    assert wire.ended()
+    again.send(SSE_HEAD + chunk(piece(0)) + chunk(END) + b"0\r\n\r\n")
+    assert user.until(b"[DONE]").count(b"HTTP/1.1 200 OK") == 1
+    assert one.metric("lastcall_router_migrations_total", reason="hand_off") == 1
+    assert one.metric("lastcall_router_moves_total", kind="planned", outcome="continued") == 1
+
+
+def test_a_stream_without_a_word_stays_while_nobody_else_is_there(router, engines):
+    one = router(engines[0].address)
+    user, wire, _ = asked(one, engines)
+    wire.send(SSE_HEAD + chunk(hint(600_000)) + chunk(b": still here\n\n"))
+    user.until(b"still here")
+    wire.send(chunk(piece(0)) + chunk(END) + b"0\r\n\r\n")
+    user.until(b"[DONE]")
+    assert one.metric("lastcall_router_migrations_total") == 0
+
+
+# --- who takes them over, and how many at a time
+
+
+@pytest.fixture
+def alone(router, engines, tmp_path):
+    """(router, its one worker, the other one, what makes the other one known)"""
+    leaving, coming = engines
+    one = router(static(leaving.address), {"file": {"directory": str(tmp_path)}},
+                 migration={"prefill_tokens": 1, "stall": None})  # fmt: skip
+
+    def comes():
+        text = {"instance_id": 7, "advertise": f"http://{coming.address}", "model": "m"}
+        (tmp_path / "instance.tmp").write_text(json.dumps(text))
+        (tmp_path / "instance.tmp").rename(tmp_path / "instance.json")
+        wait_until(lambda: one.metric("lastcall_router_workers") == 2, "both are known")
+
+    return one, leaving, coming, comes
+
+
+def test_a_worker_that_comes_during_the_drain_takes_over(alone):
+    one, leaving, coming, comes = alone
+    _, wire, _ = asked(one, [leaving, coming])
+    wire.send(SSE_HEAD + chunk(piece(0)) + chunk(hint(600_000)))
+    wait_until(lambda: one.metric("lastcall_router_waiting") == 1, "it waits")
+    comes()
+    assert b"-w\r\n" in coming.request()[1]
+    wait_until(lambda: one.metric("lastcall_router_waiting") == 0, "it waits no more")
+
+
+def test_hand_offs_are_paced_the_smallest_first(alone):
+    one, leaving, coming, comes = alone
+    streams = {}
+    for name, prompt in (("first", 50), ("large", 500), ("small", 100)):
+        user = one.client()
+        user.send(post("/v1/chat/completions", ASKED, f"X-Request-Id: {name}"))
+        wire, _ = leaving.request()
+        wire.send(SSE_HEAD + chunk(piece(0, prompt=prompt)))
+        user.until(b"t0")
+        streams[name] = (user, wire)
+    comes()
+    for name in ("first", "large", "small"):
+        streams[name][1].send(chunk(hint(600_000)))
+    wait_until(lambda: one.metric("lastcall_router_waiting") == 2, "two of them wait")
+    warming, head = coming.request()
+    assert b"X-Request-Id: first-w\r\n" in head
+    following, _ = warmed(streams["first"][1], coming, warming)
+    assert one.metric("lastcall_router_waiting") == 2  # that it has the cache is not all
+    assert not coming.has_arrived()
+    following.send(SSE_HEAD + chunk(piece(1, prompt=51)))
+    assert b"X-Request-Id: small-w\r\n" in coming.request()[1]
+
+
+def test_what_is_asked_about_an_answer_is_asked_of_who_goes_on_with_it(router):
+    fleet = [RawEngine() for _ in range(4)]
+    ids = b'"token_ids":[10,11],'
+    told = piece(0).replace(b'"index":0,', b'"index":0,' + ids)
+    told = told.replace(b'"model":"m",', b'"model":"m","prompt_token_ids":[1],')
+    try:
+        one = router(*(each.address for each in fleet), migration={"by": "vllm_ids"},
+                     choosing={"affinity": "header", "affinity_header": "X-Session",
+                               "skip_first": "1ms", "skip_most": "1ms"})  # fmt: skip
+        for session in range(6):
+            user = one.client()
+            user.send(post("/v1/chat/completions", ASKED, f"X-Session: {session}"))
+            wait_until(lambda: any(each.has_arrived() for each in fleet), "a worker is asked")
+            old = next(each for each in fleet if each.has_arrived())
+            wire, _ = old.request()
+            wire.send(SSE_HEAD + chunk(told) + chunk(MIGRATED))
+            user.until(b"t0")
+            wait_until(lambda: any(each.has_arrived() for each in fleet), "another one is asked")
+            other = next(each for each in fleet if each.has_arrived())
+            question, head = other.request()
+            assert head.startswith(b"POST /detokenize ")
+            question.until(b"}")
+            question.send(b"HTTP/1.1 404 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            going_on, head = other.request()
+            assert b"-m1\r\n" in head
+            for each in (user, wire, question, going_on):
+                each.close()
+    finally:
+        for each in fleet:
+            each.close()

@@ -1,0 +1,60 @@
+// Times that differ from owner to owner, on one timer; ingress::Deadlines has those of few lengths.
+//
+// Rules:
+//  1. An owner has one alarm at most, and hears of it once.
+//  2. Who goes clears its alarm before.
+//
+// Thread rule: the router's thread.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "router/fleet.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace lastcall::router {
+
+class Sleeper {
+ public:
+  Sleeper() = default;
+  Sleeper(Sleeper const&) = delete;
+  Sleeper& operator=(Sleeper const&) = delete;
+
+  virtual void alarm_rings() = 0;
+
+ protected:
+  ~Sleeper() = default;
+
+ private:
+  friend class Alarms;
+  std::optional<Time> at_;
+};
+
+class Alarms {
+ public:
+  explicit Alarms(boost::asio::io_context& io);
+  ~Alarms();
+
+  /// In place of the one that it has.
+  void set(Sleeper& sleeper, Time at);
+  void clear(Sleeper& sleeper);
+
+ private:
+  struct Timer;
+
+  void aim();
+  void ring();
+
+  std::unique_ptr<Timer> timer_;
+  std::set<std::pair<Time, Sleeper*>> order_;
+  std::optional<Time> aimed_at_;
+};
+
+}  // namespace lastcall::router

@@ -1,0 +1,40 @@
+// Whether what is left of an answer fits into what is left of its worker's time.
+//
+// Rules:
+//  1. Its request says how much can come at most; one that does not say it does not fit.
+//  2. It fits while the most that can come, at the leg's pace so far, takes three quarters of the
+//     time without kForAMove: what turns out not to fit is seen while there is time for a move.
+//  3. Silence slows a pace down.
+//
+// Pure: time is an argument. No thread rule. Source: docs/continuation.md, 'Early hand-off'.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+namespace lastcall::router::continuation {
+
+using Time = std::chrono::milliseconds;
+
+/// Where a leg began to speak.
+struct Pace {
+  unsigned moves = 0;      // which leg of the answer it is
+  Time since{};            // its first text
+  std::uint64_t made = 0;  // tokens of the answer then
+};
+
+struct Stretch {
+  std::uint64_t made = 0;             // tokens of the answer now
+  std::optional<std::uint64_t> most;  // that it can have
+  Time now{};
+  Time cut_at{};
+};
+
+inline constexpr Time kForAMove{500};
+
+bool fits(Pace const& pace, Stretch const& left);
+/// When it fits no longer, if no token comes until then; not before `now`, nor behind `cut_at`.
+Time fits_until(Pace const& pace, Stretch const& left);
+
+}  // namespace lastcall::router::continuation

@@ -1,0 +1,33 @@
+// A worker that has room for what a failed or a draining one leaves behind.
+//
+// Thread rule: the router's thread. Source: docs/router.md, 'What may not spread'.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "ingress/poller.hpp"
+#include "router/parts.hpp"
+
+namespace lastcall::router {
+
+struct Room {
+  std::shared_ptr<Worker> worker;
+  bool is_full = false;  // there is none, and without pacing there would be
+};
+
+inline Room find_room(Parts& parts, Fleet::Wanted const& wanted, Load const& load,
+                      std::span<std::uint64_t const> tried) {
+  Time const now = ingress::monotonic_now();
+  std::vector<std::uint64_t> without = parts.pacing.full(load);
+  bool const is_paced = !without.empty();
+  without.insert(without.end(), tried.begin(), tried.end());
+  std::shared_ptr<Worker> worker = parts.fleet.choose(wanted, without, now);
+  bool const is_full = !worker && is_paced && parts.fleet.choose(wanted, tried, now);
+  return {std::move(worker), is_full};
+}
+
+}  // namespace lastcall::router
