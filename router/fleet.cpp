@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <utility>
 
 namespace lastcall::router {
@@ -71,11 +70,15 @@ Fleet::News Fleet::set(std::size_t source, std::vector<Announced> const& workers
     news.came.push_back(kept.back());
   }
   workers_ = std::move(kept);
+  index_.reset();
   return news;
 }
 
 std::shared_ptr<Worker> Fleet::choose(Wanted const& wanted, std::span<std::uint64_t const> tried,
                                       Time now) const {
+  if (std::shared_ptr<Worker> found = drawn(wanted, tried, now)) {
+    return found;
+  }
   std::shared_ptr<Worker> soonest;
   BestFits free;
   BestFits busy;
@@ -192,25 +195,39 @@ void Fleet::answered(Worker& worker) {
   worker.skipped_until_ = {};
 }
 
-bool Fleet::knows(std::string_view model) const {
-  return std::any_of(workers_.begin(), workers_.end(),
-                     [&](auto const& worker) { return worker->serves(model); });
-}
-
-bool Fleet::announces(std::string_view model) const {
-  return !model.empty() && std::any_of(workers_.begin(), workers_.end(), [&](auto const& worker) {
-    return worker->model() == model;
-  });
-}
-
-std::vector<std::string> Fleet::models() const {
-  std::set<std::string> names;
-  for (auto const& worker : workers_) {
-    if (!worker->model_is_any()) {
-      names.insert(worker->model());
+WorkerIndex const& Fleet::index() const {
+  if (!index_) {
+    index_.emplace();
+    for (auto const& worker : workers_) {
+      index_->add(worker->model());
     }
   }
-  return {names.begin(), names.end()};
+  return *index_;
+}
+
+/// Of many workers two that would do are found by drawing, without a look at all of them. Nothing:
+/// so many would not do that all have to be looked at.
+std::shared_ptr<Worker> Fleet::drawn(Wanted const& wanted, std::span<std::uint64_t const> tried,
+                                     Time now) const {
+  constexpr std::size_t kMany = 16;
+  constexpr int kDraws = 8;
+  std::vector<std::size_t> const& at = index().of(wanted.model);
+  Worker const* first = nullptr;
+  std::size_t first_at = 0;
+  for (int draws = 0; at.size() >= kMany && !wanted.affinity && draws < kDraws; ++draws) {
+    std::size_t const place = at[draw_() % at.size()];
+    Worker const& one = *workers_[place];
+    bool const was_tried = std::find(tried.begin(), tried.end(), one.id()) != tried.end();
+    if (was_tried || &one == first || one.skipped_until_ > now || one.is_busy(now)) {
+      continue;
+    }
+    if (first != nullptr) {
+      return workers_[one.load(now) < first->load(now) ? place : first_at];
+    }
+    first = &one;
+    first_at = place;
+  }
+  return nullptr;
 }
 
 }  // namespace lastcall::router

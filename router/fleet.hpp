@@ -39,6 +39,7 @@
 #include "router/affinity.hpp"
 #include "router/continuation/bodies.hpp"
 #include "router/load_text.hpp"
+#include "router/worker_index.hpp"
 
 namespace lastcall::router {
 
@@ -133,14 +134,17 @@ class Fleet {
   /// Why new requests of a model are refused: what makes one of its workers busy, all of which are.
   std::optional<lifecycle::LoadExcess> busy(std::string_view model, Time now) const;
 
-  bool knows(std::string_view model) const;
+  bool knows(std::string_view model) const { return !index().of(model).empty(); }
   /// A worker has named it.
-  bool announces(std::string_view model) const;
+  bool announces(std::string_view model) const { return index().announces(model); }
   /// Each once, in order; those that serve any name none.
-  std::vector<std::string> models() const;
+  std::vector<std::string> const& models() const { return index().models(); }
   std::vector<std::shared_ptr<Worker>> const& workers() const { return workers_; }
 
  private:
+  WorkerIndex const& index() const;
+  std::shared_ptr<Worker> drawn(Wanted const& wanted, std::span<std::uint64_t const> tried,
+                                Time now) const;
   std::shared_ptr<Worker> const& preferred(std::uint64_t key, std::vector<std::size_t> const& at,
                                            Time now) const;
   std::shared_ptr<Worker> const& less_loaded(std::vector<std::size_t> const& at, Time now) const;
@@ -149,6 +153,7 @@ class Fleet {
   Draw const draw_;
   std::map<std::size_t, std::vector<Announced>> sources_;
   std::vector<std::shared_ptr<Worker>> workers_;
+  mutable std::optional<WorkerIndex> index_;  // of these, where somebody has asked
   std::uint64_t last_id_ = 0;
 };
 

@@ -139,7 +139,7 @@ void RoutedRequest::route() {
   if (choosing.affinity == Affinity::prefix) {
     call_.affinity = prefix_key(call_.body.text(), choosing.affinity_bytes);
   }
-  std::vector<std::string> const models = parts_.fleet.models();
+  std::vector<std::string> const& models = parts_.fleet.models();
   bool const is_ambiguous = wanted.model.empty() && models.size() > 1;
   if (wanted.model.empty() && models.size() == 1) {
     wanted.model = models.front();

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -103,6 +104,38 @@ TEST(Fleet, FailuresSkipForLongerAndLonger) {
   EXPECT_EQ(bad.skipped_until(), 0ms);
   fleet.failed(bad, 700ms);
   EXPECT_EQ(bad.skipped_until(), 800ms);
+}
+
+TEST(Fleet, OfManyTheSameAreChosenWithoutALookAtAll) {
+  Fleet fleet = make({1s, 1s});
+  std::vector<Announced> all{worker("other", "y")};
+  for (char each = 'a'; each <= 'z'; ++each) {
+    all.push_back(worker(std::string(1, each)));
+  }
+  fleet.set(0, all);
+  std::set<std::string> chosen;
+  std::vector<std::uint64_t> tried;
+  for (int i = 0; i < 1000; ++i) {
+    chosen.insert(fleet.choose("m", tried, 0ms)->url());
+  }
+  EXPECT_EQ(chosen.size(), 26U);
+  EXPECT_FALSE(chosen.contains("other"));
+  // All but two would not do, each for a reason of its own.
+  for (auto const& one : fleet.workers()) {
+    if (one->url() > "c" && one->url() < "n") {
+      tried.push_back(one->id());
+    } else if (one->url() >= "n" && one->model() == "m") {
+      fleet.failed(*one, 0ms);
+    } else if (one->url() == "a") {
+      fleet.began(*one);
+    } else if (one->url() == "c") {
+      tried.push_back(one->id());
+    }
+  }
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(fleet.choose("m", tried, 0ms)->url(), "b");
+  }
+  EXPECT_EQ(fleet.choose("none", {}, 0ms), nullptr);
 }
 
 TEST(Fleet, WhereAllAreSkippedTheSoonestIsAsked) {
