@@ -24,6 +24,7 @@ PROGRAMS = {
     "child": "bench/bench_child",
     "parent": "bench/bench_parent",
     "core": "bench/bench_core",
+    "fleet": "bench/bench_fleet",
     "cancel": "bench/bench_cancel",
     "hostile": "bench/bench_hostile",
     "relay": "bench/bench_relay",
@@ -44,7 +45,7 @@ class Bench:
         self.supervisor = place["supervisor"]  # what the launcher becomes
         self.child, self.parent, self.core = place["child"], place["parent"], place["core"]
         self.cancel, self.hostile = place["cancel"], place["hostile"]
-        self.relay = place["relay"]
+        self.relay, self.fleet = place["relay"], place["fleet"]
         self.router = place["router"]
         # Short, whatever TMPDIR says: the path of a Unix socket has at most 107 bytes.
         self.scratch = Path(tempfile.mkdtemp(prefix="lastcall-bench-", dir="/tmp"))

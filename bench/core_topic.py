@@ -18,10 +18,11 @@ def _key(name):
     return kind, int(count)
 
 
-def core(bench):
+def benchmarked(bench, program):
+    """{(name, unit): [time of each repetition]} of a program that uses Google Benchmark."""
     shortest = "0.01" if bench.quick else "0.05"
     text = output([
-        bench.core, "--benchmark_format=json", "--benchmark_repetitions=7",
+        program, "--benchmark_format=json", "--benchmark_repetitions=7",
         f"--benchmark_min_time={shortest}", "--benchmark_enable_random_interleaving=true",
     ])  # fmt: skip
     samples = {}
@@ -32,7 +33,11 @@ def core(bench):
             # Where items are counted, a run makes more than one of what is measured.
             each = 1e9 / one["items_per_second"] if "items_per_second" in one else one["cpu_time"]
             samples.setdefault((one["name"], one["time_unit"]), []).append(each)
-    ordered = sorted(samples.items(), key=lambda one: _key(one[0][0]))
+    return samples
+
+
+def core(bench):
+    ordered = sorted(benchmarked(bench, bench.core).items(), key=lambda one: _key(one[0][0]))
     for (name, unit), times in ordered:
         kind, count = _key(name)
         whose = "waiting" if kind in MOST else "in flight"

@@ -13,7 +13,7 @@ import ingress_load as load
 from figures import NotMeasured, figure, middle
 from head_shapes import PLAINEST, heads
 from ingress_proxies import engine, proxies
-from ingress_topic import processor_seconds
+from open_streams import processor_seconds
 
 TITLE = "hostile clients, beside nginx and HAProxy"
 POLITE = b"GET /v1/models HTTP/1.1\r\nHost: h\r\n\r\n"

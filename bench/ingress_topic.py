@@ -13,10 +13,10 @@ import subprocess
 import time
 
 import ingress_load as load
-import processes
 from bench import need
 from figures import NotMeasured, figure, middle
 from ingress_proxies import certificate, engine, proxies, relay, streaming_engine
+from open_streams import OpenStreams, cost, processor_seconds
 
 TITLE = "the ingress, beside other proxies"
 CONNECTIONS = 64
@@ -32,10 +32,6 @@ def _compared(name, unit, results, bound):
     peers = {peer: middle(taken) for peer, taken in results.items() if peer != "lastcall"}
     return figure(name, unit, results["lastcall"], peers=peers,
                   bound=bound(peers) if bound else None)  # fmt: skip
-
-
-def processor_seconds(pid):
-    return sum(processes.processor_seconds(one) for one in processes.with_children(pid))
 
 
 def unary_cost(pid, port, requests, sent=REQUEST):
@@ -73,45 +69,10 @@ def unary(bench):
     yield _compared("small request", "us", results, lambda peers: 1.5 * min(peers.values()))
 
 
-def _user(port, over_tls):
-    user = socket.create_connection(("127.0.0.1", port))
-    if over_tls:
-        trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
-        user = trusting.wrap_socket(user)
-    return user
-
-
-def _streams(listener, streams, over_tls, pid, port):
-    """(microseconds of processor time an event, kB an idle stream)"""
-    events, memory = STREAMS[streams], processes.memory(pid)["Private_Dirty"]
-    users, inner = [], []
-    for _ in range(streams):
-        user = _user(port, over_tls)
-        user.sendall(REQUEST)
-        users.append(user)
-        connection, _ = listener.accept()
-        inner.append(connection)
-    for connection in inner:
-        take_request(connection)
-        connection.sendall(HEAD)
-    time.sleep(0.2)
-    before = processor_seconds(pid)
-    for _ in range(events):
-        for connection in inner:
-            connection.sendall(EVENT)
-        time.sleep(0.01)
-    wanted = events * EVENT.count(b"x")
-    for user in users:
-        user.settimeout(20)
-        got = 0
-        while got < wanted:
-            got += user.recv(65536).count(b"x")
-    event = (processor_seconds(pid) - before) * 1e6 / streams / events
-    idle = (processes.memory(pid)["Private_Dirty"] - memory) / streams
-    for one in users + inner:
-        one.close()
-    return event, idle
+def _over_tls(address):
+    trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+    return trusting.wrap_socket(socket.create_connection(address))
 
 
 def _of_streams(bench, count, pem):
@@ -122,9 +83,14 @@ def _of_streams(bench, count, pem):
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
         listener.settimeout(20)
+        connect = _over_tls if pem else socket.create_connection
+
+        def opened(listener, port):
+            return OpenStreams(listener, port, count, REQUEST, connect)
+
         with proxies(bench, listener.getsockname()[1], pem=pem) as running:
             return bench.alternate(
-                {name: lambda at=at: _streams(listener, count, pem is not None, *at)
+                {name: lambda at=at: cost(listener, at, opened, HEAD, EVENT, STREAMS[count])
                  for name, at in running.items()}, 7)  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 import ingress_load as load
 import processes
 from bench import PATIENCE, await_that, need, output
+from core_topic import benchmarked
 from figures import NotMeasured, figure, middle
 from ingress_proxies import (
     ENGINE,
@@ -33,7 +34,8 @@ from ingress_proxies import (
     start,
     streaming_engine,
 )
-from ingress_topic import CONNECTIONS, HEAD, REQUEST, processor_seconds, take_request, unary_cost
+from ingress_topic import CONNECTIONS, HEAD, REQUEST, unary_cost
+from open_streams import OpenStreams, cost, processor_seconds
 
 TITLE = "the router, beside others, and the pause of a stream that moves"
 DEMO = Path(__file__).resolve().parents[1] / "examples/demo_engine/demo_engine.py"
@@ -105,34 +107,8 @@ def unary(bench):
     yield _beside("small request", "us", results, bound=1.15 * middle(results["ingress"]))
 
 
-def _event_cost(listener, streams, pid, port):
-    """(microseconds of processor time an event, kB a stream)"""
-    events, memory = 20, processes.memory(pid)["Private_Dirty"]
-    users, inner = [], []
-    for _ in range(streams):
-        user = socket.create_connection(("127.0.0.1", port))
-        user.sendall(REQUEST)
-        users.append(user)
-        connection, _ = listener.accept()
-        inner.append(connection)
-        take_request(connection)
-        connection.sendall(HEAD + EVENT)
-    time.sleep(0.2)
-    before = processor_seconds(pid)
-    for _ in range(events):
-        for connection in inner:
-            connection.sendall(EVENT)
-        time.sleep(0.01)
-    for user in users:
-        user.settimeout(PATIENCE)
-        got = b""
-        while got.count(b"data: ") < events:
-            got += user.recv(65536)
-    taken = processor_seconds(pid) - before
-    held = (processes.memory(pid)["Private_Dirty"] - memory) / streams
-    for one in users + inner:
-        one.close()
-    return taken * 1e6 / streams / events, held
+def _opened(listener, port):
+    return OpenStreams(listener, port, 256, REQUEST)
 
 
 def events(bench):
@@ -142,7 +118,7 @@ def events(bench):
         # sglang-router asks its worker for its health first, which this one does not answer.
         with _fronts(bench, listener.getsockname()[1], with_sglang=False) as running:
             results = bench.alternate(
-                {name: lambda at=at: _event_cost(listener, 256, *at)
+                {name: lambda at=at: cost(listener, at, _opened, HEAD + EVENT, EVENT, 20)
                  for name, at in running.items()}, 7)  # fmt: skip
     costs = {name: [event for event, _ in taken] for name, taken in results.items()}
     held = {name: [taken[0][1]] for name, taken in results.items()}
@@ -153,7 +129,7 @@ def events(bench):
 
 
 def how_much(bench):
-    """Requests a second, cores shared by all; and events, of streams that do not go on."""
+    """Requests a second and events a second, cores shared by all."""
     with engine(bench) as port, _fronts(bench, port) as running:
         results = bench.alternate(
             {name: lambda at=at: load.requests_a_second(bench, at[1], CONNECTIONS, 1) / 1e3
@@ -162,12 +138,43 @@ def how_much(bench):
     if "sglang-router" in results:
         bound = max(bound, 5 * middle(results["sglang-router"]))
     yield _beside("requests a second, cores shared", "k", results, bound=bound, at_least=True)
-    with streaming_engine(bench) as port, _fronts(bench, port, with_sglang=False) as running:
+    with streaming_engine(bench) as port, _fronts(bench, port) as running:
         results = bench.alternate(
-            {name: lambda at=at: load.events_a_second(at[1], 256, 50) / 1e3
-             for name, at in running.items()}, 7 if bench.quick else 15)  # fmt: skip
-    yield _beside("256 streams: events a second, cores shared", "k", results,
-                  bound=0.85 * middle(results["ingress"]), at_least=True)  # fmt: skip
+            {name: lambda at=at: _flood(*at) for name, at in running.items()},
+            7 if bench.quick else 15)  # fmt: skip
+    costs = {name: [cost for cost, _ in taken] for name, taken in results.items()}
+    rates = {name: [rate for _, rate in taken] for name, taken in results.items()}
+    bound = 1.15 * middle(costs["ingress"])
+    if "sglang-router" in costs:
+        bound = min(bound, middle(costs["sglang-router"]) / 3)
+    yield _beside("256 streams at once: an event", "us", costs, bound=bound)
+    yield _beside("256 streams: events a second, cores shared", "k", rates,
+                  bound=0.85 * middle(rates["ingress"]), at_least=True)  # fmt: skip
+
+
+def _flood(pid, port):
+    """(microseconds of processor time an event, thousands of events a second)"""
+    streams, events = 256, 50
+    before = processor_seconds(pid)
+    rate = load.events_a_second(port, streams, events)
+    return (processor_seconds(pid) - before) * 1e6 / streams / events, rate / 1e3
+
+
+def first_byte(bench):
+    """What each adds, to one request after the other on one kept connection."""
+    for name, behind, ask in (
+        ("a request", engine, lambda port: load.round_trips(port, UNARY, 200)),
+        ("the first byte", streaming_engine, lambda port: load.times_to_first_byte(port, 100)),
+    ):  # fmt: skip
+        with behind(bench) as port, _fronts(bench, port) as running:
+            ways = {"direct": port, **{one: at[1] for one, at in running.items()}}
+            results = bench.alternate(
+                {one: lambda at=at, ask=ask: middle(ask(at)) for one, at in ways.items()},
+                12 if bench.quick else 40)  # fmt: skip
+        direct = middle(results.pop("direct"))
+        added = {one: [taken - direct for taken in rounds] for one, rounds in results.items()}
+        yield _beside(f"added to {name}, median", "us", added,
+                      bound=1.15 * middle(added["ingress"]))  # fmt: skip
 
 
 # --- the pause of a stream that moves
@@ -252,6 +259,7 @@ class Front:
                                         stdin=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL)  # fmt: skip
         await_that(lambda: _listens(self.port), "the router listens")
+        self.at_rest = processes.memory(self.process.pid)["Private_Dirty"]
 
     def workers(self):
         with socket.create_connection(("127.0.0.1", self.operators), PATIENCE) as wire:
@@ -325,22 +333,29 @@ class Streams:
         self.poll.close()
 
 
+@contextlib.contextmanager
+def _two_workers(bench, count, worker, tokens=100_000, stall=STALL, settle=0.6):
+    """(first worker, router, streams): all streams are at the first, and the second is known."""
+    with contextlib.ExitStack() as stack:
+        old, new, front = worker(), worker(), Front(bench, stall)
+        for each in (old, new, front):
+            stack.callback(each.close)
+        old.name_in(front.registry)
+        await_that(lambda: front.workers() == 1, "the router knows the first")
+        streams = Streams(front.port, count, tokens)
+        stack.callback(streams.close)
+        streams.read(settle)
+        new.name_in(front.registry)
+        await_that(lambda: front.workers() == 2, "the router knows the second")
+        yield old, front, streams
+
+
 def _one_pause(bench, strike, after, share):
     """Of each stream the pause, in milliseconds beyond one token interval.
 
     The engine is struck when this share of an interval has passed since a token.
     """
-    with contextlib.ExitStack() as stack:
-        old, new, front = Worker(bench), Worker(bench), Front(bench)
-        for each in (old, new, front):
-            stack.callback(each.close)
-        old.name_in(front.registry)
-        await_that(lambda: front.workers() == 1, "the router knows the first")
-        streams = Streams(front.port, STREAMS, 100_000)
-        stack.callback(streams.close)
-        streams.read(0.6)
-        new.name_in(front.registry)
-        await_that(lambda: front.workers() == 2, "the router knows the second")
+    with _two_workers(bench, STREAMS, lambda: Worker(bench)) as (old, _, streams):
         pid = old.engine_pid()
         streams.read(0.2)
         streams.read(1 / RATE - (time.monotonic() - streams.last()) + share / RATE)
@@ -385,19 +400,8 @@ def pauses(bench):
 def crowd(bench):
     """1,000 streams of one bare engine that is killed."""
     count, rate = (300 if bench.quick else 1000), 1.0
-    with contextlib.ExitStack() as stack:
-        old, new = Worker(bench, rate, False), Worker(bench, rate, False)
-        front = Front(bench, 20.0)
-        for each in (old, new, front):
-            stack.callback(each.close)
-        old.name_in(front.registry)
-        await_that(lambda: front.workers() == 1, "the router knows the first")
-        before = processes.memory(front.process.pid)["Private_Dirty"]
-        streams = Streams(front.port, count, 1000)
-        stack.callback(streams.close)
-        streams.read(6.0)
-        new.name_in(front.registry)
-        await_that(lambda: front.workers() == 2, "the router knows the second")
+    with _two_workers(bench, count, lambda: Worker(bench, rate, False), 1000, 20.0,
+                      settle=6.0) as (old, front, streams):  # fmt: skip
         struck = time.monotonic()
         old.process.kill()
         streams.read(5.0)
@@ -406,10 +410,10 @@ def crowd(bench):
         found = streams.pauses(struck, time.monotonic(), 1 / rate, from_then_on=True)
         taken = [pause - 1e3 / rate for pause in found]
         streams.must_be_right()
-        after = processes.memory(front.process.pid)["Private_Dirty"]
+        held = processes.memory(front.process.pid)["Private_Dirty"] - front.at_rest
     yield figure(f"{count} streams of a killed engine: pause beyond one token, median", "ms", taken)
     yield figure(f"{count} streams of a killed engine: the longest", "ms", [max(taken)], bound=1000)
-    yield figure(f"{count} streams: memory a stream, moved", "kB", [(after - before) / count])
+    yield figure(f"{count} streams: memory a stream, moved", "kB", [held / count])
 
 
 # --- a rollout
@@ -503,4 +507,48 @@ def rollout(bench):
                  [len(users.wrong)], bound=0)  # fmt: skip
 
 
-MEASUREMENTS = (unary, events, how_much, pauses, crowd, rollout)
+# --- a large fleet
+
+CHOICES = {"choose_any": ("a choice", 1000), "choose_by_key": ("a choice by affinity", None),
+           "choose_with_a_tenth_skipped": ("a choice, a tenth of them skipped", 1000),
+           "look_up": ("what else a request asks", 1000), "burst": ("as many changes", 100)}  # fmt: skip
+
+
+def fleet(bench):
+    """A choice, and news of workers, by the code alone; and the same as a process meets it."""
+    for (name, unit), taken in benchmarked(bench, bench.fleet).items():
+        kind, count = name.split("/")[:2]
+        what, bound = CHOICES[kind]
+        yield figure(f"{count} workers: {what}", unit, taken, bound=bound)
+    count, rounds = 1000, 3 if bench.quick else 7
+    taken, held = zip(*[_burst(bench, count) for _ in range(rounds)], strict=True)
+    yield figure(f"{count} files of workers come at once: until all are known", "ms", taken)
+    yield figure(f"{count} files of workers: processor time", "ms", [cpu for _, cpu in held],
+                 bound=100)  # fmt: skip
+    yield figure(f"{count} workers: memory a worker", "kB", [kept for kept, _ in held], bound=10)
+
+
+def _burst(bench, count):
+    """(milliseconds until all are known, (kB each, milliseconds of processor time))"""
+    front = Front(bench)
+    try:
+        front.workers()
+        made = front.folder / "made"
+        made.mkdir()
+        for number in range(count):
+            url = f"http://127.1.{number // 250}.{1 + number % 250}:8000"
+            text = json.dumps({"instance_id": number, "advertise": url, "model": "demo"})
+            (made / f"{number}.json").write_text(text)
+        spent, began = processor_seconds(front.process.pid), time.monotonic()
+        for path in made.iterdir():
+            path.rename(front.registry / path.name)
+        await_that(lambda: front.workers() == count, "all workers")
+        took = 1e3 * (time.monotonic() - began)
+        cpu = 1e3 * (processor_seconds(front.process.pid) - spent)
+        held = processes.memory(front.process.pid)["Private_Dirty"] - front.at_rest
+        return took, (held / count, cpu)
+    finally:
+        front.close()
+
+
+MEASUREMENTS = (unary, events, how_much, first_byte, pauses, crowd, rollout, fleet)

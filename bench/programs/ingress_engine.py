@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""An engine that streams: ingress_engine.py PORT
+"""An engine that streams a chat: ingress_engine.py PORT
 
 A request's JSON has `events`, and `together`: as many requests as this are answered at once, event
-by event, when the last of them has come. Each event has its number.
+by event, when the last of them has come. Each event has its number. What only looks gets 200.
 """
 
 import json
@@ -13,20 +13,33 @@ import sys
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
-def event(number):
-    data = b"data: %08d %b\n\n" % (number, b"x" * 191)
-    return b"%x\r\n%b\r\n" % (len(data), data)
+CHUNK = (
+    b'{"id":"c","object":"chat.completion.chunk","created":1,"model":"m",'
+    b'"choices":[{"index":0,"delta":{%b},"finish_reason":%b}]}'
+)
+LOOKED = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+
+
+def event(data):
+    return b"%x\r\ndata: %b\n\n\r\n" % (len(data) + 8, data)
+
+
+def word(number):
+    return event(CHUNK % (b'"content":"%08d %b"' % (number, b"x" * 50), b"null"))
+
+
+END = event(CHUNK % (b"", b'"stop"')) + event(b"[DONE]") + b"0\r\n\r\n"
 
 
 def answer(connections, events):
     for connection in connections:
         connection.sendall(HEAD)
     for number in range(events):
-        data = event(number)
+        data = word(number)
         for connection in connections:
             connection.sendall(data)
     for connection in connections:
-        connection.sendall(b"0\r\n\r\n")
+        connection.sendall(END)
 
 
 def main():
@@ -51,6 +64,10 @@ def main():
                 continue
             asked[fd] += data
             head, _, body = asked[fd].partition(b"\r\n\r\n")
+            if head.startswith(b"GET ") and asked[fd].endswith(b"\r\n\r\n"):
+                connections[fd].sendall(LOOKED)
+                asked[fd] = b""
+                continue
             if not body.endswith(b"}"):
                 continue
             asked[fd] = b""
