@@ -9,8 +9,8 @@ its command:
   {"id", "op": "load", "path", "body", "pause"}    starts requests one after the other, for ever
   {"op": "targets", "id", "targets": [base URLs]}  where the load of that id goes from now on
   {"op": "finish", "id"}                           -> the load's sums: {"outcomes", "problems"}
-The end of a stream says how it ended: `completed` (its final chunk and [DONE] were there), `error`
-with the kind that the error event names, `refused` with the status, or `cut`.
+The end of a stream says how it ended: `completed` (its final chunk and [DONE] were there) with its
+text, `error` with the kind that the error event names, `refused` with the status, or `cut`.
 
 Threads: one reads commands, one a request; one lock for stdout. Only the standard library.
 """
@@ -49,9 +49,13 @@ def ask(method, url, body=None, timeout=20):
         connection.close()
 
 
+def content_of(data):
+    return "".join(each.get("delta", {}).get("content") or "" for each in data.get("choices", ()))
+
+
 def stream(url, body, on_first=lambda: None, timeout=120):
     """How one streamed answer went."""
-    tokens, done, kind, event = 0, False, None, ""
+    tokens, done, kind, event, said = 0, False, None, "", ""
     connection, path = connect(url, timeout)
     try:
         connection.request("POST", path, json.dumps({"stream": True, **body}))
@@ -67,6 +71,7 @@ def stream(url, body, on_first=lambda: None, timeout=120):
             elif text.startswith("data:") and event == "error":
                 kind = json.loads(text[5:])["error"]["type"]
             elif text.startswith("data:"):
+                said += content_of(json.loads(text[5:]))
                 tokens += 1
                 if tokens == 1:
                     on_first()
@@ -79,7 +84,7 @@ def stream(url, body, on_first=lambda: None, timeout=120):
         connection.close()
     if kind is not None:
         return {"outcome": "error", "kind": kind, "tokens": tokens}
-    return {"outcome": "completed" if done else "cut", "tokens": tokens}
+    return {"outcome": "completed" if done else "cut", "tokens": tokens, "text": said}
 
 
 def run_stream(command):

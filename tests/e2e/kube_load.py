@@ -11,13 +11,13 @@ PATIENT = {"shutdown": {"late_accept": "7s"}}
 
 
 @contextlib.contextmanager
-def followed(release, number):
-    """Keeps a load on the endpoints that the cluster tells, as soon as it tells them."""
+def followed(release, number, targets):
+    """Keeps a load on the endpoints that are told, as soon as they are."""
     over = threading.Event()
 
     def push():
         while not over.wait(0.1):
-            release.client.send(op="targets", id=number, targets=release.targets())
+            release.client.send(op="targets", id=number, targets=targets())
 
     pushing = threading.Thread(target=push)
     pushing.start()
@@ -28,13 +28,14 @@ def followed(release, number):
         pushing.join()
 
 
-def loaded(release, change, done):
-    """Sums of a constant load while `change` happens."""
+def loaded(release, change, done, targets=None, **body):
+    """Sums of a constant load while `change` happens; `targets`: not the cluster's endpoints."""
     number, answers = release.client.send(
-        op="load", path="/v1/chat/completions", body={"max_tokens": 10}, pause=0.05
+        op="load", path="/v1/chat/completions", body={"max_tokens": 10, **body}, pause=0.05
     )
-    with followed(release, number):
-        wait_until(release.targets, "endpoints")
+    targets = targets or release.targets
+    with followed(release, number, targets):
+        wait_until(targets, "endpoints")
         change()
         wait_until(done, "the end of the change", patience=170, pause=0.5)
     release.client.send(op="finish", id=number)

@@ -24,7 +24,9 @@ IMAGES = {
     "image": {"repository": "localhost/lastcall", "tag": TAG},
     "shimImage": {"repository": "localhost/lastcall-shim", "tag": TAG},
     "engine": {"image": {"repository": "localhost/lastcall-e2e", "tag": TAG}},
+    "router": {"image": {"repository": "localhost/lastcall-router", "tag": TAG}},
 }
+ENGINES = "app.kubernetes.io/instance=x,app.kubernetes.io/name=lastcall"  # and no routers
 VALUES = {
     **IMAGES,
     "mode": os.environ.get("LASTCALL_E2E_MODE", "auto"),
@@ -136,13 +138,13 @@ class Release:
     def pods(self):
         """Of the engine, those that are being deleted left out."""
         found = json.loads(
-            self.kubectl("get", "pods", "-l", "app.kubernetes.io/instance=x", "-o", "json")
+            self.kubectl("get", "pods", "-l", ENGINES, "-o", "json")
         )["items"]
         return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
 
     def names(self):
         """Of the engine's pods, those on their way included."""
-        found = self.kubectl("get", "pods", "-l", "app.kubernetes.io/instance=x", "-o", "name")
+        found = self.kubectl("get", "pods", "-l", ENGINES, "-o", "name")
         return {name.removeprefix("pod/") for name in found.split()}
 
     def pod(self):
@@ -158,6 +160,12 @@ class Release:
 
     def url(self, path, port=8000, pod=None):
         return f"http://{(pod or self.pod())['status']['podIP']}:{port}{path}"
+
+    def router(self):
+        """The base URL of the router's Service."""
+        address = self.kubectl("get", "service", "x-lastcall-router", "-o",
+                               "jsonpath={.spec.clusterIP}")  # fmt: skip
+        return f"http://{address}"
 
     def targets(self):
         """Base URLs of the endpoints that a kube-proxy would send new connections to, watched."""

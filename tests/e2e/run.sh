@@ -60,7 +60,7 @@ build_images() {
 
 load_images() {
   local image
-  for image in lastcall lastcall-shim lastcall-e2e lastcall-demo-engine; do
+  for image in lastcall lastcall-shim lastcall-router lastcall-e2e lastcall-demo-engine; do
     rm -f "build/e2e/$image.tar"
     "${with_podman[@]}" podman save -q --format docker-archive -o "build/e2e/$image.tar" \
       "localhost/$image:e2e" >/dev/null
