@@ -284,8 +284,9 @@ def alone(router, engines, tmp_path):
 
 def test_a_worker_that_comes_during_the_drain_takes_over(alone):
     one, leaving, coming, comes = alone
-    _, wire, _ = asked(one, [leaving, coming])
+    user, wire, _ = asked(one, [leaving, coming])
     wire.send(SSE_HEAD + chunk(piece(0)) + chunk(hint(600_000)))
+    user.until(b"t0")
     wait_until(lambda: one.metric("lastcall_router_waiting") == 1, "it waits")
     comes()
     assert b"-w\r\n" in coming.request()[1]
