@@ -50,7 +50,7 @@ def test_only_those_that_announced_themselves_get_the_hint(worker, hand_off):
 
 
 def test_long_streams_leave_a_draining_worker_before_it_cuts_them(router, worker):
-    leaving, staying = worker(20, hand_off="early"), worker(20)
+    leaving, staying = worker(20, hand_off="early", grace_period="10s"), worker(20)
     one = router(static(f"127.0.0.1:{leaving.port}", f"127.0.0.1:{staying.port}", model="sim"))
     users = [User(one.port, f"user {number}", tokens=240) for number in range(8)]
     begun(users)
@@ -246,7 +246,7 @@ def test_a_stream_without_a_word_is_begun_anew_elsewhere(router, engines):
     again, head = other.request()
     assert b"-m1\r\n" in head
     assert b'"messages":[{"role":"user","content":"x"}]' in again.until(b'"max_tokens":3')
-    assert wire.ended()
+    wire.rest()  # to its end
     again.send(SSE_HEAD + chunk(piece(0)) + chunk(END) + b"0\r\n\r\n")
     assert user.until(b"[DONE]").count(b"HTTP/1.1 200 OK") == 1
     assert one.metric("lastcall_router_migrations_total", reason="hand_off") == 1
