@@ -214,7 +214,8 @@ std::shared_ptr<Worker> Fleet::drawn(Wanted const& wanted, std::span<std::uint64
   std::vector<std::size_t> const& at = index().of(wanted.model);
   Worker const* first = nullptr;
   std::size_t first_at = 0;
-  for (int draws = 0; at.size() >= kMany && !wanted.affinity && !wanted.fit && draws < kDraws; ++draws) {
+  for (int draws = 0; at.size() >= kMany && !wanted.affinity && !wanted.fit && draws < kDraws;
+       ++draws) {
     std::size_t const place = at[draw_() % at.size()];
     Worker const& one = *workers_[place];
     bool const was_tried = std::find(tried.begin(), tried.end(), one.id()) != tried.end();

@@ -139,8 +139,9 @@ void Legs::drop() {
 
 Waiter::Tried Legs::choose_and_connect() {
   while (budget_.attempts.are_left()) {
-    auto const [worker, is_full] = find_room(
-        parts_, next_of(call_, seam_), load_of(seam_, budget_.risk, call_), budget_.attempts.tried());
+    auto const [worker, is_full] =
+        find_room(parts_, next_of(call_, seam_), load_of(seam_, budget_.risk, call_),
+                  budget_.attempts.tried());
     if (!worker) {
       return is_full ? Tried::no_room : Tried::refused;
     }

@@ -52,10 +52,10 @@ bool LevelProof::begin(Leaving const& leaving) {
   }
   std::array const without{leaving.worker->id()};
   // Ids are no good to the others, however level they are.
-  Fleet::Wanted const wanted{.model = call_.wanted.model, .affinity = call_.affinity, .fit = [this](Worker const& one) {
-                               return continuation::takes_ids(call_.modes.of(one)) ? Fit::best
-                                                                                   : Fit::no;
-                             }};
+  Fleet::Wanted const wanted{
+      .model = call_.wanted.model, .affinity = call_.affinity, .fit = [this](Worker const& one) {
+        return continuation::takes_ids(call_.modes.of(one)) ? Fit::best : Fit::no;
+      }};
   std::shared_ptr<Worker> const worker =
       parts_.fleet.choose(wanted, without, ingress::monotonic_now());
   if (!worker) {

@@ -113,11 +113,18 @@ def begun(path, body):
     return found.group() if found else ""
 
 
+def words_of(text):
+    return len(text.split()) if isinstance(text, str) else 0
+
+
 def usage_of(body, given, done):
     """The counts of an event, where the request asks for them: they show what was read of it."""
     if not (body.get("stream_options") or {}).get("continuous_usage_stats"):
         return None
-    prompt = 1 + len(given.split())
+    asked = body.get("prompt")
+    prompt = sum(words_of(each.get("content")) for each in body.get("messages") or [])
+    if isinstance(asked, str):  # where the prompt ends within a word, the answer begins a new one
+        prompt += words_of(asked.removesuffix(given)) + words_of(given)
     return {"prompt_tokens": prompt, "completion_tokens": done, "total_tokens": prompt + done}
 
 

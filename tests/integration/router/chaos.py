@@ -55,7 +55,7 @@ class Plan:
         self.supervised = [dice.random() < 0.6 for _ in range(dice.choice((2, 2, 3, 4)))]
         self.rates = [dice.choice((30, 60, 120)) for _ in self.supervised]
         self.hand_off = dice.choice(("early", "off"))
-        self.by = dice.choice(("text", "text", "vllm_ids"))
+        self.by = dice.choice(("text", "auto", "vllm_ids"))
         self.users = [
             {"chat": dice.random() < 0.6, "stream": dice.random() < 0.85,
              "tokens": dice.choice((1, 2, 20, 60, 150)), "begins": dice.uniform(0, 2),
