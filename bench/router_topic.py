@@ -511,7 +511,8 @@ def rollout(bench):
 
 CHOICES = {"choose_any": ("a choice", 1000), "choose_by_key": ("a choice by affinity", None),
            "choose_with_a_tenth_skipped": ("a choice, a tenth of them skipped", 1000),
-           "look_up": ("what else a request asks", 1000), "burst": ("as many changes", 100)}  # fmt: skip
+           "look_up": ("what else a request asks", 1000),
+           "burst": ("as many changes", 100)}  # fmt: skip
 
 
 def fleet(bench):

@@ -205,8 +205,8 @@ WorkerIndex const& Fleet::index() const {
   return *index_;
 }
 
-/// Of many workers two that would do are found by drawing, without a look at all of them. Nothing:
-/// so many would not do that all have to be looked at.
+/// Where there are many workers, two that would do are found by drawing, without a look at all of
+/// them. Nothing: so many would not do that all have to be looked at.
 std::shared_ptr<Worker> Fleet::drawn(Wanted const& wanted, std::span<std::uint64_t const> tried,
                                      Time now) const {
   constexpr std::size_t kMany = 16;

@@ -209,6 +209,8 @@ class Fleet:
             self.folder, self.sources(),
             migration={"stall": f"{STALL_MS}ms", "by": self.plan.by, "wait": "10s"},
             choosing={"skip_first": "200ms", "skip_most": "2s"},
+            # Nothing else shows that an engine stands still which has whole answers alone.
+            timeouts={"first_byte": "15s"},
         ).start()  # fmt: skip
 
     def signal(self, pid, *numbers, length=0.0):
