@@ -244,7 +244,8 @@ def status_of_call(wrapper, port, source, host):
 @pytest.mark.skipif(shutil.which("ip") is None, reason="needs ip, of iproute2")
 def test_without_a_token_a_call_from_any_address_of_the_pod_is_refused(prestop, pod_and_node):
     pod, node = pod_and_node
-    world = prestop(lifecycle={"token": None}, health={"checks": []})
+    check = {"name": "engine", "exec": {"command": ["/bin/true"]}}
+    world = prestop(lifecycle={"token": None}, health={"checks": [check]})
     world.config["lifecycle"]["listen"] = f"[::]:{world.hooks_port}"
     world.wrapped = pod
     world.serve()
