@@ -246,6 +246,8 @@ def test_install_puts_everything_in_its_place(tmp_path):
         "lib/pkgconfig/lastcall.pc",
         "libexec/lastcall/lastcall",
         "share/bash-completion/completions/lastcall",
+        "share/bash-completion/completions/lastcall-router",
+        "share/fish/vendor_completions.d/lastcall-router.fish",
         "share/fish/vendor_completions.d/lastcall.fish",
         "share/lastcall/config.schema.json",
         "share/lastcall/router-config.schema.json",
@@ -253,6 +255,7 @@ def test_install_puts_everything_in_its_place(tmp_path):
         "share/man/man1/lastcall-shim.1",
         "share/man/man1/lastcall.1",
         "share/zsh/site-functions/_lastcall",
+        "share/zsh/site-functions/_lastcall-router",
     }
     version = subprocess.run(
         [tmp_path / "bin/lastcall", "version"], capture_output=True, text=True, check=False

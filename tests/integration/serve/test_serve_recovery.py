@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import time
+from pathlib import Path
 
 import pytest
 from serve_peer import PATIENCE, wait_until
@@ -237,8 +238,8 @@ def test_a_137_that_the_shim_corrects_is_corrected_in_the_supervisors_story_too(
     one.wait_for_log("drain report corrected")
     [said] = [each for each in one.records() if each["msg"] == "drain report corrected"]
     assert said["exit_code"] == 0
-    with open(message) as file:
-        assert json.load(file)["exit_code"] == 0
+    # The message is written behind the line of the log.
+    wait_until(lambda: '"exit_code":0' in Path(message).read_text(), "the message is corrected")
     assert json.loads(one.get("/status")[1])["report"]["exit_code"] == 0
 
 
