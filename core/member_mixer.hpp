@@ -38,7 +38,7 @@ struct MemberMixer {
   void add(auto const& value) { mixer.put(value); }
 };
 
-/// Which of a variant's kinds it is, and all of its members.
+/// Mixes which of a variant's kinds it is, and all of its members.
 template <typename... Kinds>
 void mix(Mixer& mixer, std::variant<Kinds...> const& value) {
   mixer.put(value.index());

@@ -62,7 +62,7 @@ class CountedRequest {
   void describe(relay::RequestHead const& head, std::string_view target, std::string_view client);
   Delivered delivered() const;
   Asker const& asker() const { return asker_; }
-  /// Who asks is a router that does not know yet that it will be cut then; from now on it does.
+  /// The request is a router's that has not been told yet that it will be cut then; now it is.
   bool is_news(std::chrono::milliseconds cut_at) {
     return asker_.is_router && std::exchange(asker_.told_of_cut, cut_at) != cut_at;
   }

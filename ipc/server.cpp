@@ -37,8 +37,8 @@ std::optional<std::string> Server::Impl::listen() {
       return std::move(*problem);
     }
   }
-  // Who has the admin socket is the one supervisor of this place: then what is at the name of the
-  // engine's was put there by an engine, and may not keep us from starting.
+  // The one that has the admin socket is the supervisor of this place: then what is at the name of
+  // the engine's was put there by an engine, and may not keep us from starting.
   Squatters squatters = Squatters::refused;
   if (!options_.admin_socket.empty()) {
     if (auto problem = admins_.open(options_.admin_socket, options_.mode, Squatters::refused)) {

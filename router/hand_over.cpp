@@ -79,7 +79,7 @@ Waiter::Tried HandOver::try_again() {
   std::array const tried{from_.worker->id()};
   Room room = find_room(parts_, has_begun ? call_.to_go_on(*seam_.known()) : call_.to_choose(),
                         load, tried);
-  // Who begins anew has left the old worker: not for one that has failed just now.
+  // An answer that begins anew leaves its old worker, so it waits for one that has not just failed.
   if (!room.worker || (!has_begun && room.worker->skipped_until() > ingress::monotonic_now())) {
     return room.is_full ? Tried::no_room : Tried::refused;
   }

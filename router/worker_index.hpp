@@ -1,4 +1,4 @@
-// Which of many workers serve a model: found once for each set of them, not once a request.
+// Tells which of many workers serve a model: found once for each set of them, not once a request.
 //
 // Values only, no thread rule.
 #pragma once

@@ -17,8 +17,8 @@ using runtime::duration_text;
 using runtime::fitted;
 using runtime::put_row;
 
-/// Which part of the plan runs: by the clock, or a later one where the phases before took less
-/// than they may.
+/// Tells which part of the plan runs: by the clock, or a later one where the phases before took
+/// less than they may.
 std::size_t part_now(JsonValue const& status, JsonValue const& parts, std::int64_t now) {
   std::string const phase = member_text(status, "phase");
   std::size_t found = 0;
