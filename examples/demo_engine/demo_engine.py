@@ -37,10 +37,15 @@ def health():
     return "healthy"
 
 
+def say(text):
+    """One write a line, so that no line of the supervisor comes between its words and its end."""
+    sys.stderr.write(f"demo-engine: {text}\n")
+
+
 # (4) Called when nothing is in flight any more: free what outlives the process.
 @client.on_cleanup
 def cleanup(seconds_left):
-    print(f"demo-engine: cleaning up, {seconds_left:.1f} s left", file=sys.stderr)
+    say(f"cleaning up, {seconds_left:.1f} s left")
 
 
 async def generate(given, tokens, rate, context):
@@ -204,7 +209,7 @@ async def main(options):
 
     server = await asyncio.start_server(track, options.host, options.port, backlog=1024)
     port = server.sockets[0].getsockname()[1]
-    print(f"demo-engine: listening on {options.host}:{port}", file=sys.stderr, flush=True)
+    say(f"listening on {options.host}:{port}")
 
     # With lastcall around it this comes last, when the drain is over; alone it is the drain.
     asked_to_stop = asyncio.Event()

@@ -50,7 +50,7 @@ async def generate(body):
         finished = True
     finally:
         word = "finished" if finished else "stopped"
-        print(f"decode: {word} after {tokens} tokens", file=sys.stderr, flush=True)
+        sys.stderr.write(f"decode: {word} after {tokens} tokens\n")
 
 
 def event(**content):

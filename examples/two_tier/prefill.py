@@ -38,7 +38,7 @@ async def compute(body):
         context = lastcall.current()
         root = context.root if context else "a request"
         word = "finished" if finished else "stopped"
-        print(f"prefill: {root} {word} after {block} blocks", file=sys.stderr, flush=True)
+        sys.stderr.write(f"prefill: {root} {word} after {block} blocks\n")
 
 
 @app.get("/health")

@@ -42,6 +42,22 @@ def engine(supervisor):
     process.stderr.close()
 
 
+def test_a_line_of_its_log_is_one_write(supervisor):
+    """The supervisor writes to the same descriptor: what comes in two writes may be torn."""
+    read_end, write_end = os.pipe2(os.O_DIRECT | os.O_CLOEXEC)  # a read returns one write, pipe(2)
+    engine = subprocess.Popen(
+        [sys.executable, os.path.join(DEMO, "demo_engine.py"), "--port", "0"],
+        env={**os.environ, "LASTCALL_SOCKET": supervisor.path}, stderr=write_end,
+    )  # fmt: skip
+    os.close(write_end)
+    try:
+        assert re.fullmatch(rb"demo-engine: listening on .*:\d+\n", os.read(read_end, 4096))
+    finally:
+        engine.kill()
+        engine.wait()
+        os.close(read_end)
+
+
 def start_stream(engine, path, tokens, request_id):
     connection = http.client.HTTPConnection("127.0.0.1", engine.port, timeout=20)
     body = json.dumps({"max_tokens": tokens})
