@@ -45,6 +45,7 @@ struct EventPublisher::State {
         nats(executor, std::move(settings), [this](std::string const& error) { note(error); }) {}
 
   void note(std::string const& error) {
+    last_error = error;
     if (is_failing == !error.empty()) {
       return;  // nothing new
     }
@@ -82,6 +83,7 @@ struct EventPublisher::State {
   Log& log;
   Json instance;
   std::optional<bool> is_failing;  // not known before the first message
+  std::string last_error;          // empty while messages reach a server
   bool has_ended = false;
   lifecycle::Instant progress_at;
   boost::asio::steady_timer timer;
@@ -160,8 +162,9 @@ void EventPublisher::disconnect(lifecycle::Instant deadline, CleanupHooks::Done 
   state.timer.expires_at(to_steady(deadline));
   state.timer.async_wait([&state](boost::system::error_code error) {
     if (!error && state.done) {
-      std::exchange(state.done,
-                    nullptr)({lifecycle::ItemOutcome::timed_out, "the server takes nothing"});
+      std::exchange(state.done, nullptr)(
+          {lifecycle::ItemOutcome::timed_out,
+           state.last_error.empty() ? "the server takes nothing" : state.last_error});
     }
   });
   state.nats.disconnect(to_steady(deadline), [&state](discovery::RegistryResult result) {

@@ -226,7 +226,9 @@ def test_a_file_that_cannot_be_used_is_named_with_the_cause(world, natses, tmp_p
                 if record["msg"] == "events cannot be published")
     assert told.endswith(said.format(**paths)), told
     assert told.startswith(server.url + ": ")
-    assert stop(one)["cleanup"]["events"]["outcome"] == "failed"
+    item = stop(one)["cleanup"]["events"]
+    assert item["outcome"] in ("failed", "timed_out")  # a busy machine may lack time to try again
+    assert told.endswith(item["detail"].removeprefix("[...] "))
     assert subscriber.messages == []
 
 
