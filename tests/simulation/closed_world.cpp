@@ -28,6 +28,8 @@ ClosedWorld::ClosedWorld(Settings const& settings, Limits const& limits, bool re
     commands_.push_back(text_of(settings_));
   }
   tell(SupervisorStarted{});
+  shim_.boot = "a";
+  shim_.run = !is_sidecar();
   if (!is_alone()) {
     shim_says_hello();
   }
@@ -56,16 +58,15 @@ std::string ClosedWorld::tell(Event event) {
 }
 
 void ClosedWorld::obey(std::span<Action const> actions) {
-  bool start = false;
   for (Action const& action : actions) {
     if (auto const* remember = std::get_if<Remember>(&action)) {
-      (shim_connected_ ? blob_ : record_) = remember->blob;
+      (shim_.connected ? shim_.blob : record_) = remember->blob;
     } else if (std::holds_alternative<ForgetStopRecord>(action)) {
       record_.clear();
     } else if (std::holds_alternative<StartEngine>(action)) {
-      start = shim_connected_ && engine_ == EngineState::waiting;
+      shim_.start_engine();
     } else if (std::holds_alternative<SignalEngine>(action)) {
-      ordered_ = ordered_ || shim_connected_;
+      shim_.ordered = shim_.ordered || shim_.connected;
     } else if (std::holds_alternative<Deregister>(action)) {
       registry_asked_ = settings_.registries > 0;
     } else if (auto const* item = std::get_if<StartCleanup>(&action)) {
@@ -83,38 +84,30 @@ void ClosedWorld::obey(std::span<Action const> actions) {
       token_out_.reset();
       token_leaves_ = false;
     } else if (std::holds_alternative<ExitShim>(action)) {
-      shim_alive_ = shim_alive_ && !shim_connected_;
-      over_ = over_ || !shim_alive_;
+      over_ = over_ || shim_.connected;
     } else if (std::holds_alternative<Rearm>(action)) {
       over_ = over_ || !is_alone();
     } else if (std::holds_alternative<ExitSupervisor>(action)) {
       over_ = true;
     }
   }
-  if (start) {
-    engine_ = EngineState::running;
-  }
 }
 
 void ClosedWorld::take_cancels(PeerId peer) {
-  bool const can_hear = peer == kIngressPeer || (peer_connected_ && peer == conn_);
-  while (can_hear) {
-    CancelBatch const batch = core_->take_cancels(peer, 8);
-    if (batch.ids.empty()) {
-      return;
-    }
-    for (auto const id : batch.ids) {
-      delivered_.push_back({peer, std::string(id), batch.mode, batch.reason});
-      is_cut_ = is_cut_ || peer == kIngressPeer;
-    }
+  if (peer != kIngressPeer && !(peer_connected_ && peer == conn_)) {
+    return;
   }
+  read_cancels(*core_, peer, 8, [&](Delivered cancel) {
+    delivered_.push_back(std::move(cancel));
+    is_cut_ = is_cut_ || peer == kIngressPeer;
+  });
 }
 
 /// The supervisor is killed and a new one comes up: it knows what `stop.json` holds.
 std::string ClosedWorld::start_again() {
   ++kills_;
   deletion_ = false;  // it never expires in the process that saw it, but there
-  shim_connected_ = peer_connected_ = registry_asked_ = hook_runs_ = false;
+  shim_.connected = peer_connected_ = registry_asked_ = hook_runs_ = false;
   registries_closing_ = ack_asked_ = false;
   requests_[1].live = requests_[1].live && !is_relayed(1);  // its connection died with us
   token_out_.reset();
@@ -128,19 +121,10 @@ std::string ClosedWorld::start_again() {
 }
 
 std::string ClosedWorld::shim_says_hello() {
-  ShimHello hello;
-  hello.boot = "a";
-  hello.run = !is_sidecar();
-  hello.engine = engine_;
-  hello.exit = exit_;
-  hello.exited_at = engine_ == EngineState::exited ? std::optional(exited_at_) : std::nullopt;
-  hello.ordered = ordered_;
-  hello.stop_at = stop_at_;
-  hello.blob = blob_;
-  shim_connected_ = true;
-  EngineState const before = engine_;
-  std::string wrong = tell(std::move(hello));
-  if (wrong.empty() && before == EngineState::waiting && engine_ == EngineState::running) {
+  shim_.connected = true;
+  EngineState const before = shim_.engine;
+  std::string wrong = tell(shim_.hello());
+  if (wrong.empty() && before == EngineState::waiting && shim_.engine == EngineState::running) {
     wrong = tell(EngineStarted{});
   }
   return wrong;
@@ -186,17 +170,15 @@ std::string ClosedWorld::end(std::size_t which) {
 }
 
 std::string ClosedWorld::end_engine(int signal) {
-  engine_ = EngineState::exited;
-  exit_ = {.code = 0, .signal = signal, .oom = false};
-  exited_at_ = now_;
-  return shim_connected_ ? tell(EngineExited{.exit = exit_, .ordered = ordered_}) : "";
+  shim_.end_engine({.code = 0, .signal = signal, .oom = false}, now_);
+  return shim_.connected ? tell(EngineExited{.exit = shim_.exit, .ordered = shim_.ordered}) : "";
 }
 
 /// The shim holds it, whether or not anybody hears of it now.
 std::string ClosedWorld::take_signal() {
   ++signals_;
-  stop_at_ = stop_at_ ? stop_at_ : now_;
-  return shim_connected_ ? tell(StopSignalHeld{.name = "TERM", .at = now_}) : "";
+  shim_.hold_stop(now_);
+  return shim_.connected ? tell(StopSignalHeld{.name = "TERM", .at = now_}) : "";
 }
 
 std::uint64_t ClosedWorld::fingerprint() const {
@@ -213,17 +195,18 @@ std::uint64_t ClosedWorld::fingerprint() const {
   };
   auto const put_all = [&put](auto const&... x) { (put(static_cast<std::int64_t>(x)), ...); };
   put_all(kills_, signals_, drains_, shim_drops_, peer_drops_, faults_, hooks_, restarts_, freezes_,
-          deletion_, shim_connected_, ordered_, peer_connected_, requests_[0].live,
+          deletion_, shim_.connected, shim_.ordered, peer_connected_, requests_[0].live,
           requests_[0].ever, requests_[1].live, requests_[1].ever, registry_asked_, hook_runs_,
-          registries_closing_, ack_asked_, engine_, exit_.signal, is_cut_, token_out_.has_value());
+          registries_closing_, ack_asked_, shim_.engine, shim_.exit.signal, is_cut_,
+          token_out_.has_value());
   bool const another_life = kills_ < limits_.kills;
-  bool const another_hello = another_life || !shim_connected_ || shim_drops_ < limits_.shim_drops;
+  bool const another_hello = another_life || !shim_.connected || shim_drops_ < limits_.shim_drops;
   bool const stop_is_known = core_->snapshot().stop.has_value() && !another_life;
-  if (another_hello && stop_at_ && !stop_is_known) {
-    put_past(*stop_at_, settings_.shutdown.grace_period);
+  if (another_hello && shim_.stop_at && !stop_is_known) {
+    put_past(*shim_.stop_at, settings_.shutdown.grace_period);
   }
-  if (another_hello && engine_ == EngineState::exited) {
-    put_past(exited_at_, kAfterEngine);
+  if (another_hello && shim_.engine_gone_at) {
+    put_past(*shim_.engine_gone_at, kAfterEngine);
   }
   auto const put_kept = [&](std::string const& blob) {
     auto const kept = decode_remembered(blob);
@@ -251,7 +234,7 @@ std::uint64_t ClosedWorld::fingerprint() const {
             kept->outcomes[static_cast<std::size_t>(Outcome::lost)]);
   };
   if (another_life || !core_->snapshot().shim_known) {
-    put_kept(blob_);
+    put_kept(shim_.blob);
   }
   if (another_life) {
     put_kept(record_);

@@ -127,7 +127,7 @@ class ClosedWorld {
   std::optional<lifecycle::Lifecycle> core_;
   Instant now_;
   bool const recording_;
-  std::vector<World::Delivered> delivered_;
+  std::vector<Delivered> delivered_;
   std::vector<std::string> commands_;
 
   bool over_ = false;
@@ -141,15 +141,8 @@ class ClosedWorld {
   std::uint32_t restarts_ = 0;
   std::uint32_t freezes_ = 0;
   bool deletion_ = false;
-  bool shim_connected_ = false;
-  bool shim_alive_ = true;
-  std::string blob_;    // the shim's
+  ShimModel shim_;
   std::string record_;  // stop.json
-  lifecycle::EngineState engine_ = lifecycle::EngineState::waiting;
-  lifecycle::EngineExit exit_;
-  Instant exited_at_;
-  bool ordered_ = false;
-  std::optional<Instant> stop_at_;
   bool peer_connected_ = false;
   lifecycle::PeerId conn_ = 0;
   std::array<Request, 2> requests_;

@@ -21,7 +21,7 @@ std::vector<Choice> ClosedWorld::enabled() const {
       choices.push_back(choice);
     }
   };
-  bool const running = engine_ == EngineState::running;
+  bool const running = shim_.engine == EngineState::running;
   bool const may_fail = faults_ < limits_.faults;
   add(core_->next_deadline().has_value(), Choice::time_passes);
   add(signals_ < limits_.signals && !is_alone(), Choice::signal);
@@ -40,8 +40,8 @@ std::vector<Choice> ClosedWorld::enabled() const {
   add(registries_closing_, Choice::registries_close);
   add(ack_asked_ && peer_connected_, Choice::peer_acks);
   add(peer_connected_ && may_fail, Choice::peer_fatal);
-  add(shim_connected_ && shim_drops_ < limits_.shim_drops, Choice::shim_drops);
-  add(!shim_connected_ && !is_alone(), Choice::shim_returns);
+  add(shim_.connected && shim_drops_ < limits_.shim_drops, Choice::shim_drops);
+  add(!shim_.connected && !is_alone(), Choice::shim_returns);
   add(peer_connected_ && peer_drops_ < limits_.peer_drops, Choice::peer_drops);
   add(!peer_connected_ && !limits_.gauges, Choice::peer_returns);
   add(limits_.gauges && running, Choice::gauges_zero);
@@ -63,7 +63,7 @@ std::vector<Choice> ClosedWorld::enabled() const {
 /// An engine with a check that may not be answered for a while.
 void ClosedWorld::add_frozen(std::vector<Choice>& choices) const {
   Snapshot const seen = core_->snapshot();
-  if (seen.stop || engine_ != EngineState::running || !shim_connected_) {
+  if (seen.stop || shim_.engine != EngineState::running || !shim_.connected) {
     return;
   }
   bool const is_well = seen.verdict == Verdict::healthy;
@@ -213,7 +213,7 @@ std::string ClosedWorld::take(Choice choice) {
       return tell(PeerFatal{.peer = conn_, .reason = "engine_dead", .detail = {}});
     case Choice::shim_drops:
       ++shim_drops_;
-      shim_connected_ = false;
+      shim_.connected = false;
       return tell(ShimDisconnected{.watched = true});
     case Choice::shim_returns:
       return shim_says_hello();

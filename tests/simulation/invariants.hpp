@@ -48,7 +48,7 @@ struct StepView {
   std::span<lifecycle::Action const> actions;
   lifecycle::Lifecycle const& core;
   lifecycle::Snapshot const& after;  // the core's, once for all checks
-  std::span<World::Delivered const> delivered;
+  std::span<Delivered const> delivered;
   std::optional<lifecycle::Remembered> remembered = remembered_by(actions);
 };
 

@@ -190,7 +190,7 @@ void RequestOracle::apply(StepView const& step, Phase before) {
 }
 
 std::string RequestOracle::check_delivered(StepView const& step) {
-  for (World::Delivered const& cancel : step.delivered) {
+  for (Delivered const& cancel : step.delivered) {
     auto const found = live_.find({cancel.peer, cancel.id});
     if (found == live_.end()) {
       return "a cancel was sent for '" + cancel.id + "', which is not in flight";

@@ -145,7 +145,7 @@ std::string RequestOracle::check_answers(StepView const& step, Phase before) {
     }
     remove(found);
   }
-  for (World::Delivered const& cancel : step.delivered) {
+  for (Delivered const& cancel : step.delivered) {
     if (auto const found = live_.find({cancel.peer, cancel.id});
         found != live_.end() && found->second.stands == Stands::waiting) {
       found->second.stands = Stands::withdrawn;

@@ -128,7 +128,7 @@ class Run {
       for (std::string const& line : text_of(*core_, actions, now)) {
         result_.trace.push_back("-> " + line);
       }
-      for (World::Delivered const& d : world_.delivered()) {
+      for (Delivered const& d : world_.delivered()) {
         result_.trace.push_back(
             "-> " +
             Line("cancel").peer(d.peer).word(name(d.mode)).word(name(d.reason)).word(d.id).take());

@@ -17,31 +17,23 @@
 #include <vector>
 
 #include "core/lifecycle.hpp"
+#include "tests/simulation/cancels.hpp"
 #include "tests/simulation/plan.hpp"
+#include "tests/simulation/shim_model.hpp"
 
 namespace lastcall::simulation {
 
 class World {
  public:
-  struct Shim {
+  struct Shim : ShimModel {
     std::uint32_t number = 0;  // of its boot
-    std::string boot;
-    bool alive = false;
-    bool connected = false;
-    bool hello_told = false;  // to this supervisor life, on this connection
-    lifecycle::EngineState engine = lifecycle::EngineState::waiting;
-    lifecycle::EngineExit exit;
+    bool hello_told = false;   // to this supervisor life, on this connection
     bool main_killed = false;  // its exit was our KILL, or the shim's at the deadline
-    bool ordered = false;
     bool failsafe_term = false;
-    std::optional<Instant> stop_at;
     std::optional<Instant> deadline;
-    std::optional<Instant> engine_gone_at;
-    std::optional<std::uint32_t> rest;     // of its processes, after the main one
     std::optional<Instant> patience_ends;  // without an order to exit
-    std::string blob;
-    std::optional<int> exit_code;  // ordered by the core
-    bool failed_safe = false;      // it had to exit by itself
+    std::optional<int> exit_code;          // ordered by the core
+    bool failed_safe = false;              // it had to exit by itself
   };
   struct Peer {
     lifecycle::PeerId conn = 0;
@@ -62,13 +54,6 @@ class World {
     lifecycle::CancelMode reached = lifecycle::CancelMode::stop;
     bool cancelled = false;
     bool waits = false;  // for the answer to its question
-  };
-  /// A cancel as a peer reads it from its socket.
-  struct Delivered {
-    lifecycle::PeerId peer = 0;
-    std::string id;
-    lifecycle::CancelMode mode = lifecycle::CancelMode::stop;
-    lifecycle::CancelReason reason = lifecycle::CancelReason::control;
   };
 
   explicit World(Plan const& plan);

@@ -27,13 +27,10 @@ struct World::Obey {
     }
   }
   void operator()(StartEngine const&) const {
-    World::Shim& shim = world.shim_;
-    if (!shim.connected || shim.engine != EngineState::waiting || shim.stop_at) {
-      return;
+    if (world.shim_.start_engine()) {
+      world.tell(EngineStarted{});
+      world.after(world.plan_.manners.engine_loads, What::engine_is_up, world.shim_.number);
     }
-    shim.engine = EngineState::running;
-    world.tell(EngineStarted{});
-    world.after(world.plan_.manners.engine_loads, What::engine_is_up, shim.number);
   }
   void operator()(SignalEngine const& a) const {
     if (world.shim_.connected) {

@@ -104,6 +104,7 @@ void World::boot_shim() {
   shim_ = Shim{};
   shim_.number = ++boots_;
   shim_.boot = "boot" + std::to_string(boots_);
+  shim_.run = plan_.manners.run;
   shim_.alive = true;
   engine_answers_ = false;
   connect_shim();
@@ -114,18 +115,8 @@ void World::connect_shim() {
     return;
   }
   shim_.connected = true;
-  ShimHello hello;
-  hello.boot = shim_.boot;
-  hello.run = plan_.manners.run;
-  hello.engine = shim_.engine;
-  hello.exit = shim_.exit;
-  hello.exited_at = shim_.engine_gone_at;
-  hello.ordered = shim_.ordered;
-  hello.alive = shim_.rest;
-  hello.stop_at = shim_.stop_at;
-  hello.blob = shim_.blob;
   shim_.hello_told = true;
-  tell(std::move(hello));
+  tell(shim_.hello());
 }
 
 void World::refuse_shim() {
@@ -172,9 +163,7 @@ void World::end_shim() {
 }
 
 void World::end_engine(EngineExit exit) {
-  shim_.engine = EngineState::exited;
-  shim_.exit = exit;
-  shim_.engine_gone_at = now_;
+  shim_.end_engine(exit, now_);
   engine_answers_ = false;
   leave_behind();
   if (hears_shim()) {
@@ -238,9 +227,7 @@ void World::stop_signal(std::uint32_t which) {
   if (!shim_.alive) {
     return;
   }
-  if (!shim_.stop_at) {
-    shim_.stop_at = now_;
-  }
+  shim_.hold_stop(now_);
   if (hears_shim()) {
     tell(StopSignalHeld{.name = kNames[which % 3], .at = now_});
   }

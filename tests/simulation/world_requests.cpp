@@ -150,20 +150,14 @@ void World::take_cancels(Lifecycle& core, PeerId conn) {
     return;
   }
   taken_.push_back(conn);
-  while (true) {
-    CancelBatch const batch = core.take_cancels(conn, 2);
-    if (batch.ids.empty()) {
-      return;
-    }
-    for (std::string_view const id : batch.ids) {
-      delivered_.push_back({conn, std::string(id), batch.mode, batch.reason});
-      for (Request& request : requests_) {
-        if (request.live && request.id == id && &peers_[request.peer] == &*peer) {
-          reach(request, batch.mode);
-        }
+  read_cancels(core, conn, 2, [&](Delivered const& cancel) {
+    delivered_.push_back(cancel);
+    for (Request& request : requests_) {
+      if (request.live && request.id == cancel.id && &peers_[request.peer] == &*peer) {
+        reach(request, cancel.mode);
       }
     }
-  }
+  });
 }
 
 /// What an engine does with a cancel: confirm and end, end, or go on.
