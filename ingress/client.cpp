@@ -223,7 +223,7 @@ bool Client::begin(relay::TakenHead const& taken) {
   std::string_view const target = taken.destination.target;
   relay::ControlPaths::Decision const control = parts_.control_paths.decide(target);
   if (control.is_ambiguous) {
-    refuse_early(400, "a path with a dot segment", taken.asked.is_head);
+    refuse_early(400, "a path with a dot segment or a control character", taken.asked.is_head);
     return false;
   }
   bool const is_closed =

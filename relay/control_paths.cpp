@@ -27,12 +27,17 @@ bool begins_with(std::string_view path, std::string_view prefix) {
   return path.size() >= prefix.size() && http_text::same(path.substr(0, prefix.size()), prefix);
 }
 
+bool is_control_character(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
+
 /// Whether the path may mean another one than it spells.
 bool is_plain(std::string_view path) {
   for (std::size_t i = 0; i < path.size(); ++i) {
     char const c = path[i];
     bool const begins_segment = i > 0 && path[i - 1] == '/';
-    if (c == '%' || c == '\\' || c == ';' || (begins_segment && (c == '/' || c == '.'))) {
+    if (is_control_character(c) || c == '%' || c == '\\' || c == ';' ||
+        (begins_segment && (c == '/' || c == '.'))) {
       return false;
     }
   }
@@ -77,8 +82,11 @@ class Meaning {
  public:
   explicit Meaning(std::size_t most) : most_(most) {}
 
-  /// False: it has a dot segment.
+  /// False: it has a dot segment or a control character.
   bool take(std::string_view bytes) {
+    if (std::any_of(bytes.begin(), bytes.end(), is_control_character)) {
+      return false;
+    }
     bool is_parameter = false;  // up to the end of its segment
     for (std::size_t at = 0; at < bytes.size();) {
       if (is_end(bytes[at])) {

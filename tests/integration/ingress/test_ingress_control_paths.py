@@ -74,13 +74,14 @@ def test_a_control_path_is_refused_however_it_is_spelled(proxy, engine, path):
 @pytest.mark.parametrize(
     "path",
     ["/v1/../sleep", "/v1/%2e%2e/sleep", "/v1/.%2E/sleep", "/v1/%252e%252e/sleep", "/./sleep",
-     "/v1/..%2fsleep", "/v1/..;/sleep", "/v1\\..\\sleep", "/v1/chat/completions/.."],
+     "/v1/..%2fsleep", "/v1/..;/sleep", "/v1\\..\\sleep", "/v1/chat/completions/..",
+     "/sleep%0a", "/v1/load_lora_adapter%0A", "/sleep%250a"],
 )  # fmt: skip
-def test_a_dot_segment_is_a_bad_request_whatever_is_open(proxy, engine, path):
+def test_a_dot_segment_or_control_character_is_a_bad_request_whatever_is_open(proxy, engine, path):
     one = proxy(ingress={"control_paths": {"access": "relay"}})
     user = client(one)
     answer = answered(user, get(path))
-    assert answer.startswith(b"HTTP/1.1 400 ") and b"a path with a dot segment" in answer
+    assert answer.startswith(b"HTTP/1.1 400 ") and b"a path with a dot segment or a control" in answer
     user.socket.shutdown(1)
     assert user.ended()
     assert engine.connections() == 0

@@ -69,6 +69,15 @@ TEST(ControlPaths, A_dot_segment_is_ambiguous_however_it_is_spelled) {
   }
 }
 
+TEST(ControlPaths, A_control_character_is_ambiguous_however_it_is_spelled) {
+  for (std::string_view const spelled :
+       {"/sleep%0a", "/sleep%0A?a", "/sleep%250a", "/sleep\n", "/%00", "/v1/models/a%7fb",
+        "/a;b=%0d", "/v1/load_lora_adapter%0a"}) {
+    EXPECT_TRUE(table().decide(spelled).is_ambiguous) << spelled;
+  }
+  EXPECT_FALSE(table().decide("/v1/models?a=%0a").is_ambiguous);
+}
+
 TEST(ControlPaths, The_longest_entry_decides_and_of_two_equal_ones_the_later) {
   ControlPaths const paths({{"/sleep", Access::refuse, true},
                             {"/v1/load_lora_adapter", Access::refuse, true},
