@@ -22,10 +22,7 @@ bool is_of_one_connection(std::string_view name) {
     case 14:
       return same(name, "x-lastcall-way");  // ours alone
     case 16:
-      // The second is what our own requests to the engine have: nobody else's are left uncounted.
-      // The third is a secret between operators and us.
-      return same(name, "proxy-connection") || same(name, "x-lastcall-probe") ||
-             same(name, "x-lastcall-token");
+      return same(name, "proxy-connection");
     case 17:
       return same(name, "transfer-encoding");
     case 19:
@@ -92,9 +89,24 @@ bool tells_of_client(std::string_view name) {
   }
 }
 
+/// What is said between a client and us, or between parts of ours. A call's root, its caller and its
+/// channel are for the engine's SDK.
+bool is_between_us(std::string_view name) {
+  constexpr std::string_view kPrefix = "x-lastcall-";
+  if (name.size() <= kPrefix.size() || http_text::lower(name.front()) != 'x' ||
+      !reads_as(name.substr(0, kPrefix.size()), kPrefix)) {
+    return false;
+  }
+  std::string_view const what = name.substr(kPrefix.size());
+  return !reads_as(what, "root") && !reads_as(what, "parent") && !reads_as(what, "channel");
+}
+
 /// Whether a field of the request goes to the engine as it came.
 bool reaches_engine(std::string_view name, RequestHead const& head, Forwarding const& facts) {
   if (same(name, "host") || same(name, "expect")) {
+    return false;
+  }
+  if (is_between_us(name)) {
     return false;
   }
   if (!facts.keeps_underscores && name.find('_') != std::string_view::npos) {

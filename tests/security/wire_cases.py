@@ -108,6 +108,9 @@ def header_cases():
     yield Case("7", "X-Lastcall-Token of a client",
                request("/v1/models", "X-Lastcall-Token: guess", "X-Lastcall-Probe: 1"),
                reaches(without=("x-lastcall-token", "x-lastcall-probe")))  # fmt: skip
+    yield Case("7", "X-Lastcall-Router and an unknown X-Lastcall-Foo of a client",
+               request("/v1/models", "X-Lastcall-Router: 1", "X-Lastcall-Foo: 1"),
+               reaches(without=("x-lastcall-router", "x-lastcall-foo")))  # fmt: skip
     for title, count in (("128 lines", 127), ("1 000 lines", 1_000)):
         lines = [f"X-{i}: a" for i in range(count)]
         yield Case("1", f"a head of {title}", request("/v1/models", *lines),

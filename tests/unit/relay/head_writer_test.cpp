@@ -49,6 +49,23 @@ TEST(HeadWriter, What_belongs_to_one_connection_stays_there) {
             "Forwarded: for=unknown;host=\"a\";proto=http\r\nX-Request-Id: r1\r\n\r\n");
 }
 
+TEST(HeadWriter, Only_what_the_engines_sdk_reads_travels_of_our_own_fields) {
+  std::string const head =
+      "GET / HTTP/1.1\r\nHost: h\r\nX-Lastcall-Root: a\r\nx-lastcall-parent: b\r\n"
+      "X-Lastcall-Channel: c\r\nX-Lastcall-Router: 1\r\nX-Lastcall-Migration: never\r\n"
+      "X-Lastcall-Token: t\r\nX-Lastcall-Scrape: 1\r\nX-Lastcall-Foo: 1\r\n"
+      "X_Lastcall_Way: 1\r\n\r\n";
+  for (bool const keeps : {false, true}) {
+    std::string const out = forwarded(head, {.keeps_underscores = keeps});
+    EXPECT_NE(
+        out.find("\r\nX-Lastcall-Root: a\r\nx-lastcall-parent: b\r\nX-Lastcall-Channel: c\r\n"),
+        std::string::npos);
+    for (char const* const name : {"Router", "Migration", "Token", "Scrape", "Foo", "Way"}) {
+      EXPECT_EQ(out.find(name), std::string::npos) << name;
+    }
+  }
+}
+
 TEST(HeadWriter, The_way_is_ours_to_say) {
   std::string const out =
       forwarded("GET / HTTP/1.1\r\nHost: h\r\nX-Lastcall-Way: 1\r\n\r\n", {.way = 0xab12});
