@@ -11,8 +11,9 @@ namespace {
 
 constexpr std::size_t kLongestQuote = 60;
 
-/// A user's name and password in a URL or an address, and a URL's query: what is printed is kept in
-/// logs. Where a password has odd characters the last @ ends it, as people mean it.
+/// A user's name and password in a URL or an address, and what follows a question mark or a hash, a
+/// URL's query in spite of what may be wrong with the rest of it: what is printed is kept in logs.
+/// Where a password has odd characters the last @ ends it, as people mean it.
 std::string without_secrets(std::string_view text) {
   std::size_t const scheme = text.find("://");
   std::size_t const begin = scheme == std::string_view::npos ? 0 : scheme + 3;
@@ -25,9 +26,9 @@ std::string without_secrets(std::string_view text) {
     out += "***";
     rest = text.substr(at);
   }
-  std::size_t const query = begin > 0 ? rest.find('?') : std::string_view::npos;
+  std::size_t const query = rest.find_first_of("?#");
   out += rest.substr(0, query);
-  return query == std::string_view::npos ? out : out + "?***";
+  return query == std::string_view::npos ? out : out + rest[query] + "***";
 }
 
 /// Complains unless the node is a scalar that may be a number or a boolean.

@@ -52,7 +52,7 @@ Loaded load(LoadOptions const& options, Environment const& environment);
 /// A key whose value differs between two configurations.
 struct Difference {
   std::string key;
-  std::string before;  // as YAML; empty: unset; of secrets only that there is one
+  std::string before;  // as YAML; empty: unset; of secrets only that there is one, no queries
   std::string after;
   bool live = false;  // may change without a restart
 };

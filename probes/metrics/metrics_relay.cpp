@@ -109,18 +109,16 @@ void MetricsRelay::relay(Request const& request, Responder const& responder) {
   if (!accept.empty()) {
     headers.emplace_back("Accept", std::move(accept));
   }
-  engine_->fetch(
-      std::move(headers), bound(request),
-      [responder, url = settings_.engine_url](EngineText::Answer answer) {
-        if (answer.problem.empty()) {
-          responder.send(Reply{.body = std::move(answer.text),
-                               .content_type = std::move(answer.content_type)});
-        } else {
-          bool const is_loop = answer.problem == "status 508";
-          responder.send(failure(answer.is_late ? 504 : 502,
-                                 "cannot read " + url + ": " + (is_loop ? kLoop : answer.problem)));
-        }
-      });
+  engine_->fetch(std::move(headers), bound(request), [responder](EngineText::Answer answer) {
+    if (answer.problem.empty()) {
+      responder.send(
+          Reply{.body = std::move(answer.text), .content_type = std::move(answer.content_type)});
+    } else {
+      bool const is_loop = answer.problem == "status 508";
+      responder.send(failure(answer.is_late ? 504 : 502, "cannot read the engine's metrics: " +
+                                                             (is_loop ? kLoop : answer.problem)));
+    }
+  });
 }
 
 void MetricsRelay::merge(Request const& request, Responder const& responder) {
@@ -146,8 +144,7 @@ Reply MetricsRelay::merged(EngineText::Answer const& answer) {
   }
   tell_up_(false);
   std::replace(problem.begin(), problem.end(), '\n', ' ');
-  return Reply{.body = own_text_() + "# no metrics of the engine, " + settings_.engine_url + ": " +
-                       problem + "\n",
+  return Reply{.body = own_text_() + "# no metrics of the engine: " + problem + "\n",
                .content_type = kText};
 }
 

@@ -52,16 +52,20 @@ TEST(DecodeAll, What_is_refused_is_said_without_its_secrets) {
       "discovery:\n"
       "  - {http: {url: \"http://user:pa/ss@reg:80/a?key=hush\"}}\n"
       "  - {http: {url: \"ftp://reg/a?key=hush\"}}\n"
+      "  - {http: {url: \"reg/a?key=hush\"}}\n"
+      "  - {http: {url: \"https//reg/a#hush\"}}\n"
       "  - {http: {url: \"http://reg/\", headers: [\"Host: hush\"]}}\n"
       "ingress: {upstream: \"user:hush@engine:8000\"}\n"
       "lifecycle: {token: \"hush hush\"}\n");
   std::vector<std::string> const errors = texts(loaded.errors);
-  ASSERT_EQ(errors.size(), 5U);
+  ASSERT_EQ(errors.size(), 7U);
   EXPECT_THAT(errors[0], testing::HasSubstr("'http://***@reg:80/a?***', expected"));
   EXPECT_THAT(errors[1], testing::HasSubstr("'ftp://reg/a?***', expected"));
-  EXPECT_THAT(errors[2], testing::HasSubstr("what is there, expected"));
-  EXPECT_THAT(errors[3], testing::HasSubstr("'***@engine:8000', expected"));
+  EXPECT_THAT(errors[2], testing::HasSubstr("'reg/a?***', expected"));
+  EXPECT_THAT(errors[3], testing::HasSubstr("'https//reg/a#***', expected"));
   EXPECT_THAT(errors[4], testing::HasSubstr("what is there, expected"));
+  EXPECT_THAT(errors[5], testing::HasSubstr("'***@engine:8000', expected"));
+  EXPECT_THAT(errors[6], testing::HasSubstr("what is there, expected"));
 }
 
 TEST(DecodeAll, A_file_over_one_mebibyte_is_refused_before_it_is_parsed) {

@@ -253,6 +253,20 @@ TEST(Load, A_difference_of_a_secret_does_not_tell_it) {
   }
 }
 
+TEST(Load, A_difference_of_a_url_does_not_tell_its_query) {
+  Config before;
+  Config after;
+  before.engine.metrics.url = "http://e/metrics?token=hush#hush";
+  after.health.checks = {{.kind = HttpCheck{.url = "http://e/health?key=hush"}}};
+  std::vector<Difference> const found = differences(before, after);
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].before, "\"http://e/metrics?***\"");
+  EXPECT_THAT(found[1].after, testing::HasSubstr("\"http://e/health?***\""));
+  for (Difference const& d : found) {
+    EXPECT_THAT(d.before + d.after, testing::Not(testing::HasSubstr("hush"))) << d.key;
+  }
+}
+
 TEST(Load, Mutated_files_never_crash_and_always_end_in_a_verdict) {
   std::string const example = read_text(LASTCALL_EXAMPLES "/full.yaml");
   ASSERT_FALSE(example.empty());
