@@ -8,9 +8,10 @@
 namespace lastcall::ingress {
 namespace {
 
-constexpr int kAcceptsATurn = 64;
+/// Few: those that are here already wait for a turn to end.
+constexpr int kAcceptsATurn = 16;
 /// Accepts from the queue of a listener that closes; more than its backlog has room for.
-constexpr int kLastTurns = 128;
+constexpr int kLastTurns = 512;
 /// A fraction of 2^32: its multiples are spread evenly, however many of them there are.
 constexpr std::uint32_t kGoldenRatio = 2'654'435'769;
 /// Clients above the limit at a time: those for whom another one is to give way on its thread, and
@@ -46,7 +47,7 @@ Listener::Listener(boost::asio::io_context& io, Limits const& limits, Listeners 
 Listener::~Listener() = default;
 
 void Listener::open(int descriptor) {
-  look_for_the_vanished(descriptor);
+  prepare_for_clients(descriptor);
   door_ = std::make_unique<Door>(*this, descriptor);
   poller_.add(descriptor, *door_);
 }

@@ -72,7 +72,7 @@ class Poller {
  private:
   class Loop;
   class Turn;
-  static constexpr int kBatch = 256;
+  static constexpr int kBatch = 64;
 
   void turn();
   void run_again();

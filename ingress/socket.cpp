@@ -127,7 +127,7 @@ void end_output(Socket const& socket) {
   ::shutdown(socket.get(), SHUT_WR);
 }
 
-void look_for_the_vanished(int listening) {
+void prepare_for_clients(int listening) {
   constexpr int kOn = 1;
   constexpr int kQuietSeconds = 60;
   constexpr int kSecondsBetween = 10;
@@ -135,6 +135,7 @@ void look_for_the_vanished(int listening) {
   auto const set = [listening](int level, int option, int const& value) {
     ::setsockopt(listening, level, option, &value, sizeof value);
   };
+  set(IPPROTO_TCP, TCP_NODELAY, kOn);
   set(SOL_SOCKET, SO_KEEPALIVE, kOn);
   set(IPPROTO_TCP, TCP_KEEPIDLE, kQuietSeconds);
   set(IPPROTO_TCP, TCP_KEEPINTVL, kSecondsBetween);
@@ -163,7 +164,6 @@ Accept accept_one(Socket const& listener, Socket& accepted, std::string& address
       ::accept4(listener.get(), address_of(storage), &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (fd >= 0) {
     accepted = Socket(fd);
-    no_delay(fd);
     address = text_of(storage);
     return Accept::accepted;
   }

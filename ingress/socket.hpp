@@ -55,10 +55,10 @@ bool is_quiet(Socket const& socket);
 /// Nothing more is sent; what comes is still read.
 void end_output(Socket const& socket);
 
-/// Who is accepted here and then vanishes without an end or a reset (a node that is lost, a NAT
-/// that has forgotten) is found out after about a minute and a half of silence. Of the listening
-/// socket, whose options those that it accepts begin with: tcp(7).
-void look_for_the_vanished(int listening);
+/// Sets what the sockets begin with that it accepts, tcp(7): they send at once, and a client that
+/// vanishes without an end or a reset (a node that is lost, a NAT that has forgotten) is found out
+/// after about a minute and a half of silence.
+void prepare_for_clients(int listening);
 
 /// From now on a listening socket answers no new attempt to connect, while handshakes that have
 /// begun are completed. Without this, a client that connects between the last accept and the close
