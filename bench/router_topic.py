@@ -43,6 +43,7 @@ ROUTER = """\
 listen: 127.0.0.1:{port}
 operators: 127.0.0.1:0
 workers: [{{static: {{urls: ["http://127.0.0.1:{engine}"], model: m}}}}]
+migration: {{by: text}}  # the engines of this page answer no probe
 """
 # sglang-router answers a stream in parts, so this is none.
 BODY = b'{"model":"m","messages":[{"role":"user","content":"hello"}]}'
