@@ -23,11 +23,7 @@ class OpenStreams:
             user.settimeout(PATIENCE)
             user.sendall(request)
             self.users.append(user)
-            connection, _ = listener.accept()
-            connection.settimeout(PATIENCE)
-            self.inner.append(connection)
-        for connection in self.inner:
-            _read_until(connection, request[-1:])
+            self.inner.append(_next_stream(listener, request[-1:]))
 
     def send(self, data):
         """From each engine's end; it is with each client when that has what it ends with."""
@@ -41,8 +37,19 @@ class OpenStreams:
             one.close()
 
 
-def _read_until(connection, end):
-    got = b""
+def _next_stream(listener, end):
+    """A proxy that asks the engine for its metrics in between is not answered."""
+    while True:
+        connection, _ = listener.accept()
+        connection.settimeout(PATIENCE)
+        got = connection.recv(65536)
+        if not got.startswith(b"GET /metrics "):
+            _read_until(connection, end, got)
+            return connection
+        connection.close()
+
+
+def _read_until(connection, end, got=b""):
     while not got.endswith(end):
         data = connection.recv(65536)
         if not data:
