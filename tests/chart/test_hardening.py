@@ -64,16 +64,17 @@ def test_a_breach_of_the_profile_is_found(helm, settings, words):
     assert words in breaches(helm.pod("-f", DEMO, *sets(*settings)))
 
 
-def documented(kind):
+def documented(kind, name):
     [found] = [each for text in re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL)
                for each in yaml.safe_load_all(text)
-               if isinstance(each, dict) and each.get("kind") == kind]  # fmt: skip
+               if isinstance(each, dict) and each.get("kind") == kind
+               and each["metadata"]["name"] == name]  # fmt: skip
     return found
 
 
 def test_the_pages_policy_admits_clients_and_scrapes_at_the_charts_ports(helm):
     """By the labels and the ports that the chart has by default."""
-    policy = documented("NetworkPolicy")["spec"]
+    policy = documented("NetworkPolicy", "qwen-lastcall")["spec"]
     deployment = helm.objects("-f", DEMO, "--set", "config.ingress.enabled=true",
                               release="qwen")["Deployment"]  # fmt: skip
     labels = deployment["spec"]["template"]["metadata"]["labels"]
@@ -83,6 +84,29 @@ def test_the_pages_policy_admits_clients_and_scrapes_at_the_charts_ports(helm):
     assert admitted == {port["containerPort"] for port in ports}
 
 
+def test_the_pages_policies_let_the_router_reach_its_workers(helm):
+    """Each selects its own pods alone, and what one lets out the other lets in."""
+    workers, routers = (documented("NetworkPolicy", name)["spec"]
+                        for name in ("qwen-lastcall", "qwen-lastcall-router"))  # fmt: skip
+    objects = helm.all_objects("-f", DEMO, "--set", "config.ingress.enabled=true",
+                              "--set", "router.enabled=true", release="qwen")  # fmt: skip
+    pods = {each["metadata"]["name"]: each["spec"]["template"] for each in objects
+            if each["kind"] == "Deployment"}  # fmt: skip
+    assert len(pods) == 2
+    for policy, is_router in ((workers, False), (routers, True)):
+        selects = policy["podSelector"]["matchLabels"].items()
+        chosen = [name for name, pod in pods.items() if selects <= pod["metadata"]["labels"].items()]
+        assert chosen == [name for name in pods if name.endswith("-router") is is_router]
+    [router] = [pod for name, pod in pods.items() if name.endswith("-router")]
+    ports = {port["containerPort"] for each in router["spec"]["containers"]
+             for port in each.get("ports", [])}  # fmt: skip
+    admitted = {port["port"] for rule in routers["ingress"] for port in rule["ports"]}
+    assert admitted <= ports and 8080 in admitted
+    out = routers["egress"][0]
+    assert out["to"][0]["podSelector"] == workers["podSelector"]
+    assert {port["port"] for port in out["ports"]} == {8080, 7090}
+
+
 def test_the_pages_namespace_enforces_the_profile():
-    labels = documented("Namespace")["metadata"]["labels"]
+    labels = documented("Namespace", "models")["metadata"]["labels"]
     assert labels["pod-security.kubernetes.io/enforce"] == "restricted"
