@@ -46,32 +46,47 @@ std::uint64_t Worker::load(Time now) const {
 
 Fleet::News Fleet::set(std::size_t source, std::vector<Announced> const& workers) {
   sources_[source] = workers;
-  // Where two sources name one worker, the first decides.
-  std::map<std::string_view, Announced const*> named;
+  ++last_news_;
+  News news;
   for (auto const& [number, list] : sources_) {
     for (Announced const& each : list) {
-      named.emplace(each.url, &each);
+      if (std::shared_ptr<Worker> newcomer = name(each)) {
+        news.came.push_back(std::move(newcomer));
+      }
     }
   }
-  News news;
-  std::vector<std::shared_ptr<Worker>> kept;
-  for (std::shared_ptr<Worker> const& worker : workers_) {
-    auto const found = named.find(worker->url());
-    if (found != named.end() && *found->second == worker->announced_) {
-      kept.push_back(worker);
-      named.erase(found);
-    } else {
-      worker->has_left_ = true;
-      news.left.push_back(worker);
+  std::erase_if(workers_, [&](std::shared_ptr<Worker> const& worker) {
+    if (worker->named_in_ == last_news_) {
+      return false;
     }
-  }
-  for (auto const& [url, announced] : named) {
-    kept.push_back(std::make_shared<Worker>(++last_id_, *announced));
-    news.came.push_back(kept.back());
-  }
-  workers_ = std::move(kept);
+    auto const found = by_url_.find(worker->url());
+    if (found != by_url_.end() && found->second == worker.get()) {
+      by_url_.erase(found);
+    }
+    worker->has_left_ = true;
+    news.left.push_back(worker);
+    return true;
+  });
+  workers_.insert(workers_.end(), news.came.begin(), news.came.end());
   index_.reset();
   return news;
+}
+
+/// A new worker, unless it is there already. Where two sources name one, the first decides.
+std::shared_ptr<Worker> Fleet::name(Announced const& announced) {
+  auto const found = by_url_.find(announced.url);
+  if (found != by_url_.end()) {
+    Worker& worker = *found->second;
+    if (worker.named_in_ == last_news_ || worker.announced_ == announced) {
+      worker.named_in_ = last_news_;
+      return nullptr;
+    }
+    by_url_.erase(found);  // what is said of it has changed: it leaves, and comes again
+  }
+  auto made = std::make_shared<Worker>(++last_id_, announced);
+  made->named_in_ = last_news_;
+  by_url_.emplace(made->url(), made.get());
+  return made;
 }
 
 std::shared_ptr<Worker> Fleet::choose(Wanted const& wanted, std::span<std::uint64_t const> tried,
