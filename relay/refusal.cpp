@@ -4,53 +4,12 @@
 
 #include "base/json_writer.hpp"
 #include "core/load_monitor.hpp"
+#include "relay/status_phrase.hpp"
 
 namespace lastcall::relay {
-namespace {
 
 using lifecycle::CancelReason;
 using lifecycle::RejectedReason;
-
-std::string_view phrase_of(unsigned status) {
-  switch (status) {
-    case 400:
-      return "Bad Request";
-    case 403:
-      return "Forbidden";
-    case 405:
-      return "Method Not Allowed";
-    case 408:
-      return "Request Timeout";
-    case 413:
-      return "Content Too Large";
-    case 414:
-      return "URI Too Long";
-    case 417:
-      return "Expectation Failed";
-    case 429:
-      return "Too Many Requests";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 499:
-      return "Client Closed Request";
-    case 501:
-      return "Not Implemented";
-    case 502:
-      return "Bad Gateway";
-    case 503:
-      return "Service Unavailable";
-    case 504:
-      return "Gateway Timeout";
-    case 505:
-      return "HTTP Version Not Supported";
-    case 529:
-      return "Site Overloaded";
-    default:
-      return "Error";
-  }
-}
-
-}  // namespace
 
 Refusal cut_by(CancelReason reason) {
   switch (reason) {

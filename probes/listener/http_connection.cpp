@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "probes/listener/http_exchange.hpp"
 #include "probes/listener/http_head.hpp"
 #include "probes/listener/http_server.hpp"
 
@@ -74,7 +75,7 @@ void HttpListener::Server::ask_handler(Id id, Connection& connection) {
   std::string_view const head(connection.input.data(), connection.head_size);
   auto const ticket = std::make_shared<Responder::Ticket>(mailbox_, id);
   bool deferred = false;
-  connection.output = exchange_.run(head, [&](Request const& request) {
+  connection.output = answer_head(head, [&](Request const& request) {
     if (connection.body_size == 0 && settings_.callers == CallerFacts::none) {
       handler_(request, Responder{ticket});
     } else {

@@ -1,110 +1,86 @@
 #include "probes/listener/http_exchange.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <exception>
 
-#include <httplib.h>
+#include "relay/endpoint_name.hpp"
+#include "relay/http_head.hpp"
+#include "relay/http_text.hpp"
+#include "relay/status_phrase.hpp"
 
 namespace lastcall::probes {
 
 namespace {
 
-/// What the library believes to be a connection.
-class MemoryStream final : public httplib::Stream {
- public:
-  explicit MemoryStream(std::string_view input) : input_(input) {}
+/// A value that would end its line is not sent.
+bool is_one_line(std::string_view value) {
+  return relay::http_text::all(value, relay::http_text::kValue);
+}
 
-  bool is_readable() const override { return !input_.empty(); }
-  bool is_writable() const override { return true; }
-  ssize_t read(char* to, std::size_t size) override {
-    std::size_t const count = std::min(size, input_.size());
-    std::memcpy(to, input_.data(), count);
-    input_.remove_prefix(count);
-    return static_cast<ssize_t>(count);
+std::string reply_bytes(Reply const& reply, bool has_body) {
+  auto const status = static_cast<unsigned>(reply.status);
+  std::string out = "HTTP/1.1 " + std::to_string(status) + " ";
+  out.append(relay::phrase_of(status)).append("\r\nConnection: close\r\nContent-Length: ");
+  out.append(std::to_string(reply.body.size())).append("\r\nContent-Type: ");
+  out.append(reply.content_type).append("\r\n");
+  for (auto const& [name, value] : reply.headers) {
+    if (is_one_line(value)) {
+      out.append(name).append(": ").append(value).append("\r\n");
+    }
   }
-  ssize_t write(char const* from, std::size_t size) override {
-    output_.append(from, size);
-    return static_cast<ssize_t>(size);
+  out.append("\r\n");
+  return has_body ? out.append(reply.body) : out;
+}
+
+relay::HeadFault parse(std::string_view bytes, relay::RequestHead& head) {
+  relay::HeadScanner scanner;
+  if (scanner.scan(bytes) != relay::HeadScanner::Found::complete) {
+    return {400, "not HTTP/1.1 as this listener speaks it"};
   }
-  void get_remote_ip_and_port(std::string&, int&) const override {}
-  void get_local_ip_and_port(std::string&, int&) const override {}
-  socket_t socket() const override { return INVALID_SOCKET; }
+  if (relay::HeadFault const fault = relay::parse_request_head(bytes, head)) {
+    return fault;
+  }
+  relay::Framing framing;
+  return relay::request_framing(head, framing);
+}
 
-  std::string take_output() { return std::move(output_); }
-
- private:
-  std::string_view input_;
-  std::string output_;
-};
-
-Request to_request(httplib::Request const& from) {
-  return Request{.method = from.method,
-                 .path = from.path,
-                 .query = {from.params.begin(), from.params.end()},
-                 .headers = {from.headers.begin(), from.headers.end()}};
+Request to_request(relay::RequestHead const& head) {
+  std::size_t const question = std::min(head.target.find('?'), head.target.size());
+  Request request{.method = std::string(head.method),
+                  .path = relay::unescaped(head.target.substr(0, question))};
+  std::string_view query = head.target.substr(question);
+  while (!query.empty()) {
+    query.remove_prefix(1);  // the ? or the &
+    std::string_view const one = query.substr(0, query.find('&'));
+    query.remove_prefix(one.size());
+    std::size_t const equals = std::min(one.find('='), one.size());
+    if (!one.empty()) {
+      request.query.emplace_back(relay::unescaped(one.substr(0, equals)),
+                                 relay::unescaped(one.substr(std::min(equals + 1, one.size()))));
+    }
+  }
+  for (relay::Field const& field : head.fields) {
+    request.headers.emplace_back(field.name, field.value);
+  }
+  return request;
 }
 
 }  // namespace
 
-class HttpExchange::Server final : public httplib::Server {
- public:
-  Server() {
-    // Routing happens before the body would be read, so it never is.
-    set_pre_routing_handler([this](httplib::Request const& request, httplib::Response& response) {
-      answer_into(request, response);
-      return HandlerResponse::Handled;
-    });
-    set_error_handler([](httplib::Request const&, httplib::Response& response) {
-      if (response.body.empty()) {
-        response.set_content("cannot read the request: not HTTP/1.1 as this listener speaks it\n",
-                             "text/plain; charset=utf-8");
-      }
-    });
+std::string answer_head(std::string_view bytes, HeadHandler const& handler) {
+  relay::RequestHead head;
+  if (relay::HeadFault const fault = parse(bytes, head)) {
+    return reply_bytes({.status = static_cast<int>(fault.status),
+                        .body = "cannot read the request: " + std::string(fault.what) + "\n"},
+                       head.method != "HEAD");
   }
-
-  std::string run(std::string_view head, Answer const& answer) {
-    MemoryStream stream(head);
-    answer_ = &answer;
-    pending_ = false;
-    bool closed = false;
-    process_request(stream, true, closed, [](httplib::Request& request) {
-      request.headers.erase("Accept-Encoding");
-      request.ranges.clear();
-    });
-    answer_ = nullptr;
-    return pending_ ? std::string{} : stream.take_output();
+  std::optional<Reply> reply;
+  try {
+    reply = handler(to_request(head));
+  } catch (std::exception const&) {
+    reply = Reply{.status = 500, .body = "internal error\n"};
   }
-
- private:
-  void answer_into(httplib::Request const& request, httplib::Response& response) {
-    std::optional<Reply> reply;
-    try {
-      reply = (*answer_)(to_request(request));
-    } catch (std::exception const&) {
-      reply = Reply{.status = 500, .body = "internal error\n"};
-    }
-    if (!reply) {
-      pending_ = true;
-      return;
-    }
-    response.status = reply->status;
-    for (auto const& [name, value] : reply->headers) {
-      response.set_header(name, value);
-    }
-    response.set_header("Content-Type", reply->content_type);
-    response.body = std::move(reply->body);
-  }
-
-  Answer const* answer_ = nullptr;
-  bool pending_ = false;
-};
-
-HttpExchange::HttpExchange() : server_(std::make_unique<Server>()) {}
-HttpExchange::~HttpExchange() = default;
-
-std::string HttpExchange::run(std::string_view head, Answer const& answer) {
-  return server_->run(head, answer);
+  return reply ? reply_bytes(*reply, head.method != "HEAD") : std::string();
 }
 
 }  // namespace lastcall::probes

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "base/error_text.hpp"
+#include "probes/listener/http_exchange.hpp"
 
 namespace lastcall::probes {
 
@@ -170,9 +171,9 @@ void HttpListener::Server::deliver_letters() {
       continue;  // that client is gone
     }
     Connection& connection = found->second;
-    connection.output = exchange_.run(
-        {connection.input.data(), connection.head_size},
-        [&](Request const&) { return std::optional<Reply>{std::move(letter.reply)}; });
+    connection.output =
+        answer_head({connection.input.data(), connection.head_size},
+                    [&](Request const&) { return std::optional<Reply>{std::move(letter.reply)}; });
     if (!write_some(letter.connection, connection)) {
       connections_.erase(letter.connection);
     }

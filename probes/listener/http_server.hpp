@@ -21,7 +21,6 @@
 
 #include "base/descriptor.hpp"
 #include "base/thread.hpp"
-#include "probes/listener/http_exchange.hpp"
 #include "probes/listener/listener.hpp"
 #include "probes/listener/listening_socket.hpp"
 #include "probes/listener/responder.hpp"
@@ -74,7 +73,6 @@ class HttpListener::Server {
 
   ListenerSettings const settings_;
   Handler const handler_;
-  HttpExchange exchange_;
   std::shared_ptr<Mailbox> const mailbox_ = std::make_shared<Mailbox>();
   ListeningSocket socket_;
   Descriptor epoll_;

@@ -7,6 +7,8 @@
 
 #include <poll.h>
 
+#include "relay/status_phrase.hpp"
+
 namespace lastcall::kube {
 namespace {
 
@@ -16,29 +18,9 @@ using ingress::IoResult;
 constexpr std::size_t kLongestHead = std::size_t{16} * 1024;
 constexpr std::chrono::seconds kLinger{1};
 
-char const* phrase_of(int status) {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 400:
-      return "Bad Request";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 411:
-      return "Length Required";
-    case 413:
-      return "Content Too Large";
-    case 431:
-      return "Request Header Fields Too Large";
-    default:
-      return "Error";
-  }
-}
-
 std::string http_text(AdmissionReply const& reply) {
-  return "HTTP/1.1 " + std::to_string(reply.status) + " " + phrase_of(reply.status) +
+  return "HTTP/1.1 " + std::to_string(reply.status) + " " +
+         std::string(relay::phrase_of(static_cast<unsigned>(reply.status))) +
          "\r\nContent-Type: application/json\r\nContent-Length: " +
          std::to_string(reply.body.size()) + "\r\nConnection: close\r\n\r\n" + reply.body;
 }

@@ -22,6 +22,7 @@ import yaml
 HERE = Path(__file__).resolve().parent
 sys.path += [str(HERE / "serve"), str(HERE / "registries")]
 from certificates import Authority  # noqa: E402
+from hostile_heads import each_is_answered  # noqa: E402
 from serve_peer import wait_until  # noqa: E402
 
 ROOT = HERE.parents[1]
@@ -367,6 +368,11 @@ def test_hostile_bytes_hurt_nobody(webhook):
         assert connection.recv(4096).startswith(b"HTTP/1.1 411 ")
     assert webhook.review(pod_of(GOLDEN / "pods/bare.yaml"))[0]["allowed"]
     assert webhook.process.poll() is None
+
+
+def test_no_head_ends_what_is_behind_the_probe_port(webhook):
+    assert each_is_answered(webhook.probes)
+    assert webhook.process.poll() is None and webhook.probe("/livez")[0] == 200
 
 
 def test_clients_that_say_nothing_keep_nobody_out(webhook):

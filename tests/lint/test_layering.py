@@ -133,7 +133,7 @@ def reads_no_clock(path, text):
 
 
 # docs/adr/0018-one-http-parser.md: what cpp-httplib does, and where.
-HTTPLIB_FILES = ("discovery/http_client.cpp", "probes/listener/http_exchange.cpp")
+HTTPLIB_FILES = ("discovery/http_client.cpp",)
 
 
 def other_http_parsers(path, text):

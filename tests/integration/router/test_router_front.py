@@ -4,6 +4,7 @@ import json
 import socket
 
 import pytest
+from hostile_heads import each_is_answered
 from ports import free_port
 from raw_engine import SSE_HEAD, chunk, get, ok, post
 from router_world import command, static
@@ -201,3 +202,9 @@ def test_the_rest_of_a_refused_body_is_no_request(router, engines, body, status)
     assert said.startswith(b"HTTP/1.1 %d " % status)
     assert b"\r\nConnection: close\r\n" in said
     assert said.count(b"HTTP/1.1 ") == 1
+
+
+def test_no_head_ends_what_is_behind_the_operators_port(router, engines):
+    one = router(engines[0].address)
+    assert each_is_answered(one.operators_port)
+    assert one.process.poll() is None and one.operator("/livez")[0] == 200

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from hostile_heads import each_is_answered
 from prestop_world import ENGINE_HOOK, SUPERVISOR_HOOK, TOKEN, PrestopWorld
 from serve_peer import PATIENCE, PeerError, wait_until
 from serve_world import LASTCALL
@@ -169,6 +170,13 @@ def test_a_call_without_the_token_changes_nothing(prestop, token, status):
     assert world.status()["phase"] == "serving" and "preStop called" not in world.log()
     allowed = world.call(token="secret")
     assert allowed.result()["status"] == "returned" and allowed.status == 200
+
+
+def test_no_head_ends_what_is_behind_the_hooks(prestop):
+    world = prestop()
+    world.begin()
+    assert each_is_answered(world.hooks_port)
+    assert world.process.poll() is None and world.status()["phase"] == "serving"
 
 
 def own_address():

@@ -7,6 +7,7 @@ import subprocess
 import threading
 
 import pytest
+from hostile_heads import each_is_answered
 from serve_peer import PATIENCE, wait_until
 from serve_world import LASTCALL
 
@@ -124,3 +125,8 @@ def test_a_port_that_is_not_known_is_2(world):
     done = probe(one)
     assert done.returncode == 2
     assert "expected --address" in done.stderr
+
+
+def test_no_head_ends_what_is_behind_the_probe_port(served):
+    assert each_is_answered(served.port)
+    assert served.process.poll() is None and served.get("/livez") == (200, "ok\n")

@@ -56,6 +56,40 @@ TEST(ListenerLimits, more_slow_clients_than_connections_do_not_keep_a_probe_out)
   EXPECT_TRUE(slow.front().sees_close(10s));  // the oldest made room
 }
 
+TEST(ListenerLimits, a_long_value_of_any_header_costs_no_stack) {
+  HttpListener listener({.port = 0}, &say_ok);  // on the small stack of its thread
+  ASSERT_FALSE(listener.start());
+  for (char const* const name : {"Range: bytes=", "Accept: ", "Content-Type: ", "Host: "}) {
+    Connection const client(listener.port());
+    client.send("GET /livez HTTP/1.1\r\n" + (name + std::string(kMaxHead - 100, '1')) +
+                "-\r\n\r\n");
+    EXPECT_EQ(parse_response(client.receive_all()).status, 200) << name;
+  }
+}
+
+TEST(ListenerLimits, what_two_servers_read_in_two_ways_is_refused) {
+  HttpListener listener({.port = 0}, &say_ok);
+  ASSERT_FALSE(listener.start());
+  std::string lines;
+  for (int i = 0; i < 129; ++i) {
+    lines += "a:\r\n";
+  }
+  std::pair<int, std::string> const heads[] = {
+      {400, "GET /livez HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"},
+      {400, "GET /livez HTTP/1.1\r\nContent-Length: -1\r\n\r\n"},
+      {400, "GET /livez HTTP/1.1\r\nX : a\r\n\r\n"},
+      {400, std::string("GET /livez HTTP/1.1\r\nX: a\0b\r\n\r\n", 33)},
+      {400, "GET /liv ez HTTP/1.1\r\n\r\n"},
+      {431, "GET /livez HTTP/1.1\r\n" + lines + "\r\n"},
+      {505, "GET /livez HTTP/2.0\r\n\r\n"},
+  };
+  for (auto const& [status, head] : heads) {
+    Connection const client(listener.port());
+    client.send(head);
+    EXPECT_EQ(parse_response(client.receive_all()).status, status) << head;
+  }
+}
+
 TEST(ListenerLimits, a_client_that_drips_bytes_is_cut_off_by_one_deadline) {
   HttpListener listener({.port = 0, .head_timeout = 200ms}, &say_ok);
   ASSERT_FALSE(listener.start());
