@@ -1,13 +1,18 @@
 #include "discovery/http_client.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
 
 #include <fcntl.h>
 #include <httplib.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "config/text.hpp"
+#include "discovery/answer_filter.hpp"
 #include "discovery/tls_files.hpp"
 
 namespace lastcall::discovery {
@@ -59,6 +64,126 @@ httplib::Request to_library(HttpServer const& server, HttpRequest const& request
 
 }  // namespace
 
+/// What the library takes for a connection: it writes as it likes, and reads what is left of the
+/// answer when AnswerFilter has seen to it.
+class HttpClient::Stream final : public httplib::Stream {
+ public:
+  Stream(int socket, SSL* session, Talk& talk)
+      : socket_(socket), session_(session), talk_(talk), answer_(talk.is_head) {}
+  ~Stream() override {
+    talk_.keeps_alive = answer_.keeps_alive();
+    talk_.is_malformed = answer_.is_malformed();
+  }
+  Stream(Stream const&) = delete;
+  Stream& operator=(Stream const&) = delete;
+
+  bool is_readable() const override { return !answer_.ready().empty() || wait(POLLIN); }
+  bool is_writable() const override { return wait(POLLOUT); }
+
+  ssize_t read(char* to, std::size_t size) override {
+    while (answer_.ready().empty()) {
+      if (answer_.is_whole()) {
+        return 0;
+      }
+      if (answer_.is_malformed() || has_ended_ || !receive()) {
+        return -1;
+      }
+    }
+    std::string_view const ready = answer_.ready().substr(0, size);
+    std::memcpy(to, ready.data(), ready.size());
+    answer_.drop(ready.size());
+    return static_cast<ssize_t>(ready.size());
+  }
+
+  ssize_t write(char const* from, std::size_t size) override {
+    if (!wait(POLLOUT)) {
+      return -1;
+    }
+    return session_ == nullptr ? ::send(socket_, from, size, MSG_NOSIGNAL)
+                               : SSL_write(session_, from, bounded(size));
+  }
+
+  void get_remote_ip_and_port(std::string&, int&) const override {}
+  void get_local_ip_and_port(std::string&, int&) const override {}
+  socket_t socket() const override { return socket_; }
+
+ private:
+  static int bounded(std::size_t size) {
+    constexpr std::size_t kMost = std::size_t{1} << 20U;
+    return static_cast<int>(std::min(size, kMost));
+  }
+
+  bool wait(short events) const {
+    if (events == POLLIN && session_ != nullptr && SSL_pending(session_) > 0) {
+      return true;
+    }
+    while (true) {
+      auto const left =
+          std::chrono::ceil<std::chrono::milliseconds>(talk_.deadline - TimePoint::clock::now());
+      pollfd one{.fd = socket_, .events = events, .revents = 0};
+      int const ready = left.count() > 0 ? ::poll(&one, 1, static_cast<int>(left.count())) : 0;
+      if (ready >= 0 || errno != EINTR) {
+        return ready > 0;
+      }
+    }
+  }
+
+  /// False: nothing more will come in time.
+  bool receive() {
+    std::array<char, 16'384> bytes;
+    if (!wait(POLLIN)) {
+      return false;
+    }
+    ssize_t count = 0;
+    do {
+      count = session_ == nullptr ? ::recv(socket_, bytes.data(), bytes.size(), 0)
+                                  : SSL_read(session_, bytes.data(), bounded(bytes.size()));
+    } while (count < 0 && session_ == nullptr && errno == EINTR);
+    if (count > 0) {
+      answer_.take(std::span(bytes).first(static_cast<std::size_t>(count)));
+      return true;
+    }
+    if (session_ != nullptr) {
+      int const why = SSL_get_error(session_, static_cast<int>(count));
+      if (why == SSL_ERROR_WANT_READ) {
+        return true;
+      }
+      has_ended_ = why == SSL_ERROR_ZERO_RETURN;
+    } else {
+      has_ended_ = count == 0;
+    }
+    if (has_ended_) {
+      answer_.end();
+    }
+    return has_ended_;
+  }
+
+  int const socket_;
+  SSL* const session_;
+  Talk& talk_;
+  AnswerFilter answer_;
+  bool has_ended_ = false;
+};
+
+/// A client of the library's that reads its answers by Stream. It overrides what the library does
+/// not let its heirs call.
+template <typename Library>
+class HttpClient::Connection final : public Library {
+ public:
+  template <typename... Words>
+  explicit Connection(Talk& talk, Words const&... words) : Library(words...), talk_(talk) {}
+
+ private:
+  using Socket = typename Library::Socket;
+  bool process_socket(Socket const& socket,
+                      std::function<bool(httplib::Stream&)> callback) override {
+    Stream stream(socket.sock, socket.ssl, talk_);
+    return callback(stream);
+  }
+
+  Talk& talk_;
+};
+
 HttpServer server_at(std::string const& url) {
   config::Url const parsed = config::parse_url(url).value_or(config::Url{});
   return {.tls = parsed.scheme == "https",
@@ -80,15 +205,16 @@ HttpClient::~HttpClient() {
 
 void HttpClient::connect(HttpServer const& server, std::string const& address) {
   if (server.tls) {
-    auto secure = std::make_unique<httplib::SSLClient>(server.host, server.port, tls_.cert_file,
-                                                       tls_.key_file);
+    auto secure = std::make_unique<Connection<httplib::SSLClient>>(talk_, server.host, server.port,
+                                                                   tls_.cert_file, tls_.key_file);
     if (!tls_.ca_file.empty()) {
       secure->set_ca_cert_path(tls_.ca_file);
     }
     secure->enable_server_certificate_verification(tls_.is_verified);
     connection_ = std::move(secure);
   } else {
-    connection_ = std::make_unique<httplib::ClientImpl>(server.host, server.port);
+    connection_ =
+        std::make_unique<Connection<httplib::ClientImpl>>(talk_, server.host, server.port);
   }
   connection_->set_hostname_addr_map({{server.host, address}});
   connection_->set_keep_alive(true);
@@ -176,6 +302,7 @@ HttpReply HttpClient::exchange(HttpServer const& server, HttpRequest const& requ
   connection_->set_read_timeout(left);
   connection_->set_write_timeout(left);
   auto made = to_library(server, request);
+  talk_ = {.deadline = deadline, .is_head = request.method == "HEAD"};
   HttpReply reply;
   bool has_enough = false;
   made.content_receiver = [&](char const* data, std::size_t size, std::uint64_t, std::uint64_t) {
@@ -196,7 +323,7 @@ HttpReply HttpClient::exchange(HttpServer const& server, HttpRequest const& requ
     return true;
   };
   httplib::Result const result = connection_->send(made);
-  if (has_enough) {
+  if (has_enough || !talk_.keeps_alive) {
     disconnect();
   }
   if (result || has_enough) {
@@ -209,17 +336,12 @@ HttpReply HttpClient::exchange(HttpServer const& server, HttpRequest const& requ
   // The library counts its waits in whole milliseconds: one may end just before the deadline.
   constexpr std::chrono::milliseconds kRounding{2};
   bool const is_late = TimePoint::clock::now() + kRounding >= deadline;
-  if (!interrupted_ && !is_late && status >= 400) {
-    // The library gives up at trailers, with which etcd ends its refusals. What it says is there.
-    disconnect();
-    reply.status = status;
-    return reply;
-  }
   // The loop interrupts at the deadline too: that is no news.
   std::string const why = is_late
                               ? "no answer within " + std::to_string(left.count() / 1000) + " ms"
-                          : interrupted_ ? "interrupted"
-                                         : describe(result.error(), tls_);
+                          : interrupted_       ? "interrupted"
+                          : talk_.is_malformed ? "what came is no answer in HTTP/1.1"
+                                               : describe(result.error(), tls_);
   return {.error = to_text(server) + ": " + why, .was_begun = reply.was_begun};
 }
 

@@ -2,19 +2,21 @@
 // registration services are asked with.
 //
 // Invariants:
-//  1. send() ends by its deadline, but for a server that drips its answer: interrupt() at the
-//     deadline ends that one too. Where a name has several addresses each has its share of the
-//     time to be connected.
+//  1. send() ends by its deadline, but for a server that drips its handshake or a record of TLS:
+//     interrupt() at the deadline ends that one too. Where a name has several addresses each has
+//     its share of the time to be connected.
 //  2. The connection to the server asked last is kept. A kept one that turns out dead is replaced
 //     once without anybody noticing: every request sent here may be repeated, until `on_data` has
 //     had some of its answer.
 //  3. Certificates and keys are read again for each new connection, so that they may be rotated.
-//  4. An answer is never longer than kLongestAnswer; redirects are not followed.
+//  4. An answer is never longer than kLongestAnswer, and its head and framing are the relay's to
+//     judge: the library sees neither (answer_filter.hpp). Redirects are not followed.
 //  5. interrupt() never blocks, whatever send() is in: a lookup, a connection that is made, a TLS
 //     handshake. The library's own stop() waits for each of them.
 //
 // Thread rule: one thread sends; interrupt() and resume() may be called from any.
-// Source: cpp-httplib 0.11, whose read timeout is one of each read, not of the call; shutdown(2).
+// Source: cpp-httplib 0.11, whose read timeout is one of each read, not of the call, and whose
+// patterns recurse by the length of what they match; shutdown(2).
 #pragma once
 
 #include <atomic>
@@ -99,6 +101,15 @@ class HttpClient {
     TimePoint connected;
     TimePoint end;
   };
+  struct Talk {  // of one request, with the connection
+    TimePoint deadline;
+    bool is_head = false;
+    bool keeps_alive = false;
+    bool is_malformed = false;
+  };
+  class Stream;
+  template <typename Library>
+  class Connection;
 
   void connect(HttpServer const& server, std::string const& address);
   void disconnect();
@@ -109,6 +120,7 @@ class HttpClient {
   HttpTls const tls_;
   Lookup lookup_;
   HttpServer server_;  // of the connection
+  Talk talk_;
   std::unique_ptr<httplib::ClientImpl> connection_;
   std::mutex mutex_;  // of what interrupt() needs on another thread
   int socket_ = -1;   // of the connection

@@ -9,14 +9,6 @@
 
 namespace lastcall::discovery {
 
-namespace {
-
-/// The library reads a status line with a regular expression that recurses about 1 KB for each of
-/// its characters. Only what is touched is memory.
-constexpr std::size_t kStackSize = std::size_t{32} * 1024 * 1024;
-
-}  // namespace
-
 /// What both threads see.
 struct HttpWorker::Shared {
   explicit Shared(HttpTls tls) : client(std::move(tls)) {}
@@ -53,7 +45,7 @@ HttpWorker::HttpWorker(boost::asio::any_io_executor executor, std::string thread
     : executor_(executor),
       shared_(std::make_shared<Shared>(std::move(tls))),
       on_loop_(std::make_shared<OnLoop>()),
-      worker_(std::move(executor), std::move(thread_name), kStackSize) {}
+      worker_(std::move(executor), std::move(thread_name)) {}
 
 HttpWorker::~HttpWorker() {
   interrupt();  // a thread that is left behind should not stay long

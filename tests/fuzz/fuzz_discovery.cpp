@@ -1,13 +1,19 @@
 // What registries answer, and what templates say, as any bytes. Checked:
 //  1. nothing that was read crashes what reads it, and a key that does not exist has no content;
 //  2. base64 that is taken is what its bytes encode to;
-//  3. a message never fails, and without a name in it a template stays as it is.
+//  3. a message never fails, and without a name in it a template stays as it is;
+//  4. the library gets the same of an answer however its bytes arrive: a head of one short line,
+//     then the body, and never an end that was not there.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 
+#include "discovery/answer_filter.hpp"
 #include "discovery/etcd_wire.hpp"
 #include "discovery/http_message.hpp"
 #include "discovery/kubernetes_wire.hpp"
@@ -16,6 +22,8 @@
 namespace {
 
 using namespace lastcall::discovery;
+
+constexpr std::size_t kShortHead = sizeof "HTTP/1.1 200 OK\r\n\r\n";
 
 void require(bool condition) {
   if (!condition) {
@@ -58,16 +66,39 @@ void as_template(std::string_view bytes) {
   require(bytes.empty() || bytes.find("${") != std::string_view::npos || message == bytes);
 }
 
+auto filtered(std::string bytes, std::size_t step, bool is_head) {
+  AnswerFilter filter(is_head);
+  std::string out;
+  for (std::size_t at = 0; at < bytes.size() && !filter.is_malformed(); at += step) {
+    filter.take(std::span(bytes).subspan(at, std::min(step, bytes.size() - at)));
+    out += filter.ready();
+    require(out.size() <= bytes.size() + kShortHead);
+  }
+  filter.end();
+  require(!filter.keeps_alive() || filter.is_whole());
+  return std::tuple(out, filter.is_whole(), filter.is_malformed());
+}
+
+void as_answer(std::string_view bytes) {
+  for (bool const is_head : {false, true}) {
+    auto const whole = filtered(std::string(bytes), bytes.size() + 1, is_head);
+    require(whole == filtered(std::string(bytes), 7, is_head));
+    std::string const& out = std::get<0>(whole);
+    require(out.empty() || (out.starts_with("HTTP/1.1 ") && out.find("\r\n\r\n") < kShortHead));
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size);
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
-  // Nine readers take the same bytes. Nested lists are the dearest: 1,556 steps a byte, however
+  // Ten readers take the same bytes. Nested lists are the dearest: 1,556 steps a byte, however
   // deep.
   lastcall::fuzz::BoundedWork const work(size, {.a_byte = 2'000, .besides = 200'000});
   std::string_view const bytes(reinterpret_cast<char const*>(data), size);
   as_etcd(bytes);
   as_kubernetes(bytes);
   as_template(bytes);
+  as_answer(bytes);
   return 0;
 }

@@ -23,7 +23,7 @@ ARROWS = {
     "probes/checks": LOWER + ("relay",),
     "probes/listener": LOWER + ("relay",),
     "probes/metrics": LOWER + ("probes/checks", "probes/listener"),
-    "discovery": LOWER,
+    "discovery": LOWER + ("relay",),
     "ingress": LOWER + ("relay",),
     "inject": ("config",),
     "router/continuation": ("base", "core", "relay"),

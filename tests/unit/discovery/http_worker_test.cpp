@@ -15,12 +15,16 @@
 namespace lastcall::discovery::test {
 namespace {
 
-enum class Manner { answers, rambles, silent, drips_its_head, drips_its_body };
+enum class Manner { answers, says, silent, drips_its_head, drips_its_body };
 
 /// One connection at a time, each request answered in the same manner.
 class Server {
  public:
-  explicit Server(Manner manner) : manner_(manner), listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  explicit Server(Manner manner, std::string text = {}, std::string without_end = {})
+      : manner_(manner),
+        text_(std::move(text)),
+        without_end_(std::move(without_end)),
+        listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -70,12 +74,12 @@ class Server {
       case Manner::answers:
         ::send(fd, whole.data(), whole.size(), MSG_NOSIGNAL);
         return;
-      case Manner::rambles: {
-        std::string const reason(8'000, 'x');
-        auto const status = "HTTP/1.1 200 " + reason + "\r\nContent-Length: 2\r\n\r\nok";
-        ::send(fd, status.data(), status.size(), MSG_NOSIGNAL);
+      case Manner::says:
+        ::send(fd, text_.data(), text_.size(), MSG_NOSIGNAL);
+        while (!without_end_.empty() && !ends_ &&
+               ::send(fd, without_end_.data(), without_end_.size(), MSG_NOSIGNAL) > 0) {
+        }
         return;
-      }
       case Manner::drips_its_head:
         return drip(fd, "HTTP/1.1 200 OK\r\nX: ");
       case Manner::drips_its_body:
@@ -90,6 +94,8 @@ class Server {
   }
 
   Manner const manner_;
+  std::string const text_;
+  std::string const without_end_;
   int const listener_;
   std::atomic<int> connection_ = -1;
   std::atomic<int> connections_ = 0;
@@ -135,10 +141,50 @@ TEST_F(HttpWorkerTest, keeps_its_connection) {
 }
 
 TEST_F(HttpWorkerTest, bears_a_status_line_of_8000_characters) {
-  Server const server(Manner::rambles);
+  Server const server(
+      Manner::says, "HTTP/1.1 200 " + std::string(8'000, 'x') + "\r\nContent-Length: 2\r\n\r\nok");
   ask(server, kLong);
   ASSERT_TRUE(replied(1));
   EXPECT_EQ(replies_[0].body, "ok");
+}
+
+TEST_F(HttpWorkerTest, reads_chunks_up_to_their_trailers_and_keeps_the_connection) {
+  Server const server(Manner::says,
+                      "HTTP/1.1 100 Continue\r\n\r\n"
+                      "HTTP/1.1 400 Bad Request\r\nTransfer-Encoding: chunked\r\n\r\n"
+                      "2\r\n{}\r\n1\r\n\n\r\n0\r\nGrpc-Status: 3\r\n\r\n");
+  ask(server, kLong);
+  ask(server, kLong);
+  ASSERT_TRUE(replied(2));
+  for (HttpReply const& reply : replies_) {
+    EXPECT_EQ(reply.status, 400);
+    EXPECT_EQ(reply.body, "{}\n");
+  }
+  EXPECT_EQ(server.connections(), 1);
+}
+
+TEST_F(HttpWorkerTest, takes_no_answer_whose_head_or_chunk_has_no_end_or_is_another_thing) {
+  std::string const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+  std::pair<std::string, std::string> const answers[] = {
+      {"HTTP/1.1 200 " + std::string(200'000, 'a') + "\r\nContent-Length: 0\r\n\r\n", ""},
+      {"HTTP/1.1 200 ", std::string(65'536, 'a')},
+      {"HTTP/1.1 200 OK\r\n", "X: y\r\n"},
+      {"HTTP/1.1 200 OK\r\nX: ", std::string(65'536, 'a')},
+      {chunked, "f"},
+      {chunked + "1;", std::string(65'536, 'a')},
+      {chunked + "0\r\n", "X: y\r\n"},
+      {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nok", ""},
+      {"SSH-2.0-OpenSSH_9.2\r\n\r\n", ""},
+  };
+  for (auto const& [text, without_end] : answers) {
+    replies_.clear();
+    Server const server(Manner::says, text, without_end);
+    ask(server, kLong);
+    ASSERT_TRUE(replied(1));
+    EXPECT_EQ(replies_[0].status, 0) << text.substr(0, 60);
+    EXPECT_NE(replies_[0].error.find("no answer in HTTP/1.1"), std::string::npos)
+        << text.substr(0, 60) << replies_[0].error;
+  }
 }
 
 /// A port whose queue of connections is full: what comes is dropped without a word.
