@@ -19,6 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TESTS = os.path.join(HERE, "..", "integration")
 sys.path += [os.path.join(TESTS, part) for part in ("serve",)]
 
+import framing  # noqa: E402
 from ports import free_port  # noqa: E402
 from serve_peer import wait_until  # noqa: E402
 from serve_world import SLEEPER, World  # noqa: E402
@@ -65,23 +66,11 @@ backend engine
 """
 
 
-class Request:
-    """One that has reached an engine whole."""
-
-    def __init__(self, head, body):
-        self.head, self.body = head, body
-        self.method, self.target = head.split(b" ", 2)[:2]
-
-    def __repr__(self):
-        return f"{self.method.decode('latin-1')} {self.target.decode('latin-1')}"
-
-    def lines(self, name):
-        name = name.lower().encode() + b":"
-        return [line for line in self.head.split(b"\r\n")[1:] if line.lower().startswith(name)]
-
-
 class Engine:
-    """Answers each request that comes whole with 200, and keeps it; one with X-Hold never."""
+    """Answers each request with 200, but for one with X-Hold, and keeps it as its framing says.
+
+    It keeps what is none, too: with its fault, and unanswered.
+    """
 
     def __init__(self):
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=512)
@@ -98,44 +87,19 @@ class Engine:
                 threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection):
-        with contextlib.suppress(OSError, ValueError, EOFError, IndexError):
+        with contextlib.suppress(OSError):
             file = connection.makefile("rb")
-            while True:
-                head = self._head(file)
-                body = self._body(file, head)
+            while (request := framing.read(file)) is not None:
                 with self._lock:
-                    self._seen.append(Request(head, body))
-                if b"X-Hold:" in head:
+                    self._seen.append(request)
+                if request.fault:
+                    break
+                if request.lines("X-Hold"):
                     connection.recv(1)  # until its client has left
                     break
                 connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
-                                   + (b"" if head.startswith(b"HEAD ") else b"ok"))  # fmt: skip
+                                   + (b"" if request.method == b"HEAD" else b"ok"))  # fmt: skip
         connection.close()
-
-    @staticmethod
-    def _head(file):
-        lines = []
-        while True:
-            line = file.readline()
-            if not line:
-                raise EOFError
-            if line in (b"\r\n", b"\n"):
-                return b"".join(lines)
-            lines.append(line)
-
-    @staticmethod
-    def _body(file, head):
-        fields = [line.partition(b":") for line in head.lower().split(b"\r\n")[1:]]
-        values = {name.strip(): value.strip() for name, _, value in fields}
-        if b"transfer-encoding" in values:
-            body = b""
-            while size := int(file.readline(), 16):
-                body += file.read(size)
-                file.readline()
-            while file.readline() not in (b"\r\n", b""):
-                pass
-            return body
-        return file.read(int(values.get(b"content-length", b"0")))
 
     def take(self):
         with self._lock:
