@@ -92,6 +92,11 @@ tsan_stages() {
     tests/integration/registries
 }
 
+sdk_tests() {
+  sdk/python/pyright.sh build/tools
+  python_tests dev sdk sdk/python/tests
+}
+
 chart_tests() {
   timeout 180 charts/tools.sh build/tools
   python_tests dev chart tests/chart
@@ -111,7 +116,7 @@ run_stage() {  # one word of `./dev test`
       stage 'integration: plain build' python_tests dev plain -m plain_build \
         tests/integration tests/security
       ;;
-    sdk) stage sdk python_tests dev sdk sdk/python/tests ;;
+    sdk) stage sdk sdk_tests ;;
     chart) stage chart chart_tests ;;
     e2e) stage e2e e2e_tests ;;
     lint) stage lint form ;;

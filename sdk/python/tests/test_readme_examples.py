@@ -66,7 +66,7 @@ def answer(client):
     """`answer` of the page around `generate` of the page."""
 
     def make(engine):
-        names = {"lastcall": lastcall, "client": client, "engine": engine}
+        names = {"lastcall": lastcall, "client": client, "engine": engine, "Response": Response}
         exec(block("@client.endpoint(").split("\nasync for")[0], names)
         exec(block("async def answer("), names)
         return names["answer"]
