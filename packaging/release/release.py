@@ -101,7 +101,9 @@ class Machine:
     def launcher():
         """Where the sources lie is in no file of the release: no compiler is told."""
         relative = ["/bin/sh", ROOT / "packaging/release/relative.sh", ROOT]
-        return ";".join(map(str, [*relative, *filter(None, [shutil.which("ccache")])]))
+        ccache = shutil.which("ccache")  # which may take what another clone has compiled
+        return ";".join(map(str, [*relative, *(["env", "CCACHE_NOHASHDIR=1", ccache] if ccache
+                                               else [])]))  # fmt: skip
 
     def compile(self):
         words = [

@@ -3,6 +3,7 @@
 import hashlib
 import importlib
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -164,13 +165,12 @@ inline const char* file() { return __FILE__; }
 """
 
 
-def compiled(folder, relative):
+def compiled(folder, launcher):
     """One object, made as ninja of a release makes it: all of its paths are absolute."""
     (folder / "build/release").mkdir(parents=True)
     (folder / "part").mkdir()
     (folder / "part/one.cpp").write_text(SOURCE + "const char* there() { return file(); }\n")
     (folder / "part/shown.hpp").write_text(HEADER)
-    launcher = ["sh", os.path.join(HERE, "relative.sh"), str(folder)] if relative else []
     flags = ["-ffile-prefix-map=../../=./", "-fdebug-compilation-dir=.", "-g1", "-O1"]
     subprocess.run([*launcher, "clang++-16", *flags, f"-I{folder}", "-o", "one.o", "-c",
                     str(folder / "part/one.cpp")],
@@ -180,9 +180,31 @@ def compiled(folder, relative):
 
 @pytest.mark.parametrize("relative", [True, False])
 def test_no_compiler_reads_the_name_of_the_folder(tmp_path, relative):
-    here, there = (compiled(tmp_path / name, relative) for name in ("here", "a folder elsewhere"))
+    here, there = (
+        compiled(tmp_path / name, ["sh", os.path.join(HERE, "relative.sh"), tmp_path / name]
+                 if relative else [])
+        for name in ("here", "a folder elsewhere")
+    )  # fmt: skip
     assert (here == there) is relative  # without the script the lambda shows where it is
     assert (b"(lambda at ../../part/one.cpp:2:" in here) is relative
+
+
+def test_a_cache_serves_another_folder(tmp_path, monkeypatch):
+    if shutil.which("ccache") is None:
+        pytest.skip("ccache is not installed")
+    release, made = module("release"), []
+    monkeypatch.setenv("CCACHE_DIR", str(tmp_path / "cache"))
+    for name in ("here", "a folder elsewhere"):
+        monkeypatch.setattr(release, "ROOT", tmp_path / name)
+        scripts = tmp_path / name / "packaging/release"
+        scripts.mkdir(parents=True)
+        shutil.copy(os.path.join(HERE, "relative.sh"), scripts)
+        made.append(compiled(tmp_path / name, release.Machine.launcher().split(";")))
+    assert made[0] == made[1]
+    said = subprocess.run(["ccache", "--print-stats"], capture_output=True, text=True).stdout
+    hits = [int(row.split("\t")[1]) for row in said.splitlines()
+            if row.startswith(("direct_cache_hit\t", "preprocessed_cache_hit\t"))]  # fmt: skip
+    assert sum(hits) == 1, said
 
 
 DOCKERFILE = """# a comment
