@@ -101,7 +101,7 @@ struct RegistryLook {
     }
   }
   void operator()(config::FileRegistry const& file) const {
-    if (::access(file.directory.c_str(), W_OK | X_OK) != 0) {
+    if (::access((existing_folder(file.directory) + "/").c_str(), W_OK | X_OK) != 0) {
       findings.push_back({"registries", name + ": " + file.directory +
                                             " cannot be written: mount it, or correct directory"});
     }

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -111,6 +112,15 @@ std::optional<Target> target_of(std::string const& url) {
 std::string text_of(Target const& target) {
   bool const is_v6 = target.host.find(':') != std::string::npos;
   return (is_v6 ? "[" + target.host + "]" : target.host) + ":" + std::to_string(target.port);
+}
+
+std::string existing_folder(std::string const& folder) {
+  std::filesystem::path there = folder;
+  std::error_code error;
+  while (!std::filesystem::exists(there, error) && there != there.parent_path()) {
+    there = there.parent_path();
+  }
+  return there.string();
 }
 
 int socket_error(std::string const& path) {

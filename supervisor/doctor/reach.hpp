@@ -19,6 +19,8 @@ struct Target {
 std::optional<Target> target_of(std::string const& url);
 std::string text_of(Target const& target);
 
+/// The folder, or the nearest one above it that exists: who may write there can make the rest.
+std::string existing_folder(std::string const& folder);
 /// 0: somebody accepts connections at a Unix socket's path; or the errno.
 int socket_error(std::string const& path);
 /// 0, or the errno of listening there.

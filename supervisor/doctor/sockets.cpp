@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "supervisor/doctor/findings.hpp"
+#include "supervisor/doctor/reach.hpp"
 
 namespace lastcall::doctor {
 namespace {
@@ -19,15 +20,6 @@ namespace fs = std::filesystem;
 
 std::string me() {
   return "uid " + std::to_string(::geteuid());
-}
-
-/// The nearest folder above that exists.
-fs::path existing(fs::path folder) {
-  std::error_code error;
-  while (!fs::exists(folder, error) && folder.has_parent_path() && folder != folder.parent_path()) {
-    folder = folder.parent_path();
-  }
-  return folder;
 }
 
 std::string socket_problem(std::string const& key, std::string const& path) {
@@ -41,7 +33,7 @@ std::string socket_problem(std::string const& key, std::string const& path) {
     return key + ": " + path + " is no socket: remove it, or choose another path";
   }
   fs::path const folder = fs::path(path).parent_path();
-  fs::path const there = existing(folder);
+  fs::path const there = existing_folder(folder.string());
   std::error_code error;
   if (!fs::is_directory(there, error)) {
     return key + ": " + there.string() +

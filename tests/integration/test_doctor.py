@@ -184,14 +184,24 @@ def test_a_pod_that_does_not_tell_its_grace_is_found(doctor):
     assert "graces: LASTCALL_POD_GRACE_SECONDS is not set in this pod" in found
 
 
+def test_a_registry_whose_directory_will_be_made_is_not_named(doctor, tmp_path):
+    with engine(VLLM) as port:
+        config = {"identity": {"advertise": "http://127.0.0.1:1"},
+                  "discovery": [{"file": {"directory": str(tmp_path / "not" / "yet")}}]}
+        code, out, err = doctor(engine_port=port, config=config)
+    assert code == 0, out + err
+    assert not (tmp_path / "not").exists()
+
+
 def test_a_registry_that_cannot_be_reached_is_named(doctor, tmp_path):
     port = closed_port()
+    (tmp_path / "file").touch()
     with engine(VLLM) as engine_port:
         found = findings(doctor(engine_port=engine_port, config={"discovery": [
             {"etcd": {"endpoints": [f"http://127.0.0.1:{port}"]}},
-            {"file": {"directory": str(tmp_path / "nowhere")}}]}))
+            {"file": {"directory": str(tmp_path / "file" / "nowhere")}}]}))
     assert f"registries: etcd: http://127.0.0.1:{port} cannot be reached (Connection ref" in found
-    assert f"registries: file: {tmp_path}/nowhere cannot be written" in found
+    assert f"registries: file: {tmp_path}/file/nowhere cannot be written" in found
     assert "set identity.advertise, or POD_IP" in found
 
 
