@@ -28,6 +28,16 @@ ViewOptions view_on(runtime::Terminal const& terminal) {
   return {.color = terminal.has_color, .columns = terminal.columns};
 }
 
+/// From here on the engine was told to go, and so is the supervisor.
+bool is_at_the_end_of_a_stop(std::string_view phase) {
+  return phase == "cleaning_up" || phase == "exited";
+}
+
+/// No drain and no stop is under way, or not any more.
+bool is_up(std::string_view phase) {
+  return phase == "starting" || phase == "serving";
+}
+
 /// Over what the screen shows, line by line: it does not flicker.
 std::string as_screen(std::string const& text) {
   std::string screen = "\033[H";
@@ -43,25 +53,18 @@ void print(std::string const& status, Output output, runtime::Terminal const& te
     case Output::json:
       out << status << '\n';
       break;
-    case Output::text:
-      if (terminal.is_screen) {
-        out << as_screen(status_text(status, view_on(terminal)) + '\n' + drain_bar(status, most));
+    case Output::text: {
+      std::string const bar = drain_bar(status, most);
+      if (!terminal.is_screen) {
+        out << bar << '\n';
       } else {
-        out << drain_bar(status, most) << '\n';
+        std::string const text = status_text(status, view_on(terminal));
+        out << as_screen(is_up(phase_of(status)) ? text : text + '\n' + bar);
       }
       break;
+    }
   }
   out.flush();
-}
-
-/// From here on the engine was told to go, and so is the supervisor.
-bool is_at_the_end_of_a_stop(std::string_view phase) {
-  return phase == "cleaning_up" || phase == "exited";
-}
-
-/// No drain and no stop is under way, or not any more.
-bool is_up(std::string_view phase) {
-  return phase == "starting" || phase == "serving";
 }
 
 /// Statuses are told at intervals: a phase that is over before the next one is never seen. So the

@@ -104,20 +104,9 @@ void put_hook(std::ostream& out, JsonValue const& status) {
   }
 }
 
-void put_requests(std::ostream& out, JsonValue const& status) {
-  JsonValue const& flight = member_of(status, "in_flight");
-  std::string const source = member_text(flight, "source", "unknown");
-  std::string line = source == "unknown" ? std::string("unknown (no SDK or ingress counts them)")
-                                         : std::to_string(member_number(flight, "requests"));
-  if (std::int64_t const late = member_number(flight, "late"); late > 0) {
-    line += ", " + std::to_string(late) + " came late";
-  }
-  if (std::int64_t const oldest = member_number(flight, "oldest_ms"); oldest > 0) {
-    line += ", oldest " + duration_text(oldest);
-  }
-  put_row(out, "in flight", line);
-  // Peers may share a name, or have given none: people ask how much is left of what. What the
-  // ingress relays its engine may announce as well.
+/// People ask how much is left of what, so those with nothing in flight share a row. Peers may share
+/// a name, or have given none; what the ingress relays its engine may announce as well.
+void put_endpoints(std::ostream& out, JsonValue const& status) {
   struct InFlight {
     std::int64_t relayed = 0;
     std::int64_t announced = 0;
@@ -130,11 +119,33 @@ void put_requests(std::ostream& out, JsonValue const& status) {
     (member_text(endpoint, "peer") == "ingress" ? row.relayed : row.announced) +=
         member_number(endpoint, "in_flight");
   }
+  std::string idle;
   for (auto const& [endpoint, row] : endpoints) {
-    put_row(out, "",
-            endpoint.first + ": " + std::to_string(std::max(row.relayed, row.announced)) +
-                (endpoint.second ? ", drains" : ", migrates"));
+    auto const& [name, drains] = endpoint;
+    if (std::int64_t const count = std::max(row.relayed, row.announced); count > 0) {
+      put_row(out, "", name + ": " + std::to_string(count) + (drains ? ", drains" : ", migrates"));
+    } else {
+      idle += (idle.empty() ? "idle: " : ", ") + name + (drains ? "" : " (migrates)");
+    }
   }
+  if (!idle.empty()) {
+    put_row(out, "", idle);
+  }
+}
+
+void put_requests(std::ostream& out, JsonValue const& status) {
+  JsonValue const& flight = member_of(status, "in_flight");
+  std::string const source = member_text(flight, "source", "unknown");
+  std::string line = source == "unknown" ? std::string("unknown (no SDK or ingress counts them)")
+                                         : std::to_string(member_number(flight, "requests"));
+  if (std::int64_t const late = member_number(flight, "late"); late > 0) {
+    line += ", " + std::to_string(late) + " came late";
+  }
+  if (std::int64_t const oldest = member_number(flight, "oldest_ms"); oldest > 0) {
+    line += ", oldest " + duration_text(oldest);
+  }
+  put_row(out, "in flight", line);
+  put_endpoints(out, status);
 }
 
 /// What runs and waits, where something bounds it; that the engine is busy, always.

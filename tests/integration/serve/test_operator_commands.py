@@ -247,7 +247,8 @@ def test_watch_shows_a_drain_as_a_bar_on_a_terminal(served):
             seen.extend(os.read(ours, 65536))
 
     try:
-        shows(b"serving")
+        shows(b"\033[J")  # the end of the first screen
+        assert b"serving" in seen and b"[...." not in seen  # there is nothing to wait for
         served.tell("drain")
         shows(b"draining")
         peer.ask("request.end", id="a", outcome="completed")
@@ -287,6 +288,16 @@ def test_status_fits_the_terminal(served, columns):
     long = [row for row in plain.split("\n") if len(row) > columns and " " in row[12:].strip()]
     assert not long
     assert plain.split() == served.tell("status").stdout.split() or "for" in plain  # time passes
+
+
+def test_endpoints_with_nothing_in_flight_share_a_row(served):
+    peer = served.peer()
+    for name, drains in (("chat", True), ("decode", False), ("embed", True)):
+        peer.ask("endpoint.register", endpoint=name, graceful_shutdown=drains)
+    peer.ask("request.begin", id="a", endpoint="chat")
+    text = served.tell("status").stdout
+    assert "chat: 1, drains" in text
+    assert "idle: decode (migrates), embed" in text and "embed: 0" not in text
 
 
 def test_what_is_part_of_a_request_stands_below_it(served):
