@@ -12,15 +12,18 @@ import uuid
 import pytest
 from kube_release import HELM, KUBECTL, ROOT, TAG, call
 
-OURS = {"image": TAG, "shimImage": TAG, "engine.image": TAG}
+OURS = {"image": "lastcall", "shimImage": "lastcall-shim", "engine.image": "lastcall-demo-engine"}
 
 
 def commands():
-    """As README has them, of the block that installs the demo engine."""
+    """As README has them, of the block that installs the demo engine, behind the one that makes the
+    images and gives them to the cluster: run.sh has done that."""
     with open(os.path.join(ROOT, "README.md")) as file:
         blocks = re.findall(r"^```sh\n(.*?)^```", file.read(), re.MULTILINE | re.DOTALL)
     [block] = [each for each in blocks if "helm install demo" in each]
-    return block.replace("\\\n", " ").splitlines()
+    image, *rest = block.replace("\\\n", " ").splitlines()
+    assert image.startswith("./dev image --load ")
+    return rest
 
 
 @pytest.fixture
@@ -40,12 +43,13 @@ def free_port():
 
 def here(line, namespace, port):
     """A command for this cluster: its images, a namespace of the test's own, a free port."""
-    tags = ",".join(f"{name}.tag={tag}" for name, tag in OURS.items())
-    line = line.replace("REGISTRY", "localhost").replace("localhost:7090", f"127.0.0.1:{port}")
+    images = ",".join(f"{key}.repository=localhost/{name},{key}.tag={TAG}"
+                      for key, name in OURS.items())  # fmt: skip
+    line = line.replace("localhost:7090", f"127.0.0.1:{port}")
     line = line.replace("deployment/demo-lastcall 7090", f"deployment/demo-lastcall {port}:7090")
     line = re.sub(r"^helm ", f"{shlex.quote(HELM)} -n {namespace} ", line)
     line = re.sub(r"^kubectl ", f"{shlex.quote(KUBECTL)} -n {namespace} ", line)
-    return line + (f" --set {tags},dnsPolicy=Default" if "install demo" in line else "")
+    return line + (f" --set {images},dnsPolicy=Default" if "install demo" in line else "")
 
 
 def test_the_three_commands_of_readme_lead_to_a_metric_and_the_status_page(cluster):
