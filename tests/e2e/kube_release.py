@@ -26,7 +26,6 @@ IMAGES = {
     "engine": {"image": {"repository": "localhost/lastcall-e2e", "tag": TAG}},
     "router": {"image": {"repository": "localhost/lastcall-router", "tag": TAG}},
 }
-ENGINES = "app.kubernetes.io/instance=x,app.kubernetes.io/name=lastcall"  # and no routers
 VALUES = {
     **IMAGES,
     "mode": os.environ.get("LASTCALL_E2E_MODE", "auto"),
@@ -95,6 +94,8 @@ class Release:
     """`example` is a file of the chart's values, of which only the images are replaced; without
     one it is the simulated engine with `engine_options`."""
 
+    engines = "app.kubernetes.io/instance=x,app.kubernetes.io/name=lastcall"  # and no routers
+
     def __init__(self, engine_options=(), example=None, **values):
         self.namespace = f"lc-{uuid.uuid4().hex[:8]}"
         self.files = ["-f", os.path.join(CHART, "examples", example)] if example else []
@@ -138,13 +139,13 @@ class Release:
     def pods(self):
         """Of the engine, those that are being deleted left out."""
         found = json.loads(
-            self.kubectl("get", "pods", "-l", ENGINES, "-o", "json")
+            self.kubectl("get", "pods", "-l", self.engines, "-o", "json")
         )["items"]
         return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
 
     def names(self):
         """Of the engine's pods, those on their way included."""
-        found = self.kubectl("get", "pods", "-l", ENGINES, "-o", "name")
+        found = self.kubectl("get", "pods", "-l", self.engines, "-o", "name")
         return {name.removeprefix("pod/") for name in found.split()}
 
     def pod(self):

@@ -35,9 +35,13 @@ def version_of_policies():
     return found[0]
 
 
-def inject_into(namespace):
-    """The injector as Helm installs it, for the pods of one namespace."""
+def inject_into(namespace, *settings, by="policy"):
+    """The injector as Helm installs or upgrades it, for the pods of one namespace."""
     words = ["--set", f"apiVersion={version_of_policies()}"]
+    if by == "webhook":
+        words = ["--set", "by=webhook", "--wait", "--timeout", "120s"]
+    for setting in settings:
+        words += ["--set", setting]
     for name in ("image", "shimImage"):
         repository = "localhost/lastcall" + ("-shim" if name == "shimImage" else "")
         words += ["--set", f"pods.{name}.repository={repository},pods.{name}.tag={TAG}"]
@@ -67,6 +71,8 @@ def objects():
 
 
 class Stranger(Release):
+    engines = "app.kubernetes.io/instance=x"
+
     def install(self, **_values):
         """Bare, as its owner has it."""
         text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects()})
