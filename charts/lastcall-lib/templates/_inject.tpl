@@ -70,6 +70,27 @@ custom
 {{- end -}}
 {{- end -}}
 
+{{/* The engine's port: its first containerPort, else that of --port in its command, else 8000. */}}
+{{- define "lastcall-lib.portOfEngine" -}}
+{{- $found := "" -}}
+{{- with .ports -}}
+{{- $found = (first .).containerPort | int64 | toString -}}
+{{- end -}}
+{{- $before := "" -}}
+{{- range concat (.command | default list) (.args | default list) -}}
+{{- $word := toString . -}}
+{{- if not $found -}}
+{{- if regexMatch "^--port=[0-9]+$" $word -}}
+{{- $found = trimPrefix "--port=" $word -}}
+{{- else if and (eq $before "--port") (regexMatch "^[0-9]+$" $word) -}}
+{{- $found = $word -}}
+{{- end -}}
+{{- end -}}
+{{- $before = $word -}}
+{{- end -}}
+{{- $found | default "8000" -}}
+{{- end -}}
+
 {{/* grace_period: the user's word, else the pod's own grace less 2 s where that is longer than the default. */}}
 {{- define "lastcall-lib.graceOfPod" -}}
 {{- $own := .spec.terminationGracePeriodSeconds | default 0 | int64 -}}
@@ -162,12 +183,8 @@ Annotations of the pod say the rest: lastcall.dev/container, lastcall.dev/config
 {{- /* late_accept as in charts/lastcall: endpoint removal takes seconds to reach the whole cluster. */ -}}
 {{- $sets := dict "shutdown.grace_period" $grace "shutdown.late_accept" "5s" -}}
 {{- if not (get .notes "lastcall.dev/config") -}}
-{{- $port := 8000 -}}
-{{- with .engine.ports -}}
-{{- $port = (first .).containerPort -}}
-{{- end -}}
 {{- $_ := set $sets "engine.kind" (include "lastcall-lib.kindOfImage" .engine.image) -}}
-{{- $_ := set $sets "engine.url" (printf "http://127.0.0.1:%d" (int64 $port)) -}}
+{{- $_ := set $sets "engine.url" (printf "http://127.0.0.1:%s" (include "lastcall-lib.portOfEngine" .engine)) -}}
 {{- end -}}
 {{- if not $isKnown -}}
 {{- /* An image's own user may connect, whoever that is: only containers of this pod mount the volume. */ -}}
