@@ -66,6 +66,24 @@ std::vector<std::string_view> words_of(Node const& container) {
   return words;
 }
 
+/// Conditions that the sidecar will write, and that nothing waits for.
+void note_gates(Ledger const& ledger, Settings const& settings) {
+  Node const* const gates = find(*ledger.target.spec, "readinessGates");
+  for (std::string const& condition :
+       settings.texts_of_items("discovery", "kubernetes.readiness_gate")) {
+    bool const is_named =
+        gates != nullptr &&
+        std::any_of(gates->items.begin(), gates->items.end(),
+                    [&](Node const& gate) { return text_of(gate, "conditionType") == condition; });
+    if (!is_named) {
+      ledger.note(ledger.target.spec->begin,
+                  "discovery[].kubernetes.readiness_gate is " + condition +
+                      ", and nothing waits for it: expected it among the pod's readinessGates, "
+                      "which an injection does not change");
+    }
+  }
+}
+
 class Decisions {
  public:
   Decisions(Ledger const& ledger, Options const& options, Node const& engine)
@@ -235,6 +253,7 @@ class Decisions {
       decide_words_of_job();
     }
     decide_ingress();
+    note_gates(ledger_, settings_);
     if (!plan_.config.empty() && !target_.is_template) {
       refuse(spec(),
              "no metadata of the pod's own to carry a configuration file, expected --set "

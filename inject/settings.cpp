@@ -64,6 +64,20 @@ std::string Settings::get(std::string_view key) const {
   return node != nullptr && node->kind == config::Node::Kind::scalar ? node->text : std::string();
 }
 
+std::vector<std::string> Settings::texts_of_items(std::string_view list,
+                                                  std::string_view key) const {
+  std::vector<std::string> texts;
+  if (config::Node const* const items = look(file_, list)) {
+    for (config::Node const& item : items->items) {
+      config::Node const* const node = look(item, key);
+      if (node != nullptr && node->kind == config::Node::Kind::scalar) {
+        texts.push_back(node->text);
+      }
+    }
+  }
+  return texts;
+}
+
 std::vector<std::string> Settings::overrides() const {
   std::vector<std::string> words;
   for (auto const& [key, value] : said_) {

@@ -36,6 +36,9 @@ class Settings {
   /// The text of a scalar; empty where there is none.
   std::string get(std::string_view key) const;
 
+  /// Texts at `key` in the items of a list of the file.
+  std::vector<std::string> texts_of_items(std::string_view list, std::string_view key) const;
+
   /// "KEY=VALUE", sorted by key.
   std::vector<std::string> overrides() const;
 

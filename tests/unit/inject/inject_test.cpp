@@ -110,6 +110,19 @@ TEST(Inject, The_port_is_that_of_the_container_or_of_its_command) {
   EXPECT_THAT(injected(text), HasSubstr("engine.url=http://127.0.0.1:9000"));
 }
 
+TEST(Inject, A_readiness_gate_that_the_pod_does_not_name_is_noted) {
+  Options gated = options();
+  gated.config = "discovery: [{kubernetes: {readiness_gate: lastcall.dev/serving}}]\n";
+  std::string text = kDeployment;
+  Outcome const outcome = inject(one(text), gated);
+  ASSERT_EQ(outcome.notes.size(), 1U);
+  EXPECT_THAT(outcome.notes[0].text,
+              HasSubstr("readiness_gate is lastcall.dev/serving, and nothing waits for it"));
+
+  text += "      readinessGates: [{conditionType: lastcall.dev/serving}]\n";
+  EXPECT_THAT(inject(one(text), gated).notes, IsEmpty());
+}
+
 TEST(Inject, Other_options_change_what_an_earlier_injection_has_made) {
   Options longer = options();
   longer.overrides = {"shutdown.grace_period=300s"};
