@@ -36,6 +36,7 @@ void OwnQuestion::ask(std::shared_ptr<Worker> const& worker, Message message,
     head.append(config::to_text(url->address));
   }
   head.append("\r\nContent-Type: application/json\r\nX-Lastcall-Probe: 1\r\n");
+  head.append(message.more);
   head.append("X-Lastcall-Parent: router/").append(id);
   head.append("\r\nX-Request-Id: ").append(id).append("\r\n");
   leg_ = Leg::begin(

@@ -36,6 +36,7 @@ class OwnQuestion final : public LegListener {
   struct Message {
     std::string_view path;
     std::string body{};
+    std::string more{};  // lines of its head
   };
   using Done = std::function<void(WholeAnswer const& answer)>;
 

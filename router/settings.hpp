@@ -28,6 +28,7 @@ using config::Duration;
 inline constexpr char const* kDefaultPath = "/etc/lastcall/router.yaml";
 inline constexpr char const* kConfigVariable = "LASTCALL_ROUTER_CONFIG";
 inline constexpr char const* kEtcdPasswordVariable = "LASTCALL_ROUTER_ETCD_PASSWORD";
+inline constexpr char const* kWorkerKeyVariable = "LASTCALL_ROUTER_WORKER_KEY";
 
 /// Workers that the configuration itself names.
 struct StaticSource {
@@ -132,7 +133,8 @@ enum class MigrateBy : std::uint8_t {
 
 struct Migration {
   MigrateBy by = MigrateBy::probe;
-  bool comment = false;  // clients are told, in a comment
+  std::optional<std::string> key_file;  // unset: kWorkerKeyVariable
+  bool comment = false;                 // clients are told, in a comment
   std::optional<Duration> stall{20'000};
   std::uint32_t prefill_tokens = 65'536;
   Duration wait{30'000};

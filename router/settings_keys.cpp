@@ -76,6 +76,13 @@ void add_migration(Keys& keys, Migration& migration) {
                "text, which goes with every engine that knows `continue_final_message`, or as "
                "token ids, as vLLM or as SGLang tells and takes them; `off`: it is not.",
         .live = true},
+       {.path = "migration.key_file",
+        .slot = &migration.key_file,
+        .doc = "File whose first line is the key that workers want (`Authorization: Bearer`), for "
+               "the questions of `auto`; read again for each of them.",
+        .form = &config::kAbsolutePath,
+        .unset = "`LASTCALL_ROUTER_WORKER_KEY` of the environment, else no key",
+        .live = true},
        {.path = "migration.comment",
         .slot = &migration.comment,
         .doc = "Marks an answer where another worker goes on with it by a comment of SSE, which "

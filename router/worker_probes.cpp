@@ -56,6 +56,10 @@ std::string_view word_for(std::optional<Mode> mode) {
   return mode ? kWords[static_cast<std::size_t>(*mode)] : "unknown";
 }
 
+constexpr bool is_no_entry(unsigned status) {
+  return status == 401 || status == 403;
+}
+
 }  // namespace
 
 /// One worker: it waits for its turn, is being asked, or is known.
@@ -70,6 +74,8 @@ class WorkerProbes::Asking final : public std::enable_shared_from_this<Asking> {
   std::shared_ptr<Worker> const& worker() const { return worker_; }
   bool is_due() const { return state_ == State::due; }
   bool is_running() const { return state_ == State::running; }
+  unsigned no_entry() const { return no_entry_; }
+  bool has_failed_first() const { return failures_ == 1; }
   /// Its turn will come.
   void wait_for_turn() { state_ = State::due; }
   void begin();
@@ -100,18 +106,21 @@ class WorkerProbes::Asking final : public std::enable_shared_from_this<Asking> {
   std::optional<Mode> of_completions_;
   std::optional<Mode> of_chat_;
   unsigned failures_ = 0;  // in a row
+  unsigned no_entry_ = 0;  // status of an answer that wanted another key, or one at all
 };
 
 void WorkerProbes::Asking::begin() {
   state_ = State::running;
   stage_ = Stage::models;
   listed_ = {};
+  no_entry_ = 0;
   of_completions_ = of_chat_ = std::nullopt;
   ask("/v1/models", {});
 }
 
 void WorkerProbes::Asking::ask(std::string_view path, std::string body) {
-  question_.ask(worker_, {.path = path, .body = std::move(body)}, kPatience,
+  std::string key = owner_.key_.lines(owner_.parts_.settings.migration.key_file);
+  question_.ask(worker_, {.path = path, .body = std::move(body), .more = std::move(key)}, kPatience,
                 [this](WholeAnswer const& answer) { answered(answer); });
 }
 
@@ -120,6 +129,7 @@ void WorkerProbes::Asking::answered(WholeAnswer const& answer) {
     note_models(answer);
   } else {
     probe_->answered(answer.status(), answer.body());
+    no_entry_ = is_no_entry(answer.status()) ? answer.status() : no_entry_;
   }
   if (answer.status() == 0) {
     finish();  // it would not answer anything else either
@@ -209,7 +219,8 @@ void WorkerProbes::Asking::retry() {
 
 // --- all of them ---------------------------------------------------------------------------------
 
-WorkerProbes::WorkerProbes(boost::asio::io_context& io, Parts& parts) : io_(io), parts_(parts) {}
+WorkerProbes::WorkerProbes(boost::asio::io_context& io, Parts& parts)
+    : io_(io), parts_(parts), key_(parts.log) {}
 
 WorkerProbes::~WorkerProbes() = default;
 
@@ -278,16 +289,23 @@ void WorkerProbes::ended(Asking& asking) {
   std::string_view const chat = word_for(worker.found(Endpoint::chat));
   std::string_view const completions = word_for(worker.found(Endpoint::completions));
   bool const is_known = chat != "unknown" && completions != "unknown";
+  std::string line = "chat " + std::string(chat) + ", completions " + std::string(completions);
+  if (asking.no_entry() != 0) {
+    line += ", it answers " + std::to_string(asking.no_entry());
+  }
   parts_.metrics.probed(is_known);
   if (is_known) {
     parts_.log.info("a worker was asked what it can",
                     {{"worker", worker.url()}, {"chat", chat}, {"completions", completions}});
+  } else if (asking.no_entry() != 0 && asking.has_failed_first()) {
+    parts_.log.warning("a worker wants a key before it says what it can (migration.key_file)",
+                       {{"worker", worker.url()}, {"status", asking.no_entry()}});
   } else {
     parts_.log.debug("a worker does not say what it can, and is asked again",
                      {{"worker", worker.url()}, {"chat", chat}, {"completions", completions}});
   }
   if (told_) {
-    told_(worker.url(), "chat " + std::string(chat) + ", completions " + std::string(completions));
+    told_(worker.url(), line);
   }
   count();
   begin_next();

@@ -8,7 +8,8 @@
 //  1. At most kMostAtOnce workers are asked at a time, each one question after the other; a
 //     question has kPatience.
 //  2. One that does not answer, is busy or wants to know who asks is asked again, after a time that
-//     doubles up to kLongestWait. What was known of it stays.
+//     doubles up to kLongestWait. What was known of it stays. One that wants a key which it is not
+//     given is told once.
 //  3. One that cannot be reached, or refuses what it was found to take, may be another one at the
 //     same URL: it is asked anew (doubt()).
 //
@@ -26,6 +27,7 @@
 #include <utility>
 
 #include "router/fleet.hpp"
+#include "router/worker_key.hpp"
 
 namespace boost::asio {
 class io_context;
@@ -68,6 +70,7 @@ class WorkerProbes {
   boost::asio::io_context& io_;
   Parts& parts_;
   Told told_;
+  WorkerKey key_;
   std::unordered_map<std::uint64_t, std::shared_ptr<Asking>> known_;  // by Worker::id()
   std::deque<std::uint64_t> queue_;                                   // their turn has come
   std::size_t running_ = 0;

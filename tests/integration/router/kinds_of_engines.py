@@ -78,12 +78,13 @@ class KindOfEngine:
     `dies_at`: it ends the connection behind that token of the first users' stream that it has, once
     `may_die` is set.
     `probe_status`: what the router's own questions are answered with.
+    `key`: what `Authorization: Bearer` has to carry; anything else is a 401.
     """
 
     def __init__(self, kind, model="m", dies_at=None, probe_status=None, port=0, tls=None,
-                 host="127.0.0.1"):
+                 host="127.0.0.1", key=None):
         self.kind, self.model = kind, model
-        self.dies_at, self.probe_status = dies_at, probe_status
+        self.dies_at, self.probe_status, self.key = dies_at, probe_status, key
         self.bodies, self.probes, self.heads = [], [], []
         self.lock, self.may_die = threading.Lock(), threading.Event()
         self.may_die.set()
@@ -128,7 +129,15 @@ class KindOfEngine:
             with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
 
+    def lets_in(self, http):
+        if self.key in (None, (http.headers.get("Authorization") or "").removeprefix("Bearer ")):
+            return True
+        self.whole(http, 401, {"error": {"message": "Unauthorized"}})
+        return False
+
     def list_models(self, http):
+        if not self.lets_in(http):
+            return
         owner = OWNERS.get(self.kind, "somebody")
         self.whole(http, 200, {"data": [{"id": self.model, "owned_by": owner}]})
 
@@ -142,6 +151,8 @@ class KindOfEngine:
     def answer(self, http):
         size = int(http.headers.get("Content-Length", 0))
         body = json.loads(http.rfile.read(size))
+        if not self.lets_in(http):
+            return
         is_probe = http.headers.get("X-Lastcall-Probe") == "1"
         with self.lock:
             (self.probes if is_probe else self.bodies).append(body)

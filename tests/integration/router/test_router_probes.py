@@ -1,10 +1,11 @@
 """What a worker can is found by asking it, and an answer goes on where it can be taken up."""
 
+import contextlib
 import json
 
 import pytest
 from kinds_of_engines import KindOfEngine
-from router_world import static
+from router_world import Router, static
 from serve_peer import wait_until
 from sim_fleet import User
 
@@ -136,6 +137,54 @@ def test_a_worker_that_is_not_known_goes_on_by_text(router, engine):
         assert Asker(one.port).is_whole()
     assert "continue_final_message" in other.bodies[-1]
     assert "return_token_ids" not in dying.bodies[0]
+
+
+KEY = "sk-hush-4711"
+
+
+def key_file(tmp_path, text=KEY + "\n"):
+    (tmp_path / "new").write_text(text)
+    (tmp_path / "new").rename(tmp_path / "key")
+    return {"migration": {"by": "auto", "key_file": str(tmp_path / "key")}}
+
+
+def test_a_worker_that_wants_a_key_is_asked_with_that_of_the_file(router, engine, tmp_path):
+    first, second = engine("vllm", key=KEY, dies_at=3), engine("vllm", key=KEY)
+    one = router(first.address, second.address, **key_file(tmp_path))
+    known(one, first, "vllm_ids", "vllm_ids")
+    known(one, second, "vllm_ids", "vllm_ids")
+    while not first.bodies:  # users have keys of their own
+        assert Asker(one.port, headers={"Authorization": f"Bearer {KEY}"}).is_whole()
+    assert "prompt_token_ids" in second.bodies[-1]["kv_transfer_params"]
+    user = Asker(one.port).ended()
+    assert (user.status, one.log().count(KEY)) == (401, 0), "the router's key is for nobody else"
+
+
+@pytest.mark.parametrize("before", [None, "sk-old\n", "", "two words\n"],
+                         ids=["none", "another", "empty", "malformed"])  # fmt: skip
+def test_a_key_that_comes_later_is_read(router, engine, tmp_path, before):
+    worker = engine("sglang", key=KEY)
+    config = key_file(tmp_path, before or "")
+    if before is None:
+        (tmp_path / "key").unlink()
+    one = router(worker.address, **config)
+    known(one, worker, "unknown", "unknown, it answers 401")
+    assert "a worker wants a key before it says what it can" in one.log()
+    is_told = "workers are asked what they can without a key" in one.log()
+    assert is_told == (before != "sk-old\n")
+    key_file(tmp_path, KEY + "\r\n")
+    known(one, worker, "sglang_ids", "sglang_ids")
+    assert ("the key for workers is there again" in one.log()) == is_told
+    assert KEY not in one.log() and "sk-old" not in one.log() and "two words" not in one.log()
+
+
+def test_a_key_may_come_from_the_environment(tmp_path, engine):
+    worker = engine("text", key=KEY)
+    config = {"load": {"interval": None}, **AUTO}
+    with contextlib.closing(Router(tmp_path, [static(worker.address)], **config)) as one:
+        one.start(LASTCALL_ROUTER_WORKER_KEY=KEY)
+        known(one, worker, "text", "text")
+        assert KEY not in one.log()
 
 
 def test_a_worker_that_takes_no_more_what_it_took_is_asked_anew(router, engine):
