@@ -172,6 +172,21 @@ void Fleet::told(Worker& worker, ToldLoad const& load, Time now) {
   std::uint64_t const requests = load.requests.value_or(0);
   worker.others_ = requests - std::min<std::uint64_t>(requests, worker.in_flight_);
   worker.told_at_ = now;
+  worker.questions_.answered();
+}
+
+void Fleet::told_nothing(Worker& worker, NoLoad why, Time now) {
+  switch (why) {
+    case NoLoad::silent:
+      worker.questions_.not_answered(now);
+      return;
+    case NoLoad::refused:
+      worker.questions_.refused();
+      return;
+    case NoLoad::unclear:
+      worker.questions_.heard();
+      return;
+  }
 }
 
 void Fleet::limit(Worker& worker, lifecycle::LoadThresholds const& thresholds) {

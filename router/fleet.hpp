@@ -39,6 +39,7 @@
 #include "core/load_monitor.hpp"
 #include "router/affinity.hpp"
 #include "router/continuation/bodies.hpp"
+#include "router/load_questions.hpp"
 #include "router/load_text.hpp"
 #include "router/worker_index.hpp"
 
@@ -51,6 +52,13 @@ struct Announced {
   std::string url;    // "http://10.0.0.7:8000"
   std::string model;  // empty: any
   friend bool operator==(Announced const&, Announced const&) = default;
+};
+
+/// Why a worker has not told its load.
+enum class NoLoad : std::uint8_t {
+  silent,   // no answer in time
+  refused,  // nobody listens
+  unclear,  // anything else
 };
 
 /// How well a request fits a worker, the better the greater.
@@ -70,6 +78,8 @@ class Worker {
   bool has_left() const { return has_left_; }
   /// It has failed, and answered nothing since.
   bool is_failing() const { return failures_ > 0; }
+  /// It answers nothing for so long that it should be asked nothing more (load_questions.hpp).
+  bool is_mute(Time time) const { return questions_.is_unanswered_for(time); }
   Time skipped_until() const { return skipped_until_; }
   bool is_busy(Time now) const;
   /// Requests there, ours and those of others.
@@ -91,6 +101,7 @@ class Worker {
   Time skipped_until_{};
   bool has_left_ = false;
   lifecycle::LoadMonitor ranks_;
+  LoadQuestions questions_;
   bool is_told_by_gauges_ = false;
   std::uint64_t others_ = 0;  // requests that are not ours
   Time told_at_{};
@@ -127,10 +138,16 @@ class Fleet {
     return choose({.model = model}, tried, now);
   }
   void began(Worker& worker) { ++worker.in_flight_; }
-  void ended(Worker& worker) { --worker.in_flight_; }
+  void ended(Worker& worker) {
+    --worker.in_flight_;
+    worker.questions_.request_ended();
+  }
   void failed(Worker& worker, Time now);
   void answered(Worker& worker);
+  /// It is asked for its load now; `told`, or `told_nothing`, is the end of that.
+  void asked(Worker& worker, Time now) { worker.questions_.asked(now, worker.in_flight_ > 0); }
   void told(Worker& worker, ToldLoad const& load, Time now);
+  void told_nothing(Worker& worker, NoLoad why, Time now);
   void limit(Worker& worker, lifecycle::LoadThresholds const& thresholds);
   void found(Worker& worker, continuation::Endpoint endpoint, continuation::Mode mode);
   /// Why new requests of a model are refused: what makes one of its workers busy, all of which are.

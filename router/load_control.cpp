@@ -7,9 +7,14 @@ namespace lastcall::router {
 
 LoadControl::LoadControl(boost::asio::io_context& io, Parts& parts)
     : parts_(parts),
-      loads_(
-          io, parts.settings.load, [&parts] { return parts.ids.draw(); },
-          [this](Worker& worker, ToldLoad const& load) { told(worker, load); }) {}
+      loads_(io, parts.settings.load, [&parts] { return parts.ids.draw(); },
+             {.asks =
+                  [&parts](Worker& worker) { parts.fleet.asked(worker, ingress::monotonic_now()); },
+              .told = [this](Worker& worker, ToldLoad const& load) { told(worker, load); },
+              .told_nothing =
+                  [&parts](Worker& worker, NoLoad why) {
+                    parts.fleet.told_nothing(worker, why, ingress::monotonic_now());
+                  }}) {}
 
 void LoadControl::configure() {
   parts_.thresholds.configure(parts_.settings.rejection.thresholds, parts_.settings.load.max_age);

@@ -40,9 +40,11 @@ Silences::Limits Silences::limits_of(Of const& of) const {
       last = std::max(last.value_or(stream->since_), stream->since_);
     }
   }
+  Time const alone = kAlone * stall;
+  Time const whole = of.worker->is_failing() ? alone : kNever;
   return {.together = last ? *last + stall : kNever,
-          .alone = kAlone * stall,
-          .whole = of.worker->is_failing() ? kAlone * stall : kNever};
+          .alone = alone,
+          .whole = of.worker->is_mute(stall) ? Time{} : whole};
 }
 
 Time Silences::due(SilentStream const& stream, Limits const& limits) {

@@ -9,7 +9,8 @@
 //  4. A stream whose client takes nothing is not silent.
 //  5. An answer that comes whole is silent by its nature, and proves nothing; it leaves with the
 //     streams of a worker that is stalled, or after the time of one stream alone where its worker
-//     has failed others and answered nothing since.
+//     has failed others and answered nothing since, or where its worker has answered no question
+//     for its load for `stall` (load_questions.hpp).
 //
 // Pure: time is an argument. No thread rule. Source: docs/router.md, 'Migration'.
 #pragma once

@@ -13,6 +13,9 @@
 namespace lastcall::router {
 namespace {
 
+/// How long after a question without an answer the next one is asked, at most.
+constexpr Duration kSoon{1'000};
+
 std::string url_of_load(Worker const& worker, std::optional<std::uint32_t> port) {
   std::optional<config::Url> url = config::parse_url(worker.url());
   if (!url || (url->scheme != "http" && !port)) {
@@ -20,6 +23,15 @@ std::string url_of_load(Worker const& worker, std::optional<std::uint32_t> port)
   }
   url->address.port = static_cast<std::uint16_t>(port.value_or(url->address.port));
   return "http://" + config::to_text(url->address) + "/metrics";
+}
+
+/// `hangs`: its name is not looked up yet, which says nothing about it.
+NoLoad why_not(probes::CheckOutcome const& outcome, bool hangs) {
+  if (outcome.result == probes::CheckResult::failed_definite) {
+    return NoLoad::refused;
+  }
+  bool const is_silent = outcome.result == probes::CheckResult::timed_out && !hangs;
+  return is_silent ? NoLoad::silent : NoLoad::unclear;
 }
 
 }  // namespace
@@ -31,13 +43,15 @@ struct WorkerLoads::Followed : std::enable_shared_from_this<Followed> {
   std::shared_ptr<Worker> const worker;
   probes::HttpUrl url{};
   std::shared_ptr<LoadText> const text = std::make_shared<LoadText>();
+  std::shared_ptr<bool> const lookup_hangs = std::make_shared<bool>(false);
+  bool is_own_port = false;
   boost::asio::steady_timer timer;
   std::unique_ptr<probes::Check> check{};
 };
 
 WorkerLoads::WorkerLoads(boost::asio::io_context& io, LoadReading const& settings,
-                         std::function<std::uint64_t()> draw, Told told)
-    : io_(io), settings_(settings), draw_(std::move(draw)), told_(std::move(told)) {}
+                         std::function<std::uint64_t()> draw, Listeners listeners)
+    : io_(io), settings_(settings), draw_(std::move(draw)), listeners_(std::move(listeners)) {}
 
 WorkerLoads::~WorkerLoads() = default;
 
@@ -50,11 +64,13 @@ void WorkerLoads::follow(std::shared_ptr<Worker> const& worker) {
   if (!probes::parse_http_url(url_of_load(*worker, settings_.port), one.url).empty()) {
     return;
   }
+  one.is_own_port =
+      !settings_.port || url_of_load(*worker, {}) == url_of_load(*worker, settings_.port);
   one.check = std::make_unique<probes::AttemptCheck>(
-      [this, &one, hangs = std::make_shared<bool>(false)](
-          probes::CheckDone done) -> std::shared_ptr<probes::ConnectAttempt> {
+      [this, &one](probes::CheckDone done) -> std::shared_ptr<probes::ConnectAttempt> {
         return std::make_shared<probes::TextAttempt>(
-            io_.get_executor(), one.url, probes::Headers{{"Accept", "text/plain"}}, hangs,
+            io_.get_executor(), one.url, probes::Headers{{"Accept", "text/plain"}},
+            one.lookup_hangs,
             [text = one.text](std::string_view, std::string_view piece) { text->take(piece); },
             std::move(done));
       });
@@ -80,12 +96,18 @@ void WorkerLoads::ask_in(Followed& followed, Duration wait) {
 
 void WorkerLoads::ask(Followed& followed) {
   Duration const patience = std::max(settings_.max_age / 2, Duration{1});
+  if (followed.is_own_port) {
+    listeners_.asks(*followed.worker);
+  }
   followed.check->start(patience, [this, &followed](probes::CheckOutcome const& outcome) {
     ToldLoad const load = followed.text->finish();
+    bool const is_silent = outcome.result == probes::CheckResult::timed_out;
     if (outcome.result == probes::CheckResult::passed) {
-      told_(*followed.worker, load);
+      listeners_.told(*followed.worker, load);
+    } else if (followed.is_own_port) {
+      listeners_.told_nothing(*followed.worker, why_not(outcome, *followed.lookup_hangs));
     }
-    ask_in(followed, *settings_.interval);
+    ask_in(followed, is_silent ? std::min(*settings_.interval, kSoon) : *settings_.interval);
   });
 }
 

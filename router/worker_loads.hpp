@@ -5,7 +5,7 @@
 //     last answer, the first time at a random moment within it, so that replicas and workers do not
 //     ask in step.
 //  2. A worker that does not answer tells nothing: what it said last holds for `load.max_age`, then
-//     it counts as free (fleet.hpp).
+//     it counts as free (fleet.hpp). It is asked again soon, so that its silence has no gap.
 //  3. One that has left is not asked any more.
 //
 // Thread rule: the router's thread. Source: docs/router.md, 'Load'.
@@ -28,10 +28,16 @@ namespace lastcall::router {
 
 class WorkerLoads {
  public:
-  using Told = std::function<void(Worker& worker, ToldLoad const& load)>;
+  struct Listeners {
+    /// Who answers at the worker's own port is asked now.
+    std::function<void(Worker& worker)> asks;
+    std::function<void(Worker& worker, ToldLoad const& load)> told;
+    /// Who was asked, as above, has not told it.
+    std::function<void(Worker& worker, NoLoad why)> told_nothing;
+  };
 
   WorkerLoads(boost::asio::io_context& io, LoadReading const& settings,
-              std::function<std::uint64_t()> draw, Told told);
+              std::function<std::uint64_t()> draw, Listeners listeners);
   ~WorkerLoads();
 
   void follow(std::shared_ptr<Worker> const& worker);
@@ -46,7 +52,7 @@ class WorkerLoads {
   boost::asio::io_context& io_;
   LoadReading const settings_;
   std::function<std::uint64_t()> const draw_;
-  Told const told_;
+  Listeners const listeners_;
   std::unordered_map<std::uint64_t, std::shared_ptr<Followed>> followed_;  // by Worker::id()
 };
 

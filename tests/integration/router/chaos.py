@@ -69,13 +69,15 @@ class Plan:
              dice.uniform(0.05, 2))
             for _ in range(dice.choice((0, 1, 1, 2, 4)))
         )  # fmt: skip
+        self.asks_for_load = dice.random() < 0.5
 
     def __str__(self):
         faults = ", ".join(f"{kind} of {whom} at {at:.2f} s for {length:.2f}"
                            for at, kind, whom, length in self.faults)  # fmt: skip
         workers = ", ".join("supervised" if each else "bare" for each in self.supervised)
         return (f"{workers} at {self.rates} tokens a second, hand_off {self.hand_off}, by "
-                f"{self.by}, {len(self.users)} users; {faults or 'no fault'}")  # fmt: skip
+                f"{self.by}, {'load is asked for, ' if self.asks_for_load else ''}"
+                f"{len(self.users)} users; {faults or 'no fault'}")  # fmt: skip
 
 
 class Bare:
@@ -209,7 +211,8 @@ class Fleet:
             self.folder, self.sources(),
             migration={"stall": f"{STALL_MS}ms", "by": self.plan.by, "wait": "10s"},
             choosing={"skip_first": "200ms", "skip_most": "2s"},
-            # Nothing else shows that an engine stands still which has whole answers alone.
+            load={"interval": "100ms" if self.plan.asks_for_load else None, "max_age": "1s"},
+            # Else nothing shows that an engine stands still which has whole answers alone.
             timeouts={"first_byte": "15s"},
         ).start()  # fmt: skip
 

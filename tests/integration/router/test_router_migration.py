@@ -1,9 +1,12 @@
 """A stream whose worker fails goes on at another one: one answer, whole, and equal to any other."""
 
+import contextlib
+import http.server
 import json
 import os
 import signal
 import socket
+import threading
 import time
 
 import pytest
@@ -61,14 +64,79 @@ def test_an_answer_that_comes_whole_leaves_a_frozen_engine_with_its_streams(rout
     stream, whole = User(one.port), User(one.port, stream=False)
     begun([stream])
     wait_until(lambda: one.metric("lastcall_router_connections", side="worker") == 2, "both")
-    one.config["workers"] = [static(first, second, model="sim")]
-    one.write_config()
-    one.process.send_signal(signal.SIGHUP)
-    assert one.counts("lastcall_router_workers", 2)
+    reload_with(one, first, second)
     os.kill(sims[0][1].pid, signal.SIGSTOP)
     assert stream.is_whole()
     assert whole.is_whole()
     assert one.metric("lastcall_router_failovers_total", reason="stalled") == 1
+
+
+def reload_with(one, *addresses):
+    one.config["workers"] = [static(*addresses, model="sim")]
+    one.write_config()
+    one.process.send_signal(signal.SIGHUP)
+    assert one.counts("lastcall_router_workers", len(addresses))
+
+
+def test_answers_that_come_whole_leave_an_engine_that_tells_its_load_no_more(router, sims):
+    first, second = (f"127.0.0.1:{port}" for port, _ in sims)
+    one = router(static(first, model="sim"), migration={"stall": "1s"},
+                 load={"interval": "50ms", "max_age": "1s"})  # fmt: skip
+    users = []
+    for number in (1, 2):  # the second is told while the first is there: it answers at work
+        users.append(User(one.port, tokens=200, stream=False))
+        assert one.counts("lastcall_router_worker_requests", number)
+    reload_with(one, first, second)
+    os.kill(sims[0][1].pid, signal.SIGSTOP)
+    assert all(user.is_whole() for user in users)
+    assert one.metric("lastcall_router_failovers_total", reason="stalled") == 2
+
+
+class Blocking:
+    """A server that computes where it listens: it tells nothing while it works."""
+
+    def __init__(self, seconds):
+        self.told, self.answers = 0, 0
+        server = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                server.told += 1
+                self.whole(b"vllm:num_requests_running 0\n")
+
+            def do_POST(self):
+                self.rfile.read(int(self.headers["Content-Length"]))
+                threading.Event().wait(seconds)
+                server.answers += 1
+                self.whole(b"{}")
+
+            def whole(self, text):
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"127.0.0.1:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def test_a_server_that_tells_nothing_while_it_works_keeps_its_answer(router):
+    with contextlib.ExitStack() as opened:
+        fleet = [opened.enter_context(contextlib.closing(Blocking(3))) for _ in range(2)]
+        one = router(*(each.address for each in fleet), migration={"stall": "200ms"},
+                     load={"interval": "20ms", "max_age": "100ms"})  # fmt: skip
+        wait_until(lambda: all(each.told > 2 for each in fleet), "their loads are known")
+        assert one.ask("POST", "/v1/completions", {"model": "m", "prompt": "x"})[0] == 200
+        assert sum(each.answers for each in fleet) == 1
+        assert one.metric("lastcall_router_failovers_total") == 0
 
 
 def test_usage_is_that_of_one_request(router, sims):

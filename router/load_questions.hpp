@@ -1,0 +1,56 @@
+// Whether a worker still answers the question for its load: the only sign of a frozen engine while
+// all that it has are answers that come whole.
+//
+// Rules:
+//  1. Only who has answered while it had a request counts: a server that computes where it listens
+//     is silent whenever it works.
+//  2. A request that ends between question and answer leaves open which of the two the answer
+//     waited for.
+//  3. One question without an answer proves nothing (the router itself may have stood still), and
+//     a worker that refuses the connection begins anew: it is another process.
+//
+// Pure: time is an argument. No thread rule. Source: docs/router.md, 'Migration'.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+namespace lastcall::router {
+
+class LoadQuestions {
+ public:
+  using Time = std::chrono::milliseconds;
+
+  void asked(Time now, bool works) {
+    asked_at_ = now;
+    has_worked_ = works;
+  }
+  void request_ended() { has_worked_ = false; }
+  void answered() {
+    answers_at_work_ = answers_at_work_ || has_worked_;
+    heard();
+  }
+  /// It has said something else, or nobody knows.
+  void heard() { unanswered_ = 0; }
+  void refused() { *this = {}; }
+  void not_answered(Time now) {
+    first_asked_at_ = unanswered_ == 0 ? asked_at_ : first_asked_at_;
+    ++unanswered_;
+    last_waited_until_ = now;
+  }
+
+  /// It has answered nothing for so long, and would if it lived.
+  bool is_unanswered_for(Time time) const {
+    return answers_at_work_ && unanswered_ > 1 && last_waited_until_ - first_asked_at_ >= time;
+  }
+
+ private:
+  Time asked_at_{};
+  Time first_asked_at_{};  // of those without an answer
+  Time last_waited_until_{};
+  unsigned unanswered_ = 0;  // in a row
+  bool has_worked_ = false;  // all the while since the last question
+  bool answers_at_work_ = false;
+};
+
+}  // namespace lastcall::router
