@@ -1,5 +1,7 @@
 #include "router/stall_watch.hpp"
 
+#include <algorithm>
+
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
@@ -13,17 +15,16 @@ struct StallWatch::Timer {
 };
 
 StallWatch::StallWatch(boost::asio::io_context& io, std::optional<Time> stall)
-    : is_on_(stall.has_value()),
-      silences_(stall.value_or(Time{})),
-      timer_(std::make_unique<Timer>(io)) {}
+    : stall_(stall), silences_(stall.value_or(Time{})), timer_(std::make_unique<Timer>(io)) {}
 
 StallWatch::~StallWatch() = default;
 
 void StallWatch::enter(SilentStream& stream, std::shared_ptr<Worker> const& worker, Awaits awaits) {
-  if (is_on_) {
-    silences_.enter(stream, worker, ingress::monotonic_now(), awaits);
-    if (!is_aimed_) {
-      aim();
+  if (stall_) {
+    Time const now = ingress::monotonic_now();
+    silences_.enter(stream, worker, now, awaits);
+    if (!aimed_at_) {
+      aim(now);
     }
   }
 }
@@ -32,11 +33,11 @@ void StallWatch::stays(SilentStream& stream) {
   silences_.stays(stream, ingress::monotonic_now());
 }
 
-void StallWatch::aim() {
+void StallWatch::aim(Time soonest) {
   std::optional<Time> const next = silences_.next(ingress::monotonic_now());
-  is_aimed_ = next.has_value();
-  if (next) {
-    timer_->timer.expires_at(std::chrono::steady_clock::time_point(*next));
+  aimed_at_ = next ? std::optional(std::max(*next, soonest)) : std::nullopt;
+  if (aimed_at_) {
+    timer_->timer.expires_at(std::chrono::steady_clock::time_point(*aimed_at_));
     timer_->timer.async_wait([this](boost::system::error_code const& error) {
       if (!error) {
         look();
@@ -46,12 +47,18 @@ void StallWatch::aim() {
 }
 
 void StallWatch::look() {
-  for (SilentStream* const stream : silences_.find(ingress::monotonic_now())) {
+  Time const now = ingress::monotonic_now();
+  Time const late = std::max<Time>(*stall_ / Silences::kLeft, Time(1));
+  if (now - *aimed_at_ > late) {
+    aim(now + late);
+    return;
+  }
+  for (SilentStream* const stream : silences_.find(now)) {
     if (silences_.has(*stream)) {  // one that was found may have ended others
       stream->is_silent();
     }
   }
-  aim();
+  aim(now);
 }
 
 }  // namespace lastcall::router

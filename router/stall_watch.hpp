@@ -1,5 +1,8 @@
 // Silences (silences.hpp) on the clock: one timer for all workers.
 //
+// Rule: who looks much too late has stood still itself (its process was stopped, or its host), and
+// has not read what streams said meanwhile: it reads first, and looks then.
+//
 // Thread rule: the router's thread.
 #pragma once
 
@@ -28,13 +31,13 @@ class StallWatch {
  private:
   struct Timer;
 
-  void aim();
+  void aim(Time soonest);
   void look();
 
-  bool const is_on_;
+  std::optional<Time> const stall_;
   Silences silences_;
   std::unique_ptr<Timer> timer_;
-  bool is_aimed_ = false;
+  std::optional<Time> aimed_at_;
 };
 
 }  // namespace lastcall::router

@@ -58,6 +58,20 @@ def test_streams_go_on_when_their_engine_is_frozen(router, sims):
     assert one.metric("lastcall_router_migrations_total", reason="stall") > 0
 
 
+def test_a_router_that_stood_still_itself_takes_nobody_for_stalled(router, sims):
+    one = router(
+        static(*(f"127.0.0.1:{port}" for port, _ in sims), model="sim"),
+        migration={"stall": "1s"},
+    )
+    readers = [User(one.port, tokens=160) for _ in range(20)]
+    begun(readers)
+    os.kill(one.process.pid, signal.SIGSTOP)
+    time.sleep(2)
+    os.kill(one.process.pid, signal.SIGCONT)
+    assert all(reader.is_whole() for reader in readers)
+    assert one.metric("lastcall_router_migrations_total") == 0
+
+
 def test_an_answer_that_comes_whole_leaves_a_frozen_engine_with_its_streams(router, sims):
     first, second = (f"127.0.0.1:{port}" for port, _ in sims)
     one = router(static(first, model="sim"), migration={"stall": "300ms"})
