@@ -101,6 +101,36 @@ def test_a_worker_that_is_silent_is_replaced(router, engines):
     assert one.metric("lastcall_router_failovers_total", reason="timed_out") == 1
 
 
+def test_the_deadline_of_a_request_is_one_for_all_of_its_workers(router, engines):
+    one = router(*(each.address for each in engines),
+                 timeouts={"first_byte": "400ms", "total": "700ms"})  # fmt: skip
+    user = one.client()
+    user.send(post(body=BODY))
+    _, wire, other = first(engines)
+    second, _ = other.request()  # by first_byte
+    assert user.until(b"\r\n\r\n").startswith(b"HTTP/1.1 504 ")
+    assert b"the request took too long" in user.until(b"}}")
+    assert wire.rest().endswith(BODY) and second.rest().endswith(BODY)  # and then their end
+    assert one.counts("dynamo_frontend_requests_total", 1, status="error")
+
+
+def test_an_answer_in_the_middle_of_a_move_has_a_deadline_too(router, engines):
+    one = router(*(each.address for each in engines), timeouts={"total": "1s"})
+    user = one.client()
+    user.send(post(body=b'{"model":"m","stream":true,"messages":[{"content":"x"}]}'))
+    _, wire, other = first(engines)
+    usage = b'"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}'
+    wire.send(SSE_HEAD + chunk(b'data: {"id":"a","created":1,"model":"m","choices":[{"index":0,'
+                               b'"delta":{"content":"t0"}}],' + usage + b"}\n\n"))  # fmt: skip
+    user.until(b"t0")
+    reset(wire)
+    asked, head = other.request()
+    assert b"-m1\r\n" in head
+    end = user.rest()
+    assert b"event: error\n" in end and b"the request took too long" in end
+    asked.rest()  # and the worker hears of it
+
+
 def test_a_large_body_is_sent_whole_to_the_second_worker_too(router, engines):
     one = router(*(each.address for each in engines))
     user = one.client()

@@ -153,14 +153,24 @@ def slowly(leg):
     leg.send(chunk(b""))
 
 
+def with_hints(leg):
+    """A head before its head, and words about itself."""
+    leg.send(b"HTTP/1.1 103 Early Hints\r\nLink: </secret>\r\n\r\n")
+    leg.send(SSE_HEAD.replace(b"\r\n\r\n", b"\r\nX-Worker: secret\r\n\r\n"))
+    leg.send(b"".join(chunk(b": secret\n\n" + event) for event in leg.events()) + chunk(b""))
+
+
 def dies(leg):
     begins(1)(leg)
 
 
-@pytest.mark.parametrize("then", [of_another_model, slowly])
+@pytest.mark.parametrize("then", [of_another_model, slowly, with_hints])
 def test_what_another_worker_says_of_itself_never_shows(router, workers, then):
     fleet = workers(begins(2), then)
-    assert Answer(behind(router, fleet).port).ended().is_whole()
+    answer = Answer(behind(router, fleet).port).ended()
+    assert answer.is_whole()
+    assert b"secret" not in answer.raw.partition(b"t2")[0]
+    assert b"X-Worker" not in answer.raw and b"Link" not in answer.raw
 
 
 @pytest.mark.parametrize("then", [refuses, starts_over])
@@ -251,6 +261,17 @@ def test_a_client_that_leaves_ends_every_leg(router, workers, first, then, seen)
     nobody_serves(fleet)
     assert one.counts("dynamo_frontend_disconnected_clients_total", 1)
     assert one.counts("dynamo_frontend_inflight_requests", 0)
+
+
+def test_a_client_that_leaves_while_all_others_refuse_is_forgotten(router, workers):
+    fleet = workers(begins(2), refuses)
+    one = behind(router, fleet)
+    answer = Answer(one.port).has(1)
+    wait_until(lambda: one.metric("lastcall_router_waiting") == 1, "it waits")
+    answer.leave()
+    nobody_serves(fleet)
+    assert one.counts("dynamo_frontend_inflight_requests", 0)
+    assert one.counts("lastcall_router_waiting", 0)
 
 
 def test_a_client_that_leaves_while_no_worker_is_there_is_forgotten(router, workers):

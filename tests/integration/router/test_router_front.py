@@ -66,6 +66,22 @@ def test_a_worker_is_told_the_id_and_the_parent_and_the_length(router, engines):
     assert b"\r\nX-Request-Id: mine\r\n" in user.until(b"hello")
 
 
+def test_workers_are_not_asked_to_compress_and_what_is_compressed_anyway_goes_through(
+    router, engines
+):
+    one = router(engines[0].address)
+    user = one.client()
+    user.send(post("/v1/chat/completions", b'{"model":"m","stream":true}', "Accept-Encoding: br"))
+    wire, head = engines[0].request()
+    assert b"ncoding" not in head
+    coded = bytes(range(256))  # which are no events
+    wire.send(SSE_HEAD.replace(b"\r\n\r\n", b"\r\nContent-Encoding: br\r\n\r\n"))
+    wire.send(chunk(coded) + chunk(coded) + chunk(b""))
+    got = user.until(b"0\r\n\r\n")
+    assert got.count(coded) == 2 and b"Content-Encoding: br\r\n" in got
+    assert one.counts("dynamo_frontend_requests_total", 1, status="success")
+
+
 def test_a_parent_above_the_router_stays_the_parent(router, engines):
     one = router(engines[0].address)
     user = one.client()
