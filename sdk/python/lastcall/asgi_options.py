@@ -30,7 +30,7 @@ OTHER = "other"  # a name of every path that somebody may ask for would be a lab
 
 
 # Engines whose core and workers are processes of their own: without these the server is of no use.
-MULTI_PROCESS_ENGINES = ("vllm", "sglang")
+MULTI_PROCESS_ENGINES = ("vllm", "sglang", "tensorrt_llm")
 
 
 def is_multi_process_engine() -> bool:

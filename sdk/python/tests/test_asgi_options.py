@@ -101,7 +101,7 @@ def test_its_process_is_critical_if_the_environment_says_so(supervisor, connecte
     assert supervisor.wait("hello")["critical"] is (value == "true")
 
 
-@pytest.mark.parametrize("engine", ["vllm", "sglang", "json"])
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "tensorrt_llm", "json"])
 def test_its_process_is_critical_where_it_serves_an_engine_of_several_processes(
     supervisor, connected_by, monkeypatch, engine
 ):
