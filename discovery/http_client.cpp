@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <httplib.h>
+#include <openssl/ssl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>

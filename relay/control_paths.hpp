@@ -4,8 +4,8 @@
 //  1. What a path means decides, not how it is written: percent-encoding is undone until none is
 //     left, a doubled or last slash, what follows a ';' in a segment, and ASCII case do not count.
 //     What is relayed is what came.
-//  2. A path with a dot segment or a control character, encoded or not, is two paths to two servers:
-//     it is `ambiguous`. (The `$` of Starlette's routes takes "/sleep\n" for "/sleep".)
+//  2. A path with a dot segment or a control character, encoded or not, is two paths to two
+//     servers: it is `ambiguous`. (The `$` of Starlette's routes takes "/sleep\n" for "/sleep".)
 //  3. An entry stands for its path and all paths below it; with a '*' at its end for all paths that
 //     begin so. The longest entry that fits decides, of two equal ones the later.
 //  4. A path without any of that spelling is decided on where it lies; no request costs more than a

@@ -89,8 +89,8 @@ bool tells_of_client(std::string_view name) {
   }
 }
 
-/// What is said between a client and us, or between parts of ours. A call's root, its caller and its
-/// channel are for the engine's SDK.
+/// Fields that a client has for us, or that parts of ours have for each other. A call's root, its
+/// caller and its channel are for the engine's SDK.
 bool is_between_us(std::string_view name) {
   constexpr std::string_view kPrefix = "x-lastcall-";
   if (name.size() <= kPrefix.size() || http_text::lower(name.front()) != 'x' ||

@@ -47,6 +47,22 @@ std::uint64_t Worker::load(Time now) const {
 Fleet::News Fleet::set(std::size_t source, std::vector<Announced> const& workers) {
   sources_[source] = workers;
   ++last_news_;
+  // A new worker, unless it is there already. Where two sources name one, the first decides.
+  auto const name = [this](Announced const& announced) -> std::shared_ptr<Worker> {
+    auto const found = by_url_.find(announced.url);
+    if (found != by_url_.end()) {
+      Worker& worker = *found->second;
+      if (worker.named_in_ == last_news_ || worker.announced_ == announced) {
+        worker.named_in_ = last_news_;
+        return nullptr;
+      }
+      by_url_.erase(found);  // what is said of it has changed: it leaves, and comes again
+    }
+    auto made = std::make_shared<Worker>(++last_id_, announced);
+    made->named_in_ = last_news_;
+    by_url_.emplace(made->url(), made.get());
+    return made;
+  };
   News news;
   for (auto const& [number, list] : sources_) {
     for (Announced const& each : list) {
@@ -70,23 +86,6 @@ Fleet::News Fleet::set(std::size_t source, std::vector<Announced> const& workers
   workers_.insert(workers_.end(), news.came.begin(), news.came.end());
   index_.reset();
   return news;
-}
-
-/// A new worker, unless it is there already. Where two sources name one, the first decides.
-std::shared_ptr<Worker> Fleet::name(Announced const& announced) {
-  auto const found = by_url_.find(announced.url);
-  if (found != by_url_.end()) {
-    Worker& worker = *found->second;
-    if (worker.named_in_ == last_news_ || worker.announced_ == announced) {
-      worker.named_in_ = last_news_;
-      return nullptr;
-    }
-    by_url_.erase(found);  // what is said of it has changed: it leaves, and comes again
-  }
-  auto made = std::make_shared<Worker>(++last_id_, announced);
-  made->named_in_ = last_news_;
-  by_url_.emplace(made->url(), made.get());
-  return made;
 }
 
 std::shared_ptr<Worker> Fleet::choose(Wanted const& wanted, std::span<std::uint64_t const> tried,

@@ -94,7 +94,7 @@ class Worker {
 
   std::uint64_t const id_;
   Announced announced_;
-  std::uint64_t const place_;  // among the workers of a key
+  std::uint64_t const place_;   // among the workers of a key
   std::uint64_t named_in_ = 0;  // the last news that names it
   std::size_t in_flight_ = 0;
   std::uint32_t failures_ = 0;  // in a row
@@ -161,7 +161,6 @@ class Fleet {
   std::vector<std::shared_ptr<Worker>> const& workers() const { return workers_; }
 
  private:
-  std::shared_ptr<Worker> name(Announced const& announced);
   WorkerIndex const& index() const;
   std::shared_ptr<Worker> drawn(Wanted const& wanted, std::span<std::uint64_t const> tried,
                                 Time now) const;
@@ -173,7 +172,7 @@ class Fleet {
   Draw const draw_;
   std::map<std::size_t, std::vector<Announced>> sources_;
   std::vector<std::shared_ptr<Worker>> workers_;
-  mutable std::optional<WorkerIndex> index_;  // of these, where somebody has asked
+  mutable std::optional<WorkerIndex> index_;              // of these, where somebody has asked
   std::unordered_map<std::string_view, Worker*> by_url_;  // of the same, which hold the keys
   std::uint64_t last_id_ = 0;
   std::uint64_t last_news_ = 0;

@@ -104,8 +104,8 @@ void put_hook(std::ostream& out, JsonValue const& status) {
   }
 }
 
-/// People ask how much is left of what, so those with nothing in flight share a row. Peers may share
-/// a name, or have given none; what the ingress relays its engine may announce as well.
+/// People ask how much is left of what, so those with nothing in flight share a row. Peers may
+/// share a name, or have given none; what the ingress relays its engine may announce as well.
 void put_endpoints(std::ostream& out, JsonValue const& status) {
   struct InFlight {
     std::int64_t relayed = 0;

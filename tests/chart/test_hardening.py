@@ -95,7 +95,8 @@ def test_the_pages_policies_let_the_router_reach_its_workers(helm):
     assert len(pods) == 2
     for policy, is_router in ((workers, False), (routers, True)):
         selects = policy["podSelector"]["matchLabels"].items()
-        chosen = [name for name, pod in pods.items() if selects <= pod["metadata"]["labels"].items()]
+        chosen = [name for name, pod in pods.items()
+                  if selects <= pod["metadata"]["labels"].items()]  # fmt: skip
         assert chosen == [name for name in pods if name.endswith("-router") is is_router]
     [router] = [pod for name, pod in pods.items() if name.endswith("-router")]
     ports = {port["containerPort"] for each in router["spec"]["containers"]

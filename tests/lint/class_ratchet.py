@@ -17,7 +17,7 @@ RATCHET = {
     ("ipc/fields.hpp", "Fields"): (40, 1, 0),
     ("ipc/server_impl.hpp", "Server::Impl"): (55, 3, 0),
     ("ipc/session.hpp", "Session"): (60, 2, 0),
-    ("probes/listener/http_server.hpp", "HttpListener::Server"): (38, 2, 0),
+    ("probes/listener/http_server.hpp", "HttpListener::Server"): (37, 2, 0),
     ("probes/metrics/metric_families.hpp", "Metrics::Families"): (83, 0, 0),
     ("probes/metrics/metrics.hpp", "Metrics"): (58, 1, 0),
     ("supervisor/runtime/engine/health_driver.hpp", "HealthDriver"): (35, 1, 0),

@@ -1,5 +1,5 @@
-// The shim as every simulated world has it: what it knows of its engine and keeps beyond the life of
-// a supervisor. A world adds when things happen, and what its shim does by itself.
+// The shim as every simulated world has it: what it knows of its engine and keeps beyond the life
+// of a supervisor. A world adds when things happen, and what its shim does by itself.
 //
 // Source: the shim's rules in docs/architecture.md.
 #pragma once

@@ -66,7 +66,8 @@ def test_a_router_that_stood_still_itself_takes_nobody_for_stalled(router, sims)
     readers = [User(one.port, tokens=160) for _ in range(20)]
     begun(readers)
     os.kill(one.process.pid, signal.SIGSTOP)
-    time.sleep(2)
+    until = time.monotonic() + 2  # twice `stall`
+    wait_until(lambda: time.monotonic() > until, "it has stood still for longer than `stall`")
     os.kill(one.process.pid, signal.SIGCONT)
     assert all(reader.is_whole() for reader in readers)
     assert one.metric("lastcall_router_migrations_total") == 0
