@@ -186,10 +186,11 @@ void resume_shim(Machines& m, Instant now, bool ordered) {
 }
 
 /// Nothing is left to drain for; after our order it is as it should be, and the server follows.
-void essential_died_in_stop(Machines& m, Instant now) {
+void essential_died_in_stop(Machines& m, Instant now, EngineProcessDied const& death) {
   if (is_draining(m.coordinator.phase())) {
     fatal(m, now, CauseKind::dead, m.engine.tree().first_death(now));
-  } else if (m.cleanup.term_sent() && !m.cleanup.kill_sent()) {
+  } else if (m.cleanup.term_sent() && !m.cleanup.kill_sent() &&
+             is_last_of(m.settings.essential_processes, death)) {
     m.engine.tree().main_bereft(now, std::min(m.settings.rest_grace, kBereft));
   }
 }
@@ -311,7 +312,7 @@ void on(Machines& m, Instant now, EngineProcessDied const& death) {
   bool const is_essential = matches_any(m.settings.essential_processes, death.name);
   if (m.coordinator.is_stopping()) {
     if (is_essential) {
-      essential_died_in_stop(m, now);
+      essential_died_in_stop(m, now, death);
     }
   } else if (engine_is_leaving(m)) {
     return;  // in preStop mode the engine has been asked by others

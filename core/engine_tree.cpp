@@ -9,6 +9,7 @@ namespace {
 constexpr Duration kDeathMemory{5'000};
 /// A resource tracker that is killed last has this long, and KILL takes a moment.
 constexpr Duration kAfterGrace{2'250};
+constexpr std::string_view kResourceTracker = "multiprocessing.resource_tracker";
 
 std::string seconds_with_tenths(Duration d) {
   std::int64_t const tenths = std::max<std::int64_t>(to_ms(d), 0) / 100;
@@ -95,6 +96,25 @@ bool matches_any(std::span<std::string const> patterns, std::string_view name) {
     pattern.remove_suffix(1);
     return name.starts_with(pattern);
   });
+}
+
+bool are_workers(std::span<std::string const> patterns, EngineTreeSeen const& rest) {
+  bool is_any = false;
+  for (std::string_view const name : rest.names) {
+    bool const is_worker = matches_any(patterns, name);
+    if (!is_worker && name != kResourceTracker) {
+      return false;
+    }
+    is_any = is_any || is_worker;
+  }
+  return is_any;
+}
+
+bool is_last_of(std::span<std::string const> patterns, EngineProcessDied const& death) {
+  bool const is_known = death.alive && (*death.alive == 0 || !death.names.empty());
+  return is_known &&
+         std::none_of(death.names.begin(), death.names.end(),
+                      [&](std::string_view name) { return matches_any(patterns, name); });
 }
 
 }  // namespace lastcall::lifecycle

@@ -8,8 +8,12 @@
 //  2. A shim that does not tell how many are left kills them after a second, and says nothing.
 //  3. The first death of the last seconds is what the others followed: it is what a report names.
 //  4. A process that the preset knows as essential takes the engine with it. A main process that
-//     was asked to end and outlives them has kBereft from the last of their deaths: a server may
-//     wait for its open connections without end.
+//     was asked to end and outlives all of them has kBereft from the last of their deaths: a server
+//     may wait for its open connections without end. While one of them lives, or that is not known,
+//     it has its whole time.
+//  5. Where the engine's own server ends its workers before it goes, a rest of nothing but workers
+//     is killed at once: it outlived the one that should have ended it. Anybody else may be that
+//     server, behind a shell, and has the grace.
 //
 // Owned by the core's thread. Source: specification, 'Phase 3'; specification, 'Failing safe'.
 #pragma once
@@ -51,7 +55,7 @@ class EngineTree {
   std::vector<std::string> const& names() const { return names_; }
 
   void died(Instant now, EngineProcessDied const& death);
-  /// The main process, which was asked to end, has lost an essential one.
+  /// The main process, which was asked to end, has lost the last essential one.
   void main_bereft(Instant now, Duration grace) { main_ends_by_ = now + grace; }
   /// When a main process that nothing essential is left of is killed; absent: that is not known.
   std::optional<Instant> main_ends_by() const { return main_ends_by_; }
@@ -71,5 +75,12 @@ class EngineTree {
 
 /// `patterns` are names, of which a last '*' stands for any end.
 bool matches_any(std::span<std::string const> patterns, std::string_view name);
+
+/// All that is left is known, and is what `patterns` name, but for Python's resource trackers; those
+/// end by themselves.
+bool are_workers(std::span<std::string const> patterns, EngineTreeSeen const& rest);
+
+/// Nobody whom `patterns` name is known to live on after this death.
+bool is_last_of(std::span<std::string const> patterns, EngineProcessDied const& death);
 
 }  // namespace lastcall::lifecycle

@@ -117,12 +117,16 @@ struct EngineTreeSeen {
   std::uint32_t alive = 0;
   std::vector<std::string> names;
 };
-/// Not the main process: one that had lived for a while and ended though nobody ordered it.
+/// Not the main process: one that had lived for a while and ended before it.
 struct EngineProcessDied {
   std::int64_t pid = 0;  // in the shim's namespace: for people
   std::string name;
   int signal = 0;  // 0: none, or it could not be read
   Instant at;
+  /// So many live on beside the main process. Absent: that is not known.
+  std::optional<std::uint32_t> alive;
+  /// Of all of them, each name once; empty: that is not known, or there is nobody.
+  std::vector<std::string> names;
 };
 /// A process of the engine's tree was seen stopped (state T): by a signal, or by a debugger.
 struct EngineProcessStopped {

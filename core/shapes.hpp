@@ -94,7 +94,8 @@ LASTCALL_SHAPE(EngineTreeSeen, "engine_tree_seen", "engine_tree {alive} {names}"
                v("alive", x.alive);
                v("names", x.names);)
 LASTCALL_SHAPE(EngineProcessDied, "engine_process_died", "process_died {name}", v("pid", x.pid);
-               v("name", x.name); v("signal", x.signal); v("at_ms", x.at);)
+               v("name", x.name); v("signal", x.signal); v("at_ms", x.at); v("alive", x.alive);
+               v("names", x.names);)
 LASTCALL_SHAPE(EngineProcessStopped, "engine_process_stopped", "engine_stopped {pid} {name}",
                v("pid", x.pid);
                v("name", x.name);)

@@ -171,6 +171,11 @@ void read(Fields& f, EngineDied& m) {
   m.name = f.required_text("name", kMaxId);
   m.signal = small(f.number("signal", 1, kMaxSignal));
   m.at = f.required_instant("at_ms");
+  m.ordered = f.boolean("ordered", false);
+  m.alive = f.number("alive", 0, kMaxCount);
+  if (f.has("names")) {
+    m.names = f.ids("names");
+  }
 }
 
 void read(Fields& f, EngineStopped& m) {

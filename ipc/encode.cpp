@@ -140,6 +140,11 @@ void write(LineWriter& w, EngineDied const& m) {
   w.required_text("name", m.name, kMaxId);
   w.number("signal", m.signal);
   w.at("at_ms", m.at);
+  w.flag("ordered", m.ordered);
+  w.number("alive", m.alive);
+  if (!m.names.empty()) {
+    w.ids("names", m.names);
+  }
 }
 
 void write(LineWriter& w, EngineStopped const& m) {

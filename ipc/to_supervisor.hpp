@@ -158,12 +158,15 @@ struct EngineTree {
   friend bool operator==(EngineTree const&, EngineTree const&) = default;
 };
 
-/// A process of the engine's tree, not the main one, that ended though nobody ordered it.
+/// A process of the engine's tree, not the main one, that ended before it.
 struct EngineDied {
   std::int64_t pid{};
   std::string name;
   std::optional<int> signal;
   Instant at{};
+  bool ordered{};                      // the main process had its stop signal by then
+  std::optional<std::uint64_t> alive;  // beside the main process; absent: this shim does not tell
+  std::vector<std::string> names;      // of all of them, each once; empty: they are too many
   friend bool operator==(EngineDied const&, EngineDied const&) = default;
 };
 

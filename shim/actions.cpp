@@ -45,6 +45,7 @@ void start_engine(Parts& s, Event event) {
 }
 
 void stop_engine(Parts& s, Event event) {
+  s.watch.engine_is_asked_to_end();
   if (event == Event::term_due) {
     LogLine() << "no order to stop the command came: TERM without";
     s.stop.ours(s.options.signals.for_order(SIGTERM));

@@ -120,13 +120,23 @@ void write_engine_tree(Text& out, int alive, std::string_view raw_names) {
   out << "\n";
 }
 
-void write_engine_died(Text& out, std::int64_t pid, std::string_view name, int signal, Instant at) {
+void write_engine_died(Text& out, Death const& death) {
   json::Writer line(out);
-  line.open().string("op", "engine.died").number("pid", pid).string("name", name);
-  if (signal != 0) {
-    line.number("signal", signal);
+  line.open().string("op", "engine.died").number("pid", death.pid).string("name", death.name);
+  if (death.signal != 0) {
+    line.number("signal", death.signal);
   }
-  line.number("at_ms", to_ms(at)).close();
+  line.number("at_ms", to_ms(death.at));
+  if (death.ordered) {
+    line.boolean("ordered", true);
+  }
+  if (death.alive) {
+    line.number("alive", *death.alive);
+    if (*death.alive > 0 && !death.raw_names.empty()) {
+      line.raw("names", death.raw_names);
+    }
+  }
+  line.close();
   out << "\n";
 }
 

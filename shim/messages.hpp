@@ -94,8 +94,17 @@ void write_engine_started(Text& out, EngineFacts const& engine);
 void write_engine_exited(Text& out, EngineFacts const& engine);
 /// `raw_names`: a JSON array.
 void write_engine_tree(Text& out, int alive, std::string_view raw_names);
-/// `signal`: 0 where it could not be read.
-void write_engine_died(Text& out, std::int64_t pid, std::string_view name, int signal, Instant at);
+/// A process of the engine that ended before its main one.
+struct Death {
+  std::int64_t pid = 0;
+  std::string_view name;
+  int signal = 0;  // 0 where it could not be read
+  Instant at{};
+  bool ordered = false;        // the main process had its stop signal by then
+  std::optional<int> alive;    // so many live on beside the main process
+  std::string_view raw_names;  // ... a JSON array; empty: they are too many
+};
+void write_engine_died(Text& out, Death const& death);
 void write_engine_stopped(Text& out, std::int64_t pid, std::string_view name);
 void write_signal(Text& out, std::int64_t seq, int signal, Instant at);
 void write_ping(Text& out, std::int64_t seq);

@@ -45,6 +45,12 @@ bool append_process_name(Text& out, pid_t pid) {
   return is_title;
 }
 
+void ProcessName::read(pid_t pid) {
+  Text text(bytes, sizeof bytes);
+  is_title = append_process_name(text, pid);
+  size = static_cast<unsigned char>(text.view().size());
+}
+
 bool is_resource_tracker(pid_t pid) {
   char buffer[kReadOfCommandLine];
   std::string_view const line = read_process_file(pid, "cmdline", buffer, sizeof buffer);

@@ -24,6 +24,16 @@ std::string_view read_process_file(pid_t pid, std::string_view entry, char* buff
 /// True: it is a title.
 bool append_process_name(Text& out, pid_t pid);
 
+/// A name of its own, to be kept after the process is gone.
+struct ProcessName {
+  char bytes[kLongestProcessName] = {};
+  unsigned char size = 0;
+  bool is_title = false;
+
+  void read(pid_t pid);
+  std::string_view view() const { return {bytes, size}; }
+};
+
 /// Python's helper that unlinks the shared memory of processes that could not do it themselves: it
 /// ends by itself once all of them are gone.
 bool is_resource_tracker(pid_t pid);

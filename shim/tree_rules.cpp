@@ -64,6 +64,21 @@ void tell_tree(Parts& s) {
   }
 }
 
+Death message_of(ProcessNews const& death) {
+  return {.pid = death.pid, .name = death.name.view(), .signal = death.signal, .at = death.at};
+}
+
+void tell_ordered_death(Parts& s, ProcessNews const& news) {
+  NameList living;
+  Death death = message_of(news);
+  death.ordered = true;
+  death.alive = s.watch.others(living);
+  TextOf<kLongestNames> names;
+  living.write(names);
+  death.raw_names = names.view();
+  write_engine_died(s.link.out(), death);
+}
+
 }  // namespace
 
 /// The supervisor's choice for the main process, which may have been KILL.
@@ -123,8 +138,8 @@ void tend_tree(Parts& s) {
   }
 }
 
-/// After the stop signal processes end by our doing: the supervisor is told, so that it does not
-/// wait for a server without its core. From the KILL on nobody is interested.
+/// After the stop signal processes end by our doing: the supervisor is told, and who lives on, so
+/// that it does not wait for a server without its core. From the KILL on nobody is interested.
 void tell_news(Parts& s) {
   bool const is_asked_to_end = s.state == State::stopping;
   if (s.state != State::running && s.state != State::holding && !is_asked_to_end) {
@@ -136,10 +151,11 @@ void tell_news(Parts& s) {
     return;
   }
   for (ProcessNews const& death : s.watch.deaths()) {
-    write_engine_died(s.link.out(), death.pid, death.name.view(), death.signal, death.at);
     if (is_asked_to_end) {
+      tell_ordered_death(s, death);
       continue;
     }
+    write_engine_died(s.link.out(), message_of(death));
     LogLine() << death.name.view() << ", process " << death.pid << ", has ended by itself";
     s.first_death.note(death, s.now);
   }
@@ -155,7 +171,7 @@ void tell_news(Parts& s) {
 void repeat_first_death(Parts& s) {
   ProcessNews const* const death = s.first_death.recent(s.now);
   if (death != nullptr && s.engine.is_running()) {
-    write_engine_died(s.link.out(), death->pid, death->name.view(), death->signal, death->at);
+    write_engine_died(s.link.out(), message_of(*death));
   }
 }
 

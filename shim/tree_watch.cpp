@@ -95,12 +95,6 @@ bool is_dead(char state) {
 
 }  // namespace
 
-void ProcessName::read(pid_t pid) {
-  Text text(bytes, sizeof bytes);
-  is_title = append_process_name(text, pid);
-  size = static_cast<unsigned char>(text.view().size());
-}
-
 void NewsQueue::add(ProcessNews const& news) {
   if (count_ < kMost) {
     news_[count_++] = news;
@@ -225,13 +219,27 @@ void TreeWatch::note_stop(Known& known, bool is_stopped, Instant now) {
 }
 
 void TreeWatch::note_end(Known& known, std::optional<Ending> ending, Instant now) {
-  bool const is_regular =
-      ending && ending->signal == 0 && ending->code == 0 && !known.name.is_title;
+  bool const is_regular = ending && ending->signal == 0 && ending->code == 0 &&
+                          !known.name.is_title && !is_end_expected_;
   if (known.pid != main_ && !is_regular && is_grown(known.started)) {
     deaths_.add(
         {.pid = known.pid, .name = known.name, .signal = ending ? ending->signal : 0, .at = now});
   }
   forget(known);
+}
+
+int TreeWatch::others(NameList& names) const {
+  int alive = 0;
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (known_[i].pid != main_) {
+      ++alive;
+      names.add(known_[i].name);
+    }
+  }
+  if (count_ == kMostKnown) {
+    names.misses_some();
+  }
+  return alive;
 }
 
 TreeWatch::Known* TreeWatch::find(pid_t pid) {

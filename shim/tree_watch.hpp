@@ -6,7 +6,8 @@
 //     told by its pidfd at once, where there is none by the next look, every 2 s: at most 128 are
 //     known.
 //  2. What lived for less than 5 s was a helper (a compiler, nvidia-smi), and so was what ended
-//     with code 0 and had no title of its own: neither is a death.
+//     with code 0 and had no title of its own, unless the engine was asked to end: neither is a
+//     death.
 //  3. State T is seen by the same look, and for a child of ours by waitpid.
 //  4. Deaths and stops wait here until they are taken: at most 8 of each, more in one turn are
 //     lost.
@@ -16,25 +17,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
 #include <sys/types.h>
 
 #include "base/instant.hpp"
 #include "shim/exit_code.hpp"
+#include "shim/name_list.hpp"
 #include "shim/process_name.hpp"
 
 namespace lastcall::shim {
-
-/// A name of its own, to be kept after the process is gone.
-struct ProcessName {
-  char bytes[kLongestProcessName] = {};
-  unsigned char size = 0;
-  bool is_title = false;
-
-  void read(pid_t pid);
-  std::string_view view() const { return {bytes, size}; }
-};
 
 struct ProcessNews {
   pid_t pid = 0;
@@ -70,12 +61,17 @@ class TreeWatch {
   }
   /// A stop begins: who is there now is to be known.
   void walk_soon(Instant now) { look_at_ = walk_at_ = now; }
+  /// The engine has its stop signal: its parts end as they should, and each of them is told.
+  void engine_is_asked_to_end() { is_end_expected_ = true; }
   /// What has ended or is due; `spared` as for every walk.
   void tend(Instant now, pid_t spared);
   /// A child of ours ended, so that its status is known.
   void reaped(pid_t child, Ending ending, Instant now);
   /// A child of ours is stopped.
   void stopped(pid_t child, Instant now);
+
+  /// How many live beside the main process, as far as they are known, and who they are.
+  int others(NameList& names) const;
 
   NewsQueue& deaths() { return deaths_; }
   NewsQueue& stops() { return stops_; }
@@ -105,6 +101,7 @@ class TreeWatch {
   Instant look_at_{};
   Instant walk_at_{};
   int walks_ = 0;
+  bool is_end_expected_ = false;
   Known known_[kMostKnown];
   std::size_t count_ = 0;
   NewsQueue deaths_;

@@ -105,8 +105,9 @@ constexpr Key kStarted[] = {number("pid", kMostPid), number("at_ms", kMostMs)};
 constexpr Key kExited[] = {number("code", 255), number("signal", 64, 1),  flag("oom"),
                            flag("ordered"),     number("at_ms", kMostMs), number("alive")};
 constexpr Key kTree[] = {due("alive"), ids("names", false)};
-constexpr Key kDied[] = {number("pid", kMostPid), some("name"), number("signal", 64, 1),
-                         due("at_ms", kMostMs)};
+constexpr Key kDied[] = {number("pid", kMostPid), some("name"),    number("signal", 64, 1),
+                         due("at_ms", kMostMs),   flag("ordered"), number("alive"),
+                         ids("names", false)};
 constexpr Key kStopped[] = {number("pid", kMostPid), some("name")};
 constexpr Key kSignal[] = {{.name = "name", .is = Is::signal, .required = true},
                            due("at_ms", kMostMs)};

@@ -185,7 +185,7 @@ class Checker {
   void note_token(lifecycle::TokenAnswered const& answer);
   void forget_gauges();
   std::string check_ask(StepView const& step, lifecycle::AskToken const& ask);
-  void note_death(Instant now, std::string_view name);
+  void note_death(Instant now, lifecycle::EngineProcessDied const& death);
   void note_rest(StepView const& step, Instant ended_at, std::optional<std::uint32_t> alive);
   std::string check_rest(StepView const& step) const;
   bool in_flight_known_idle() const;

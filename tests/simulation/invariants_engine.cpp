@@ -96,12 +96,13 @@ void Checker::note_fatal() {
   }
 }
 
-void Checker::note_death(Instant now, std::string_view name) {
-  if (engine_ != EngineState::running || !matches_any(settings_.essential_processes, name)) {
+void Checker::note_death(Instant now, EngineProcessDied const& death) {
+  if (engine_ != EngineState::running || !matches_any(settings_.essential_processes, death.name)) {
     return;
   }
   note_fatal();
-  if (term_asked_ || engine_ordered_) {
+  bool const is_asked_to_end = term_asked_ || engine_ordered_;
+  if (is_asked_to_end && is_last_of(settings_.essential_processes, death)) {
     main_ends_by_ = now + std::min(settings_.rest_grace, kBereft);
   }
 }
@@ -139,7 +140,7 @@ void Checker::note_engine(StepView const& step) {
   } else if (std::holds_alternative<PeerFatal>(step.event)) {
     note_fatal();
   } else if (auto const* death = std::get_if<EngineProcessDied>(&step.event)) {
-    note_death(step.now, death->name);
+    note_death(step.now, *death);
   } else if (auto const* gone = std::get_if<ShimDisconnected>(&step.event)) {
     shim_connected_ = false;
     shim_lost_at_ = gone->watched ? std::nullopt : std::optional(step.now + kShimReturn);

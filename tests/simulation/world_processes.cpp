@@ -1,5 +1,6 @@
 // The supervisor's process, the shim and its engine: what they do by themselves.
 #include <algorithm>
+#include <utility>
 
 #include "core/remembered.hpp"
 #include "tests/simulation/words.hpp"
@@ -46,8 +47,13 @@ bool World::happen_to_processes(Entry const& e) {
     }
   } else if (e.what == What::process_dies) {
     if (hears_shim() && shim_.engine == EngineState::running) {
-      tell(EngineProcessDied{
-          .pid = 30, .name = e.a != 0 ? "core0" : "helper", .signal = 9, .at = now_});
+      EngineProcessDied death{
+          .pid = 30, .name = e.a != 0 ? "core0" : "helper", .signal = 9, .at = now_};
+      if (shim_.ordered) {  // who lives on is told once it was asked to end
+        death.alive = static_cast<std::uint32_t>(plan_.seed % 2);
+        death.names.assign(*death.alive, "core1");
+      }
+      tell(std::move(death));
     }
   } else {
     return false;

@@ -122,10 +122,7 @@ void ShimSession::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Se
               {{"alive", tree->alive}, {"names", joined(tree->names)}});
     events_.feed(lifecycle::EngineTreeSeen{.alive = *alive_of(tree->alive), .names = tree->names});
   } else if (auto const* died = std::get_if<ipc::EngineDied>(&message)) {
-    log_.warning("a process of the engine ended by itself",
-                 {{"name", died->name}, {"pid", died->pid}, {"signal", died->signal}});
-    events_.feed(lifecycle::EngineProcessDied{
-        .pid = died->pid, .name = died->name, .signal = died->signal.value_or(0), .at = died->at});
+    process_died(*died);
   } else if (auto const* stopped = std::get_if<ipc::EngineStopped>(&message)) {
     log_.warning("a process of the engine is stopped",
                  {{"name", stopped->name}, {"pid", stopped->pid}});
@@ -158,6 +155,20 @@ void ShimSession::engine_exited(ipc::EngineExited const& exited) {
                                        .ordered = exited.ordered,
                                        .alive = alive_of(exited.alive),
                                        .at = exited.at});
+}
+
+/// After our stop signal it is as it should be.
+void ShimSession::process_died(ipc::EngineDied const& died) {
+  log_.write(died.ordered ? LogLevel::debug : LogLevel::warning,
+             died.ordered ? "a process of the engine has ended before its main one"
+                          : "a process of the engine ended by itself",
+             {{"name", died.name}, {"pid", died.pid}, {"signal", died.signal}});
+  events_.feed(lifecycle::EngineProcessDied{.pid = died.pid,
+                                            .name = died.name,
+                                            .signal = died.signal.value_or(0),
+                                            .at = died.at,
+                                            .alive = alive_of(died.alive),
+                                            .names = died.names});
 }
 
 void ShimSession::disconnected(ipc::PeerId peer, std::string_view why) {

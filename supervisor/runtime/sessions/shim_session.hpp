@@ -49,6 +49,7 @@ class ShimSession {
 
  private:
   void engine_exited(ipc::EngineExited const& exited);
+  void process_died(ipc::EngineDied const& died);
   void welcome_once();
 
   ipc::Server& server_;

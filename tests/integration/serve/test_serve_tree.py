@@ -5,6 +5,7 @@ import signal
 import sys
 import time
 
+import pytest
 from serve_peer import PATIENCE, wait_until
 
 # Says that it is there; on its signal it cleans up for a while, and says so.
@@ -19,6 +20,38 @@ def end(*_):
     sys.exit(0)
 signal.signal(signal.SIGTERM, end)
 (place / "file").touch()
+(place / "ready").touch()
+while True:
+    signal.pause()
+"""
+
+# A server with two cores: on TERM it asks both, one ends at once, and it waits for the other.
+WITH_TWO_CORES = """
+import ctypes, os, pathlib, signal, sys, time
+place = pathlib.Path(sys.argv[1])
+def start(name, end):
+    pid = os.fork()
+    if pid == 0:
+        signal.signal(signal.SIGTERM, end)
+        ctypes.CDLL(None).prctl(15, name, 0, 0, 0)
+        while True:
+            time.sleep(1000)
+    return pid
+def end_late(*_):
+    time.sleep(4)
+    (place / "flushed").touch()
+    os._exit(0)
+cores = [start(b"core_0", signal.SIG_DFL), start(b"core_1", end_late)]
+def end(*_):
+    for core in cores:
+        os.kill(core, signal.SIGTERM)
+    for core in cores:
+        os.waitpid(core, 0)
+    while "lingers" in sys.argv:
+        time.sleep(1000)
+    sys.exit(0)
+signal.signal(signal.SIGTERM, end)
+(place / "core").write_text(str(cores[1]))
 (place / "ready").touch()
 while True:
     signal.pause()
@@ -94,6 +127,25 @@ def test_a_server_that_outlives_its_core_is_not_waited_for_until_the_deadline(wo
     assert report["engine"]["signal"] == signal.SIGKILL
     assert report["time_left_ms"] > 60_000
     assert report["cleanup"]["engine"]["ms"] < 9_000  # less than what others of the tree have
+
+
+@pytest.mark.parametrize("then", ["ends", "lingers"])
+def test_a_server_is_waited_for_while_one_of_its_cores_still_ends(world, tmp_path, then):
+    (tmp_path / "engine.py").write_text(WITH_TWO_CORES)
+    one = world(engine={"essential_processes": ["core*"]},
+                shutdown={"grace_period": "120s", "drain_unknown": "0s"})  # fmt: skip
+    process = one.run(sys.executable, str(tmp_path / "engine.py"), str(tmp_path), then)
+    serving(one, tmp_path)
+    grown(int((tmp_path / "core").read_text()))
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=PATIENCE) == 0, one.log()
+    assert os.path.exists(tmp_path / "flushed"), "the second core had its time"
+    report = one.report()
+    assert report["time_left_ms"] > 60_000
+    assert report["engine"].get("code") == (0 if then == "ends" else None)
+    assert report["engine"].get("signal") == (None if then == "ends" else signal.SIGKILL)
+    told = [record["msg"] for record in one.records() if record["level"] == "WARNING"]
+    assert "a process of the engine ended by itself" not in told, "they followed our signal"
 
 
 def test_death_of_an_essential_process_is_fatal_at_once_and_named(world, tmp_path):

@@ -138,6 +138,50 @@ def test_who_came_since_the_last_walk_is_known_when_a_stop_begins(supervised, su
     assert boss.expect("engine.died")["name"] == "sleep"
 
 
+# Ends its two parts one after the other, the second with code 0, and lives on.
+ENDS_PARTS = """
+import ctypes, os, signal, sys, time
+libc = ctypes.CDLL(None)
+def start(name, how):
+    pid = os.fork()
+    if pid == 0:
+        signal.signal(signal.SIGTERM, how)
+        libc.prctl(15, name, 0, 0, 0)
+        time.sleep(1000)
+    return pid
+parts = [start(b"core_0", signal.SIG_DFL), start(b"core_1", lambda *_: os._exit(0))]
+def end(*_):
+    for part in parts:
+        os.kill(part, signal.SIGTERM)
+        os.waitpid(part, 0)
+        time.sleep(0.3)
+signal.signal(signal.SIGTERM, end)
+print("ready", flush=True)
+while True:
+    time.sleep(1000)
+"""
+
+
+def test_each_end_after_the_stop_signal_is_told_with_those_who_live_on(supervised, supervisor,
+                                                                      tmp_path):
+    (tmp_path / "engine.py").write_text(ENDS_PARTS)
+    boss = supervisor()
+    process = start_engine(supervised, boss, sys.executable, str(tmp_path / "engine.py"))
+    process.wait_ready()
+    await_age(max(process.tree()), GROWN)
+    boss.send({"op": "phase", "phase": "cleaning_up", "deadline_at_ms": monotonic_ms() + 30000})
+    boss.send(TERM_MAIN)
+    first, second = boss.expect("engine.died"), boss.expect("engine.died")
+    assert {first["name"], second["name"]} == {"core_0", "core_1"}
+    assert first["ordered"] and second["ordered"]
+    if process.mode not in REFUSED:  # there the next look tells of both
+        assert (first["name"], first["alive"], first["names"]) == ("core_0", 1, ["core_1"])
+    assert second["alive"] == 0 and "names" not in second
+    assert "has ended by itself" not in process.stderr()
+    boss.send({"op": "exit", "code": 0})
+    assert process.wait() == 0
+
+
 def test_what_ends_after_the_stop_signal_is_no_death(parts):
     boss, process, pids = parts("core")
     await_age(pids["core"], GROWN)

@@ -63,5 +63,20 @@ TEST(EngineTreeTest, names_match_whole_or_by_their_beginning) {
   EXPECT_FALSE(matches_any({}, "core"));
 }
 
+TEST(EngineTreeTest, a_death_is_the_last_one_only_where_nobody_who_matters_is_left) {
+  std::vector<std::string> const patterns{"core*"};
+  EngineProcessDied death = tree_death("core_0", kEnd);
+  EXPECT_FALSE(is_last_of(patterns, death)) << "an older shim does not tell who is left";
+  death.alive = 2;
+  EXPECT_FALSE(is_last_of(patterns, death)) << "too many to be named";
+  death.names = {"helper", "core_1"};
+  EXPECT_FALSE(is_last_of(patterns, death));
+  death.names = {"helper"};
+  EXPECT_TRUE(is_last_of(patterns, death));
+  death.names.clear();
+  death.alive = 0;
+  EXPECT_TRUE(is_last_of(patterns, death));
+}
+
 }  // namespace
 }  // namespace lastcall::lifecycle

@@ -127,8 +127,9 @@ TEST(ShimMessages, Facts_and_answers_are_golden) {
   write_engine_exited(out, engine);
   write_engine_tree(out, 2, R"(["vllm","a\"b"])");
   write_engine_tree(out, 0, "[]");
-  write_engine_died(out, 42, "VLLM::EngineCore", SIGKILL, instant_from_ms(7));
-  write_engine_died(out, 43, "VLLM::Worker", 0, instant_from_ms(8));
+  write_engine_died(
+      out, {.pid = 42, .name = "VLLM::EngineCore", .signal = SIGKILL, .at = instant_from_ms(7)});
+  write_engine_died(out, {.pid = 43, .name = "VLLM::Worker", .at = instant_from_ms(8)});
   write_engine_stopped(out, 42, "VLLM::EngineCore");
   write_signal(out, 2, SIGTERM, instant_from_ms(9));
   write_ack(out, 4);
@@ -147,6 +148,28 @@ TEST(ShimMessages, Facts_and_answers_are_golden) {
 {"op":"error","seq":5,"code":"bad_field","message":"why"}
 {"op":"error","code":"too_long","message":"why"}
 )");
+}
+
+TEST(ShimMessages, A_death_after_the_stop_signal_says_who_lives_on) {
+  TextOf<1024> out;
+  write_engine_died(out, {.pid = 44,
+                          .name = "core_1",
+                          .at = instant_from_ms(9),
+                          .ordered = true,
+                          .alive = 2,
+                          .raw_names = R"(["core_0"])"});
+  write_engine_died(out, {.pid = 45,
+                          .name = "core_0",
+                          .at = instant_from_ms(9),
+                          .ordered = true,
+                          .alive = 0,
+                          .raw_names = "[]"});
+  EXPECT_EQ(out.view(),
+            R"({"op":"engine.died","pid":44,"name":"core_1","at_ms":9,"ordered":true,"alive":2,)"
+            R"("names":["core_0"]})"
+            "\n"
+            R"({"op":"engine.died","pid":45,"name":"core_0","at_ms":9,"ordered":true,"alive":0})"
+            "\n");
 }
 
 }  // namespace

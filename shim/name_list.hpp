@@ -1,0 +1,63 @@
+// The names of processes as a JSON array, each of them once: who is there, not how many.
+//
+// Rules: 1. a list names all of them or none: who reads it may conclude that somebody is not there;
+// 2. at most 32 names, of which no engine of one machine has as many. No thread rule.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "shim/json.hpp"
+#include "shim/process_name.hpp"
+#include "shim/text.hpp"
+
+namespace lastcall::shim {
+
+inline constexpr std::size_t kLongestNames = 4 * 1024;
+
+class NameList {
+ public:
+  static constexpr std::size_t kMost = 32;
+
+  void add(ProcessName const& name) {
+    if (name.size == 0) {  // gone while it was looked at
+      return misses_some();
+    }
+    ProcessName* const end = names_ + count_;
+    bool const is_known = std::any_of(
+        names_, end, [&](ProcessName const& known) { return known.view() == name.view(); });
+    if (is_known) {
+      return;
+    }
+    is_complete_ = is_complete_ && count_ < kMost;
+    if (is_complete_) {
+      names_[count_++] = name;
+    }
+  }
+  /// There are some whose names nobody knows.
+  void misses_some() { is_complete_ = false; }
+
+  /// Nothing where not all of them are named.
+  void write(Text& out) const {
+    out.clear();
+    if (!is_complete_) {
+      return;
+    }
+    json::Writer list(out);
+    list.open_array();
+    for (std::size_t i = 0; i < count_; ++i) {
+      list.string("", names_[i].view());
+    }
+    list.close_array();
+    if (out.overflowed()) {
+      out.clear();
+    }
+  }
+
+ private:
+  ProcessName names_[kMost];
+  std::size_t count_ = 0;
+  bool is_complete_ = true;
+};
+
+}  // namespace lastcall::shim
