@@ -73,8 +73,8 @@ void add_engine(Keys& keys, Engine& engine) {
             "second before the deadline.",
         .range = within(0s, 10min),
         .unset =
-            "`10s`; with vllm and sglang that only after a main process that the signal itself "
-            "ended, else nothing, because theirs ends its workers"},
+            "`10s`; with vllm and sglang nothing for `engine.essential_processes` of which their "
+            "server is gone, because it ends them first"},
        {.path = "engine.essential_processes",
         .slot = &engine.essential_processes,
         .doc =

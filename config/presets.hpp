@@ -43,7 +43,7 @@ struct EnginePreset {
   std::vector<std::string_view> status_paths;
   Duration gauge_refresh{1'000};
   std::string_view stop_signal = "SIGTERM";
-  /// Asked to end it ends its workers first: what outlives it is not given time.
+  /// Asked to end it ends its workers first: those that outlive it are not given time.
   bool main_ends_workers = false;
   /// Processes without which it is dead, as they call themselves; a last '*' stands for any end.
   std::vector<std::string> essential_processes;

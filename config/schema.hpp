@@ -76,7 +76,7 @@ struct Engine {
   std::vector<std::string> command;        // run mode only
   std::optional<std::string> stop_signal;  // unset: the preset's
   OnExit on_exit = OnExit::fatal;
-  std::optional<Duration> rest_grace;  // unset: 10 s, or the preset's main process ends its workers
+  std::optional<Duration> rest_grace;  // unset: 10 s, but not for workers of a known server
   std::vector<std::string> essential_processes;  // empty: the preset's
   std::optional<std::string> url;                // base URL of the engine's HTTP server
   EngineMetrics metrics;

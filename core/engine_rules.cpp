@@ -58,9 +58,15 @@ void judge_rest(Machines& m, Instant now, Instant at, std::optional<std::uint32_
     m.engine.tree().end(now);
     return;
   }
-  bool const takes_workers_along = m.settings.main_ends_workers && m.engine.exit().signal == 0;
-  m.engine.tree().left_behind(at, *alive,
-                              takes_workers_along ? Duration{0} : m.settings.rest_grace);
+  m.engine.tree().left_behind(at, *alive, m.settings.rest_grace);
+}
+
+/// Whoever should have ended these is gone, and gave them up.
+bool is_forsaken(Machines const& m, EngineTreeSeen const& rest) {
+  return m.settings.main_ends_workers && m.coordinator.phase() == Phase::cleaning_up &&
+         m.engine.tree().state() == EngineTree::State::leaving &&
+         !m.engine.tree().is_rest_killed() && !m.cleanup.kill_sent() &&
+         are_workers(m.settings.essential_processes, rest);
 }
 
 /// When a shim that does not tell has killed what an engine that was asked to end has left behind.
@@ -290,6 +296,9 @@ void on(Machines& m, Instant now, EngineTreeSeen const& seen) {
   m.engine.tree().seen(now, seen);
   if (was_awaited && m.engine.tree().state() == EngineTree::State::gone) {
     m.cleanup.engine_gone(now, now);
+  } else if (is_forsaken(m, seen)) {
+    m.engine.tree().rest_killed(now);
+    m.orders.act(SignalEngine{"KILL", true});
   }
 }
 

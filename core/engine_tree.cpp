@@ -55,7 +55,8 @@ std::optional<Instant> EngineTree::gone_by(Instant engine_kill_at) const {
   if (state_ != State::leaving) {
     return std::nullopt;
   }
-  return std::min(grace_ends_at_ + kAfterGrace, engine_kill_at + kKillTaken);
+  Instant const ends_at = std::min(grace_ends_at_, rest_killed_at_.value_or(grace_ends_at_));
+  return std::min(ends_at + kAfterGrace, engine_kill_at + kKillTaken);
 }
 
 Instant EngineTree::counted_from(Instant main_ended_at) const {

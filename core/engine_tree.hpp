@@ -48,6 +48,9 @@ class EngineTree {
   State state() const { return state_; }
   /// From here the rest counts as gone whatever is told; absent: it is not waited for.
   std::optional<Instant> gone_by(Instant engine_kill_at) const;
+  /// KILL to all of the rest, before its time.
+  void rest_killed(Instant now) { rest_killed_at_ = now; }
+  bool is_rest_killed() const { return rest_killed_at_.has_value(); }
   void give_up(Instant now) { end(now); }
   /// The shim counts its patience from here.
   Instant counted_from(Instant main_ended_at) const;
@@ -66,6 +69,7 @@ class EngineTree {
  private:
   State state_ = State::whole;
   Instant grace_ends_at_{};
+  std::optional<Instant> rest_killed_at_;
   std::optional<Instant> gone_at_;
   std::uint32_t alive_ = 0;
   std::vector<std::string> names_;

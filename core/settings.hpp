@@ -56,7 +56,7 @@ struct Settings {
   std::string stop_signal = "TERM";
   /// For what an engine that was asked to end leaves behind, until the KILL point.
   Duration rest_grace{10'000};
-  /// None for a main process that ended by its own code: it takes its workers with it.
+  /// The engine's own server ends its workers before it goes: what is left of them has no grace.
   bool main_ends_workers = false;
   /// Names of processes without which the engine is dead; a last '*' stands for any end.
   std::vector<std::string> essential_processes;

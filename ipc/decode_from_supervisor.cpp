@@ -32,7 +32,6 @@ void read(Fields& f, Welcome& m) {
   m.grace = f.required_duration("grace_ms");
   m.budgets = read_budgets(f);
   m.rest_grace = f.duration("rest_grace_ms");
-  m.main_ends_workers = f.boolean("main_ends_workers", false);
 }
 
 void read(Fields& f, PhaseChange& m) {

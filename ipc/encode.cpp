@@ -195,7 +195,6 @@ void write(LineWriter& w, Welcome const& m) {
   w.ms("cancel_settle_ms", m.budgets.cancel_settle);
   w.end_object();
   w.ms("rest_grace_ms", m.rest_grace);
-  w.flag("main_ends_workers", m.main_ends_workers);
 }
 
 void write(LineWriter& w, PhaseChange const& m) {

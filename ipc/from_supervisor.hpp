@@ -30,7 +30,6 @@ struct Welcome {
   Duration grace{};
   WelcomeBudgets budgets;
   std::optional<Duration> rest_grace;  // for a shim: what an engine leaves behind has so long
-  bool main_ends_workers{};            // ... unless the main process ended by its own code
   friend bool operator==(Welcome const&, Welcome const&) = default;
 };
 

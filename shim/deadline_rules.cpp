@@ -13,11 +13,6 @@ void StopClock::learn_settings(std::optional<Duration> grace, std::optional<Dura
   }
 }
 
-void StopClock::learn_rest_grace(Duration grace, bool main_ends_workers) {
-  rest_grace_ = grace;
-  main_ends_workers_ = main_ends_workers;
-}
-
 void StopClock::begin(Instant now) {
   if (!begun_at_) {
     begun_at_ = now;
@@ -106,7 +101,7 @@ std::optional<Instant> rest_kill_at(Situation const& situation, StopClock const&
   if (!situation.engine_ordered || !clock.running()) {
     return std::nullopt;
   }
-  return std::min(situation.engine_ended_at + clock.rest_grace(situation.died_of_stop_signal),
+  return std::min(situation.engine_ended_at + clock.rest_grace(),
                   clock.current_margins().engine_kill_at(clock.deadline()));
 }
 

@@ -53,9 +53,7 @@ class StopClock {
       : grace_(grace), pod_grace_(pod_grace), rest_grace_(rest_grace) {}
 
   void learn_settings(std::optional<Duration> grace, std::optional<Duration> reserve);
-  /// `main_ends_workers`: the grace is for a main process that the stop signal itself has ended,
-  /// such as a shell; any other takes its workers with it.
-  void learn_rest_grace(Duration grace, bool main_ends_workers);
+  void learn_rest_grace(Duration grace) { rest_grace_ = grace; }
   /// The first call fixes the beginning.
   void begin(Instant now);
   /// A later one replaces an earlier one.
@@ -67,9 +65,7 @@ class StopClock {
   /// Both only while running().
   Instant deadline() const;
   Margins current_margins() const;
-  Duration rest_grace(bool died_of_stop_signal) const {
-    return main_ends_workers_ && !died_of_stop_signal ? Duration{0} : rest_grace_;
-  }
+  Duration rest_grace() const { return rest_grace_; }
 
  private:
   Duration own_total() const;
@@ -77,7 +73,6 @@ class StopClock {
   Duration grace_;
   std::optional<Duration> pod_grace_;
   Duration rest_grace_;
-  bool main_ends_workers_ = false;
   std::optional<Duration> welcome_grace_;
   std::optional<Duration> welcome_reserve_;
   std::optional<Instant> begun_at_;
@@ -98,7 +93,6 @@ struct Situation {
   Instant start_due{};                   // no order to start by then
   Instant engine_ended_at{};             // where it ended
   bool engine_ordered = false;           // it ended on our order
-  bool died_of_stop_signal = false;      // ... and of nothing else
   std::optional<Instant> tree_ended_at;  // nothing of it is left since then
 };
 

@@ -99,7 +99,6 @@ void read_welcome(Reader& in, Order& order) {
   order.grace = as_duration(in.integer("grace_ms", "grace_ms: expected milliseconds"));
   order.rest_grace =
       as_duration(in.integer("rest_grace_ms", "rest_grace_ms: expected milliseconds"));
-  order.main_ends_workers = in.raw("main_ends_workers") == "true";
   if (std::optional<std::string_view> const budgets = in.raw("budgets");
       budgets && budgets->starts_with('{')) {
     order.reserve = as_duration(in.integer(*budgets, "cleanup_reserve_ms",

@@ -113,7 +113,7 @@ void write_engine_exited(Text& out, EngineFacts const& engine) {
 void write_engine_tree(Text& out, int alive, std::string_view raw_names) {
   json::Writer line(out);
   line.open().string("op", "engine.tree").number("alive", alive);
-  if (alive > 0) {
+  if (alive > 0 && !raw_names.empty()) {
     line.raw("names", raw_names);
   }
   line.close();

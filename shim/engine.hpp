@@ -34,10 +34,6 @@ class Engine {
   pid_t pid() const { return static_cast<pid_t>(facts_.pid); }
   EngineFacts const& facts() const { return facts_; }
   EngineFate fate() const;
-  /// It has ended, and this signal did it.
-  bool died_of(int signal) const {
-    return facts_.state == EngineFacts::State::exited && facts_.ending.signal == signal;
-  }
   /// So many are left of its tree; true: that is news.
   bool note_alive(int alive) {
     bool const is_news = facts_.alive != alive;

@@ -45,7 +45,6 @@ struct Order {
   std::optional<Duration> grace;       // welcome
   std::optional<Duration> reserve;     // welcome
   std::optional<Duration> rest_grace;  // welcome
-  bool main_ends_workers = false;      // welcome
   std::optional<Instant> deadline;     // phase, will
   std::string_view raw_blob;           // remember
   int signal = 0;                      // engine.signal
@@ -92,7 +91,7 @@ struct Hello {
 void write_hello(Text& out, Hello const& hello);
 void write_engine_started(Text& out, EngineFacts const& engine);
 void write_engine_exited(Text& out, EngineFacts const& engine);
-/// `raw_names`: a JSON array.
+/// `raw_names`: a JSON array; empty: they are too many.
 void write_engine_tree(Text& out, int alive, std::string_view raw_names);
 /// A process of the engine that ended before its main one.
 struct Death {

@@ -130,7 +130,7 @@ void obey_welcome(Parts& s, Order const& order) {
   }
   s.clock.learn_settings(order.grace, order.reserve);
   if (order.rest_grace) {
-    s.clock.learn_rest_grace(*order.rest_grace, order.main_ends_workers);
+    s.clock.learn_rest_grace(*order.rest_grace);
   }
   s.link.welcomed();
   s.link_news.welcomed();

@@ -46,7 +46,6 @@ Situation situation(Parts const& s) {
           .start_due = s.began_at + s.options.supervisor_timeout,
           .engine_ended_at = s.end.at(),
           .engine_ordered = s.engine.facts().ordered,
-          .died_of_stop_signal = s.engine.died_of(rest_signal(s)),
           .tree_ended_at = s.end.tree_ended_at()};
 }
 

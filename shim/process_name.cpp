@@ -7,6 +7,7 @@ namespace lastcall::shim {
 namespace {
 
 constexpr std::size_t kReadOfCommandLine = 512;
+constexpr std::string_view kResourceTracker = "multiprocessing.resource_tracker";
 
 /// Reads /proc/PID/cmdline: empty where it lists a program and its arguments.
 std::string_view title_in(std::string_view command_line) {
@@ -35,9 +36,12 @@ std::string_view read_process_file(pid_t pid, std::string_view entry, char* buff
 
 bool append_process_name(Text& out, pid_t pid) {
   char buffer[kReadOfCommandLine];
-  std::string_view name = title_in(read_process_file(pid, "cmdline", buffer, sizeof buffer));
+  std::string_view const line = read_process_file(pid, "cmdline", buffer, sizeof buffer);
+  std::string_view name = title_in(line);
   bool const is_title = !name.empty();
-  if (!is_title) {
+  if (!is_title && line.find(kResourceTracker) != std::string_view::npos) {
+    name = kResourceTracker;
+  } else if (!is_title) {
     name = read_process_file(pid, "comm", buffer, sizeof buffer);
     name = name.substr(0, name.find('\n'));
   }
@@ -54,7 +58,7 @@ void ProcessName::read(pid_t pid) {
 bool is_resource_tracker(pid_t pid) {
   char buffer[kReadOfCommandLine];
   std::string_view const line = read_process_file(pid, "cmdline", buffer, sizeof buffer);
-  return line.find("multiprocessing.resource_tracker") != std::string_view::npos;
+  return line.find(kResourceTracker) != std::string_view::npos;
 }
 
 }  // namespace lastcall::shim

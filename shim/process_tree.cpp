@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "shim/directory.hpp"
-#include "shim/json.hpp"
 #include "shim/parse.hpp"
 #include "shim/process_name.hpp"
 
@@ -169,38 +168,12 @@ void obey(TreeOrder const& order, Process const& process) {
   }
 }
 
-/// Takes the names of the first few into an array.
-class NameList {
- public:
-  explicit NameList(Text* out) : out_(out), line_(out != nullptr ? *out : none_) {
-    line_.open_array();
-  }
-  ~NameList() { line_.close_array(); }
-  NameList(NameList const&) = delete;
-  NameList& operator=(NameList const&) = delete;
-
-  void add(pid_t pid) {
-    TextOf<kLongestProcessName> name;
-    if (out_ != nullptr && ++count_ <= kMostDescribed) {
-      append_process_name(name, pid);
-      line_.string("", name.view());
-    }
-  }
-
- private:
-  Text none_{nullptr, 0};
-  Text* out_;
-  json::Writer line_;
-  std::size_t count_ = 0;
-};
-
 }  // namespace
 
 Tally walk_tree(TreeOrder const& order) {
   Tally tally;
   Walk const walk(order.spared);
   tally.blind = walk.begin() == walk.end();
-  NameList names(order.names);
   for (Process const& process : walk) {
     if (!process.descends || process.spared) {
       continue;
@@ -212,7 +185,11 @@ Tally walk_tree(TreeOrder const& order) {
     ++tally.living;
     bool const is_tracker = order.spares_trackers && is_resource_tracker(process.pid);
     tally.trackers += is_tracker ? 1 : 0;
-    names.add(process.pid);
+    if (order.names != nullptr) {
+      ProcessName name;
+      name.read(process.pid);
+      order.names->add(name);
+    }
     if (order.signal != 0 && !is_tracker) {
       obey(order, process);
     }

@@ -14,6 +14,7 @@
 
 #include <sys/types.h>
 
+#include "shim/name_list.hpp"
 #include "shim/text.hpp"
 
 namespace lastcall::shim {
@@ -46,8 +47,8 @@ struct TreeOrder {
   pid_t spared = 0;              // 0: nobody
   bool spares_trackers = false;  // from the signal; they are counted
   Asked* only_children =
-      nullptr;            // the signal and CONT go to children of ours that it has not seen
-  Text* names = nullptr;  // takes a JSON array of at most eight names
+      nullptr;                // the signal and CONT go to children of ours that it has not seen
+  NameList* names = nullptr;  // of who was met
 };
 
 Tally walk_tree(TreeOrder const& order);

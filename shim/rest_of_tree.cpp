@@ -33,13 +33,14 @@ void RestOfTree::chase(pid_t spared, bool kills_trackers) {
 
 void RestOfTree::treat(Treatment treatment, int signal, pid_t spared, bool kills_trackers) {
   Instant const began = monotonic_now();
-  TreeOrder order{.spared = spared, .spares_trackers = !kills_trackers, .names = &names_};
+  NameList names;
+  TreeOrder order{.spared = spared, .spares_trackers = !kills_trackers, .names = &names};
   if (treatment != Treatment::look) {
     order.signal = treatment == Treatment::kill ? SIGKILL : signal;
     order.only_children = treatment == Treatment::ask ? &asked_ : nullptr;
   }
-  names_.clear();
   tally_ = walk_tree(order);
+  names.write(names_);
   looked_at_ = monotonic_now();
   cost_ = *looked_at_ - began;
   look_wanted_ = false;

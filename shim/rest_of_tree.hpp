@@ -52,7 +52,7 @@ class RestOfTree {
   std::optional<Instant> next_look(Duration gap, pid_t spared) const;
 
   int living() const { return childless_ ? 0 : tally_.living; }
-  /// As a JSON array.
+  /// As a JSON array; empty: there are too many.
   std::string_view names() const { return names_.view(); }
   bool was_looked_at() const { return childless_ || looked_at_.has_value(); }
   bool is_blind() const { return tally_.blind; }
@@ -71,7 +71,7 @@ class RestOfTree {
   bool lists_children_ = false;
   bool childless_ = false;
   bool condemned_ = false;
-  TextOf<4 * 1024> names_;
+  TextOf<kLongestNames> names_;
 };
 
 }  // namespace lastcall::shim

@@ -162,8 +162,7 @@ constexpr Key kWelcome[] = {
     word("phase", kPhases),
     due("grace_ms", kMostMs),
     {.name = "budgets", .is = Is::object, .required = true, .inner = kBudgets},
-    number("rest_grace_ms", kMostMs),
-    flag("main_ends_workers")};
+    number("rest_grace_ms", kMostMs)};
 constexpr Key kPhase[] = {word("phase", kPhases), number("deadline_at_ms", kMostMs)};
 constexpr Key kRejected[] = {
     id("id"),        newer("reason", kRefusals), number("retry_after_ms", kMostMs), number("limit"),

@@ -68,8 +68,7 @@ void Checker::note_rest(StepView const& step, Instant ended_at,
                         std::optional<std::uint32_t> alive) {
   bool const is_first = !rest_ends_by_ && step.after.stop;
   if (is_first && alive.value_or(0) > 0 && (engine_ordered_ || term_asked_) && !kill_sent_) {
-    bool const none = settings_.main_ends_workers && engine_exit_.signal == 0;
-    rest_ends_by_ = ended_at + (none ? Duration{0} : settings_.rest_grace);
+    rest_ends_by_ = ended_at + settings_.rest_grace;
   }
   rest_alive_ = alive.value_or(0);
 }
@@ -137,6 +136,11 @@ void Checker::note_engine(StepView const& step) {
     note_rest(step, step.now, exited->alive);
   } else if (auto const* tree = std::get_if<EngineTreeSeen>(&step.event)) {
     rest_alive_ = tree->alive;
+    bool const is_forsaken =
+        settings_.main_ends_workers && are_workers(settings_.essential_processes, *tree);
+    if (rest_ends_by_ && is_forsaken) {
+      rest_ends_by_ = std::min(*rest_ends_by_, step.now);
+    }
   } else if (std::holds_alternative<PeerFatal>(step.event)) {
     note_fatal();
   } else if (auto const* death = std::get_if<EngineProcessDied>(&step.event)) {
@@ -245,7 +249,9 @@ std::string Checker::check_killing(StepView const& step, SignalEngine const& sig
     bool const is_bereft = main_ends_by_ && step.now >= *main_ends_by_;
     return is_bereft ? "" : "the main process alone is killed though it is not bereft";
   }
-  if (kill && step.now < kill_at) {
+  bool const is_for_workers = rest_ends_by_ && step.now >= *rest_ends_by_ &&
+                              std::holds_alternative<EngineTreeSeen>(step.event);
+  if (kill && step.now < kill_at && !is_for_workers) {
     return "the engine is killed at " + text_of(step.now) + ", before " + text_of(kill_at);
   }
   if (kill && !engine_ordered_ && !term_asked_ && step.now < core_stop->deadline && stop_) {

@@ -175,6 +175,9 @@ void World::end_engine(EngineExit exit) {
   if (hears_shim()) {
     tell(EngineExited{.exit = exit, .ordered = shim_.ordered, .alive = shim_.rest});
   }
+  if (hears_shim() && shim_.rest.value_or(0) > 0) {
+    tell(EngineTreeSeen{*shim_.rest, {plan_.seed % 2 == 0 ? "core0" : "server"}});
+  }
   for (std::uint32_t i = 0; i < requests_.size(); ++i) {
     if (requests_[i].live && requests_[i].peer == kRelay && !requests_[i].waits) {
       auto const seen = static_cast<std::uint32_t>(plan_.seed % 900);  // if no cancel comes first
@@ -193,8 +196,7 @@ void World::leave_behind() {
   }
   Duration rest{0};
   if (shim_.rest.value_or(0) > 0) {
-    bool const none = plan_.settings.main_ends_workers && shim_.exit.signal == 0;
-    Duration const grace = none ? Duration{0} : plan_.settings.rest_grace;
+    Duration const grace = plan_.settings.rest_grace;
     rest = std::min(Duration{m.rest_ms}, grace);
     after(static_cast<std::uint32_t>(to_ms(std::min(Duration{m.rest_ms}, grace + Duration{20}))),
           What::rest_ends, shim_.number);

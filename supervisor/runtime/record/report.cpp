@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -21,6 +22,7 @@ using lifecycle::to_ms;
 
 /// All that Kubernetes reads of a termination message.
 constexpr std::size_t kLargestMessage = 4096;
+constexpr std::size_t kMostNamed = 8;
 constexpr std::string_view kReportBegins = R"({"cause":)";
 
 /// The end of a text, which is where a traceback speaks; UTF-8 is repaired by the dump.
@@ -99,7 +101,10 @@ Json engine_of(lifecycle::Report const& report, bool end_is_unknown) {
     json["ordered"] = report.engine_ordered;
     json["oom"] = report.engine_exit.oom;
     if (!report.rest_names.empty() || report.rest_alive > 0) {
-      json["left_behind"] = {{"names", report.rest_names}, {"alive", report.rest_alive}};
+      auto const named = std::min(report.rest_names.size(), kMostNamed);
+      Json names = Json::array();
+      std::copy_n(report.rest_names.begin(), named, std::back_inserter(names));
+      json["left_behind"] = {{"names", std::move(names)}, {"alive", report.rest_alive}};
     }
   }
   return json;

@@ -59,8 +59,7 @@ ipc::Welcome welcome_of(lifecycle::Lifecycle const& core) {
                       .late_accept = budgets.late_accept,
                       .cleanup_reserve = budgets.reserve,
                       .cancel_settle = budgets.settle},
-          .rest_grace = settings.rest_grace,
-          .main_ends_workers = settings.main_ends_workers};
+          .rest_grace = settings.rest_grace};
 }
 
 void ShimSession::hello(ipc::PeerId peer, ipc::Hello&& hello) {

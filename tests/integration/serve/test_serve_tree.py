@@ -98,6 +98,32 @@ def test_an_engine_behind_a_shell_ends_by_itself_within_its_grace(world, tmp_pat
     assert not one.processes_left()
 
 
+def test_a_shell_that_traps_the_signal_leaves_its_engine_the_same_grace(world, tmp_path):
+    (tmp_path / "engine.py").write_text(SLOW_TO_END)
+    one = world(engine={"kind": "vllm"}, health={"checks": []}, shutdown={"drain_unknown": "0s"})
+    process = one.run("bash", "-c", "trap 'kill -TERM $pid; exit 0' TERM; "
+                      f"{sys.executable} {tmp_path}/engine.py {tmp_path} & pid=$!; wait")
+    serving(one, tmp_path)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=PATIENCE) == 0, one.log()
+    assert os.path.exists(tmp_path / "cleaned"), "it ended by itself"
+    report = one.report()
+    assert report["engine"]["code"] == 0
+    assert report["cleanup"]["engine"]["ms"] >= 1400
+
+
+def test_workers_whose_server_is_gone_are_not_waited_for(world):
+    one = world(shutdown={"grace_period": "60s", "drain_unknown": "0s"})
+    process = one.run_engine("--core", "--leak-workers", "--workers-ignore-term")
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=PATIENCE) == 0, one.log()
+    report = one.report()
+    assert report["engine"]["code"] == 0
+    assert report["engine"]["left_behind"] == {"names": ["VLLM::EngineCore"], "alive": 0}
+    assert report["cleanup"]["engine"]["ms"] < 6_000, "others of the tree have 10 s"
+    assert not one.processes_left()
+
+
 def test_a_list_of_files_costs_no_second_where_nobody_is_left(world, tmp_path):
     one = world(cleanup={"paths": [str(tmp_path / "x")]})
     process = one.run("/bin/sleep", "3600")

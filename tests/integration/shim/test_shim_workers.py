@@ -107,9 +107,8 @@ def test_alone_the_shim_kills_what_outlives_the_grace(supervised):
     assert not process.survivors()
 
 
-def test_welcome_says_the_grace_and_whether_the_main_process_ends_its_workers(supervised,
-                                                                             supervisor):
-    boss = supervisor(welcome={**WELCOME, "rest_grace_ms": 60000, "main_ends_workers": True})
+def test_welcome_says_the_grace(supervised, supervisor):
+    boss = supervisor(welcome={**WELCOME, "rest_grace_ms": 0})
     process = start_engine(supervised, boss, helper("setsid_worker"))
     process.wait_ready()
     boss.send({"op": "phase", "phase": "cleaning_up", "deadline_at_ms": monotonic_ms() + 60000})
@@ -117,6 +116,20 @@ def test_welcome_says_the_grace_and_whether_the_main_process_ends_its_workers(su
     boss.expect("engine.exited", code=0, ordered=True)
     boss.expect("engine.tree", alive=0)
     assert not process.survivors()
+
+
+def test_order_to_kill_all_reaches_what_the_main_process_has_left(supervised, supervisor):
+    boss = supervisor(welcome={**WELCOME, "rest_grace_ms": 60000})
+    process = start_engine(supervised, boss, helper("setsid_worker"))
+    process.wait_ready()
+    boss.send({"op": "phase", "phase": "cleaning_up", "deadline_at_ms": monotonic_ms() + 60000})
+    boss.send(TERM_MAIN)
+    assert boss.expect("engine.tree", alive=1)["names"] == ["setsid_worker"]
+    boss.send(KILL_ALL)
+    boss.expect("engine.tree", alive=0)
+    assert not process.survivors()
+    boss.send({"op": "exit", "code": 0})
+    assert process.wait() == 0
 
 
 def test_main_process_that_left_nobody_says_so_with_its_end(supervised, supervisor):

@@ -37,6 +37,25 @@ TEST(EngineTreeTest, the_wait_ends_a_moment_after_the_grace_or_after_the_kill) {
   EXPECT_EQ(tree.counted_from(kEnd), kEnd + 10s) << "as the shim counts its patience";
 }
 
+TEST(EngineTreeTest, a_rest_that_was_killed_is_not_waited_for_until_its_grace_is_over) {
+  EngineTree tree;
+  tree.left_behind(kEnd, 1, 10s);
+  tree.rest_killed(kEnd + 1s);
+  EXPECT_EQ(tree.gone_by(kKill), kEnd + 1s + 2250ms);
+}
+
+TEST(EngineTreeTest, a_rest_of_workers_alone_is_told_from_a_server_behind_a_shell) {
+  std::vector<std::string> const patterns{"VLLM::EngineCore*", "VLLM::Worker*"};
+  auto const are = [&](std::vector<std::string> names) {
+    return are_workers(patterns, {.alive = 3, .names = std::move(names)});
+  };
+  EXPECT_TRUE(are({"VLLM::EngineCore_DP0", "VLLM::Worker_TP1"}));
+  EXPECT_TRUE(are({"VLLM::Worker_TP1", "multiprocessing.resource_tracker"}));
+  EXPECT_FALSE(are({"vllm", "VLLM::EngineCore"})) << "the server itself";
+  EXPECT_FALSE(are({"multiprocessing.resource_tracker"})) << "it ends by itself";
+  EXPECT_FALSE(are({})) << "too many to be named, or an older shim";
+}
+
 TEST(EngineTreeTest, nobody_left_is_gone_at_once) {
   EngineTree tree;
   tree.left_behind(kEnd, 0, 10s);

@@ -134,16 +134,10 @@ TEST(DeadlineRules, Rest_of_an_ordered_engine_has_its_grace_within_the_deadline)
   EXPECT_FALSE(rest_kill_at(situation, running_clock()).has_value()) << "it was not ordered";
 }
 
-TEST(DeadlineRules, Main_process_that_ends_its_workers_leaves_no_grace_unless_the_signal_ended_it) {
+TEST(DeadlineRules, Grace_of_the_rest_is_the_supervisors_once_it_has_said_so) {
   StopClock clock = running_clock();
-  clock.learn_rest_grace(Duration{3'000}, true);
-  Situation situation = ended_at(10'000);
-  EXPECT_EQ(rest_kill_at(situation, clock), at(10'000));
-  situation.died_of_stop_signal = true;
-  EXPECT_EQ(rest_kill_at(situation, clock), at(13'000)) << "a shell took nobody with it";
-  clock.learn_rest_grace(Duration{3'000}, false);
-  situation.died_of_stop_signal = false;
-  EXPECT_EQ(rest_kill_at(situation, clock), at(13'000));
+  clock.learn_rest_grace(Duration{3'000});
+  EXPECT_EQ(rest_kill_at(ended_at(10'000), clock), at(13'000));
 }
 
 TEST(DeadlineRules, Supervisor_has_five_seconds_after_the_last_of_the_tree) {

@@ -18,10 +18,8 @@ TEST(ShimMessages, Every_order_of_the_protocol_is_understood) {
   EXPECT_TRUE(welcome.order.supported_version);
   EXPECT_FALSE(welcome.order.rest_grace.has_value());
 
-  Decoded const newer =
-      decode(R"({"op":"welcome","version":1,"rest_grace_ms":0,"main_ends_workers":true})");
-  EXPECT_EQ(newer.order.rest_grace, Duration{0});
-  EXPECT_TRUE(newer.order.main_ends_workers);
+  EXPECT_EQ(decode(R"({"op":"welcome","version":1,"rest_grace_ms":0})").order.rest_grace,
+            Duration{0});
 
   Decoded const phase = decode(R"({"op":"phase","phase":"draining","deadline_at_ms":123})");
   EXPECT_EQ(phase.order.phase_is_up, false);
