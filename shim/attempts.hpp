@@ -42,6 +42,9 @@ class Attempts {
     next_ = std::min(next_, now + kEagerRetry);
   }
 
+  /// The last attempt failed, and not because nobody listens: whether somebody does is not known.
+  bool is_kept_out() const { return trouble_ != 0 && !is_nobody_there(trouble_); }
+
   /// The errno of the last attempt, where it is another than the one told before; 0: nothing new.
   int take_trouble(Instant now) {
     bool const is_usual = is_early(now) && is_nobody_there(trouble_);

@@ -44,10 +44,13 @@ void revive_if_due(Parts& s) {
   s.rest.note_childless(false);
 }
 
-/// A supervisor of our own that answers nothing any more cannot be waited for.
+/// A supervisor of our own that answers nothing any more, or never listens, cannot be waited for.
 void watch_service(Parts& s) {
-  if (!s.service.is_running() || !s.link.connected() || s.state == State::leaving) {
+  if (!s.service.is_running() || s.state == State::leaving) {
     return s.vigil.end();
+  }
+  if (s.link.is_kept_out()) {
+    s.vigil.heard();  // its silence may be our fault
   }
   switch (s.vigil.look(s.now)) {
     case Vigil::Need::nothing:
@@ -91,6 +94,7 @@ void reap(Parts& s) {
 void tend_children(Parts& s) {
   if (s.service.restart_if_due(s.launch, s.now)) {
     s.rest.note_childless(false);
+    s.vigil.begin(s.now);
     s.link.look_eagerly(s.now);
   }
   revive_if_due(s);

@@ -56,6 +56,8 @@ class Link {
   void send_ping();
 
   bool connected() const { return fd_ >= 0; }
+  /// We cannot reach it, be it as well as it may.
+  bool is_kept_out() const { return !connected() && attempts_.is_kept_out(); }
   Standing standing(Instant now) const;
   std::optional<Instant> next_wake(Instant now) const;
   /// A line began that is longer than any line may be.

@@ -99,6 +99,7 @@ std::optional<int> Shim::begin() {
       LogLine() << "cannot start the supervisor " << s.options.serve << ": " << error_text(error);
       return exec_failure_code(error);
     }
+    s.vigil.begin(s.now);
   }
   if (!s.options.supervised()) {
     happen(s, Event::start_order);

@@ -1,8 +1,9 @@
 // Whether a supervisor that the shim started itself still answers.
 //
-// Rules: 1. every 5 s without a word of it, it is asked for one; 2. four more such times without a
-// word, so 20 s after the first question, and it is given up: longer than any liveness limit that a
-// kubelet would have; 3. a round that the shim itself slept through (its container was frozen, the
+// Rules: 1. every 5 s without a word of it, it is asked for one, where there is a connection: one
+// that froze before it listened has been started and says nothing; 2. four more such times without
+// a word, so 20 s after the first question, and it is given up: longer than any liveness limit that
+// a kubelet would have; 3. a round that the shim itself slept through (its container was frozen, the
 // machine slept) proves nothing, and the count begins anew. Pure values on an explicit `now`.
 // Source: specification, 'Run mode'.
 #pragma once
@@ -17,12 +18,12 @@ class Vigil {
  public:
   enum class Need : unsigned char { nothing, ask, give_up };
 
-  /// A connection to it began.
+  /// It was started, or a connection to it began.
   void begin(Instant now) {
     silent_rounds_ = 0;
     next_ = now + kRound;
   }
-  /// There is nobody to ask.
+  /// There is nobody.
   void end() { next_.reset(); }
   void heard() { silent_rounds_ = 0; }
   Need look(Instant now);

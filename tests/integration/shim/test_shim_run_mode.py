@@ -203,6 +203,30 @@ def test_supervisor_that_was_started_again_a_moment_before_the_end_is_ended_too(
 
 
 @pytest.mark.plain_build
+@pytest.mark.parametrize("frozen", [1, 2], ids=["the first", "the one after a crash"])
+def test_supervisor_that_freezes_before_it_listens_is_killed_and_started_again(
+    shim, socket_path, tmp_path, frozen
+):
+    starts = tmp_path / "starts"
+    fake = f"exec {sys.executable} {FAKE} {socket_path} {tmp_path}/marks"
+    process = serve_script(
+        shim, socket_path,
+        f"echo $$ >> {starts}; n=$(wc -l < {starts}); test $n = {frozen} && kill -STOP $$; "
+        f"test $n -lt {frozen} && kill -9 $$; {fake}",
+        "sh", "-c", "echo ready; exec sleep 100", options=["--supervisor-timeout", "100ms"],
+    )  # fmt: skip
+    process.wait_ready()
+    _, took = elapsed(lambda: eventually(lambda: len(starts.read_text().split()) == frozen + 1,
+                                         "a next one", 60))
+    assert took >= 19000, "longer than any liveness limit"
+    assert not is_alive(int(starts.read_text().split()[frozen - 1]))
+    eventually(lambda: (tmp_path / "marks").exists(), "the next one serves")
+    process.send(signal.SIGTERM)
+    assert process.wait() == 0
+    eventually(lambda: not process.survivors(), "nothing is left")
+
+
+@pytest.mark.plain_build
 def test_supervisor_that_answers_nothing_is_killed_and_started_again(run_mode):
     process = run_mode("sh", "-c", "echo ready; exec sleep 100")
     process.wait_ready()
