@@ -114,8 +114,12 @@ Instant tracker_kill_at(std::optional<Instant> since, Instant now, StopClock con
   return std::min(moment, clock.deadline() - m.kill / 2);
 }
 
-Instant service_end_at(Instant leaving_since, StopClock const& clock) {
-  return std::min(leaving_since + kServiceMoment, give_up_at(leaving_since, clock));
+Instant service_end_at(Instant leaving_since, std::optional<Instant> log_was_full_at,
+                       StopClock const& clock) {
+  Instant const moment = std::max(leaving_since, log_was_full_at.value_or(leaving_since));
+  Instant const limit = clock.running() ? std::max(leaving_since + kLastMoment, clock.deadline())
+                                        : give_up_at(leaving_since, clock);
+  return std::min(moment + kServiceMoment, limit);
 }
 
 Instant give_up_at(Instant leaving_since, StopClock const& clock) {
@@ -130,7 +134,7 @@ Duration last_words_wait(Instant now, StopClock const& clock) {
   if (!clock.running()) {
     return kLastWords;
   }
-  return std::clamp(clock.deadline() - now, Duration{0}, kLastWords);
+  return std::max(clock.deadline() - kLastMoment - now, Duration{0});
 }
 
 }  // namespace lastcall::shim

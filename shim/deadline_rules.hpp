@@ -111,13 +111,15 @@ std::optional<Instant> rest_kill_at(Situation const& situation, StopClock const&
 /// From here a resource tracker is killed too, if all others are gone since `since`.
 Instant tracker_kill_at(std::optional<Instant> since, Instant now, StopClock const& clock);
 
-/// Until then a supervisor of our own may end by itself; a stuck one must not cost more than D.
-Instant service_end_at(Instant leaving_since, StopClock const& clock);
+/// Until then a supervisor of our own may end by itself, so long after the log last had no room for
+/// what it still has to say; a stuck one must not cost more than D.
+Instant service_end_at(Instant leaving_since, std::optional<Instant> log_was_full_at,
+                       StopClock const& clock);
 
 /// Leaving ends here even if a process cannot be killed.
 Instant give_up_at(Instant leaving_since, StopClock const& clock);
 
-/// How long the report of a stop may wait for who reads the log: never beyond D.
+/// How long the report may wait for who reads the log: in a stop all that it has left.
 Duration last_words_wait(Instant now, StopClock const& clock);
 
 }  // namespace lastcall::shim

@@ -2,7 +2,8 @@
 //
 // Rules: 1. an order to exit gives the code, and may hand over the report; a failure of our own
 // gives a code as well, and a 137 that cannot be true is corrected once, when it comes; 2. a
-// supervisor that knows of our end, or was told of it, has a moment for its own; 3. we are gone
+// supervisor that knows of our end, or was told of it, has a moment for its own, and until D where
+// nobody reads what it still has to say; 3. we are gone
 // once the tree is, or when nothing can be done about it any more.
 // Pure values. Source: specification, 'Shim'; docs/ipc.md, `exit`.
 #pragma once
@@ -45,8 +46,10 @@ class Departure {
   Instant since() const { return since_; }
   /// From here on the supervisor of our own is killed.
   Instant service_kill_at(StopClock const& clock) const {
-    return service_may_end_ ? service_end_at(since_, clock) : since_;
+    return service_may_end_ ? service_end_at(since_, log_was_full_at_, clock) : since_;
   }
+  /// The supervisor of our own waits for who reads it.
+  void log_is_full(Instant now) { log_was_full_at_ = now; }
 
   void tree_is_done() { progress_ = Progress::tree_done; }
   bool has_tree_done() const { return progress_ == Progress::tree_done; }
@@ -62,6 +65,7 @@ class Departure {
   bool service_may_end_ = false;
   std::optional<int> code_;
   Instant since_{};
+  std::optional<Instant> log_was_full_at_;
   HandedReport report_;
 };
 

@@ -22,6 +22,9 @@ bool service_has_left(Parts& s) {
   if (!s.service.is_running()) {
     return true;
   }
+  if (is_log_full()) {
+    s.departure.log_is_full(s.now);
+  }
   if (s.now >= s.departure.service_kill_at(s.clock)) {
     kill(s.service.pid(), SIGKILL);
     kill_tree(s, 0, true);

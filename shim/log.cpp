@@ -22,6 +22,11 @@ LogLine::~LogLine() {
   }
 }
 
+bool is_log_full() {
+  pollfd ready{STDERR_FILENO, POLLOUT, 0};
+  return poll(&ready, 1, 0) == 0;
+}
+
 std::string_view error_text(int error) {
   std::string_view const text = known_error_text(error);
   return text.empty() ? "unknown error" : text;

@@ -38,6 +38,9 @@ class LogLine {
   TextOf<3072> text_;  // a pipe takes PIPE_BUF, 4096, at once
 };
 
+/// A line would have to wait for its reader.
+bool is_log_full();
+
 /// The system's own words for an errno value.
 std::string_view error_text(int error);
 

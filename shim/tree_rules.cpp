@@ -100,8 +100,9 @@ std::optional<Instant> next_pass(Parts const& s) {
     return std::nullopt;
   }
   if (s.departure.has_tree_done()) {
-    return s.now < s.departure.service_kill_at(s.clock) ? s.departure.service_kill_at(s.clock)
-                                                        : s.now + kKillGap;
+    Instant const look_at = s.now + kKillGap;  // who reads the log may be away, and back
+    Instant const kill_at = s.departure.service_kill_at(s.clock);
+    return s.now < kill_at ? std::min(kill_at, look_at) : look_at;
   }
   std::optional<Instant> const look_at =
       s.rest.next_look(kills_now(s) ? kKillGap : kRestGap, s.service.pid());

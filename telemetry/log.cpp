@@ -17,6 +17,7 @@
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/ostream_sink.h>
 
+#include "base/clock.hpp"
 #include "base/json_writer.hpp"
 #include "telemetry/log_output.hpp"
 #include "telemetry/visible_text.hpp"
@@ -198,9 +199,10 @@ std::string render(LogFormat format, std::string_view message, Log::Fields field
   return payload;
 }
 
-/// What may wait for a reader that is away, and for how long it may hold our own end.
+/// What may wait for a reader that is away, and for how long it may hold our own end where no stop
+/// says how long that may take.
 constexpr std::size_t kMostWaiting = 64 * 1024;
-constexpr auto kLastWait = std::chrono::milliseconds(700);
+constexpr Duration kLastWait{700};
 
 /// Keeps what does not fit for its reader, the newest of it, and says how much was dropped: the
 /// last line of a stop is the report.
@@ -208,10 +210,11 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   DescriptorSink(int fd, LogFormat format) : fd_(fd), output_(fd), format_(format) {}
   ~DescriptorSink() override {
-    auto const until = std::chrono::steady_clock::now() + kLastWait;
+    Instant const now = monotonic_now();
+    bool const is_in_stop = limit_ && now < *limit_ + kLastWait;
+    Instant const until = is_in_stop ? *limit_ : now + kLastWait;
     while (!drain()) {
-      auto const left = std::chrono::duration_cast<std::chrono::milliseconds>(
-          until - std::chrono::steady_clock::now());
+      Duration const left = until - monotonic_now();
       pollfd reader{fd_, POLLOUT, 0};
       if (left.count() <= 0 || poll(&reader, 1, static_cast<int>(left.count())) <= 0 ||
           reader.revents != POLLOUT) {
@@ -221,6 +224,15 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
   }
   DescriptorSink(DescriptorSink const&) = delete;
   DescriptorSink& operator=(DescriptorSink const&) = delete;
+
+  bool is_drained() {
+    std::lock_guard const lock(mutex_);
+    return drain();
+  }
+  void wait_at_end_until(Instant limit) {
+    std::lock_guard const lock(mutex_);
+    limit_ = limit;
+  }
 
  protected:
   void sink_it_(spdlog::details::log_msg const& record) override {
@@ -267,6 +279,7 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
   int fd_;
   LogOutput output_;
   LogFormat format_;
+  std::optional<Instant> limit_;
   std::uint64_t dropped_ = 0;
   std::deque<std::string> waiting_;
   std::size_t waiting_bytes_ = 0;
@@ -284,13 +297,16 @@ struct Log::Sink {
 
   LogFormat format;
   int fd = -1;
+  std::shared_ptr<DescriptorSink> lines;
   spdlog::logger logger;
 };
 
 Log::Log(LogLevel level, LogFormat format, int fd) {
   LogFormat const chosen = resolved(format, ::isatty(fd) == 1);
-  sink_ = std::make_unique<Sink>(level, chosen, std::make_shared<DescriptorSink>(fd, chosen));
+  auto lines = std::make_shared<DescriptorSink>(fd, chosen);
+  sink_ = std::make_unique<Sink>(level, chosen, lines);
   sink_->fd = fd;
+  sink_->lines = std::move(lines);
 }
 Log::Log(LogLevel level, LogFormat format, std::ostream& out)
     : sink_(std::make_unique<Sink>(level, resolved(format, false),
@@ -318,8 +334,15 @@ void Log::write(LogLevel level, std::string_view message, Fields fields) {
   sink_->logger.log(to_spdlog(level), spdlog::string_view_t(payload.data(), payload.size()));
 }
 
-void Log::flush() {
+bool Log::flush() {
   sink_->logger.flush();
+  return !sink_->lines || sink_->lines->is_drained();
+}
+
+void Log::wait_at_end_until(Instant limit) {
+  if (sink_->lines) {
+    sink_->lines->wait_at_end_until(limit);
+  }
 }
 
 }  // namespace lastcall::runtime

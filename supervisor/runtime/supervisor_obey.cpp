@@ -231,6 +231,7 @@ void Supervisor::publish_report(lifecycle::Instant now) {
   narrator_.report(report_.text());
   probes_.reported(report_.text(), now);
   write_termination_log(termination_log_path(), report_.text());
+  await_reader_of_log(now + report.time_left);
 }
 
 void Supervisor::rearm() {

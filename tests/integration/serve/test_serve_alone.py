@@ -189,7 +189,7 @@ def fill(write_end):
 
 
 def test_a_log_that_nobody_reads_does_not_stop_the_supervisor(world):
-    one = world(shutdown={"grace_period": "120s"})
+    one = world(shutdown={"grace_period": "8s"})
     read_end, write_end = os.pipe()
     fcntl.fcntl(write_end, fcntl.F_SETPIPE_SZ, 4096)
     run = subprocess.Popen(

@@ -250,6 +250,7 @@ def test_a_reader_of_the_log_that_is_away_still_gets_the_report(world):
         os.write(filler, b"x" * 4096)  # nobody reads: the pipe is full
         run.send_signal(signal.SIGTERM)
         wait_until(lambda: os.path.getsize(message) > 0, "the report is made")
+        holds_for(lambda: run.poll() is None, 1.5)  # its reader is awaited, as there is time
         os.close(theirs)
         os.close(filler)
         os.set_blocking(ours, True)

@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "base/clock.hpp"
+
 namespace lastcall::runtime {
 namespace {
 
@@ -149,6 +151,41 @@ TEST(Log, Its_end_waits_a_moment_for_a_reader_that_was_away) {
   pipe.ends[1] = -1;
   reader.join();
   EXPECT_NE(text.find(R"("n":99)"), std::string::npos);
+}
+
+TEST(Log, Its_end_waits_for_its_reader_as_long_as_a_stop_has_time_left) {
+  SmallPipe pipe;
+  std::string text;
+  std::thread reader;
+  {
+    Log log(LogLevel::info, LogFormat::json, pipe.ends[1]);
+    for (int i = 0; i < 100; ++i) {
+      log.info("record", {{"n", i}});
+    }
+    log.info("report");
+    EXPECT_FALSE(log.flush());
+    log.wait_at_end_until(monotonic_now() + Duration{60'000});
+    reader = std::thread([&, back_at = monotonic_now() + Duration{1'500}] {
+      std::this_thread::sleep_until(to_steady(back_at));
+      while (text.find("report") == std::string::npos) {
+        text += pipe.read_all();
+      }
+    });
+  }
+  ::close(pipe.ends[1]);
+  pipe.ends[1] = -1;
+  reader.join();
+  EXPECT_NE(text.find(R"("n":99)"), std::string::npos);
+}
+
+TEST(Log, Its_end_waits_for_nobody_beyond_the_stop) {
+  SmallPipe pipe;
+  Log log(LogLevel::info, LogFormat::json, pipe.ends[1]);
+  for (int i = 0; i < 100; ++i) {
+    log.info("record", {{"n", i}});
+  }
+  EXPECT_FALSE(log.flush());
+  log.wait_at_end_until(monotonic_now());
 }
 
 TEST(Log, A_record_longer_than_the_pipe_does_not_block_and_spoils_no_other) {
