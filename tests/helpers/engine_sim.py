@@ -155,13 +155,23 @@ class Engine:
         self.trace("signal", name=name)
         if name in ("TERM", "INT", "QUIT") and not self.options.ignore_term:
             self.stopping = True
-            if self.server is not None and self.options.drain_on_term:
+            if self.server is not None and self.waits_on_term():
                 self.server.close()
+            if self.options.abort_on_term:
+                self.generator.abort_all()
+            if self.options.linger_on_term:
+                self.generator.clock.paused = True
+                if self.core is not None:
+                    self.core.terminate()
             self.exit_if_drained()
+
+    def waits_on_term(self):
+        options = self.options
+        return options.drain_on_term or options.abort_on_term or options.linger_on_term
 
     def exit_if_drained(self):
         busy = self.generator.running or self.generator.queue
-        if self.stopping and not (self.options.drain_on_term and busy):
+        if self.stopping and not (self.waits_on_term() and busy):
             self.exit(self.options.term_exit_code)
 
     # --- workers
@@ -194,7 +204,8 @@ class Engine:
         loop.remove_reader(self.core.stdout)
         self.trace("core_exit", code=self.core.wait())
         self.core_died_at = loop.time()
-        self.generator.core_died()
+        if not (self.stopping and self.options.linger_on_term):
+            self.generator.core_died()
 
     def on_worker_exit(self, worker, loop):
         """As real engines do, an engine that loses a worker dies."""

@@ -92,7 +92,7 @@ class Generation:
         self.done = 0  # tokens
         self.events_sent = self.bytes_sent = 0
         self.wake = None
-        self.gone = False
+        self.gone = self.head_is_out = False
 
     def nudge(self):
         if self.wake is not None and not self.wake.done():
@@ -109,12 +109,12 @@ class Generation:
         joint = " " if self.given and not self.done and not self.given.endswith(" ") else ""
         return f"{joint}t{self.begins_at + self.done} "
 
-    def whole(self):
+    def whole(self, finish="length"):
         text = "".join(f"t{number} " for number in range(self.done))
         kind = "chat.completion" if self.chat else "text_completion"
         message = {"role": "assistant", "content": text}
         content = {"message": message} if self.chat else {"text": text}
-        answer = self._object(kind, [{"index": 0, **content, "finish_reason": "length"}])
+        answer = self._object(kind, [{"index": 0, **content, "finish_reason": finish}])
         return {**answer, "usage": self.usage_object()}
 
     def usage_object(self, more=0):
@@ -137,7 +137,7 @@ class Generator:
         self.clock = TokenClock(options.rate)
         self.running = {}  # id: Generation
         self.queue = deque()  # those that wait for a place
-        self.core_is_dead = False
+        self.core_is_dead = self.aborts = False
         self.tokens = self.tokens_ended = 0  # in all; of requests that are over
         self.accepted = 0  # from the first byte of the request on
         self.probes = 0
@@ -225,7 +225,7 @@ class Generator:
         self.die_of(generation)
         headers = [("X-Request-Id", context.root)]
         if generation.stream and not self.must_end(generation):
-            connection.start_stream(headers)
+            self.start_stream(connection, generation, headers)
         while generation.done < generation.max_tokens and not self.must_end(generation):
             await self.clock.tick(generation)
             if self.clock.paused or self.must_end(generation):
@@ -239,15 +239,24 @@ class Generator:
             self.die_of(generation)
         if self.must_end(generation):
             return await self.cut(connection, generation, headers)
+        return await self.end(connection, generation, headers, "length")
+
+    async def end(self, connection, generation, headers, finish):
         if not generation.stream:
-            return await connection.answer(200, generation.whole(), headers=headers)
-        await self.send(connection, generation, generation.chunk("", finish="length"))
+            return await connection.answer(200, generation.whole(finish), headers=headers)
+        if not generation.head_is_out:
+            self.start_stream(connection, generation, headers)
+        await self.send(connection, generation, generation.chunk("", finish=finish))
         if generation.usage:
             usage = {**generation.chunk(""), "choices": [], "usage": generation.usage_object()}
             await self.send(connection, generation, usage)
         await connection.send(b"data: [DONE]\n\n")
         await connection.finish_stream()
         return True
+
+    def start_stream(self, connection, generation, headers):
+        connection.start_stream(headers)
+        generation.head_is_out = True
 
     def die_of(self, generation):
         poison, at = self.options.dies_of, self.options.dies_at
@@ -277,6 +286,12 @@ class Generator:
         for generation in [*self.running.values(), *self.queue]:
             generation.nudge()
 
+    def abort_all(self):
+        """As vLLM's engine does on its signal: who reads the stream takes it for a whole one."""
+        self.aborts = True
+        for generation in [*self.running.values(), *self.queue]:
+            generation.nudge()
+
     async def fail(self, connection, generation, headers):
         """As vLLM's API server does without its core: a stream ends as if it were whole."""
         if not generation.stream or not generation.events_sent:
@@ -292,6 +307,8 @@ class Generator:
             return False
         if self.core_is_dead and not generation.context.is_stopped():
             return await self.fail(connection, generation, headers)
+        if self.aborts and not generation.context.is_stopped():
+            return await self.end(connection, generation, headers, "abort")
         cause, name = generation.context.cause, generation.context.root
         kind = {"migrate": "migrated", "grace_timeout": "migrated"}.get(cause, cause)
         kind = kind if kind in ("migrated", "engine_dead") else "cancelled"
@@ -315,7 +332,7 @@ class Generator:
 
     def must_end(self, generation):
         ignored = self.options.ignore_cancel
-        if generation.gone or self.core_is_dead:
+        if generation.gone or self.core_is_dead or self.aborts:
             return True
         if ignored == "all":
             return False

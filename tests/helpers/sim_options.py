@@ -42,6 +42,10 @@ def parse(arguments):
     add("--dies-at", type=int, default=0, help="behind so many tokens of that request")
     add("--ignore-term", action="store_true")
     add("--drain-on-term", action="store_true", help="finish what runs; otherwise it is cut off")
+    add("--abort-on-term", action="store_true",
+        help="what runs ends as if it were whole, with finish_reason abort: vLLM, mostly")
+    add("--linger-on-term", action="store_true",
+        help="its core ends, and it waits for its open connections: vLLM, now and then")
     add("--term-exit-code", type=int, default=0)
     add("--workers", type=int, default=0)
     add("--core", action="store_true", help="a child generates: without it requests get errors")

@@ -209,6 +209,29 @@ def test_a_drain_on_term_finishes_what_runs(sim):
     assert engine.process.wait(20) == 0
 
 
+def test_a_term_can_abort_what_runs_so_that_it_looks_finished(sim):
+    one = sim("--abort-on-term", "--rate", "20")
+    connection, response = one.start_stream(max_tokens=1000)
+    response.readline()
+    one.process.send_signal(signal.SIGTERM)
+    rest = response.read().decode()
+    assert '"finish_reason":"abort"' in rest and rest.rstrip().endswith("[DONE]")
+    assert one.process.wait(20) == 0
+    connection.close()
+
+
+def test_a_term_can_end_the_core_and_leave_the_server_to_its_open_connections(sim):
+    one = sim("--linger-on-term", "--core", "--rate", "20")
+    connection, response = one.start_stream(max_tokens=1000)
+    response.readline()
+    one.process.send_signal(signal.SIGTERM)
+    eventually(lambda: one.trace("core_exit"), 20)
+    assert one.process.poll() is None
+    connection.close()
+    response.close()
+    assert one.process.wait(20) == 0, "its last client has left"
+
+
 def test_term_can_be_ignored_until_told_otherwise(sim):
     engine = sim("--ignore-term")
     engine.process.terminate()

@@ -224,6 +224,29 @@ def test_what_time_cuts_is_told_by_the_last_figure(gauged):
     assert all("[DONE]" not in stream.finished() for stream in streams)
 
 
+def test_streams_that_the_engine_aborts_look_finished_and_the_report_knows_better(gauged):
+    one = gauged("--rate", "20", "--abort-on-term", grace_period="8s")
+    streams = [Stream(one.engine_port, 100_000) for _ in range(3)]
+    running(one, 3)
+    report = stop(one)
+    for text in (stream.finished() for stream in streams):
+        assert '"finish_reason":"abort"' in text and text.rstrip().endswith("[DONE]")
+    assert (outcome_of(report), report["in_flight_at_end"]) == ("timed_out", 3)
+    assert (report["requests"]["completed"], report["engine"]["code"]) == (0, 0)
+
+
+def test_a_server_that_waits_for_its_clients_without_its_core_is_ended_and_costs_no_code(gauged):
+    one = gauged("--core", "--linger-on-term", "--metrics", "absent", drain_unknown="6s")
+    stream = Stream(one.engine_port, 100_000)
+    running(one, 1)
+    report = stop(one)  # the drain takes longer than a process has to live to be no helper
+    assert "[DONE]" not in stream.finished()
+    assert (report["exit_code"], report["in_flight"]) == (0, "unknown")
+    assert report["engine"]["signal"] == signal.SIGKILL
+    assert report["time_left_ms"] > 30_000, "nobody waits for it until the deadline"
+    assert "a process of the engine ended by itself" not in one.log()
+
+
 def test_a_drain_that_ends_by_itself_has_nothing_in_flight_at_its_end(gauged):
     assert "in_flight_at_end" not in stop(gauged())
 
