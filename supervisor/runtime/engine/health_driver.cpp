@@ -182,7 +182,7 @@ void HealthDriver::run(bool wanted) {
   }
   is_running_ = wanted;
   last_round_.reset();
-  starting_since_.reset();
+  slow_start_.forget();
   if (wanted) {
     runner_.start();
     return;
@@ -239,20 +239,10 @@ void HealthDriver::run_now() {
 
 /// Loading takes minutes: what is waited for is said now and then.
 void HealthDriver::note_slow_start() {
-  if (!callbacks_.is_starting()) {
-    starting_since_.reset();
+  auto const age = slow_start_.reminder(monotonic_now(), callbacks_.is_starting());
+  if (!age) {
     return;
   }
-  lifecycle::Instant const now = monotonic_now();
-  if (!starting_since_) {
-    starting_since_ = now;
-    next_reminder_ = kFirstReminder;
-  }
-  lifecycle::Duration const age = now - *starting_since_;
-  if (age < next_reminder_) {
-    return;
-  }
-  next_reminder_ = age * 2;
   std::string awaited;
   bool is_refused = false;
   for (Row const& row : rows_) {
@@ -265,7 +255,7 @@ void HealthDriver::note_slow_start() {
   }
   // An engine that listens elsewhere than its check asks would be awaited for ever.
   awaited += is_refused ? "; " + who_listens() : "";
-  log_.info("still starting after " + std::to_string(lifecycle::to_ms(age) / 1'000) +
+  log_.info("still starting after " + std::to_string(lifecycle::to_ms(*age) / 1'000) +
             " s: " + (awaited.empty() ? "every check passes" : awaited));
 }
 

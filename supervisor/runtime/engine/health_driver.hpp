@@ -6,7 +6,7 @@
 //     always. The first round comes at once.
 //  3. An answer that proves nothing (HTTP 404, no SDK there) counts as none: only slowness.
 //  4. Of an engine that starts nothing is a warning, and rounds come fast. What is awaited is said
-//     after kFirstReminder, and then each time that its age has doubled.
+//     now and then (slow_start.hpp).
 //  5. A `progress` check never fails by itself: it shows what the core's `stalled_after` judges.
 //
 // Thread rule: the loop's thread. Source: specification, 'Checks'.
@@ -26,6 +26,7 @@
 #include "probes/checks/check_runner.hpp"
 #include "supervisor/runtime/engine/engine_doubt.hpp"
 #include "supervisor/runtime/engine/ipc_health.hpp"
+#include "supervisor/runtime/engine/slow_start.hpp"
 #include "supervisor/runtime/host/child_process.hpp"
 #include "supervisor/runtime/loop/event_sink.hpp"
 #include "telemetry/log.hpp"
@@ -53,7 +54,6 @@ class HealthDriver {
     /// The engine has not been ready yet.
     std::function<bool()> is_starting;
   };
-  static constexpr lifecycle::Duration kFirstReminder{60'000};
 
   HealthDriver(boost::asio::any_io_executor executor, config::Config const& config,
                EventSink& events, Log& log, Callbacks callbacks);
@@ -97,8 +97,7 @@ class HealthDriver {
   probes::Duration interval_;
   std::optional<lifecycle::Instant> last_round_;
   EngineDoubt doubt_;
-  std::optional<lifecycle::Instant> starting_since_;
-  lifecycle::Duration next_reminder_ = kFirstReminder;
+  SlowStart slow_start_;
   probes::CheckRunner runner_;  // last: its checks refer to the others
 };
 
