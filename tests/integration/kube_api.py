@@ -215,7 +215,7 @@ def free_ports(count):
 class RealApi:
     """Without a kubelet: the test writes what one would."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, services="10.96.0.0/24"):
         self.folder = folder
         client, peer, port = free_ports(3)
         (folder / "tokens.csv").write_text('tok,admin,1,"system:masters"\n')
@@ -230,7 +230,7 @@ class RealApi:
                         f"--secure-port={port}", "--bind-address=127.0.0.1",
                         "--advertise-address=127.0.0.1", f"--cert-dir={folder}",
                         f"--token-auth-file={folder}/tokens.csv", "--authorization-mode=RBAC",
-                        "--service-cluster-ip-range=10.96.0.0/24",
+                        f"--service-cluster-ip-range={services}",
                         "--service-account-issuer=https://k",
                         f"--service-account-key-file={folder}/sa.key",
                         f"--service-account-signing-key-file={folder}/sa.key",
@@ -242,14 +242,24 @@ class RealApi:
         self.config.write_text(json.dumps(kubeconfig(
             f"https://127.0.0.1:{port}", **{"insecure-skip-tls-verify": True}
         )))  # fmt: skip
-        self._wait()
-        self._ask("POST", "/api/v1/namespaces", {"metadata": {"name": "models"}})
+        try:
+            self._wait()
+            self._ask("POST", "/api/v1/namespaces", {"metadata": {"name": "models"}})
+        except BaseException:
+            self.close()
+            raise
 
     def _start(self, name, *words):
         log = open(self.folder / f"{name}.log", "w")
         return subprocess.Popen([program(name), *map(str, words)], stdout=log, stderr=log)
 
     def _ask(self, method, path, body=None, kind="application/json"):
+        status, text = self.ask(method, path, body, kind)
+        assert status < 300, (method, path, text)
+        return json.loads(text) if text.startswith(b"{") else text
+
+    def ask(self, method, path, body=None, kind="application/json"):
+        """The status and the body of its answer."""
         context = ssl._create_unverified_context()
         connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=20,
                                                  context=context)  # fmt: skip
@@ -257,12 +267,10 @@ class RealApi:
             connection.request(method, path, json.dumps(body) if body is not None else None,
                                {"Authorization": "Bearer tok", "Content-Type": kind})  # fmt: skip
             answer = connection.getresponse()
-            text = answer.read()
-        assert answer.status < 300, (method, path, text)
-        return json.loads(text) if text.startswith(b"{") else text
+            return answer.status, answer.read()
 
     def _wait(self):
-        wait_until(self._is_ready, "a kube-apiserver", pause=0.1, patience=PATIENCE)
+        wait_until(self._is_ready, "a kube-apiserver", pause=0.1, patience=3 * PATIENCE)
 
     def _is_ready(self):
         with contextlib.suppress(OSError, AssertionError, http.client.HTTPException):
