@@ -65,11 +65,6 @@ int main_of_shim(int argc, char** argv) {
       break;
   }
   become_subreaper();
-  if (options.serve != nullptr || options.restarts) {
-    // The supervisor's secrets are in our environment; what runs beside us may have our uid, and
-    // in a pod with one PID namespace it sees us: our root leads to the operators' socket.
-    become_undumpable();
-  }
   auto* const shim = new (shim_storage) Shim(options, launch, signals, environ);
   return shim->run();
 }
@@ -79,6 +74,9 @@ int main_of_shim(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace lastcall::shim;
+  // Tokens and passwords may be in our environment; what runs beside us may have our uid, and in a
+  // pod with one PID namespace it sees us: our root leads to the operators' socket.
+  lastcall::become_undumpable();
   reserve_standard_descriptors();
   Launch::close_inherited_descriptors();
   int const code = main_of_shim(argc, argv);

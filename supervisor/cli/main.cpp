@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error_text.hpp"
+#include "base/undumpable.hpp"
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/launch.hpp"
 
@@ -37,6 +38,7 @@ int with_output_written(int code) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  lastcall::become_undumpable();  // the environment holds secrets
   try {
     lastcall::cli::Launch const launch = lastcall::cli::take_launch();
     reserve_standard_descriptors();

@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/undumpable.hpp"
 #include "ipc/operator_client.hpp"
 #include "supervisor/doctor/findings.hpp"
 #include "supervisor/doctor/reach.hpp"
@@ -114,6 +115,7 @@ int visit(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  become_undumpable();  // the environment holds secrets
   try {
     return visit(argc, argv);
   } catch (std::exception const& error) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/error_text.hpp"
+#include "base/undumpable.hpp"
 #include "supervisor/cli/launch.hpp"
 #include "supervisor/kube/commands.hpp"
 
@@ -35,6 +36,7 @@ int with_output_written(std::string const& name, int code) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  lastcall::become_undumpable();  // tokens of API servers, keys of the webhook
   std::string const name = name_of(argc > 0 ? argv[0] : "");
   try {
     lastcall::cli::Program const program{.name = name,

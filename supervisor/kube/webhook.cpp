@@ -15,7 +15,6 @@
 
 #include "base/descriptor.hpp"
 #include "base/error_text.hpp"
-#include "base/undumpable.hpp"
 #include "config/text.hpp"
 #include "probes/listener/listener.hpp"
 #include "probes/listener/listening_socket.hpp"
@@ -228,7 +227,6 @@ class Webhook {
 }  // namespace
 
 int run_webhook(WebhookOptions const& options, std::ostream& err) {
-  become_undumpable();
   return Webhook(options, err).run();
 }
 

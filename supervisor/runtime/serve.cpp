@@ -6,7 +6,6 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include "base/undumpable.hpp"
 #include "ipc/server.hpp"
 #include "supervisor/runtime/host/descriptor_limit.hpp"
 #include "supervisor/runtime/supervisor.hpp"
@@ -44,7 +43,6 @@ void make_room_for_connections(Log& log) {
 
 int serve(config::Config const& config, ServeOptions const& options) {
   keep_memory_small();
-  become_undumpable();
   Log log(config.log.level, config.log.format, STDERR_FILENO);
   make_room_for_connections(log);
   boost::asio::io_context io(1);

@@ -231,3 +231,14 @@ def test_thresholds_that_anybody_may_set_are_warned_of(helm):
 def test_a_listener_that_contradicts_the_hooks_is_refused(helm):
     refusal = helm.refusal("-f", DEMO, *sets("mode=prestop", "config.lifecycle.http=true"))
     assert "config.lifecycle.http is true, but prestop.hook is exec" in refusal
+
+
+def test_one_user_in_one_pid_namespace_is_warned_of(helm):
+    def notes(*settings):
+        return helm.notes("-f", DEMO, *sets(*settings))
+
+    shared, warning = "shareProcessNamespace=true", "WARNING: shareProcessNamespace is on"
+    assert warning in notes(shared)
+    assert "WARNING" not in notes(shared, "engine.securityContext.runAsUser=1000")
+    assert "WARNING" not in notes(shared, "sidecar.securityContext.runAsUser=1001")
+    assert "WARNING" not in notes()

@@ -70,6 +70,17 @@ refuse every request. Set LASTCALL_ADMISSION_TOKEN in sidecar.env, or keep other
 {{- end -}}
 {{- end -}}
 
+{{/* The same, where the engine sees the sidecar's processes and is their user. */}}
+{{- define "lastcall.sharedProcesses" -}}
+{{- $engine := include "lastcall-lib.securityOf" (list . "engine" "runAsUser") -}}
+{{- $sidecar := include "lastcall-lib.securityOf" (list . "sidecar" "runAsUser") -}}
+{{- if and .Values.shareProcessNamespace (eq $engine $sidecar) -}}
+WARNING: shareProcessNamespace is on, and engine and sidecar run as one user: what runs in the engine's
+container can reach the operators' socket and the sidecar's files through a check or a hook of it. Set
+another engine.securityContext.runAsUser, or leave shareProcessNamespace off.
+{{- end -}}
+{{- end -}}
+
 {{/* The router's part, where there is one. */}}
 {{- define "lastcall.routerNotes" -}}
 {{- if (.Values.router | default dict).enabled -}}
