@@ -352,7 +352,7 @@ void on(Machines& m, Instant /*now*/, HealthLimitsChanged const& limits) {
 }
 
 void on(Machines& m, Instant now, GaugesRead const& gauges) {
-  bool const moved = m.evidence.gauges.read(now, gauges, m.evidence.token.is_out() ? 1 : 0);
+  bool const moved = m.evidence.gauges.read(now, gauges, m.evidence.token.own());
   bool const has_tokens = gauges.tokens && m.settings.health.tokens_show_stalls;
   m.health.progress.tokens_read(
       has_tokens ? std::optional(TokensRead{now, m.evidence.gauges.shows_work()}) : std::nullopt);
@@ -365,6 +365,7 @@ void on(Machines& m, Instant now, GaugesRead const& gauges) {
 }
 
 void on(Machines& m, Instant now, TokenSent const& sent) {
+  m.evidence.token.sent(sent);
   if (m.evidence.token.is_canary(sent.number)) {
     m.health.progress.canary_sent(now);
   }

@@ -56,7 +56,7 @@ class Evidence {
     m.age(gauges.zero_since(), settings.gauge_refresh.value_or(Duration{0}));
     m.age(gauges.busy_at(), drains ? settings.shutdown.drain_unknown : Duration{0});
     m.all(gauges.load_counts(), gauges.load_is_zero());
-    m.all(token.out(), token.proof(), token.canary_at());
+    m.all(token.out(), token.own(), token.proof(), token.canary_at());
     m.all(has_relayed_, source_gone_);
   }
 

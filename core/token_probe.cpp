@@ -33,7 +33,7 @@ bool TokenProbe::withdraws(Facts const& facts) {
   if (!is_out() || may_stay) {
     return false;
   }
-  out_ = Out::none;
+  end();
   return true;
 }
 
@@ -54,11 +54,16 @@ std::optional<TokenUse> TokenProbe::answered(TokenAnswered const& answer) {
     return std::nullopt;
   }
   TokenUse const use = out_ == Out::barrier ? TokenUse::barrier : TokenUse::canary;
-  out_ = Out::none;
+  end();
   if (use == TokenUse::barrier) {
     proof_ = answer.outcome == TokenOutcome::generated ? Proof::passed : Proof::failed;
   }
   return use;
+}
+
+void TokenProbe::end() {
+  out_ = Out::none;
+  is_sent_ = false;
 }
 
 void TokenProbe::progressed(Instant now) {

@@ -10,9 +10,11 @@
 //     that leaves; what is out then is withdrawn.
 //  2. Only a generated token proves something. Work that is seen later takes the proof back, and
 //     the next zero of the gauges asks again; a refusal is not asked again before.
-//  3. A canary that is out when a drain begins stays out, and the barrier waits for its answer:
+//  3. It is among the engine's own figures from the moment at which it was sent (TokenSent), not
+//     while the engine is still asked whether it sleeps and which models it has.
+//  4. A canary that is out when a drain begins stays out, and the barrier waits for its answer:
 //     an engine takes requests in their order.
-//  4. A canary is due kCanaryQuiet after the last work and the last progress, and at most once in
+//  5. A canary is due kCanaryQuiet after the last work and the last progress, and at most once in
 //     kCanaryPeriod.
 //
 // Values only, owned by the core's thread. Source: specification, 'Where in-flight comes
@@ -54,6 +56,7 @@ class TokenProbe {
   bool withdraws(Facts const& facts);
   std::optional<Instant> next_deadline(Facts const& facts) const;
 
+  void sent(TokenSent const& sent) { is_sent_ = is_sent_ || (is_out() && sent.number == number_); }
   /// The use of the request that this answers; nothing if that request is not out any more.
   std::optional<TokenUse> answered(TokenAnswered const& answer);
   /// That request is out, and a canary.
@@ -66,6 +69,8 @@ class TokenProbe {
   void forget_proof() { proof_ = Proof::none; }
 
   bool is_out() const { return out_ != Out::none; }
+  /// How many of the engine's requests are ours.
+  std::uint64_t own() const { return is_sent_ ? 1 : 0; }
   Out out() const { return out_; }
   Proof proof() const { return proof_; }
   bool has_passed() const { return proof_ == Proof::passed; }
@@ -73,10 +78,13 @@ class TokenProbe {
   std::optional<Instant> canary_at() const;
 
  private:
+  void end();
+
   TokenSettings settings_;
   Out out_ = Out::none;
   Proof proof_ = Proof::none;
   std::uint64_t number_ = 0;  // of the last request
+  bool is_sent_ = false;      // what is out has left
   std::optional<Instant> quiet_since_;
   std::optional<Instant> last_canary_;
 };

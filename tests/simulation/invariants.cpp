@@ -69,6 +69,7 @@ void Checker::new_life() {
   forget_gauges();
   load_counts_ = settings_.load_counts;
   token_out_.reset();
+  token_sent_ = false;
 }
 
 void Checker::new_boot() {
@@ -190,6 +191,7 @@ std::string Checker::check_action(StepView const& step, Action const& action) {
     return check_ask(step, *ask);
   } else if (std::holds_alternative<WithdrawToken>(action)) {
     token_out_.reset();
+    token_sent_ = false;
   } else if (std::holds_alternative<ExitSupervisor>(action)) {
     ended_ = true;
   } else if (std::holds_alternative<Rearm>(action)) {

@@ -243,6 +243,7 @@ class Checker {
   bool load_is_zero_ = false;
   bool token_proves_ = false;
   std::optional<lifecycle::AskToken> token_out_;
+  bool token_sent_ = false;
   bool busy_after_drained_ = false;  // by the gauges
   std::optional<Instant> gauges_zero_at_;
   std::optional<Instant> gauges_busy_at_;

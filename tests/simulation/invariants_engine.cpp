@@ -153,6 +153,8 @@ void Checker::note_engine(StepView const& step) {
     shim_lost_at_ = step.now;
   } else if (auto const* gauges = std::get_if<GaugesRead>(&step.event)) {
     note_gauges(step.now, *gauges);
+  } else if (auto const* sent = std::get_if<TokenSent>(&step.event)) {
+    token_sent_ = token_sent_ || (token_out_ && token_out_->number == sent->number);
   } else if (auto const* answer = std::get_if<TokenAnswered>(&step.event)) {
     note_token(*answer);
   }
@@ -164,9 +166,9 @@ void Checker::forget_gauges() {
   gauges_busy_at_.reset();
 }
 
-/// Our own request is not among the figures.
+/// Our own request is not among the figures once it was sent.
 void Checker::note_gauges(Instant now, GaugesRead const& gauges) {
-  std::uint64_t const own = token_out_ ? 1 : 0;
+  std::uint64_t const own = token_out_ && token_sent_ ? 1 : 0;
   auto const others = [own](std::uint64_t figure) { return figure > own ? figure - own : 0; };
   load_counts_ = load_counts_ || gauges.load.value_or(0) > 0;
   std::uint64_t const load = load_counts_ && gauges.load ? others(*gauges.load) : 0;
@@ -195,6 +197,7 @@ void Checker::note_token(TokenAnswered const& answer) {
     gauges_idle_ = gauges_settled_ = false;  // until the gauges are read again
   }
   token_out_.reset();
+  token_sent_ = false;
 }
 
 std::string Checker::check_ask(StepView const& step, AskToken const& ask) {
