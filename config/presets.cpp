@@ -34,8 +34,9 @@ EnginePreset vllm_preset() {
       // API server from acceptance on, with --enable-server-load-tracking only; else it stays at 0.
       .load_path = "/load",
       .completions_path = "/v1/completions",
-      // In development mode only; elsewhere 404, and it cannot be put to sleep by HTTP.
-      .sleeping_path = "/is_sleeping",
+      // vllm/entrypoints/serve/sleep and .../rlhf: in development mode only; elsewhere 404, and it
+      // can neither be put to sleep nor be paused by HTTP.
+      .at_rest_paths = {{"/is_sleeping", "is_sleeping"}, {"/is_paused", "is_paused"}},
       // docs/usage/security.md, whose list of what --api-key leaves open is longer than what it
       // protects, and the routers below vllm/entrypoints. /inference is work.
       .control_paths = {"/abort_requests", "/collective_rpc", "/finish_weight_update",
@@ -89,7 +90,6 @@ EnginePreset sglang_preset() {
       .refuses_no_rank = true,
       .load_path = "",
       .completions_path = "/v1/completions",
-      .sleeping_path = "",
       // python/sglang/srt/entrypoints/http_server.py: all that its newer versions mark as an
       // administrator's. Sessions are a client's own.
       .control_paths = {"/abort_request",
@@ -158,7 +158,6 @@ EnginePreset trtllm_preset() {
       .kv_usage_gauge = "trtllm_kv_cache_utilization",
       .load_path = "",
       .completions_path = "/v1/completions",
-      .sleeping_path = "",
       // Same file. The disaggregated server reads events and metrics of its workers, and sets their
       // clock's offset. Those below /v2 are Triton's, which serves its engines as well (KServe's
       // extensions: model repository, logging, trace, shared memory).
@@ -199,7 +198,6 @@ EnginePreset dynamo_preset() {
       .kv_usage_gauge = "",
       .load_path = "",
       .completions_path = "",
-      .sleeping_path = "",
       // system_status_server.rs: adapters, and routes that the engine adds below /engine.
       .control_paths = {"/engine", "/v1/loras"},
       .status_paths = {"/health", "/live", "/metadata", "/metrics"},
@@ -234,7 +232,6 @@ EnginePreset custom_preset() {
       .kv_usage_gauge = "",
       .load_path = "",
       .completions_path = "",
-      .sleeping_path = "",
       .leftovers = "",
   };
   add_all_paths(preset, {vllm_preset(), sglang_preset(), trtllm_preset(), dynamo_preset()});
@@ -330,8 +327,10 @@ std::optional<TokenProbe> resolve_probe(Config const& config, EnginePreset const
   TokenProbe probe;
   probe.url = set.url.value_or(base + std::string(preset.completions_path));
   probe.models_url = models_beside(probe.url);
-  if (has_address && !preset.sleeping_path.empty()) {
-    probe.sleeping_url = base + std::string(preset.sleeping_path);
+  if (has_address) {
+    for (auto const& [path, member] : preset.at_rest_paths) {
+      probe.at_rest.push_back({base + std::string(path), std::string(member)});
+    }
   }
   probe.model = set.model.value_or(config.identity.model);
   probe.rank_header = preset.rank_header;

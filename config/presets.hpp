@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/schema.hpp"
@@ -36,7 +37,8 @@ struct EnginePreset {
   bool refuses_no_rank = false;       // with 400, where that header holds no number
   std::string_view load_path;         // of its load counter; empty: none is known
   std::string_view completions_path;  // where one token may be asked for; empty: none is known
-  std::string_view sleeping_path;     // tells whether it sleeps; empty: it never does
+  /// Paths that tell whether it sleeps or is paused, and the answer's member that is true then.
+  std::vector<std::pair<std::string_view, std::string_view>> at_rest_paths = {};
   /// The paths of its server that change the engine, and those that only report on it, as the keys
   /// of ingress.control_paths.paths.
   std::vector<std::string_view> control_paths;
@@ -74,12 +76,19 @@ struct EngineGauges {
   friend bool operator==(EngineGauges const&, EngineGauges const&) = default;
 };
 
+/// Where an engine says that it takes no request now.
+struct AtRest {
+  std::string url;
+  std::string member;  // of the object that it answers with
+  friend bool operator==(AtRest const&, AtRest const&) = default;
+};
+
 /// Where and how one token is asked for.
 struct TokenProbe {
   std::string url;
   std::string models_url;
-  std::string sleeping_url;  // empty: it never sleeps
-  std::string model;         // empty: the first that the engine lists
+  std::vector<AtRest> at_rest;  // empty: it never sleeps, or cannot say
+  std::string model;            // empty: the first that the engine lists
   bool barrier = false;
   bool canary = false;
   std::string rank_header = {};  // empty: no rank can be chosen

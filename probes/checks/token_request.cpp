@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <deque>
 #include <optional>
+#include <utility>
 
+#include <boost/asio/steady_timer.hpp>
 #include <nlohmann/json.hpp>
 
 #include "probes/checks/http_attempt.hpp"
@@ -126,80 +130,114 @@ class TokenRequest::State : public std::enable_shared_from_this<State> {
       : executor_(std::move(executor)), settings_(std::move(settings)) {}
 
   std::string prepare() {
-    for (auto const& [text, url] :
-         {std::pair{&settings_.url, &url_}, std::pair{&settings_.models_url, &models_},
-          std::pair{&settings_.sleeping_url, &sleeping_}}) {
-      if (text->empty()) {
-        continue;
-      }
-      if (std::string problem = parse_http_url(*text, *url); !problem.empty()) {
-        return problem;
+    std::string problem = parse_http_url(settings_.url, url_);
+    if (problem.empty() && !settings_.models_url.empty()) {
+      problem = parse_http_url(settings_.models_url, models_);
+    }
+    for (AtRest const& each : settings_.at_rest) {
+      if (problem.empty()) {
+        problem = parse_http_url(each.url, at_rest_.emplace_back());
       }
     }
-    return {};
+    return problem;
   }
 
   void ask(Sent sent, Done done, std::optional<Header> further) {
-    further_ = std::move(further);
-    sent_ = std::move(sent);
-    done_ = std::move(done);
-    is_empty_ = false;
-    if (settings_.sleeping_url.empty()) {
-      find_model();
-    } else {
-      get(sleeping_, [this](bool is_read) {
-        bool const sleeps = is_read && member(parsed(text_), "is_sleeping") == true;
-        sleeps ? end(Outcome::asleep, "it sleeps") : find_model();
-      });
-    }
+    begin(std::move(sent), std::move(done), std::move(further));
+    can_tell_ = false;
+    look(attempt_, 0, [this](bool rests) {
+      rests ? end(Outcome::asleep, "it takes no request now") : find_model();
+    });
+  }
+
+  void again(Sent sent, Done done, Header further) {
+    begin(std::move(sent), std::move(done), std::move(further));
+    post();
   }
 
   void cancel() {
-    if (attempt_) {
-      attempt_->abandon();
-      attempt_.reset();
-    }
+    abandon(attempt_);
+    stop_watching();
     sent_ = {};
     done_ = {};
   }
 
  private:
-  void find_model() {
-    if (!settings_.model.empty()) {
-      post(settings_.model);
+  using Attempt = std::shared_ptr<ConnectAttempt>;
+  using Read = std::function<void(CheckResult, std::string const& text)>;
+
+  static void abandon(Attempt& attempt) {
+    if (attempt) {
+      attempt->abandon();
+      attempt.reset();
+    }
+  }
+
+  void begin(Sent sent, Done done, std::optional<Header> further) {
+    further_ = std::move(further);
+    sent_ = std::move(sent);
+    done_ = std::move(done);
+    is_empty_ = false;
+  }
+
+  /// Asks each path whether the engine rests. One that leaves the first unanswered is not asked
+  /// the others: the request itself shows that silence.
+  void look(Attempt& by, std::size_t index, std::function<void(bool)> then) {
+    if (index == at_rest_.size()) {
+      then(false);
       return;
     }
-    get(models_, [this](bool is_read) {
-      Json const list = member(parsed(text_), "data");
+    get(by, at_rest_[index],
+        [this, &by, index, then = std::move(then)](CheckResult result, std::string const& text) {
+          Json const said = member(parsed(text), settings_.at_rest[index].member.c_str());
+          bool const is_told = result == CheckResult::passed && said.is_boolean();
+          can_tell_ = can_tell_ || is_told;
+          if ((is_told && said.get<bool>()) || result == CheckResult::timed_out) {
+            then(is_told);
+          } else {
+            look(by, index + 1, then);
+          }
+        });
+  }
+
+  void find_model() {
+    if (!settings_.model.empty()) {
+      model_ = settings_.model;
+      post();
+      return;
+    }
+    get(attempt_, models_, [this](CheckResult result, std::string const& text) {
+      Json const list = member(parsed(text), "data");
       Json const id = list.is_array() && !list.empty() ? member(list.front(), "id") : Json();
-      if (!is_read || !id.is_string()) {
+      if (result != CheckResult::passed || !id.is_string()) {
         end(Outcome::refused, "it lists no model");
       } else {
-        post(id.get<std::string>());
+        model_ = id.get<std::string>();
+        post();
       }
     });
   }
 
-  void get(HttpUrl const& url, std::function<void(bool)> then) {
-    text_.clear();
-    attempt_ = std::make_shared<TextAttempt>(
+  void get(Attempt& by, HttpUrl const& url, Read then) {
+    auto const text = std::make_shared<std::string>();
+    by = std::make_shared<TextAttempt>(
         executor_, url, settings_.headers, hangs_,
-        [this](std::string_view, std::string_view piece) {
-          text_ += piece.substr(0, kMostList - std::min(kMostList, text_.size()));
+        [text](std::string_view, std::string_view piece) {
+          *text += piece.substr(0, kMostList - std::min(kMostList, text->size()));
         },
-        [self = shared_from_this(), then = std::move(then)](CheckOutcome const& outcome) {
-          then(outcome.result == CheckResult::passed);
+        [self = shared_from_this(), text, then = std::move(then)](CheckOutcome const& outcome) {
+          then(outcome.result, *text);
         });
-    attempt_->begin(kLook);
+    by->begin(kLook);
   }
 
-  void post(std::string const& model) {
+  void post() {
     Headers headers = settings_.headers;
     if (further_) {
       headers.push_back(*further_);
     }
     attempt_ = std::make_shared<PostAttempt>(
-        executor_, url_, headers, token_request_body(settings_.url, model), hangs_,
+        executor_, url_, headers, token_request_body(settings_.url, model_), hangs_,
         [self = shared_from_this()] {
           if (self->sent_) {
             self->sent_();
@@ -212,10 +250,37 @@ class TokenRequest::State : public std::enable_shared_from_this<State> {
           self->end(is_good ? Outcome::generated : bad, outcome.detail);
         });
     attempt_->begin(kPatience);
+    if (can_tell_) {
+      watch();
+    }
+  }
+
+  /// While the answer is awaited.
+  void watch() {
+    again_.expires_after(settings_.look_again);
+    again_.async_wait([self = shared_from_this()](boost::system::error_code error) {
+      if (error || !self->done_) {
+        return;
+      }
+      self->look(self->watch_, 0, [self](bool rests) {
+        if (!rests) {
+          self->watch();
+          return;
+        }
+        abandon(self->attempt_);
+        self->end(Outcome::asleep, "it rests since it was asked");
+      });
+    });
+  }
+
+  void stop_watching() {
+    again_.cancel();
+    abandon(watch_);
   }
 
   void end(Outcome outcome, std::string const& detail) {
     attempt_.reset();
+    stop_watching();
     sent_ = {};
     if (Done const done = std::exchange(done_, {})) {
       done(outcome, detail);
@@ -226,11 +291,14 @@ class TokenRequest::State : public std::enable_shared_from_this<State> {
   TokenRequestSettings settings_;
   HttpUrl url_;
   HttpUrl models_;
-  HttpUrl sleeping_;
+  std::deque<HttpUrl> at_rest_;  // attempts refer to them
   std::shared_ptr<bool> hangs_ = std::make_shared<bool>(false);
-  std::shared_ptr<ConnectAttempt> attempt_;
-  std::string text_;
+  Attempt attempt_;
+  Attempt watch_;
+  asio::steady_timer again_{executor_};
+  std::string model_;
   std::optional<Header> further_;
+  bool can_tell_ = false;  // the engine has said whether it rests
   bool is_empty_ = false;  // the answer
   Sent sent_;
   Done done_;
@@ -247,6 +315,11 @@ TokenRequest::~TokenRequest() {
 void TokenRequest::ask(Sent sent, Done done, std::optional<Header> further) {
   state_->cancel();
   state_->ask(std::move(sent), std::move(done), std::move(further));
+}
+
+void TokenRequest::again(Sent sent, Done done, Header further) {
+  state_->cancel();
+  state_->again(std::move(sent), std::move(done), std::move(further));
 }
 
 void TokenRequest::cancel() {

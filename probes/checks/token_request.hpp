@@ -7,13 +7,17 @@
 //  2. Only a 200 with a choice that ended by itself and has a token is `generated`; anything else
 //     is `refused` with its reason, but a 200 without a body, which is `empty`. Whoever asks waits
 //     as long as he likes: the answer has no time limit, what comes before it has.
-//  3. An engine that says that it sleeps is not asked. `sent` is called when the request is on its
-//     way, and so not for one that was never put.
+//  3. An engine that says that it sleeps or is paused is not asked, and while the answer takes long
+//     it is looked at again: one that says so then has the request withdrawn, because it would be
+//     answered when somebody wakes the engine. A server that cannot say is asked as ever. `sent` is
+//     called when the request is on its way, and so not for one that was never put.
 //  4. The model is the configured one, or the first that the engine lists, which is asked for each
 //     time: an engine may be replaced.
 //
+//  5. again() takes for known what the last ask() found out.
+//
 // Thread rule: everything on the loop's thread. Source: the OpenAI API's completions; vLLM's
-// /is_sleeping, which a server without it answers with 404.
+// /is_sleeping and /is_paused, which a server without them answers with 404.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +34,19 @@
 
 namespace lastcall::probes {
 
+/// A path whose answer has a member that is true while the engine takes no request.
+struct AtRest {
+  std::string url;
+  std::string member;
+};
+
 struct TokenRequestSettings {
-  std::string url;           // .../v1/completions or .../v1/chat/completions
-  std::string models_url;    // a list of models; used where no model is named
-  std::string sleeping_url;  // empty: the engine never sleeps
+  std::string url;              // .../v1/completions or .../v1/chat/completions
+  std::string models_url;       // a list of models; used where no model is named
+  std::vector<AtRest> at_rest;  // empty: it never sleeps, or cannot say
   std::string model;
   std::vector<std::pair<std::string, std::string>> headers;
+  Duration look_again{3'000};  // after so long without an answer
 };
 
 class TokenRequest {
@@ -53,6 +64,8 @@ class TokenRequest {
   std::string const& problem() const { return problem_; }
   /// `further`: a header of this request alone.
   void ask(Sent sent, Done done, std::optional<Header> further = std::nullopt);
+  /// Another one right behind an answer, to another rank, say.
+  void again(Sent sent, Done done, Header further);
   void cancel();
 
  private:

@@ -8,7 +8,7 @@ the gauges of the engine that --kind names, where that one has them. Each failur
 also be brought about while it runs:
 POST /sim/control with an object of
   rate, lie, slow_health, health_status, ignore_term, ignore_cancel, drain_on_term,
-  term_exit_code, metrics, slow_metrics, prefill, completions_status, sleeping
+  term_exit_code, metrics, slow_metrics, prefill, completions_status, sleeping, paused
                    as the flags of these names
   hang             "health", "tokens", "core" (only /health and the gauges go on), "all",
                    "process" (SIGSTOP), or null to go on
@@ -121,6 +121,7 @@ class Engine:
 
     def plan_failures(self, loop):
         options = self.options
+        self.pace()
         if options.hang_after is not None:
             loop.call_later(options.hang_after, self.set_hang, options.hang)
         if options.exit_after is not None:
@@ -131,10 +132,15 @@ class Engine:
     def set_hang(self, mode):
         self.trace("hang", mode=mode)
         self.hang = mode
-        self.generator.clock.paused = mode in ("tokens", "core", "all")
+        self.pace()
         if mode == "process":
             self.hang = None  # a CONT is the way back
             os.kill(os.getpid(), signal.SIGSTOP)
+
+    def pace(self):
+        """One that is paused takes requests and generates nothing."""
+        frozen = self.hang in ("tokens", "core", "all")
+        self.generator.clock.paused = bool(self.options.paused) or frozen
 
     def exit(self, code):
         if not self.exited.done():
@@ -241,6 +247,8 @@ class Engine:
             return await connection.answer(200, {"server_load": load})
         if route == ("GET", "/is_sleeping") and self.options.sleeping is not None:
             return await connection.answer(200, {"is_sleeping": self.options.sleeping})
+        if route == ("GET", "/is_paused") and self.options.paused is not None:
+            return await connection.answer(200, {"is_paused": self.options.paused})
         if route == ("GET", "/sim/state"):
             return await connection.answer(200, self.state())
         if route == ("POST", "/sim/control"):
@@ -287,6 +295,7 @@ class Engine:
             if name in wanted:
                 setattr(self.options, name, wanted[name])
         self.generator.clock.rate = self.options.rate
+        self.pace()
         self.metrics.freeze()
         freeze = wanted.get("hang") == "process"
         if "hang" in wanted and not freeze:

@@ -6,7 +6,7 @@ from sim_metrics import MODES, NAMES
 
 LIVE_SETTINGS = ("rate", "lie", "slow_health", "health_status", "ignore_term", "ignore_cancel",
                  "drain_on_term", "term_exit_code", "metrics", "slow_metrics", "prefill",
-                 "completions_status", "sleeping")  # fmt: skip
+                 "completions_status", "sleeping", "paused")  # fmt: skip
 
 
 def parse(arguments):
@@ -33,6 +33,7 @@ def parse(arguments):
     add("--dp-ranks", action="store_true", help="SGLang's gauges are of two data-parallel ranks")
     add("--no-rank-header", action="store_true", help="it takes no request for one rank")
     add("--sleeping", action=argparse.BooleanOptionalAction, help="/is_sleeping; unset: none")
+    add("--paused", action=argparse.BooleanOptionalAction, help="/is_paused; unset: none")
     add("--completions-status", type=int, default=0,
         help="what completions are refused with; 200: they are answered with nothing")
     add("--exit-after", type=float)

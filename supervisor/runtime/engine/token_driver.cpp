@@ -19,9 +19,12 @@ probes::TokenRequestSettings settings_of(config::TokenProbe const& probe,
                                          std::vector<std::string> const& headers) {
   probes::TokenRequestSettings settings{.url = probe.url,
                                         .models_url = probe.models_url,
-                                        .sleeping_url = probe.sleeping_url,
+                                        .at_rest = {},
                                         .model = probe.model,
                                         .headers = {{"X-Lastcall-Probe", "1"}}};
+  for (config::AtRest const& each : probe.at_rest) {
+    settings.at_rest.push_back({each.url, each.member});
+  }
   for (std::string const& header : headers) {
     std::size_t const colon = header.find(':');
     std::size_t const value = header.find_first_not_of(' ', colon + 1);
@@ -97,16 +100,16 @@ void TokenDriver::send(lifecycle::AskToken const& order, std::vector<std::string
     ranks_left_.push_back(ranks[turn_++ % ranks.size()]);
   }
   bool const is_in_doubt = has_choice && proves_header_ && order.use == TokenUse::barrier;
-  is_in_doubt ? prove_header(order) : send_next(order);
+  is_in_doubt ? prove_header(order) : ask_first(order);
 }
 
 /// An engine that ignored the header would answer for any rank.
 void TokenDriver::prove_header(lifecycle::AskToken const& order) {
   request_->ask(
-      [] {},
+      has_left(order),
       [this, order](probes::TokenRequest::Outcome outcome, std::string const& detail) {
         if (outcome == probes::TokenRequest::Outcome::refused && detail == "status 400") {
-          send_next(order);
+          ask_next(order);
           return;
         }
         bool const is_ignored = outcome == probes::TokenRequest::Outcome::generated;
@@ -116,17 +119,32 @@ void TokenDriver::prove_header(lifecycle::AskToken const& order) {
       probes::TokenRequest::Header{rank_header_, kNoRank});
 }
 
-void TokenDriver::send_next(lifecycle::AskToken const& order) {
-  std::string const rank = ranks_left_.front();
-  ranks_left_.pop_front();
+probes::TokenRequest::Sent TokenDriver::has_left(lifecycle::AskToken const& order) {
+  return [this, number = order.number] { events_.feed(lifecycle::TokenSent{number}); };
+}
+
+probes::TokenRequest::Done TokenDriver::has_answered(lifecycle::AskToken const& order) {
+  return [this, order](probes::TokenRequest::Outcome outcome, std::string const& detail) {
+    bool const is_good = outcome == probes::TokenRequest::Outcome::generated;
+    is_good && !ranks_left_.empty() ? ask_next(order) : take(order, outcome, detail);
+  };
+}
+
+void TokenDriver::ask_first(lifecycle::AskToken const& order) {
+  std::string const rank = take_rank();
   auto const header =
       rank.empty() ? std::nullopt : std::optional(probes::TokenRequest::Header{rank_header_, rank});
-  request_->ask([this, number = order.number] { events_.feed(lifecycle::TokenSent{number}); },
-                [this, order](probes::TokenRequest::Outcome outcome, std::string const& detail) {
-                  bool const is_good = outcome == probes::TokenRequest::Outcome::generated;
-                  is_good && !ranks_left_.empty() ? send_next(order) : take(order, outcome, detail);
-                },
-                header);
+  request_->ask(has_left(order), has_answered(order), header);
+}
+
+void TokenDriver::ask_next(lifecycle::AskToken const& order) {
+  request_->again(has_left(order), has_answered(order), {rank_header_, take_rank()});
+}
+
+std::string TokenDriver::take_rank() {
+  std::string rank = std::move(ranks_left_.front());
+  ranks_left_.pop_front();
+  return rank;
 }
 
 void TokenDriver::take(lifecycle::AskToken const& order, probes::TokenRequest::Outcome outcome,
@@ -142,6 +160,10 @@ void TokenDriver::take(lifecycle::AskToken const& order, probes::TokenRequest::O
     }
   } else if (outcome == Outcome::asleep) {
     told = TokenOutcome::withheld;
+    if (order.use == TokenUse::barrier) {
+      log_.info("no request of one token is sent, so what is in flight stays unknown",
+                {{"detail", detail}});
+    }
   }
   told_ = is_bad ? std::optional(detail) : std::nullopt;
   log_.debug("request of one token", {{"use", name(order.use)}, {"outcome", name(told)}});

@@ -54,7 +54,11 @@ class TokenDriver {
   void look(lifecycle::AskToken const& order);
   void send(lifecycle::AskToken const& order, std::vector<std::string> const& ranks);
   void prove_header(lifecycle::AskToken const& order);
-  void send_next(lifecycle::AskToken const& order);
+  void ask_first(lifecycle::AskToken const& order);
+  void ask_next(lifecycle::AskToken const& order);
+  probes::TokenRequest::Sent has_left(lifecycle::AskToken const& order);
+  probes::TokenRequest::Done has_answered(lifecycle::AskToken const& order);
+  std::string take_rank();
   void take(lifecycle::AskToken const& order, probes::TokenRequest::Outcome outcome,
             std::string const& detail);
 

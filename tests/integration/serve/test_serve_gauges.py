@@ -195,10 +195,33 @@ def test_an_engine_that_answers_200_and_nothing_gets_no_requests_until_it_answer
     wait_until(lambda: one.get("/readyz")[0] == 200, "the next canary", 60)
 
 
-def test_an_engine_that_sleeps_or_works_gets_no_canary(gauged):
-    one = gauged("--sleeping")
-    one.wait_for_log('"request of one token","use":"canary","outcome":"withheld"')
+WITHHELD = '"request of one token","use":"canary","outcome":"withheld"'
+
+
+@pytest.mark.parametrize("flag", ["--sleeping", "--paused"])
+def test_an_engine_that_sleeps_or_is_paused_gets_no_canary(gauged, flag):
+    one = gauged(flag)
+    one.wait_for_log(WITHHELD)
     assert call(one.engine_port, "GET", "/sim/state")["probes"] == 0
+    assert (one.status()["phase"], one.status()["health"]["verdict"]) == ("serving", "healthy")
+
+
+def test_an_engine_that_is_paused_under_its_canary_is_not_wedged(gauged):
+    one = gauged("--no-paused", health={"unresponsive_after": "8s"})
+    call(one.engine_port, "POST", "/sim/control", {"hang": "core"})
+    probes = lambda: call(one.engine_port, "GET", "/sim/state")["probes"]  # noqa: E731
+    wait_until(lambda: probes() == 1, "the canary")
+    call(one.engine_port, "POST", "/sim/control", {"hang": None, "paused": True})
+    one.wait_for_log(WITHHELD)
+    assert one.status()["phase"] == "serving"
+    wait_until(lambda: one.status()["health"]["verdict"] == "healthy", "its verdict")
+
+
+def test_a_paused_engine_is_not_taken_for_an_idle_one_when_it_drains(gauged):
+    one = gauged("--paused", "--late-gauges", drain_unknown="2s")
+    report = stop(one)
+    assert (outcome_of(report), report["in_flight"]) == ("timed_out", "unknown")
+    assert "no request of one token is sent, so what is in flight stays unknown" in one.log()
 
 
 def test_work_that_an_idle_looking_engine_has_is_watched_though_nobody_counts(gauged):

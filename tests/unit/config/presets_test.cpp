@@ -46,10 +46,14 @@ TEST(Presets, vllm_is_asked_for_its_health_and_dies_at_the_first_definite_failur
                           "vllm:num_requests_waiting", "vllm:generation_tokens_total", true,
                           "vllm:kv_cache_usage_perc", Duration{1s}, "http://127.0.0.1:8000/load",
                           false, "engine"}));
-  EXPECT_EQ(
-      profile.probe,
-      (TokenProbe{"http://127.0.0.1:8000/v1/completions", "http://127.0.0.1:8000/v1/models",
-                  "http://127.0.0.1:8000/is_sleeping", "", true, true, "X-data-parallel-rank"}));
+  EXPECT_EQ(profile.probe, (TokenProbe{"http://127.0.0.1:8000/v1/completions",
+                                       "http://127.0.0.1:8000/v1/models",
+                                       {{"http://127.0.0.1:8000/is_sleeping", "is_sleeping"},
+                                        {"http://127.0.0.1:8000/is_paused", "is_paused"}},
+                                       "",
+                                       true,
+                                       true,
+                                       "X-data-parallel-rank"}));
 }
 
 TEST(Presets, A_request_of_one_token_is_sent_where_it_is_known_how_or_said) {
@@ -197,7 +201,14 @@ TEST(Presets, The_documented_table_is_what_is_in_the_code) {
       {"header that chooses a rank", [](auto const& p) { return cell(p.rank_header); }},
       {"load counter at", [](auto const& p) { return cell(p.load_path); }},
       {"one token at", [](auto const& p) { return cell(p.completions_path); }},
-      {"sleep shows at", [](auto const& p) { return cell(p.sleeping_path); }},
+      {"sleep and pause show at",
+       [](auto const& p) {
+         std::string text = p.at_rest_paths.empty() ? "none" : "";
+         for (auto const& [path, member] : p.at_rest_paths) {
+           text += (text.empty() ? "" : ", ") + cell(path);
+         }
+         return text;
+       }},
       {"refresh", [](auto const& p) { return to_text(p.gauge_refresh); }},
       {"left behind by a KILL", [](auto const& p) { return cell(p.leftovers); }},
   };

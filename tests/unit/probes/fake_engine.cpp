@@ -69,7 +69,7 @@ void FakeEngine::serve(std::shared_ptr<Client> const& client) {
         last_request_ = client->request;
         if (error) {
           open_.remove(client);
-        } else if (silent_) {
+        } else if (silent_ || (holds_posts_ && client->request.starts_with("POST "))) {
           wait_for_close(client);
         } else {
           respond(client);

@@ -23,6 +23,8 @@ class FakeEngine {
   void answer(std::string response, Then then = Then::close);
   /// Accepts, reads, and never says anything.
   void never_answer();
+  /// The same for each POST from here on.
+  void hold_posts() { holds_posts_ = true; }
   /// Closes the port, and what is connected.
   void die();
 
@@ -43,6 +45,7 @@ class FakeEngine {
   std::string response_;
   Then then_ = Then::close;
   bool silent_ = false;
+  bool holds_posts_ = false;
   std::size_t connections_ = 0;
   std::string last_request_;
   std::list<std::shared_ptr<Client>> open_;

@@ -22,6 +22,9 @@ class TokenRequests : public ::testing::Test {
   std::string url(std::string const& path) const {
     return "http://127.0.0.1:" + std::to_string(engine_.port()) + path;
   }
+  std::vector<AtRest> both() const {
+    return {{url("/is_sleeping"), "is_sleeping"}, {url("/is_paused"), "is_paused"}};
+  }
   Outcome ask(TokenRequestSettings settings) {
     TokenRequest request(io_.get_executor(), std::move(settings));
     EXPECT_EQ(request.problem(), "");
@@ -87,14 +90,59 @@ TEST_F(TokenRequests, A_200_without_a_body_is_empty) {
   EXPECT_EQ(ask_completions(http_response(500, "")), Outcome::refused);
 }
 
-TEST_F(TokenRequests, An_engine_that_sleeps_is_not_asked) {
-  engine_.answer(http_response(200, R"({"is_sleeping":true})"));
+TEST_F(TokenRequests, An_engine_that_sleeps_or_is_paused_is_not_asked) {
+  engine_.answer(http_response(200, R"({"is_sleeping":false,"is_paused":true})"));
   EXPECT_EQ(ask({.url = url("/v1/completions"),
                  .models_url = url("/v1/models"),
-                 .sleeping_url = url("/is_sleeping"),
+                 .at_rest = both(),
                  .model = "m"}),
             Outcome::asleep);
   EXPECT_EQ(sent_, 0);
+}
+
+TEST_F(TokenRequests, An_engine_that_cannot_say_whether_it_sleeps_is_asked) {
+  engine_.answer(http_response(404, "{}"));
+  EXPECT_EQ(ask({.url = url("/v1/completions"), .at_rest = both(), .model = "m"}),
+            Outcome::refused);
+  EXPECT_EQ(sent_, 1);
+  EXPECT_EQ(engine_.connections(), 3U);
+}
+
+TEST_F(TokenRequests, One_that_is_paused_while_it_owes_the_answer_has_the_request_withdrawn) {
+  engine_.hold_posts();
+  engine_.answer(http_response(200, R"({"is_sleeping":false,"is_paused":false})"));
+  TokenRequest request(io_.get_executor(), {.url = url("/v1/completions"),
+                                            .at_rest = both(),
+                                            .model = "m",
+                                            .look_again = std::chrono::milliseconds{1}});
+  std::optional<Outcome> found;
+  request.ask(
+      [this] {
+        ++sent_;
+        engine_.answer(http_response(200, R"({"is_sleeping":false,"is_paused":true})"));
+      },
+      [&](Outcome outcome, std::string const&) { found = outcome; });
+  run_until([&] { return found.has_value(); });
+  EXPECT_EQ(found, Outcome::asleep);
+  EXPECT_EQ(sent_, 1);
+  run_until([&] { return engine_.open_now() == 0; });
+  EXPECT_EQ(engine_.open_now(), 0U);
+}
+
+TEST_F(TokenRequests, Another_one_right_behind_asks_for_the_same_model_and_nothing_else) {
+  engine_.answer(http_response(200, kToken));
+  TokenRequest request(io_.get_executor(),
+                       {.url = url("/v1/completions"), .at_rest = both(), .model = "m"});
+  int answers = 0;
+  auto const answered = [&](Outcome, std::string const&) { ++answers; };
+  request.ask([] {}, answered);
+  run_until([&] { return answers == 1; });
+  std::size_t const before = engine_.connections();
+  request.again([this] { ++sent_; }, answered, {"X-Rank", "1"});
+  run_until([&] { return answers == 2; });
+  EXPECT_EQ(engine_.connections(), before + 1);
+  EXPECT_EQ(sent_, 1);
+  EXPECT_NE(engine_.last_request().find("X-Rank: 1\r\n"), std::string::npos);
 }
 
 TEST_F(TokenRequests, Without_a_model_the_engine_is_asked_for_its_first) {
