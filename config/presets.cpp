@@ -48,6 +48,8 @@ EnginePreset vllm_preset() {
       .status_paths = {"/get_world_size", "/health", "/is_paused", "/is_scaling_elastic_ep",
                        "/is_sleeping", "/load", "/metrics", "/ping", "/server_info",
                        "/tokenizer_info", "/version"},
+      .rest_paths = {"/pause", "/sleep"},
+      .wake_paths = {"/resume", "/wake_up"},
       // Gauges are set after each scheduler step, and only then: see docs/engines.md.
       .gauge_refresh = Duration{1'000},
       // TERM to the API server only: its engine core and workers end with it, and a TERM of
@@ -123,6 +125,11 @@ EnginePreset sglang_preset() {
       .status_paths = {"/get_load", "/get_model_info", "/get_server_info", "/get_weight_version",
                        "/health", "/health_generate", "/metrics", "/model_info", "/ping",
                        "/server_info", "/v1/loads", "/weight_version"},
+      // Same file: no path tells whether it was released or paused; only the gRPC server's
+      // GetPauseStatus does (sglang#37488). Released it must get no request, paused it lets them
+      // wait (managers/tokenizer_manager.py, scheduler_update_weights_mixin.py).
+      .rest_paths = {"/pause_generation", "/release_memory_occupation"},
+      .wake_paths = {"/continue_generation", "/resume_memory_occupation"},
       // The scheduler sets its gauges with each prefill batch, which a barrier makes it run; else
       // only each 30 s when it is idle (llmaz#381;
       // python/sglang/srt/managers/scheduler_runtime_checker_mixin.py).
@@ -167,6 +174,9 @@ EnginePreset trtllm_preset() {
       .status_paths = {"/cluster_info", "/energy_metrics", "/health", "/health_generate",
                        "/kv_cache_events", "/metrics", "/perf_metrics", "/prometheus/metrics",
                        "/server_info", "/steady_clock_offset", "/v2/health", "/version"},
+      // Same file: no path tells.
+      .rest_paths = {"/release_memory"},
+      .wake_paths = {"/resume_memory"},
       // Updated with each iteration's statistics.
       .gauge_refresh = Duration{1'000},
       // Same file: TERM ends the web server, whose last step shuts the engine down. Its workers
@@ -215,6 +225,10 @@ void add_all_paths(EnginePreset& custom, std::initializer_list<EnginePreset> kno
                                 preset.control_paths.end());
     custom.status_paths.insert(custom.status_paths.end(), preset.status_paths.begin(),
                                preset.status_paths.end());
+    custom.rest_paths.insert(custom.rest_paths.end(), preset.rest_paths.begin(),
+                             preset.rest_paths.end());
+    custom.wake_paths.insert(custom.wake_paths.end(), preset.wake_paths.begin(),
+                             preset.wake_paths.end());
   }
 }
 

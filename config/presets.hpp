@@ -43,6 +43,9 @@ struct EnginePreset {
   /// of ingress.control_paths.paths.
   std::vector<std::string_view> control_paths;
   std::vector<std::string_view> status_paths;
+  /// Of those that change it: by these it is put to rest, and by those it is told to go on.
+  std::vector<std::string_view> rest_paths = {};
+  std::vector<std::string_view> wake_paths = {};
   Duration gauge_refresh{1'000};
   std::string_view stop_signal = "SIGTERM";
   /// Asked to end it ends its workers first: those that outlive it are not given time.

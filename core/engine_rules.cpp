@@ -364,6 +364,15 @@ void on(Machines& m, Instant now, GaugesRead const& gauges) {
   }
 }
 
+void on(Machines& m, Instant now, EngineRests const& rest) {
+  if (!rest.begins) {
+    m.evidence.rest.ends();
+    return;
+  }
+  m.evidence.rest.begins(now);
+  m.health.responsiveness.no_proof_comes();  // from a canary
+}
+
 void on(Machines& m, Instant now, TokenSent const& sent) {
   m.evidence.token.sent(sent);
   if (m.evidence.token.is_canary(sent.number)) {
@@ -399,7 +408,9 @@ bool apply_verdict(Machines& m, Instant now) {
   bool const engine_shows_work =
       m.settings.health.tokens_show_stalls && m.evidence.gauges.shows_work();
   std::size_t const given = m.ledger.in_flight() - m.ledger.waiting();
-  m.health.progress.in_flight(now, given + (engine_shows_work ? m.evidence.gauges.in_flight() : 0));
+  std::size_t const work = given + (engine_shows_work ? m.evidence.gauges.in_flight() : 0);
+  // What is frozen in an engine that was told to rest does not stand still by itself.
+  m.health.progress.in_flight(now, m.evidence.rest.rests() ? 0 : work);
   m.health.update(now);
   Verdict const verdict = m.health.verdict();
   if (m.told.verdict(verdict)) {

@@ -271,6 +271,11 @@ enum class TokenOutcome : std::uint8_t {
   empty,      // 200 and no body: a promise that was not kept
 };
 
+/// The ingress relays a request by which an operator puts the engine to rest, or ends that.
+struct EngineRests {
+  bool begins = false;
+};
+
 /// The request of AskToken has gone out.
 struct TokenSent {
   std::uint64_t number = 0;
@@ -297,13 +302,15 @@ struct CleanupSettled {
   std::string detail;
 };
 
-using Event = std::variant<
-    SupervisorStarted, StopRecordRead, OwnSignal, DeletionSeen, EngineStopHook, EngineReplaced,
-    TimerExpired, ShimHello, ShimDisconnected, ShimGone, StopSignalHeld, EngineStarted,
-    EngineExited, EngineTreeSeen, EngineProcessDied, EngineProcessStopped, DrainRequested,
-    ResumeRequested, CancelRequested, PeerConnected, PeerDisconnected, PeerGone, EndpointRegistered,
-    EndpointUnregistered, RequestBegun, RequestEnded, RequestProgressed, CancelConfirmed, PeerFatal,
-    PeerCleanedUp, LoadReported, AdmissionLimitsChanged, LoadThresholdsChanged, CheckFinished,
-    HealthLimitsChanged, GaugesRead, TokenSent, TokenAnswered, RegistrySettled, CleanupSettled>;
+using Event =
+    std::variant<SupervisorStarted, StopRecordRead, OwnSignal, DeletionSeen, EngineStopHook,
+                 EngineReplaced, TimerExpired, ShimHello, ShimDisconnected, ShimGone,
+                 StopSignalHeld, EngineStarted, EngineExited, EngineTreeSeen, EngineProcessDied,
+                 EngineProcessStopped, DrainRequested, ResumeRequested, CancelRequested,
+                 PeerConnected, PeerDisconnected, PeerGone, EndpointRegistered,
+                 EndpointUnregistered, RequestBegun, RequestEnded, RequestProgressed,
+                 CancelConfirmed, PeerFatal, PeerCleanedUp, LoadReported, AdmissionLimitsChanged,
+                 LoadThresholdsChanged, CheckFinished, HealthLimitsChanged, GaugesRead, EngineRests,
+                 TokenSent, TokenAnswered, RegistrySettled, CleanupSettled>;
 
 }  // namespace lastcall::lifecycle

@@ -34,6 +34,7 @@ void on(Machines& m, Instant now, EngineProcessStopped const&);
 void on(Machines& m, Instant now, CheckFinished const&);
 void on(Machines& m, Instant now, HealthLimitsChanged const&);
 void on(Machines& m, Instant now, GaugesRead const&);
+void on(Machines& m, Instant now, EngineRests const&);
 void on(Machines& m, Instant now, TokenSent const&);
 void on(Machines& m, Instant now, TokenAnswered const&);
 // peer_rules.cpp

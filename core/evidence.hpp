@@ -11,6 +11,7 @@
 // Owned by the core's thread. Source: specification, 'Where in-flight comes from'.
 #pragma once
 
+#include "core/engine_rest.hpp"
 #include "core/gauge_evidence.hpp"
 #include "core/mixer.hpp"
 #include "core/settings.hpp"
@@ -36,6 +37,7 @@ class Evidence {
   void forget_engine(Settings const& settings) {
     gauges = GaugeEvidence{settings.gauge_refresh, settings.load_counts};
     token.forget_proof();
+    rest = EngineRest{};
   }
   void forget_source() { source_gone_ = false; }
 
@@ -57,11 +59,14 @@ class Evidence {
     m.age(gauges.busy_at(), drains ? settings.shutdown.drain_unknown : Duration{0});
     m.all(gauges.load_counts(), gauges.load_is_zero());
     m.all(token.out(), token.own(), token.proof(), token.canary_at());
+    m.put(rest.state());
+    m.age(rest.since(), kLastBytes);
     m.all(has_relayed_, source_gone_);
   }
 
   GaugeEvidence gauges;
   TokenProbe token;
+  EngineRest rest;
 
  private:
   bool is_exclusive_;

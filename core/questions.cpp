@@ -57,7 +57,8 @@ TokenProbe::Facts token_facts(Machines const& m) {
   bool const lives = !m.shim.is_known() || m.engine.is_running();
   TokenProbe::Facts facts;
   facts.engine_takes = m.health.started() && lives && phase >= Phase::serving &&
-                       phase <= Phase::drained && !engine_is_leaving(m);
+                       phase <= Phase::drained && !engine_is_leaving(m) &&
+                       m.evidence.rest.may_be_asked();
   facts.drains = drains && !is_counted && !m.recovery.awaits_peers();
   facts.shows_zero = m.evidence.gauges.is_zero() && !m.evidence.gauges.load_is_zero();
   facts.is_idle = phase == Phase::serving && !m.own.is_restarting() && m.ledger.in_flight() == 0;

@@ -114,6 +114,7 @@ void on(Machines& m, Instant now, RequestEnded const& ended) {
   }
   if (ended.outcome == Outcome::completed) {
     progressed(m, now);
+    m.evidence.rest.moved(now);
   }
 }
 
@@ -131,6 +132,7 @@ void on(Machines& m, Instant now, RequestProgressed const& progress) {
   }
   if (moved) {
     progressed(m, now);
+    m.evidence.rest.moved(now);
   }
 }
 

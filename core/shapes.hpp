@@ -149,6 +149,7 @@ LASTCALL_SHAPE(HealthLimitsChanged, "health_limits_changed", "health_limits {fai
 LASTCALL_SHAPE(GaugesRead, "gauges_read", "gauges {in_flight} cache={cache_ppm}",
                v("in_flight", x.in_flight);
                v("tokens", x.tokens); v("load", x.load); v("cache_ppm", x.cache);)
+LASTCALL_SHAPE(EngineRests, "engine_rests", "engine_rests {begins}", v("begins", x.begins);)
 LASTCALL_SHAPE(TokenSent, "token_sent", "token_sent {number}", v("number", x.number);)
 LASTCALL_SHAPE(TokenAnswered, "token_answered", "token {number} {outcome}", v("number", x.number);
                v("outcome", x.outcome);)

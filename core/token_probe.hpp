@@ -40,7 +40,7 @@ class TokenProbe {
   enum class Proof : std::uint8_t { none, passed, failed };
   /// What the joint rules know at this instant.
   struct Facts {
-    bool engine_takes = false;  // it was ready once, and nothing ends or replaces it
+    bool engine_takes = false;  // it was ready once, does not rest, and nothing ends or replaces it
     bool drains = false;        // nothing new is to come, and nobody counts what is there
     bool shows_zero = false;    // ... and the gauges are at 0
     bool is_idle = false;       // serving, and who counts knows of no work

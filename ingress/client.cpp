@@ -241,6 +241,9 @@ bool Client::begin(relay::TakenHead const& taken) {
         relay::control_path_closed(control.access == relay::Access::operators && has_operators));
     return true;
   }
+  if (control.rest != relay::Rest::none) {
+    parts_.observer.engine_rests(control.rest == relay::Rest::begins);
+  }
   request_->prepare(taken, client);
   if (request_->counts() && parts_.memory.is_tight()) {
     parts_.observer.shed(Scarce::memory);

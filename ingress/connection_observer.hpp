@@ -39,6 +39,8 @@ class ConnectionObserver {
   virtual void refused(relay::Refusal const& refusal) = 0;
   /// One that is not granted is told to refused(), too.
   virtual void control_called(ControlCall const& call) = 0;
+  /// A request that puts the engine to rest, or ends that, is relayed to it.
+  virtual void engine_rests(bool begins) = 0;
   virtual void greeting_failed(GreetingFailed const& failed) = 0;
   /// A connection was closed for the sake of others, and a connection or a request was refused.
   virtual void evicted(Scarce what) = 0;

@@ -80,6 +80,9 @@ struct ControlCalled {
   std::string path;
   std::string address;
 };
+struct EngineRests {
+  bool begins = false;
+};
 struct Connections {
   std::size_t adopted = 0;  // ever
   std::size_t clients = 0;
@@ -88,7 +91,7 @@ struct Connections {
 
 using Report = std::variant<Begun, FirstByte, Moved, ClientGone, Ended, HandedOff, EventGap,
                             ErrorHeld, Evicted, Shed, relay::Refusal, GreetingFailed, ControlCalled,
-                            SlowTurn, Connections>;
+                            EngineRests, SlowTurn, Connections>;
 using Batch = std::vector<Report>;
 
 }  // namespace lastcall::ingress::report

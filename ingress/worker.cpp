@@ -150,6 +150,10 @@ void Worker::control_called(ControlCall const& call) {
                              .address = std::string(call.address)});
 }
 
+void Worker::engine_rests(bool begins) {
+  tell(report::EngineRests{begins});
+}
+
 void Worker::slow_turn(std::string_view kind, std::chrono::steady_clock::duration took) {
   tell(report::SlowTurn{kind, took});
 }

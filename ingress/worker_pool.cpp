@@ -254,6 +254,10 @@ void WorkerPool::hear(std::size_t, report::ControlCalled const& told) {
                            .address = told.address});
 }
 
+void WorkerPool::hear(std::size_t, report::EngineRests const& told) {
+  tracker_.engine_rests(told.begins);
+}
+
 void WorkerPool::hear(std::size_t, report::SlowTurn const& told) {
   tracker_.slow_turn(told.kind, told.took);
 }

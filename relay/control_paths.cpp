@@ -129,7 +129,8 @@ ControlPaths::ControlPaths(std::vector<ControlPath> paths) {
     Entry entry{.prefix = path.path,
                 .is_open = path.path.ends_with('*'),
                 .access = path.access,
-                .is_engines = path.is_engines};
+                .is_engines = path.is_engines,
+                .rest = path.rest};
     if (entry.is_open) {
       entry.prefix.pop_back();
     } else {
@@ -171,6 +172,7 @@ ControlPaths::Decision ControlPaths::look_up(std::string_view path) const {
       if (size >= longest) {
         longest = size;
         decision.access = entry.access;
+        decision.rest = entry.rest;
       }
     }
   };

@@ -26,10 +26,14 @@ namespace lastcall::relay {
 
 enum class Access : std::uint8_t { relay, operators, refuse };
 
+/// Whether a request puts the engine to rest, or tells it to go on.
+enum class Rest : std::uint8_t { none, begins, ends };
+
 struct ControlPath {
   std::string path;  // "/sleep", "/update_weights*"
   Access access = Access::refuse;
   bool is_engines = false;  // one that its servers are known for: open or not, it is no work
+  Rest rest = Rest::none;
 };
 
 class ControlPaths {
@@ -38,6 +42,7 @@ class ControlPaths {
     Access access = Access::relay;
     bool is_control = false;    // a drain neither waits for such requests nor refuses them
     bool is_ambiguous = false;  // nothing else counts then
+    Rest rest = Rest::none;
   };
 
   explicit ControlPaths(std::vector<ControlPath> paths);
@@ -51,6 +56,7 @@ class ControlPaths {
     bool is_open = false;  // any end fits, else that of a segment
     Access access = Access::refuse;
     bool is_engines = false;
+    Rest rest = Rest::none;
   };
   using Bucket = std::vector<Entry>;
 

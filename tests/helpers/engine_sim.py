@@ -48,6 +48,7 @@ from sim_worker import SIGNALS, eat_memory, log_signal, now_ms, worker_main  # n
 
 CORE_TITLES = {"vllm": "VLLM::EngineCore", "sglang": "sglang::scheduler"}  # as `ps` shows them
 ENDPOINTS = {"generate": True, "decode": False}  # name: graceful_shutdown
+RESTS = {"/release_memory_occupation": True, "/resume_memory_occupation": False}  # SGLang's
 
 
 class Trace:
@@ -69,6 +70,7 @@ class Engine:
         self.generator = Generator(options, self.trace, self.exit_if_drained)
         self.metrics = Metrics(options, self.generator)
         self.hang = None
+        self.released = False
         self.workers = []
         self.core = None
         self.core_died_at = None
@@ -138,9 +140,9 @@ class Engine:
             os.kill(os.getpid(), signal.SIGSTOP)
 
     def pace(self):
-        """One that is paused takes requests and generates nothing."""
-        frozen = self.hang in ("tokens", "core", "all")
-        self.generator.clock.paused = bool(self.options.paused) or frozen
+        """One that is paused, or has released its memory, takes requests and generates nothing."""
+        rests = bool(self.options.paused) or self.released
+        self.generator.clock.paused = rests or self.hang in ("tokens", "core", "all")
 
     def exit(self, code):
         if not self.exited.done():
@@ -249,6 +251,10 @@ class Engine:
             return await connection.answer(200, {"is_sleeping": self.options.sleeping})
         if route == ("GET", "/is_paused") and self.options.paused is not None:
             return await connection.answer(200, {"is_paused": self.options.paused})
+        if request.method == "POST" and request.path in RESTS:
+            self.released = RESTS[request.path]
+            self.pace()
+            return await connection.answer(200, b"")
         if route == ("GET", "/sim/state"):
             return await connection.answer(200, self.state())
         if route == ("POST", "/sim/control"):

@@ -50,6 +50,16 @@ relay::Access access_of(config::ControlAccess access) {
   return static_cast<relay::Access>(access);
 }
 
+relay::Rest rest_of(config::EnginePreset const& preset, std::string_view path) {
+  auto const has = [path](std::vector<std::string_view> const& paths) {
+    return std::find(paths.begin(), paths.end(), path) != paths.end();
+  };
+  if (has(preset.rest_paths)) {
+    return relay::Rest::begins;
+  }
+  return has(preset.wake_paths) ? relay::Rest::ends : relay::Rest::none;
+}
+
 /// The preset's first, then what the configuration says: of two of the same length the later wins.
 ingress::Control control_of(config::Config const& config) {
   config::ControlPaths const& set = config.ingress.control_paths;
@@ -60,7 +70,8 @@ ingress::Control control_of(config::Config const& config) {
     control.paths.push_back({std::string(path), access_of(set.status_access), true});
   }
   for (std::string_view const path : preset.control_paths) {
-    control.paths.push_back({std::string(path), access_of(set.access), true});
+    control.paths.push_back(
+        {std::string(path), access_of(set.access), true, rest_of(preset, path)});
   }
   for (config::EndpointSettings const& endpoint : config.endpoints) {
     if (endpoint.name.starts_with('/')) {  // named as work
@@ -68,7 +79,7 @@ ingress::Control control_of(config::Config const& config) {
     }
   }
   for (config::ControlRule const& rule : set.paths) {
-    control.paths.push_back({rule.path, access_of(rule.access), false});
+    control.paths.push_back({rule.path, access_of(rule.access), false, rest_of(preset, rule.path)});
   }
   return control;
 }

@@ -152,6 +152,14 @@ void IngressSession::control_called(ingress::ControlCall const& call) {
   }
 }
 
+void IngressSession::engine_rests(bool begins) {
+  log_.info(begins
+                ? "the engine is told to rest: nothing is asked of it until it was told to go on "
+                  "and has answered a request"
+                : "the engine is told to go on");
+  events_.feed(lifecycle::EngineRests{begins});
+}
+
 void IngressSession::slow_turn(std::string_view kind, std::chrono::steady_clock::duration took) {
   listeners_.slow_turn(kind, took);
 }

@@ -128,6 +128,16 @@ def test_an_operator_controls_the_engine_and_the_engine_does_not_see_how(proxy, 
     assert metric(one, "dynamo_component_requests_total") == 0  # it is no work
 
 
+def test_calls_that_put_an_engine_to_rest_and_end_that_are_told(proxy, engine):
+    one = proxy(engine={"kind": "sglang"}, ingress={"control_paths": {"token": "opensesame"}})
+    answered(client(one), post("/release_memory_occupation", b"{}"))
+    assert "the engine is told to" not in one.log()  # it was refused
+    assert relayed(client(one), engine, post("/release_memory_occupation", b"{}", TOKEN))
+    one.wait_for_log("the engine is told to rest")
+    assert relayed(client(one), engine, post("/resume_memory_occupation", b"{}", TOKEN))
+    one.wait_for_log("the engine is told to go on")
+
+
 def test_refusals_are_logged_at_a_limited_rate(proxy):
     one = proxy()
     user = client(one)

@@ -34,6 +34,17 @@ TEST(ControlPaths, An_entry_stands_for_its_path_and_what_is_below_and_for_no_nei
   }
 }
 
+TEST(ControlPaths, What_puts_the_engine_to_rest_is_told_as_the_entry_that_decides_has_it) {
+  ControlPaths const paths({{"/pause", Access::operators, true, Rest::begins},
+                            {"/resume", Access::operators, true, Rest::ends},
+                            {"/work", Access::operators, true, Rest::begins},
+                            {"/work", Access::relay, false}});
+  EXPECT_EQ(paths.decide("//%70ause?mode=keep").rest, Rest::begins);
+  EXPECT_EQ(paths.decide("/resume").rest, Rest::ends);
+  EXPECT_EQ(paths.decide("/paused").rest, Rest::none);
+  EXPECT_EQ(paths.decide("/work").rest, Rest::none);
+}
+
 TEST(ControlPaths, A_star_at_its_end_stands_for_any_end) {
   EXPECT_EQ(access_of("/update_weights"), Access::refuse);
   EXPECT_EQ(access_of("/update_weights_from_disk"), Access::refuse);

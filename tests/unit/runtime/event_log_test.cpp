@@ -90,6 +90,7 @@ std::vector<Event> every_event() {
                               .startup_timeout = Duration{9'000}},
           GaugesRead{5, 170'000, 6, 300'000},
           GaugesRead{std::nullopt, std::nullopt, std::nullopt, std::nullopt},
+          EngineRests{true},
           TokenSent{3},
           TokenAnswered{3, TokenOutcome::refused},
           RegistrySettled{1, true, text},

@@ -41,6 +41,19 @@ TEST(IngressOptions, By_default_nobody_changes_the_engine_and_everybody_may_look
   EXPECT_EQ(ingress_options(config).control.token, "");
 }
 
+TEST(IngressOptions, What_puts_an_engine_to_rest_does_so_unless_it_is_named_as_work) {
+  config::Config config;
+  config.engine.kind = config::EngineKind::sglang;
+  config.endpoints = {{.name = "/pause_generation"}};
+  config.ingress.control_paths.paths = {
+      {"/release_memory_occupation", config::ControlAccess::relay}};
+  relay::ControlPaths const paths(ingress_options(config).control.paths);
+  EXPECT_EQ(paths.decide("/release_memory_occupation").rest, relay::Rest::begins);
+  EXPECT_EQ(paths.decide("/resume_memory_occupation").rest, relay::Rest::ends);
+  EXPECT_EQ(paths.decide("/pause_generation").rest, relay::Rest::none);
+  EXPECT_EQ(paths.decide("/flush_cache").rest, relay::Rest::none);
+}
+
 TEST(IngressOptions, Own_paths_go_before_endpoints_and_those_before_the_presets) {
   config::Config config;
   config.endpoints = {{.name = "/flush_cache"}, {.name = "/pause"}, {.name = "chat_completions"}};
