@@ -32,6 +32,7 @@ void read(Fields& f, Welcome& m) {
   m.grace = f.required_duration("grace_ms");
   m.budgets = read_budgets(f);
   m.rest_grace = f.duration("rest_grace_ms");
+  m.probe = f.text("probe", kMaxId);
 }
 
 void read(Fields& f, PhaseChange& m) {

@@ -195,6 +195,7 @@ void write(LineWriter& w, Welcome const& m) {
   w.ms("cancel_settle_ms", m.budgets.cancel_settle);
   w.end_object();
   w.ms("rest_grace_ms", m.rest_grace);
+  w.text("probe", m.probe, kMaxId);
 }
 
 void write(LineWriter& w, PhaseChange const& m) {

@@ -30,6 +30,7 @@ struct Welcome {
   Duration grace{};
   WelcomeBudgets budgets;
   std::optional<Duration> rest_grace;  // for a shim: what an engine leaves behind has so long
+  std::string probe = {};              // for an engine: how our own requests to it are marked
   friend bool operator==(Welcome const&, Welcome const&) = default;
 };
 

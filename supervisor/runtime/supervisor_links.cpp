@@ -179,7 +179,8 @@ SdkSessions::Listeners Supervisor::sdk_listeners() {
               [this](std::string_view endpoint) {
                 probes_.metrics().request_began(endpoint);
                 operators_.changed();
-              }};
+              },
+          .own_mark = [this] { return token_.mark(); }};
 }
 
 /// The server of an engine with several processes answers its checks for up to 2 s after its core

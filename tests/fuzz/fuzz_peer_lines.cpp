@@ -113,7 +113,8 @@ class World : public runtime::EventSink {
                       .registered = [](auto) {},
                       .deregistered = [](auto) {},
                       .left = [](auto) {},
-                      .request_began = [](auto) {}});
+                      .request_began = [](auto) {},
+                      .own_mark = [] { return std::string("m"); }});
     feed(SupervisorStarted{});
     feed(ShimHello{.boot = "b", .engine = EngineState::running});
   }

@@ -162,7 +162,8 @@ constexpr Key kWelcome[] = {
     word("phase", kPhases),
     due("grace_ms", kMostMs),
     {.name = "budgets", .is = Is::object, .required = true, .inner = kBudgets},
-    number("rest_grace_ms", kMostMs)};
+    number("rest_grace_ms", kMostMs),
+    text("probe")};
 constexpr Key kPhase[] = {word("phase", kPhases), number("deadline_at_ms", kMostMs)};
 constexpr Key kRejected[] = {
     id("id"),        newer("reason", kRefusals), number("retry_after_ms", kMostMs), number("limit"),

@@ -282,6 +282,7 @@ class Engine:
             "pid": os.getpid(),
             "running": len(self.generator.running), "waiting": len(self.generator.queue),
             "metrics_read": self.metrics.read, "probes": self.generator.probes,
+            "probe_mark": self.generator.probe_mark,
             "core": self.core and self.core.pid,
             "hang": self.hang, "workers": [worker.pid for worker in self.workers],
             "connected": bool(self.client and self.client.connected),

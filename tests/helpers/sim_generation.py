@@ -141,6 +141,7 @@ class Generator:
         self.tokens = self.tokens_ended = 0  # in all; of requests that are over
         self.accepted = 0  # from the first byte of the request on
         self.probes = 0
+        self.probe_mark = None  # of the last
         self.core_free_at = [0.0, 0.0]  # of each rank
         self.stepped = [(0, 0), (0, 0)]  # running and waiting, when its last step came back
 
@@ -173,6 +174,7 @@ class Generator:
         given = request.headers.get("x-request-id")
         is_probe = "x-lastcall-probe" in request.headers
         self.probes += is_probe
+        self.probe_mark = request.headers.get("x-lastcall-probe", self.probe_mark)
         try:
             body = request.json()
             rank = self.rank_of(request)

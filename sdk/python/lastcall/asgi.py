@@ -107,7 +107,8 @@ class Middleware:
                     return
             endpoint = self._options.endpoint_of(scope["method"], path_of(scope))
             client = self._client()
-            if endpoint is not None and client.enabled and not is_own_probe(scope):
+            is_own = is_own_probe(scope, client.probe_mark)
+            if endpoint is not None and client.enabled and not is_own:
                 return await self._serve(client, endpoint, dict(scope), receive, send)
         await self._app(scope, receive, send)
 

@@ -88,6 +88,12 @@ class Client(Hooks, Failures):
         return self._session.welcome is not None
 
     @property
+    def probe_mark(self) -> Optional[str]:
+        """What X-Lastcall-Probe says in the supervisor's own requests; None: it told nothing."""
+        mark = (self._session.welcome or {}).get("probe")
+        return mark if isinstance(mark, str) and mark else None
+
+    @property
     def phase(self) -> Optional[str]:
         """The last phase that a supervisor told; None before the first."""
         return self._session.phase

@@ -69,6 +69,7 @@ class FakeSupervisor:
         self.welcome = welcome
         self.admit = admit
         self.acks = True
+        self.probe = None  # the mark of its own requests
         self.lines = []  # (connection number, message), in order of arrival
         self.violations = []
         self.connections = 0
@@ -193,7 +194,8 @@ class FakeSupervisor:
             peer.sendall(json.dumps({"op": op, **fields}).encode() + b"\n")
 
         if message["op"] == "hello" and self.welcome:
-            peer.sendall(json.dumps(WELCOME).encode() + b"\n")
+            told = {**WELCOME, **({"probe": self.probe} if self.probe else {})}
+            peer.sendall(json.dumps(told).encode() + b"\n")
         if self.acks and "seq" in message and message["op"] not in ("ack", "error"):
             say("ack", seq=message["seq"])
         if message["op"] == "request.begin" and message.get("admit") and self.admit:

@@ -34,19 +34,36 @@ def test_a_client_that_leaves_is_a_cancel_and_gets_nothing(supervisor, client, a
     assert supervisor.wait("request.end", id="r")["outcome"] == "cancelled"
 
 
-def test_the_supervisors_own_request_is_not_announced_and_that_of_another_host_is(
-    supervisor, client
-):
+def begun_by(supervisor, client, requests):
+    """The ids that were announced, of (what X-Lastcall-Probe says, the client's address, the id)."""
+
     async def main():
-        for host, name in (("127.0.0.1", "own"), ("10.0.0.7", "another")):
-            server = Server(wrap(echo, client), x_lastcall_probe="1", x_request_id=name)
-            server.scope["client"] = (host, 4711)
+        for said, address, name in [*requests, (None, ("10.0.0.9", 1), "last")]:
+            header = {} if said is None else {"x_lastcall_probe": said}
+            server = Server(wrap(echo, client), x_request_id=name, **header)
+            server.scope["client"] = address
             assert await server.start().ends() is None
             assert server.status == 200
 
     eventually(lambda: client.connected)
     run(main)
-    assert supervisor.wait("request.begin")["id"] == "another"
+    supervisor.wait("request.begin", id="last")
+    return [each["id"] for each in supervisor.all("request.begin")][:-1]
+
+
+@pytest.mark.parametrize("address", [("127.0.0.1", 4711), ("10.0.0.7", 4711), None])
+def test_the_supervisors_own_request_is_known_by_its_mark_wherever_it_comes_from(
+    supervisor, make_client, address
+):
+    """A pod's own address, a Unix socket, a loopback address that everybody's proxy has."""
+    supervisor.probe = "5f0c"
+    said = [("5f0c", address, "own"), ("1", address, "guessed"), ("", address, "empty")]
+    assert begun_by(supervisor, make_client(), said) == ["guessed", "empty"]
+
+
+def test_a_supervisor_that_tells_no_mark_is_one_on_the_same_host(supervisor, client):
+    said = [("1", ("127.0.0.1", 1), "own"), ("1", ("10.0.0.7", 1), "another"), ("1", None, "none")]
+    assert begun_by(supervisor, client, said) == ["another", "none"]
 
 
 def test_a_client_that_leaves_while_it_waits_gives_its_place_back(supervisor, client):

@@ -16,12 +16,13 @@ constexpr probes::Duration kLook{5'000};
 constexpr char const* kNoRank = "none";
 
 probes::TokenRequestSettings settings_of(config::TokenProbe const& probe,
-                                         std::vector<std::string> const& headers) {
+                                         std::vector<std::string> const& headers,
+                                         std::string const& mark) {
   probes::TokenRequestSettings settings{.url = probe.url,
                                         .models_url = probe.models_url,
                                         .at_rest = {},
                                         .model = probe.model,
-                                        .headers = {{"X-Lastcall-Probe", "1"}}};
+                                        .headers = {{"X-Lastcall-Probe", mark}}};
   for (config::AtRest const& each : probe.at_rest) {
     settings.at_rest.push_back({each.url, each.member});
   }
@@ -42,7 +43,7 @@ TokenDriver::TokenDriver(boost::asio::any_io_executor executor, config::Config c
   config::EngineProfile const profile = config::resolve_engine(config);
   if (profile.probe) {
     request_ = std::make_unique<probes::TokenRequest>(
-        executor, settings_of(*profile.probe, config.engine.probe.headers));
+        executor, settings_of(*profile.probe, config.engine.probe.headers, mark_));
     rank_header_ = profile.probe->rank_header;
     proves_header_ = profile.probe->refuses_no_rank;
   }

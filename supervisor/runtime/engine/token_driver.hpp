@@ -5,7 +5,8 @@
 //     cannot be read, is not asked as a canary.
 //  2. An answer that proves nothing is told once a reason: it means that barrier and canary are of
 //     no use until it is mended.
-//  3. It goes to the engine itself, past the ingress and its counts.
+//  3. It goes to the engine itself, past the ingress and its counts, and carries a mark that only
+//     the engine's SDKs are told: nobody else's request passes for ours.
 //  4. One answer proves one data-parallel rank: a barrier asks each of them, one after the other,
 //     and proves nothing where a request cannot be sent to a rank. Canaries take turns.
 //  5. Where older versions of an engine ignore the header that chooses a rank, a request with a
@@ -26,6 +27,7 @@
 
 #include "config/schema.hpp"
 #include "core/action.hpp"
+#include "ingress/request_id.hpp"
 #include "probes/checks/gauge_reader.hpp"
 #include "probes/checks/token_request.hpp"
 #include "supervisor/runtime/loop/event_sink.hpp"
@@ -47,6 +49,8 @@ class TokenDriver {
 
   /// Empty: nothing is wrong. Otherwise why no request can be made.
   std::string problem() const { return request_ ? request_->problem() : std::string{}; }
+  /// What X-Lastcall-Probe says.
+  std::string const& mark() const { return mark_; }
   void ask(lifecycle::AskToken const& order);
   void withdraw();
 
@@ -62,6 +66,7 @@ class TokenDriver {
   void take(lifecycle::AskToken const& order, probes::TokenRequest::Outcome outcome,
             std::string const& detail);
 
+  std::string const mark_ = ingress::RequestIds().make();
   std::unique_ptr<probes::TokenRequest> request_;  // empty: this engine is never asked
   std::unique_ptr<probes::GaugeReader> gauges_;    // empty: it has none
   EventSink& events_;

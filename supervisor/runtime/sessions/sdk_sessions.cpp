@@ -35,7 +35,9 @@ void SdkSessions::hello(ipc::PeerId peer, ipc::Hello&& hello) {
                                       {"sdk", hello.sdk},
                                       {"critical", hello.critical},
                                       {"live", hello.live}});
-  server_.welcome(peer, welcome_of(core_));
+  ipc::Welcome welcome = welcome_of(core_);
+  welcome.probe = listeners_.own_mark();
+  server_.welcome(peer, welcome);
   if (auto const stop = core_.snapshot().stop) {
     server_.send(peer, ipc::PhaseChange{core_.snapshot().phase, stop->deadline});
   }

@@ -28,7 +28,7 @@ namespace lastcall::runtime {
 
 class SdkSessions {
  public:
-  /// Facts of peers that are no matter of the core.
+  /// Facts of peers, and for them, that are no matter of the core.
   struct Listeners {
     std::function<void(ipc::PeerId)> joined;
     std::function<void(ipc::PeerId, ipc::Health const&)> health;
@@ -39,6 +39,8 @@ class SdkSessions {
     std::function<void(ipc::PeerId)> left;
     /// A request began and counts as a user's.
     std::function<void(std::string_view endpoint)> request_began;
+    /// By what it knows the requests of our own that its engine gets.
+    std::function<std::string()> own_mark;
   };
 
   struct Row {

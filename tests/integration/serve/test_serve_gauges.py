@@ -187,6 +187,13 @@ def test_an_idle_engine_answers_its_canary_and_nobody_counts_it(gauged):
     assert one.status()["phase"] == "serving"
 
 
+def test_an_engines_peers_are_told_the_mark_of_the_supervisors_own_requests(gauged):
+    one = gauged()
+    mark = one.peer().welcome["probe"]
+    one.wait_for_log('"request of one token","use":"canary","outcome":"generated"')
+    assert call(one.engine_port, "GET", "/sim/state")["probe_mark"] == mark
+
+
 def test_an_engine_that_answers_200_and_nothing_gets_no_requests_until_it_answers(gauged):
     one = gauged("--completions-status", "200")
     one.wait_for_log("a request of one token was answered with status 200 and nothing")
