@@ -21,6 +21,9 @@ constexpr std::uint64_t kLongestDrain = 24 * 3'600'000;  // in milliseconds, as 
 
 }  // namespace
 
+Answer::Answer(Parts& parts, Call& call, Seam& seam)
+    : parts_(parts), call_(call), seam_(seam), record_(parts.records, *this) {}
+
 bool Answer::is_recorded() const {
   return seam_.is_recording() && call_.delivery.is_event_stream() &&
          call_.delivery.coding() != relay::Delivery::Coding::as_it_came;
@@ -71,6 +74,7 @@ Said Answer::deliver(std::string_view payload, bool until_close, std::string& wi
       mark(*call_.moving, wire);
     }
     emit(out, wire);
+    record_.hold(seam_.story().known().transcript.bytes());
   } else if (!delivery.is_event_stream()) {
     delivery.emit(payload, {}, wire);
   } else {
@@ -123,6 +127,15 @@ void Answer::handed_over(std::string& wire) {
   call_.moving = Moving::planned;
   has_moved(now);
   call_.last_event_at = now;
+}
+
+bool Answer::forget_record() {
+  bool const is_forgotten = seam_.forget();
+  if (is_forgotten) {
+    parts_.log.debug("what is known of an answer is dropped for lack of memory",
+                     {{"request_id", call_.id}});
+  }
+  return is_forgotten;
 }
 
 Said Answer::leg_ended(std::string& wire) {

@@ -11,16 +11,17 @@
 #include "relay/http_head.hpp"
 #include "router/call.hpp"
 #include "router/continuation/continuation.hpp"
+#include "router/records.hpp"
 #include "router/seam.hpp"
 
 namespace lastcall::router {
 
 struct Parts;
 
-class Answer {
+class Answer final : public RecordOwner {
  public:
   /// All outlive it.
-  Answer(Parts& parts, Call& call, Seam& seam) : parts_(parts), call_(call), seam_(seam) {}
+  Answer(Parts& parts, Call& call, Seam& seam);
 
   /// Its payload is recorded, so that it can go on elsewhere.
   bool is_recorded() const;
@@ -37,6 +38,12 @@ class Answer {
   /// The connection of a leg that is recorded has ended.
   continuation::Said leg_ended(std::string& wire);
 
+  /// It is over.
+  void drop() { record_.hold(0); }
+
+  // RecordOwner
+  bool forget_record() override;
+
  private:
   void note_time(bool has_events);
   void mark(Moving kind, std::string& wire) const;
@@ -46,6 +53,7 @@ class Answer {
   Call& call_;
   Seam& seam_;
   std::optional<Time> hint_;
+  Records::Place record_;
 };
 
 }  // namespace lastcall::router

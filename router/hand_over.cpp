@@ -64,7 +64,7 @@ void HandOver::weigh() {
     if (try_again() != Tried::gone) {
       state_ = State::waiting;
       parts_.waiting.enter(*this, call_.wanted.model,
-                           {Load::Kind::hands_over, seam_.tokens(call_)});
+                           {Load::Kind::hands_over, tokens_of(seam_, call_)});
     }
   }
 }
@@ -75,7 +75,7 @@ Waiter::Tried HandOver::try_again() {
     state_ = State::wanted;  // until the next event, behind which ids and text may be level
     return Tried::gone;
   }
-  Load const load{Load::Kind::hands_over, seam_.tokens(call_)};
+  Load const load{Load::Kind::hands_over, tokens_of(seam_, call_)};
   std::array const tried{from_.worker->id()};
   Room room = find_room(parts_, has_begun ? call_.to_go_on(*seam_.known()) : call_.to_choose(),
                         load, tried);

@@ -52,7 +52,7 @@ Load load_of(Seam& seam, RequestRisk const& risk, Call const& call) {
     return {};
   }
   return {.kind = risk.is_suspect() ? Load::Kind::suspect : Load::Kind::goes_on,
-          .tokens = seam.tokens(call)};
+          .tokens = tokens_of(seam, call)};
 }
 
 /// What the client of an answer that does not go on is told.
@@ -131,6 +131,7 @@ void Legs::drop() {
   budget_.total.end();
   hand_over_.drop();
   proof_.drop();
+  answer_.drop();
   parts_.waiting.leave(*this);
   Leg::end(leg_, false);
 }
@@ -427,7 +428,7 @@ bool Legs::read_head(std::span<char>& bytes, std::string& wire) {
       answer_.open(read.head, leg_->reader().framing(), wire);
     }
     if (answer_.is_recorded()) {
-      seam_.begin_leg();
+      seam_.begin_leg(leg_->sent().is_all_out());
     }
   }
   bytes = leg_->reader().read_on(bytes, read);

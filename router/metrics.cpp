@@ -84,6 +84,14 @@ class RankGauges {
   std::map<std::string, std::map<std::string, Gauge*>> gauges_;
 };
 
+/// What workers tell of their load.
+struct TheirGauges {
+  RankGauges blocks;
+  RankGauges tokens;
+  RankGauges usage;
+  RankGauges requests;
+};
+
 }  // namespace
 
 std::string_view name(Failover why) {
@@ -161,14 +169,22 @@ struct Metrics::Series {
   Family<Counter>& rejections =
       family<Counter>("dynamo_frontend_model_rejection_total",
                       "Requests that were refused because all workers were busy.");
-  RankGauges blocks{family<Gauge>("dynamo_frontend_worker_active_decode_blocks",
-                                  "KV cache blocks in use, as a worker told last.")};
-  RankGauges tokens{family<Gauge>("dynamo_frontend_worker_active_prefill_tokens",
-                                  "Tokens in prefill, as a worker told last.")};
-  RankGauges usage{family<Gauge>("lastcall_router_worker_kv_used_ratio",
-                                 "Share of the KV cache in use, as a worker told last.")};
-  RankGauges requests_there{family<Gauge>("lastcall_router_worker_requests",
-                                          "Requests that a worker told last to have.")};
+  TheirGauges theirs{
+      .blocks = RankGauges(family<Gauge>("dynamo_frontend_worker_active_decode_blocks",
+                                         "KV cache blocks in use, as a worker told last.")),
+      .tokens = RankGauges(family<Gauge>("dynamo_frontend_worker_active_prefill_tokens",
+                                         "Tokens in prefill, as a worker told last.")),
+      .usage = RankGauges(family<Gauge>("lastcall_router_worker_kv_used_ratio",
+                                        "Share of the KV cache in use, as a worker told last.")),
+      .requests = RankGauges(family<Gauge>("lastcall_router_worker_requests",
+                                           "Requests that a worker told last to have."))};
+  Gauge& record_bytes = family<Gauge>("lastcall_router_record_bytes",
+                                      "What is kept of answers so that they could go on elsewhere.")
+                            .Add({});
+  Counter& records_dropped =
+      family<Counter>("lastcall_router_records_dropped_total",
+                      "Answers that cannot go on elsewhere any more, for lack of memory.")
+          .Add({});
   Family<Gauge>& workers = family<Gauge>("lastcall_router_workers", "Workers that are known.");
   Family<Counter>& probes =
       family<Counter>("lastcall_router_probes_total", "Times that a worker was asked what it can.");
@@ -261,6 +277,12 @@ void Metrics::waiting(std::size_t requests) {
   series_->waiting.Set(static_cast<double>(requests));
 }
 
+void Metrics::records(std::size_t bytes, std::uint64_t dropped) {
+  series_->record_bytes.Set(static_cast<double>(bytes));
+  series_->records_dropped.Increment(static_cast<double>(dropped) -
+                                     series_->records_dropped.Value());
+}
+
 void Metrics::workers(std::size_t known, std::size_t left) {
   series_->workers.Add({}).Set(static_cast<double>(known));
   series_->gone.Add({}).Increment(static_cast<double>(left));
@@ -317,10 +339,10 @@ void Metrics::worker_load(std::string_view url, ToldLoad const& load) {
     requests[""] = static_cast<double>(*load.requests);
   }
   std::string const worker = worker_id_of(url);
-  series_->blocks.set(worker, blocks);
-  series_->tokens.set(worker, tokens);
-  series_->usage.set(worker, usage);
-  series_->requests_there.set(worker, requests);
+  series_->theirs.blocks.set(worker, blocks);
+  series_->theirs.tokens.set(worker, tokens);
+  series_->theirs.usage.set(worker, usage);
+  series_->theirs.requests.set(worker, requests);
 }
 
 void Metrics::worker_left(std::string_view url) {

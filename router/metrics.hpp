@@ -69,6 +69,8 @@ class Metrics {
   /// Between the last event of one worker and the first of the next, as the client has them.
   void paused(Moving kind, Duration took);
   void waiting(std::size_t requests);
+  /// Bytes of what answers could go on from, and how many of these were dropped until now.
+  void records(std::size_t bytes, std::uint64_t dropped);
   void workers(std::size_t known, std::size_t left);
   /// A worker was asked what it can.
   void probed(bool has_answered);

@@ -18,6 +18,7 @@
 #include "router/fleet.hpp"
 #include "router/metrics.hpp"
 #include "router/pacing.hpp"
+#include "router/records.hpp"
 #include "router/request_risk.hpp"
 #include "router/settings.hpp"
 #include "router/stall_watch.hpp"
@@ -45,6 +46,9 @@ struct Parts : ingress::ClientParts {
         waiting(io, [this](std::size_t requests) { metrics.waiting(requests); }),
         alarms(io),
         pacing(set.migration.prefill_tokens, [this] { waiting.wake(); }),
+        records(
+            set.limits.max_buffer_memory / 2,
+            [this](std::size_t bytes, std::uint64_t dropped) { metrics.records(bytes, dropped); }),
         probes(io, *this) {}
 
   Settings const& settings;
@@ -60,6 +64,7 @@ struct Parts : ingress::ClientParts {
   Alarms alarms;
   Pacing pacing;
   SharedRisk risk;
+  Records records;
   std::unordered_set<RoutedRequest*> live;  // those that count
   WorkerProbes probes;                      // last: it has connections
 };

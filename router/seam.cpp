@@ -44,6 +44,13 @@ bool Seam::prepare(Mode mode) {
   return true;
 }
 
+void Seam::begin_leg(bool is_sent) {
+  story_->begin_leg(mode_);
+  if (is_sent) {
+    std::string().swap(body_);
+  }
+}
+
 continuation::Heard Seam::heard(std::string_view payload, std::string& out) {
   continuation::Heard const heard =
       is_holding() ? hand_off_->heard_old(payload, out) : story_->heard(payload, out);
@@ -78,16 +85,6 @@ Seam::Going Seam::go_on(Call const& call, std::string_view reason, Refused limit
   }
   ++moves_;
   return Going::on;
-}
-
-std::uint64_t Seam::tokens(Call const& call) {
-  constexpr std::size_t kBytesAToken = 4;
-  std::uint64_t const guess = call.body.text().size() / kBytesAToken;
-  if (!story_) {
-    return guess;
-  }
-  continuation::Transcript const& said = story_->transcript();
-  return said.prompt_count().value_or(guess) + said.count().about();
 }
 
 std::optional<std::string> Seam::warming_body(Mode mode) {
@@ -128,6 +125,19 @@ void Seam::give_up(Refused why) {
 
 std::size_t Seam::capacity() const {
   return story_ ? body_.capacity() + story_->held() : 0;
+}
+
+bool Seam::forget() {
+  return story_ && !is_holding() && story_->forget();
+}
+
+std::uint64_t tokens_of(Seam const& seam, Call const& call) {
+  constexpr std::size_t kBytesAToken = 4;
+  std::uint64_t const guess = call.body.text().size() / kBytesAToken;
+  std::optional<continuation::Known> const known = seam.known();
+  return known
+             ? known->transcript.prompt_count().value_or(guess) + known->transcript.count().about()
+             : guess;
 }
 
 }  // namespace lastcall::router

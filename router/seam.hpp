@@ -40,7 +40,8 @@ class Seam {
   bool prepare(continuation::Mode mode);
   /// What the leg that is prepared sends.
   std::string_view body(Call const& call) const { return story_ ? body_ : call.body.text(); }
-  void begin_leg() { story_->begin_leg(mode_); }
+  /// It has answered; `is_sent`: body() is with it, and is not needed any more.
+  void begin_leg(bool is_sent);
   continuation::Heard heard(std::string_view payload, std::string& out);
   continuation::Heard leg_ended(std::string& out);
 
@@ -72,11 +73,11 @@ class Seam {
   unsigned moves() const { return moves_; }
   /// The client has something of the answer's text.
   bool has_begun() { return story_ && story_->transcript().has_text(); }
-  /// About how many prompt and answer have; where nobody told, four bytes are one.
-  std::uint64_t tokens(Call const& call);
   /// What is recorded, while it is.
   continuation::Continuation const& story() const { return *story_; }
   std::size_t capacity() const;
+  /// Gives back what is recorded, for good. False: not now, since the answer is on the move.
+  bool forget();
 
  private:
   std::optional<continuation::Continuation> story_;
@@ -87,5 +88,8 @@ class Seam {
   std::string_view reason_;  // of the last failure
   unsigned moves_ = 0;
 };
+
+/// About how many prompt and answer have; where nobody told, four bytes are one.
+std::uint64_t tokens_of(Seam const& seam, Call const& call);
 
 }  // namespace lastcall::router

@@ -175,7 +175,8 @@ void add_limits(Keys& keys, Limits& limits) {
         .slot = &limits.max_buffer_memory,
         .doc = "Bytes that the buffers of all connections may hold. From three quarters on new "
                "requests are refused as `overloaded`, above it connections are closed that hold "
-               "much and are slow.",
+               "much and are slow. Half of it is for what answers could go on from elsewhere: "
+               "where that is full, the largest is dropped, and its answer goes on nowhere.",
         .range = Range{1'048'576, 4'294'967'295}}});
 }
 

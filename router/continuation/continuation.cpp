@@ -126,7 +126,7 @@ Heard Continuation::take_odd(Event const& event, std::string& out) {
   if (leg_.state == LegState::verifying) {
     return fail("odd_event", out);
   }
-  odd_ = odd_ == Refused::no ? Refused::odd_event : odd_;
+  odd_ = odd_ == Refused::no || odd_ == Refused::memory ? Refused::odd_event : odd_;
   voice_.client().raw(event.bytes, true, out);
   return {Said::more};
 }
@@ -175,7 +175,8 @@ Heard Continuation::take_data(Event const& event, std::string& out) {
 
 Heard Continuation::take_end(Event const& event, std::string& out) {
   ClientStream& client = voice_.client();
-  bool const may_end = client.has_finished() || request_.is_plain() || odd_ != Refused::no;
+  bool const is_odd = odd_ != Refused::no && odd_ != Refused::memory;
+  bool const may_end = client.has_finished() || request_.is_plain() || is_odd;
   if (leg_.state == LegState::verifying || !may_end) {
     return fail("eof", out);  // an end that ends nothing
   }
@@ -226,7 +227,8 @@ void Continuation::record(Chunk const& chunk) {
                         (chunk.reasoning && !chunk.reasoning->text.empty());
   leg_.tokens = chunk.usage ? chunk.usage->completion
                             : leg_.tokens + std::max<std::size_t>(chunk.ids.size(), has_text);
-  if (odd_ == Refused::no && (chunk.has_tool_calls || chunk.is_odd)) {
+  bool const is_new = odd_ == Refused::no || odd_ == Refused::memory;
+  if (is_new && (chunk.has_tool_calls || chunk.is_odd)) {
     odd_ = chunk.is_odd ? Refused::odd_event : Refused::tool_call_begun;
   }
   if (odd_ != Refused::no) {
@@ -332,9 +334,16 @@ std::size_t Continuation::held() const {
   return transcript_.bytes() + leg_.reader.held() + voice_.held().size();
 }
 
-void Continuation::forget() {
-  odd_ = odd_ == Refused::no ? Refused::memory : odd_;
+bool Continuation::forget() {
+  if (leg_.state != LegState::live) {
+    return false;
+  }
+  // Of what said nothing yet the whole request can still be sent again.
+  if (odd_ == Refused::no && transcript_.has_text()) {
+    odd_ = Refused::memory;
+  }
   transcript_.forget();
+  return true;
 }
 
 }  // namespace lastcall::router::continuation

@@ -121,7 +121,8 @@ class Continuation {
   Transcript& transcript() { return transcript_; }
   /// Bytes that are held for this request beside its body.
   std::size_t held() const;
-  void forget();
+  /// Gives back what is recorded, for good. False: not now, since a leg is to go on from it.
+  bool forget();
 
  private:
   Heard take(Event const& event, std::string& out);

@@ -127,3 +127,32 @@ def test_repeats_have_a_budget(router, engines):
         status, _, _ = one.ask("POST", "/v1/completions", {"model": "m", "prompt": str(number)})
         assert status == 504
     assert number > 50  # each takes two of the hundred that an idle router has
+
+
+DEAD = b'event: error\ndata: {"error":{"type":"engine_dead","retryable":true}}\n\n'
+
+
+def test_where_memory_is_scarce_the_largest_answer_alone_can_go_on_no_more(router, engines):
+    one = router(*(each.address for each in engines), limits={"max_buffer_memory": 4 << 20})
+    begun = []
+    for size in (100_000, *[400_000] * 5):  # half of 4 MiB is for all of them
+        user = one.client()
+        user.send(post(body=b'{"model":"m","stream":true,"messages":[{"content":"x"}]}'))
+        wait_until(lambda: any(each.has_arrived() for each in engines), "a worker is asked")
+        wire, _ = next(each for each in engines if each.has_arrived()).request()
+        wire.send(SSE_HEAD + chunk(PIECE.replace(b"t0 ", b"x" * size)))
+        user.until(b'"}}]')
+        begun.append((user, wire))
+    assert one.counts("lastcall_router_records_dropped_total", 1)
+    assert 1_700_000 <= one.metric("lastcall_router_record_bytes") <= 2 << 20
+    ends = []
+    for number, (user, wire) in enumerate(begun, 1):
+        wire.send(chunk(DEAD))
+        assert one.counts("lastcall_router_migrations_total", number)
+        before = sum(ends)
+        ends.append(one.metric("lastcall_router_migrations_total", why_not="memory") - before)
+        if ends[-1]:
+            assert b'"reason":"memory"' in user.rest()
+        user.close()
+    assert ends[0] == 0 and sum(ends) == 1, "a small one is kept"
+    assert one.counts("lastcall_router_record_bytes", 0)

@@ -1,0 +1,83 @@
+// The records of all answers, from which they could go on elsewhere, and the memory that these may
+// have together.
+//
+// Rules:
+//  1. Where they are too many the largest is dropped: its answer goes to its end as it is, and
+//     nowhere else (`memory`). One that is larger than a quarter of all is dropped at once.
+//  2. A record in the middle of a move is kept until the move is over.
+//  3. A place is told whenever its size may have changed; it costs nothing where it has not.
+//
+// Thread rule: the router's thread. Source: docs/continuation.md, 'Limits'.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+#include <utility>
+
+#include "router/continuation/memory_budget.hpp"
+
+namespace lastcall::router {
+
+/// Whose record it is.
+class RecordOwner {
+ public:
+  RecordOwner() = default;
+  RecordOwner(RecordOwner const&) = delete;
+  RecordOwner& operator=(RecordOwner const&) = delete;
+
+  /// False: it is needed just now.
+  virtual bool forget_record() = 0;
+
+ protected:
+  ~RecordOwner() = default;
+};
+
+class Records {
+ public:
+  /// Of one answer.
+  class Place {
+   public:
+    /// Both outlive it.
+    Place(Records& records, RecordOwner& owner) : records_(records), owner_(owner) {}
+    Place(Place const&) = delete;
+    Place& operator=(Place const&) = delete;
+    ~Place() { hold(0); }
+
+    void hold(std::size_t bytes) {
+      if (bytes != bytes_) {
+        records_.set(*this, bytes);
+      }
+    }
+
+   private:
+    friend class Records;
+
+    Records& records_;
+    RecordOwner& owner_;
+    std::uint64_t id_ = 0;  // 0: none yet
+    std::size_t bytes_ = 0;
+  };
+
+  using Changed = std::function<void(std::size_t bytes, std::uint64_t dropped)>;
+
+  /// `most`: bytes of all; `changed` is told what is held, and how many were dropped until now.
+  Records(std::size_t most, Changed changed)
+      : most_(most), budget_(most), changed_(std::move(changed)) {}
+
+ private:
+  static constexpr std::size_t kShare = 4;
+
+  void set(Place& place, std::size_t bytes);
+  void drop(Place& place);
+
+  std::size_t const most_;
+  continuation::MemoryBudget budget_;
+  Changed const changed_;
+  std::unordered_map<std::uint64_t, Place*> places_;
+  std::uint64_t last_id_ = 0;
+  std::uint64_t dropped_ = 0;
+};
+
+}  // namespace lastcall::router
