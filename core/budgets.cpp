@@ -73,10 +73,11 @@ BudgetPlan derive_budgets(ShutdownSettings const& settings, std::optional<Durati
   if (wanted != settings.grace_period) {
     plan.warnings.push_back(
         "shutdown.grace_period: " + ms_text(settings.grace_period) + " cut to " + ms_text(wanted) +
-        ": the pod grants " + ms_text(*pod_grace) + ", of which " + ms_text(kPodMargin) +
-        " are the kubelet's" +
+        ": pod or container grant " + ms_text(*pod_grace) + ", of which " + ms_text(kPodMargin) +
+        " are left to the kubelet or the container engine" +
         (spent.count() > 0 ? " and " + ms_text(spent) + " were spent in preStop" : "") +
-        "; raise terminationGracePeriodSeconds or lower grace_period");
+        "; raise terminationGracePeriodSeconds (outside of Kubernetes LASTCALL_POD_GRACE_SECONDS "
+        "and the stop timeout), or lower grace_period");
   }
   plan.budgets = clamp_to_total(settings, wanted);
   Budgets const& b = plan.budgets;
