@@ -5,7 +5,7 @@
 # computes. Each program runs once, not once a test: qemu takes long to start. What starts other
 # programs is tried in a userland (try.sh), where the kernel hands them to qemu.
 set -euo pipefail
-root=$(cd "$1" && pwd)
+root=$(cd "$1" && pwd -P)
 shift
 if (($# == 0)); then set -- test_base test_core test_relay test_shim test_continuation; fi
 qemu=/usr/bin/qemu-aarch64-static
