@@ -278,7 +278,8 @@ def test_with_annotations_the_api_server_asks_about_those_that_have_it_alone(inj
     noted["metadata"]["labels"].pop("lastcall.dev/inject", None)
     noted["metadata"]["annotations"]["lastcall.dev/inject"] = "true"
     try:
-        wait_until(lambda: has_lastcall(stored(injector, noted)), "the condition", patience=PATIENCE)
+        wait_until(lambda: has_lastcall(stored(injector, noted)), "the condition",
+                   patience=PATIENCE)  # fmt: skip
         injector.stop()
         spec, refusal = injector.create(noted)
         assert spec is None and "failed calling webhook" in refusal
