@@ -63,7 +63,7 @@ TEST(Presets, A_request_of_one_token_is_sent_where_it_is_known_how_or_said) {
   EXPECT_FALSE(profile_of("engine: {kind: vllm, probe: {barrier: false, canary: false}}\n").probe);
   EXPECT_FALSE(profile_of("engine: {kind: vllm}\ningress: {upstream: \"unix:/e\"}\n").probe);
   EXPECT_EQ(profile_of("engine: {probe: {url: \"http://h/v1/chat/completions\"}}\n").probe,
-            (TokenProbe{"http://h/v1/chat/completions", "http://h/v1/models", "", "", true, true}));
+            (TokenProbe{"http://h/v1/chat/completions", "http://h/v1/models", {}, "", true, true}));
   EXPECT_EQ(profile_of("engine: {kind: vllm}\nidentity: {model: a}\n").probe->model, "a");
   EXPECT_EQ(
       profile_of("engine: {kind: vllm, probe: {model: b}}\nidentity: {model: a}\n").probe->model,
