@@ -21,7 +21,7 @@ from wire import Peer
 CONFIG = """\
 shutdown: {{late_accept: 0s, {shutdown}}}
 ipc: {{socket: "{folder}/ipc/lastcall.sock", admin_socket: "{folder}/admin/admin.sock",
-      max_requests_per_peer: 1000000}}
+      max_requests_per_peer: 1000000, max_requests: 1000000}}
 probes: {{listen: "127.0.0.1:{port}"}}
 {further}
 """

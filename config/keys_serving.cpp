@@ -95,7 +95,12 @@ void add_listeners(Keys& keys, Config& c) {
        {.path = "ipc.max_requests_per_peer",
         .slot = &c.ipc.max_requests_per_peer,
         .doc = "Live requests of one connection of an SDK; one more is refused with `busy`, and a "
-               "warning tells of the first. About 1 kB each.",
+               "warning tells of the first.",
+        .range = Range{1, 10'000'000}},
+       {.path = "ipc.max_requests",
+        .slot = &c.ipc.max_requests,
+        .doc = "The same of all connections of SDKs together. About 1 kB each: the memory limit "
+               "has to have room for them.",
         .range = Range{1, 10'000'000}}});
 }
 

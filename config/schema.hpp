@@ -187,6 +187,7 @@ struct Ipc {
   AllowedUids allow_uids;
   Duration reconnect_window{5'000};
   std::uint32_t max_requests_per_peer = 20'000;
+  std::uint32_t max_requests = 50'000;
   friend bool operator==(Ipc const&, Ipc const&) = default;
 };
 

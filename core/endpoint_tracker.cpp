@@ -22,11 +22,19 @@ EndpointSlot EndpointTracker::slot(PeerId peer, std::string_view name) {
   return slot;
 }
 
-void EndpointTracker::register_endpoint(PeerId peer, std::string_view name, bool graceful) {
+bool EndpointTracker::register_endpoint(PeerId peer, std::string_view name, bool graceful) {
+  if (registered_ >= kMostRegistered) {
+    auto const found = index_.find(KeyView{peer, name});
+    if (found == index_.end() || !slots_[found->second].registered) {
+      return false;
+    }
+  }
   Endpoint& endpoint = slots_[slot(peer, name)];
+  registered_ += endpoint.registered ? 0 : 1;
   endpoint.registered = true;
   endpoint.withdrawn = false;
   set_graceful(endpoint, graceful);
+  return true;
 }
 
 bool EndpointTracker::unregister_endpoint(PeerId peer, std::string_view name) {
@@ -34,6 +42,7 @@ bool EndpointTracker::unregister_endpoint(PeerId peer, std::string_view name) {
   if (found == index_.end() || !slots_[found->second].registered) {
     return false;
   }
+  --registered_;
   slots_[found->second].registered = false;
   slots_[found->second].withdrawn = true;
   release_if_unused(found->second);
@@ -47,6 +56,7 @@ void EndpointTracker::peer_forgotten(PeerId peer) {
     mine.push_back(it->second);
   }
   for (EndpointSlot const slot : mine) {
+    registered_ -= slots_[slot].registered ? 1 : 0;
     slots_[slot].registered = false;
     slots_[slot].forgotten = true;
     release_if_unused(slot);

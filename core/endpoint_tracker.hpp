@@ -27,6 +27,9 @@ using EndpointSlot = std::uint32_t;
 /// Above this many slots, undeclared endpoints without work are released at once.
 inline constexpr std::size_t kUndeclaredMax = 1024;
 
+/// So many endpoints can be registered, of all peers together: a server has a dozen.
+inline constexpr std::size_t kMostRegistered = 1024;
+
 class EndpointTracker {
  public:
   struct Endpoint {
@@ -39,7 +42,8 @@ class EndpointTracker {
     std::uint32_t in_flight = 0;
   };
 
-  void register_endpoint(PeerId peer, std::string_view name, bool graceful);
+  /// False: there are kMostRegistered already, and this is none of them.
+  bool register_endpoint(PeerId peer, std::string_view name, bool graceful);
   /// False when the peer had not registered it.
   bool unregister_endpoint(PeerId peer, std::string_view name);
   void peer_forgotten(PeerId peer);
@@ -80,6 +84,7 @@ class EndpointTracker {
   std::deque<Endpoint> slots_;  // stable: views of names are handed out
   std::vector<EndpointSlot> free_;
   std::map<Key, EndpointSlot, Before> index_;
+  std::size_t registered_ = 0;
   std::uint32_t active_graceful_ = 0;
   std::size_t ungraceful_in_flight_ = 0;
 };

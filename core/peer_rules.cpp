@@ -70,7 +70,11 @@ void on(Machines& m, Instant /*now*/, PeerCleanedUp const& done) {
 }
 
 void on(Machines& m, Instant /*now*/, EndpointRegistered const& registered) {
-  m.endpoints.register_endpoint(registered.peer, registered.endpoint, registered.graceful);
+  if (!m.endpoints.register_endpoint(registered.peer, registered.endpoint, registered.graceful)) {
+    m.orders.act(Refuse{Refusal::busy, "there are " + std::to_string(kMostRegistered) +
+                                           " registered endpoints, as many as there may be"});
+    return;
+  }
   m.peers.became_source(registered.peer);
 }
 

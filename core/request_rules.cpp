@@ -2,6 +2,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "core/admission_rules.hpp"
 #include "core/engine_rules.hpp"
@@ -15,9 +17,24 @@ Refuse not_yours(std::string const& id) {
   return {Refusal::not_yours, "this connection has no live request '" + id + "'"};
 }
 
-bool has_too_many(Machines const& m, RequestBegun const& request) {
-  return m.ledger.of_peer(request.peer) >= m.settings.peer_requests &&
-         !m.ledger.owns(request.peer, request.id);  // that is another error
+/// Why it is one too many; nothing: it is none.
+std::optional<Refuse> crowded_out(Machines const& m, RequestBegun const& request) {
+  if (m.ledger.owns(request.peer, request.id)) {
+    return std::nullopt;  // that is another error
+  }
+  auto const limit = [](std::string_view whose, std::uint32_t most, std::string_view they) {
+    std::string said(whose);
+    said.append(std::to_string(most)).append(" live requests, as many as ").append(they);
+    return Refuse{Refusal::busy, said.append(" may have")};
+  };
+  if (m.ledger.of_peer(request.peer) >= m.settings.peer_requests) {
+    return limit("this connection has ", m.settings.peer_requests, "it");
+  }
+  std::size_t const of_peers = m.ledger.in_flight() - m.ledger.of_peer(kIngressPeer);
+  if (of_peers >= m.settings.peers_requests) {
+    return limit("all connections have ", m.settings.peers_requests, "they");
+  }
+  return std::nullopt;
 }
 
 /// Where the phase has already cancelled its like, a newcomer gets the same at once.
@@ -65,10 +82,8 @@ void on(Machines& m, Instant now, RequestBegun const& request) {
   }
   bool const is_known = m.ledger.is_adoptable(request);
   bool const asks = request.admit && !request.resumed && !is_known;
-  if (!is_relayed && !is_known && has_too_many(m, request)) {
-    m.orders.act(Refuse{Refusal::busy, "this connection has " +
-                                           std::to_string(m.settings.peer_requests) +
-                                           " live requests, as many as it may have"});
+  if (auto refused = is_relayed || is_known ? std::optional<Refuse>() : crowded_out(m, request)) {
+    m.orders.act(std::move(*refused));
     return;
   }
   // One whose user has left is not refused: its cancel is the answer.

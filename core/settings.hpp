@@ -71,6 +71,8 @@ struct Settings {
   Duration reconnect_window{5'000};
   /// Live requests that one SDK peer may have.
   std::uint32_t peer_requests = 20'000;
+  /// Live requests that all SDK peers may have together.
+  std::uint32_t peers_requests = 50'000;
   /// Set where the engine's gauges can be read: their refresh period.
   std::optional<Duration> gauge_refresh;
   /// The engine's load counter is known to count; otherwise it is believed once it was above 0.

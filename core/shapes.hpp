@@ -249,7 +249,7 @@ struct Shape<Settings> {
     auto& [shutdown, pod_grace, migrate, second_signal, after_stop, on_exit, lifecycle_hooks,
            stop_signal, rest_grace, main_ends_workers, essential_processes, health, registries,
            cleanup_hooks, cleanup_paths, events, exclusive, reconnect_window, peer_requests,
-           gauge_refresh, load_counts, token, admission, load] = x;
+           peers_requests, gauge_refresh, load_counts, token, admission, load] = x;
     auto& [barrier, canary] = token;
     auto& [grace_period, deregister_timeout, late_accept, reserve, settle, drain_unknown,
            events_reserved, registries_reserved] = shutdown;
@@ -286,6 +286,7 @@ struct Shape<Settings> {
     v("ingress_is_exclusive", exclusive);
     v("reconnect_window_ms", reconnect_window);
     v("peer_requests", peer_requests);
+    v("peers_requests", peers_requests);
     v("gauge_refresh_ms", gauge_refresh);
     v("load_counts", load_counts);
     v("barrier", barrier);

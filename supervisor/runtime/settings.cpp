@@ -119,6 +119,7 @@ lifecycle::Settings settings_from(config::Config const& config, config::PodGrace
   settings.load = load_thresholds_from(config.admission);
   settings.reconnect_window = config.ipc.reconnect_window;
   settings.peer_requests = config.ipc.max_requests_per_peer;
+  settings.peers_requests = config.ipc.max_requests;
   return settings;
 }
 

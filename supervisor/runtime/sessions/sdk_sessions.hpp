@@ -97,6 +97,7 @@ class SdkSessions {
 
   std::map<ipc::PeerId, Row> peers_;  // until they are forgotten
   std::optional<lifecycle::Instant> cleanup_deadline_;
+  bool is_crowded_ = false;  // it was told that all together have too many requests
 };
 
 }  // namespace lastcall::runtime

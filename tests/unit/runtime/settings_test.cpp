@@ -20,6 +20,7 @@ TEST(Settings, Every_choice_of_the_configuration_reaches_the_core) {
   config.discovery.resize(2);
   config.ipc.reconnect_window = 7s;
   config.ipc.max_requests_per_peer = 7;
+  config.ipc.max_requests = 8;
   config.health.stalled_after = 9s;
   lifecycle::Settings const settings = settings_from(config, {20s, ""});
   EXPECT_EQ(settings.stop_signal, "INT");
@@ -35,6 +36,7 @@ TEST(Settings, Every_choice_of_the_configuration_reaches_the_core) {
   EXPECT_EQ(settings.registries, 3U);  // two of the list, and that of SDKs
   EXPECT_EQ(settings.reconnect_window, 7s);
   EXPECT_EQ(settings.peer_requests, 7U);
+  EXPECT_EQ(settings.peers_requests, 8U);
   EXPECT_EQ(settings.health.stalled_after, 9s);
 }
 
