@@ -84,7 +84,7 @@ class RankGauges {
   std::map<std::string, std::map<std::string, Gauge*>> gauges_;
 };
 
-/// What workers tell of their load.
+/// Figures that workers tell of their load.
 struct TheirGauges {
   RankGauges blocks;
   RankGauges tokens;

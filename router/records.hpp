@@ -36,7 +36,7 @@ class RecordOwner {
 
 class Records {
  public:
-  /// Of one answer.
+  /// The record of one answer.
   class Place {
    public:
     /// Both outlive it.

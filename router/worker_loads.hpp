@@ -29,10 +29,10 @@ namespace lastcall::router {
 class WorkerLoads {
  public:
   struct Listeners {
-    /// Who answers at the worker's own port is asked now.
+    /// The worker is asked now, at its own port.
     std::function<void(Worker& worker)> asks;
     std::function<void(Worker& worker, ToldLoad const& load)> told;
-    /// Who was asked, as above, has not told it.
+    /// One that was asked so has not told it.
     std::function<void(Worker& worker, NoLoad why)> told_nothing;
   };
 

@@ -338,7 +338,7 @@ bool Continuation::forget() {
   if (leg_.state != LegState::live) {
     return false;
   }
-  // Of what said nothing yet the whole request can still be sent again.
+  // Where nothing was said yet the whole request can still be sent again.
   if (odd_ == Refused::no && transcript_.has_text()) {
     odd_ = Refused::memory;
   }
