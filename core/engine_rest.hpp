@@ -2,8 +2,8 @@
 //
 // Rules:
 //  1. It rests from the order on, whatever the engine answers, until it was told to go on and a
-//     byte of a user's request has moved since: it may be woken in parts, and a request that reaches
-//     an engine without its memory may be its end.
+//     byte of a user's request has moved since: it may be woken in parts, and a request that
+//     reaches an engine without its memory may be its end.
 //  2. Bytes that move kLastBytes after the order show that it does not rest: it has refused the
 //     order, or was told to go on past the ingress.
 //  3. Meanwhile it is sent no request of our own, and work in it that does not move is not judged.
