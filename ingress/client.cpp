@@ -227,7 +227,7 @@ bool Client::begin(relay::TakenHead const& taken) {
     return false;
   }
   bool const is_closed =
-      control.access != relay::Access::relay && !may_control(head, target, control.access);
+      control.access != relay::Access::relay && !may_control(head, target, control);
   RequestClient const client{.connection = *this,
                              .address = address_,
                              .scheme = tls_ ? "https" : "http",
@@ -241,8 +241,14 @@ bool Client::begin(relay::TakenHead const& taken) {
         relay::control_path_closed(control.access == relay::Access::operators && has_operators));
     return true;
   }
-  if (control.rest != relay::Rest::none) {
-    parts_.observer.engine_rests(control.rest == relay::Rest::begins);
+  if (control.access == relay::Access::relay && control.rest != relay::Rest::none) {
+    parts_.observer.control_called({.is_granted = true,
+                                    .is_open = true,
+                                    .rest = control.rest,
+                                    .certificate = {},
+                                    .method = head.method,
+                                    .path = target.substr(0, kMaxLoggedPath),
+                                    .address = address_});
   }
   request_->prepare(taken, client);
   if (request_->counts() && parts_.memory.is_tight()) {
@@ -258,12 +264,12 @@ bool Client::begin(relay::TakenHead const& taken) {
 }
 
 bool Client::may_control(relay::RequestHead const& head, std::string_view target,
-                         relay::Access access) {
+                         relay::ControlPaths::Decision const& decision) {
   Control const& control = parts_.options.control;
   std::string_view given;
   std::string_view certificate;
   bool is_granted = false;
-  if (access == relay::Access::operators) {
+  if (decision.access == relay::Access::operators) {
     is_granted = !control.token.empty() && head.fields.count("x-lastcall-token", given) == 1 &&
                  same_secret(given, control.token);
     certificate = is_granted || !tls_ ? certificate : tls_->peer_named(control.certificates);
@@ -271,6 +277,7 @@ bool Client::may_control(relay::RequestHead const& head, std::string_view target
   is_granted = is_granted || !certificate.empty();
   std::string_view const path = target.substr(0, target.find('?'));
   parts_.observer.control_called({.is_granted = is_granted,
+                                  .rest = is_granted ? decision.rest : relay::Rest::none,
                                   .certificate = certificate,
                                   .method = head.method,
                                   .path = path.substr(0, kMaxLoggedPath),

@@ -99,7 +99,8 @@ class Client final : public Watched, public DeadlineOwner, private RequestOwner 
   std::size_t consume(std::span<char> bytes);
   std::size_t take_head(std::span<char> bytes);
   bool begin(relay::TakenHead const& taken);
-  bool may_control(relay::RequestHead const& head, std::string_view target, relay::Access access);
+  bool may_control(relay::RequestHead const& head, std::string_view target,
+                   relay::ControlPaths::Decision const& decision);
   void flush();
   void read_on();
 

@@ -10,6 +10,7 @@
 
 #include "ingress/scarce.hpp"
 #include "ingress/tls_failure.hpp"
+#include "relay/control_paths.hpp"
 #include "relay/refusal.hpp"
 
 namespace lastcall::ingress {
@@ -20,9 +21,12 @@ struct GreetingFailed {
   std::string_view address;  // of the client
 };
 
-/// A request to a path that controls the engine, which was not open to everybody.
+/// A request to a path that controls the engine, which was not open to everybody, or which puts the
+/// engine to rest or ends that.
 struct ControlCall {
   bool is_granted = false;
+  bool is_open = false;  // to everybody: nobody decided
+  relay::Rest rest = relay::Rest::none;
   std::string_view certificate;  // the name that granted it; empty: the token, or nothing
   std::string_view method;
   std::string_view path;     // as it came, its beginning
@@ -39,8 +43,6 @@ class ConnectionObserver {
   virtual void refused(relay::Refusal const& refusal) = 0;
   /// One that is not granted is told to refused(), too.
   virtual void control_called(ControlCall const& call) = 0;
-  /// A request that puts the engine to rest, or ends that, is relayed to it.
-  virtual void engine_rests(bool begins) = 0;
   virtual void greeting_failed(GreetingFailed const& failed) = 0;
   /// A connection was closed for the sake of others, and a connection or a request was refused.
   virtual void evicted(Scarce what) = 0;

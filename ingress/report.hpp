@@ -15,6 +15,7 @@
 #include "core/vocabulary.hpp"
 #include "ingress/scarce.hpp"
 #include "ingress/tls_failure.hpp"
+#include "relay/control_paths.hpp"
 #include "relay/refusal.hpp"
 
 namespace lastcall::ingress::report {
@@ -75,13 +76,12 @@ struct GreetingFailed {
 };
 struct ControlCalled {
   bool is_granted = false;
+  bool is_open = false;
+  relay::Rest rest = relay::Rest::none;
   std::string certificate;
   std::string method;
   std::string path;
   std::string address;
-};
-struct EngineRests {
-  bool begins = false;
 };
 struct Connections {
   std::size_t adopted = 0;  // ever
@@ -91,7 +91,7 @@ struct Connections {
 
 using Report = std::variant<Begun, FirstByte, Moved, ClientGone, Ended, HandedOff, EventGap,
                             ErrorHeld, Evicted, Shed, relay::Refusal, GreetingFailed, ControlCalled,
-                            EngineRests, SlowTurn, Connections>;
+                            SlowTurn, Connections>;
 using Batch = std::vector<Report>;
 
 }  // namespace lastcall::ingress::report

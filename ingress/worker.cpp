@@ -144,14 +144,12 @@ void Worker::greeting_failed(GreetingFailed const& failed) {
 
 void Worker::control_called(ControlCall const& call) {
   tell(report::ControlCalled{.is_granted = call.is_granted,
+                             .is_open = call.is_open,
+                             .rest = call.rest,
                              .certificate = std::string(call.certificate),
                              .method = std::string(call.method),
                              .path = std::string(call.path),
                              .address = std::string(call.address)});
-}
-
-void Worker::engine_rests(bool begins) {
-  tell(report::EngineRests{begins});
 }
 
 void Worker::slow_turn(std::string_view kind, std::chrono::steady_clock::duration took) {

@@ -68,7 +68,6 @@ class Worker final : private Tracker, private SharedIds {
   void shed(Scarce what) override;
   void greeting_failed(GreetingFailed const& failed) override;
   void control_called(ControlCall const& call) override;
-  void engine_rests(bool begins) override;
   void slow_turn(std::string_view kind, std::chrono::steady_clock::duration took) override;
   void connections(std::size_t clients, std::size_t upstream) override;
   // SharedIds

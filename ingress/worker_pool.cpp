@@ -248,14 +248,12 @@ void WorkerPool::hear(std::size_t, report::GreetingFailed const& told) {
 
 void WorkerPool::hear(std::size_t, report::ControlCalled const& told) {
   tracker_.control_called({.is_granted = told.is_granted,
+                           .is_open = told.is_open,
+                           .rest = told.rest,
                            .certificate = told.certificate,
                            .method = told.method,
                            .path = told.path,
                            .address = told.address});
-}
-
-void WorkerPool::hear(std::size_t, report::EngineRests const& told) {
-  tracker_.engine_rests(told.begins);
 }
 
 void WorkerPool::hear(std::size_t, report::SlowTurn const& told) {

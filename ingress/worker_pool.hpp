@@ -82,7 +82,6 @@ class WorkerPool final : public Relay {
   void hear(std::size_t seat, relay::Refusal const& told);
   void hear(std::size_t seat, report::GreetingFailed const& told);
   void hear(std::size_t seat, report::ControlCalled const& told);
-  void hear(std::size_t seat, report::EngineRests const& told);
   void hear(std::size_t seat, report::SlowTurn const& told);
   void hear(std::size_t seat, report::Connections const& told);
 

@@ -212,7 +212,6 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
     metrics.refused(refusal.reason.empty() ? refusal.type : refusal.reason);
   }
   void control_called(ingress::ControlCall const& /*call*/) override {}
-  void engine_rests(bool /*begins*/) override {}
   void greeting_failed(ingress::GreetingFailed const& failed) override {
     log.debug("a client could not be greeted", {{"address", failed.address}});
   }

@@ -108,7 +108,6 @@ class IngressSession final : private ingress::Tracker {
   void shed(ingress::Scarce what) override;
   void greeting_failed(ingress::GreetingFailed const& failed) override;
   void control_called(ingress::ControlCall const& call) override;
-  void engine_rests(bool begins) override;
   void slow_turn(std::string_view kind, std::chrono::steady_clock::duration took) override;
   void connections(std::size_t clients, std::size_t upstream) override;
 

@@ -133,6 +133,16 @@ void IngressSession::greeting_failed(ingress::GreetingFailed const& failed) {
 }
 
 void IngressSession::control_called(ingress::ControlCall const& call) {
+  if (call.rest != relay::Rest::none) {
+    bool const begins = call.rest == relay::Rest::begins;
+    log_.info(begins ? "the engine is told to rest: nothing is asked of it until it was told to go "
+                       "on and has answered a request"
+                     : "the engine is told to go on");
+    events_.feed(lifecycle::EngineRests{begins});
+  }
+  if (call.is_open) {
+    return;
+  }
   metrics_.ingress_control_called(call.is_granted);
   if (call.is_granted) {
     log_.info("an operator's request to a control path of the engine",
@@ -150,14 +160,6 @@ void IngressSession::control_called(ingress::ControlCall const& call) {
                   {"client", call.address},
                   {"more_before", *left_out}});
   }
-}
-
-void IngressSession::engine_rests(bool begins) {
-  log_.info(begins
-                ? "the engine is told to rest: nothing is asked of it until it was told to go on "
-                  "and has answered a request"
-                : "the engine is told to go on");
-  events_.feed(lifecycle::EngineRests{begins});
 }
 
 void IngressSession::slow_turn(std::string_view kind, std::chrono::steady_clock::duration took) {
