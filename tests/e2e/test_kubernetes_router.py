@@ -12,7 +12,7 @@ CONFIG = {
     "shutdown": {"grace_period": "12s", "late_accept": "3s", "deregister_timeout": "3s",
                  "hand_off": "early"},
 }  # fmt: skip
-TOKENS = 800  # forty seconds
+TOKENS = 1400  # seventy seconds: the second drain of a slow node begins after thirty
 
 
 def test_streams_longer_than_a_pods_grace_outlive_a_rolling_update(make_release):
