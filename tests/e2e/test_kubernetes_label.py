@@ -24,8 +24,8 @@ def make_stranger(make_release):
         each.close()
 
 
-def labelled(stranger):
-    inject_into(stranger.namespace)
+def labelled(stranger, by="policy"):
+    inject_into(stranger.namespace, by=by)
     stranger.install()
     assert all(names_of(pod) == [] for pod in stranger.pods())
     stranger.replaced(stranger.label)
@@ -46,10 +46,15 @@ def post_rendered(stranger, folder):
 def way(name, stranger, folder):
     if name == "flag":
         return post_rendered(stranger, folder)
-    return labelled(stranger) if name == "label" else piped(stranger)
+    if name == "pipe":
+        return piped(stranger)
+    return labelled(stranger, "webhook" if name == "webhook" else "policy")
 
 
-@pytest.mark.parametrize("name", ["label", "pipe", "flag"])
+WAYS = ("label", "webhook", "pipe", "flag")
+
+
+@pytest.mark.parametrize("name", WAYS)
 def test_a_rollout_under_load_loses_nothing(make_stranger, name, tmp_path):
     stranger = way(name, make_stranger(), tmp_path)
     for pod in stranger.pods():
@@ -62,13 +67,15 @@ def test_a_rollout_under_load_loses_nothing(make_stranger, name, tmp_path):
 
 def test_each_way_gives_the_same_pod(make_stranger, tmp_path):
     specs = {name: comparable(way(name, make_stranger(), tmp_path).pods()[0])
-             for name in ("label", "pipe", "flag")}  # fmt: skip
+             for name in WAYS}  # fmt: skip
+    assert specs["webhook"] == specs["label"]
     assert specs["pipe"] == specs["label"]
     assert specs["flag"] == specs["label"]
 
 
-def test_its_stop_is_explained_and_uninstalling_changes_no_pod(make_stranger):
-    stranger = labelled(make_stranger())
+@pytest.mark.parametrize("by", ["policy", "webhook"])
+def test_its_stop_is_explained_and_uninstalling_changes_no_pod(make_stranger, by):
+    stranger = labelled(make_stranger(), by)
     running = stranger.names()
     call(HELM, "uninstall", stranger.namespace, "-n", stranger.namespace)
     assert stranger.names() == running
