@@ -55,6 +55,14 @@ void ProcessName::read(pid_t pid) {
   size = static_cast<unsigned char>(text.view().size());
 }
 
+void ProcessName::refresh(pid_t pid) {
+  ProcessName now;
+  now.read(pid);
+  if (now.is_title || !is_title) {
+    *this = now;
+  }
+}
+
 bool is_resource_tracker(pid_t pid) {
   char buffer[kReadOfCommandLine];
   std::string_view const line = read_process_file(pid, "cmdline", buffer, sizeof buffer);

@@ -32,6 +32,9 @@ struct ProcessName {
   bool is_title = false;
 
   void read(pid_t pid);
+  /// It may have given itself a title since. One that is ending has no command line any more: what
+  /// was a title stays.
+  void refresh(pid_t pid);
   std::string_view view() const { return {bytes, size}; }
 };
 

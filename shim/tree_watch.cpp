@@ -174,7 +174,7 @@ void TreeWatch::meet(void* self, pid_t pid) {
 
 void TreeWatch::meet(pid_t pid) {
   if (Known* const known = find(pid)) {
-    known->name.read(pid);  // it may have given itself a title since
+    known->name.refresh(pid);
     return;
   }
   std::optional<Stat> const stat = read_stat(pid);
