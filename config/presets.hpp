@@ -43,7 +43,7 @@ struct EnginePreset {
   /// of ingress.control_paths.paths.
   std::vector<std::string_view> control_paths;
   std::vector<std::string_view> status_paths;
-  /// Of those that change it: by these it is put to rest, and by those it is told to go on.
+  /// Those by which it is put to rest, and by which it is told to go on; all change it, too.
   std::vector<std::string_view> rest_paths = {};
   std::vector<std::string_view> wake_paths = {};
   Duration gauge_refresh{1'000};

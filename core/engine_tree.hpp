@@ -80,8 +80,8 @@ class EngineTree {
 /// `patterns` are names, of which a last '*' stands for any end.
 bool matches_any(std::span<std::string const> patterns, std::string_view name);
 
-/// All that is left is known, and is what `patterns` name, but for Python's resource trackers; those
-/// end by themselves.
+/// All that is left is known, and is what `patterns` name, but for Python's resource trackers;
+/// those end by themselves.
 bool are_workers(std::span<std::string const> patterns, EngineTreeSeen const& rest);
 
 /// Nobody whom `patterns` name is known to live on after this death.

@@ -125,7 +125,7 @@ struct EngineProcessDied {
   Instant at;
   /// So many live on beside the main process. Absent: that is not known.
   std::optional<std::uint32_t> alive;
-  /// Of all of them, each name once; empty: that is not known, or there is nobody.
+  /// Their names, each once; empty: not all are known, or there is nobody.
   std::vector<std::string> names;
 };
 /// A process of the engine's tree was seen stopped (state T): by a signal, or by a debugger.

@@ -2,9 +2,9 @@
 // name.
 //
 // Rules: 1. a title is a command line of one word that is no path: Python's setproctitle writes
-// `VLLM::EngineCore` there, of which the kernel's name holds 15 bytes; 2. Python's resource tracker,
-// which the kernel calls `python3`, is known by its module; 3. at most 64 bytes; 4. empty when the
-// process is gone. Source: proc(5).
+// `VLLM::EngineCore` there, of which the kernel's name holds 15 bytes; 2. Python's resource
+// tracker, which the kernel calls `python3`, is known by its module; 3. at most 64 bytes; 4. empty
+// when the process is gone. Source: proc(5).
 #pragma once
 
 #include <cstddef>

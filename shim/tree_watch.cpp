@@ -133,7 +133,11 @@ void TreeWatch::tend(Instant now, pid_t spared) {
   }
   look(now);
   if (now >= walk_at_) {
-    walk(now, spared);
+    visit_tree(
+        spared, [](void* self, pid_t pid) { static_cast<TreeWatch*>(self)->meet(pid); }, this);
+    Duration const cost = monotonic_now() - now;
+    ++walks_;
+    walk_at_ = now + std::max(walks_ < kEarlyWalks ? kLookGap : kWalkGap, cost * kShareOfWalks);
   }
   look_at_ = monotonic_now() + kLookGap;
 }
@@ -143,7 +147,7 @@ void TreeWatch::take_ended(Instant now) {
   epoll_event events[kMostEvents];
   int const count = epoll_wait(epoll_, events, kMostEvents, 0);
   for (int i = 0; i < count; ++i) {
-    if (Known* const known = find(events[i].data.fd)) {
+    if (KnownProcess* const known = find(events[i].data.fd)) {
       note_end(*known, ending_of(known->pid, known->pidfd), now);
     }
   }
@@ -151,7 +155,7 @@ void TreeWatch::take_ended(Instant now) {
 
 void TreeWatch::look(Instant now) {
   for (std::size_t i = count_; i-- > 0;) {  // the last one takes the place of one that is forgotten
-    Known& known = known_[i];
+    KnownProcess& known = known_[i];
     std::optional<Stat> const stat = read_stat(known.pid);
     if (!stat || stat->started != known.started || is_dead(stat->state)) {
       note_end(known, ending_of(known.pid, known.pidfd), now);
@@ -161,27 +165,16 @@ void TreeWatch::look(Instant now) {
   }
 }
 
-void TreeWatch::walk(Instant now, pid_t spared) {
-  visit_tree(spared, meet, this);
-  Duration const cost = monotonic_now() - now;
-  ++walks_;
-  walk_at_ = now + std::max(walks_ < kEarlyWalks ? kLookGap : kWalkGap, cost * kShareOfWalks);
-}
-
-void TreeWatch::meet(void* self, pid_t pid) {
-  static_cast<TreeWatch*>(self)->meet(pid);
-}
-
 void TreeWatch::meet(pid_t pid) {
-  if (Known* const known = find(pid)) {
+  if (KnownProcess* const known = find(pid)) {
     known->name.refresh(pid);
     return;
   }
   std::optional<Stat> const stat = read_stat(pid);
-  if (!stat || is_dead(stat->state) || count_ == kMostKnown) {
+  if (!stat || is_dead(stat->state) || count_ == kMostKnownProcesses) {
     return;
   }
-  Known& known = known_[count_++];
+  KnownProcess& known = known_[count_++];
   known = {};
   known.pid = pid;
   known.started = stat->started;
@@ -197,13 +190,13 @@ void TreeWatch::meet(pid_t pid) {
 }
 
 void TreeWatch::reaped(pid_t child, Ending ending, Instant now) {
-  if (Known* const known = find(child)) {
+  if (KnownProcess* const known = find(child)) {
     note_end(*known, ending, now);
   }
 }
 
 void TreeWatch::stopped(pid_t child, Instant now) {
-  if (Known* const known = find(child)) {
+  if (KnownProcess* const known = find(child)) {
     return note_stop(*known, true, now);
   }
   ProcessNews news{.pid = child, .name = {}, .signal = 0, .at = now};
@@ -211,14 +204,14 @@ void TreeWatch::stopped(pid_t child, Instant now) {
   stops_.add(news);
 }
 
-void TreeWatch::note_stop(Known& known, bool is_stopped, Instant now) {
+void TreeWatch::note_stop(KnownProcess& known, bool is_stopped, Instant now) {
   if (is_stopped && !known.is_stopped) {
     stops_.add({.pid = known.pid, .name = known.name, .signal = 0, .at = now});
   }
   known.is_stopped = is_stopped;
 }
 
-void TreeWatch::note_end(Known& known, std::optional<Ending> ending, Instant now) {
+void TreeWatch::note_end(KnownProcess& known, std::optional<Ending> ending, Instant now) {
   bool const is_regular = ending && ending->signal == 0 && ending->code == 0 &&
                           !known.name.is_title && !is_end_expected_;
   if (known.pid != main_ && !is_regular && is_grown(known.started)) {
@@ -236,20 +229,20 @@ int TreeWatch::others(NameList& names) const {
       names.add(known_[i].name);
     }
   }
-  if (count_ == kMostKnown) {
+  if (count_ == kMostKnownProcesses) {
     names.misses_some();
   }
   return alive;
 }
 
-TreeWatch::Known* TreeWatch::find(pid_t pid) {
-  Known* const end = known_ + count_;
-  Known* const found =
-      std::find_if(known_, end, [pid](Known const& known) { return known.pid == pid; });
+KnownProcess* TreeWatch::find(pid_t pid) {
+  KnownProcess* const end = known_ + count_;
+  KnownProcess* const found =
+      std::find_if(known_, end, [pid](KnownProcess const& known) { return known.pid == pid; });
   return found != end ? found : nullptr;
 }
 
-void TreeWatch::forget(Known& known) {
+void TreeWatch::forget(KnownProcess& known) {
   if (known.pidfd >= 0) {
     close(known.pidfd);
   }

@@ -48,6 +48,15 @@ class NewsQueue {
   std::size_t count_ = 0;
 };
 
+struct KnownProcess {
+  pid_t pid = 0;
+  int pidfd = -1;
+  std::uint64_t started = 0;  // in ticks since the boot
+  bool is_stopped = false;
+  ProcessName name;
+};
+inline constexpr std::size_t kMostKnownProcesses = 128;
+
 class TreeWatch {
  public:
   /// The engine has been started. Without this nothing is ever looked at.
@@ -77,32 +86,21 @@ class TreeWatch {
   NewsQueue& stops() { return stops_; }
 
  private:
-  struct Known {
-    pid_t pid = 0;
-    int pidfd = -1;
-    std::uint64_t started = 0;  // in ticks since the boot
-    bool is_stopped = false;
-    ProcessName name;
-  };
-
-  static void meet(void* self, pid_t pid);
   void meet(pid_t pid);
   void look(Instant now);
-  void walk(Instant now, pid_t spared);
   void take_ended(Instant now);
-  void note_stop(Known& known, bool is_stopped, Instant now);
-  void note_end(Known& known, std::optional<Ending> ending, Instant now);
-  Known* find(pid_t pid);
-  void forget(Known& known);
+  void note_stop(KnownProcess& known, bool is_stopped, Instant now);
+  void note_end(KnownProcess& known, std::optional<Ending> ending, Instant now);
+  KnownProcess* find(pid_t pid);
+  void forget(KnownProcess& known);
 
-  static constexpr std::size_t kMostKnown = 128;
   int epoll_ = -1;
   pid_t main_ = 0;
   Instant look_at_{};
   Instant walk_at_{};
   int walks_ = 0;
   bool is_end_expected_ = false;
-  Known known_[kMostKnown];
+  KnownProcess known_[kMostKnownProcesses];
   std::size_t count_ = 0;
   NewsQueue deaths_;
   NewsQueue stops_;

@@ -3,8 +3,8 @@
 // Rules: 1. every 5 s without a word of it, it is asked for one, where there is a connection: one
 // that froze before it listened has been started and says nothing; 2. four more such times without
 // a word, so 20 s after the first question, and it is given up: longer than any liveness limit that
-// a kubelet would have; 3. a round that the shim itself slept through (its container was frozen, the
-// machine slept) proves nothing, and the count begins anew. Pure values on an explicit `now`.
+// a kubelet would have; 3. a round that the shim itself slept through (its container was frozen,
+// the machine slept) proves nothing, and the count begins anew. Pure values on an explicit `now`.
 // Source: specification, 'Run mode'.
 #pragma once
 

@@ -227,6 +227,7 @@ class Webhook {
 }  // namespace
 
 int run_webhook(WebhookOptions const& options, std::ostream& err) {
+  std::signal(SIGPIPE, SIG_IGN);  // NOLINT(cert-err33-c): a client may leave while it is written to
   return Webhook(options, err).run();
 }
 

@@ -7,6 +7,7 @@
 #include <boost/asio/post.hpp>
 
 #include "base/clock.hpp"
+#include "ingress/request_id.hpp"
 #include "supervisor/runtime/record/event_log.hpp"
 #include "supervisor/runtime/record/report.hpp"
 #include "supervisor/runtime/settings.hpp"
@@ -70,7 +71,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
       operators_(io, server_, loop_, log, operator_answers()),
       health_(io.get_executor(), config, loop_, log, health_callbacks()),
       gauges_(io.get_executor(), config, loop_, log, [this] { changed(); }),
-      token_(io.get_executor(), config, loop_, log,
+      token_(io.get_executor(), config, loop_, log, ingress::RequestIds().make(),
              {.ranks = [this] { return gauges_.ranks(); },
               .read_anew = [this] { gauges_.read_anew(); }}),
       registries_(io.get_executor(), config, advertise_of(config), loop_, log,

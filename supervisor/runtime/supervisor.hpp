@@ -98,7 +98,6 @@ class Supervisor final : private ipc::Observer {
   // The end.
   void end(int code);
   void wait_for_flush(lifecycle::Instant limit);
-  void await_reader_of_log(lifecycle::Instant deadline);
 
   HealthDriver::Callbacks health_callbacks();
   Registries::Callbacks registry_callbacks();

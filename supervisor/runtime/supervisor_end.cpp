@@ -1,35 +1,14 @@
 // How the supervisor ends: what waits is written, the probe listener closes last.
-#include <functional>
-#include <memory>
-#include <utility>
-
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include "base/clock.hpp"
+#include "supervisor/runtime/loop/poll_until.hpp"
 #include "supervisor/runtime/supervisor.hpp"
 
 namespace lastcall::runtime {
 namespace {
 
 constexpr lifecycle::Duration kSoon{1};
-constexpr lifecycle::Duration kNowAndThen{100};
-constexpr lifecycle::Duration kExitTakes{300};
-
-/// `then` as soon as `is_so`, and at `limit` at the latest; looked at once a `pause`.
-void poll(boost::asio::io_context& io, lifecycle::Instant limit, lifecycle::Duration pause,
-          std::function<bool()> is_so, std::function<void()> then) {
-  if (is_so() || monotonic_now() >= limit) {
-    then();
-    return;
-  }
-  auto const timer = std::make_shared<boost::asio::steady_timer>(io, pause);
-  timer->async_wait([&io, limit, pause, timer, is_so = std::move(is_so),
-                     then = std::move(then)](boost::system::error_code) mutable {
-    poll(io, limit, pause, std::move(is_so), std::move(then));
-  });
-}
 
 }  // namespace
 
@@ -44,7 +23,7 @@ void Supervisor::end(int code) {
   // Not at once: a `hello` that ends us is still to be answered with the `welcome` and the `exit`.
   boost::asio::post(io_, [this] {
     operators_.end();
-    poll(
+    poll_until(
         io_, monotonic_now() + kFlushWait, kSoon,
         [this] { return !report_.is_open() || !shim_.is_connected(); },
         [this] {
@@ -55,17 +34,9 @@ void Supervisor::end(int code) {
   });
 }
 
-/// The report is in the log when its reader comes back with time left, whether we end or go on.
-void Supervisor::await_reader_of_log(lifecycle::Instant deadline) {
-  lifecycle::Instant const limit = deadline - kExitTakes;
-  log_.wait_at_end_until(limit);
-  poll(
-      io_, limit, kNowAndThen, [this] { return log_.flush(); }, [] {});
-}
-
 void Supervisor::wait_for_flush(lifecycle::Instant limit) {
   // An adopted engine is not hurried: `limit` is for what waits to be sent.
-  poll(
+  poll_until(
       io_, lifecycle::Instant::max(), kSoon,
       [this, limit] {
         bool const is_flushed = server_.is_flushed() && ingress_.is_flushed();

@@ -8,11 +8,15 @@
 #include "base/overloaded.hpp"
 #include "supervisor/runtime/cleanup/cleanup_paths.hpp"
 #include "supervisor/runtime/listener/metrics_feed.hpp"
+#include "supervisor/runtime/loop/poll_until.hpp"
 #include "supervisor/runtime/record/report.hpp"
 #include "supervisor/runtime/supervisor.hpp"
 
 namespace lastcall::runtime {
 namespace {
+
+constexpr lifecycle::Duration kBetweenLooks{100};  // for a reader of the log
+constexpr lifecycle::Duration kExitTakes{300};
 
 bool is_relayed(lifecycle::PeerId peer) {
   return peer == lifecycle::kIngressPeer;
@@ -231,7 +235,11 @@ void Supervisor::publish_report(lifecycle::Instant now) {
   narrator_.report(report_.text());
   probes_.reported(report_.text(), now);
   write_termination_log(termination_log_path(), report_.text());
-  await_reader_of_log(now + report.time_left);
+  // It is in the log when its reader comes back with time left, whether we end or go on.
+  lifecycle::Instant const limit = now + report.time_left - kExitTakes;
+  log_.wait_at_end_until(limit);
+  poll_until(
+      io_, limit, kBetweenLooks, [this] { return log_.flush(); }, [] {});
 }
 
 void Supervisor::rearm() {

@@ -27,7 +27,6 @@
 
 #include "config/schema.hpp"
 #include "core/action.hpp"
-#include "ingress/request_id.hpp"
 #include "probes/checks/gauge_reader.hpp"
 #include "probes/checks/token_request.hpp"
 #include "supervisor/runtime/loop/event_sink.hpp"
@@ -44,12 +43,12 @@ class TokenDriver {
     std::function<void()> read_anew;
   };
 
+  /// `mark`: what X-Lastcall-Probe says, which nobody can guess.
   TokenDriver(boost::asio::any_io_executor executor, config::Config const& config,
-              EventSink& events, Log& log, Gauges of_drain);
+              EventSink& events, Log& log, std::string mark, Gauges of_drain);
 
   /// Empty: nothing is wrong. Otherwise why no request can be made.
   std::string problem() const { return request_ ? request_->problem() : std::string{}; }
-  /// What X-Lastcall-Probe says.
   std::string const& mark() const { return mark_; }
   void ask(lifecycle::AskToken const& order);
   void withdraw();
@@ -66,7 +65,7 @@ class TokenDriver {
   void take(lifecycle::AskToken const& order, probes::TokenRequest::Outcome outcome,
             std::string const& detail);
 
-  std::string const mark_ = ingress::RequestIds().make();
+  std::string const mark_;
   std::unique_ptr<probes::TokenRequest> request_;  // empty: this engine is never asked
   std::unique_ptr<probes::GaugeReader> gauges_;    // empty: it has none
   EventSink& events_;

@@ -133,7 +133,19 @@ void SdkSessions::begin(ipc::PeerId peer, ipc::RequestBegin&& begin, ipc::Seq se
     listeners_.request_began(begun.endpoint);
   }
   if (reply.refusal && reply.refusal->code == lifecycle::Refusal::busy) {
-    warn_of_crowd(peer);
+    // Once a connection, or once for all of them: whoever begins so many does not stop at one.
+    if (core_.requests().of_peer(peer) < core_.settings().peer_requests) {
+      if (!std::exchange(is_crowded_, true)) {
+        log_.warning("engine peers have as many live requests as all may have, more are refused",
+                     {{"requests", core_.requests().in_flight()}, {"key", "ipc.max_requests"}});
+      }
+    } else if (Row& row = peers_[peer]; !std::exchange(row.is_crowd, true)) {
+      log_.warning("an engine peer has as many live requests as it may have, more are refused",
+                   {{"peer", peer},
+                    {"name", row.name},
+                    {"requests", core_.requests().of_peer(peer)},
+                    {"key", "ipc.max_requests_per_peer"}});
+    }
   }
   answer(peer, seq, reply);
 }
@@ -155,22 +167,6 @@ void SdkSessions::answer(ipc::PeerId peer, ipc::Seq seq, StepReply const& reply)
     server_.error(peer, seq, code_of(reply.refusal->code), reply.refusal->message);
   } else {
     server_.ack(peer, seq);
-  }
-}
-
-/// Once a connection, or once for all of them: whoever begins so many does not stop at one.
-void SdkSessions::warn_of_crowd(ipc::PeerId peer) {
-  if (core_.requests().of_peer(peer) < core_.settings().peer_requests) {
-    if (!std::exchange(is_crowded_, true)) {
-      log_.warning("engine peers have as many live requests as all may have, more are refused",
-                   {{"requests", core_.requests().in_flight()}, {"key", "ipc.max_requests"}});
-    }
-  } else if (Row& row = peers_[peer]; !std::exchange(row.is_crowd, true)) {
-    log_.warning("an engine peer has as many live requests as it may have, more are refused",
-                 {{"peer", peer},
-                  {"name", row.name},
-                  {"requests", core_.requests().of_peer(peer)},
-                  {"key", "ipc.max_requests_per_peer"}});
   }
 }
 

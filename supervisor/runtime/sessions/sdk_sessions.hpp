@@ -86,7 +86,6 @@ class SdkSessions {
   void begin(ipc::PeerId peer, ipc::RequestBegin&& begin, ipc::Seq seq);
   void fatal(ipc::PeerId peer, ipc::Fatal&& fatal, ipc::Seq seq);
   void answer(ipc::PeerId peer, ipc::Seq seq, StepReply const& reply);
-  void warn_of_crowd(ipc::PeerId peer);
 
   ipc::Server& server_;
   lifecycle::Lifecycle& core_;

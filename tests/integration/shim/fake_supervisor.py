@@ -201,7 +201,8 @@ class FakeSupervisor:
 def main(arguments):
     """serve SOCKET MARKS [--crash N] [--linger]: run mode's supervisor.
 
-    Appends a line to MARKS at each start (its number, session, stdin). The first N starts crash
+    Appends a line to MARKS at each start (its number, session, stdin); MARKS.hello is there once a
+    shim has said hello. The first N starts crash
     once the engine runs. A stop signal is acknowledged, the engine gets TERM, its exit is answered
     with `exit {code: 0}`, and then this program ends too, or with --linger never.
     """
@@ -216,6 +217,8 @@ def main(arguments):
     supervisor = FakeSupervisor(path)
     while True:
         line = supervisor.expect(("hello", "engine.started", "signal", "engine.exited"), 3600)
+        if line["op"] == "hello":
+            open(f"{marks}.hello", "a", encoding="ascii").close()
         if line["op"] == "engine.started" and starts <= crashes:
             os.abort()
         stops = line["op"] == "signal" or (line["op"] == "hello" and "stop_at_ms" in line)

@@ -177,9 +177,9 @@ def test_each_end_after_the_stop_signal_is_told_with_those_who_live_on(supervise
     if process.mode not in REFUSED:  # there the next look tells of both
         assert (first["name"], first["alive"], first["names"]) == ("core_0", 1, ["core_1"])
     assert second["alive"] == 0 and "names" not in second
-    assert "has ended by itself" not in process.stderr()
     boss.send({"op": "exit", "code": 0})
     assert process.wait() == 0
+    assert "has ended by itself" not in process.stderr()
 
 
 def test_what_ends_after_the_stop_signal_is_no_death(parts):

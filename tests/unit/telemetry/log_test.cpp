@@ -1,6 +1,7 @@
 #include "telemetry/log.hpp"
 
 #include <array>
+#include <future>
 #include <sstream>
 #include <thread>
 
@@ -166,7 +167,8 @@ TEST(Log, Its_end_waits_for_its_reader_as_long_as_a_stop_has_time_left) {
     EXPECT_FALSE(log.flush());
     log.wait_at_end_until(monotonic_now() + Duration{60'000});
     reader = std::thread([&, back_at = monotonic_now() + Duration{1'500}] {
-      std::this_thread::sleep_until(to_steady(back_at));
+      std::promise<void> none;  // it is away, and nothing calls it back
+      none.get_future().wait_until(to_steady(back_at));
       while (text.find("report") == std::string::npos) {
         text += pipe.read_all();
       }
