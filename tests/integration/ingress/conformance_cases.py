@@ -61,7 +61,8 @@ ADDED_BY_INGRESS = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwa
                     "x-request-id"]  # fmt: skip
 # Rows of the page that other tests look at.
 OTHER_ROWS = {"CONNECT", "bare line feeds", "bytes above 127 in a target",
-              "dot segments in a path", "TRACE", "methods in lower case", "headers of an answer",
+              "dot segments and control characters in a path", "TRACE", "methods in lower case",
+              "headers of an answer",
               "headers to the engine", "`X-Forwarded-*` of a client"}  # fmt: skip
 
 

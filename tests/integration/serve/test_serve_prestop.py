@@ -176,7 +176,7 @@ def test_no_head_ends_what_is_behind_the_hooks(prestop):
     world = prestop()
     world.begin()
     assert each_is_answered(world.hooks_port)
-    assert world.process.poll() is None and world.status()["phase"] == "serving"
+    assert world.supervisor.poll() is None and world.status()["phase"] == "serving"
 
 
 def own_address():

@@ -52,8 +52,13 @@ class Server {
   void serve() {
     for (int fd = accept(); fd >= 0; fd = accept()) {
       char bytes[4096];
-      while (::recv(fd, bytes, sizeof(bytes), 0) > 0) {
-        answer(fd);
+      std::string request;  // it may come in pieces, and is answered once
+      for (ssize_t size = 0; (size = ::recv(fd, bytes, sizeof(bytes), 0)) > 0;) {
+        request.append(bytes, static_cast<std::size_t>(size));
+        if (request.find("\r\n\r\n") != std::string::npos) {
+          request.clear();
+          answer(fd);
+        }
       }
       connection_ = -1;
       ::close(fd);
