@@ -117,8 +117,10 @@ Instant tracker_kill_at(std::optional<Instant> since, Instant now, StopClock con
 Instant service_end_at(Instant leaving_since, std::optional<Instant> log_was_full_at,
                        StopClock const& clock) {
   Instant const moment = std::max(leaving_since, log_was_full_at.value_or(leaving_since));
-  Instant const limit = clock.running() ? std::max(leaving_since + kLastMoment, clock.deadline())
-                                        : give_up_at(leaving_since, clock);
+  Instant const patience = leaving_since + kLongestLastWords + kServiceMoment;
+  Instant const limit =
+      clock.running() ? std::max(leaving_since + kLastMoment, std::min(patience, clock.deadline()))
+                      : give_up_at(leaving_since, clock);
   return std::min(moment + kServiceMoment, limit);
 }
 
@@ -134,7 +136,7 @@ Duration last_words_wait(Instant now, StopClock const& clock) {
   if (!clock.running()) {
     return kLastWords;
   }
-  return std::max(clock.deadline() - kLastMoment - now, Duration{0});
+  return std::clamp(clock.deadline() - kLastMoment - now, Duration{0}, kLongestLastWords);
 }
 
 }  // namespace lastcall::shim

@@ -26,6 +26,7 @@ inline constexpr Duration kServiceMoment{1'000};     // for the supervisor's own
 inline constexpr Duration kLeaveTimeout{5'000};  // survivors of KILL, where no deadline is nearer
 inline constexpr Duration kLastMoment{100};      // and at least: dying takes a moment
 inline constexpr Duration kLastWords{700};       // for who reads the log, with the report
+inline constexpr Duration kLongestLastWords{5'000};  // ... in a stop, which may have less
 
 /// Lengths, as the supervisor's budgets derive them from the same total.
 struct Margins {
@@ -119,7 +120,7 @@ Instant service_end_at(Instant leaving_since, std::optional<Instant> log_was_ful
 /// Leaving ends here even if a process cannot be killed.
 Instant give_up_at(Instant leaving_since, StopClock const& clock);
 
-/// How long the report may wait for who reads the log: in a stop all that it has left.
+/// How long the report may wait for who reads the log: in a stop 5 s of what it has left.
 Duration last_words_wait(Instant now, StopClock const& clock);
 
 }  // namespace lastcall::shim

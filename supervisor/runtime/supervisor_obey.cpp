@@ -1,4 +1,5 @@
 // What the core orders, carried out.
+#include <algorithm>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
@@ -17,6 +18,7 @@ namespace {
 
 constexpr lifecycle::Duration kBetweenLooks{100};  // for a reader of the log
 constexpr lifecycle::Duration kExitTakes{300};
+constexpr lifecycle::Duration kReaderIsAway{5'000};
 
 bool is_relayed(lifecycle::PeerId peer) {
   return peer == lifecycle::kIngressPeer;
@@ -235,8 +237,8 @@ void Supervisor::publish_report(lifecycle::Instant now) {
   narrator_.report(report_.text());
   probes_.reported(report_.text(), now);
   write_termination_log(termination_log_path(), report_.text());
-  // It is in the log when its reader comes back with time left, whether we end or go on.
-  lifecycle::Instant const limit = now + report.time_left - kExitTakes;
+  // It is in the log when its reader comes back soon, with time left, whether we end or go on.
+  lifecycle::Instant const limit = now + std::min(report.time_left - kExitTakes, kReaderIsAway);
   log_.wait_at_end_until(limit);
   poll_until(
       io_, limit, kBetweenLooks, [this] { return log_.flush(); }, [] {});

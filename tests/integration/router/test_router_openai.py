@@ -83,7 +83,8 @@ def test_all_answers_are_whole(router, world, how, name):
     assert {got["text"].rstrip() for got in answers} == {answer(TOKENS).rstrip()}
     assert all(len(got["ids"]) == 1 and got["finishes"] == ["length"] for got in answers)
     assert [got["usage"] for got in answers] == [[TOKENS]] * STREAMS
-    assert one.metric("lastcall_router_migrations_total", why_not="") > 0
+    # In a drain those that fit into its time stay, on a busy machine all of them.
+    assert how == "rollout" or one.metric("lastcall_router_migrations_total", why_not="") > 0
     assert one.counts("dynamo_frontend_requests_total", STREAMS, status="success")
     assert one.metric("dynamo_frontend_requests_total") == STREAMS
     # The other worker has nothing left, and counts nobody who is a user of the router.

@@ -179,10 +179,12 @@ TEST(DeadlineRules, A_stuck_supervisor_of_our_own_does_not_hold_the_exit_past_th
   EXPECT_EQ(service_end_at(at(60'000), {}, running_clock()), at(60'100));
 }
 
-TEST(DeadlineRules, A_reader_of_the_log_that_is_away_is_waited_for_as_long_as_a_stop_has) {
-  EXPECT_EQ(service_end_at(at(10'000), at(30'000), running_clock()), at(31'000));
-  EXPECT_EQ(service_end_at(at(10'000), at(59'900), running_clock()), at(60'000)) << "never past D";
-  EXPECT_EQ(last_words_wait(at(10'000), running_clock()), Duration{49'900});
+TEST(DeadlineRules, A_reader_of_the_log_that_is_away_is_waited_for_five_seconds_within_the_stop) {
+  EXPECT_EQ(service_end_at(at(10'000), at(12'000), running_clock()), at(13'000));
+  EXPECT_EQ(service_end_at(at(10'000), at(30'000), running_clock()), at(16'000));
+  EXPECT_EQ(service_end_at(at(58'000), at(59'900), running_clock()), at(60'000)) << "never past D";
+  EXPECT_EQ(last_words_wait(at(10'000), running_clock()), Duration{5'000});
+  EXPECT_EQ(last_words_wait(at(57'000), running_clock()), Duration{2'900});
   EXPECT_EQ(last_words_wait(at(60'000), running_clock()), Duration{0});
   StopClock const idle(Duration{60'000}, std::nullopt);
   EXPECT_EQ(service_end_at(at(0), at(30'000), idle), at(5'000));
