@@ -131,11 +131,11 @@ def test_the_shim_tells_the_cores_death_before_any_check_fails(world):
     trace = one.path("trace")
     one.run_engine("--core", "--core-death-unseen", "100", "--trace", trace, "--rate", "20",
                    checks=[{"name": "engine"}])  # fmt: skip
-    seen = time.monotonic() + HELPER_FOR
     user = client(one)
     body = {"model": "m", "max_tokens": 10_000, "stream": True}
     user.send(post("/v1/completions", json.dumps(body).encode()))
     user.until(b"t0 ")
+    seen = time.monotonic() + HELPER_FOR  # the core has been started by now, however busy we are
     wait_until(lambda: time.monotonic() > seen, "the core is no helper of a moment", patience=30)
     core = core_of(one.engine_port)
     os.kill(core, signal.SIGKILL)
