@@ -1,5 +1,6 @@
 #include "config/load.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <type_traits>
@@ -68,28 +69,19 @@ Loaded load(LoadOptions const& options, Environment const& environment) {
 namespace {
 
 /// Queries and fragments of URLs may hold tokens, and differences are logged.
-std::string without_queries(std::string_view text) {
-  std::string out;
-  bool is_url = false;
-  bool is_hidden = false;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    char const c = text[at];
-    bool const is_end = c == '"' || c == ' ';
-    is_url = !is_end && (is_url || text.substr(at).starts_with("://"));
-    if (!is_hidden && is_url && (c == '?' || c == '#')) {
-      out += c;
-      out += "***";
-    }
-    is_hidden = !is_end && (is_hidden || (is_url && (c == '?' || c == '#')));
-    if (!is_hidden) {
-      out += c;
+std::string without_queries(std::string text) {
+  for (std::size_t at = text.find("://"); at != std::string::npos; at = text.find("://", at + 1)) {
+    std::size_t const end = std::min(text.find_first_of("\" ", at), text.size());
+    std::size_t const query = text.find_first_of("?#", at);
+    if (query < end) {
+      text.replace(query + 1, end - query - 1, "***");
     }
   }
-  return out;
+  return text;
 }
 
-std::string shown(Key const& key, std::string const& value) {
-  return key.secret && !value.empty() ? "(secret)" : without_queries(value);
+std::string shown(Key const& key, std::string value) {
+  return key.secret && !value.empty() ? "(secret)" : without_queries(std::move(value));
 }
 
 }  // namespace
@@ -97,12 +89,12 @@ std::string shown(Key const& key, std::string const& value) {
 std::vector<Difference> differences(Keys const& before, Keys const& after) {
   std::vector<Difference> found;
   for (std::size_t i = 0; i < before.size(); ++i) {
-    std::string const old_value = value_text(before[i]);
-    std::string const new_value = value_text(after[i]);
+    std::string old_value = value_text(before[i]);
+    std::string new_value = value_text(after[i]);
     if (old_value != new_value) {
       found.push_back({.key = std::string(before[i].path),
-                       .before = shown(before[i], old_value),
-                       .after = shown(after[i], new_value),
+                       .before = shown(before[i], std::move(old_value)),
+                       .after = shown(after[i], std::move(new_value)),
                        .live = before[i].live});
     }
   }

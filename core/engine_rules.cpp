@@ -61,7 +61,7 @@ void judge_rest(Machines& m, Instant now, Instant at, std::optional<std::uint32_
   m.engine.tree().left_behind(at, *alive, m.settings.rest_grace);
 }
 
-/// Whoever should have ended these is gone, and gave them up.
+/// The server that ends its workers has gone and left nothing but workers behind.
 bool is_forsaken(Machines const& m, EngineTreeSeen const& rest) {
   return m.settings.main_ends_workers && m.coordinator.phase() == Phase::cleaning_up &&
          m.engine.tree().state() == EngineTree::State::leaving &&

@@ -20,7 +20,7 @@
 
 namespace lastcall::router {
 
-/// Whose record it is.
+/// The answer that a record belongs to.
 class RecordOwner {
  public:
   RecordOwner() = default;
