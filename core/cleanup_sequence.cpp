@@ -48,6 +48,11 @@ void CleanupSequence::settle(Instant now, CleanupItem item, ItemOutcome outcome,
                              std::string detail) {
   CleanupRecord& record = items_[index(item)].record;
   if (!active_ || record.outcome != ItemOutcome::pending) {
+    bool const names_what_overran = active_ && record.outcome == ItemOutcome::timed_out &&
+                                    outcome != ItemOutcome::completed && record.detail.empty();
+    if (names_what_overran) {
+      record.detail = std::move(detail);
+    }
     return;  // late: its time was over, the record says so
   }
   record = {outcome, now - group_began_, std::move(detail)};

@@ -43,6 +43,8 @@ class CleanupSequence {
   /// `applies[item]`: the item has anything to do. `first_step` > 0 resumes an earlier life's list.
   void begin(Instant now, std::array<bool, kCleanupItems> applies, std::uint32_t first_step);
   bool is_active() const { return active_; }
+  /// A result whose time was over changes neither outcome nor time; the detail of what overran is
+  /// kept, since nothing else names it.
   void settle(Instant now, CleanupItem item, ItemOutcome outcome, std::string detail);
   /// An item that had nothing to do has now, unless its turn is over: peers that come late.
   void apply_late(CleanupItem item);

@@ -121,6 +121,16 @@ TEST_F(CleanupTest, an_answer_that_comes_too_late_changes_nothing) {
   EXPECT_EQ(list.record(CleanupItem::hooks).outcome, ItemOutcome::timed_out);
 }
 
+TEST_F(CleanupTest, an_answer_that_comes_too_late_still_names_what_overran) {
+  start(kAll);
+  due(2s);
+  list.settle(kNow + 2100ms, CleanupItem::hooks, ItemOutcome::timed_out, "h0: killed");
+  list.settle(kNow + 2200ms, CleanupItem::hooks, ItemOutcome::timed_out, "again");
+  EXPECT_EQ(list.record(CleanupItem::hooks).outcome, ItemOutcome::timed_out);
+  EXPECT_EQ(list.record(CleanupItem::hooks).detail, "h0: killed");
+  EXPECT_EQ(list.record(CleanupItem::hooks).elapsed, Duration{2s});
+}
+
 TEST_F(CleanupTest, the_engine_is_killed_near_the_deadline_and_once) {
   start({false, false, false, false, true, false});
   EXPECT_EQ(due(0s), OrderNames{"signal"});
