@@ -81,10 +81,10 @@ void burst(benchmark::State& state) {
   std::vector<Announced> const all = workers(state.range(0));
   for (auto _ : state) {
     Fleet fleet({}, Drawn{});
-    std::vector<Announced> told;
+    std::vector<Announced> announced;
     for (Announced const& each : all) {
-      told.push_back(each);
-      benchmark::DoNotOptimize(fleet.set(0, told).came.size());
+      announced.push_back(each);
+      benchmark::DoNotOptimize(fleet.set(0, announced).came.size());
     }
   }
 }

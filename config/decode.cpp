@@ -90,8 +90,8 @@ class SectionDecoder {
         Overloaded{
             [&](Section const& section) {
               // What a file says of `enabled` outlives a flag for another key of the section.
-              bool const is_said = places_.contains(full_path + ".enabled");
-              if (section.enables != nullptr && node.kind == Node::Kind::map && !is_said) {
+              bool const is_written = places_.contains(full_path + ".enabled");
+              if (section.enables != nullptr && node.kind == Node::Kind::map && !is_written) {
                 *section.enables = true;
               }
               SectionDecoder(keys_, full_path, std::string(key.path) + ".", problems_, places_)

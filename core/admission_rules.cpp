@@ -124,7 +124,7 @@ void apply_admission_time(Machines& m, Instant now) {
   while (auto const index = m.admission.expired(now)) {
     refuse_waiter(m, now, *index, RejectedReason::queue_timeout);
   }
-  if (bool const busy = m.loads.is_busy(now); m.told.busy(busy)) {
+  if (bool const busy = m.loads.is_busy(now); m.notified.busy(busy)) {
     m.orders.act(BusyChanged{busy, m.loads.excess(now)});
   }
 }

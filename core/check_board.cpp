@@ -34,7 +34,7 @@ std::optional<std::string> CheckBoard::finished(Instant now, CheckFinished const
     case CheckVerdict::failed:
       row.passes = was_up;
       if (was_up && ++row.failures >= checks_[result.check].failure_threshold) {
-        auto const [name, because] = told(result.check);
+        auto const [name, because] = finding(result.check);
         return "check '" + name + "' failed " + std::to_string(row.failures) + " times in a row" +
                because;
       }
@@ -86,18 +86,18 @@ std::optional<Instant> CheckBoard::silent_until(Duration limit,
   return since ? std::optional(*since + limit) : std::nullopt;
 }
 
-std::optional<CheckBoard::Told> CheckBoard::unanswered() const {
+std::optional<CheckBoard::Finding> CheckBoard::unanswered() const {
   auto const row = std::find_if(rows_.begin(), rows_.end(),
                                 [](Row const& r) { return r.unanswered_since.has_value(); });
   return row == rows_.end() ? std::nullopt
-                            : std::optional(told(static_cast<std::size_t>(row - rows_.begin())));
+                            : std::optional(finding(static_cast<std::size_t>(row - rows_.begin())));
 }
 
-std::optional<CheckBoard::Told> CheckBoard::silent(Instant now, Duration limit,
-                                                   std::optional<Instant> progress_at) const {
+std::optional<CheckBoard::Finding> CheckBoard::silent(Instant now, Duration limit,
+                                                      std::optional<Instant> progress_at) const {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     if (auto const since = unmoved_since(rows_[i], progress_at); since && now >= *since + limit) {
-      return told(i);
+      return finding(i);
     }
   }
   return std::nullopt;
@@ -109,7 +109,7 @@ std::optional<std::string> CheckBoard::busy_text() const {
       return "check '" + checks_[i].name + "' says busy";
     }
     if (rows_[i].slow_since) {
-      return "check '" + checks_[i].name + "' is slow" + told(i).because;
+      return "check '" + checks_[i].name + "' is slow" + finding(i).because;
     }
   }
   return std::nullopt;
@@ -118,7 +118,7 @@ std::optional<std::string> CheckBoard::busy_text() const {
 std::optional<std::string> CheckBoard::failing_text() const {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     if (rows_[i].failures > 0) {
-      auto const [name, because] = told(i);
+      auto const [name, because] = finding(i);
       return "check '" + name + "' failed " + std::to_string(rows_[i].failures) + " of " +
              std::to_string(checks_[i].failure_threshold) + " times" + because;
     }
@@ -133,7 +133,7 @@ void CheckBoard::fingerprint(Mixer& m) const {
   }
 }
 
-CheckBoard::Told CheckBoard::told(std::size_t index) const {
+CheckBoard::Finding CheckBoard::finding(std::size_t index) const {
   std::string const& detail = rows_[index].detail;
   return {checks_[index].name, detail.empty() ? "" : ": " + detail};
 }

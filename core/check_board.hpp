@@ -34,7 +34,7 @@ class CheckBoard {
   };
 
   /// Which one, and what it said last.
-  struct Told {
+  struct Finding {
     std::string name;
     std::string because;  // ': what it said', where it said something
   };
@@ -58,9 +58,10 @@ class CheckBoard {
   /// earliest.
   std::optional<Instant> silent_until(Duration limit, std::optional<Instant> progress_at) const;
   /// The first that is unanswered; absent: none is.
-  std::optional<Told> unanswered() const;
+  std::optional<Finding> unanswered() const;
   /// The first of which that instant has come.
-  std::optional<Told> silent(Instant now, Duration limit, std::optional<Instant> progress_at) const;
+  std::optional<Finding> silent(Instant now, Duration limit,
+                                std::optional<Instant> progress_at) const;
   /// One says busy, or is slow: that, in words.
   std::optional<std::string> busy_text() const;
   /// One has failed, and not often enough: that, in words.
@@ -69,7 +70,7 @@ class CheckBoard {
   void fingerprint(Mixer& m) const;
 
  private:
-  Told told(std::size_t index) const;
+  Finding finding(std::size_t index) const;
 
   std::vector<CheckSettings> checks_;
   std::vector<Row> rows_;

@@ -142,14 +142,14 @@ void rearm(Machines& m, Instant now) {
   m.registrations.forget();
   m.tally.forget_stop();
   m.prestop.set_answered(false);
-  m.told.verdict(Verdict::starting);
+  m.notified.verdict(Verdict::starting);
   m.memory.forget_written();
   m.recovery.forget_stop();
   m.orders.act(Rearm{});
   m.orders.act(PhaseBegun{m.coordinator.phase()});
   announce(m);
   if (is_condemned) {
-    m.told.verdict(condemned.verdict);
+    m.notified.verdict(condemned.verdict);
     await_replacement(m, now, std::move(condemned));
   }
 }

@@ -24,7 +24,7 @@ class DeletionEvidence {
 
   /// Said by a preStop hook, first called at that time. The first call counts; one that the pod has
   /// outlived already says nothing.
-  void told_by_hook(Instant called_at) {
+  void reported_by_hook(Instant called_at) {
     if (disproved_at_ && called_at < *disproved_at_) {
       return;
     }

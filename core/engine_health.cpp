@@ -116,7 +116,7 @@ void EngineHealth::update(Instant now) {
                                seconds_text(canary_limit()) + " and no byte of any request moved");
     return;
   }
-  responsiveness.update(now, heard());
+  responsiveness.update(now, signs());
   if (responsiveness.silence() != Silence::none) {
     judge(Verdict::unresponsive, silence_text(responsiveness, checks_, progress.canary()));
   } else {
@@ -124,7 +124,7 @@ void EngineHealth::update(Instant now) {
   }
 }
 
-Responsiveness::Heard EngineHealth::heard() const {
+Responsiveness::Signs EngineHealth::signs() const {
   return {.progress_at = progress.moved_at(),
           .check_at = checks_.answered_at(),
           .unanswered_since = checks_.unanswered_since(),
@@ -164,7 +164,7 @@ std::optional<Instant> EngineHealth::next_deadline() const {
       earlier_of(earliest, checks_.silent_until(settings_.unresponsive_after, progress.moved_at()));
   earliest = earlier_of(earliest, stalled_at());
   earliest = earlier_of(earliest, canary_lost_at());
-  earliest = earlier_of(earliest, responsiveness.next_deadline(heard()));
+  earliest = earlier_of(earliest, responsiveness.next_deadline(signs()));
   return earliest;
 }
 

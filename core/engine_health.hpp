@@ -82,7 +82,7 @@ class EngineHealth {
   std::optional<Instant> stalled_at() const;
   std::optional<Instant> canary_lost_at() const;
   void update_alive();
-  Responsiveness::Heard heard() const;
+  Responsiveness::Signs signs() const;
 
   HealthSettings settings_;
   CheckBoard checks_;

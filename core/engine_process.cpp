@@ -4,7 +4,7 @@
 
 namespace lastcall::lifecycle {
 
-bool EngineProcess::told_by(ShimHello const& hello) {
+bool EngineProcess::reported_by(ShimHello const& hello) {
   ordered_ = ordered_ || hello.ordered;
   EngineState const before = state_;
   if (hello.engine != EngineState::exited) {

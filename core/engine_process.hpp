@@ -25,7 +25,7 @@ class EngineProcess {
  public:
   // --- what the shim tells ---
   /// True: it runs, and that is news.
-  bool told_by(ShimHello const& hello);
+  bool reported_by(ShimHello const& hello);
   /// It had started before the signal that the shim holds, though it is over by now.
   void assume_ran() { state_ = state_ == EngineState::waiting ? EngineState::running : state_; }
   /// False: that was known.

@@ -218,7 +218,7 @@ void on(Machines& m, Instant now, ShimHello const& hello) {
   if (m.memory.take_record()) {
     m.orders.act(ForgetStopRecord{});
   }
-  if (m.engine.told_by(hello)) {
+  if (m.engine.reported_by(hello)) {
     m.health.startup.engine_started(now, hello.started_at);
   }
   if (hello.engine == EngineState::running) {
@@ -230,7 +230,7 @@ void on(Machines& m, Instant now, ShimHello const& hello) {
   }
   bool const signal_came_first =
       hello.stop_at && hello.exited_at && *hello.stop_at <= *hello.exited_at;
-  bool const told_late = signal_came_first && !m.coordinator.is_stopping();
+  bool const reported_late = signal_came_first && !m.coordinator.is_stopping();
   if (signal_came_first) {
     m.engine.assume_ran();
     stop_for_held_signal(m, now, hello);
@@ -238,7 +238,7 @@ void on(Machines& m, Instant now, ShimHello const& hello) {
   if (has_exited) {
     engine_exited(m, now, {hello.exit, hello.ordered, hello.alive, hello.exited_at},
                   hello.exited_at);
-    if (told_late && !m.engine.is_ordered() && !m.coordinator.stop()->in_starting) {
+    if (reported_late && !m.engine.is_ordered() && !m.coordinator.stop()->in_starting) {
       m.tally.died_with_work();  // what was in flight when it ended, nobody can say now
     }
     if (hello.exited_at) {
@@ -413,7 +413,7 @@ bool apply_verdict(Machines& m, Instant now) {
   m.health.progress.in_flight(now, m.evidence.rest.rests() ? 0 : work);
   m.health.update(now);
   Verdict const verdict = m.health.verdict();
-  if (m.told.verdict(verdict)) {
+  if (m.notified.verdict(verdict)) {
     m.orders.act(VerdictChanged{verdict, m.health.reason()});
   }
   if (verdict == Verdict::dead || verdict == Verdict::wedged) {

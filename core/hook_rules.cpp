@@ -33,7 +33,7 @@ void on(Machines& m, Instant now, DeletionSeen const& seen) {
   if (seen.grace) {
     m.prestop.deletion.read();
   } else {
-    m.prestop.deletion.told_by_hook(now);
+    m.prestop.deletion.reported_by_hook(now);
   }
   note_deletion(m);
   if (!seen.grace) {

@@ -112,8 +112,8 @@ std::uint64_t Lifecycle::fingerprint(Instant now) const {
   m_.evidence.fingerprint(m, m_.settings, is_draining(m_.coordinator.phase()));
   m_.admission.fingerprint(m);
   m_.cut.fingerprint(m);
-  m_.told.fingerprint(m);
-  m.all(m_.admission.next_deadline(), m_.told.is_busy() ? m_.loads.busy_until() : std::nullopt);
+  m_.notified.fingerprint(m);
+  m.all(m_.admission.next_deadline(), m_.notified.is_busy() ? m_.loads.busy_until() : std::nullopt);
   m_.registrations.fingerprint(m);
   m_.memory.fingerprint(m);
   m_.prestop.fingerprint(m);

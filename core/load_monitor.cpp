@@ -10,7 +10,7 @@ constexpr std::uint64_t kMillion = 1'000'000;
 /// Counts are cut here, so that their products fit.
 constexpr std::uint64_t kMostBlocks = 1'000'000'000'000;
 
-bool tells_blocks(LoadReported const& report) {
+bool reports_blocks(LoadReported const& report) {
   return report.active_decode_blocks && report.kv_total_blocks.value_or(0) > 0;
 }
 
@@ -28,7 +28,7 @@ bool LoadMonitor::report(Instant now, LoadReported const& report) {
     return false;
   } else {
     ranks_[report.rank] = {report, now};
-    if (tells_blocks(report)) {
+    if (reports_blocks(report)) {
       gauge_.reset();
     }
   }
@@ -37,10 +37,10 @@ bool LoadMonitor::report(Instant now, LoadReported const& report) {
 }
 
 void LoadMonitor::take_gauge(Instant now, LoadReported const& report) {
-  bool const ranks_say = std::any_of(ranks_.begin(), ranks_.end(), [&](auto const& entry) {
-    return tells_blocks(entry.second.report) && now < end_of(entry.second);
+  bool const ranks_report = std::any_of(ranks_.begin(), ranks_.end(), [&](auto const& entry) {
+    return reports_blocks(entry.second.report) && now < end_of(entry.second);
   });
-  if (!ranks_say) {
+  if (!ranks_report) {
     gauge_ = {report, now};
   }
 }
@@ -54,7 +54,7 @@ void LoadMonitor::peer_forgotten(PeerId peer) {
 
 std::optional<LoadExcess> LoadMonitor::excess_of(LoadReported const& report) const {
   auto const& [peer, rank, blocks, total, tokens] = report;
-  if (thresholds_.decode_ppm && tells_blocks(report)) {
+  if (thresholds_.decode_ppm && reports_blocks(report)) {
     std::uint64_t const used = std::min(*blocks, kMostBlocks) * kMillion;
     std::uint64_t const all = std::min(*total, kMostBlocks);
     if (used > all * *thresholds_.decode_ppm) {

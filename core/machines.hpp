@@ -17,6 +17,7 @@
 #include "core/evidence.hpp"
 #include "core/load_monitor.hpp"
 #include "core/memory.hpp"
+#include "core/notified.hpp"
 #include "core/orders.hpp"
 #include "core/own_end.hpp"
 #include "core/peer_table.hpp"
@@ -28,7 +29,6 @@
 #include "core/shim_link.hpp"
 #include "core/shutdown_coordinator.hpp"
 #include "core/tally.hpp"
-#include "core/told.hpp"
 
 namespace lastcall::lifecycle {
 
@@ -68,7 +68,7 @@ struct Machines {
   Recovery recovery;
   OwnEnd own;
   Memory memory;
-  Told told;
+  Notified notified;
 };
 
 }  // namespace lastcall::lifecycle

@@ -32,8 +32,8 @@ bool still_holds(Machines const& m, Remembered const& written) {
   return then.phase == m.coordinator.phase() && stop.has_value() == m.coordinator.is_stopping() &&
          (stop ? std::optional(stop->deadline) : std::nullopt) == m.coordinator.deadline() &&
          then.drain_limit == m.coordinator.clock.drain_limit() &&
-         then.hook == m.coordinator.clock.told_hook() && written.cleanup_step == m.cleanup.step() &&
-         written.sdk_peers == peers_to_expect(m) &&
+         then.hook == m.coordinator.clock.reported_hook() &&
+         written.cleanup_step == m.cleanup.step() && written.sdk_peers == peers_to_expect(m) &&
          written.died_with_work == m.tally.has_died_with_work() &&
          written.engine_killed == m.engine.was_killed() &&
          written.condemned.has_value() == m.prestop.is_condemned() &&
@@ -82,7 +82,7 @@ void restore_machines(Machines& m, Instant now, Remembered const& remembered) {
     m.health.responsiveness.restore(now, remembered.silence);
     m.health.update(now);
     if (!is_silent(m)) {  // that is told: this life did not see it begin
-      m.told.verdict(m.health.verdict());
+      m.notified.verdict(m.health.verdict());
     }
   }
   if (remembered.relayed) {
@@ -152,7 +152,7 @@ void restore(Machines& m, Instant now, std::string const& blob, bool stop_follow
       remembered->condemned && !m.shim.is_known() && !m.coordinator.is_stopping();
   restore_progress(m, now, *remembered, stop_follows);
   if (auto const& hook = remembered->progress.hook; hook && hook->deletion) {
-    m.prestop.deletion.told_by_hook(hook->called_at);
+    m.prestop.deletion.reported_by_hook(hook->called_at);
     if (hook->grace) {
       m.prestop.deletion.read();
     }

@@ -25,11 +25,11 @@ InFlightSource source(Machines const& m) {
   if (in_flight_known(m)) {
     return InFlightSource::sdk;
   }
-  bool const is_told = m.evidence.gauges.in_flight() > 0 || m.evidence.proves_idle();
-  return is_told ? InFlightSource::gauges : InFlightSource::unknown;
+  bool const is_known = m.evidence.gauges.in_flight() > 0 || m.evidence.proves_idle();
+  return is_known ? InFlightSource::gauges : InFlightSource::unknown;
 }
 
-std::size_t in_flight_told(Machines const& m) {
+std::size_t reported_in_flight(Machines const& m) {
   return source(m) == InFlightSource::gauges ? m.evidence.gauges.in_flight()
                                              : m.ledger.roots_in_flight();
 }
@@ -126,10 +126,11 @@ Instant cancels_out_by(Machines const& m) {
     return std::max(began, std::min(cleanup_limit(m), *m.coordinator.deadline() - margin));
   }
   auto const& peers = m.peers.all();
-  bool const heard = std::none_of(peers.begin(), peers.end(), [&m](auto const& entry) {
+  bool const all_answered = std::none_of(peers.begin(), peers.end(), [&m](auto const& entry) {
     return entry.second.connected && m.ledger.of_peer(entry.first) > 0;
   });
-  return heard ? began : std::min(began + m.coordinator.clock.budgets().settle, cleanup_limit(m));
+  return all_answered ? began
+                      : std::min(began + m.coordinator.clock.budgets().settle, cleanup_limit(m));
 }
 
 int exit_code_now(Machines const& m) {
@@ -175,7 +176,7 @@ std::optional<Instant> next_deadline(Machines const& m) {
   at = earlier_of(at, m.coordinator.next_deadline(facts(m)));
   at = earlier_of(at, m.evidence.token.next_deadline(token_facts(m)));
   at = earlier_of(at, m.admission.next_deadline());
-  at = earlier_of(at, m.told.is_busy() ? m.loads.busy_until() : std::nullopt);
+  at = earlier_of(at, m.notified.is_busy() ? m.loads.busy_until() : std::nullopt);
   if (m.coordinator.phase() == Phase::cleaning_up) {
     at = earlier_of(at, m.cleanup.next_deadline(cleanup_limit(m), m.coordinator.clock.budgets()));
     if (m.cleanup.is_done()) {
@@ -191,7 +192,7 @@ AdmissionState admission_state(Machines const& m) {
           .running = m.admission.running(),
           .waiting = m.admission.waiting(),
           .without_first_byte = m.admission.without_first_byte(),
-          .busy = m.told.is_busy()};
+          .busy = m.notified.is_busy()};
 }
 
 Snapshot snapshot(Machines const& m) {
@@ -206,7 +207,7 @@ Snapshot snapshot(Machines const& m) {
   s.verdict_reason = m.health.reason();
   s.silent = is_silent(m);
   s.source = source(m);
-  s.in_flight = in_flight_told(m);
+  s.in_flight = reported_in_flight(m);
   s.late = m.tally.late();
   s.active_graceful = m.endpoints.active_graceful();
   s.unconfirmed_cancels = m.ledger.unconfirmed();

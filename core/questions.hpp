@@ -20,7 +20,7 @@ bool in_flight_known(Machines const& m);
 bool is_known_idle(Machines const& m);
 InFlightSource source(Machines const& m);
 /// As many as anybody can tell.
-std::size_t in_flight_told(Machines const& m);
+std::size_t reported_in_flight(Machines const& m);
 Facts facts(Machines const& m);
 /// Whether the engine may be asked for a token, and what it would prove.
 TokenProbe::Facts token_facts(Machines const& m);

@@ -23,9 +23,9 @@ std::optional<Refuse> crowded_out(Machines const& m, RequestBegun const& request
     return std::nullopt;  // that is another error
   }
   auto const limit = [](std::string_view whose, std::uint32_t most, std::string_view they) {
-    std::string said(whose);
-    said.append(std::to_string(most)).append(" live requests, as many as ").append(they);
-    return Refuse{Refusal::busy, said.append(" may have")};
+    std::string text(whose);
+    text.append(std::to_string(most)).append(" live requests, as many as ").append(they);
+    return Refuse{Refusal::busy, text.append(" may have")};
   };
   if (m.ledger.of_peer(request.peer) >= m.settings.peer_requests) {
     return limit("this connection has ", m.settings.peer_requests, "it");
@@ -51,14 +51,14 @@ void cancel_late(Machines& m, Instant now, RequestBegun const& request, Endpoint
 }
 
 /// The last endpoint has completed when nothing more can come of one that is not seen any more.
-void tell_endpoints(Machines& m) {
+void notify_endpoints(Machines& m) {
   if (m.coordinator.phase() != Phase::draining) {
     return;
   }
-  if (m.told.graceful(m.endpoints.active_graceful())) {
-    m.orders.act(GracefulEndpoints{m.told.graceful()});
+  if (m.notified.graceful(m.endpoints.active_graceful())) {
+    m.orders.act(GracefulEndpoints{m.notified.graceful()});
   }
-  if (in_flight_known(m) && !m.recovery.awaits_peers() && m.told.completion()) {
+  if (in_flight_known(m) && !m.recovery.awaits_peers() && m.notified.completion()) {
     m.orders.act(LastEndpointCompleted{});
   }
 }
@@ -215,7 +215,7 @@ void drain_ledger(Machines& m, Instant now) {
     m.cut.ended(now, ended.id, ended.cut);
   }
   m.ledger.news.clear();
-  tell_endpoints(m);
+  notify_endpoints(m);
 }
 
 }  // namespace lastcall::lifecycle::rules

@@ -6,15 +6,15 @@
 namespace lastcall::lifecycle {
 namespace {
 
-using Heard = Responsiveness::Heard;
+using Signs = Responsiveness::Signs;
 
 /// Silence since then counts from the last byte that moved.
-std::optional<Instant> silent_since(std::optional<Instant> since, Heard const& heard) {
-  return since && heard.progress_at ? std::max(*since, *heard.progress_at) : since;
+std::optional<Instant> silent_since(std::optional<Instant> since, Signs const& signs) {
+  return since && signs.progress_at ? std::max(*since, *signs.progress_at) : since;
 }
 
-std::optional<Instant> limit_of(std::optional<Instant> since, Heard const& heard) {
-  auto const from = silent_since(since, heard);
+std::optional<Instant> limit_of(std::optional<Instant> since, Signs const& signs) {
+  auto const from = silent_since(since, signs);
   return from ? std::optional(*from + kSilenceLimit) : std::nullopt;
 }
 
@@ -56,22 +56,22 @@ Duration Responsiveness::patience() const {
                               : kFirstTokenUnknown;
 }
 
-void Responsiveness::update(Instant now, Heard const& heard) {
-  check_missed_it_ = check_missed_it_ || (stopped_at_ && heard.unanswered_since);
-  bool const is_heard =
+void Responsiveness::update(Instant now, Signs const& signs) {
+  check_missed_it_ = check_missed_it_ || (stopped_at_ && signs.unanswered_since);
+  bool const shows_life =
       stopped_at_ &&
-      (is_after(heard.progress_at, *stopped_at_ + kStragglers) ||
-       (check_missed_it_ && !heard.unanswered_since && is_after(heard.check_at, *stopped_at_)));
-  if (is_heard) {
+      (is_after(signs.progress_at, *stopped_at_ + kStragglers) ||
+       (check_missed_it_ && !signs.unanswered_since && is_after(signs.check_at, *stopped_at_)));
+  if (shows_life) {
     stopped_at_.reset();
   }
-  if (silence_ != Silence::none && !is_broken(now, heard)) {
+  if (silence_ != Silence::none && !is_broken(now, signs)) {
     return;
   }
   if (silence_ == Silence::process) {
     stopped_at_.reset();  // forgiven, or heard
   }
-  Silence const now_found = found(now, heard);
+  Silence const now_found = found(now, signs);
   if (silence_ != Silence::none) {
     silence_ = now_found;  // out of one silence into another: the same fall
   } else if (now_found != Silence::none &&
@@ -81,11 +81,11 @@ void Responsiveness::update(Instant now, Heard const& heard) {
   }
 }
 
-bool Responsiveness::is_broken(Instant now, Heard const& heard) const {
-  if (silence_ != Silence::process && is_after(heard.progress_at, *fell_silent_at_)) {
+bool Responsiveness::is_broken(Instant now, Signs const& signs) const {
+  if (silence_ != Silence::process && is_after(signs.progress_at, *fell_silent_at_)) {
     return true;
   }
-  if (auto const at = forgiven_at(heard); at && now >= *at) {
+  if (auto const at = forgiven_at(signs); at && now >= *at) {
     return true;
   }
   switch (silence_) {
@@ -93,49 +93,49 @@ bool Responsiveness::is_broken(Instant now, Heard const& heard) const {
     case Silence::tokens:
       return false;
     case Silence::checks:
-      return !heard.unanswered_since && is_after(heard.check_at, *fell_silent_at_);
+      return !signs.unanswered_since && is_after(signs.check_at, *fell_silent_at_);
     case Silence::canary:
-      return !heard.canary_since;
+      return !signs.canary_since;
     case Silence::process:
       return !stopped_at_;
   }
   return false;
 }
 
-std::optional<Instant> Responsiveness::forgiven_at(Heard const& heard) const {
+std::optional<Instant> Responsiveness::forgiven_at(Signs const& signs) const {
   bool const needs_a_request = silence_ == Silence::tokens || silence_ == Silence::process;
-  if (!needs_a_request || waits_for_proof() || !heard.idle_since || heard.canary_since ||
-      heard.unanswered_since) {
+  if (!needs_a_request || waits_for_proof() || !signs.idle_since || signs.canary_since ||
+      signs.unanswered_since) {
     return std::nullopt;
   }
-  return std::max(*heard.idle_since, *fell_silent_at_) + kSilenceForgiven;
+  return std::max(*signs.idle_since, *fell_silent_at_) + kSilenceForgiven;
 }
 
-Silence Responsiveness::found(Instant now, Heard const& heard) const {
+Silence Responsiveness::found(Instant now, Signs const& signs) const {
   if (stopped_at_) {
     return Silence::process;
   }
-  if (auto const limit = limit_of(heard.unanswered_since, heard); limit && now >= *limit) {
+  if (auto const limit = limit_of(signs.unanswered_since, signs); limit && now >= *limit) {
     return Silence::checks;
   }
-  if (auto const limit = limit_of(heard.canary_since, heard); limit && now >= *limit) {
+  if (auto const limit = limit_of(signs.canary_since, signs); limit && now >= *limit) {
     return Silence::canary;
   }
   // A reading proves it, no clock: the counter may have moved since the last one.
-  auto const still = silent_since(heard.work_since, heard);
-  return still && is_after(heard.tokens_at, *still + patience()) ? Silence::tokens : Silence::none;
+  auto const still = silent_since(signs.work_since, signs);
+  return still && is_after(signs.tokens_at, *still + patience()) ? Silence::tokens : Silence::none;
 }
 
-std::optional<Instant> Responsiveness::next_deadline(Heard const& heard) const {
+std::optional<Instant> Responsiveness::next_deadline(Signs const& signs) const {
   if (silence_ != Silence::none) {
-    return forgiven_at(heard);
+    return forgiven_at(signs);
   }
   std::optional<Instant> at =
-      earlier_of(limit_of(heard.unanswered_since, heard), limit_of(heard.canary_since, heard));
+      earlier_of(limit_of(signs.unanswered_since, signs), limit_of(signs.canary_since, signs));
   at = earlier_of(at, stopped_at_);
-  auto const still = silent_since(heard.work_since, heard);
-  if (still && is_after(heard.tokens_at, *still + patience())) {
-    at = earlier_of(at, heard.tokens_at);
+  auto const still = silent_since(signs.work_since, signs);
+  if (still && is_after(signs.tokens_at, *still + patience())) {
+    at = earlier_of(at, signs.tokens_at);
   }
   return at && fell_silent_at_ ? std::max(*at, *fell_silent_at_ + kSilenceCycle) : at;
 }

@@ -44,7 +44,7 @@ inline constexpr Duration kStragglers{500};
 class Responsiveness {
  public:
   /// What was heard last, and what is awaited since when.
-  struct Heard {
+  struct Signs {
     std::optional<Instant> progress_at;
     std::optional<Instant> check_at;          // the last answer of a check
     std::optional<Instant> unanswered_since;  // of the check that is silent for longest
@@ -61,9 +61,9 @@ class Responsiveness {
   /// An earlier life of ours found it silent.
   void restore(Instant now, Silence silence);
 
-  void update(Instant now, Heard const& heard);
+  void update(Instant now, Signs const& signs);
   /// When update() may change something by itself.
-  std::optional<Instant> next_deadline(Heard const& heard) const;
+  std::optional<Instant> next_deadline(Signs const& signs) const;
 
   Silence silence() const { return silence_; }
   bool is_stopped() const { return stopped_at_.has_value(); }
@@ -76,9 +76,9 @@ class Responsiveness {
   std::optional<Instant> fell_silent_at() const { return fell_silent_at_; }
 
  private:
-  bool is_broken(Instant now, Heard const& heard) const;
-  Silence found(Instant now, Heard const& heard) const;
-  std::optional<Instant> forgiven_at(Heard const& heard) const;
+  bool is_broken(Instant now, Signs const& signs) const;
+  Silence found(Instant now, Signs const& signs) const;
+  std::optional<Instant> forgiven_at(Signs const& signs) const;
 
   Silence silence_ = Silence::none;
   std::optional<Instant> fell_silent_at_;  // the last time

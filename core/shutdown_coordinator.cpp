@@ -108,7 +108,7 @@ ShutdownCoordinator::Progress ShutdownCoordinator::progress() const {
           .drain_limit = clock.drain_limit(),
           .deregistering = phases_.record(Phase::deregistering),
           .draining = phases_.record(Phase::draining),
-          .hook = clock.told_hook()};
+          .hook = clock.reported_hook()};
 }
 
 /// `keeps_limit`: what bounds the drain under way bounds it on.

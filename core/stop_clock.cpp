@@ -114,12 +114,12 @@ std::optional<Instant> StopClock::hook_limit() const {
                           : called->called_at + kRestartHook;
 }
 
-std::optional<StopClock::Hook> StopClock::told_hook() const {
-  auto told = hook.get();
-  if (told && book_.read_grace()) {
-    told->grace = book_.read_grace();
+std::optional<StopClock::Hook> StopClock::reported_hook() const {
+  auto known = hook.get();
+  if (known && book_.read_grace()) {
+    known->grace = book_.read_grace();
   }
-  return told;
+  return known;
 }
 
 // --- questions -----------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ class StopClock {
   /// Where the hook's call returns at the latest.
   std::optional<Instant> hook_limit() const;
   /// With the grace of the deletion, where it was read.
-  std::optional<Hook> told_hook() const;
+  std::optional<Hook> reported_hook() const;
 
   std::optional<Stop> const& stop() const { return stop_; }
   Budgets budgets() const;

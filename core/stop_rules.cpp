@@ -257,7 +257,7 @@ void announce(Machines& m) {
 
 void note_phase_change(Machines& m) {
   if (auto ended = m.coordinator.take_ended()) {
-    ended->in_flight = in_flight_told(m);
+    ended->in_flight = reported_in_flight(m);
     m.orders.act(*ended);
   }
   m.orders.act(PhaseBegun{m.coordinator.phase()});
@@ -273,7 +273,7 @@ bool apply_move(Machines& m, Instant now) {
     case Move::enter_draining:
       note_phase_change(m);
       m.evidence.forget_proofs();  // what was read before the drain proves nothing
-      m.told.begin_drain(m.endpoints.active_graceful());
+      m.notified.begin_drain(m.endpoints.active_graceful());
       m.orders.act(GracefulEndpoints{m.endpoints.active_graceful()});
       return true;
     case Move::stop_ungraceful:

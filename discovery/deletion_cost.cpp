@@ -75,10 +75,10 @@ void DeletionCost::look() {
 void DeletionCost::ended(std::uint64_t cost, std::string const& failed) {
   if (failed.empty()) {
     written_ = cost;
-  } else if (failed != told_ && is_running_) {
+  } else if (failed != reported_ && is_running_) {
     settings_.on_failure(failed);
   }
-  told_ = failed;
+  reported_ = failed;
   if (is_running_) {
     wait();
   }

@@ -48,7 +48,7 @@ class DeletionCost : public std::enable_shared_from_this<DeletionCost> {
   HttpWorker worker_;
   boost::asio::steady_timer timer_;
   std::optional<std::uint64_t> written_;
-  std::string told_;
+  std::string reported_;
   bool is_running_ = false;
 };
 

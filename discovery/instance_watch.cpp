@@ -28,7 +28,7 @@ struct InstanceWatch::Shared {
     auto all = source->found();
     std::lock_guard const lock(mutex);
     latest = std::move(all);
-    if (tell && !std::exchange(is_posted, true)) {
+    if (notify && !std::exchange(is_posted, true)) {
       boost::asio::post(executor, [self] { self->deliver(); });
     }
   }
@@ -37,18 +37,18 @@ struct InstanceWatch::Shared {
   void deliver() {
     std::unique_lock lock(mutex);
     is_posted = false;
-    if (tell) {
+    if (notify) {
       auto all = std::move(latest);
       latest.clear();
       lock.unlock();
-      tell(std::move(all));  // changed on this thread only
+      notify(std::move(all));  // changed on this thread only
     }
   }
 
   std::unique_ptr<InstanceSource> const source;  // of the job that runs
   boost::asio::any_io_executor executor;
   std::mutex mutex;
-  std::function<void(std::vector<FoundInstance>)> tell;  // empty: nobody listens any more
+  std::function<void(std::vector<FoundInstance>)> notify;  // empty: nobody listens any more
   std::vector<FoundInstance> latest;
   bool is_posted = false;
 };
@@ -67,12 +67,12 @@ InstanceWatch::InstanceWatch(boost::asio::any_io_executor const& executor,
       timer_(std::make_unique<Timer>(executor)),
       worker_(executor, thread_name, std::move(tls)) {
   shared_->executor = executor;
-  shared_->tell = listeners_.found;
+  shared_->notify = listeners_.found;
 }
 
 InstanceWatch::~InstanceWatch() {
   std::lock_guard const lock(shared_->mutex);
-  shared_->tell = nullptr;
+  shared_->notify = nullptr;
 }
 
 void InstanceWatch::list() {

@@ -165,7 +165,7 @@ void Client::end_connection(relay::After end) {
     lingering_ = true;
     lingers_since_ = monotonic_now();
     if (tls_) {
-      tls_->say_goodbye();
+      tls_->send_close_notify();
     }
     end_output(socket_);
     in_.clear();
@@ -188,7 +188,7 @@ void Client::close() {
     request_->abandon();
   }
   if (tls_ && socket_ && !lingering_ && !half_closed_) {
-    tls_->say_goodbye();
+    tls_->send_close_notify();
   }
   if (socket_) {
     parts_.poller.remove(socket_.get());

@@ -41,16 +41,16 @@ struct ClientParts {
   static constexpr std::size_t kScratch = std::size_t{64} * 1024;
 
   /// `told`, `budget` and `makes` outlive it.
-  ClientParts(boost::asio::io_context& io, Options what, ConnectionObserver& told,
+  ClientParts(boost::asio::io_context& io, Options what, ConnectionObserver& observer_of,
               MemoryBudget& budget, RequestMaker& makes)
       : options(std::move(what)),
         control_paths(options.control.paths),
-        observer(told),
+        observer(observer_of),
         memory(budget),
         maker(makes),
-        counts(told),
-        poller(io, [&told](std::string_view kind,
-                           Poller::Duration took) { told.slow_turn(kind, took); }),
+        counts(observer_of),
+        poller(io, [&observer_of](std::string_view kind,
+                                  Poller::Duration took) { observer_of.slow_turn(kind, took); }),
         deadlines(io, options.waits),
         scratch(kScratch) {}
 

@@ -101,25 +101,25 @@ bool CountedRequest::refused() {
   return waited;
 }
 
-void CountedRequest::tell(relay::Heard const& heard) {
+void CountedRequest::report(relay::Received const& received) {
   if (!is_tracked()) {
     return;
   }
   Tracker& tracker = parts_.tracker;
-  if (heard.first_byte) {
+  if (received.first_byte) {
     std::string_view served;
     if (exchange_.delivery().is_served() && model_ != parts_.last_served) {
       served = parts_.last_served = model_;
     }
     tracker.first_byte(exchange_.id(), endpoint_, served, monotonic_now() - began_at_);
   }
-  if (heard.gap) {
-    tracker.event_gap(endpoint_, *heard.gap);
+  if (received.gap) {
+    tracker.event_gap(endpoint_, *received.gap);
   }
-  if (heard.holds) {
+  if (received.holds) {
     tracker.error_held();
   }
-  if (heard.moved) {
+  if (received.moved) {
     tracker.moved(exchange_.id());
   }
 }

@@ -30,8 +30,8 @@ struct ProxyParts;
 struct Asker {
   bool defers_cancel = false;  // the engine keeps it until its first byte, whoever leaves
   bool is_router = false;      // it has announced itself as one
-  std::chrono::milliseconds told_of_cut{};  // and knows that it will be cut then
-  std::string address = {};                 // of its connection
+  std::chrono::milliseconds notified_of_cut{};  // and knows that it will be cut then
+  std::string address = {};                     // of its connection
 };
 
 class CountedRequest {
@@ -64,7 +64,7 @@ class CountedRequest {
   Asker const& asker() const { return asker_; }
   /// The request is a router's that has not been told yet that it will be cut then; now it is.
   bool is_news(std::chrono::milliseconds cut_at) {
-    return asker_.is_router && std::exchange(asker_.told_of_cut, cut_at) != cut_at;
+    return asker_.is_router && std::exchange(asker_.notified_of_cut, cut_at) != cut_at;
   }
 
   /// Asks for its place.
@@ -73,7 +73,7 @@ class CountedRequest {
   bool granted();
   bool refused();
 
-  void tell(relay::Heard const& heard);
+  void report(relay::Received const& received);
   void hand_off(relay::Refusal const& refusal);
   /// `stop`: the engine is to have it all the same.
   void client_gone(lifecycle::CancelMode mode);

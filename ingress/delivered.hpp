@@ -18,6 +18,6 @@ struct Delivered {
 
 /// For each request that was asked for, in that order; nothing where it has ended.
 using Deliveries = std::vector<std::optional<Delivered>>;
-using TellDeliveries = std::function<void(Deliveries const&)>;
+using ReportDeliveries = std::function<void(Deliveries const&)>;
 
 }  // namespace lastcall::ingress

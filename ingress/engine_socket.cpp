@@ -37,20 +37,20 @@ EngineSocket::Reached EngineSocket::reach(EnginePool const& pool, std::uint32_t 
 
 void EngineSocket::end_output() const {
   if (tls_) {
-    tls_->say_goodbye();
+    tls_->send_close_notify();
   }
   ingress::end_output(socket_);
 }
 
 void EngineSocket::close() {
   if (tls_) {
-    tls_->say_goodbye();
+    tls_->send_close_notify();
     tls_.reset();
   }
   socket_.close();
 }
 
-void EngineSocket::tell_failure(EnginePool const& pool) const {
+void EngineSocket::report_failure(EnginePool const& pool) const {
   if (tls_ && tls_->failure()) {
     pool.tls_failed(tls_->failure()->detail);
   }

@@ -37,7 +37,7 @@ class EngineSocket {
   void end_output() const;
   void close();
   /// It broke: the pool hears why, where TLS has said so.
-  void tell_failure(EnginePool const& pool) const;
+  void report_failure(EnginePool const& pool) const;
 
  private:
   Socket socket_;

@@ -46,9 +46,9 @@ Deliveries Proxy::deliveries(std::vector<std::string> const& ids) const {
   return found;
 }
 
-void Proxy::tell_of_cut(std::chrono::milliseconds at) {
+void Proxy::notify_of_cut(std::chrono::milliseconds at) {
   parts_.cut_at = at;
-  parts_.requests.each([](RelayedRequest& request) { request.tell_of_cut(); });
+  parts_.requests.each([](RelayedRequest& request) { request.notify_of_cut(); });
 }
 
 void Proxy::cut(Request const& request, relay::Refusal const& refusal, bool at_once) {

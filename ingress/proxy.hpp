@@ -69,7 +69,7 @@ class Proxy final : private RequestMaker {
   void cut(Request const& request, relay::Refusal const& refusal, bool at_once);
   /// Clients that are routers are told that their streams will be cut then, those that have not
   /// begun when they do.
-  void tell_of_cut(std::chrono::milliseconds at);
+  void notify_of_cut(std::chrono::milliseconds at);
 
  private:
   // RequestMaker

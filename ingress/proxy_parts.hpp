@@ -19,10 +19,10 @@ namespace lastcall::ingress {
 
 struct ProxyParts : ClientParts {
   /// `told`, `budget`, `makes` and `ids` outlive it.
-  ProxyParts(boost::asio::io_context& io, Options what, Tracker& told, MemoryBudget& budget,
+  ProxyParts(boost::asio::io_context& io, Options what, Tracker& observer_of, MemoryBudget& budget,
              RequestMaker& makes, SharedIds* ids, std::uint64_t first_serial)
-      : ClientParts(io, std::move(what), told, budget, makes),
-        tracker(told),
+      : ClientParts(io, std::move(what), observer_of, budget, makes),
+        tracker(observer_of),
         requests(ids, first_serial),
         engine(*this, options.upstream) {}
 

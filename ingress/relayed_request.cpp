@@ -319,7 +319,7 @@ void RelayedRequest::cut(relay::Refusal const& refusal, bool at_once) {
   }
 }
 
-void RelayedRequest::tell_of_cut() {
+void RelayedRequest::notify_of_cut() {
   relay::Delivery& delivery = exchange_.response().delivery();
   if (!parts_.cut_at || client_ == nullptr || !client_->is_flushed() || !takes_comment(delivery) ||
       !counted_.is_news(*parts_.cut_at)) {

@@ -88,7 +88,7 @@ class RelayedRequest final : public ClientRequest,
   void rejected(relay::Refusal const& refusal);
   void cut(relay::Refusal const& refusal, bool at_once);
   /// Where its client is a router: it is told once when it will be cut, between two events.
-  void tell_of_cut();
+  void notify_of_cut();
   /// Every check of the engine has passed that began then or later.
   void check_passed(std::chrono::milliseconds since) override;
 
@@ -128,7 +128,7 @@ class RelayedRequest final : public ClientRequest,
   void write_and_end(std::string_view bytes);
 
   // relayed_response.cpp
-  void told(relay::Heard const& heard, std::string_view wire);
+  void take(relay::Received const& received, std::string_view wire);
   void take_early_words();
   void let_through();
   void settle_ending();

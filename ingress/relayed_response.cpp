@@ -27,22 +27,22 @@ void RelayedRequest::response(std::span<char> bytes) {
   }
   std::string& wire = parts_.wire;
   wire.clear();
-  told(exchange_.heard(bytes, monotonic_now(), *this, wire), wire);
+  take(exchange_.receive(bytes, monotonic_now(), *this, wire), wire);
 }
 
 /// `wire` is what its client gets of it.
-void RelayedRequest::told(relay::Heard const& heard, std::string_view wire) {
-  if (heard.holds) {
+void RelayedRequest::take(relay::Received const& received, std::string_view wire) {
+  if (received.holds) {
     client_->wait_for_nothing();  // the engine is not waited for, and this has its own bound
     parts_.deadlines.arm(bound_, Wait::held);
   }
-  counted_.tell(heard);
+  counted_.report(received);
   if (holds()) {
     client_->write(wire);
     return;
   }
   if (exchange_.delivery().is_over() && leg_ != nullptr) {
-    std::exchange(leg_, nullptr)->release(exchange_.leg_is_clean(heard));
+    std::exchange(leg_, nullptr)->release(exchange_.leg_is_clean(received));
   }
   client_->write(wire);
   if (client_ == nullptr || !client_->is_flushed()) {
@@ -59,7 +59,7 @@ void RelayedRequest::told(relay::Heard const& heard, std::string_view wire) {
       await_next();
     }
     take_early_words();
-    tell_of_cut();
+    notify_of_cut();
   }
 }
 
@@ -82,7 +82,7 @@ void RelayedRequest::flushed() {
   }
   await_next();
   take_early_words();
-  tell_of_cut();
+  notify_of_cut();
   if (leg_ != nullptr) {
     leg_->pump();
   }
@@ -101,7 +101,7 @@ void RelayedRequest::let_through() {
   bound_.disarm();
   std::string& wire = parts_.wire;
   wire.clear();
-  told(exchange_.let_through(monotonic_now(), *this, wire), wire);
+  take(exchange_.let_through(monotonic_now(), *this, wire), wire);
   if (leg_ != nullptr) {
     leg_->pump();
   }

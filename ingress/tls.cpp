@@ -97,16 +97,17 @@ IoResult TlsSession::failed(int result) {
   is_plain_http_ = why == SSL_R_HTTP_REQUEST || why == SSL_R_HTTPS_PROXY_REQUEST;
   bool const is_end = why == SSL_R_UNEXPECTED_EOF_WHILE_READING;
   bool const has_just_left = is_end && is_established();
-  bool const is_said = ERR_GET_LIB(ERR_peek_last_error()) == ERR_LIB_SSL;  // else: of the socket
+  bool const is_protocol_error =
+      ERR_GET_LIB(ERR_peek_last_error()) == ERR_LIB_SSL;  // else: of the socket
   // With TLS 1.3 who began hears only behind the greeting that its certificate is refused.
   bool const is_refusal = why >= SSL_AD_REASON_OFFSET && !SSL_is_server(library_->session.get());
-  if (is_said && !is_end && !is_plain_http_ && (!is_established() || is_refusal)) {
-    tell_failure(why);
+  if (is_protocol_error && !is_end && !is_plain_http_ && (!is_established() || is_refusal)) {
+    report_failure(why);
   }
   return {has_just_left ? Io::ended : Io::broken, 0};
 }
 
-void TlsSession::tell_failure(int why) {
+void TlsSession::report_failure(int why) {
   char const* detail = ERR_reason_error_string(ERR_peek_last_error());
   long const verdict = SSL_get_verify_result(library_->session.get());
   if (why == SSL_R_CERTIFICATE_VERIFY_FAILED) {
@@ -179,7 +180,7 @@ bool TlsSession::is_established() const {
   return SSL_is_init_finished(library_->session.get()) == 1;
 }
 
-void TlsSession::say_goodbye() {
+void TlsSession::send_close_notify() {
   if (is_established()) {
     ERR_clear_error();
     SSL_shutdown(library_->session.get());
@@ -194,7 +195,7 @@ struct TlsContext::Library {
   TlsReading read(TlsSettings const& settings) {
     TlsReading result;
     if (!context) {
-      result.problem = "cannot use TLS: " + tls::Said().text();
+      result.problem = "cannot use TLS: " + tls::LibraryErrors().text();
       return result;
     }
     ERR_clear_error();
@@ -239,7 +240,7 @@ struct TlsContext::Library {
         SSL_CTX_set_max_proto_version(made, newer.empty() ? TLS1_2_VERSION : TLS1_3_VERSION) == 1 &&
         (newer.empty() || SSL_CTX_set_ciphersuites(made, newer.c_str()) == 1) &&
         (older.empty() || SSL_CTX_set_cipher_list(made, older.c_str()) == 1);
-    return is_set ? "" : "cannot use the ciphers: " + tls::Said().text();
+    return is_set ? "" : "cannot use the ciphers: " + tls::LibraryErrors().text();
   }
 
   std::string ask_clients(TlsSettings const& settings) {
@@ -250,7 +251,7 @@ struct TlsContext::Library {
     }
     STACK_OF(X509_NAME)* const names = SSL_load_client_CA_file(path.c_str());
     if (names == nullptr) {
-      return "cannot use the authorities in " + path + ": " + tls::Said().text();
+      return "cannot use the authorities in " + path + ": " + tls::LibraryErrors().text();
     }
     SSL_CTX_set_client_CA_list(made, names);  // takes them over
     SSL_CTX_set_verify(

@@ -55,12 +55,12 @@ class TlsSession {
   /// those of DNS, URIs and e-mail addresses, or the common name where it has none of these.
   std::string_view peer_named(std::vector<std::string> const& names) const;
   /// Says close_notify where that is possible at once.
-  void say_goodbye();
+  void send_close_notify();
 
  private:
   IoResult failed(int result);
   Io peek();
-  void tell_failure(int why);
+  void report_failure(int why);
 
   std::unique_ptr<Library> library_;
   bool is_plain_http_ = false;

@@ -51,7 +51,7 @@ struct TlsClientContext::Library {
     SSL_CTX* const made = context.get();
     if (made == nullptr || SSL_CTX_set_min_proto_version(made, TLS1_2_VERSION) != 1 ||
         SSL_CTX_set_alpn_protos(made, tls::kProtocols.data(), tls::kProtocols.size()) != 0) {
-      result.problem = "cannot use TLS: " + tls::Said().text();
+      result.problem = "cannot use TLS: " + tls::LibraryErrors().text();
       return result;
     }
     tls::Files files(made);
@@ -61,7 +61,7 @@ struct TlsClientContext::Library {
     if (!settings.authorities.empty()) {
       result.problem = files.read_authorities(settings.authorities);
     } else if (SSL_CTX_set_default_verify_paths(made) != 1) {
-      result.problem = "cannot use the system's authorities: " + tls::Said().text();
+      result.problem = "cannot use the system's authorities: " + tls::LibraryErrors().text();
     }
     if (result.problem.empty() && !settings.certificate.empty()) {
       result.problem = files.read_certificate(settings.certificate);

@@ -51,19 +51,19 @@ void Free::operator()(stack_st_GENERAL_NAME* names) const {
   GENERAL_NAMES_free(names);
 }
 
-Said::Said() {
+LibraryErrors::LibraryErrors() {
   while (unsigned long const error = ERR_get_error()) {
     errors_.push_back(error);
   }
 }
 
-bool Said::has(int library, int reason) const {
+bool LibraryErrors::has(int library, int reason) const {
   return std::any_of(errors_.begin(), errors_.end(), [&](unsigned long error) {
     return ERR_GET_LIB(error) == library && ERR_GET_REASON(error) == reason;
   });
 }
 
-std::string Said::text() const {
+std::string LibraryErrors::text() const {
   unsigned long const error = errors_.empty() ? 0 : errors_.front();
   if (ERR_SYSTEM_ERROR(error)) {
     return error_text(static_cast<int>(ERR_GET_REASON(error)));
@@ -83,8 +83,8 @@ void Files::set_up() {
 std::string Files::read_certificate(std::string const& path) {
   std::string why = problem_of_file(path);
   if (why.empty() && SSL_CTX_use_certificate_chain_file(context_, path.c_str()) != 1) {
-    Said const said;
-    why = said.has(ERR_LIB_PEM, PEM_R_NO_START_LINE) ? "no certificate in PEM" : said.text();
+    LibraryErrors const errors;
+    why = errors.has(ERR_LIB_PEM, PEM_R_NO_START_LINE) ? "no certificate in PEM" : errors.text();
   }
   return why.empty() ? "" : "cannot use the certificate in " + path + ": " + why;
 }
@@ -92,17 +92,17 @@ std::string Files::read_certificate(std::string const& path) {
 std::string Files::read_key(std::string const& certificate, std::string const& path) {
   std::string why = problem_of_file(path);
   if (why.empty() && SSL_CTX_use_PrivateKey_file(context_, path.c_str(), SSL_FILETYPE_PEM) != 1) {
-    Said const said;
+    LibraryErrors const errors;
     if (asked_for_passphrase_) {
       why = "it has a passphrase, expected a key without one";
-    } else if (said.has(ERR_LIB_X509, X509_R_KEY_VALUES_MISMATCH) ||
-               said.has(ERR_LIB_X509, X509_R_KEY_TYPE_MISMATCH)) {
+    } else if (errors.has(ERR_LIB_X509, X509_R_KEY_VALUES_MISMATCH) ||
+               errors.has(ERR_LIB_X509, X509_R_KEY_TYPE_MISMATCH)) {
       why = "it is not the key of the certificate in " + certificate;
-    } else if (said.has(ERR_LIB_PEM, PEM_R_NO_START_LINE) ||
-               said.has(ERR_LIB_OSSL_DECODER, ERR_R_UNSUPPORTED)) {
+    } else if (errors.has(ERR_LIB_PEM, PEM_R_NO_START_LINE) ||
+               errors.has(ERR_LIB_OSSL_DECODER, ERR_R_UNSUPPORTED)) {
       why = "no private key in PEM";
     } else {
-      why = said.text();
+      why = errors.text();
     }
   }
   return why.empty() ? "" : "cannot use the key in " + path + ": " + why;
@@ -111,10 +111,10 @@ std::string Files::read_key(std::string const& certificate, std::string const& p
 std::string Files::read_authorities(std::string const& path) {
   std::string why = problem_of_file(path);
   if (why.empty() && SSL_CTX_load_verify_file(context_, path.c_str()) != 1) {
-    Said const said;
-    bool const has_none = said.has(ERR_LIB_X509, X509_R_NO_CERTIFICATE_OR_CRL_FOUND) ||
-                          said.has(ERR_LIB_PEM, PEM_R_NO_START_LINE);
-    why = has_none ? "no certificate in PEM" : said.text();
+    LibraryErrors const errors;
+    bool const has_none = errors.has(ERR_LIB_X509, X509_R_NO_CERTIFICATE_OR_CRL_FOUND) ||
+                          errors.has(ERR_LIB_PEM, PEM_R_NO_START_LINE);
+    why = has_none ? "no certificate in PEM" : errors.text();
   }
   return why.empty() ? "" : "cannot use the authorities in " + path + ": " + why;
 }

@@ -32,9 +32,9 @@ struct Free {
 };
 
 /// What the library has said of a failure, the root first: later words only name who passed it on.
-class Said {
+class LibraryErrors {
  public:
-  Said();
+  LibraryErrors();
   bool has(int library, int reason) const;
   std::string text() const;
 

@@ -102,7 +102,7 @@ void Upstream::pump() {
       case Io::ended:
       case Io::broken:
         readable_ = false;
-        socket_.tell_failure(pool_);
+        socket_.report_failure(pool_);
         owner_->engine_ended(got.io == Io::ended);
         break;
     }

@@ -76,88 +76,88 @@ void Worker::ask(std::function<void(bool is_flushed)> answer) {
 // --- what the proxy tells ------------------------------------------------------------------------
 
 Admission Worker::begin(Begun const& begun) {
-  tell(report::Begun{.id = std::string(begun.id),
-                     .serial = begun.serial,
-                     .endpoint = std::string(begun.endpoint),
-                     .model = std::string(begun.model),
-                     .streaming = begun.streaming,
-                     .priority = begun.priority,
-                     .parent = std::string(begun.parent),
-                     .way = begun.way});
+  send_report(report::Begun{.id = std::string(begun.id),
+                            .serial = begun.serial,
+                            .endpoint = std::string(begun.endpoint),
+                            .model = std::string(begun.model),
+                            .streaming = begun.streaming,
+                            .priority = begun.priority,
+                            .parent = std::string(begun.parent),
+                            .way = begun.way});
   return {Admission::Kind::waits, {}};
 }
 
 void Worker::first_byte(std::string_view id, std::string_view endpoint, std::string_view model,
                         std::chrono::milliseconds took) {
-  told_progress_ = monotonic_now();
-  tell(report::FirstByte{std::string(id), std::string(endpoint), std::string(model), took});
+  reported_progress_ = monotonic_now();
+  send_report(report::FirstByte{std::string(id), std::string(endpoint), std::string(model), took});
 }
 
 void Worker::moved(std::string_view id) {
   std::chrono::milliseconds const now = monotonic_now();
-  if (now - told_progress_ >= kProgressPeriod) {
-    told_progress_ = now;
-    tell(report::Moved{std::string(id)});
+  if (now - reported_progress_ >= kProgressPeriod) {
+    reported_progress_ = now;
+    send_report(report::Moved{std::string(id)});
   }
 }
 
 void Worker::client_gone(std::string_view id, lifecycle::CancelMode mode) {
-  tell(report::ClientGone{std::string(id), mode});
+  send_report(report::ClientGone{std::string(id), mode});
 }
 
 void Worker::ended(std::string_view id, lifecycle::Outcome outcome) {
-  tell(report::Ended{std::string(id), outcome});
+  send_report(report::Ended{std::string(id), outcome});
 }
 
 void Worker::handed_off(HandedOff const& handed) {
-  tell(report::HandedOff{.id = std::string(handed.id),
-                         .endpoint = std::string(handed.endpoint),
-                         .model = std::string(handed.model),
-                         .reason = handed.reason,
-                         .events = handed.events,
-                         .bytes = handed.bytes});
+  send_report(report::HandedOff{.id = std::string(handed.id),
+                                .endpoint = std::string(handed.endpoint),
+                                .model = std::string(handed.model),
+                                .reason = handed.reason,
+                                .events = handed.events,
+                                .bytes = handed.bytes});
 }
 
 void Worker::event_gap(std::string_view endpoint, std::chrono::milliseconds took) {
-  tell(report::EventGap{std::string(endpoint), took});
+  send_report(report::EventGap{std::string(endpoint), took});
 }
 
 void Worker::error_held() {
-  tell(report::ErrorHeld{});
+  send_report(report::ErrorHeld{});
 }
 
 void Worker::refused(relay::Refusal const& refusal) {
-  tell(refusal);
+  send_report(refusal);
 }
 
 void Worker::evicted(Scarce what) {
-  tell(report::Evicted{what});
+  send_report(report::Evicted{what});
 }
 
 void Worker::shed(Scarce what) {
-  tell(report::Shed{what});
+  send_report(report::Shed{what});
 }
 
 void Worker::greeting_failed(GreetingFailed const& failed) {
-  tell(report::GreetingFailed{failed.why, std::string(failed.address)});
+  send_report(report::GreetingFailed{failed.why, std::string(failed.address)});
 }
 
 void Worker::control_called(ControlCall const& call) {
-  tell(report::ControlCalled{.is_granted = call.is_granted,
-                             .is_open = call.is_open,
-                             .rest = call.rest,
-                             .certificate = std::string(call.certificate),
-                             .method = std::string(call.method),
-                             .path = std::string(call.path),
-                             .address = std::string(call.address)});
+  send_report(report::ControlCalled{.is_granted = call.is_granted,
+                                    .is_open = call.is_open,
+                                    .rest = call.rest,
+                                    .certificate = std::string(call.certificate),
+                                    .method = std::string(call.method),
+                                    .path = std::string(call.path),
+                                    .address = std::string(call.address)});
 }
 
 void Worker::slow_turn(std::string_view kind, std::chrono::steady_clock::duration took) {
-  tell(report::SlowTurn{kind, took});
+  send_report(report::SlowTurn{kind, took});
 }
 
 void Worker::connections(std::size_t clients, std::size_t upstream) {
-  tell(report::Connections{adopted_, clients, upstream});
+  send_report(report::Connections{adopted_, clients, upstream});
 }
 
 std::string Worker::claim(std::string_view wanted, bool keep) {
@@ -171,7 +171,7 @@ void Worker::release(std::string_view id) {
 
 // --- the mail ------------------------------------------------------------------------------------
 
-void Worker::tell(report::Report report) {
+void Worker::send_report(report::Report report) {
   batch_.push_back(std::move(report));
   if (batch_.size() >= kMostInABatch) {
     post();

@@ -74,7 +74,7 @@ class Worker final : private Tracker, private SharedIds {
   std::string claim(std::string_view wanted, bool keep) override;
   void release(std::string_view id) override;
 
-  void tell(report::Report report);
+  void send_report(report::Report report);
   void post_soon();
   void post();
 
@@ -90,7 +90,7 @@ class Worker final : private Tracker, private SharedIds {
   bool engine_may_be_gone_ = false;
   bool engine_may_be_dying_ = false;
   std::size_t adopted_ = 0;
-  std::chrono::milliseconds told_progress_{};
+  std::chrono::milliseconds reported_progress_{};
 };
 
 }  // namespace lastcall::ingress

@@ -48,7 +48,7 @@ Worker::Mail WorkerPool::mail_of(std::size_t seat) {
   return [this, seat, alive = alive_](report::Batch batch) {
     boost::asio::post(io_, [this, seat, alive, batch = std::move(batch)] {
       for (std::size_t i = 0; *alive && i < batch.size(); ++i) {
-        std::visit([&](auto const& told) { hear(seat, told); }, batch[i]);
+        std::visit([&](auto const& reported) { receive(seat, reported); }, batch[i]);
       }
     });
   };
@@ -114,12 +114,12 @@ void WorkerPool::engine_changed() {
   // Behind the turn in which that is carried out which was decided until now.
   boost::asio::post(io_, [this, alive = alive_] {
     if (*alive) {
-      tell_engine();
+      notify_engine();
     }
   });
 }
 
-void WorkerPool::tell_engine() {
+void WorkerPool::notify_engine() {
   bool const may_be_gone = tracker_.engine_may_be_gone();
   bool const may_be_dying = tracker_.engine_may_be_dying();
   bool const was_gone = std::exchange(engine_may_be_gone_, may_be_gone);
@@ -167,108 +167,108 @@ void WorkerPool::ask(std::function<void(bool is_flushed)> const& answered) {
 
 // --- what workers tell ---------------------------------------------------------------------------
 
-void WorkerPool::hear(std::size_t seat, report::Begun const& told) {
-  live_.insert_or_assign(told.id, Live{seat, told.serial});
-  Admission const admission = tracker_.begin({.id = told.id,
-                                              .serial = told.serial,
-                                              .endpoint = told.endpoint,
-                                              .model = told.model,
-                                              .streaming = told.streaming,
-                                              .priority = told.priority,
-                                              .parent = told.parent,
-                                              .way = told.way});
+void WorkerPool::receive(std::size_t seat, report::Begun const& reported) {
+  live_.insert_or_assign(reported.id, Live{seat, reported.serial});
+  Admission const admission = tracker_.begin({.id = reported.id,
+                                              .serial = reported.serial,
+                                              .endpoint = reported.endpoint,
+                                              .model = reported.model,
+                                              .streaming = reported.streaming,
+                                              .priority = reported.priority,
+                                              .parent = reported.parent,
+                                              .way = reported.way});
   switch (admission.kind) {
     case Admission::Kind::admitted:
-      admitted({told.id, told.serial});
+      admitted({reported.id, reported.serial});
       return;
     case Admission::Kind::waits:
       return;
     case Admission::Kind::refused:
-      rejected({told.id, told.serial}, admission.refusal);
+      rejected({reported.id, reported.serial}, admission.refusal);
       return;
   }
 }
 
-void WorkerPool::hear(std::size_t, report::FirstByte const& told) {
-  if (live_.contains(told.id)) {
-    tracker_.first_byte(told.id, told.endpoint, told.model, told.took);
+void WorkerPool::receive(std::size_t, report::FirstByte const& reported) {
+  if (live_.contains(reported.id)) {
+    tracker_.first_byte(reported.id, reported.endpoint, reported.model, reported.took);
   }
 }
 
-void WorkerPool::hear(std::size_t, report::Moved const& told) {
-  if (live_.contains(told.id)) {
-    tracker_.moved(told.id);
+void WorkerPool::receive(std::size_t, report::Moved const& reported) {
+  if (live_.contains(reported.id)) {
+    tracker_.moved(reported.id);
   }
 }
 
-void WorkerPool::hear(std::size_t, report::ClientGone const& told) {
-  if (live_.contains(told.id)) {
-    tracker_.client_gone(told.id, told.mode);
+void WorkerPool::receive(std::size_t, report::ClientGone const& reported) {
+  if (live_.contains(reported.id)) {
+    tracker_.client_gone(reported.id, reported.mode);
   }
 }
 
-void WorkerPool::hear(std::size_t, report::Ended const& told) {
-  if (live_.erase(told.id) > 0) {
-    tracker_.ended(told.id, told.outcome);
+void WorkerPool::receive(std::size_t, report::Ended const& reported) {
+  if (live_.erase(reported.id) > 0) {
+    tracker_.ended(reported.id, reported.outcome);
   }
 }
 
-void WorkerPool::hear(std::size_t, report::HandedOff const& told) {
-  tracker_.handed_off({.id = told.id,
-                       .endpoint = told.endpoint,
-                       .model = told.model,
-                       .reason = told.reason,
-                       .events = told.events,
-                       .bytes = told.bytes});
+void WorkerPool::receive(std::size_t, report::HandedOff const& reported) {
+  tracker_.handed_off({.id = reported.id,
+                       .endpoint = reported.endpoint,
+                       .model = reported.model,
+                       .reason = reported.reason,
+                       .events = reported.events,
+                       .bytes = reported.bytes});
 }
 
-void WorkerPool::hear(std::size_t, report::EventGap const& told) {
-  tracker_.event_gap(told.endpoint, told.took);
+void WorkerPool::receive(std::size_t, report::EventGap const& reported) {
+  tracker_.event_gap(reported.endpoint, reported.took);
 }
 
-void WorkerPool::hear(std::size_t, report::ErrorHeld const&) {
+void WorkerPool::receive(std::size_t, report::ErrorHeld const&) {
   tracker_.error_held();
 }
 
-void WorkerPool::hear(std::size_t, report::Evicted const& told) {
-  tracker_.evicted(told.what);
+void WorkerPool::receive(std::size_t, report::Evicted const& reported) {
+  tracker_.evicted(reported.what);
 }
 
-void WorkerPool::hear(std::size_t, report::Shed const& told) {
-  tracker_.shed(told.what);
+void WorkerPool::receive(std::size_t, report::Shed const& reported) {
+  tracker_.shed(reported.what);
 }
 
-void WorkerPool::hear(std::size_t, relay::Refusal const& told) {
-  tracker_.refused(told);
+void WorkerPool::receive(std::size_t, relay::Refusal const& reported) {
+  tracker_.refused(reported);
 }
 
-void WorkerPool::hear(std::size_t, report::GreetingFailed const& told) {
-  tracker_.greeting_failed({told.why, told.address});
+void WorkerPool::receive(std::size_t, report::GreetingFailed const& reported) {
+  tracker_.greeting_failed({reported.why, reported.address});
 }
 
-void WorkerPool::hear(std::size_t, report::ControlCalled const& told) {
-  tracker_.control_called({.is_granted = told.is_granted,
-                           .is_open = told.is_open,
-                           .rest = told.rest,
-                           .certificate = told.certificate,
-                           .method = told.method,
-                           .path = told.path,
-                           .address = told.address});
+void WorkerPool::receive(std::size_t, report::ControlCalled const& reported) {
+  tracker_.control_called({.is_granted = reported.is_granted,
+                           .is_open = reported.is_open,
+                           .rest = reported.rest,
+                           .certificate = reported.certificate,
+                           .method = reported.method,
+                           .path = reported.path,
+                           .address = reported.address});
 }
 
-void WorkerPool::hear(std::size_t, report::SlowTurn const& told) {
-  tracker_.slow_turn(told.kind, told.took);
+void WorkerPool::receive(std::size_t, report::SlowTurn const& reported) {
+  tracker_.slow_turn(reported.kind, reported.took);
 }
 
-void WorkerPool::hear(std::size_t number, report::Connections const& told) {
+void WorkerPool::receive(std::size_t number, report::Connections const& reported) {
   Seat& seat = seats_[number];
-  std::size_t const on_their_way = seat.given - told.adopted;
-  for (std::size_t const now = told.clients + on_their_way; seat.clients > now;) {
+  std::size_t const on_their_way = seat.given - reported.adopted;
+  for (std::size_t const now = reported.clients + on_their_way; seat.clients > now;) {
     --seat.clients;
     listener_.client_left();
   }
-  seat.adopted = told.clients;
-  seat.upstream = told.upstream;
+  seat.adopted = reported.clients;
+  seat.upstream = reported.upstream;
   std::size_t clients = 0;
   std::size_t upstream = 0;
   for (Seat const& one : seats_) {

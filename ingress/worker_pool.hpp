@@ -63,27 +63,27 @@ class WorkerPool final : public Relay {
 
   Worker::Mail mail_of(std::size_t seat);
   void take(Accepted accepted);
-  void tell_engine();
+  void notify_engine();
   /// The worker of a request that is still the one of its id.
   Worker* worker_of(Request const& request) const;
   /// Once all workers have carried out what was ordered.
   void ask(std::function<void(bool is_flushed)> const& answered);
 
-  void hear(std::size_t seat, report::Begun const& told);
-  void hear(std::size_t seat, report::FirstByte const& told);
-  void hear(std::size_t seat, report::Moved const& told);
-  void hear(std::size_t seat, report::ClientGone const& told);
-  void hear(std::size_t seat, report::Ended const& told);
-  void hear(std::size_t seat, report::HandedOff const& told);
-  void hear(std::size_t seat, report::EventGap const& told);
-  void hear(std::size_t seat, report::ErrorHeld const& told);
-  void hear(std::size_t seat, report::Evicted const& told);
-  void hear(std::size_t seat, report::Shed const& told);
-  void hear(std::size_t seat, relay::Refusal const& told);
-  void hear(std::size_t seat, report::GreetingFailed const& told);
-  void hear(std::size_t seat, report::ControlCalled const& told);
-  void hear(std::size_t seat, report::SlowTurn const& told);
-  void hear(std::size_t seat, report::Connections const& told);
+  void receive(std::size_t seat, report::Begun const& reported);
+  void receive(std::size_t seat, report::FirstByte const& reported);
+  void receive(std::size_t seat, report::Moved const& reported);
+  void receive(std::size_t seat, report::ClientGone const& reported);
+  void receive(std::size_t seat, report::Ended const& reported);
+  void receive(std::size_t seat, report::HandedOff const& reported);
+  void receive(std::size_t seat, report::EventGap const& reported);
+  void receive(std::size_t seat, report::ErrorHeld const& reported);
+  void receive(std::size_t seat, report::Evicted const& reported);
+  void receive(std::size_t seat, report::Shed const& reported);
+  void receive(std::size_t seat, relay::Refusal const& reported);
+  void receive(std::size_t seat, report::GreetingFailed const& reported);
+  void receive(std::size_t seat, report::ControlCalled const& reported);
+  void receive(std::size_t seat, report::SlowTurn const& reported);
+  void receive(std::size_t seat, report::Connections const& reported);
 
   boost::asio::io_context& io_;
   Tracker& tracker_;

@@ -99,7 +99,7 @@ class Decisions {
     plan_.user = options_.pod.user;
     plan_.config = file();
     decide_form();
-    say_what_pod_says();
+    take_settings_of_pod();
     decide_times();
     decide_user();
     decide_words();
@@ -179,14 +179,14 @@ class Decisions {
     plan_.pod_grace = std::max(*seconds, asked + kKubeletSeconds);
   }
 
-  void say_what_pod_says() {
+  void take_settings_of_pod() {
     Node const* const notes = target_.annotations();
     if (notes == nullptr) {
       return;
     }
     for (Entry const& note : notes->entries) {
       if (note.key.text.starts_with(kKeyNote)) {
-        settings_.say(note.key.text.substr(kKeyNote.size()), note.value.text);
+        settings_.set(note.key.text.substr(kKeyNote.size()), note.value.text);
       }
     }
   }
@@ -246,8 +246,8 @@ class Decisions {
     }
     settings_.suggest("shutdown.late_accept", "5s");
     if (plan_.is_prestop) {
-      settings_.say("lifecycle.enabled", "true");
-      settings_.say("lifecycle.http", "false");
+      settings_.set("lifecycle.enabled", "true");
+      settings_.set("lifecycle.http", "false");
     }
     if (target_.kind == "Job" || target_.kind == "CronJob") {
       decide_words_of_job();

@@ -22,8 +22,8 @@ config::Node const* look(config::Node const& root, std::string_view path) {
 }
 
 /// Whether a word about `said` is one about `key`: the same, or a section that holds it.
-bool covers(std::string_view said, std::string_view key) {
-  return key == said || (key.starts_with(said) && key[said.size()] == '.');
+bool covers(std::string_view prefix, std::string_view key) {
+  return key == prefix || (key.starts_with(prefix) && key[prefix.size()] == '.');
 }
 
 }  // namespace
@@ -35,29 +35,29 @@ Settings::Settings(std::string_view file, std::vector<std::string> const& overri
   }
   for (std::string const& override : overrides) {
     std::size_t const equals = std::min(override.find('='), override.size());
-    say(override.substr(0, equals), override.substr(std::min(equals + 1, override.size())));
+    set(override.substr(0, equals), override.substr(std::min(equals + 1, override.size())));
   }
 }
 
-void Settings::say(std::string key, std::string value) {
-  said_[std::move(key)] = std::move(value);
+void Settings::set(std::string key, std::string value) {
+  given_[std::move(key)] = std::move(value);
 }
 
 void Settings::suggest(std::string const& key, std::string value) {
   if (!has(key)) {
-    say(key, std::move(value));
+    set(key, std::move(value));
   }
 }
 
 bool Settings::has(std::string_view key) const {
   return look(file_, key) != nullptr ||
-         std::any_of(said_.begin(), said_.end(),
+         std::any_of(given_.begin(), given_.end(),
                      [&](auto const& each) { return covers(each.first, key); });
 }
 
 std::string Settings::get(std::string_view key) const {
-  auto const found = said_.find(key);
-  if (found != said_.end()) {
+  auto const found = given_.find(key);
+  if (found != given_.end()) {
     return found->second;
   }
   config::Node const* const node = look(file_, key);
@@ -80,7 +80,7 @@ std::vector<std::string> Settings::texts_of_items(std::string_view list,
 
 std::vector<std::string> Settings::overrides() const {
   std::vector<std::string> words;
-  for (auto const& [key, value] : said_) {
+  for (auto const& [key, value] : given_) {
     words.push_back(key + "=" + value);
   }
   return words;

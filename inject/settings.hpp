@@ -28,7 +28,7 @@ class Settings {
   /// `file` is the text of lastcall.yaml, empty for none; `overrides` are "KEY=VALUE".
   Settings(std::string_view file, std::vector<std::string> const& overrides);
 
-  void say(std::string key, std::string value);
+  void set(std::string key, std::string value);
   /// Unless somebody gave the key, or a part of it.
   void suggest(std::string const& key, std::string value);
 
@@ -44,7 +44,7 @@ class Settings {
 
  private:
   config::Node file_;
-  std::map<std::string, std::string, std::less<>> said_;
+  std::map<std::string, std::string, std::less<>> given_;
 };
 
 }  // namespace lastcall::inject

@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::string said(Error const& error) {
+std::string text_of(Error const& error) {
   return error.message + " (" + std::string(name(error.code)) + ")";
 }
 
@@ -63,7 +63,7 @@ std::optional<Failure> OperatorClient::greet(std::string_view name, Deadline dea
   }
   auto const& message = std::get<FromSupervisor>(answer);
   if (auto const* const error = std::get_if<Error>(&message)) {
-    return Failure{"cannot speak to " + path_ + ": " + said(*error), error->code};
+    return Failure{"cannot speak to " + path_ + ": " + text_of(*error), error->code};
   }
   if (auto const* const welcome = std::get_if<Welcome>(&message)) {
     welcome_ = *welcome;
@@ -95,7 +95,7 @@ std::variant<std::string, Failure> OperatorClient::request(ToSupervisor const& m
     // An error without a seq comes before a close, so it is about all of us.
     if (auto const* const error = std::get_if<Error>(&answered);
         error != nullptr && error->seq.value_or(seq) == seq) {
-      return Failure{said(*error), error->code};
+      return Failure{text_of(*error), error->code};
     }
     if (kept_.size() < kMaxKept) {
       kept_.push_back(std::move(answered));

@@ -111,13 +111,13 @@ void Server::Impl::ack(PeerId id, Seq seq, std::string_view result) {
              peer->session->waiting())) {
     peer->session->queued();
   } else {
-    say_error(*peer, seq, ErrorCode::too_long, "the answer does not fit into a line");
+    send_error(*peer, seq, ErrorCode::too_long, "the answer does not fit into a line");
   }
 }
 
 void Server::Impl::error(PeerId id, Seq seq, ErrorCode code, std::string_view message) {
   if (auto const peer = find_open(id)) {
-    say_error(*peer, seq, code, message);
+    send_error(*peer, seq, code, message);
   }
 }
 
@@ -204,8 +204,8 @@ void Server::Impl::send(Peer& peer, FromSupervisor const& message, Seq seq) {
   });
 }
 
-void Server::Impl::say_error(Peer& peer, Seq seq, ErrorCode code, std::string_view message) {
-  observer_.error_said(code);
+void Server::Impl::send_error(Peer& peer, Seq seq, ErrorCode code, std::string_view message) {
+  observer_.error_sent(code);
   peer.session->waiting() += error_line(seq, code, message);
   peer.session->queued();
 }
@@ -220,7 +220,7 @@ void Server::Impl::refuse(Peer& peer, Seq seq, ErrorCode code, std::string_view 
   if (code != ErrorCode::busy) {  // which asks it to come again
     observer_.peer_dropped(code == ErrorCode::not_allowed ? Drop::not_allowed : Drop::protocol);
   }
-  say_error(peer, seq, code, message);
+  send_error(peer, seq, code, message);
   peer.session->close(message);
 }
 

@@ -78,7 +78,7 @@ class Observer {
   /// Something worth a warning that belongs to no peer, or to one that said no hello.
   virtual void trouble(std::string_view what) = 0;
   /// To be counted, nothing else: unlike the rest, these two may come inside a call of the server.
-  virtual void error_said(ErrorCode code) = 0;
+  virtual void error_sent(ErrorCode code) = 0;
   virtual void peer_dropped(Drop why) = 0;
 };
 

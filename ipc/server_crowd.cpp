@@ -63,7 +63,7 @@ void Server::Impl::make_room_for_extra() {
   auto const oldest = find(extra_.front());
   extra_.pop_front();
   oldest->stage = Stage::refused;
-  observer_.error_said(ErrorCode::busy);
+  observer_.error_sent(ErrorCode::busy);
   oldest->session->dismiss(error_line(std::nullopt, ErrorCode::busy, "too many connections"));
 }
 

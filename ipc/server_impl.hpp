@@ -77,7 +77,7 @@ class Server::Impl : public SessionOwner, public std::enable_shared_from_this<Se
   void complain_once(uid_t uid);
   bool is_allowed(Peer const& peer) const;
   void send(Peer& peer, FromSupervisor const& message, Seq seq);
-  void say_error(Peer& peer, Seq seq, ErrorCode code, std::string_view message);
+  void send_error(Peer& peer, Seq seq, ErrorCode code, std::string_view message);
   void refuse(Peer& peer, Seq seq, ErrorCode code, std::string_view message);
   void dropped(PeerId id, Drop why) override;
   // server_crowd.cpp: who gets a place.
@@ -90,10 +90,10 @@ class Server::Impl : public SessionOwner, public std::enable_shared_from_this<Se
   void line(PeerId id, std::string_view line) override;
   void greet(Peer& peer, Hello&& hello, Seq seq);
   void line_too_long(PeerId id) override;
-  void said_no_hello(PeerId id) override;
+  void sent_no_hello(PeerId id) override;
   void ended(PeerId id, std::string_view why) override;
   void process_gone(PeerId id) override;
-  void hear_out(pid_t pid, PeerId below);
+  void receive_rest(pid_t pid, PeerId below);
 
   boost::asio::io_context& io_;
   std::shared_ptr<Outbox> outbox_;

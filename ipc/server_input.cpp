@@ -29,7 +29,7 @@ void Server::Impl::accepted(Descriptor fd, bool is_admin) {
     return;  // gone before we looked
   }
   if (std::string_view const why = why_no_place(is_admin, credentials->pid); !why.empty()) {
-    observer_.error_said(ErrorCode::busy);
+    observer_.error_sent(ErrorCode::busy);
     std::string const line = error_line(std::nullopt, ErrorCode::busy, why);
     (void)::send(fd.get(), line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     return;
@@ -88,7 +88,7 @@ void Server::Impl::line(PeerId id, std::string_view line) {
     if (problem->close || peer->stage != Stage::welcomed) {
       refuse(*peer, problem->seq, problem->code, problem->message);
     } else if (!problem->of_answer) {
-      say_error(*peer, problem->seq, problem->code, problem->message);
+      send_error(*peer, problem->seq, problem->code, problem->message);
     }
     return;
   }
@@ -101,11 +101,11 @@ void Server::Impl::line(PeerId id, std::string_view line) {
       greet(*peer, std::move(*hello), incoming.seq);
     }
   } else if (hello != nullptr) {
-    say_error(*peer, incoming.seq, ErrorCode::not_allowed, "this connection said hello already");
+    send_error(*peer, incoming.seq, ErrorCode::not_allowed, "this connection said hello already");
   } else if (!may_send(peer->info.role, incoming.message)) {
-    say_error(*peer, incoming.seq, ErrorCode::not_allowed,
-              "role " + std::string(name(peer->info.role)) + " may not send '" +
-                  std::string(op_of(incoming.message)) + "'");
+    send_error(*peer, incoming.seq, ErrorCode::not_allowed,
+               "role " + std::string(name(peer->info.role)) + " may not send '" +
+                   std::string(op_of(incoming.message)) + "'");
   } else {
     observer_.message(id, std::move(incoming.message), incoming.seq);
   }
@@ -126,7 +126,7 @@ void Server::Impl::greet(Peer& peer, Hello&& hello, Seq seq) {
   peer.info.name = hello.name;
   peer.info.sdk = hello.sdk;
   if (hello.live > 0) {
-    hear_out(peer.info.pid, peer.id);
+    receive_rest(peer.info.pid, peer.id);
   }
   observer_.hello(peer.id, std::move(hello));
   if (peer.stage == Stage::greeting) {
@@ -143,7 +143,7 @@ void Server::Impl::line_too_long(PeerId id) {
   }
 }
 
-void Server::Impl::said_no_hello(PeerId id) {
+void Server::Impl::sent_no_hello(PeerId id) {
   if (auto const peer = find(id)) {
     refuse(*peer, std::nullopt, ErrorCode::not_allowed,
            "no hello within " + std::to_string(options_.hello_timeout.count()) + " ms");
@@ -175,7 +175,7 @@ void Server::Impl::process_gone(PeerId id) {
   }
   // Its last act may have been to connect anew: what it announces there is not lost with it.
   engines_.accept_now();
-  hear_out(peer->info.pid, last_id_ + 1);
+  receive_rest(peer->info.pid, last_id_ + 1);
   peer->process_is_gone = true;
   if (peer->stage == Stage::welcomed) {
     observer_.process_gone(id);
@@ -186,7 +186,7 @@ void Server::Impl::process_gone(PeerId id) {
 /// in which the loop sees them is not the order in which the process made them, and what a new
 /// connection announces as resumed is looked for among what the old ones have left. Of sibling PID
 /// namespaces all processes say 0; then it is a little more work.
-void Server::Impl::hear_out(pid_t pid, PeerId below) {
+void Server::Impl::receive_rest(pid_t pid, PeerId below) {
   std::vector<PeerId> chosen;
   for (auto const& [id, peer] : peers_) {
     if (id < below && !peer->is_admin && peer->info.pid == pid && peer->info.connected) {
@@ -197,7 +197,7 @@ void Server::Impl::hear_out(pid_t pid, PeerId below) {
   for (PeerId const id : chosen) {
     auto const peer = find(id);
     if (peer && peer->session->is_open()) {
-      peer->session->hear_out();
+      peer->session->receive_rest();
     }
     if (peer && peer->session->has_peer_closed()) {
       ended(id, "closed by the peer");  // its answers are still written

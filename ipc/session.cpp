@@ -51,7 +51,7 @@ void Session::start() {
   timer_.async_wait([self = shared_from_this()](error_code const& error) {
     auto const owner = self->owner_.lock();
     if (!error && owner && !self->has_greeted_ && self->state_ == State::open) {
-      owner->said_no_hello(self->id_);
+      owner->sent_no_hello(self->id_);
     }
   });
 }
@@ -88,7 +88,7 @@ void Session::readable() {
   }
 }
 
-void Session::hear_out() {
+void Session::receive_rest() {
   read_up_to(kReadOfTheDead, true);
 }
 

@@ -36,7 +36,7 @@ class SessionOwner {
   virtual ~SessionOwner() = default;
   virtual void line(PeerId peer, std::string_view line) = 0;
   virtual void line_too_long(PeerId peer) = 0;
-  virtual void said_no_hello(PeerId peer) = 0;
+  virtual void sent_no_hello(PeerId peer) = 0;
   /// Appends whole lines of cancels, about `room` bytes; false when none is left.
   virtual bool make_cancels(PeerId peer, std::size_t room, std::string& out) = 0;
   virtual void ended(PeerId peer, std::string_view why) = 0;
@@ -62,7 +62,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   bool is_open() const { return state_ == State::open; }
   /// Reads all that is there now, the end of the stream included.
-  void hear_out();
+  void receive_rest();
   bool has_peer_closed() const { return peer_has_closed_; }
   bool is_watched() const { return watched_; }
   /// A descriptor that came with the first bytes; empty: none did, or somebody took it.

@@ -106,13 +106,13 @@ bool is_shared(std::string const& directory) {
 
 /// What may hold somebody's data stays, under another name.
 std::optional<std::string> clear_away(std::string const& path, struct stat const& file,
-                                      std::string& told) {
+                                      std::string& cleared) {
   std::string const what = kind_of(file.st_mode) + " of uid " + std::to_string(file.st_uid);
   if (!S_ISREG(file.st_mode) && !S_ISDIR(file.st_mode)) {
     if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
       return cannot("remove what is at", path, error_text(errno));
     }
-    told = "removed " + what + " that was at " + path + ", where the socket has to be";
+    cleared = "removed " + what + " that was at " + path + ", where the socket has to be";
     return std::nullopt;
   }
   std::uint32_t drawn = 0;
@@ -121,7 +121,7 @@ std::optional<std::string> clear_away(std::string const& path, struct stat const
   if (::rename(path.c_str(), aside.c_str()) != 0 && errno != ENOENT) {
     return cannot("move aside what is at", path, error_text(errno));
   }
-  told = "moved " + what + " that was at " + path + ", where the socket has to be, to " + aside;
+  cleared = "moved " + what + " that was at " + path + ", where the socket has to be, to " + aside;
   return std::nullopt;
 }
 
@@ -134,7 +134,7 @@ std::string why_unknown(int error, std::string const& path) {
 
 /// Makes `path` free; an error text if that may not be done.
 std::optional<std::string> make_room(std::string const& path, sockaddr_un const& address,
-                                     Squatters squatters, std::string& told) {
+                                     Squatters squatters, std::string& cleared) {
   struct stat file {};
   if (::lstat(path.c_str(), &file) != 0) {
     return errno == ENOENT ? std::nullopt
@@ -142,7 +142,7 @@ std::optional<std::string> make_room(std::string const& path, sockaddr_un const&
   }
   if (!S_ISSOCK(file.st_mode)) {
     return squatters == Squatters::cleared
-               ? clear_away(path, file, told)
+               ? clear_away(path, file, cleared)
                : std::optional(cannot("listen on", path,
                                       "the file there is no socket; remove it or choose another"));
   }
@@ -160,7 +160,7 @@ std::optional<std::string> make_room(std::string const& path, sockaddr_un const&
   bool const is_live = error == 0 || error == EAGAIN;
   bool const may_be_ours = is_live && (file.st_uid == 0 || file.st_uid == ::geteuid());
   return squatters == Squatters::refused || may_be_ours ? std::optional(why_unknown(error, path))
-                                                        : clear_away(path, file, told);
+                                                        : clear_away(path, file, cleared);
 }
 
 /// What bind left there gets its mode, whatever the umask took from it, and no other file does: a
@@ -249,15 +249,15 @@ std::variant<Listening, std::string> listen_on(std::string const& path, mode_t m
     squatters = Squatters::refused;
   }
   constexpr int kTries = 5;
-  std::string told;
+  std::string cleared;
   int error = 0;
   for (int i = 0; i < kTries; ++i) {
-    if (auto problem = make_room(path, *address, squatters, told)) {
+    if (auto problem = make_room(path, *address, squatters, cleared)) {
       return *problem;
     }
     auto made = bind_to(path, *address, mode);
     if (auto* const listening = std::get_if<Listening>(&made)) {
-      listening->cleared = std::move(told);
+      listening->cleared = std::move(cleared);
       return std::move(*listening);
     }
     error = std::get<int>(made);

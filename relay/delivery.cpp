@@ -87,11 +87,11 @@ void Delivery::refuse(Refusal const& refusal, Refusing const& how, std::string& 
 
 Farewell Delivery::cut(Refusal const& refusal, std::string_view request_id, std::uint64_t events,
                        std::string& wire) {
-  bool const can_say_so = is_in_body() && kind_ == Kind::events &&
+  bool const can_report = is_in_body() && kind_ == Kind::events &&
                           events_.at() == EventStream::At::boundary &&
                           coding_ != Coding::as_it_came;
   cut();
-  if (!can_say_so) {
+  if (!can_report) {
     return coding_ == Coding::until_close ? Farewell::reset : Farewell::silence;
   }
   std::string event;

@@ -55,13 +55,13 @@ EngineError error_of_object(std::string_view text) {
     return EngineError::none;
   }
   if (find(error, "retryable") != nullptr) {
-    return EngineError::told;
+    return EngineError::complete;
   }
   json::Value const* const code = find(error, "code");
   if (code == nullptr || code->kind == Kind::null) {
-    return blames_the_request(find(error, "type")) ? EngineError::told : EngineError::suspect;
+    return blames_the_request(find(error, "type")) ? EngineError::complete : EngineError::suspect;
   }
-  return code_of(*code).value_or(0) >= kServerError ? EngineError::suspect : EngineError::told;
+  return code_of(*code).value_or(0) >= kServerError ? EngineError::suspect : EngineError::complete;
 }
 
 }  // namespace
@@ -75,8 +75,8 @@ EngineError error_of_event(std::string_view event) {
   json::Value const* const error = find(members, "error");
   if (error == nullptr) {  // an event that is named so
     json::Value const* const type = find(members, "type");
-    bool const says_so = type != nullptr && type->kind == Kind::string && type->text == "error";
-    return says_so ? error_of_object(data) : EngineError::none;
+    bool const is_explicit = type != nullptr && type->kind == Kind::string && type->text == "error";
+    return is_explicit ? error_of_object(data) : EngineError::none;
   }
   switch (error->kind) {
     case Kind::object:
@@ -104,7 +104,7 @@ EngineError error_of_answer(ResponseHead const& head) {
   bool const is_refusal = head.fields.count("retry-after", value) > 0 ||
                           head.fields.count("x-lastcall-reason", value) > 0;
   bool const is_known = head.status == kNotImplemented || head.status == kVersionNotSupported;
-  return is_refusal || is_known ? EngineError::told : EngineError::suspect;
+  return is_refusal || is_known ? EngineError::complete : EngineError::suspect;
 }
 
 }  // namespace lastcall::relay

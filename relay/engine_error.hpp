@@ -19,8 +19,8 @@ namespace lastcall::relay {
 
 enum class EngineError : std::uint8_t {
   none,
-  told,     // with all that there is to know
-  suspect,  // it may be the engine's end
+  complete,  // with all that there is to know
+  suspect,   // it may be the engine's end
 };
 
 /// What a whole event says.

@@ -53,10 +53,10 @@ void EventStream::note_tokens(std::string_view whole_events) {
   end.remove_prefix(end.size() - std::min(end.size(), kUsageEnd));
   end = behind_last_key(end);
   end.remove_prefix(std::min(end.find_first_not_of(' '), end.size()));
-  std::uint64_t told = 0;
-  auto const [behind, error] = std::from_chars(end.data(), end.data() + end.size(), told);
+  std::uint64_t tokens = 0;
+  auto const [behind, error] = std::from_chars(end.data(), end.data() + end.size(), tokens);
   if (error == std::errc()) {
-    tokens_ = told;
+    tokens_ = tokens;
   }
 }
 
@@ -65,7 +65,7 @@ void EventStream::note_last_words(std::string_view payload) {
   last_words_.erase(0, last_words_.size() - std::min(last_words_.size(), kLastWords));
 }
 
-bool EventStream::says_done() const {
+bool EventStream::has_done_line() const {
   std::string_view words = last_words_;
   words = words.substr(0, words.find_last_not_of("\r\n") + 1);
   return words.ends_with("[DONE]");

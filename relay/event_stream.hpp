@@ -63,9 +63,9 @@ class EventStream {
   /// For a body that only the end of its connection ends: its last bytes.
   void note_last_words(std::string_view payload);
   /// It says what clients of OpenAI's interface take for the end.
-  bool says_done() const;
+  bool has_done_line() const;
   /// A stream that ends in the middle of a line was cut.
-  bool ends_with_a_line() const { return scanner_.is_at_line() || says_done(); }
+  bool ends_with_a_line() const { return scanner_.is_at_line() || has_done_line(); }
 
  private:
   void note_tokens(std::string_view whole_events);

@@ -20,37 +20,37 @@ ResponseSide::Context Exchange::context(Time now, Surroundings const& world) con
           .world = world};
 }
 
-Heard Exchange::heard(std::span<char> bytes, Time now, Surroundings const& world,
-                      std::string& wire) {
-  return heed(response_.heard(bytes, context(now, world), wire));
+Received Exchange::receive(std::span<char> bytes, Time now, Surroundings const& world,
+                           std::string& wire) {
+  return heed(response_.receive(bytes, context(now, world), wire));
 }
 
-Heard Exchange::let_through(Time now, Surroundings const& world, std::string& wire) {
+Received Exchange::let_through(Time now, Surroundings const& world, std::string& wire) {
   return heed(response_.let_through(context(now, world), wire));
 }
 
 /// Draws the conclusions for the rest of the exchange.
-Heard Exchange::heed(Heard const& heard) {
-  if (heard.is_error) {
+Received Exchange::heed(Received const& received) {
+  if (received.is_error) {
     outcome_ = Outcome::error;
   }
-  if (heard.closes) {
+  if (received.closes) {
     after_ = request_.is_done() ? After::close : After::linger;
   }
-  if (heard.switched) {
+  if (received.switched) {
     request_.switch_protocols();
     after_ = After::close;
   }
-  return heard;
+  return received;
 }
 
-bool Exchange::leg_is_clean(Heard const& heard) const {
+bool Exchange::leg_is_clean(Received const& received) const {
   // An engine that answers early may read the rest of the body later: what comes then on this
   // connection would be taken for it. RFC 9112, 9.3.
   bool const has_all = request_.is_done() && request_.to_engine().waiting() == 0 &&
                        request_.to_engine().state() != ToEngine::State::broken;
   ResponseReader const& leg = response_.leg();
-  return leg.keeps_alive() && has_all && !heard.has_more &&
+  return leg.keeps_alive() && has_all && !received.has_more &&
          delivery().state() != DeliveryState::cut &&
          leg.framing().kind != Framing::Kind::until_close;
 }

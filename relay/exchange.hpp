@@ -67,13 +67,13 @@ class Exchange {
   void set_streaming(bool streaming) { streaming_ = streaming; }
 
   // --- the engine's side: `wire` gets what goes to the client ---
-  Heard heard(std::span<char> bytes, Time now, Surroundings const& world, std::string& wire);
-  Heard let_through(Time now, Surroundings const& world, std::string& wire);
+  Received receive(std::span<char> bytes, Time now, Surroundings const& world, std::string& wire);
+  Received let_through(Time now, Surroundings const& world, std::string& wire);
   bool engine_has_begun(std::span<char> bytes) {
     return response_.engine_has_begun(bytes, asked_, streaming_);
   }
   /// The leg's connection may carry another request.
-  bool leg_is_clean(Heard const& heard) const;
+  bool leg_is_clean(Received const& received) const;
   /// The leg has ended, or takes nothing. `was_used`: for a request before this one.
   bool may_repeat(bool was_used) const;
 
@@ -91,7 +91,7 @@ class Exchange {
 
  private:
   ResponseSide::Context context(Time now, Surroundings const& world) const;
-  Heard heed(Heard const& heard);
+  Received heed(Received const& received);
 
   std::string const id_;
   Asked const asked_;

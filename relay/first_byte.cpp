@@ -7,7 +7,7 @@
 namespace lastcall::relay {
 namespace {
 
-bool says_event_stream(ResponseHead const& head) {
+bool has_event_stream_type(ResponseHead const& head) {
   std::string_view type;
   std::size_t const types = head.fields.count("content-type", type);
   std::string_view const media = http_text::trimmed(type.substr(0, type.find(';')));
@@ -20,14 +20,14 @@ bool is_event_stream(ResponseHead const& head) {
   std::string_view coding;
   bool const is_plain =
       head.fields.count("content-encoding", coding) == 0 || http_text::same(coding, "identity");
-  return is_plain && says_event_stream(head);
+  return is_plain && has_event_stream_type(head);
 }
 
 bool begins_with_its_body(ResponseHead const& head, Framing const& framing, bool streaming) {
   bool const is_open_ended =
       framing.kind == Framing::Kind::chunked || framing.kind == Framing::Kind::until_close;
   return framing.kind != Framing::Kind::none &&
-         (says_event_stream(head) || (is_open_ended && streaming));
+         (is_event_stream(head) || (is_open_ended && streaming));
 }
 
 }  // namespace lastcall::relay

@@ -75,7 +75,7 @@ bool reads_as(std::string_view name, std::string_view other) {
 }
 
 /// What only a proxy before us can know. Told by its first letter, which few fields have.
-bool tells_of_client(std::string_view name) {
+bool describes_client(std::string_view name) {
   constexpr std::string_view kPrefix = "x-forwarded-";
   switch (name.front()) {
     case 'f':
@@ -114,7 +114,7 @@ bool reaches_engine(std::string_view name, RequestHead const& head, Forwarding c
   }
   bool const is_written_anew = facts.is_proxy
                                    ? same(name, "x-forwarded-for") && !facts.client.empty()
-                                   : tells_of_client(name);
+                                   : describes_client(name);
   return !is_written_anew && travels_on(head.connection, name);
 }
 
@@ -132,13 +132,13 @@ void append_forwarding(std::string& out, RequestHead const& head, Destination co
     out.append(facts.client).append("\r\n");
   }
   std::string_view first;
-  auto const is_told = [&](std::string_view name) {
+  auto const is_present = [&](std::string_view name) {
     return facts.is_proxy && head.fields.count(name, first) > 0;
   };
-  if (!destination.host.empty() && !is_told("x-forwarded-host")) {
+  if (!destination.host.empty() && !is_present("x-forwarded-host")) {
     append_field(out, "X-Forwarded-Host", destination.host);
   }
-  if (!is_told("x-forwarded-proto")) {
+  if (!is_present("x-forwarded-proto")) {
     append_field(out, "X-Forwarded-Proto", facts.scheme);
   }
   bool const is_v6 = facts.client.find(':') != std::string_view::npos;

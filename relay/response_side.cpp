@@ -19,15 +19,15 @@ std::size_t ResponseSide::capacity() const {
          (held != nullptr ? held->bytes.capacity() : 0);
 }
 
-Heard ResponseSide::heard(std::span<char> bytes, Context const& context, std::string& wire) {
-  Heard heard;
+Received ResponseSide::receive(std::span<char> bytes, Context const& context, std::string& wire) {
+  Received received;
   bool const flowed = delivery_.has_first_byte();
   while (!bytes.empty() && !delivery_.is_over()) {
     if (leg_.state() == ResponseState::head) {
-      bytes = read_head(bytes, context, wire, heard);
+      bytes = read_head(bytes, context, wire, received);
     } else if (leg_.state() == ResponseState::body) {
       std::string_view const payload = leg_.read_body(bytes);
-      deliver(payload, context, wire, heard);
+      deliver(payload, context, wire, received);
       if (leg_.state() == ResponseState::complete && held_back_.error() == nullptr) {
         delivery_.finish(wire);
       }
@@ -38,17 +38,17 @@ Heard ResponseSide::heard(std::span<char> bytes, Context const& context, std::st
       break;  // malformed, or complete with what is held
     }
   }
-  heard.has_more = !bytes.empty();
-  heard.moved = flowed || heard.first_byte;
-  if (held_back_.error() != nullptr && heard.has_more) {
+  received.has_more = !bytes.empty();
+  received.moved = flowed || received.first_byte;
+  if (held_back_.error() != nullptr && received.has_more) {
     leg_.spoil();
   }
-  return heard;
+  return received;
 }
 
 /// Returns the bytes after the head.
 std::span<char> ResponseSide::read_head(std::span<char> bytes, Context const& context,
-                                        std::string& wire, Heard& heard) {
+                                        std::string& wire, Received& received) {
   ReadHead read;
   if (!leg_.read_head(bytes, context.asked, read)) {
     return {};
@@ -56,16 +56,16 @@ std::span<char> ResponseSide::read_head(std::span<char> bytes, Context const& co
   ResponseHead const& head = read.head;
   if (head.status == 101) {
     delivery_.switch_protocols(head, context.id, wire);
-    heard.switched = heard.first_byte = true;
+    received.switched = received.first_byte = true;
   } else if (head.status < 200) {
     delivery_.interim(head, context.asked.version, wire);
   } else if (error_of_answer(head) == EngineError::suspect && may_hold(context)) {
     held_back_.begin({HeldBack::Part::answer, context.now, std::string(read.text), 0, 0});
-    heard.holds = true;
+    received.holds = true;
     leg_.put_back();
     return {};
   } else {
-    open(head, context, wire, heard);
+    open(head, context, wire, received);
   }
   std::span<char> const rest = leg_.read_on(bytes, read);
   if (leg_.state() == ResponseState::complete) {
@@ -75,27 +75,27 @@ std::span<char> ResponseSide::read_head(std::span<char> bytes, Context const& co
 }
 
 void ResponseSide::open(ResponseHead const& head, Context const& context, std::string& wire,
-                        Heard& heard) {
+                        Received& received) {
   constexpr unsigned kServerError = 500;
-  heard.is_error = head.status >= kServerError;
+  received.is_error = head.status >= kServerError;
   bool const ends_with_it =
       Delivery::coding_of(leg_.framing(), context.asked.version) == Delivery::Coding::until_close;
-  heard.closes = !context.asked.keeps_alive || ends_with_it || !context.has_all_of_request ||
-                 context.world.is_closing();
+  received.closes = !context.asked.keeps_alive || ends_with_it || !context.has_all_of_request ||
+                    context.world.is_closing();
   delivery_.open(head,
                  {.request_id = context.id,
                   .framing = leg_.framing(),
                   .streaming = context.wants_stream,
-                  .close = heard.closes},
+                  .close = received.closes},
                  context.asked.version, wire);
-  heard.first_byte = delivery_.state() == DeliveryState::flowing;
+  received.first_byte = delivery_.state() == DeliveryState::flowing;
 }
 
 void ResponseSide::deliver(std::string_view payload, Context const& context, std::string& wire,
-                           Heard& heard) {
+                           Received& received) {
   if (delivery_.state() == DeliveryState::opened && !payload.empty()) {
     delivery_.first_byte();
-    heard.first_byte = true;
+    received.first_byte = true;
   }
   if (!delivery_.is_event_stream()) {
     delivery_.emit(payload, {}, wire);
@@ -111,18 +111,18 @@ void ResponseSide::deliver(std::string_view payload, Context const& context, std
     held->bytes.append(payload);
     return;
   }
-  if (events.suspect() && hold_event(payload, boundary, context, wire, heard)) {
+  if (events.suspect() && hold_event(payload, boundary, context, wire, received)) {
     return;
   }
   if (delivery_.emit_events(payload, boundary, wire)) {
-    note_event(context.now, heard);
+    note_event(context.now, received);
   }
 }
 
-void ResponseSide::note_event(Time now, Heard& heard) {
+void ResponseSide::note_event(Time now, Received& received) {
   Time const last = std::exchange(last_event_at_, now);
   if (last.count() > 0) {
-    heard.gap = now - last;
+    received.gap = now - last;
   }
 }
 
@@ -135,41 +135,41 @@ bool ResponseSide::may_hold(Context const& context) const {
 
 /// True: `payload`, which was scanned, is held from its error event on.
 bool ResponseSide::hold_event(std::string_view payload, std::size_t boundary,
-                              Context const& context, std::string& wire, Heard& heard) {
+                              Context const& context, std::string& wire, Received& received) {
   EventStream& events = delivery_.events();
   EventScanner::Suspect const suspect = *events.suspect();
   std::string before(suspect.begin == 0 ? events.part() : std::string());
   std::string_view const event = payload.substr(suspect.begin, suspect.end - suspect.begin);
   EngineError const error = error_of_event(before.empty() ? event : before + std::string(event));
-  heard.is_error = heard.is_error || error != EngineError::none;
+  received.is_error = received.is_error || error != EngineError::none;
   bool const is_torn = events.at() == EventStream::At::torn;
   if (error != EngineError::suspect || is_torn || !may_hold(context)) {
     return false;
   }
   if (suspect.begin > 0) {
     delivery_.emit(events.part(), payload.substr(0, suspect.begin), wire);
-    note_event(context.now, heard);
+    note_event(context.now, received);
   }
   events.settle();
   std::size_t const whole = before.size() + boundary - suspect.begin;
   before.append(payload.substr(suspect.begin));
   held_back_.begin({HeldBack::Part::events, context.now, std::move(before), suspect.before, whole});
-  heard.holds = true;
+  received.holds = true;
   return true;
 }
 
-Heard ResponseSide::let_through(Context const& context, std::string& wire) {
+Received ResponseSide::let_through(Context const& context, std::string& wire) {
   std::unique_ptr<HeldBack::Error> const held = held_back_.end();
   if (held->part == HeldBack::Part::answer) {
-    return heard(held->bytes, context, wire);
+    return receive(held->bytes, context, wire);
   }
-  Heard told;
-  told.moved = true;
+  Received received;
+  received.moved = true;
   delivery_.emit_events(held->bytes, held->whole, wire);
   if (leg_.state() == ResponseState::complete) {
     delivery_.finish(wire);
   }
-  return told;
+  return received;
 }
 
 // --- the end of the leg --------------------------------------------------------------------------
@@ -190,7 +190,7 @@ ResponseSide::Ending ResponseSide::ended(bool orderly) {
 
 bool ResponseSide::wants_verdict() const {
   return ending_ == Ending::failed ||
-         (delivery_.is_event_stream() && !delivery_.events().says_done());
+         (delivery_.is_event_stream() && !delivery_.events().has_done_line());
 }
 
 void ResponseSide::finish(std::string& wire) {

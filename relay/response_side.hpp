@@ -43,7 +43,7 @@ class Surroundings {
 };
 
 /// The consequences of bytes from the engine.
-struct Heard {
+struct Received {
   bool first_byte = false;  // of the engine's work
   bool moved = false;       // a byte of that work, the first or one behind it
   bool holds = false;       // an error is held back from now on
@@ -84,9 +84,9 @@ class ResponseSide {
   std::size_t capacity() const;
 
   /// `wire` gets what goes to the client.
-  Heard heard(std::span<char> bytes, Context const& context, std::string& wire);
+  Received receive(std::span<char> bytes, Context const& context, std::string& wire);
   /// Passes on what is held: the engine lives, so that this is its answer.
-  Heard let_through(Context const& context, std::string& wire);
+  Received let_through(Context const& context, std::string& wire);
   void drop_held() { held_back_.end(); }
 
   /// The leg's connection has ended.
@@ -105,13 +105,15 @@ class ResponseSide {
 
  private:
   std::span<char> read_head(std::span<char> bytes, Context const& context, std::string& wire,
-                            Heard& heard);
-  void open(ResponseHead const& head, Context const& context, std::string& wire, Heard& heard);
-  void deliver(std::string_view payload, Context const& context, std::string& wire, Heard& heard);
+                            Received& received);
+  void open(ResponseHead const& head, Context const& context, std::string& wire,
+            Received& received);
+  void deliver(std::string_view payload, Context const& context, std::string& wire,
+               Received& received);
   bool hold_event(std::string_view payload, std::size_t boundary, Context const& context,
-                  std::string& wire, Heard& heard);
+                  std::string& wire, Received& received);
   bool may_hold(Context const& context) const;
-  void note_event(Time now, Heard& heard);
+  void note_event(Time now, Received& received);
 
   ResponseReader leg_;
   Delivery delivery_;

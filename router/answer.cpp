@@ -13,7 +13,7 @@
 
 namespace lastcall::router {
 
-using continuation::Said;
+using continuation::Progress;
 
 namespace {
 
@@ -51,26 +51,26 @@ void Answer::open(relay::ResponseHead const& head, relay::Framing const& framing
                       call_.asked.version, wire);
 }
 
-Said Answer::deliver(std::string_view payload, bool until_close, std::string& wire) {
+Progress Answer::deliver(std::string_view payload, bool until_close, std::string& wire) {
   if (payload.empty()) {
-    return Said::nothing;
+    return Progress::nothing;
   }
   relay::Delivery& delivery = call_.delivery;
   if (delivery.state() == relay::DeliveryState::opened) {
     delivery.first_byte();
   }
-  Said said = Said::nothing;
+  Progress progress = Progress::nothing;
   bool has_events = false;
   std::size_t const before = wire.size();
   if (is_recorded()) {
     std::string out;
-    continuation::Heard const heard = seam_.heard(payload, out);
-    said = heard.said;
-    has_events = heard.moved;
-    if (heard.hand_off_ms) {
-      hint_ = Time(std::min(*heard.hand_off_ms, kLongestDrain));
+    continuation::Received const received = seam_.receive(payload, out);
+    progress = received.progress;
+    has_events = received.moved;
+    if (received.hand_off_ms) {
+      hint_ = Time(std::min(*received.hand_off_ms, kLongestDrain));
     }
-    if (heard.moved && call_.moving && call_.last_event_at != Call::Clock::time_point{}) {
+    if (received.moved && call_.moving && call_.last_event_at != Call::Clock::time_point{}) {
       mark(*call_.moving, wire);
     }
     emit(out, wire);
@@ -86,7 +86,7 @@ Said Answer::deliver(std::string_view payload, bool until_close, std::string& wi
   if (wire.size() > before || has_events) {  // a word for the router alone is no byte of an answer
     note_time(has_events);
   }
-  return said;
+  return progress;
 }
 
 void Answer::note_time(bool has_events) {
@@ -138,11 +138,11 @@ bool Answer::forget_record() {
   return is_forgotten;
 }
 
-Said Answer::leg_ended(std::string& wire) {
+Progress Answer::leg_ended(std::string& wire) {
   std::string out;
-  Said const said = seam_.leg_ended(out).said;
+  Progress const progress = seam_.leg_ended(out).progress;
   emit(out, wire);
-  return said;
+  return progress;
 }
 
 void Answer::emit(std::string_view out, std::string& wire) {

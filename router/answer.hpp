@@ -28,7 +28,7 @@ class Answer final : public RecordOwner {
   /// Writes the head.
   void open(relay::ResponseHead const& head, relay::Framing const& framing, std::string& wire);
   /// Payload of a leg; `until_close`: whose response ends with its connection.
-  continuation::Said deliver(std::string_view payload, bool until_close, std::string& wire);
+  continuation::Progress deliver(std::string_view payload, bool until_close, std::string& wire);
   /// The worker has said since the last call that it drains, and will cut the answer in this time.
   std::optional<Time> take_hint() { return std::exchange(hint_, std::nullopt); }
   /// The next worker's first event is with the client, before the first one was cut.
@@ -36,7 +36,7 @@ class Answer final : public RecordOwner {
   /// More of the answer, however it was made.
   void emit(std::string_view out, std::string& wire);
   /// The connection of a leg that is recorded has ended.
-  continuation::Said leg_ended(std::string& wire);
+  continuation::Progress leg_ended(std::string& wire);
 
   /// It is over.
   void drop() { record_.hold(0); }

@@ -37,11 +37,11 @@ class BestFits {
 }  // namespace
 
 bool Worker::is_busy(Time now) const {
-  return ranks_.is_busy_by_ranks(instant_of(now)) && (in_flight_ > 0 || !is_told_by_gauges_);
+  return ranks_.is_busy_by_ranks(instant_of(now)) && (in_flight_ > 0 || !is_known_by_gauges_);
 }
 
 std::uint64_t Worker::load(Time now) const {
-  return in_flight_ + (told_at_ + ranks_.thresholds().max_age >= now ? others_ : 0);
+  return in_flight_ + (reported_at_ + ranks_.thresholds().max_age >= now ? others_ : 0);
 }
 
 Fleet::News Fleet::set(std::size_t source, std::vector<Announced> const& workers) {
@@ -151,7 +151,7 @@ std::shared_ptr<Worker> const& Fleet::less_loaded(std::vector<std::size_t> const
   return other->load(now) < one->load(now) ? other : one;
 }
 
-void Fleet::told(Worker& worker, ToldLoad const& load, Time now) {
+void Fleet::reported(Worker& worker, ReportedLoad const& load, Time now) {
   // A rank that is not there any more would stay free for ever.
   worker.ranks_.peer_forgotten(kWorker);
   for (RankLoad const& rank : load.ranks) {
@@ -167,14 +167,14 @@ void Fleet::told(Worker& worker, ToldLoad const& load, Time now) {
     }
     worker.ranks_.report(instant_of(now), report);
   }
-  worker.is_told_by_gauges_ = load.by_gauges;
+  worker.is_known_by_gauges_ = load.by_gauges;
   std::uint64_t const requests = load.requests.value_or(0);
   worker.others_ = requests - std::min<std::uint64_t>(requests, worker.in_flight_);
-  worker.told_at_ = now;
+  worker.reported_at_ = now;
   worker.questions_.answered();
 }
 
-void Fleet::told_nothing(Worker& worker, NoLoad why, Time now) {
+void Fleet::reported_nothing(Worker& worker, NoLoad why, Time now) {
   switch (why) {
     case NoLoad::silent:
       worker.questions_.not_answered(now);
@@ -183,7 +183,7 @@ void Fleet::told_nothing(Worker& worker, NoLoad why, Time now) {
       worker.questions_.refused();
       return;
     case NoLoad::unclear:
-      worker.questions_.heard();
+      worker.questions_.receive();
       return;
   }
 }

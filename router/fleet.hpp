@@ -102,9 +102,9 @@ class Worker {
   bool has_left_ = false;
   lifecycle::LoadMonitor ranks_;
   LoadQuestions questions_;
-  bool is_told_by_gauges_ = false;
+  bool is_known_by_gauges_ = false;
   std::uint64_t others_ = 0;  // requests that are not ours
-  Time told_at_{};
+  Time reported_at_{};
   std::array<std::optional<continuation::Mode>, 3> found_;  // by endpoint
 };
 
@@ -144,10 +144,10 @@ class Fleet {
   }
   void failed(Worker& worker, Time now);
   void answered(Worker& worker);
-  /// It is asked for its load now; `told`, or `told_nothing`, is the end of that.
+  /// It is asked for its load now; `told`, or `reported_nothing`, is the end of that.
   void asked(Worker& worker, Time now) { worker.questions_.asked(now, worker.in_flight_ > 0); }
-  void told(Worker& worker, ToldLoad const& load, Time now);
-  void told_nothing(Worker& worker, NoLoad why, Time now);
+  void reported(Worker& worker, ReportedLoad const& load, Time now);
+  void reported_nothing(Worker& worker, NoLoad why, Time now);
   void limit(Worker& worker, lifecycle::LoadThresholds const& thresholds);
   void found(Worker& worker, continuation::Endpoint endpoint, continuation::Mode mode);
   /// Why new requests of a model are refused: what makes one of its workers busy, all of which are.

@@ -10,7 +10,7 @@
 
 namespace lastcall::router {
 
-using continuation::Said;
+using continuation::Progress;
 using relay::ResponseState;
 
 namespace {
@@ -141,8 +141,8 @@ void HandOver::failed() {
   drop();
   if (was_holding && seam_.is_holding()) {
     std::string out;
-    Said const said = seam_.release(out).said;
-    owner_.hand_over_ended({.said = said, .out = out});
+    Progress const progress = seam_.release(out).progress;
+    owner_.hand_over_ended({.progress = progress, .out = out});
   }
 }
 
@@ -177,19 +177,21 @@ void HandOver::leg_response(Leg& leg, std::span<char> bytes) {
     return;
   }
   std::string out;
-  continuation::Heard heard;
+  continuation::Received received;
   if (reader.state() == ResponseState::body && !bytes.empty()) {
-    heard = seam_.heard_next(reader.read_body(bytes), out);
+    received = seam_.receive_next(reader.read_body(bytes), out);
   }
-  if (heard.verified) {
+  if (received.verified) {
     std::unique_ptr<Leg> next = std::move(leg_);
     risk_.moved(kHandOff, *from_.worker, true, ingress::monotonic_now());
     drop();
-    owner_.hand_over_ended(
-        {.how = HandedOver::How::moved, .next = std::move(next), .said = heard.said, .out = out});
+    owner_.hand_over_ended({.how = HandedOver::How::moved,
+                            .next = std::move(next),
+                            .progress = received.progress,
+                            .out = out});
   } else if (!seam_.is_holding()) {
     drop();
-    owner_.hand_over_ended({.said = heard.said, .out = out});
+    owner_.hand_over_ended({.progress = received.progress, .out = out});
   } else if (reader.state() >= ResponseState::complete) {
     failed();
   }

@@ -51,7 +51,7 @@ struct HandedOver {
   };
   How how = How::stays;
   std::unique_ptr<Leg> next{};
-  continuation::Said said{};
+  continuation::Progress progress{};
   std::string_view out{};  // what the client gets then
 };
 

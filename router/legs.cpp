@@ -19,8 +19,8 @@ using relay::ResponseState;
 
 namespace {
 
+using continuation::Progress;
 using continuation::Refused;
-using continuation::Said;
 
 constexpr unsigned kOkStatus = 200;
 
@@ -448,23 +448,23 @@ void Legs::leg_response(Leg& leg, std::span<char> bytes) {
       return;  // what `reader` was may be gone
     }
   }
-  Said said = Said::nothing;
+  Progress progress = Progress::nothing;
   if (reader.state() == ResponseState::body && !bytes.empty()) {
-    said = answer_.deliver(reader.read_body(bytes), until_close(leg), wire);
+    progress = answer_.deliver(reader.read_body(bytes), until_close(leg), wire);
   }
-  settle(said, bytes.empty(), wire);
+  settle(progress, bytes.empty(), wire);
 }
 
-void Legs::settle(Said said, bool is_spent, std::string& wire) {
+void Legs::settle(Progress progress, bool is_spent, std::string& wire) {
   relay::ResponseReader& reader = leg_->reader();
-  bool const has_moved = said != Said::nothing;
+  bool const has_moved = progress != Progress::nothing;
   bool const is_whole = reader.state() == ResponseState::complete;
   bool const is_broken = reader.state() == ResponseState::malformed;
-  if ((is_whole || is_broken) && said < Said::done && answer_.is_recorded()) {
-    said = answer_.leg_ended(wire);
+  if ((is_whole || is_broken) && progress < Progress::done && answer_.is_recorded()) {
+    progress = answer_.leg_ended(wire);
   }
-  bool const is_held = seam_.is_holding() && said < Said::done;
-  if (!is_held && (said == Said::done || (is_whole && said != Said::failed))) {
+  bool const is_held = seam_.is_holding() && progress < Progress::done;
+  if (!is_held && (progress == Progress::done || (is_whole && progress != Progress::failed))) {
     budget_.risk.completed();
     call_.delivery.finish(wire);
     hand_over_.drop();
@@ -478,7 +478,7 @@ void Legs::settle(Said said, bool is_spent, std::string& wire) {
   if (is_held) {
     return;
   }
-  if (said == Said::failed) {
+  if (progress == Progress::failed) {
     migrate(seam_.reason());
   } else if (leg_ && is_broken) {
     blame(parts_, *leg_);
@@ -510,7 +510,7 @@ void Legs::hand_over_ended(HandedOver handed) {
     answer_.handed_over(wire);
   }
   answer_.emit(handed.out, wire);
-  settle(handed.said, true, wire);
+  settle(handed.progress, true, wire);
 }
 
 void Legs::leg_ended(Leg& leg, bool orderly) {
@@ -533,7 +533,7 @@ void Legs::leg_ended(Leg& leg, bool orderly) {
   bool is_end = orderly && reader.framing().kind == relay::Framing::Kind::until_close &&
                 (!delivery.is_event_stream() || delivery.events().ends_with_a_line());
   if (answer_.is_recorded()) {
-    is_end = answer_.leg_ended(last) == Said::done;
+    is_end = answer_.leg_ended(last) == Progress::done;
     if (!is_end) {
       request_.client()->write(last);
       if (seam_.is_holding()) {

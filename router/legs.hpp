@@ -87,7 +87,7 @@ class Legs final : public LegListener, public Waiter, public HandOverOwner, publ
   /// The leg brings nothing: another worker, or the end with `last`.
   void replace_leg(Failover why, relay::Refusal const& last);
   /// What the leg has said is in `wire`: is that all, and how does it go on?
-  void settle(continuation::Said said, bool is_spent, std::string& wire);
+  void settle(continuation::Progress progress, bool is_spent, std::string& wire);
   bool is_replaced(relay::ResponseHead const& head);
   bool read_head(std::span<char>& bytes, std::string& wire);
   /// An answer that has begun leaves its worker.

@@ -7,14 +7,15 @@ namespace lastcall::router {
 
 LoadControl::LoadControl(boost::asio::io_context& io, Parts& parts)
     : parts_(parts),
-      loads_(io, parts.settings.load, [&parts] { return parts.ids.draw(); },
-             {.asks =
-                  [&parts](Worker& worker) { parts.fleet.asked(worker, ingress::monotonic_now()); },
-              .told = [this](Worker& worker, ToldLoad const& load) { told(worker, load); },
-              .told_nothing =
-                  [&parts](Worker& worker, NoLoad why) {
-                    parts.fleet.told_nothing(worker, why, ingress::monotonic_now());
-                  }}) {}
+      loads_(
+          io, parts.settings.load, [&parts] { return parts.ids.draw(); },
+          {.asks =
+               [&parts](Worker& worker) { parts.fleet.asked(worker, ingress::monotonic_now()); },
+           .reported = [this](Worker& worker, ReportedLoad const& load) { reported(worker, load); },
+           .reported_nothing =
+               [&parts](Worker& worker, NoLoad why) {
+                 parts.fleet.reported_nothing(worker, why, ingress::monotonic_now());
+               }}) {}
 
 void LoadControl::configure() {
   parts_.thresholds.configure(parts_.settings.rejection.thresholds, parts_.settings.load.max_age);
@@ -31,8 +32,8 @@ void LoadControl::left(Worker const& worker) {
   parts_.metrics.worker_left(worker.url());
 }
 
-void LoadControl::told(Worker& worker, ToldLoad const& load) {
-  parts_.fleet.told(worker, load, ingress::monotonic_now());
+void LoadControl::reported(Worker& worker, ReportedLoad const& load) {
+  parts_.fleet.reported(worker, load, ingress::monotonic_now());
   parts_.metrics.worker_load(worker.url(), load);
 }
 

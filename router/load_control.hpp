@@ -25,7 +25,7 @@ class LoadControl {
   probes::Reply answer(probes::ThresholdCall const& call);
 
  private:
-  void told(Worker& worker, ToldLoad const& load);
+  void reported(Worker& worker, ReportedLoad const& load);
   void limit_all();
 
   Parts& parts_;

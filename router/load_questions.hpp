@@ -28,10 +28,10 @@ class LoadQuestions {
   void request_ended() { has_worked_ = false; }
   void answered() {
     answers_at_work_ = answers_at_work_ || has_worked_;
-    heard();
+    receive();
   }
   /// It has said something else, or nobody knows.
-  void heard() { unanswered_ = 0; }
+  void receive() { unanswered_ = 0; }
   void refused() { *this = {}; }
   void not_answered(Time now) {
     first_asked_at_ = unanswered_ == 0 ? asked_at_ : first_asked_at_;

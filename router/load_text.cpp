@@ -119,7 +119,7 @@ void LoadText::take_line(std::string_view line) {
     sum = sum.value_or(0) + *figure;
     return;
   }
-  auto& ranks = known->figure == Figure::usage ? gauges_ : told_;
+  auto& ranks = known->figure == Figure::usage ? gauges_ : by_lastcall_;
   if (ranks.size() >= kMostRanks && !ranks.contains(*rank)) {
     return;
   }
@@ -144,13 +144,13 @@ void LoadText::take_line(std::string_view line) {
   }
 }
 
-ToldLoad LoadText::finish() {
+ReportedLoad LoadText::finish() {
   if (!line_.empty() && !is_too_long_) {
     take_line(line_);
   }
-  ToldLoad load;
-  load.by_gauges = told_.empty() && !gauges_.empty();
-  for (auto const& [rank, figures] : load.by_gauges ? gauges_ : told_) {
+  ReportedLoad load;
+  load.by_gauges = by_lastcall_.empty() && !gauges_.empty();
+  for (auto const& [rank, figures] : load.by_gauges ? gauges_ : by_lastcall_) {
     load.ranks.push_back(figures);
   }
   std::optional<double> const requests = in_flight_ ? in_flight_ : running_;

@@ -28,7 +28,7 @@ struct RankLoad {
   std::optional<double> kv_usage;  // 0 to 1, where blocks are not told
 };
 
-struct ToldLoad {
+struct ReportedLoad {
   std::vector<RankLoad> ranks;
   std::optional<std::uint64_t> requests;  // that run and wait there, of all its clients
   bool by_gauges = false;                 // ranks are known by the engine's gauges alone
@@ -41,17 +41,17 @@ class LoadText {
 
   void take(std::string_view piece);
   /// The text has ended.
-  ToldLoad finish();
+  ReportedLoad finish();
 
  private:
   void take_line(std::string_view line);
 
   std::string line_;  // the begin of one whose end has not come
   bool is_too_long_ = false;
-  std::map<std::uint32_t, RankLoad> told_;    // by lastcall
-  std::map<std::uint32_t, RankLoad> gauges_;  // by the engine
-  std::optional<double> in_flight_;           // by lastcall
-  std::optional<double> running_;             // by the engine
+  std::map<std::uint32_t, RankLoad> by_lastcall_;  // by lastcall
+  std::map<std::uint32_t, RankLoad> gauges_;       // by the engine
+  std::optional<double> in_flight_;                // by lastcall
+  std::optional<double> running_;                  // by the engine
 };
 
 }  // namespace lastcall::router

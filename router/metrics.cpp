@@ -315,7 +315,7 @@ void Metrics::rejected(std::string_view model, std::string_view endpoint) {
       .Increment();
 }
 
-void Metrics::worker_load(std::string_view url, ToldLoad const& load) {
+void Metrics::worker_load(std::string_view url, ReportedLoad const& load) {
   RankGauges::Values blocks;
   RankGauges::Values tokens;
   RankGauges::Values usage;

@@ -82,7 +82,7 @@ class Metrics {
   void threshold_refused();
   /// By load, at the router or at the last worker.
   void rejected(std::string_view model, std::string_view endpoint);
-  void worker_load(std::string_view url, ToldLoad const& load);
+  void worker_load(std::string_view url, ReportedLoad const& load);
   /// Its series go.
   void worker_left(std::string_view url);
   void connections(std::size_t clients, std::size_t upstream);

@@ -45,7 +45,8 @@ void Operators::ask_threshold(probes::Request const& request, probes::Responder 
   if (auto* refusal = std::get_if<probes::Reply>(&call)) {
     if (probes::is_for_want_of_token(*refusal)) {
       metrics_.threshold_refused();
-      refused_.tell({.caller = request.caller.address, .status = refusal->status}, monotonic_now());
+      refused_.report({.caller = request.caller.address, .status = refusal->status},
+                      monotonic_now());
     }
     responder.send(std::move(*refusal));
   } else {

@@ -33,10 +33,10 @@ class RoutedRequest;
 
 struct Parts : ingress::ClientParts {
   /// All that are references outlive it.
-  Parts(boost::asio::io_context& io, ingress::Options what, ingress::ConnectionObserver& told,
+  Parts(boost::asio::io_context& io, ingress::Options what, ingress::ConnectionObserver& reported,
         ingress::MemoryBudget& budget, ingress::RequestMaker& makes, Settings const& set,
         Metrics& counted, runtime::Log& logged)
-      : ClientParts(io, std::move(what), told, budget, makes),
+      : ClientParts(io, std::move(what), reported, budget, makes),
         settings(set),
         metrics(counted),
         log(logged),

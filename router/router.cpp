@@ -191,7 +191,7 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
       parts.probes.configure();
       sources.follow(settings.workers);
     }
-    runtime::tell(reload, "needs a restart of the router", log);
+    runtime::report(reload, "needs a restart of the router", log);
   }
 
   void stop(int signal) {

@@ -51,18 +51,18 @@ void Seam::begin_leg(bool is_sent) {
   }
 }
 
-continuation::Heard Seam::heard(std::string_view payload, std::string& out) {
-  continuation::Heard const heard =
-      is_holding() ? hand_off_->heard_old(payload, out) : story_->heard(payload, out);
-  reason_ = heard.said == continuation::Said::failed ? heard.reason : reason_;
-  return heard;
+continuation::Received Seam::receive(std::string_view payload, std::string& out) {
+  continuation::Received const received =
+      is_holding() ? hand_off_->receive_old(payload, out) : story_->receive(payload, out);
+  reason_ = received.progress == continuation::Progress::failed ? received.reason : reason_;
+  return received;
 }
 
-continuation::Heard Seam::leg_ended(std::string& out) {
-  continuation::Heard const heard =
+continuation::Received Seam::leg_ended(std::string& out) {
+  continuation::Received const received =
       is_holding() ? hand_off_->old_ended(out) : story_->leg_ended(out);
-  reason_ = heard.said == continuation::Said::failed ? heard.reason : reason_;
-  return heard;
+  reason_ = received.progress == continuation::Progress::failed ? received.reason : reason_;
+  return received;
 }
 
 Seam::Going Seam::go_on(Call const& call, std::string_view reason, Refused limit,
@@ -107,16 +107,16 @@ bool Seam::is_holding() const {
   return hand_off_ && hand_off_->state() == continuation::HandOffState::holding;
 }
 
-continuation::Heard Seam::heard_next(std::string_view payload, std::string& out) {
-  continuation::Heard const heard = hand_off_->heard_new(payload, out);
-  reason_ = heard.said == continuation::Said::failed ? heard.reason : reason_;
-  return heard;
+continuation::Received Seam::receive_next(std::string_view payload, std::string& out) {
+  continuation::Received const received = hand_off_->receive_new(payload, out);
+  reason_ = received.progress == continuation::Progress::failed ? received.reason : reason_;
+  return received;
 }
 
-continuation::Heard Seam::release(std::string& out) {
-  continuation::Heard const heard = hand_off_->release(out);
-  reason_ = heard.said == continuation::Said::failed ? heard.reason : reason_;
-  return heard;
+continuation::Received Seam::release(std::string& out) {
+  continuation::Received const received = hand_off_->release(out);
+  reason_ = received.progress == continuation::Progress::failed ? received.reason : reason_;
+  return received;
 }
 
 void Seam::give_up(Refused why) {

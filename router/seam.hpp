@@ -42,8 +42,8 @@ class Seam {
   std::string_view body(Call const& call) const { return story_ ? body_ : call.body.text(); }
   /// It has answered; `is_sent`: body() is with it, and is not needed any more.
   void begin_leg(bool is_sent);
-  continuation::Heard heard(std::string_view payload, std::string& out);
-  continuation::Heard leg_ended(std::string& out);
+  continuation::Received receive(std::string_view payload, std::string& out);
+  continuation::Received leg_ended(std::string& out);
 
   enum class Going : std::uint8_t {
     on,        // body() is that of a continuation
@@ -62,8 +62,8 @@ class Seam {
   /// the new one's, of a worker of that mode. False: not now.
   bool cut(continuation::Mode mode);
   bool is_holding() const;
-  continuation::Heard heard_next(std::string_view payload, std::string& out);
-  continuation::Heard release(std::string& out);
+  continuation::Received receive_next(std::string_view payload, std::string& out);
+  continuation::Received release(std::string& out);
 
   /// Nobody gets body().
   void give_up(continuation::Refused why);

@@ -46,8 +46,8 @@ struct WorkerConnections::Pool final : ingress::Buried {
 
   void tls_failed(std::string_view why) {
     Time const now = ingress::monotonic_now();
-    if (!told_at || now - *told_at > kBetweenWords) {
-      told_at = now;
+    if (!notified_at || now - *notified_at > kBetweenWords) {
+      notified_at = now;
       parts.log.warning("TLS cannot be spoken to a worker", {{"worker", url}, {"detail", why}});
     }
   }
@@ -62,7 +62,7 @@ struct WorkerConnections::Pool final : ingress::Buried {
   bool is_looked_up = false;  // just now
   Time looked_at{};
   unsigned failures = 0;  // lookups, in a row
-  std::optional<Time> told_at{};
+  std::optional<Time> notified_at{};
 };
 
 WorkerConnections::WorkerConnections(boost::asio::io_context& io, Parts& parts)

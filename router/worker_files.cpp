@@ -81,7 +81,7 @@ struct WorkerFiles::Watch {
   asio::posix::stream_descriptor events;
   asio::steady_timer later;
   std::array<char, 4096> buffer{};
-  std::set<std::string> told;  // files that were skipped
+  std::set<std::string> reported;  // files that were skipped
   bool was_there = false;
   bool is_troubled = false;
 };
@@ -160,9 +160,9 @@ void WorkerFiles::look() {
     std::string problem;
     if (std::optional<Announced> one = read_one(each->path(), problem)) {
       found.push_back(std::move(*one));
-      watch_->told.erase(name);
+      watch_->reported.erase(name);
     } else if (std::error_code gone;
-               fs::exists(each->path(), gone) && watch_->told.insert(name).second) {
+               fs::exists(each->path(), gone) && watch_->reported.insert(name).second) {
       listeners_.skipped(each->path().string(), problem);
     }
   }

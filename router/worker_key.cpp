@@ -10,12 +10,12 @@ namespace lastcall::router {
 std::string WorkerKey::lines(std::optional<std::string> const& file) {
   std::optional<std::string> const key = read(file);
   if (key && !config::kToken.accepts(*key)) {
-    tell((file ? *file : kWorkerKeyVariable) + std::string(": expected ") +
-         std::string(config::kToken.expected));
+    report((file ? *file : kWorkerKeyVariable) + std::string(": expected ") +
+           std::string(config::kToken.expected));
     return {};
   }
   if (key) {
-    tell({});
+    report({});
   }
   return key ? "Authorization: Bearer " + *key + "\r\n" : "";
 }
@@ -26,7 +26,7 @@ std::optional<std::string> WorkerKey::read(std::optional<std::string> const& fil
   }
   std::optional<std::string> key = discovery::read_secret(*file);
   if (!key || key->empty()) {
-    tell(discovery::why_no_secret(*file));
+    report(discovery::why_no_secret(*file));
     return std::nullopt;
   }
   if (key->back() == '\r') {  // as an editor of another system ends lines
@@ -35,7 +35,7 @@ std::optional<std::string> WorkerKey::read(std::optional<std::string> const& fil
   return key;
 }
 
-void WorkerKey::tell(std::string const& problem) {
+void WorkerKey::report(std::string const& problem) {
   if (problem == problem_) {
     return;
   }

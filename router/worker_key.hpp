@@ -26,7 +26,7 @@ class WorkerKey {
 
  private:
   std::optional<std::string> read(std::optional<std::string> const& file);
-  void tell(std::string const& problem);
+  void report(std::string const& problem);
 
   runtime::Log& log_;
   std::string problem_;  // that was told last

@@ -100,12 +100,12 @@ void WorkerLoads::ask(Followed& followed) {
     listeners_.asks(*followed.worker);
   }
   followed.check->start(patience, [this, &followed](probes::CheckOutcome const& outcome) {
-    ToldLoad const load = followed.text->finish();
+    ReportedLoad const load = followed.text->finish();
     bool const is_silent = outcome.result == probes::CheckResult::timed_out;
     if (outcome.result == probes::CheckResult::passed) {
-      listeners_.told(*followed.worker, load);
+      listeners_.reported(*followed.worker, load);
     } else if (followed.is_own_port) {
-      listeners_.told_nothing(*followed.worker, why_not(outcome, *followed.lookup_hangs));
+      listeners_.reported_nothing(*followed.worker, why_not(outcome, *followed.lookup_hangs));
     }
     ask_in(followed, is_silent ? std::min(*settings_.interval, kSoon) : *settings_.interval);
   });

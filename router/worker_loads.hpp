@@ -31,9 +31,9 @@ class WorkerLoads {
   struct Listeners {
     /// The worker is asked now, at its own port.
     std::function<void(Worker& worker)> asks;
-    std::function<void(Worker& worker, ToldLoad const& load)> told;
+    std::function<void(Worker& worker, ReportedLoad const& load)> reported;
     /// One that was asked so has not told it.
-    std::function<void(Worker& worker, NoLoad why)> told_nothing;
+    std::function<void(Worker& worker, NoLoad why)> reported_nothing;
   };
 
   WorkerLoads(boost::asio::io_context& io, LoadReading const& settings,

@@ -156,9 +156,9 @@ void WorkerProbes::Asking::ask_next() {
     finish();
     return;
   }
-  continuation::TokenIds const told = probe_->told();
+  continuation::TokenIds const reported = probe_->reported();
   stage_ = Stage::chat;
-  probe_.emplace(Endpoint::chat, listed_.model, told);
+  probe_.emplace(Endpoint::chat, listed_.model, reported);
   ask_next();
 }
 
@@ -253,8 +253,8 @@ void WorkerProbes::forget(Worker const& worker) {
   known_.erase(found);
   running_ -= was_running ? 1 : 0;
   count();
-  if (told_) {
-    told_(worker.url(), "");
+  if (report_) {
+    report_(worker.url(), "");
   }
   begin_next();
 }
@@ -304,8 +304,8 @@ void WorkerProbes::ended(Asking& asking) {
     parts_.log.debug("a worker does not say what it can, and is asked again",
                      {{"worker", worker.url()}, {"chat", chat}, {"completions", completions}});
   }
-  if (told_) {
-    told_(worker.url(), line);
+  if (report_) {
+    report_(worker.url(), line);
   }
   count();
   begin_next();

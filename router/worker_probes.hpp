@@ -45,13 +45,13 @@ class WorkerProbes {
   static constexpr std::chrono::seconds kLongestWait{60};
 
   /// `line`: what is known of the worker, for people; empty: nothing.
-  using Told = std::function<void(std::string const& url, std::string const& line)>;
+  using Report = std::function<void(std::string const& url, std::string const& line)>;
 
   /// Both outlive it.
   WorkerProbes(boost::asio::io_context& io, Parts& parts);
   ~WorkerProbes();
 
-  void listen(Told told) { told_ = std::move(told); }
+  void listen(Report report) { report_ = std::move(report); }
   /// `migration.by` is there, or has changed.
   void configure();
   void follow(std::shared_ptr<Worker> const& worker);
@@ -69,7 +69,7 @@ class WorkerProbes {
 
   boost::asio::io_context& io_;
   Parts& parts_;
-  Told told_;
+  Report report_;
   WorkerKey key_;
   std::unordered_map<std::uint64_t, std::shared_ptr<Asking>> known_;  // by Worker::id()
   std::deque<std::uint64_t> queue_;                                   // their turn has come

@@ -45,7 +45,7 @@ struct WorkerSources::Followed {
   std::string name{};  // label of a metric, and in the log
   std::unique_ptr<WorkerFiles> files{};
   std::unique_ptr<discovery::InstanceWatch> registry{};
-  std::set<std::string> told{};  // URLs that were skipped
+  std::set<std::string> reported{};  // URLs that were skipped
 
   discovery::InstanceWatch::Listeners listeners(Listeners const& to) {
     return {.found =
@@ -72,11 +72,11 @@ struct WorkerSources::Followed {
       std::string const problem = problem_of_worker(instance.url);
       if (problem.empty()) {
         workers.push_back({.url = url_of(instance), .model = instance.model});
-      } else if (skipped.insert(instance.url).second && !told.contains(instance.url)) {
+      } else if (skipped.insert(instance.url).second && !reported.contains(instance.url)) {
         to.skipped(instance.url, problem);
       }
     }
-    told = std::move(skipped);
+    reported = std::move(skipped);
     return workers;
   }
 };

@@ -33,7 +33,7 @@ class Attempts {
     refusal_ = Refusal::none;
   }
   void welcomed() {
-    told_trouble_ = 0;
+    reported_trouble_ = 0;
     looking_since_.reset();
   }
   /// Somebody is about to listen: the second of frequent attempts begins anew.
@@ -48,10 +48,10 @@ class Attempts {
   /// The errno of the last attempt, where it is another than the one told before; 0: nothing new.
   int take_trouble(Instant now) {
     bool const is_usual = is_early(now) && is_nobody_there(trouble_);
-    if (trouble_ == 0 || trouble_ == told_trouble_ || is_usual) {
+    if (trouble_ == 0 || trouble_ == reported_trouble_ || is_usual) {
       return 0;
     }
-    told_trouble_ = trouble_;
+    reported_trouble_ = trouble_;
     return trouble_;
   }
 
@@ -73,8 +73,8 @@ class Attempts {
   Instant next_ = kAtOnce;
   std::optional<Instant> looking_since_;
   Refusal refusal_ = Refusal::none;
-  int trouble_ = 0;       // errno of the last attempt
-  int told_trouble_ = 0;  // the last one that was taken
+  int trouble_ = 0;           // errno of the last attempt
+  int reported_trouble_ = 0;  // the last one that was taken
 };
 
 }  // namespace lastcall::shim

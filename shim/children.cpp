@@ -25,7 +25,7 @@ void engine_ended(Parts& s, Ending ending) {
 /// What it wrote before its end comes first: an order to exit is no crash.
 void service_ended(Parts& s, Ending ending) {
   s.vigil.end();
-  hear_last_words(s);
+  receive_last_words(s);
   bool const refuses = s.state == State::waiting && s.link.standing(s.now) == Standing::never &&
                        s.service.is_refusal(ending);
   return refuses ? refuse_start(s, ending) : s.service.ended(ending, s.now);
@@ -50,7 +50,7 @@ void watch_service(Parts& s) {
     return s.vigil.end();
   }
   if (s.link.is_kept_out()) {
-    s.vigil.heard();  // its silence may be our fault
+    s.vigil.received();  // its silence may be our fault
   }
   switch (s.vigil.look(s.now)) {
     case Vigil::Need::nothing:

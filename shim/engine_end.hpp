@@ -27,19 +27,19 @@ class EngineEnd {
   std::optional<Instant> tree_ended_at() const { return tree_ended_at_; }
 
   /// True: that was the first time.
-  bool tell() {
-    bool const is_first = told_ == Told::nothing;
-    told_ = Told::end;
+  bool report() {
+    bool const is_first = reported_ == Reported::nothing;
+    reported_ = Reported::end;
     return is_first;
   }
 
  private:
-  enum class Told : unsigned char { nothing, end };
+  enum class Reported : unsigned char { nothing, end };
 
   Instant ended_at_{};
   bool in_stop_ = false;
   std::optional<Instant> tree_ended_at_;
-  Told told_ = Told::nothing;
+  Reported reported_ = Reported::nothing;
 };
 
 }  // namespace lastcall::shim

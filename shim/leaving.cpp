@@ -127,7 +127,7 @@ void heed_exit_order(Parts& s) {
   if (s.departure.correct(code)) {
     write_report(s.options.termination_log, s.departure.report().view());
   }
-  if (s.end.tell()) {
+  if (s.end.report()) {
     write_engine_exited(s.link.out(), s.engine.facts());
     s.link.send(s.now);
   }

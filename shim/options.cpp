@@ -240,8 +240,8 @@ class Parser {
     if (options_.socket != nullptr) {
       return check_socket("--socket");
     }
-    char const* const told = getenv("LASTCALL_SOCKET");
-    options_.socket = told != nullptr && *told != '\0' ? told : kDefaultSocket;
+    char const* const given = getenv("LASTCALL_SOCKET");
+    options_.socket = given != nullptr && *given != '\0' ? given : kDefaultSocket;
     return check_socket("LASTCALL_SOCKET");
   }
 

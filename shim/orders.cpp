@@ -38,7 +38,7 @@ void obey_phase(Parts& s, Order const& order);
 void obey_will(Parts& s, Order const& order);
 void begin_stop_elsewhere(Parts& s, Instant deadline);
 void obey_signal(Parts& s, Order const& order);
-void hear_error(Parts& s, Order const& order);
+void receive_error(Parts& s, Order const& order);
 
 void obey_lines(Parts& s) {
   while (std::optional<std::string_view> const line = s.link.next_line()) {
@@ -51,7 +51,7 @@ void obey_lines(Parts& s) {
   }
 }
 
-void say_hello(Parts& s) {
+void send_hello(Parts& s) {
   constexpr std::size_t kLongestName = 256;
   Hello hello;
   hello.name = base_name(s.options.command[0]).substr(0, kLongestName / 2);
@@ -69,7 +69,7 @@ void say_hello(Parts& s) {
 }
 
 void obey_line(Parts& s, std::string_view line) {
-  s.vigil.heard();
+  s.vigil.received();
   Decoded const decoded = decode(line);
   if (decoded.problem != ErrorCode::none) {
     write_error(s.link.out(), decoded.order.seq, decoded.problem, decoded.detail);
@@ -116,7 +116,7 @@ void obey(Parts& s, Order const& order) {
     case Op::ack:
       return s.link.acknowledged(order.seq.value_or(0));
     case Op::error:
-      return hear_error(s, order);
+      return receive_error(s, order);
   }
 }
 
@@ -177,7 +177,7 @@ void obey_signal(Parts& s, Order const& order) {
   happen(s, Event::term_order);
 }
 
-void hear_error(Parts& s, Order const& order) {
+void receive_error(Parts& s, Order const& order) {
   if (order.busy) {
     // Another boot's stop is not finished; we are as good as not connected.
     s.link.attempts().refused_as_busy();
@@ -194,7 +194,7 @@ void hear_error(Parts& s, Order const& order) {
 
 void talk(Parts& s, bool is_readable) {
   if (s.link.connect_if_due(s.now)) {
-    say_hello(s);
+    send_hello(s);
     return;
   }
   if (int const error = s.link.attempts().take_trouble(s.now); error != 0) {
@@ -209,7 +209,7 @@ void talk(Parts& s, bool is_readable) {
 }
 
 /// What a supervisor of our own wrote before it ended: an order to exit is no crash.
-void hear_last_words(Parts& s) {
+void receive_last_words(Parts& s) {
   while (s.link.receive(s.now)) {
     obey_lines(s);
   }

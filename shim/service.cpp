@@ -53,8 +53,8 @@ bool Service::reaped(pid_t pid) {
 }
 
 bool Service::is_refusal(Ending ending) const {
-  bool const says_so = ending.code == kExitFatal || ending.code == kExitUsage;
-  return is_first_life_ && ending.signal == 0 && says_so;
+  bool const is_explicit = ending.code == kExitFatal || ending.code == kExitUsage;
+  return is_first_life_ && ending.signal == 0 && is_explicit;
 }
 
 void Service::ended(Ending ending, Instant now) {

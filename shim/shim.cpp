@@ -71,7 +71,7 @@ int Shim::run() {
     apply_due_rules(s);
     s.link.send(s.now);  // a signal is told before a walk
     s.watch.tend(s.now, s.service.pid());
-    tell_news(s);
+    report_news(s);
     tend_tree(s);
     s.link.send(s.now);
   }

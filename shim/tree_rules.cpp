@@ -42,7 +42,7 @@ RestOfTree::Treatment treatment(Parts const& s) {
 }
 
 /// How the main process ended and how many it left, and then each change until none is left.
-void tell_tree(Parts& s) {
+void report_tree(Parts& s) {
   if (!s.engine.fate().ended || !s.rest.was_looked_at()) {
     return;
   }
@@ -50,7 +50,7 @@ void tell_tree(Parts& s) {
     s.end.tree_ended(s.now);
   }
   bool const is_news = !s.rest.is_blind() && s.engine.note_alive(s.rest.living());
-  if (s.end.tell()) {
+  if (s.end.report()) {
     write_engine_exited(s.link.out(), s.engine.facts());
     if (!is_news || s.rest.living() == 0) {
       return;
@@ -68,7 +68,7 @@ Death message_of(ProcessNews const& death) {
   return {.pid = death.pid, .name = death.name.view(), .signal = death.signal, .at = death.at};
 }
 
-void tell_ordered_death(Parts& s, ProcessNews const& news) {
+void report_ordered_death(Parts& s, ProcessNews const& news) {
   NameList living;
   Death death = message_of(news);
   death.ordered = true;
@@ -131,7 +131,7 @@ void tend_tree(Parts& s) {
       s.rest.treat(how, rest_signal(s), s.service.pid(), false);
     }
   }
-  tell_tree(s);
+  report_tree(s);
   bool const is_done =
       s.rest.is_empty(s.service.pid()) || s.now >= give_up_at(s.departure.since(), s.clock);
   if (s.state == State::leaving && is_done) {
@@ -141,7 +141,7 @@ void tend_tree(Parts& s) {
 
 /// After the stop signal processes end by our doing: the supervisor is told, and who lives on, so
 /// that it does not wait for a server without its core. From the KILL on nobody is interested.
-void tell_news(Parts& s) {
+void report_news(Parts& s) {
   bool const is_asked_to_end = s.state == State::stopping;
   if (s.state != State::running && s.state != State::holding && !is_asked_to_end) {
     if (s.watch.is_on()) {
@@ -153,7 +153,7 @@ void tell_news(Parts& s) {
   }
   for (ProcessNews const& death : s.watch.deaths()) {
     if (is_asked_to_end) {
-      tell_ordered_death(s, death);
+      report_ordered_death(s, death);
       continue;
     }
     write_engine_died(s.link.out(), message_of(death));

@@ -21,7 +21,7 @@ std::optional<Instant> next_pass(Parts const& s);
 /// Looks, asks or kills where that is due, and tells the supervisor what is left.
 void tend_tree(Parts& s);
 /// Tells the supervisor which of the engine's processes have ended or stopped by themselves.
-void tell_news(Parts& s);
+void report_news(Parts& s);
 void repeat_first_death(Parts& s);
 
 }  // namespace lastcall::shim

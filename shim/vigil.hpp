@@ -25,7 +25,7 @@ class Vigil {
   }
   /// There is nobody.
   void end() { next_.reset(); }
-  void heard() { silent_rounds_ = 0; }
+  void received() { silent_rounds_ = 0; }
   Need look(Instant now);
   std::optional<Instant> next_wake() const { return next_; }
 

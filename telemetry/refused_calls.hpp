@@ -25,7 +25,7 @@ class RefusedCalls {
   /// `message` lives as long as the program.
   RefusedCalls(Log& log, std::string_view message) : log_(log), message_(message) {}
 
-  void tell(RefusedCall const& call, lifecycle::Instant now) {
+  void report(RefusedCall const& call, lifecycle::Instant now) {
     using Text = std::optional<std::string_view>;
     auto const left_out = sparse_.due(now);
     if (left_out) {

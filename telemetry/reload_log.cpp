@@ -17,7 +17,7 @@ std::vector<std::string> texts(config::Problems const& problems) {
   return lines;
 }
 
-void tell(config::Difference const& difference, std::string_view not_live, Log& log) {
+void report(config::Difference const& difference, std::string_view not_live, Log& log) {
   if (difference.live) {
     log.info("configuration key changed", {{"key", difference.key},
                                            {"before", shortened(difference.before)},
@@ -30,10 +30,10 @@ void tell(config::Difference const& difference, std::string_view not_live, Log& 
   }
 }
 
-template <typename Element, typename Tell>
-void tell_first(std::vector<Element> const& elements, Tell tell_one) {
+template <typename Element, typename Report>
+void report_first(std::vector<Element> const& elements, Report report_one) {
   std::size_t const count = std::min(elements.size(), kMostRecords);
-  std::for_each_n(elements.begin(), count, tell_one);
+  std::for_each_n(elements.begin(), count, report_one);
 }
 
 }  // namespace
@@ -55,13 +55,13 @@ Reload compared(config::Problems const& errors, config::Problems const& warnings
   return reload;
 }
 
-void tell(Reload const& reload, std::string_view not_live, Log& log) {
-  auto const tell_key = [&](config::Difference const& difference) {
-    tell(difference, not_live, log);
+void report(Reload const& reload, std::string_view not_live, Log& log) {
+  auto const report_key = [&](config::Difference const& difference) {
+    report(difference, not_live, log);
   };
-  tell_first(reload.applied, tell_key);
-  tell_first(reload.refused, tell_key);
-  tell_first(reload.errors, [&log](std::string const& text) {
+  report_first(reload.applied, report_key);
+  report_first(reload.refused, report_key);
+  report_first(reload.errors, [&log](std::string const& text) {
     log.error("configuration error", {{"detail", text}});
   });
   if (reload.errors.empty()) {

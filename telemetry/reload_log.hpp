@@ -33,6 +33,6 @@ std::string shortened(std::string const& text);
 
 /// One record for each key and error, and one that says how it ended; `not_live`: why a key that
 /// may not change live did not.
-void tell(Reload const& reload, std::string_view not_live, Log& log);
+void report(Reload const& reload, std::string_view not_live, Log& log);
 
 }  // namespace lastcall::runtime

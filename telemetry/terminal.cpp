@@ -10,9 +10,9 @@ namespace lastcall::runtime {
 namespace {
 
 std::size_t columns_of(int fd, config::Environment const& environment) {
-  if (auto const told = environment("COLUMNS")) {
+  if (auto const given = environment("COLUMNS")) {
     std::size_t columns = 0;
-    std::from_chars(told->data(), told->data() + told->size(), columns);
+    std::from_chars(given->data(), given->data() + given->size(), columns);
     if (columns > 0) {
       return columns;
     }

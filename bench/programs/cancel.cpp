@@ -22,8 +22,8 @@
 
 namespace {
 
-void tell_instant() {
-  if (!lastcall::bench::tell_instant(STDOUT_FILENO, lastcall::bench::now_ns())) {
+void report_instant() {
+  if (!lastcall::bench::report_instant(STDOUT_FILENO, lastcall::bench::now_ns())) {
     std::_Exit(0);  // nobody measures any more
   }
 }
@@ -48,7 +48,7 @@ void tell_instant() {
     what.root = "round-" + std::to_string(round);
     what.endpoint = "generate";
     live.push_back(client.begin(what));
-    live.back().on_stop([](auto const&) { tell_instant(); });
+    live.back().on_stop([](auto const&) { report_instant(); });
     ++round;
   }
   std::_Exit(0);
@@ -96,7 +96,7 @@ int receiver(char const* path) {
   int const fd = unix_socket(path, false);
   std::array<char, 4096> bytes{};
   while (::read(fd, bytes.data(), bytes.size()) > 0) {
-    tell_instant();
+    report_instant();
   }
   return 0;
 }

@@ -29,7 +29,7 @@ int signals() {
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
-  if (!tell_instant(STDOUT_FILENO, now_ns())) {
+  if (!report_instant(STDOUT_FILENO, now_ns())) {
     return 1;
   }
   for (;;) {
@@ -38,7 +38,7 @@ int signals() {
     if (signal == SIGCONT) {
       continue;  // comes with TERM, and says nothing new
     }
-    if (signal > 0 && !tell_instant(STDOUT_FILENO, at)) {
+    if (signal > 0 && !report_instant(STDOUT_FILENO, at)) {
       return 1;
     }
     if (signal == SIGTERM) {
@@ -55,8 +55,8 @@ pid_t leave_orphan(int const (&gate)[2], int const (&names)[2]) {
       close(gate[1]);
       pid_t const self = getpid();
       char byte = 0;
-      bool const told = write(names[1], &self, sizeof self) == sizeof self;
-      _exit(told && read(gate[0], &byte, 1) == 0 ? 0 : 1);
+      bool const reported = write(names[1], &self, sizeof self) == sizeof self;
+      _exit(reported && read(gate[0], &byte, 1) == 0 ? 0 : 1);
     }
     _exit(0);
   }

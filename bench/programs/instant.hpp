@@ -15,7 +15,7 @@ inline std::int64_t now_ns() {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-inline bool tell_instant(int fd, std::int64_t at) {
+inline bool report_instant(int fd, std::int64_t at) {
   return write(fd, &at, sizeof at) == sizeof at;
 }
 

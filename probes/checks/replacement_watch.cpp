@@ -60,9 +60,9 @@ void ReplacementWatch::stop() {
   }
 }
 
-void ReplacementWatch::told_to_end() {
+void ReplacementWatch::ordered_to_end() {
   if (evidence_) {
-    evidence_->told_to_end();
+    evidence_->ordered_to_end();
   }
 }
 

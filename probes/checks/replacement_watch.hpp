@@ -33,7 +33,7 @@ class ReplacementEvidence {
   explicit ReplacementEvidence(bool condemned) : end_is_due_(!condemned) {}
 
   /// Its container is being stopped.
-  void told_to_end() { end_is_due_ = true; }
+  void ordered_to_end() { end_is_due_ = true; }
   /// Each returns how it is seen that another one is there, empty while it is not.
   std::string refused();
   std::string accepted();
@@ -63,7 +63,7 @@ class ReplacementWatch {
   void start(bool condemned);
   void stop();
   /// Its container is being stopped.
-  void told_to_end();
+  void ordered_to_end();
 
  private:
   void look();

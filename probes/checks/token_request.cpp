@@ -144,7 +144,7 @@ class TokenRequest::State : public std::enable_shared_from_this<State> {
 
   void ask(Sent sent, Done done, std::optional<Header> further) {
     begin(std::move(sent), std::move(done), std::move(further));
-    can_tell_ = false;
+    can_answer_ = false;
     look(attempt_, 0, [this](bool rests) {
       rests ? end(Outcome::asleep, "it takes no request now") : find_model();
     });
@@ -189,11 +189,11 @@ class TokenRequest::State : public std::enable_shared_from_this<State> {
     }
     get(by, at_rest_[index],
         [this, &by, index, then = std::move(then)](CheckResult result, std::string const& text) {
-          Json const said = member(parsed(text), settings_.at_rest[index].member.c_str());
-          bool const is_told = result == CheckResult::passed && said.is_boolean();
-          can_tell_ = can_tell_ || is_told;
-          if ((is_told && said.get<bool>()) || result == CheckResult::timed_out) {
-            then(is_told);
+          Json const answered = member(parsed(text), settings_.at_rest[index].member.c_str());
+          bool const is_known = result == CheckResult::passed && answered.is_boolean();
+          can_answer_ = can_answer_ || is_known;
+          if ((is_known && answered.get<bool>()) || result == CheckResult::timed_out) {
+            then(is_known);
           } else {
             look(by, index + 1, then);
           }
@@ -250,7 +250,7 @@ class TokenRequest::State : public std::enable_shared_from_this<State> {
           self->end(is_good ? Outcome::generated : bad, outcome.detail);
         });
     attempt_->begin(kPatience);
-    if (can_tell_) {
+    if (can_answer_) {
       watch();
     }
   }
@@ -298,8 +298,8 @@ class TokenRequest::State : public std::enable_shared_from_this<State> {
   asio::steady_timer again_{executor_};
   std::string model_;
   std::optional<Header> further_;
-  bool can_tell_ = false;  // the engine has said whether it rests
-  bool is_empty_ = false;  // the answer
+  bool can_answer_ = false;  // the engine has said whether it rests
+  bool is_empty_ = false;    // the answer
   Sent sent_;
   Done done_;
 };

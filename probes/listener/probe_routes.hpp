@@ -42,7 +42,7 @@ class ProbeRoutes {
 
   /// The page at `/` and its document at `/status` are served beside these: a wrong path is told
   /// of them, too. Before the first answer().
-  void tell_of_status_page() { has_status_page_ = true; }
+  void offer_status_page() { has_status_page_ = true; }
 
   Reply answer(Request const& request) const;
 

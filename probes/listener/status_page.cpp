@@ -73,7 +73,7 @@ std::optional<Reply> StatusPage::from_memory(Responder const& responder, bool& m
   return std::nullopt;
 }
 
-void StatusPage::tell(std::string text) {
+void StatusPage::publish(std::string text) {
   std::vector<Responder> waiting;
   {
     std::lock_guard const lock(mutex_);

@@ -7,7 +7,7 @@
 //     kFresh: how many ask, and how often, costs the owner no more than that.
 //  3. An owner that stands still keeps at most kMostWaiting callers waiting; the rest gets a 503.
 //
-// Thread rule: answer() on the listener's thread, tell() on any.
+// Thread rule: answer() on the listener's thread, publish() on any.
 // Source: docs/status-page.md.
 #pragma once
 
@@ -32,13 +32,13 @@ class StatusPage {
   static constexpr std::chrono::milliseconds kFresh{250};
   static constexpr std::size_t kMostWaiting = 64;
 
-  /// `ask` has the owner call tell(), now or later, from any thread.
+  /// `ask` has the owner call publish(), now or later, from any thread.
   explicit StatusPage(std::function<void()> ask) : ask_(std::move(ask)) {}
 
   /// True: the path is one of the page's, and the answer is sent or will be.
   bool answer(Request const& request, Responder const& responder);
   /// The document that was asked for.
-  void tell(std::string document);
+  void publish(std::string document);
 
  private:
   using Clock = std::chrono::steady_clock;

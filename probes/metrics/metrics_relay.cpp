@@ -42,10 +42,10 @@ bool is_text(std::string_view content_type) {
 }  // namespace
 
 MetricsRelay::MetricsRelay(MetricsRelaySettings settings, std::function<std::string()> own_text,
-                           std::function<void(bool)> tell_up)
+                           std::function<void(bool)> report_up)
     : settings_(std::move(settings)),
       own_text_(std::move(own_text)),
-      tell_up_(std::move(tell_up)),
+      report_up_(std::move(report_up)),
       mark_(random_mark()),
       engine_(settings_.engine_url.empty() ? nullptr
                                            : std::make_unique<EngineText>(settings_.engine_url)) {}
@@ -135,14 +135,14 @@ Reply MetricsRelay::merged(EngineText::Answer const& answer) {
     problem = "its type is " + answer.content_type + ", expected a Prometheus text";
   }
   if (problem.empty()) {
-    tell_up_(true);
+    report_up_(true);
     if (auto both = merge_expositions(own_text_(), answer.text, is_openmetrics)) {
       return Reply{.body = std::move(*both),
                    .content_type = is_openmetrics ? answer.content_type : kText};
     }
     problem = "it is no Prometheus text";
   }
-  tell_up_(false);
+  report_up_(false);
   std::replace(problem.begin(), problem.end(), '\n', ' ');
   return Reply{.body = own_text_() + "# no metrics of the engine: " + problem + "\n",
                .content_type = kText};

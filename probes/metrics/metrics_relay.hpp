@@ -10,7 +10,7 @@
 //  3. A URL that leads back to ourselves is told as such, and asked once only: a fetch is marked,
 //     and a marked one makes no further one.
 //
-// Thread rule: answer() on the listener's thread; `own_text` and `tell_up` are called under a lock,
+// Thread rule: answer() on the listener's thread; `own_text` and `report_up` are called under a lock,
 // from there or from the thread of the fetches. Source: docs/metrics.md, 'The engine's own'.
 #pragma once
 
@@ -33,7 +33,7 @@ struct MetricsRelaySettings {
 class MetricsRelay {
  public:
   MetricsRelay(MetricsRelaySettings settings, std::function<std::string()> own_text,
-               std::function<void(bool)> tell_up);
+               std::function<void(bool)> report_up);
   ~MetricsRelay();
 
   /// False: it is none of its paths, and nothing was answered.
@@ -50,7 +50,7 @@ class MetricsRelay {
 
   MetricsRelaySettings const settings_;
   std::function<std::string()> own_text_;
-  std::function<void(bool)> tell_up_;
+  std::function<void(bool)> report_up_;
   std::string const mark_;  // of our fetches
   std::mutex mutex_;
   std::unique_ptr<EngineText> engine_;  // last: its thread ends first

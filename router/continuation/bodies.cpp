@@ -68,7 +68,7 @@ void ask(Body& body, Request const& request, Mode mode) {
   }
   // Only vLLM is known to hold nothing back for a stop string when that is asked for in the output.
   bool const is_level = mode == Mode::ids_vllm || request.stops.empty();
-  if (is_level && tells_ids(mode, request.endpoint) && request.by_ids == Refused::no &&
+  if (is_level && reports_ids(mode, request.endpoint) && request.by_ids == Refused::no &&
       !request.wants_ids) {
     body.set("return_token_ids", "true");
   }

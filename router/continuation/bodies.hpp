@@ -40,7 +40,7 @@ std::string continued_body(Request const& request, Mode mode, GoOn const& how);
 std::string warming_body(std::string_view body);
 
 /// SGLang tells no ids in the stream of a chat, and answers 400 to the wish.
-constexpr bool tells_ids(Mode mode, Endpoint endpoint) {
+constexpr bool reports_ids(Mode mode, Endpoint endpoint) {
   return mode == Mode::ids_vllm || (mode == Mode::ids_sglang && endpoint == Endpoint::completions);
 }
 constexpr bool takes_ids(Mode mode) {

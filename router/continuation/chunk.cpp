@@ -103,7 +103,7 @@ void read_usage(Chunk& chunk) {
 
 }  // namespace
 
-bool Chunk::says_something() const {
+bool Chunk::has_output() const {
   bool const has_text = text && !text->text.empty();
   bool const has_reasoning = reasoning && !reasoning->text.empty();
   return has_text || has_reasoning || has_tool_calls || is_odd || finish != Finish::none;

@@ -61,7 +61,7 @@ struct Chunk {
   std::optional<Usage> usage;
 
   /// It tells the client something beside who speaks.
-  bool says_something() const;
+  bool has_output() const;
 };
 
 Chunk read_chunk(std::string_view data);

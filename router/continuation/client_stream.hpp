@@ -34,11 +34,11 @@ class ClientStream {
     std::uint64_t kept = 0;               // tokens of the legs before
     std::optional<std::uint64_t> prompt;  // tokens of the client's own prompt, where it is known
     std::uint64_t characters = 0;         // of the text that is a part of its prompt
-    TokenIds early_ids{};                 // tell_early()
+    TokenIds early_ids{};                 // report_early()
   };
   void begin_leg(Leg const& leg) { leg_ = leg; }
   /// Ids of this leg whose events were left out: the next event that tells ids tells them first.
-  void tell_early(TokenIds ids) { leg_.early_ids = std::move(ids); }
+  void report_early(TokenIds ids) { leg_.early_ids = std::move(ids); }
 
   /// What the client may see of the texts; nothing: they stay as they are.
   struct Texts {

@@ -75,21 +75,21 @@ void Continuation::begin_leg(Mode mode) {
   transcript_.begin_again();
   voice_.begin_again();
   if (request_.prompt_ids) {
-    transcript_.tell_prompt(*request_.prompt_ids);
+    transcript_.report_prompt(*request_.prompt_ids);
   }
 }
 
-Heard Continuation::heard(std::string_view payload, std::string& out) {
-  Heard all;
+Received Continuation::receive(std::string_view payload, std::string& out) {
+  Received all;
   std::size_t const before = out.size();
   while (leg_.state == LegState::live || leg_.state == LegState::verifying) {
     std::optional<Event> const event = leg_.reader.next(payload);
     if (!event) {
       break;
     }
-    Heard const one = take(*event, out);
-    bool const stays = all.said == Said::verified_now && one.said < Said::done;
-    all.said = stays || one.said == Said::nothing ? all.said : one.said;
+    Received const one = take(*event, out);
+    bool const stays = all.progress == Progress::verified_now && one.progress < Progress::done;
+    all.progress = stays || one.progress == Progress::nothing ? all.progress : one.progress;
     all.reason = one.reason;
     all.tokens += one.tokens;
     all.verified = all.verified || one.verified;
@@ -99,7 +99,7 @@ Heard Continuation::heard(std::string_view payload, std::string& out) {
   return all;
 }
 
-Heard Continuation::take(Event const& event, std::string& out) {
+Received Continuation::take(Event const& event, std::string& out) {
   bool const is_for_client = leg_.state == LegState::live && !event.data.starts_with(" lastcall-");
   switch (event.kind) {
     case Event::Kind::comment:
@@ -122,16 +122,16 @@ Heard Continuation::take(Event const& event, std::string& out) {
 }
 
 /// It can be relayed, and nothing behind it can be vouched for.
-Heard Continuation::take_odd(Event const& event, std::string& out) {
+Received Continuation::take_odd(Event const& event, std::string& out) {
   if (leg_.state == LegState::verifying) {
     return fail("odd_event", out);
   }
   odd_ = odd_ == Refused::no || odd_ == Refused::memory ? Refused::odd_event : odd_;
   voice_.client().raw(event.bytes, true, out);
-  return {Said::more};
+  return {Progress::more};
 }
 
-Heard Continuation::take_error(Event const& event, std::string& out) {
+Received Continuation::take_error(Event const& event, std::string& out) {
   if (auto const type = retryable_type(event.data)) {
     return fail(*type, out);
   }
@@ -145,10 +145,10 @@ Heard Continuation::take_error(Event const& event, std::string& out) {
   // The request is at fault: another worker would say the same.
   voice_.client().raw(event.bytes, true, out);
   kLegMoves.apply(leg_.state, LegEvent::complete);
-  return {Said::done};
+  return {Progress::done};
 }
 
-Heard Continuation::take_data(Event const& event, std::string& out) {
+Received Continuation::take_data(Event const& event, std::string& out) {
   Chunk const chunk = read_chunk(event.data);
   switch (chunk.kind) {
     case Chunk::Kind::error:
@@ -170,10 +170,10 @@ Heard Continuation::take_data(Event const& event, std::string& out) {
   }
   leg_.tokens = chunk.usage ? chunk.usage->completion : leg_.tokens;
   voice_.client().usage(event, chunk, out);
-  return {Said::more};
+  return {Progress::more};
 }
 
-Heard Continuation::take_end(Event const& event, std::string& out) {
+Received Continuation::take_end(Event const& event, std::string& out) {
   ClientStream& client = voice_.client();
   bool const is_odd = odd_ != Refused::no && odd_ != Refused::memory;
   bool const may_end = client.has_finished() || request_.is_plain() || is_odd;
@@ -185,16 +185,16 @@ Heard Continuation::take_end(Event const& event, std::string& out) {
   }
   client.raw(event.bytes, true, out);
   kLegMoves.apply(leg_.state, LegEvent::complete);
-  return {Said::done};
+  return {Progress::done};
 }
 
-Heard Continuation::take_proof(Event const& event, Chunk const& chunk, std::string& out) {
-  Verdict const verdict = leg_.verifier->hear(chunk);
+Received Continuation::take_proof(Event const& event, Chunk const& chunk, std::string& out) {
+  Verdict const verdict = leg_.verifier->receive(chunk);
   if (verdict == Verdict::open) {
     return {};
   }
   if (verdict == Verdict::reasons) {
-    transcript_.tell_reasons();
+    transcript_.report_reasons();
   }
   if (verdict != Verdict::proven) {
     return fail(name(verdict), out);
@@ -205,23 +205,24 @@ Heard Continuation::take_proof(Event const& event, Chunk const& chunk, std::stri
     transcript_.go_on_by_ids();
   } else {
     std::size_t const again = request_.endpoint == Endpoint::chat ? voice_.drop_space() : 0;
-    transcript_.go_on_by_text(again, std::move(leg_.verifier->told()));
+    transcript_.go_on_by_text(again, std::move(leg_.verifier->reported()));
   }
   TokenIds const& early = leg_.verifier->early_ids();  // of the begin of a character
   transcript_.add({.ids = &early});
   leg_.tokens += early.size();
-  voice_.client().tell_early(early);
-  Heard heard = take_piece(event, chunk, out);
-  heard.said = heard.said < Said::done ? Said::verified_now : heard.said;
-  heard.verified = true;
-  return heard;
+  voice_.client().report_early(early);
+  Received received = take_piece(event, chunk, out);
+  received.progress =
+      received.progress < Progress::done ? Progress::verified_now : received.progress;
+  received.verified = true;
+  return received;
 }
 
 void Continuation::record(Chunk const& chunk) {
   if (leg_.way == Way::whole && chunk.prompt_ids) {
-    transcript_.tell_prompt(*chunk.prompt_ids);
+    transcript_.report_prompt(*chunk.prompt_ids);
   } else if (leg_.way == Way::whole && chunk.usage && chunk.usage->prompt > 0) {
-    transcript_.tell_prompt_count(chunk.usage->prompt);
+    transcript_.report_prompt_count(chunk.usage->prompt);
   }
   bool const has_text = (chunk.text && !chunk.text->text.empty()) ||
                         (chunk.reasoning && !chunk.reasoning->text.empty());
@@ -244,48 +245,48 @@ void Continuation::record(Chunk const& chunk) {
        .may_lag = leg_.holds_text});
 }
 
-Heard Continuation::take_piece(Event const& event, Chunk const& chunk, std::string& out) {
+Received Continuation::take_piece(Event const& event, Chunk const& chunk, std::string& out) {
   record(chunk);
-  bool const has_text = chunk.says_something() && chunk.finish == Finish::none;
+  bool const has_text = chunk.has_output() && chunk.finish == Finish::none;
   std::size_t const tokens = std::max<std::size_t>(chunk.ids.size(), has_text);
   bool const is_plain = request_.is_plain() && !voice_.client().is_later();
   if (voice_.client().has_finished() && !is_plain) {
     return fail("after_finish", out);
   }
   bool const is_stopped = voice_.piece(event, chunk, out);
-  Heard heard{Said::more};
+  Received received{Progress::more};
   if (is_stopped && chunk.finish == Finish::none) {  // over the seam, where no engine saw it
     voice_.client().finish("stop", out);
-    heard = complete(out);
+    received = complete(out);
   }
-  heard.tokens = static_cast<unsigned>(tokens);
-  return heard;
+  received.tokens = static_cast<unsigned>(tokens);
+  return received;
 }
 
 /// What fails behind the answer's finish does not matter to it.
-Heard Continuation::fail(std::string_view reason, std::string& out) {
+Received Continuation::fail(std::string_view reason, std::string& out) {
   if (voice_.client().has_finished()) {
     return complete(out);
   }
   kLegMoves.apply(leg_.state, LegEvent::failed);
-  return {Said::failed, reason};
+  return {Progress::failed, reason};
 }
 
-Heard Continuation::complete(std::string& out) {
+Received Continuation::complete(std::string& out) {
   voice_.client().own_usage(transcript_.prompt_count(), leg_.kept + leg_.tokens, out);
   voice_.client().done(out);
   kLegMoves.apply(leg_.state, LegEvent::complete);
-  return {Said::done};
+  return {Progress::done};
 }
 
-Heard Continuation::leg_ended(std::string& out) {
+Received Continuation::leg_ended(std::string& out) {
   if (leg_.state == LegState::over) {
-    return {Said::done};
+    return {Progress::done};
   }
   std::size_t const before = out.size();
-  Heard heard = fail("eof", out);
-  heard.moved = out.size() > before;
-  return heard;
+  Received received = fail("eof", out);
+  received.moved = out.size() > before;
+  return received;
 }
 
 std::optional<Continuation::Next> Continuation::next(Mode mode, std::string& out) {

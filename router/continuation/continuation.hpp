@@ -41,7 +41,7 @@ struct Asked {
   bool allows_penalties = false;
 };
 
-enum class Said : std::uint8_t {
+enum class Progress : std::uint8_t {
   nothing,
   more,          // `out` got something, or the record did
   verified_now,  // and this leg is the first time proven to go on
@@ -49,8 +49,8 @@ enum class Said : std::uint8_t {
   failed,        // the leg is of no use any more
 };
 
-struct Heard {
-  Said said = Said::nothing;
+struct Received {
+  Progress progress = Progress::nothing;
   std::string_view reason{};  // of a failure: a closed set of words
   bool moved = false;         // the client got something
   bool verified = false;      // the leg was proven, whatever came behind that
@@ -88,9 +88,9 @@ class Continuation {
   /// A leg begins: with first_body(), or with what next() made last.
   void begin_leg(Mode mode);
   /// Payload of the leg; `out` gets whole events for the client.
-  Heard heard(std::string_view payload, std::string& out);
+  Received receive(std::string_view payload, std::string& out);
   /// Its connection has ended.
-  Heard leg_ended(std::string& out);
+  Received leg_ended(std::string& out);
 
   struct Leg {  // the response of one worker, as far as it has been read
     EventReader reader{};
@@ -125,16 +125,16 @@ class Continuation {
   bool forget();
 
  private:
-  Heard take(Event const& event, std::string& out);
-  Heard take_odd(Event const& event, std::string& out);
-  Heard take_error(Event const& event, std::string& out);
-  Heard take_data(Event const& event, std::string& out);
-  Heard take_end(Event const& event, std::string& out);
-  Heard take_proof(Event const& event, Chunk const& chunk, std::string& out);
-  Heard take_piece(Event const& event, Chunk const& chunk, std::string& out);
+  Received take(Event const& event, std::string& out);
+  Received take_odd(Event const& event, std::string& out);
+  Received take_error(Event const& event, std::string& out);
+  Received take_data(Event const& event, std::string& out);
+  Received take_end(Event const& event, std::string& out);
+  Received take_proof(Event const& event, Chunk const& chunk, std::string& out);
+  Received take_piece(Event const& event, Chunk const& chunk, std::string& out);
   void record(Chunk const& chunk);
-  Heard fail(std::string_view reason, std::string& out);
-  Heard complete(std::string& out);
+  Received fail(std::string_view reason, std::string& out);
+  Received complete(std::string& out);
 
   Request const request_;
   Transcript transcript_;

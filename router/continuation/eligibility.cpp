@@ -29,9 +29,9 @@ Refused why_not(Known const& known) {
     return known.odd;
   }
   if (!known.transcript.has_text()) {  // the request again, whatever it is
-    bool const has_told_ids = request.wants_ids && !known.transcript.tail_ids().empty();
+    bool const has_reported_ids = request.wants_ids && !known.transcript.tail_ids().empty();
     bool const is_known = request.endpoint != Endpoint::other && !request.members.empty();
-    return has_told_ids ? Refused::ids_not_level : is_known ? Refused::no : request.by_text;
+    return has_reported_ids ? Refused::ids_not_level : is_known ? Refused::no : request.by_text;
   }
   bool const can_by_ids = why_not_by_ids(known) == Refused::no;
   return can_by_ids ? Refused::no : why_not_by_text(known);
@@ -46,8 +46,8 @@ Refused why_not_by_ids(Known const& known) {
   }
   // Its client would have ids, or what is told of them, that are thrown away.
   bool const wants_each = known.request.wants_ids || known.request.wants_logprobs;
-  bool const has_told_more = wants_each && !known.transcript.tail_ids().empty();
-  return known.transcript.is_level() && !has_told_more ? Refused::no : Refused::ids_not_level;
+  bool const has_reported_more = wants_each && !known.transcript.tail_ids().empty();
+  return known.transcript.is_level() && !has_reported_more ? Refused::no : Refused::ids_not_level;
 }
 
 TokenIds ids_to_prove(Known const& known) {

@@ -33,44 +33,44 @@ std::optional<std::string> HandOff::warm(Mode mode) {
   return is_one ? std::optional(warming_body(next->body)) : std::nullopt;
 }
 
-Heard HandOff::heard_old(std::string_view payload, std::string& out) {
+Received HandOff::receive_old(std::string_view payload, std::string& out) {
   held_.append(payload);
-  return held_.size() > kMostHeld ? release(out) : Heard{};
+  return held_.size() > kMostHeld ? release(out) : Received{};
 }
 
 /// It may have said all: then its client has the whole answer sooner from it.
-Heard HandOff::old_ended(std::string& out) {
+Received HandOff::old_ended(std::string& out) {
   old_has_ended_ = true;
   std::string_view const held = held_;
   std::size_t const last = held.find_last_not_of("\r\n");
-  bool const says_done = last != held.npos && held.substr(0, last + 1).ends_with("[DONE]");
-  return says_done ? release(out) : Heard{};
+  bool const has_done_line = last != held.npos && held.substr(0, last + 1).ends_with("[DONE]");
+  return has_done_line ? release(out) : Received{};
 }
 
-Heard HandOff::heard_new(std::string_view payload, std::string& out) {
-  Heard const heard = answer_.heard(payload, out);
-  if (heard.verified) {  // and it goes on from there, even where it failed right behind that
+Received HandOff::receive_new(std::string_view payload, std::string& out) {
+  Received const received = answer_.receive(payload, out);
+  if (received.verified) {  // and it goes on from there, even where it failed right behind that
     std::string().swap(held_);
     kHandOffMoves.apply(state_, HandOffEvent::proven);
-    return heard;
+    return received;
   }
-  return heard.said == Said::failed ? release(out) : heard;
+  return received.progress == Progress::failed ? release(out) : received;
 }
 
-Heard HandOff::new_ended(std::string& out) {
+Received HandOff::new_ended(std::string& out) {
   return release(out);
 }
 
-Heard HandOff::release(std::string& out) {
+Received HandOff::release(std::string& out) {
   kHandOffMoves.apply(state_, HandOffEvent::release);
   answer_.swap_leg(std::move(old_));
   std::string const held = std::exchange(held_, {});
-  Heard heard = answer_.heard(held, out);
-  if (old_has_ended_ && heard.said < Said::done) {
-    heard = answer_.leg_ended(out);
-    heard.moved = heard.moved || !held.empty();
+  Received received = answer_.receive(held, out);
+  if (old_has_ended_ && received.progress < Progress::done) {
+    received = answer_.leg_ended(out);
+    received.moved = received.moved || !held.empty();
   }
-  return heard;
+  return received;
 }
 
 }  // namespace lastcall::router::continuation

@@ -47,12 +47,12 @@ class HandOff {
 
   /// Payload of the legs, as long as the state is `holding`. After `released` the new leg is of no
   /// use, and what was heard is that of the old one; after `moved` the old one is.
-  Heard heard_old(std::string_view payload, std::string& out);
-  Heard heard_new(std::string_view payload, std::string& out);
-  Heard old_ended(std::string& out);
-  Heard new_ended(std::string& out);
+  Received receive_old(std::string_view payload, std::string& out);
+  Received receive_new(std::string_view payload, std::string& out);
+  Received old_ended(std::string& out);
+  Received new_ended(std::string& out);
   /// The new leg was refused, or is late.
-  Heard release(std::string& out);
+  Received release(std::string& out);
 
  private:
   Continuation& answer_;

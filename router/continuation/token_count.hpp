@@ -24,11 +24,11 @@ class TokenCount {
   /// About those that are no part of the prompt that is recorded.
   std::uint64_t about_since_prompt() const { return about() - in_prompt_; }
 
-  /// A leg goes on whose prompt, where `is_told`, holds all that was made.
-  void begin_leg_by_text(bool is_told) {
+  /// A leg goes on whose prompt, where `is_known`, holds all that was made.
+  void begin_leg_by_text(bool has_ids) {
     kept_ = about();
     known_ = known_ ? std::optional(kept_) : std::nullopt;
-    in_prompt_ = is_told ? kept_ : in_prompt_;
+    in_prompt_ = has_ids ? kept_ : in_prompt_;
     events_ = 0;
   }
   void begin_leg_by_ids(std::uint64_t kept_ids) {

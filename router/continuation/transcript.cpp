@@ -13,14 +13,14 @@ constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 void Transcript::add(Piece const& piece) {
   static TokenIds const kNone;
   TokenIds const& ids = piece.ids != nullptr ? *piece.ids : kNone;
-  std::size_t const told = piece.content.size() + piece.reasoning.size();
+  std::size_t const reported = piece.content.size() + piece.reasoning.size();
   ids_.insert(ids_.end(), ids.begin(), ids.end());
-  if (told == 0) {
+  if (reported == 0) {
     return;
   }
   ids_are_lost_ = ids_are_lost_ || ids.empty();
   text_.append(piece.content);
-  last_ = {ids_.size(), text_.size(), last_.size + told};
+  last_ = {ids_.size(), text_.size(), last_.size + reported};
   count_.note_text(ids_are_lost_ ? piece.completion : std::optional<std::uint64_t>(ids_.size()));
   bool const may_be_pending =
       piece.content.ends_with(kReplacement) || piece.reasoning.ends_with(kReplacement);
@@ -56,13 +56,13 @@ void Transcript::go_on_by_ids() {
   count_.begin_leg_by_ids(clean_.ids);
 }
 
-void Transcript::go_on_by_text(std::size_t dropped, std::optional<TokenIds> told) {
-  count_.begin_leg_by_text(told.has_value());
+void Transcript::go_on_by_text(std::size_t dropped, std::optional<TokenIds> reported) {
+  count_.begin_leg_by_text(reported.has_value());
   text_.resize(text_.size() - dropped);
   ids_.clear();
-  ids_are_lost_ = !told.has_value();
-  if (told) {
-    prompt_ = std::move(told);
+  ids_are_lost_ = !reported.has_value();
+  if (reported) {
+    prompt_ = std::move(reported);
   }
   clean_ = last_ = {ids_.size(), text_.size(), last_.size - dropped};
 }

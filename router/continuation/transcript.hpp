@@ -39,11 +39,11 @@ class Transcript {
     std::optional<std::uint64_t> completion;  // tokens of this leg so far, as its engine told
     bool may_lag = false;                     // text of an id may come later than the id
   };
-  void tell_prompt(TokenIds ids) {
+  void report_prompt(TokenIds ids) {
     prompt_count_ = ids.size();
     prompt_ = std::move(ids);
   }
-  void tell_prompt_count(std::uint64_t count) { prompt_count_ = count; }
+  void report_prompt_count(std::uint64_t count) { prompt_count_ = count; }
   void add(Piece const& piece);
 
   /// Told behind the last clean boundary. A worker that can detokenize those with text proves that
@@ -60,7 +60,7 @@ class Transcript {
   bool has_text() const { return last_.size > 0; }
   bool has_reasoned() const { return reasons_unseen_ || last_.size > text_.size(); }
   /// It reasons, though its text does not tell: a leg by text took the answer up as reasoning.
-  void tell_reasons() { reasons_unseen_ = true; }
+  void report_reasons() { reasons_unseen_ = true; }
 
   /// Tokens that a continuation by ids keeps.
   std::uint64_t kept_by_ids() const { return count_.kept() + clean_.ids; }
@@ -71,7 +71,7 @@ class Transcript {
   /// A continuation by ids was verified: what it tells follows history().
   void go_on_by_ids();
   /// By text: the last `dropped` bytes of it are said again. `told`: the new prompt's ids.
-  void go_on_by_text(std::size_t dropped, std::optional<TokenIds> told);
+  void go_on_by_text(std::size_t dropped, std::optional<TokenIds> reported);
   /// The whole request was sent again.
   void begin_again();
 

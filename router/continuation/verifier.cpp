@@ -39,20 +39,20 @@ std::string_view name(Verdict verdict) {
   return "open";
 }
 
-bool Verifier::fits(TokenIds const& told) const {
+bool Verifier::fits(TokenIds const& reported) const {
   if (expected_.way == Way::by_ids) {
-    return told == expected_.prompt_ids;
+    return reported == expected_.prompt_ids;
   }
-  if (told == expected_.exactly) {
+  if (reported == expected_.exactly) {
     return true;
   }
   if (!expected_.prompt_ids) {
-    return fits(static_cast<std::uint64_t>(told.size()));
+    return fits(static_cast<std::uint64_t>(reported.size()));
   }
   // The last token of the prompt may have merged with the first delivered one.
   std::size_t const before = expected_.prompt_ids->size();
-  return told.size() > before && common_prefix(told, *expected_.prompt_ids) + 1 >= before &&
-         is_about(told.size() - before, expected_.since_ids);
+  return reported.size() > before && common_prefix(reported, *expected_.prompt_ids) + 1 >= before &&
+         is_about(reported.size() - before, expected_.since_ids);
 }
 
 bool Verifier::fits(std::uint64_t count) const {
@@ -88,20 +88,20 @@ bool Verifier::leaks(Chunk const& chunk) const {
   return false;
 }
 
-Verdict Verifier::hear(Chunk const& chunk) {
+Verdict Verifier::receive(Chunk const& chunk) {
   if (expected_.way == Way::whole) {
-    return chunk.says_something() ? Verdict::proven : Verdict::open;
+    return chunk.has_output() ? Verdict::proven : Verdict::open;
   }
-  if (chunk.prompt_ids && !told_) {
-    told_ = chunk.prompt_ids;
-    so_far_ = fits(*told_) ? Verdict::proven : Verdict::other_prompt;
+  if (chunk.prompt_ids && !reported_) {
+    reported_ = chunk.prompt_ids;
+    so_far_ = fits(*reported_) ? Verdict::proven : Verdict::other_prompt;
   } else if (so_far_ == Verdict::open && chunk.usage && chunk.usage->prompt > 0) {
     so_far_ = fits(chunk.usage->prompt) ? Verdict::proven : Verdict::other_prompt;
   }
   if (so_far_ == Verdict::other_prompt) {
     return so_far_;
   }
-  if (!chunk.says_something()) {
+  if (!chunk.has_output()) {
     early_ids_.insert(early_ids_.end(), chunk.ids.begin(), chunk.ids.end());
     return Verdict::open;
   }

@@ -60,20 +60,20 @@ class Verifier {
   };
   explicit Verifier(Expected expected) : expected_(std::move(expected)) {}
 
-  Verdict hear(Chunk const& chunk);
+  Verdict receive(Chunk const& chunk);
   Way way() const { return expected_.way; }
   /// The prompt that the worker told.
-  std::optional<TokenIds>& told() { return told_; }
+  std::optional<TokenIds>& reported() { return reported_; }
   /// Those told before the first text.
   TokenIds const& early_ids() const { return early_ids_; }
 
  private:
-  bool fits(TokenIds const& told) const;
+  bool fits(TokenIds const& reported) const;
   bool fits(std::uint64_t count) const;
   bool leaks(Chunk const& chunk) const;
 
   Expected expected_;
-  std::optional<TokenIds> told_;
+  std::optional<TokenIds> reported_;
   TokenIds early_ids_;
   Verdict so_far_ = Verdict::open;
 };

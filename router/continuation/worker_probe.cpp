@@ -40,66 +40,69 @@ std::optional<std::string> WorkerProbe::next() const {
   } else if (step_ == ProbeStep::sglang_ids) {
     body += ",\"input_ids\":" + ids;
   }
-  bool const asks_for_ids = step_ == ProbeStep::ids_told || step_ == ProbeStep::vllm_ids;
+  bool const asks_for_ids = step_ == ProbeStep::reports_ids || step_ == ProbeStep::vllm_ids;
   body += asks_for_ids ? R"(,"return_token_ids":true)" : "";
   body += R"(,"max_tokens":1,"temperature":0,"stream":true,)";
   return body.append(kUsage).append("}");
 }
 
-WorkerProbe::Told WorkerProbe::read(std::string_view stream) {
-  Told told;
+WorkerProbe::Reported WorkerProbe::read(std::string_view stream) {
+  Reported reported;
   EventReader reader;
   while (auto const event = reader.next(stream)) {
     if (event->kind != Event::Kind::data) {
       continue;
     }
     Chunk chunk = read_chunk(event->data);
-    bool const is_in_time = !told.has_said || chunk.kind == Chunk::Kind::piece;
-    told.has_said = told.has_said || (chunk.kind == Chunk::Kind::piece && chunk.says_something());
-    if (is_in_time && chunk.kind == Chunk::Kind::piece && chunk.usage && !told.prompt_count) {
-      told.prompt_count = chunk.usage->prompt;
+    bool const is_in_time = !reported.has_spoken || chunk.kind == Chunk::Kind::piece;
+    reported.has_spoken =
+        reported.has_spoken || (chunk.kind == Chunk::Kind::piece && chunk.has_output());
+    if (is_in_time && chunk.kind == Chunk::Kind::piece && chunk.usage && !reported.prompt_count) {
+      reported.prompt_count = chunk.usage->prompt;
     }
-    if (chunk.prompt_ids && !told.prompt_ids) {
-      told.prompt_ids = std::move(chunk.prompt_ids);
+    if (chunk.prompt_ids && !reported.prompt_ids) {
+      reported.prompt_ids = std::move(chunk.prompt_ids);
     }
-    told.ids.insert(told.ids.end(), chunk.ids.begin(), chunk.ids.end());
+    reported.ids.insert(reported.ids.end(), chunk.ids.begin(), chunk.ids.end());
   }
-  return told;
+  return reported;
 }
 
 /// The prompt that it tells, or counts, is the one that it was given as ids.
-bool WorkerProbe::took(Told const& told) const {
-  return told.prompt_ids ? *told.prompt_ids == history_ : told.prompt_count == history_.size();
+bool WorkerProbe::took(Reported const& reported) const {
+  return reported.prompt_ids ? *reported.prompt_ids == history_
+                             : reported.prompt_count == history_.size();
 }
 
-ProbeStep WorkerProbe::after(Told const& told) {
+ProbeStep WorkerProbe::after(Reported const& reported) {
   switch (step_) {
     case ProbeStep::usage:
-      prompt_count_ = told.prompt_count.value_or(0);
-      if (endpoint_ == Endpoint::chat || !told.prompt_count) {
-        return told.prompt_count ? ProbeStep::text : ProbeStep::done;
+      prompt_count_ = reported.prompt_count.value_or(0);
+      if (endpoint_ == Endpoint::chat || !reported.prompt_count) {
+        return reported.prompt_count ? ProbeStep::text : ProbeStep::done;
       }
       mode_ = Mode::text;
-      return ProbeStep::ids_told;
+      return ProbeStep::reports_ids;
     case ProbeStep::text:
       // By text alone a chat of SGLang without the field would grow by a message; the verifier of
       // each leg looks closer.
-      mode_ = told.prompt_count.value_or(0) > prompt_count_ ? Mode::text : mode_;
-      return mode_ == Mode::text ? ProbeStep::ids_told : ProbeStep::done;
-    case ProbeStep::ids_told:
-      if (!told.prompt_ids || told.ids.empty()) {
+      mode_ = reported.prompt_count.value_or(0) > prompt_count_ ? Mode::text : mode_;
+      return mode_ == Mode::text ? ProbeStep::reports_ids : ProbeStep::done;
+    case ProbeStep::reports_ids:
+      if (!reported.prompt_ids || reported.ids.empty()) {
         history_ = known_;
         return endpoint_ == Endpoint::chat && !known_.empty() ? ProbeStep::sglang_ids
                                                               : ProbeStep::done;
       }
-      history_ = *told.prompt_ids;
-      history_.push_back(told.ids.front());
+      history_ = *reported.prompt_ids;
+      history_.push_back(reported.ids.front());
       return ProbeStep::vllm_ids;
     case ProbeStep::vllm_ids:
-      mode_ = took(told) ? Mode::ids_vllm : mode_;
-      return took(told) || endpoint_ != Endpoint::chat ? ProbeStep::done : ProbeStep::sglang_ids;
+      mode_ = took(reported) ? Mode::ids_vllm : mode_;
+      return took(reported) || endpoint_ != Endpoint::chat ? ProbeStep::done
+                                                           : ProbeStep::sglang_ids;
     case ProbeStep::sglang_ids:
-      mode_ = took(told) ? Mode::ids_sglang : mode_;
+      mode_ = took(reported) ? Mode::ids_sglang : mode_;
       return ProbeStep::done;
     case ProbeStep::done:
       return ProbeStep::done;
@@ -130,7 +133,7 @@ bool WorkerProbe::is_answer(unsigned status) const {
 void WorkerProbe::answered(unsigned status, std::string_view stream) {
   constexpr unsigned kOk = 200;
   has_failed_ = !is_answer(status);
-  step_ = has_failed_ ? ProbeStep::done : after(status == kOk ? read(stream) : Told{});
+  step_ = has_failed_ ? ProbeStep::done : after(status == kOk ? read(stream) : Reported{});
 }
 
 }  // namespace lastcall::router::continuation

@@ -26,11 +26,11 @@
 namespace lastcall::router::continuation {
 
 enum class ProbeStep : std::uint8_t {
-  usage,       // does it tell its count of the prompt in the first chunk?
-  text,        // does the prompt grow by a partial answer?
-  ids_told,    // does it tell ids?
-  vllm_ids,    // does it take them as vLLM does?
-  sglang_ids,  // or as SGLang does?
+  usage,        // does it tell its count of the prompt in the first chunk?
+  text,         // does the prompt grow by a partial answer?
+  reports_ids,  // does it tell ids?
+  vllm_ids,     // does it take them as vLLM does?
+  sglang_ids,   // or as SGLang does?
   done,
 };
 
@@ -48,19 +48,19 @@ class WorkerProbe {
   Mode mode() const { return mode_; }
   bool has_failed() const { return has_failed_; }
   /// Those of its prompt and one token, where it told any.
-  TokenIds const& told() const { return history_; }
+  TokenIds const& reported() const { return history_; }
 
  private:
-  struct Told {
+  struct Reported {
     std::optional<std::uint64_t> prompt_count;
     std::optional<TokenIds> prompt_ids;
     TokenIds ids;
-    bool has_said = false;
+    bool has_spoken = false;
   };
-  static Told read(std::string_view stream);
-  ProbeStep after(Told const& told);
+  static Reported read(std::string_view stream);
+  ProbeStep after(Reported const& reported);
   bool is_answer(unsigned status) const;
-  bool took(Told const& told) const;
+  bool took(Reported const& reported) const;
 
   Endpoint const endpoint_;
   std::string const model_;

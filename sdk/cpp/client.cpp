@@ -116,8 +116,8 @@ std::size_t Client::kill_root(std::string_view root, Reason reason) {
 }
 
 void Client::report_load(Load const& load) {
-  session_->say(ipc::Load{load.dp_rank, load.active_decode_blocks, load.kv_total_blocks,
-                          load.active_prefill_tokens});
+  session_->send(ipc::Load{load.dp_rank, load.active_decode_blocks, load.kv_total_blocks,
+                           load.active_prefill_tokens});
 }
 
 void Client::report_health(Health status, std::string detail) {
@@ -152,7 +152,7 @@ void Client::on_deregister(std::function<void(Done)> callback) {
   bool const joined_any = callback != nullptr;
   session_->set([&](sdk::Callbacks& all) { all.deregister = std::move(callback); });
   if (joined_any) {
-    session_->say(ipc::Registered{});  // lost without a connection: the next greeting says it
+    session_->send(ipc::Registered{});  // lost without a connection: the next greeting says it
   }
 }
 

@@ -67,7 +67,7 @@ std::size_t ContextState::child_count() const {
 }
 
 bool ContextState::raise(Level level, Reason reason, std::optional<Reason> cause,
-                         Told const& told) {
+                         Notified const& notified) {
   std::vector<ContextPtr> risen;
   std::vector<std::pair<ContextPtr, RequestContext::Callback>> calls;
   {
@@ -100,7 +100,7 @@ bool ContextState::raise(Level level, Reason reason, std::optional<Reason> cause
     auto const rest = std::stable_partition(
         risen.begin(), risen.end(), [&](ContextPtr const& each) { return each->owner_ == owner; });
     if (owner) {
-      owner->raised(std::span(risen.begin(), rest), told);
+      owner->raised(std::span(risen.begin(), rest), notified);
     }
     risen.erase(risen.begin(), rest);
   }

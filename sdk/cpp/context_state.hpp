@@ -31,7 +31,7 @@ enum class Level : std::uint8_t { live, stopped, killed };
 class ContextState;
 using ContextPtr = std::shared_ptr<ContextState>;
 /// Ids that one line of the supervisor cancelled: it need not be told of these again.
-using Told = std::unordered_set<std::string_view>;
+using Notified = std::unordered_set<std::string_view>;
 
 /// What a context tells its client. Called on whichever thread acts on it, with no lock held.
 class Owner {
@@ -42,7 +42,7 @@ class Owner {
   Owner& operator=(Owner const&) = delete;
 
   /// These rose; the supervisor already knows of those in `told`.
-  virtual void raised(std::span<ContextPtr const> contexts, Told const& told) = 0;
+  virtual void raised(std::span<ContextPtr const> contexts, Notified const& notified) = 0;
   virtual void ended(ContextPtr const& context, Outcome outcome) = 0;
   /// The engine has let go of a cancelled request that is not over yet.
   virtual void confirmed(ContextPtr const& context) = 0;
@@ -80,7 +80,7 @@ class ContextState : public std::enable_shared_from_this<ContextState> {
   bool is_confirmed() const;
 
   /// `cause` is the reason where the cancel began, if that is not `reason`.
-  bool raise(Level level, Reason reason, std::optional<Reason> cause, Told const& told);
+  bool raise(Level level, Reason reason, std::optional<Reason> cause, Notified const& notified);
   bool link(ContextPtr const& child);
   std::uint64_t subscribe(Level level, RequestContext::Callback callback);
   bool forget(std::uint64_t token);

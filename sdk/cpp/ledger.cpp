@@ -53,14 +53,14 @@ std::vector<ContextPtr> Ledger::live() const {
   return all;
 }
 
-void Ledger::raised(std::span<ContextPtr const> contexts, Told const& told, Later& later) {
+void Ledger::raised(std::span<ContextPtr const> contexts, Notified const& notified, Later& later) {
   Groups groups;
   for (ContextPtr const& context : contexts) {
     Entry* const entry = find(*context);
     if (entry == nullptr) {
       continue;
     }
-    if (!told.contains(context->id())) {
+    if (!notified.contains(context->id())) {
       add_cancel(groups, *context);
     }
     if (entry->waiting) {
@@ -93,9 +93,9 @@ void Ledger::ended(ContextState const& context, Outcome outcome, Later& later) {
     return;  // one that was never admitted ends with its connection; nobody needs to hear of it
   }
   forget_written();
-  unheard_.push_back({is_sent ? connection_->queued() : 0, begin_line(over, true), outcome});
-  if (unheard_.size() > kMaxUnheard && unheard_.front().until == 0) {
-    unheard_.pop_front();
+  unconfirmed_.push_back({is_sent ? connection_->queued() : 0, begin_line(over, true), outcome});
+  if (unconfirmed_.size() > kMaxUnconfirmed && unconfirmed_.front().until == 0) {
+    unconfirmed_.pop_front();
   }
 }
 
@@ -120,11 +120,11 @@ void Ledger::progress(ContextState& context) {
 
 void Ledger::lost(Clock::time_point now, Later& later) {
   forget_written();
-  for (Ended& each : unheard_) {
+  for (Ended& each : unconfirmed_) {
     each.until = 0;
   }
-  while (unheard_.size() > kMaxUnheard) {
-    unheard_.pop_front();
+  while (unconfirmed_.size() > kMaxUnconfirmed) {
+    unconfirmed_.pop_front();
   }
   for (ContextPtr const& context : moved_) {
     context->moved = false;

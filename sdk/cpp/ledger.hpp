@@ -6,7 +6,7 @@
 //  2. A request that waits for admission asks again on each connection, and starts unadmitted when
 //     there has been no supervisor (no connection, or one without `welcome`) for kUnadmittedAfter.
 //  3. Memory grows with live requests only; ends that wait for a supervisor are at most
-//     kMaxUnheard, the oldest are forgotten.
+//     kMaxUnconfirmed, the oldest are forgotten.
 //
 // Thread rule: under the session's mutex; what a call adds to `Later` is called without it.
 // Source: docs/ipc.md, 'Reconnecting'.
@@ -34,7 +34,7 @@ namespace lastcall::sdk {
 
 inline constexpr std::chrono::seconds kUnadmittedAfter{1};
 inline constexpr std::chrono::milliseconds kProgressEvery{500};
-inline constexpr std::size_t kMaxUnheard = 1024;
+inline constexpr std::size_t kMaxUnconfirmed = 1024;
 
 using Later = std::vector<std::function<void()>>;
 using Decided = std::function<void(RequestContext const&, Admission const&)>;
@@ -63,7 +63,7 @@ class Ledger {
   std::vector<ContextPtr> live() const;
   std::size_t size() const { return entries_.size(); }
 
-  void raised(std::span<ContextPtr const> contexts, Told const& told, Later& later);
+  void raised(std::span<ContextPtr const> contexts, Notified const& notified, Later& later);
   void ended(ContextState const& context, Outcome outcome, Later& later);
   void confirmed(ContextState const& context);
   void progress(ContextState& context);
@@ -111,7 +111,7 @@ class Ledger {
   std::unordered_map<std::string_view, Entry> entries_;  // keys are the contexts' own ids
   std::unordered_map<std::uint64_t, std::string> questions_;
   std::size_t waiting_{};
-  std::deque<Ended> unheard_;  // the first of them queued, if `until` is not 0
+  std::deque<Ended> unconfirmed_;  // the first of them queued, if `until` is not 0
   std::vector<ContextPtr> moved_;
   Clock::time_point moved_at_{};
   Clock::time_point lost_at_{Clock::now()};

@@ -7,11 +7,11 @@
 namespace lastcall::sdk {
 
 std::size_t Ledger::announced_size() const {
-  return entries_.size() - waiting_ + unheard_.size();
+  return entries_.size() - waiting_ + unconfirmed_.size();
 }
 
 void Ledger::announce() {
-  for (Ended& each : unheard_) {
+  for (Ended& each : unconfirmed_) {
     bool const is_sent =
         send(each.begin) &&
         send(ipc::RequestEnd{each.begin.id, static_cast<ipc::Outcome>(each.outcome)});
@@ -136,9 +136,9 @@ void Ledger::send_cancels(Groups&& groups) {
 
 /// Ends that were written completely are the supervisor's.
 void Ledger::forget_written() {
-  while (!unheard_.empty() && unheard_.front().until != 0 && is_open() &&
-         unheard_.front().until <= connection_->flushed()) {
-    unheard_.pop_front();
+  while (!unconfirmed_.empty() && unconfirmed_.front().until != 0 && is_open() &&
+         unconfirmed_.front().until <= connection_->flushed()) {
+    unconfirmed_.pop_front();
   }
 }
 

@@ -186,12 +186,12 @@ std::size_t Session::in_flight() {
   return size;
 }
 
-void Session::say(ipc::ToSupervisor const& message) {
+void Session::send(ipc::ToSupervisor const& message) {
   locked([&](Later&) { ledger_.send(message); });
 }
 
 void Session::report_health(Health status, std::string detail) {
-  say(clipped_to_line(ipc::Health{static_cast<ipc::HealthStatus>(status), std::move(detail)}));
+  send(clipped_to_line(ipc::Health{static_cast<ipc::HealthStatus>(status), std::move(detail)}));
 }
 
 std::shared_future<bool> Session::report_fatal(std::string reason, std::string detail) {
@@ -237,8 +237,8 @@ void Session::log(std::string const& text) const {
 
 // --- Owner
 
-void Session::raised(std::span<ContextPtr const> contexts, Told const& told) {
-  locked([&](Later& later) { ledger_.raised(contexts, told, later); });
+void Session::raised(std::span<ContextPtr const> contexts, Notified const& notified) {
+  locked([&](Later& later) { ledger_.raised(contexts, notified, later); });
 }
 
 void Session::ended(ContextPtr const& context, Outcome outcome) {

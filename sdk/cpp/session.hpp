@@ -51,9 +51,9 @@ struct FatalReport {
   std::optional<std::uint64_t> seq;
   bool is_answered{};
 
-  void answer(bool is_heard) {
+  void answer(bool is_received) {
     if (!std::exchange(is_answered, true)) {
-      promise.set_value(is_heard);
+      promise.set_value(is_received);
     }
   }
 };
@@ -78,7 +78,7 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   std::optional<RequestContext> find(std::string_view id);
   std::vector<RequestContext> live();
   std::size_t in_flight();
-  void say(ipc::ToSupervisor const& message);
+  void send(ipc::ToSupervisor const& message);
   void report_health(Health status, std::string detail);
   std::shared_future<bool> report_fatal(std::string reason, std::string detail);
   void watch_child(int pid, std::string name, bool any_end);
@@ -91,7 +91,7 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   void process();
 
   // Owner
-  void raised(std::span<ContextPtr const> contexts, Told const& told) override;
+  void raised(std::span<ContextPtr const> contexts, Notified const& notified) override;
   void ended(ContextPtr const& context, Outcome outcome) override;
   void confirmed(ContextPtr const& context) override;
   void progress(ContextState& context) override;
@@ -116,7 +116,7 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
       each();
     }
     if (busy_since_.load(std::memory_order_relaxed) != 0) {
-      tell_of_stall();
+      report_stall();
     }
   }
 
@@ -146,12 +146,12 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   void on(ipc::Ack const& message);
   void on(ipc::Error const& message);
   void on_answer(std::uint64_t seq, bool is_error);
-  bool is_said_already(std::string const& refusal);
+  bool is_reported_already(std::string const& refusal);
   void enter(Phase phase, Later& later);
   void send_fatal();
   void failed(std::string reason, std::string detail);
   /// Says once when a callback does not come back: whoever else would be heard is who notices.
-  void tell_of_stall();
+  void report_stall();
   void log(std::string const& text) const;
 
   std::uint64_t const generation_;

@@ -33,7 +33,7 @@ bool Session::receive(std::string_view line) {
             .message = std::string(op_of(incoming.message)) + ": not for an engine",
             .seq = incoming.seq});
   } else if (incoming.seq && !is_answer) {
-    say(ipc::Ack{*incoming.seq, {}});
+    send(ipc::Ack{*incoming.seq, {}});
   }
   return true;
 }
@@ -110,10 +110,10 @@ void Session::on(ipc::CancelBatch const& message) {
       }
     }
   });
-  Told const told(message.ids.begin(), message.ids.end());
+  Notified const notified(message.ids.begin(), message.ids.end());
   Level const level = message.mode == ipc::CancelMode::kill ? Level::killed : Level::stopped;
   for (ContextPtr const& context : contexts) {
-    context->raise(level, static_cast<Reason>(message.reason), std::nullopt, told);
+    context->raise(level, static_cast<Reason>(message.reason), std::nullopt, notified);
   }
 }
 
@@ -132,7 +132,7 @@ void Session::on(ipc::Deregister const&) {
   locked([&](Later&) { call = callbacks_.deregister; });
   Client::Done const done = [self = weak_from_this()] {
     if (auto const session = std::static_pointer_cast<Session>(self.lock())) {
-      session->say(ipc::Deregistered{});
+      session->send(ipc::Deregistered{});
     }
   };
   call ? call(done) : done();
@@ -143,7 +143,7 @@ void Session::on(ipc::Cleanup const& message) {
   locked([&](Later&) { call = callbacks_.cleanup; });
   Client::Done const done = [self = weak_from_this()] {
     if (auto const session = std::static_pointer_cast<Session>(self.lock())) {
-      session->say(ipc::CleanupDone{});
+      session->send(ipc::CleanupDone{});
     }
   };
   auto const left = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -158,7 +158,7 @@ void Session::on(ipc::Ack const& message) {
 void Session::on(ipc::Error const& message) {
   std::string text =
       "the supervisor refused a line: " + std::string(name(message.code)) + ": " + message.message;
-  if (!is_said_already(text)) {
+  if (!is_reported_already(text)) {
     log(text);
   }
   if (message.seq) {
@@ -167,7 +167,7 @@ void Session::on(ipc::Error const& message) {
 }
 
 /// One that refuses us does so at each attempt, for as long as we run.
-bool Session::is_said_already(std::string const& refusal) {
+bool Session::is_reported_already(std::string const& refusal) {
   return !is_connected() && std::exchange(refusal_, refusal) == refusal;
 }
 

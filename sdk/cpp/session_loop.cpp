@@ -130,7 +130,7 @@ void Session::run_once(int at_most_ms) {
   busy_since_ = 0;
 }
 
-void Session::tell_of_stall() {
+void Session::report_stall() {
   auto since = busy_since_.load();
   Clock::duration const lasts = Clock::now().time_since_epoch() - Clock::duration(since);
   if (since == 0 || lasts < kPatience || ::pthread_equal(busy_, ::pthread_self()) != 0 ||

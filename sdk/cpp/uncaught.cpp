@@ -120,7 +120,7 @@ bool is_answer(std::string_view line) {
 }
 
 /// Says so, and waits until it was heard.
-void tell(Target const& target, ipc::Fatal const& fatal, Clock::time_point until) {
+void report(Target const& target, ipc::Fatal const& fatal, Clock::time_point until) {
   Connection connection(target.path);
   if (connection.open() != 0 || !ipc::encode(target.hello, std::nullopt, connection.out()) ||
       !ipc::encode(fatal, kSeq, connection.out())) {
@@ -148,7 +148,7 @@ void tell(Target const& target, ipc::Fatal const& fatal, Clock::time_point until
   }
 }
 
-void tell_all(Targets const& at) {
+void report_all(Targets const& at) {
   auto const until = Clock::now() + kHeldUpFor;
   ipc::Fatal fatal = describe_exception("uncaught");
   if (fatal.reason.empty()) {
@@ -160,18 +160,18 @@ void tell_all(Targets const& at) {
   fatal.detail.resize(std::min(fatal.detail.size(), kRoom));
   for (Target const& target : at.all) {
     if (target.generation == fork_generation()) {
-      tell(target, fatal, until);
+      report(target, fatal, until);
     }
   }
 }
 
 [[noreturn]] void on_terminate() {
-  thread_local bool is_telling = false;
+  thread_local bool is_reporting = false;
   Targets& at = targets();
   // Another thread that fails at the same time waits for what this one says; the lock is kept.
-  if (!std::exchange(is_telling, true) && at.mutex.try_lock_for(2 * kHeldUpFor)) {
+  if (!std::exchange(is_reporting, true) && at.mutex.try_lock_for(2 * kHeldUpFor)) {
     try {
-      tell_all(at);
+      report_all(at);
     } catch (...) {  // no memory, no descriptor: the process ends all the same
     }
   }

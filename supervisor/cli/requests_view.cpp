@@ -27,9 +27,9 @@ std::string count_text(JsonValue const& request, char const* key) {
 
 /// What the engine told, else about as many as the stream has events.
 std::string tokens_text(JsonValue const& request) {
-  std::string const told = count_text(request, "tokens");
-  std::string const events = told == "-" ? count_text(request, "events_sent") : "-";
-  return events == "-" ? told : "~" + events;
+  std::string const tokens = count_text(request, "tokens");
+  std::string const events = tokens == "-" ? count_text(request, "events_sent") : "-";
+  return events == "-" ? tokens : "~" + events;
 }
 
 std::string state_text(JsonValue const& request) {

@@ -29,13 +29,13 @@ void examine_configuration(Visit const& visit, Findings& findings) {
 
 void examine_graces(Visit const& visit, Findings& findings) {
   config::Loaded const& loaded = visit.loaded;
-  bool const is_told = visit.environment("LASTCALL_POD_GRACE_SECONDS").has_value();
+  bool const is_given = visit.environment("LASTCALL_POD_GRACE_SECONDS").has_value();
   std::error_code error;
-  if (visit.in_pod() && !is_told) {
+  if (visit.in_pod() && !is_given) {
     findings.push_back({"graces",
                         "LASTCALL_POD_GRACE_SECONDS is not set in this pod, so that 30 s are "
                         "assumed: set it to terminationGracePeriodSeconds in both containers"});
-  } else if (!is_told && std::filesystem::exists("/.dockerenv", error)) {
+  } else if (!is_given && std::filesystem::exists("/.dockerenv", error)) {
     findings.push_back({"graces",
                         "`docker stop` kills after 10 s, and nobody has said otherwise: set "
                         "LASTCALL_POD_GRACE_SECONDS=10, or stop with `--time` above "

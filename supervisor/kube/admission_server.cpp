@@ -192,7 +192,7 @@ void AdmissionServer::write(Connection& connection) {
     connection.state = State::done;
   } else if (connection.output.empty()) {
     // What the client has sent meanwhile would turn a close into a reset, and destroy the answer.
-    connection.tls->say_goodbye();
+    connection.tls->send_close_notify();
     ingress::end_output(connection.socket);
     connection.deadline = std::min(connection.deadline, Clock::now() + kLinger);
     connection.state = State::lingering;

@@ -26,7 +26,7 @@ std::uint64_t total_of(Verdict const& verdict) {
   return total;
 }
 
-bool is_always_told(std::string_view outcome) {
+bool is_always_shown(std::string_view outcome) {
   return outcome == "completed" || outcome == "migrated";
 }
 
@@ -37,7 +37,7 @@ std::string to_text(Verdict const& verdict) {
       counted(verdict.pods, "pod") + ", " + counted(total_of(verdict), "request") + ":";
   for (std::size_t i = 0; i < kOutcomes.size(); ++i) {
     std::uint64_t const count = verdict.requests.at(i);
-    if (!is_lost(i) && (count > 0 || is_always_told(kOutcomes.at(i)))) {
+    if (!is_lost(i) && (count > 0 || is_always_shown(kOutcomes.at(i)))) {
       text += " " + std::to_string(count) + " " + std::string(kOutcomes.at(i)) + ",";
     }
   }

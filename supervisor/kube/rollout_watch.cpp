@@ -77,25 +77,25 @@ RolloutWatch::RolloutWatch(ApiServer& api, Target target, milliseconds timeout, 
 bool RolloutWatch::list_again(bool is_first) {
   ListAnswer const listed = api_.list(api_.path("v1", "pods"), query_);
   if (!listed.error.empty()) {
-    if (told_ != listed.error) {
+    if (reported_ != listed.error) {
       err_ << "lastcall rollout watch: " << listed.error << std::endl;
-      told_ = listed.error;
+      reported_ = listed.error;
     }
     return false;
   }
-  told_.clear();
+  reported_.clear();
   version_ = listed.version;
   if (is_first) {
     fleet_.begin(pods_in(listed.items));
     return true;
   }
   for (Pod const& pod : fleet_.replace(pods_in(listed.items))) {
-    tell(pod);
+    report(pod);
   }
   return true;
 }
 
-void RolloutWatch::tell(Pod const& pod) {
+void RolloutWatch::report(Pod const& pod) {
   look_for_events();
   if (!json_) {
     out_ << line_of(pod, fleet_.reports_of(pod.uid)) << std::endl;
@@ -124,7 +124,7 @@ bool RolloutWatch::take(std::string const& type, Json const& object) {
     return true;
   }
   if (fleet_.end(pod)) {
-    tell(pod);
+    report(pod);
   }
   return fleet_.is_any_ending();
 }

@@ -44,7 +44,7 @@ class RolloutWatch {
   bool list_again(bool is_first);
   void follow();
   bool take(std::string const& type, Json const& object);
-  void tell(Pod const& pod);
+  void report(Pod const& pod);
   void look_for_events();
   bool is_over();
   void start(std::vector<std::string> command);
@@ -61,7 +61,7 @@ class RolloutWatch {
   Fleet fleet_;
   std::string version_;
   std::string query_;
-  std::string told_;  // the failure that was told last
+  std::string reported_;  // the failure that was told last
   Command command_ = Command::none;
   pid_t child_ = -1;
 };

@@ -113,16 +113,16 @@ class Webhook {
         .ciphers = {"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384",
                     "TLS_CHACHA20_POLY1305_SHA256"}};
     auto tls = std::make_unique<ingress::TlsContext>(
-        settings, [this](ingress::TlsReading const& reading) { tell(reading); });
+        settings, [this](ingress::TlsReading const& reading) { report(reading); });
     ingress::TlsReading const reading = tls->load();
     if (!reading.problem.empty()) {
       throw Failed{cli::kExitUsage, reading.problem};
     }
-    tell(reading);
+    report(reading);
     return tls;
   }
 
-  void tell(ingress::TlsReading const& reading) {
+  void report(ingress::TlsReading const& reading) {
     bool const is_usable = reading.problem.empty();
     counts_.read_certificate(is_usable);
     std::string const what = is_usable ? reading.warning : reading.problem + "; the old one stays";

@@ -148,7 +148,7 @@ Word hold() {
   return before;
 }
 
-void tell_held(Word before) {
+void report_held(Word before) {
   Text text{held, held + sizeof held - 1};
   text.add(kHeldName);
   char const* comma = "";
@@ -235,7 +235,7 @@ extern "C" [[noreturn, gnu::used]] void lastcall_launch(Word* stack) {
   }
   *next++ = own_path;
   if (is_run) {
-    tell_held(before);
+    report_held(before);
     *next++ = held;
   }
   *next = nullptr;

@@ -71,7 +71,7 @@ class Supervisor final : private ipc::Observer {
   void process_gone(ipc::PeerId peer) override;
   std::size_t next_cancels(ipc::PeerId peer, ipc::CancelBatch& batch) override;
   void trouble(std::string_view what) override;
-  void error_said(ipc::ErrorCode code) override;
+  void error_sent(ipc::ErrorCode code) override;
   void peer_dropped(ipc::Drop why) override;
 
   // Orders (supervisor_obey.cpp).

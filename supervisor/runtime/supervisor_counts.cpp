@@ -4,7 +4,7 @@
 
 namespace lastcall::runtime {
 
-void Supervisor::error_said(ipc::ErrorCode code) {
+void Supervisor::error_sent(ipc::ErrorCode code) {
   probes_.metrics().protocol_error(ipc::name(code));
 }
 

@@ -201,9 +201,9 @@ bool Supervisor::engine_may_be_dying() const {
   bool const serves =
       now.phase > lifecycle::Phase::starting && now.phase < lifecycle::Phase::cleaning_up;
   bool const runs = now.engine == lifecycle::EngineState::running;
-  bool const shim_tells = now.shim_connected && runs;
-  bool const checks_tell = !now.stop && health_.is_running() && (runs || !now.shim_known);
-  return serves && (shim_tells || checks_tell);
+  bool const shim_reports = now.shim_connected && runs;
+  bool const checks_report = !now.stop && health_.is_running() && (runs || !now.shim_known);
+  return serves && (shim_reports || checks_report);
 }
 
 IngressSession::Listeners Supervisor::ingress_listeners() {
@@ -244,13 +244,13 @@ OperatorSessions::Answers Supervisor::operator_answers() {
   return {.welcome = [this] { return welcome_of(core_); },
           .status = [this] { return status_json(sources(), monotonic_now()); },
           .requests =
-              [this](std::string const& after, std::size_t limit, TellPage tell) {
-                tell_requests(
+              [this](std::string const& after, std::size_t limit, ReportPage report) {
+                report_requests(
                     sources(), monotonic_now(), after, limit,
-                    [this](std::vector<std::string> ids, ingress::TellDeliveries told) {
-                      ingress_.deliveries(std::move(ids), std::move(told));
+                    [this](std::vector<std::string> ids, ingress::ReportDeliveries report) {
+                      ingress_.deliveries(std::move(ids), std::move(report));
                     },
-                    std::move(tell));
+                    std::move(report));
               },
           .reload = [this] { return reload(); },
           .set_admission = [this](ipc::AdmissionSet const& set) { return set_admission(set); },

@@ -40,7 +40,7 @@ void Supervisor::provide_for_our_end(lifecycle::Instant now,
     } else if (auto const* const will = std::get_if<lifecycle::LeaveWill>(&action)) {
       leave_will(now, *will);
     } else if (auto const* const news = std::get_if<lifecycle::AnnouncePhase>(&action)) {
-      shim_.tell(ipc::PhaseChange{news->phase, news->deadline});
+      shim_.send(ipc::PhaseChange{news->phase, news->deadline});
     } else {
       continue;
     }
@@ -71,7 +71,7 @@ void Supervisor::cancels_ready(lifecycle::PeerId peer) {
 }
 
 void Supervisor::signal_engine(lifecycle::SignalEngine const& order) {
-  shim_.tell(
+  shim_.send(
       ipc::EngineSignal{order.name, order.all ? ipc::SignalScope::all : ipc::SignalScope::main});
   server_.flush();
 }
@@ -88,18 +88,18 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
     signal_engine(*order);
   }
   count(probes_.metrics(), action);
-  narrator_.tell(now, action);
-  events_.tell(now, action);
+  narrator_.narrate(now, action);
+  events_.report(now, action);
   std::visit(
       Overloaded{
           // These were carried out before anything was told.
           [](act::Remember const&) {}, [](act::LeaveWill const&) {},
           [](act::SignalEngine const&) {},
           [&](act::ForgetStopRecord const&) { stop_record_.remove(); },
-          [&](act::StartEngine const&) { shim_.tell(ipc::EngineStart{}); },
+          [&](act::StartEngine const&) { shim_.send(ipc::EngineStart{}); },
           [&](act::RunChecks const&) { health_.run_now(); },
           [&](act::ExitShim const& order) {
-            shim_.tell(ipc::Exit{order.code, report_.text()});
+            shim_.send(ipc::Exit{order.code, report_.text()});
             report_.shim_ordered(order.code, shim_.engine().state == ipc::EngineState::exited);
           },
           [&](act::AnnouncePhase const& order) { announce(order); },
@@ -159,7 +159,7 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
 
 void Supervisor::remember(lifecycle::Remember const& order) {
   if (shim_.is_connected()) {
-    shim_.tell(ipc::Remember{order.blob});
+    shim_.send(ipc::Remember{order.blob});
     return;
   }
   if (std::string const problem = stop_record_.write(order.blob); !problem.empty()) {
@@ -168,7 +168,7 @@ void Supervisor::remember(lifecycle::Remember const& order) {
 }
 
 void Supervisor::leave_will(lifecycle::Instant now, lifecycle::LeaveWill const& order) {
-  shim_.tell(
+  shim_.send(
       ipc::Will{.mode = order.mode,
                 .deadline_at = order.deadline,
                 .code = order.code,

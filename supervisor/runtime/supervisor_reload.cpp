@@ -28,7 +28,7 @@ OperatorSessions::ReloadAnswer Supervisor::reload() {
   }
   config::Admission const before = config_.admission;
   Reload const reload = read_again(reload_, config::process_environment(), config_);
-  tell(reload, kNotLive, log_);
+  report(reload, kNotLive, log_);
   if (reload.errors.empty()) {
     facts_.warnings = reload.warnings;
     apply_live_settings(before);

@@ -20,9 +20,9 @@ namespace {
 
 using namespace lastcall;
 using router::continuation::Continuation;
-using router::continuation::Heard;
 using router::continuation::Mode;
-using router::continuation::Said;
+using router::continuation::Progress;
+using router::continuation::Received;
 
 void require(bool condition, std::string_view what, std::string_view stream) {
   if (!condition) {
@@ -95,14 +95,14 @@ std::string run(std::string_view body, Mode mode, std::string_view first, std::s
   std::string out;
   for (std::string_view leg : {first, second}) {
     machine.begin_leg(mode);
-    Heard heard;
-    for (std::size_t turn = 0; !leg.empty() && heard.said < Said::done; ++turn) {
+    Received received;
+    for (std::size_t turn = 0; !leg.empty() && received.progress < Progress::done; ++turn) {
       std::string_view const part = leg.substr(0, steps[turn % steps.size()]);
-      heard = machine.heard(part, out);
+      received = machine.receive(part, out);
       leg.remove_prefix(part.size());
     }
-    heard = heard.said < Said::done ? machine.leg_ended(out) : heard;
-    if (heard.said == Said::done || !machine.next(mode, out)) {
+    received = received.progress < Progress::done ? machine.leg_ended(out) : received;
+    if (received.progress == Progress::done || !machine.next(mode, out)) {
       break;
     }
   }

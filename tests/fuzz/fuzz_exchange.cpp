@@ -47,7 +47,7 @@ void require(bool condition) {
 
 /// Status and payload of the last message that the client gets; bytes that are not HTTP/1.1 any
 /// more (a tunnel, a body that only its connection ends) are compared as they are.
-std::pair<unsigned, std::string> told(Script const& script, Result const& result) {
+std::pair<unsigned, std::string> framing(Script const& script, Result const& result) {
   if (result.wire.empty()) {
     return {};
   }
@@ -62,7 +62,7 @@ void same(Script const& script, Result const& a, Result const& b) {
   require(a.leg == b.leg || (a.held && script.dies));  // nothing is read behind that
   require(a.farewell == b.farewell && a.outcome == b.outcome && a.held == b.held);
   require(a.events == b.events && a.bytes == b.bytes && a.first_bytes == b.first_bytes);
-  require(told(script, a) == told(script, b));
+  require(framing(script, a) == framing(script, b));
 }
 
 bool same_letters(char a, char b) {
@@ -89,7 +89,7 @@ void check_wire(Script const& script, Result const& result) {
   if (count(script.response, "transfer-encoding") != count(script.response, "transfer-encoding:")) {
     return;  // it takes a longer name for the field: http_differences.cpp
   }
-  auto const [status, payload] = told(script, result);
+  auto const [status, payload] = framing(script, result);
   if (status < 200 || status == 204 || status == 304) {
     return;  // it reads a body there: http_differences.cpp
   }
@@ -108,7 +108,7 @@ void check_wire(Script const& script, Result const& result) {
 
 void check_cut(Script const& script, Result const& result) {
   if (result.farewell == relay::Farewell::error_event) {
-    std::string const payload = told(script, result).second;
+    std::string const payload = framing(script, result).second;
     std::size_t const error = payload.rfind("event: error\ndata: {\"error\":");
     require(error != payload.npos);
     char const last = error == 0 ? '\n' : payload[error - 1];

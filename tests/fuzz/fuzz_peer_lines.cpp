@@ -184,7 +184,7 @@ class World : public runtime::EventSink {
     void process_gone(PeerId) override {}
     std::size_t next_cancels(PeerId, ipc::CancelBatch&) override { return 0; }
     void trouble(std::string_view) override {}
-    void error_said(ipc::ErrorCode) override {}
+    void error_sent(ipc::ErrorCode) override {}
     void peer_dropped(ipc::Drop) override {}
   };
   static boost::asio::io_context& no_loop() {

@@ -27,7 +27,7 @@ ClosedWorld::ClosedWorld(Settings const& settings, Limits const& limits, bool re
   if (recording_) {
     commands_.push_back(text_of(settings_));
   }
-  tell(SupervisorStarted{});
+  notify(SupervisorStarted{});
   shim_.boot = "a";
   shim_.run = !is_sidecar();
   if (!is_alone()) {
@@ -38,7 +38,7 @@ ClosedWorld::ClosedWorld(Settings const& settings, Limits const& limits, bool re
   }
 }
 
-std::string ClosedWorld::tell(Event event) {
+std::string ClosedWorld::notify(Event event) {
   if (recording_) {
     commands_.push_back("at " + text_of(now_) + " " + text_of(event, now_));
   }
@@ -52,7 +52,7 @@ std::string ClosedWorld::tell(Event event) {
                                       .after = core_->snapshot(),
                                       .delivered = delivered_});
   if (wrong.empty() && std::exchange(token_leaves_, false)) {
-    wrong = tell(TokenSent{token_out_->number});
+    wrong = notify(TokenSent{token_out_->number});
   }
   return wrong;
 }
@@ -116,16 +116,16 @@ std::string ClosedWorld::start_again() {
   if (recording_) {
     commands_.push_back("at " + text_of(now_) + " restart");
   }
-  std::string wrong = tell(SupervisorStarted{});
-  return wrong.empty() && !record_.empty() ? tell(StopRecordRead{record_}) : wrong;
+  std::string wrong = notify(SupervisorStarted{});
+  return wrong.empty() && !record_.empty() ? notify(StopRecordRead{record_}) : wrong;
 }
 
 std::string ClosedWorld::shim_says_hello() {
   shim_.connected = true;
   EngineState const before = shim_.engine;
-  std::string wrong = tell(shim_.hello());
+  std::string wrong = notify(shim_.hello());
   if (wrong.empty() && before == EngineState::waiting && shim_.engine == EngineState::running) {
-    wrong = tell(EngineStarted{});
+    wrong = notify(EngineStarted{});
   }
   return wrong;
 }
@@ -135,9 +135,10 @@ std::string ClosedWorld::peer_says_hello() {
   ++conn_;
   bool const has_other = requests_[1].live && !is_relayed(1);
   std::uint32_t const live = (requests_[0].live ? 1 : 0) + (has_other ? 1 : 0);
-  std::string wrong = tell(PeerConnected{.peer = conn_, .name = "w", .live = live});
+  std::string wrong = notify(PeerConnected{.peer = conn_, .name = "w", .live = live});
   for (std::size_t i = 0; i < 2 && wrong.empty(); ++i) {
-    wrong = tell(EndpointRegistered{.peer = conn_, .endpoint = kEndpoints[i], .graceful = i == 0});
+    wrong =
+        notify(EndpointRegistered{.peer = conn_, .endpoint = kEndpoints[i], .graceful = i == 0});
   }
   for (std::size_t i = 0; i < 2 && wrong.empty(); ++i) {
     wrong = requests_[i].live && !is_relayed(i) ? begin(i, true) : "";
@@ -151,19 +152,19 @@ PeerId ClosedWorld::owner(std::size_t which) const {
 
 std::string ClosedWorld::begin(std::size_t which, bool resumed) {
   requests_[which] = {.live = true, .ever = true};
-  return tell(RequestBegun{.peer = owner(which),
-                           .id = kIds[is_relayed(which) ? 0 : which],
-                           .root = {},
-                           .parent = {},
-                           .endpoint = kEndpoints[which],
-                           .model = {},
-                           .admit = is_relayed(which),
-                           .resumed = resumed});
+  return notify(RequestBegun{.peer = owner(which),
+                             .id = kIds[is_relayed(which) ? 0 : which],
+                             .root = {},
+                             .parent = {},
+                             .endpoint = kEndpoints[which],
+                             .model = {},
+                             .admit = is_relayed(which),
+                             .resumed = resumed});
 }
 
 std::string ClosedWorld::end(std::size_t which) {
   requests_[which].live = false;
-  return tell(RequestEnded{
+  return notify(RequestEnded{
       .peer = owner(which),
       .id = kIds[is_relayed(which) ? 0 : which],
       .outcome = is_relayed(which) && is_cut_ ? Outcome::cancelled : Outcome::completed});
@@ -171,14 +172,14 @@ std::string ClosedWorld::end(std::size_t which) {
 
 std::string ClosedWorld::end_engine(int signal) {
   shim_.end_engine({.code = 0, .signal = signal, .oom = false}, now_);
-  return shim_.connected ? tell(EngineExited{.exit = shim_.exit, .ordered = shim_.ordered}) : "";
+  return shim_.connected ? notify(EngineExited{.exit = shim_.exit, .ordered = shim_.ordered}) : "";
 }
 
 /// The shim holds it, whether or not anybody hears of it now.
 std::string ClosedWorld::take_signal() {
   ++signals_;
   shim_.hold_stop(now_);
-  return shim_.connected ? tell(StopSignalHeld{.name = "TERM", .at = now_}) : "";
+  return shim_.connected ? notify(StopSignalHeld{.name = "TERM", .at = now_}) : "";
 }
 
 std::uint64_t ClosedWorld::fingerprint() const {

@@ -99,7 +99,7 @@ class ClosedWorld {
     bool ever = false;
   };
 
-  std::string tell(lifecycle::Event event);
+  std::string notify(lifecycle::Event event);
   void obey(std::span<lifecycle::Action const> actions);
   std::string start_again();
   std::string shim_says_hello();

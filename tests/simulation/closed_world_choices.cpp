@@ -82,13 +82,13 @@ void ClosedWorld::add_frozen(std::vector<Choice>& choices) const {
 
 std::string ClosedWorld::take_frozen(Choice choice) {
   if (choice == Choice::bytes_move) {
-    return tell(RequestProgressed{.peer = conn_, .ids = {kFirstRequest}});
+    return notify(RequestProgressed{.peer = conn_, .ids = {kFirstRequest}});
   }
   ++freezes_;
   if (choice == Choice::process_stops) {
-    return tell(EngineProcessStopped{.pid = 17, .name = "engine"});
+    return notify(EngineProcessStopped{.pid = 17, .name = "engine"});
   }
-  return tell(CheckFinished{
+  return notify(CheckFinished{
       .check = 0, .verdict = CheckVerdict::timed_out, .detail = {}, .took = Duration{1'000}});
 }
 
@@ -113,29 +113,29 @@ void ClosedWorld::add_alone(std::vector<Choice>& choices) const {
 std::string ClosedWorld::take_alone(Choice choice) {
   if (choice == Choice::own_signal) {
     ++(is_sidecar() ? restarts_ : signals_);
-    return tell(OwnSignal{"TERM"});
+    return notify(OwnSignal{"TERM"});
   }
   if (choice == Choice::hook_called) {
     ++hooks_;
-    return tell(EngineStopHook{});
+    return notify(EngineStopHook{});
   }
   if (choice == Choice::deletion_seen) {
     deletion_ = true;
-    return tell(DeletionSeen{.grace = {}});
+    return notify(DeletionSeen{.grace = {}});
   }
   if (choice == Choice::deletion_read) {
     deletion_ = true;
-    return tell(DeletionSeen{.grace = Duration{10'000}});
+    return notify(DeletionSeen{.grace = Duration{10'000}});
   }
   if (choice == Choice::engine_replaced) {
-    return tell(EngineReplaced{"refused"});
+    return notify(EngineReplaced{"refused"});
   }
   if (choice == Choice::check_times_out || choice == Choice::process_stops ||
       choice == Choice::bytes_move) {
     return take_frozen(choice);
   }
   faults_ += choice == Choice::check_fails ? 1 : 0;
-  return tell(CheckFinished{
+  return notify(CheckFinished{
       .check = 0,
       .verdict = choice == Choice::check_fails ? CheckVerdict::failed : CheckVerdict::passed});
 }
@@ -144,24 +144,24 @@ std::string ClosedWorld::take_alone(Choice choice) {
 std::string ClosedWorld::take_cleanup(Choice choice) {
   if (choice == Choice::peer_acks) {
     ack_asked_ = false;
-    return tell(PeerCleanedUp{conn_});
+    return notify(PeerCleanedUp{conn_});
   }
   bool const is_hook = choice == Choice::hook_ends;
   (is_hook ? hook_runs_ : registries_closing_) = false;
-  return tell(
+  return notify(
       CleanupSettled{.item = is_hook ? CleanupItem::hooks : CleanupItem::registries, .detail = {}});
 }
 
 std::string ClosedWorld::take_gauges(Choice choice) {
   if (choice == Choice::gauges_zero || choice == Choice::gauges_busy) {
     std::uint64_t const figure = choice == Choice::gauges_busy ? 2 : 0;
-    return tell(GaugesRead{.in_flight = figure, .tokens = {}, .load = {}});
+    return notify(GaugesRead{.in_flight = figure, .tokens = {}, .load = {}});
   }
   TokenOutcome const outcome =
       choice == Choice::token_generated ? TokenOutcome::generated : TokenOutcome::refused;
   std::uint64_t const number = token_out_->number;
   token_out_.reset();
-  return tell(TokenAnswered{.number = number, .outcome = outcome});
+  return notify(TokenAnswered{.number = number, .outcome = outcome});
 }
 
 std::uint64_t ClosedWorld::what_follows() const {
@@ -178,16 +178,16 @@ std::string ClosedWorld::take(Choice choice) {
   switch (choice) {
     case Choice::time_passes:
       now_ = *core_->next_deadline();
-      return tell(TimerExpired{});
+      return notify(TimerExpired{});
     case Choice::signal:
       return take_signal();
     case Choice::drain:
     case Choice::drain_exit:
       ++drains_;
-      return tell(DrainRequested{.exit = choice == Choice::drain_exit, .timeout = {}});
+      return notify(DrainRequested{.exit = choice == Choice::drain_exit, .timeout = {}});
     case Choice::resume:
       ++drains_;
-      return tell(ResumeRequested{});
+      return notify(ResumeRequested{});
     case Choice::engine_ends:
     case Choice::engine_is_killed:
       faults_ += choice == Choice::engine_is_killed ? 1 : 0;
@@ -202,7 +202,7 @@ std::string ClosedWorld::take(Choice choice) {
     case Choice::registry_fails:
       faults_ += choice == Choice::registry_fails ? 1 : 0;
       registry_asked_ = false;
-      return tell(RegistrySettled{
+      return notify(RegistrySettled{
           .registry = 0, .confirmed = choice == Choice::registry_confirms, .detail = {}});
     case Choice::hook_ends:
     case Choice::registries_close:
@@ -210,17 +210,17 @@ std::string ClosedWorld::take(Choice choice) {
       return take_cleanup(choice);
     case Choice::peer_fatal:
       ++faults_;
-      return tell(PeerFatal{.peer = conn_, .reason = "engine_dead", .detail = {}});
+      return notify(PeerFatal{.peer = conn_, .reason = "engine_dead", .detail = {}});
     case Choice::shim_drops:
       ++shim_drops_;
       shim_.connected = false;
-      return tell(ShimDisconnected{.watched = true});
+      return notify(ShimDisconnected{.watched = true});
     case Choice::shim_returns:
       return shim_says_hello();
     case Choice::peer_drops:
       ++peer_drops_;
       peer_connected_ = false;
-      return tell(PeerDisconnected{conn_});
+      return notify(PeerDisconnected{conn_});
     case Choice::peer_returns:
       return peer_says_hello();
     case Choice::supervisor_dies:

@@ -148,8 +148,8 @@ std::string Checker::check_action(StepView const& step, Action const& action) {
   }
   if (std::holds_alternative<StopBegun>(action)) {
     phase_at_stop_ = phase_;
-  } else if (auto const* told = std::get_if<AnnouncePhase>(&action)) {
-    return told->phase == phase_ ? "" : "peers are told another phase than the log";
+  } else if (auto const* announced = std::get_if<AnnouncePhase>(&action)) {
+    return announced->phase == phase_ ? "" : "peers are told another phase than the log";
   }
   if (std::holds_alternative<Register>(action)) {
     if (stop_) {

@@ -230,9 +230,9 @@ std::string RequestOracle::check(StepView const& step, Phase before, Duration) {
     return "in flight are " + std::to_string(live_.size()) + ", the core says " +
            std::to_string(step.core.requests().in_flight());
   }
-  if (auto const told = count_of<RequestSettled>(step.actions); told != settled_now_) {
-    return std::to_string(settled_now_) + " requests ended in this step, " + std::to_string(told) +
-           " were counted";
+  if (auto const announced = count_of<RequestSettled>(step.actions); announced != settled_now_) {
+    return std::to_string(settled_now_) + " requests ended in this step, " +
+           std::to_string(announced) + " were counted";
   }
   if (step.core.endpoints().ungraceful_in_flight() != live_.size() - graceful_in_flight()) {
     return "the core's number of requests on endpoints that are not graceful is wrong";

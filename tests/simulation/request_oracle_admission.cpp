@@ -176,11 +176,12 @@ std::string RequestOracle::check_answers(StepView const& step, Phase before) {
 }
 
 std::string RequestOracle::check_admission(StepView const& step) const {
-  AdmissionState const& told = step.after.admission;
-  if (told.running != standing(Stands::place) || told.waiting != standing(Stands::waiting)) {
+  AdmissionState const& announced = step.after.admission;
+  if (announced.running != standing(Stands::place) ||
+      announced.waiting != standing(Stands::waiting)) {
     return std::to_string(standing(Stands::place)) + " have a place and " +
            std::to_string(standing(Stands::waiting)) + " wait, the core says " +
-           std::to_string(told.running) + " and " + std::to_string(told.waiting);
+           std::to_string(announced.running) + " and " + std::to_string(announced.waiting);
   }
   bool const has_ended = std::any_of(
       step.actions.begin(), step.actions.end(),
@@ -188,14 +189,14 @@ std::string RequestOracle::check_admission(StepView const& step) const {
   if (has_ended) {
     return {};  // who waits asks the next one
   }
-  bool const has_place = !told.limits.running || told.running < *told.limits.running;
-  bool const may_begin = !told.limits.first_byte;
-  if (told.waiting > 0 && has_place && may_begin) {
+  bool const has_place = !announced.limits.running || announced.running < *announced.limits.running;
+  bool const may_begin = !announced.limits.first_byte;
+  if (announced.waiting > 0 && has_place && may_begin) {
     return "a place is free, and somebody waits for one";
   }
   for (auto const& [key, live] : live_) {
-    if (live.stands == Stands::waiting && told.limits.wait_timeout &&
-        step.now >= live.arrived + *told.limits.wait_timeout) {
+    if (live.stands == Stands::waiting && announced.limits.wait_timeout &&
+        step.now >= live.arrived + *announced.limits.wait_timeout) {
       return "'" + key.second + "' waits for longer than the limit";
     }
   }

@@ -5,17 +5,17 @@ namespace lastcall::simulation {
 using namespace lifecycle;
 
 ShimHello ShimModel::hello() const {
-  ShimHello told;
-  told.boot = boot;
-  told.run = run;
-  told.engine = engine;
-  told.exit = exit;
-  told.exited_at = engine_gone_at;
-  told.ordered = ordered;
-  told.alive = rest;
-  told.stop_at = stop_at;
-  told.blob = blob;
-  return told;
+  ShimHello announced;
+  announced.boot = boot;
+  announced.run = run;
+  announced.engine = engine;
+  announced.exit = exit;
+  announced.exited_at = engine_gone_at;
+  announced.ordered = ordered;
+  announced.alive = rest;
+  announced.stop_at = stop_at;
+  announced.blob = blob;
+  return announced;
 }
 
 void ShimModel::hold_stop(Instant now) {

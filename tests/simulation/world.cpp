@@ -41,7 +41,7 @@ void World::after(std::uint32_t ms, What what, std::uint32_t a, std::uint32_t b,
   }
 }
 
-void World::tell(Event event) {
+void World::notify(Event event) {
   if (supervisor_up_) {
     inbox_.push_back(std::move(event));
   }
@@ -65,10 +65,10 @@ void World::happen() {
 void World::happen_elsewhere(Entry const& e) {
   auto const timeout = e.a == 0 ? std::nullopt : std::optional(Duration{e.a});
   if (e.what == What::own_signal) {
-    tell(OwnSignal{"TERM"});
+    notify(OwnSignal{"TERM"});
   } else if (e.what == What::deletion_seen) {
     bool const is_read = e.a >= 3;
-    tell(DeletionSeen{is_read ? std::optional(Duration{4'000 * e.a}) : std::nullopt});
+    notify(DeletionSeen{is_read ? std::optional(Duration{4'000 * e.a}) : std::nullopt});
   } else if (e.what == What::engine_hook) {
     call_hook(e);
   } else if (e.what == What::container_ends) {
@@ -76,48 +76,48 @@ void World::happen_elsewhere(Entry const& e) {
   } else if (e.what == What::engine_replaced) {
     engine_answers_ = true;
     if (e.a == life_) {
-      tell(EngineReplaced{"refused"});
+      notify(EngineReplaced{"refused"});
     }
   } else if (e.what == What::drain) {
-    tell(DrainRequested{.exit = false, .timeout = timeout});
+    notify(DrainRequested{.exit = false, .timeout = timeout});
   } else if (e.what == What::drain_exit) {
-    tell(DrainRequested{.exit = true, .timeout = timeout});
+    notify(DrainRequested{.exit = true, .timeout = timeout});
   } else if (e.what == What::resume) {
-    tell(ResumeRequested{});
+    notify(ResumeRequested{});
   } else if (e.what == What::health_turns) {
     health_[e.a % health_.size()] = static_cast<CheckVerdict>(e.b % 4);
   } else if (e.what == What::gauges_say) {
     tell_gauges(e);
   } else if (e.what == What::tokens_say) {
-    tell(GaugesRead{.in_flight = e.a, .tokens = e.b});
+    notify(GaugesRead{.in_flight = e.a, .tokens = e.b});
   } else if (e.what == What::process_stops) {
     freeze(e.a, e.b != 0);
   } else if (e.a == life_ && e.what == What::checks_due) {
     checks();
   } else if (e.a == life_ && e.what == What::registry_says) {
-    tell(RegistrySettled{.registry = e.b, .confirmed = e.c != 0});
+    notify(RegistrySettled{.registry = e.b, .confirmed = e.c != 0});
   } else if (e.a == life_ && e.what == What::token_leaves) {
-    tell(TokenSent{e.b});
+    notify(TokenSent{e.b});
   } else if (e.a == life_ && e.what == What::token_comes) {
-    tell(TokenAnswered{.number = e.b, .outcome = static_cast<TokenOutcome>(e.c)});
+    notify(TokenAnswered{.number = e.b, .outcome = static_cast<TokenOutcome>(e.c)});
   } else if (e.a == life_ && e.what == What::cleanup_says) {
-    tell(CleanupSettled{.item = static_cast<CleanupItem>(e.b),
-                        .outcome = static_cast<ItemOutcome>(e.c)});
+    notify(CleanupSettled{.item = static_cast<CleanupItem>(e.b),
+                          .outcome = static_cast<ItemOutcome>(e.c)});
   }
 }
 
 void World::tell_gauges(Entry const& e) {
   auto const figure = e.a == 1'000 ? std::nullopt : std::optional<std::uint64_t>(e.a);
-  tell(GaugesRead{.in_flight = figure, .tokens = {}, .load = e.b != 0 ? figure : std::nullopt});
+  notify(GaugesRead{.in_flight = figure, .tokens = {}, .load = e.b != 0 ? figure : std::nullopt});
 }
 
 /// The kubelet calls the engine's preStop, and the supervisor's where the pod goes.
 void World::call_hook(Entry const& e) {
   pod_goes_ = pod_goes_ || e.a != 0;
   if (e.a == 2) {
-    tell(DeletionSeen{.grace = {}});
+    notify(DeletionSeen{.grace = {}});
   }
-  tell(EngineStopHook{});
+  notify(EngineStopHook{});
   if (e.a == 1) {
     at(now_ + Duration{e.b}, What::deletion_seen);
   }
@@ -127,7 +127,7 @@ void World::call_hook(Entry const& e) {
 void World::end_container(bool pod_goes) {
   engine_answers_ = false;
   if (pod_goes) {
-    tell(OwnSignal{"TERM"});
+    notify(OwnSignal{"TERM"});
   }
 }
 
@@ -137,8 +137,8 @@ void World::freeze(std::uint32_t ms, bool is_seen) {
     return;
   }
   frozen_until_ = std::max(frozen_until_, now_ + Duration{ms});
-  if (is_seen && hears_shim() && shim_.engine == EngineState::running) {
-    tell(EngineProcessStopped{.pid = 17, .name = "engine"});
+  if (is_seen && is_connected() && shim_.engine == EngineState::running) {
+    notify(EngineProcessStopped{.pid = 17, .name = "engine"});
   }
 }
 
@@ -150,12 +150,12 @@ void World::checks() {
     bool const runs = plan_.manners.alone || shim_.engine == EngineState::running;
     bool const up = engine_answers_ && runs;
     bool const frozen = up && now_ < frozen_until_;
-    tell(CheckFinished{.check = i,
-                       .verdict = frozen ? CheckVerdict::timed_out
-                                  : up   ? health_[i]
-                                         : CheckVerdict::failed,
-                       .detail = {},
-                       .took = Duration{frozen ? 1'000 : 0}});
+    notify(CheckFinished{.check = i,
+                         .verdict = frozen ? CheckVerdict::timed_out
+                                    : up   ? health_[i]
+                                           : CheckVerdict::failed,
+                         .detail = {},
+                         .took = Duration{frozen ? 1'000 : 0}});
   }
   after(plan_.manners.check_interval_ms, What::checks_due, life_);
 }

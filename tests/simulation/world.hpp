@@ -48,7 +48,7 @@ class World {
     std::uint32_t parent = kNever;
     std::string root;  // the relayed one that it answers
     bool live = false;
-    bool told = false;  // begun at some supervisor
+    bool announced = false;  // begun at some supervisor
     bool ending = false;
     Instant ends_at;
     lifecycle::CancelMode reached = lifecycle::CancelMode::stop;
@@ -84,8 +84,8 @@ class World {
   void at(Instant when, What what, std::uint32_t a = 0, std::uint32_t b = 0, std::uint32_t c = 0);
   void after(std::uint32_t ms, What what, std::uint32_t a = 0, std::uint32_t b = 0,
              std::uint32_t c = 0);
-  void tell(lifecycle::Event event);
-  bool hears_shim() const { return supervisor_up_ && shim_.connected && shim_.hello_told; }
+  void notify(lifecycle::Event event);
+  bool is_connected() const { return supervisor_up_ && shim_.connected && shim_.hello_told; }
 
   bool happen_to_processes(Entry const& entry);
   bool happen_to_peers(Entry const& entry);

@@ -28,7 +28,7 @@ struct World::Obey {
   }
   void operator()(StartEngine const&) const {
     if (world.shim_.start_engine()) {
-      world.tell(EngineStarted{});
+      world.notify(EngineStarted{});
       world.after(world.plan_.manners.engine_loads, What::engine_is_up, world.shim_.number);
     }
   }

@@ -24,31 +24,31 @@ bool World::happen_to_peers(Entry const& e) {
     connect_peer(number);
   } else if (e.what == What::peer_fatal) {
     if (peer.connected) {
-      tell(PeerFatal{.peer = peer.conn, .reason = "engine_dead", .detail = "traceback"});
+      notify(PeerFatal{.peer = peer.conn, .reason = "engine_dead", .detail = "traceback"});
     }
   } else if (e.what == What::load_told) {
     bool const by_gauges = e.c != 0;
     if (by_gauges ? supervisor_up_ : peer.connected) {
-      tell(LoadReported{.peer = by_gauges ? std::nullopt : std::optional(peer.conn),
-                        .rank = by_gauges ? 0 : number,
-                        .active_decode_blocks = e.b,
-                        .kv_total_blocks = 100,
-                        .active_prefill_tokens = {}});
+      notify(LoadReported{.peer = by_gauges ? std::nullopt : std::optional(peer.conn),
+                          .rank = by_gauges ? 0 : number,
+                          .active_decode_blocks = e.b,
+                          .kv_total_blocks = 100,
+                          .active_prefill_tokens = {}});
     }
   } else if (e.what == What::limits_change) {
     AdmissionLimits limits = plan_.settings.admission;
     limits.running = e.a;
     limits.waiting = e.b;
     if (supervisor_up_) {
-      tell(AdmissionLimitsChanged{.limits = limits});
+      notify(AdmissionLimitsChanged{.limits = limits});
     }
   } else if (e.what == What::endpoint_vanishes) {
     if (peer.connected) {
-      tell(EndpointUnregistered{.peer = peer.conn, .endpoint = kPeerEndpoints[e.b % 2]});
+      notify(EndpointUnregistered{.peer = peer.conn, .endpoint = kPeerEndpoints[e.b % 2]});
     }
   } else if (e.what == What::sdk_says) {
     if (e.a == life_ && peers_[e.b].connected) {
-      tell(PeerCleanedUp{peers_[e.b].conn});
+      notify(PeerCleanedUp{peers_[e.b].conn});
     }
   } else {
     return false;
@@ -67,24 +67,24 @@ void World::connect_peer(std::uint32_t number) {
   auto const is_live = [&](Request const& r) { return r.live && (r.peer == number) == mine; };
   auto const live = std::count_if(requests_.begin(), requests_.end(),
                                   [&](Request const& r) { return is_live(r) && !r.waits; });
-  tell(PeerConnected{.peer = peer.conn,
-                     .name = "worker" + std::to_string(number),
-                     .critical = plan_.manners.critical_peers,
-                     .watched = plan_.manners.watched_peers,
-                     .live = static_cast<std::uint32_t>(live)});
-  tell(EndpointRegistered{.peer = peer.conn, .endpoint = kPeerEndpoints[0], .graceful = true});
-  tell(EndpointRegistered{.peer = peer.conn, .endpoint = kPeerEndpoints[1], .graceful = false});
+  notify(PeerConnected{.peer = peer.conn,
+                       .name = "worker" + std::to_string(number),
+                       .critical = plan_.manners.critical_peers,
+                       .watched = plan_.manners.watched_peers,
+                       .live = static_cast<std::uint32_t>(live)});
+  notify(EndpointRegistered{.peer = peer.conn, .endpoint = kPeerEndpoints[0], .graceful = true});
+  notify(EndpointRegistered{.peer = peer.conn, .endpoint = kPeerEndpoints[1], .graceful = false});
   for (Request& request : requests_) {
     if (is_live(request) && !request.waits) {
       tell_begin(request, true);
-      request.told = true;
+      request.announced = true;
       request.cancelled = false;
     }
   }
   for (Request& request : requests_) {
     if (is_live(request) && request.waits) {  // asks again
       tell_begin(request, false);
-      request.told = true;
+      request.announced = true;
     }
   }
 }
@@ -96,7 +96,7 @@ void World::start_ingress() {
   }
   peers_[kRelay] = {.conn = kIngressPeer, .alive = true, .connected = true, .number = kRelay};
   for (std::size_t i = 0; i < 2; ++i) {
-    tell(EndpointRegistered{
+    notify(EndpointRegistered{
         .peer = kIngressPeer, .endpoint = kPeerEndpoints[i], .graceful = i == 0});
   }
 }
@@ -107,7 +107,7 @@ void World::drop_peer(std::uint32_t number, std::uint32_t away_ms) {
     return;
   }
   peer.connected = false;
-  tell(PeerDisconnected{peer.conn});
+  notify(PeerDisconnected{peer.conn});
   if (away_ms != 0) {
     after(away_ms, What::peer_returns, number);
   }
@@ -124,10 +124,10 @@ void World::kill_peer(std::uint32_t number) {
     request.live = request.live && request.peer != number;
   }
   if (was_connected) {
-    tell(PeerDisconnected{peer.conn});
+    notify(PeerDisconnected{peer.conn});
   }
   if (plan_.manners.watched_peers) {
-    tell(PeerGone{peer.conn});
+    notify(PeerGone{peer.conn});
   }
 }
 

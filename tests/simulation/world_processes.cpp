@@ -46,14 +46,14 @@ bool World::happen_to_processes(Entry const& e) {
       end_rest();
     }
   } else if (e.what == What::process_dies) {
-    if (hears_shim() && shim_.engine == EngineState::running) {
+    if (is_connected() && shim_.engine == EngineState::running) {
       EngineProcessDied death{
           .pid = 30, .name = e.a != 0 ? "core0" : "helper", .signal = 9, .at = now_};
       if (shim_.ordered) {  // who lives on is told once it was asked to end
         death.alive = static_cast<std::uint32_t>(plan_.seed % 2);
         death.names.assign(*death.alive, "core1");
       }
-      tell(std::move(death));
+      notify(std::move(death));
     }
   } else {
     return false;
@@ -68,13 +68,13 @@ void World::start_supervisor() {
   supervisor_up_ = true;
   ++life_;
   inbox_.clear();
-  tell(SupervisorStarted{});
+  notify(SupervisorStarted{});
   auto const record = decode_remembered(stop_record_);
   bool const expired = record && record->progress.stop && record->progress.stop->deadline <= now_;
   if (expired) {
     stop_record_.clear();
   } else if (!stop_record_.empty()) {
-    tell(StopRecordRead{stop_record_});
+    notify(StopRecordRead{stop_record_});
   }
   start_ingress();
   auto const jitter = static_cast<std::uint32_t>((plan_.seed + life_ * 37) % 120);
@@ -122,7 +122,7 @@ void World::connect_shim() {
   }
   shim_.connected = true;
   shim_.hello_told = true;
-  tell(shim_.hello());
+  notify(shim_.hello());
 }
 
 void World::refuse_shim() {
@@ -135,11 +135,11 @@ void World::drop_shim(std::uint32_t away_ms, bool watched) {
   if (!shim_.connected) {
     return;
   }
-  bool const told = hears_shim();
+  bool const announced = is_connected();
   shim_.connected = false;
   shim_.hello_told = false;
-  if (told) {
-    tell(ShimDisconnected{.watched = watched});
+  if (announced) {
+    notify(ShimDisconnected{.watched = watched});
   }
   after(away_ms, What::shim_returns);
 }
@@ -149,14 +149,14 @@ void World::end_shim() {
   if (!shim_.alive) {
     return;
   }
-  bool const told = hears_shim();
+  bool const announced = is_connected();
   shim_.alive = shim_.connected = shim_.hello_told = false;
   engine_answers_ = false;
-  if (told) {
+  if (announced) {
     bool const watched = plan_.seed % 2 == 0;
-    tell(ShimDisconnected{.watched = watched});
+    notify(ShimDisconnected{.watched = watched});
     if (watched) {
-      tell(ShimGone{});
+      notify(ShimGone{});
     }
   }
   if (plan_.manners.run) {
@@ -172,11 +172,11 @@ void World::end_engine(EngineExit exit) {
   shim_.end_engine(exit, now_);
   engine_answers_ = false;
   leave_behind();
-  if (hears_shim()) {
-    tell(EngineExited{.exit = exit, .ordered = shim_.ordered, .alive = shim_.rest});
+  if (is_connected()) {
+    notify(EngineExited{.exit = exit, .ordered = shim_.ordered, .alive = shim_.rest});
   }
-  if (hears_shim() && shim_.rest.value_or(0) > 0) {
-    tell(EngineTreeSeen{*shim_.rest, {plan_.seed % 2 == 0 ? "core0" : "server"}});
+  if (is_connected() && shim_.rest.value_or(0) > 0) {
+    notify(EngineTreeSeen{*shim_.rest, {plan_.seed % 2 == 0 ? "core0" : "server"}});
   }
   for (std::uint32_t i = 0; i < requests_.size(); ++i) {
     if (requests_[i].live && requests_[i].peer == kRelay && !requests_[i].waits) {
@@ -207,8 +207,8 @@ void World::leave_behind() {
 void World::end_rest() {
   if (shim_.engine == EngineState::exited && shim_.rest.value_or(0) > 0) {
     shim_.rest = 0;
-    if (hears_shim()) {
-      tell(EngineTreeSeen{});
+    if (is_connected()) {
+      notify(EngineTreeSeen{});
     }
   }
 }
@@ -236,8 +236,8 @@ void World::stop_signal(std::uint32_t which) {
     return;
   }
   shim_.hold_stop(now_);
-  if (hears_shim()) {
-    tell(StopSignalHeld{.name = kNames[which % 3], .at = now_});
+  if (is_connected()) {
+    notify(StopSignalHeld{.name = kNames[which % 3], .at = now_});
   }
   arm_failsafe();
 }

@@ -14,7 +14,7 @@ bool World::happen_to_requests(Entry const& e) {
   }
   bool const known = e.a < requests_.size();
   Request* const request = known ? &requests_[e.a] : nullptr;
-  bool const reachable = known && peers_[request->peer].connected && request->told;
+  bool const reachable = known && peers_[request->peer].connected && request->announced;
   PeerId const conn = known ? peers_[request->peer].conn : 0;
   CancelMode const mode = e.b % 2 == 0 ? CancelMode::stop : CancelMode::kill;
   if (e.what == What::request_ends) {
@@ -23,31 +23,31 @@ bool World::happen_to_requests(Entry const& e) {
     }
   } else if (e.what == What::repeat_end) {
     if (reachable && !request->live) {
-      tell(RequestEnded{.peer = conn, .id = request->id, .outcome = Outcome::completed});
+      notify(RequestEnded{.peer = conn, .id = request->id, .outcome = Outcome::completed});
     }
   } else if (e.what == What::cancel_done) {
     if (reachable && request->live) {
-      tell(CancelConfirmed{.peer = conn, .id = request->id});
+      notify(CancelConfirmed{.peer = conn, .id = request->id});
     }
   } else if (e.what == What::operator_cancels) {
     if (known) {
-      tell(CancelRequested{.by = {},
-                           .ids = {request->id},
-                           .root = {},
-                           .mode = mode,
-                           .reason = CancelReason::operator_});
+      notify(CancelRequested{.by = {},
+                             .ids = {request->id},
+                             .root = {},
+                             .mode = mode,
+                             .reason = CancelReason::operator_});
     }
   } else if (e.what == What::peer_cancels) {
     if (reachable) {
-      tell(CancelRequested{.by = conn,
-                           .ids = {request->id},
-                           .root = {},
-                           .mode = mode,
-                           .reason = CancelReason::client_disconnect});
+      notify(CancelRequested{.by = conn,
+                             .ids = {request->id},
+                             .root = {},
+                             .mode = mode,
+                             .reason = CancelReason::client_disconnect});
     }
   } else if (e.what == What::progress) {
     if (reachable && request->live) {
-      tell(RequestProgressed{.peer = conn, .ids = {request->id}});
+      notify(RequestProgressed{.peer = conn, .ids = {request->id}});
     }
   } else {
     return false;
@@ -79,7 +79,7 @@ void World::begin_request(Entry const& e) {
   requests_.push_back(std::move(request));
   requests_.back().waits = (e.c & kRequestAdmit) != 0;
   if (peer.connected) {
-    requests_.back().told = true;
+    requests_.back().announced = true;
     tell_begin(requests_.back(), false);
   }
 }
@@ -131,15 +131,15 @@ void World::tell_begin(Request const& request, bool resumed) {
   begun.admit = !resumed && (request.bits & kRequestAdmit) != 0;
   begun.priority = static_cast<std::uint8_t>(request.bits >> kRequestPriorityShift & 7U);
   begun.resumed = resumed;
-  tell(std::move(begun));
+  notify(std::move(begun));
 }
 
 void World::end_request(std::uint32_t number, Outcome outcome) {
   Request& request = requests_[number];
   request.live = false;
   Peer const& peer = peers_[request.peer];
-  if (peer.connected && request.told) {
-    tell(RequestEnded{.peer = peer.conn, .id = request.id, .outcome = outcome});
+  if (peer.connected && request.announced) {
+    notify(RequestEnded{.peer = peer.conn, .id = request.id, .outcome = outcome});
   }
 }
 

@@ -40,7 +40,7 @@ async def request(
 ) -> AsyncIterator[aiohttp.ClientResponse]:
     """As `session.request`, with its options; for streams and for whole answers alike."""
     merged = CIMultiDict(options.pop("headers", None) or ())
-    channel = outgoing.Channel(_teller(session, url), (aiohttp.ClientError, OSError))
+    channel = outgoing.Channel(_reporter(session, url), (aiohttp.ClientError, OSError))
     if context is not None or current() is not None:
         outgoing.add_headers(merged, context)
         channel.add_header(merged)
@@ -53,12 +53,12 @@ async def request(
                 raise
 
 
-def _teller(session: aiohttp.ClientSession, url: Any) -> Callable[[str], Awaitable[int]]:
-    async def tell(path: str) -> int:
+def _reporter(session: aiohttp.ClientSession, url: Any) -> Callable[[str], Awaitable[int]]:
+    async def report(path: str) -> int:
         # As the session would: its own `base_url` completes an address that is relative.
         base = getattr(session, "_base_url", None)
         whole = URL(url) if base is None or URL(url).is_absolute() else base.join(URL(url))
         async with session.delete(whole.with_path(path).with_query(None)) as answer:
             return answer.status
 
-    return tell
+    return report

@@ -32,7 +32,7 @@ import logging
 from typing import Any, Awaitable, Callable, Iterator, Optional
 
 from . import loops, outgoing
-from .asgi_log import tell_cuts_in_one_line
+from .asgi_log import log_cuts_in_one_line
 from .asgi_messages import Inbox, Outbox, Receive, Send, refuse
 from .asgi_options import Options, is_multi_process_engine
 from .asgi_priority import priority_of
@@ -64,7 +64,7 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 TAIL_WITHIN = 1.0  # seconds for a client that does not read to take the last event
 # How long a killed application may take to end by itself: from when it has received the disconnect,
 # and where it has not asked for it. SGLang asks every 4 s while a request waits in its queue.
-HEARD_WITHIN, UNHEARD_WITHIN = 1.0, 5.0
+RECEIVED_WITHIN, UNHEARD_WITHIN = 1.0, 5.0
 
 _ORDERS = (KeyboardInterrupt, SystemExit, GeneratorExit)
 _log = logging.getLogger("lastcall")
@@ -93,7 +93,7 @@ class Middleware:
         self._options = options or Options.from_environment()
         self._known_to: Optional[Client] = None
         self._calls: dict[str, Context] = {}  # by the secret of a tier above
-        tell_cuts_in_one_line()
+        log_cuts_in_one_line()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -185,7 +185,7 @@ class Middleware:
         client: Client,
         inbox: Inbox,
         headers: dict[bytes, bytes],
-        **said: Any,
+        **given: Any,
     ) -> Optional[Context]:
         """The context once the request may run; None when its client left while it waited."""
 
@@ -196,7 +196,7 @@ class Middleware:
                 parent=parent_of(headers, request_id),
                 admit=self._options.admit,
                 way=way_of(headers),
-                **said,
+                **given,
             )
             inbox.on_leave = lambda: _kill(client.find(request_id))
             with inbox.waiting():
@@ -218,7 +218,7 @@ class _Exchange:
         self._inbox = inbox
         self._outbox = Outbox(send, context.id(), context.progress, may_be_dying)
         self._loop = asyncio.get_running_loop()
-        self._telling: Optional[asyncio.Future[None]] = None
+        self._reporting: Optional[asyncio.Future[None]] = None
         self._timers: list[asyncio.TimerHandle] = []
         inbox.on_leave = self._on_leave
         inbox.started = True
@@ -249,7 +249,7 @@ class _Exchange:
 
     async def _send(self, message: Any) -> None:
         if self._context.is_stopped():
-            self._tell()  # at once: the application may have seen it before our callback ran
+            self._report()  # at once: the application may have seen it before our callback ran
         await self._outbox.send(message)
         if self._outbox.complete:
             self._end()
@@ -259,15 +259,15 @@ class _Exchange:
         try:
             if context.outcome is None and context.is_stopped():
                 context.confirm()
-                self._tell()
-                if self._telling is not None:
-                    await asyncio.wait({self._telling}, timeout=TAIL_WITHIN)
+                self._report()
+                if self._reporting is not None:
+                    await asyncio.wait({self._reporting}, timeout=TAIL_WITHIN)
                 await self._outbox.finish()
         except Exception as error:  # the client has left, and the server says so
             _log.debug("cannot end the answer of request %r: %r", context.id(), error)
         finally:
-            if self._telling is not None:
-                self._telling.cancel()
+            if self._reporting is not None:
+                self._reporting.cancel()
             self._end()
         if context.is_stopped() and not (self._outbox.complete or self._inbox.gone):
             # A server breaks the connection of an application that failed in the middle of its
@@ -293,22 +293,22 @@ class _Exchange:
             self._timers.append(self._loop.call_at(instant, fire))
 
         at(self._inbox.left_at(self._loop.time()) + UNHEARD_WITHIN)
-        self._inbox.when_told(lambda told_at: at(told_at + HEARD_WITHIN))
+        self._inbox.when_notified(lambda notified_at: at(notified_at + RECEIVED_WITHIN))
 
     def _on_stop(self, _: Context) -> None:
-        loops.soon(self._loop, self._tell)
+        loops.soon(self._loop, self._report)
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         """Tells both sides of the cancel: each as if the other had left."""
-        if self._telling is not None or self._inbox.gone or self._context.outcome is not None:
+        if self._reporting is not None or self._inbox.gone or self._context.outcome is not None:
             return
         cancelled = Cancelled(self._context.id(), self._context.cause or "control")
         self._outbox.cut()  # first: the application may react with an answer
         self._inbox.cut()
-        self._telling = asyncio.ensure_future(
-            self._outbox.tell(cancelled.kind, cancelled.reason)
+        self._reporting = asyncio.ensure_future(
+            self._outbox.report(cancelled.kind, cancelled.reason)
         )
-        self._telling.add_done_callback(_retrieve)
+        self._reporting.add_done_callback(_retrieve)
 
 
 def _may_be_dying(client: Client) -> bool:
@@ -316,10 +316,10 @@ def _may_be_dying(client: Client) -> bool:
     return client.connected and is_multi_process_engine()
 
 
-def _retrieve(telling: asyncio.Future[None]) -> None:
+def _retrieve(reporting: asyncio.Future[None]) -> None:
     """A client that left meanwhile cannot be told any more."""
-    if not telling.cancelled() and telling.exception() is not None:
-        _log.debug("cannot tell the client of a cancel: %r", telling.exception())
+    if not reporting.cancelled() and reporting.exception() is not None:
+        _log.debug("cannot tell the client of a cancel: %r", reporting.exception())
 
 
 def _kill(context: Optional[Context]) -> None:

@@ -40,7 +40,7 @@ def _cut_of(exc_info: Any) -> Optional[Cancelled]:
     return error
 
 
-def tell_cuts_in_one_line() -> None:
+def log_cuts_in_one_line() -> None:
     for name in SERVERS:
         logger = logging.getLogger(name)
         if not any(isinstance(each, CutRequests) for each in logger.filters):

@@ -85,8 +85,8 @@ class Inbox:
         self._complete = False
         self._cut = False
         self._left_at = math.inf
-        self._told_at = math.inf  # the application has received the disconnect
-        self._on_told: list[Callable[[float], object]] = []
+        self._notified_at = math.inf  # the application has received the disconnect
+        self._on_notified: list[Callable[[float], object]] = []
         self._news = asyncio.Event()
         self._room = asyncio.Event()
         self.gone = False
@@ -117,7 +117,7 @@ class Inbox:
             self._news.clear()
             await self._news.wait()
         if self._cut or not self._messages:
-            self._told()
+            self._notified()
             return {"type": "http.disconnect"}
         message = self._messages.popleft()
         self._hold(-len(message.get("body", b"")))
@@ -128,12 +128,12 @@ class Inbox:
         """Since when the client looks gone, by the loop's clock."""
         return min(self._left_at, now)
 
-    def when_told(self, call: Callable[[float], object]) -> None:
+    def when_notified(self, call: Callable[[float], object]) -> None:
         """Calls with the instant at which the application received the disconnect."""
-        if math.isfinite(self._told_at):
-            call(self._told_at)
+        if math.isfinite(self._notified_at):
+            call(self._notified_at)
         else:
-            self._on_told.append(call)
+            self._on_notified.append(call)
 
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
@@ -160,11 +160,11 @@ class Inbox:
         self._left_at = min(self._left_at, asyncio.get_running_loop().time())
         self._news.set()
 
-    def _told(self) -> None:
-        self._told_at = min(self._told_at, asyncio.get_running_loop().time())
-        calls, self._on_told = self._on_told, []
+    def _notified(self) -> None:
+        self._notified_at = min(self._notified_at, asyncio.get_running_loop().time())
+        calls, self._on_notified = self._on_notified, []
         for call in calls:
-            call(self._told_at)
+            call(self._notified_at)
 
     def _hold(self, more: int) -> None:
         self._held += more
@@ -242,7 +242,7 @@ class Outbox:
         """Nobody waits for what is held."""
         self._news.set()
 
-    async def tell(self, kind: str, reason: str) -> None:
+    async def report(self, kind: str, reason: str) -> None:
         """Tells the client that nothing more will come, where it has not got everything."""
         async with self._lock:
             if self.complete or self._is_done:

@@ -21,8 +21,8 @@ def priority_of(headers: Iterable[tuple[bytes, bytes]]) -> Optional[int]:
         for member in _members(bytes(value)):
             item = member.strip(b" \t").partition(b";")[0]  # without parameters
             if item.partition(b"=")[0] == b"u":
-                said = _URGENCY.fullmatch(item)
-                priority = int(said[1]) if said else None
+                given = _URGENCY.fullmatch(item)
+                priority = int(given[1]) if given else None
     return priority
 
 

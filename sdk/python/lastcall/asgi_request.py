@@ -31,9 +31,9 @@ def is_own_probe(scope: Scope, mark: Optional[str]) -> bool:
     than "1", and is one on the same host; the ingress takes the field from what it relays.
     """
     fields = scope.get("headers", ())
-    said = next((bytes(value) for name, value in fields if name == b"x-lastcall-probe"), None)
-    if said is None or mark is not None:
-        return said is not None and hmac.compare_digest(said, (mark or "").encode())
+    given = next((bytes(value) for name, value in fields if name == b"x-lastcall-probe"), None)
+    if given is None or mark is not None:
+        return given is not None and hmac.compare_digest(given, (mark or "").encode())
     host = str((scope.get("client") or ("",))[0])
     return host.startswith(("127.", "::ffff:127.")) or host == "::1"
 

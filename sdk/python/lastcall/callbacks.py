@@ -191,8 +191,8 @@ def ask_health(callbacks: list[Callable[[], HealthAnswer]]) -> tuple[str, str]:
     for callback in callbacks:
         try:
             with threads.signals_of_main():
-                said = callback()
-            answer = _read_health(said)
+                given = callback()
+            answer = _read_health(given)
         except Exception:
             return "dead", traceback.format_exc()
         if answer[0] == "dead":

@@ -234,7 +234,7 @@ class Context:
         reason: str,
         *,
         cause: Optional[str] = None,
-        told: AbstractSet[str] = frozenset(),
+        notified: AbstractSet[str] = frozenset(),
     ) -> bool:
         with tree.lock:
             if self._state >= level:
@@ -251,7 +251,7 @@ class Context:
             _call(callback, context)
         # One client owns nearly every tree.
         for owner in dict.fromkeys(context._owner for context in risen):
-            owner.raised([each for each in risen if each._owner is owner], told)
+            owner.raised([each for each in risen if each._owner is owner], notified)
         return True
 
     def _subscribe(self, level: int, callback: Callback) -> Callable[[], None]:

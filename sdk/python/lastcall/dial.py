@@ -30,7 +30,7 @@ class Dialer:
             )
         self._path = path
         self._failing_since: Optional[float] = None
-        self._said = ""
+        self._last_problem = ""
 
     def dial(self) -> Optional[socket.socket]:
         """None when nobody is there, and when the process has no descriptor left for now."""
@@ -45,15 +45,15 @@ class Dialer:
             self._failed(error)
             return None
         self._failing_since = None
-        self._said = ""
+        self._last_problem = ""
         return connection
 
     def _failed(self, error: OSError) -> None:
         now = time.monotonic()
         if self._failing_since is None:
             self._failing_since = now
-        elif now - self._failing_since >= COMPLAIN_AFTER and self._said != str(error):
-            self._said = str(error)
+        elif now - self._failing_since >= COMPLAIN_AFTER and self._last_problem != str(error):
+            self._last_problem = str(error)
             _log.warning(
                 "cannot connect to the lastcall supervisor at %s: %s; trying on",
                 self._path, os.strerror(error.errno or 0),

@@ -164,7 +164,7 @@ class Failures:
 
     def _become_critical(self, report_uncaught: Optional[uncaught.Choice]) -> None:
         """For a client that was made while this process could not be critical yet."""
-        if self._session.say_critical() and self._session.enabled:
+        if self._session.send_critical() and self._session.enabled:
             self._report_failures(report_uncaught or "all")
 
     def _report_failures(self, choice: uncaught.Choice) -> None:

@@ -210,21 +210,21 @@ def _with_ids(
 
 
 def _channel(client: httpx.AsyncClient, url: Any) -> outgoing.Channel[Awaitable[int]]:
-    async def tell(path: str) -> int:
+    async def report(path: str) -> int:
         asked = client.stream("DELETE", _beside(client, url, path), timeout=outgoing.STOP_WITHIN)
         async with asked as answer:
             return answer.status_code
 
-    return outgoing.Channel(tell, (httpx.TransportError,))
+    return outgoing.Channel(report, (httpx.TransportError,))
 
 
 def _channel_sync(client: httpx.Client, url: Any) -> outgoing.Channel[int]:
-    def tell(path: str) -> int:
+    def report(path: str) -> int:
         asked = client.stream("DELETE", _beside(client, url, path), timeout=outgoing.STOP_WITHIN)
         with asked as answer:
             return answer.status_code
 
-    return outgoing.Channel(tell, (httpx.TransportError,))
+    return outgoing.Channel(report, (httpx.TransportError,))
 
 
 def _beside(client: Any, url: Any, path: str) -> httpx.URL:

@@ -166,11 +166,11 @@ class Etcd(Source):
 def _instance_of(value: Any, name: Name, where: str) -> Optional[Instance]:
     if not isinstance(value, dict):
         return None
-    said = (value.get("namespace"), value.get("component"), value.get("endpoint"))
+    given = (value.get("namespace"), value.get("component"), value.get("endpoint"))
     transport = value.get(where)
     url = transport.get("http") if isinstance(transport, dict) else transport
     id = value.get("instance_id")
-    if said != dataclasses.astuple(name) or not isinstance(url, str) or not isinstance(id, int):
+    if given != dataclasses.astuple(name) or not isinstance(url, str) or not isinstance(id, int):
         return None
     return Instance(id, url) if urllib.parse.urlsplit(url).scheme in ("http", "https") else None
 

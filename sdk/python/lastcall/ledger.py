@@ -29,7 +29,7 @@ from .peer import Line
 
 UNADMITTED_AFTER = 1.0
 PROGRESS_EVERY = 0.5
-MAX_UNHEARD = 1024
+MAX_UNCONFIRMED = 1024
 
 React = Callable[[Optional[str]], None]  # told None for an ack, else the error
 
@@ -45,7 +45,7 @@ class Outlet:
     def send(self, line: bytes, token: Optional[object] = None) -> bool:
         raise NotImplementedError
 
-    def is_heard_here(self) -> bool:
+    def is_received_here(self) -> bool:
         """Whether this is the thread that hears what the supervisor answers."""
         raise NotImplementedError
 
@@ -63,7 +63,7 @@ class Ledger(Owner):
         self._outlet = outlet
         self._entries: dict[str, Entry] = {}
         self._waiting: dict[str, Entry] = {}
-        self._unheard: deque[Entry] = deque(maxlen=MAX_UNHEARD)
+        self._unconfirmed: deque[Entry] = deque(maxlen=MAX_UNCONFIRMED)
         self._moved: set[str] = set()
         self._moved_at = 0.0
         self._closed = False
@@ -72,8 +72,8 @@ class Ledger(Owner):
     def enabled(self) -> bool:
         return self._outlet.enabled
 
-    def is_heard_here(self) -> bool:
-        return self._outlet.is_heard_here()
+    def is_received_here(self) -> bool:
+        return self._outlet.is_received_here()
 
     def find(self, request_id: str) -> Optional[Context]:
         entry = self._entries.get(request_id)
@@ -112,7 +112,7 @@ class Ledger(Owner):
         self._lock = lock
         self._entries.clear()
         self._waiting.clear()
-        self._unheard.clear()
+        self._unconfirmed.clear()
         self._moved.clear()
 
     def close(self) -> None:
@@ -123,14 +123,14 @@ class Ledger(Owner):
 
     # --- Owner: what the contexts report
 
-    def raised(self, contexts: Sequence[Context], told: AbstractSet[str]) -> None:
+    def raised(self, contexts: Sequence[Context], notified: AbstractSet[str]) -> None:
         given_up: list[Entry] = []
         with self._lock:
             entries = [each for each in map(self._entry_of, contexts) if each is not None]
             for entry in entries:
                 if self._waiting.pop(entry.context.id(), None) is not None:
                     given_up.append(entry)
-            news = [entry for entry in entries if entry.context.id() not in told]
+            news = [entry for entry in entries if entry.context.id() not in notified]
             for line in _cancel_lines(news):
                 self._outlet.send(line)
         for entry in given_up:
@@ -153,7 +153,7 @@ class Ledger(Owner):
             # One that was never admitted ends with its connection; nobody needs to hear of it.
             token = entry if entry.waiting is None else None
             if not self._outlet.send(line, token) and token is not None:
-                self._unheard.append(token)
+                self._unconfirmed.append(token)
 
     def confirmed(self, context: Context) -> None:
         with self._lock:
@@ -178,10 +178,10 @@ class Ledger(Owner):
     def announcement(self) -> tuple[int, list[Line]]:
         """How many live requests a new supervisor will be told of, and the lines that tell."""
         running = [entry for entry in self._entries.values() if entry.waiting is None]
-        unheard = list(self._unheard)
-        self._unheard.clear()
+        unconfirmed = list(self._unconfirmed)
+        self._unconfirmed.clear()
         lines: list[Line] = []
-        for entry in unheard:
+        for entry in unconfirmed:
             end = wire.encode("request.end", id=entry.context.id(), outcome=entry.context.outcome)
             lines.append((entry.resumed_line() + end, entry))
         for entry in running:
@@ -192,10 +192,10 @@ class Ledger(Owner):
             if entry.context.is_confirmed():
                 lines.append((wire.encode("cancel.done", id=entry.context.id()), None))
         lines.extend((self._question(entry), None) for entry in self._waiting.values())
-        return len(running) + len(unheard), lines
+        return len(running) + len(unconfirmed), lines
 
     def lost(self, tokens: list[object]) -> None:
-        self._unheard.extend(token for token in tokens if isinstance(token, Entry))
+        self._unconfirmed.extend(token for token in tokens if isinstance(token, Entry))
         self._moved.clear()
 
     def tick(self, now: float) -> Optional[float]:

@@ -107,7 +107,7 @@ class Link:
             self.wake()
 
     def wake(self) -> None:
-        self._stall.tell()
+        self._stall.report()
         with self._lock:
             if not self._woken and not self._abandoned:
                 self._woken = True
@@ -122,7 +122,7 @@ class Link:
             self.wake()
         if not self.is_here():
             self._thread.join(timeout + 1)
-            self._stall.tell()
+            self._stall.report()
 
     def abandon(self) -> None:
         """For a forked child: lets go of the descriptors, of which the parent keeps its own.

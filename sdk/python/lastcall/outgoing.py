@@ -83,21 +83,21 @@ def from_header(value: str) -> str:
 class Channel(Generic[T]):
     """How a stop reaches the other side of one call, beside the call's own connection.
 
-    `tell` sends DELETE to the path that it is given, at the server of the call, and returns the
+    `report` sends DELETE to the path that it is given, at the server of the call, and returns the
     status of the answer. `broken` are the errors with which the call ends where the other side
     breaks it off, as one that was stopped may.
     """
 
-    def __init__(self, tell: Callable[[str], T], broken: tuple[type[BaseException], ...]) -> None:
+    def __init__(self, report: Callable[[str], T], broken: tuple[type[BaseException], ...]) -> None:
         self._secret = os.urandom(16).hex()
-        self._tell = tell
+        self._report = report
         self.broken = broken
 
     def add_header(self, given: MutableMapping[str, str]) -> None:
         given.setdefault(CHANNEL, self._secret)
 
-    def tell(self) -> T:
-        return self._tell(CALLS + self._secret)
+    def report(self) -> T:
+        return self._report(CALLS + self._secret)
 
 
 class abort_on_stop:
@@ -116,7 +116,7 @@ class abort_on_stop:
         self._channel = channel
         self._cut = Cut()
         self._forget: list[Callable[[], None]] = []
-        self._telling: Optional[asyncio.Task[None]] = None
+        self._reporting: Optional[asyncio.Task[None]] = None
 
     async def __aenter__(self) -> Optional[Context]:
         if self._context is not None:
@@ -136,13 +136,13 @@ class abort_on_stop:
 
     def _send_stop(self) -> None:
         assert self._context is not None
-        if self._telling is None and self._forget and not self._context.is_killed():
-            self._telling = asyncio.ensure_future(self._tell())
+        if self._reporting is None and self._forget and not self._context.is_killed():
+            self._reporting = asyncio.ensure_future(self._report())
 
-    async def _tell(self) -> None:
+    async def _report(self) -> None:
         assert self._channel is not None
         try:
-            status = await asyncio.wait_for(self._channel.tell(), STOP_WITHIN)
+            status = await asyncio.wait_for(self._channel.report(), STOP_WITHIN)
         except Exception as error:
             _log.debug("cannot send a stop: %r; closing the call", error)
             status = 0
@@ -159,16 +159,16 @@ class abort_on_stop:
             self._forget.pop()()
         is_ours = self._cut.fired and self._cut.settle(error)
         self._cut.disarm()
-        if self._telling is not None:
-            self._telling.cancel()
+        if self._reporting is not None:
+            self._reporting.cancel()
         if self._context is None:
             return
         if is_ours:
             raise Cancelled(self._context.id(), self._context.cause or "control") from None
-        _raise_if_told(self._context, self._channel, error)
+        _raise_if_stopped(self._context, self._channel, error)
 
 
-def _raise_if_told(
+def _raise_if_stopped(
     context: Context, channel: Optional[Channel[Any]], error: Optional[BaseException]
 ) -> None:
     """What a stop has ended early must not look whole."""
@@ -225,7 +225,7 @@ class aborting:
             return
         if self.fired and (error is None or isinstance(error, Exception)):
             raise Cancelled(self._context.id(), self._context.cause or "control") from error
-        _raise_if_told(self._context, self._channel, error)
+        _raise_if_stopped(self._context, self._channel, error)
 
     def _cut(self, _: Optional[Context] = None) -> None:
         with self._lock:
@@ -235,12 +235,12 @@ class aborting:
 
     def _send_stop(self, context: Context) -> None:
         if not context.is_killed():
-            threading.Thread(target=self._tell, name="lastcall-stop", daemon=True).start()
+            threading.Thread(target=self._report, name="lastcall-stop", daemon=True).start()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         assert self._channel is not None
         try:
-            status = self._channel.tell()
+            status = self._channel.report()
         except Exception as error:
             _log.debug("cannot send a stop: %r; closing the call", error)
             status = 0

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Owner:
-    def raised(self, contexts: Sequence[Context], told: AbstractSet[str]) -> None:
+    def raised(self, contexts: Sequence[Context], notified: AbstractSet[str]) -> None:
         """These rose; the supervisor already knows of those in `told`."""
 
     def ended(self, context: Context, outcome: str) -> None:

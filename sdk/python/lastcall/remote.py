@@ -336,7 +336,7 @@ class _Call:
             self._waits.cancel()
         elif self._exchange is not None and not self.context.is_killed():
             if self._stopping is None and self.context.outcome is None:
-                self._stopping = asyncio.ensure_future(self._tell_stop())
+                self._stopping = asyncio.ensure_future(self._report_stop())
 
     def _on_kill(self) -> None:
         if self._waits is not None:
@@ -344,7 +344,7 @@ class _Call:
         if self._exchange is not None:
             self._exchange.close()
 
-    async def _tell_stop(self) -> None:
+    async def _report_stop(self) -> None:
         """Another tier that cannot be told gets what every server understands."""
         url = f"{self._url}{outgoing.CALLS}{self._channel}"
         try:

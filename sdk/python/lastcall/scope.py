@@ -92,7 +92,7 @@ class RequestScope:
         self.__exit__(kind, error, trace)
 
     def _start(self) -> tuple[Context, Optional[Admission[bool]]]:
-        if self._admit and self._ledger.is_heard_here():
+        if self._admit and self._ledger.is_received_here():
             raise RuntimeError(
                 "cannot wait for admission in a callback on the client's own thread, which would "
                 "have to hear the answer; begin the request on a thread of the program"

@@ -57,21 +57,21 @@ class Session(Peer, Outlet):
         with self._lock:
             if self.endpoints.get(name) is not graceful_shutdown:
                 self.endpoints[name] = graceful_shutdown
-                self._say("endpoint.register", endpoint=name, graceful_shutdown=graceful_shutdown)
+                self._send("endpoint.register", endpoint=name, graceful_shutdown=graceful_shutdown)
 
     def drop_endpoint(self, name: str) -> None:
         with self._lock:
             if self.endpoints.pop(name, None) is not None:
-                self._say("endpoint.unregister", endpoint=name)
+                self._send("endpoint.unregister", endpoint=name)
 
     def announce_registration(self) -> None:
         """This process leaves registries of its own when it is asked to."""
-        self._say("registered")  # lost without a connection: the next greeting says it
+        self._send("registered")  # lost without a connection: the next greeting says it
 
     def report_load(self, **load: Any) -> None:
-        self._say("load", **load)
+        self._send("load", **load)
 
-    def say_critical(self) -> bool:
+    def send_critical(self) -> bool:
         """False when it is said already."""
         with self._lock:
             is_news = not self._hello["critical"]
@@ -126,7 +126,7 @@ class Session(Peer, Outlet):
         link = self._link
         return link is not None and link.send(line, token)
 
-    def is_heard_here(self) -> bool:
+    def is_received_here(self) -> bool:
         return self._link is not None and self._link.is_here()
 
     def expect(self, react: React) -> int:
@@ -173,12 +173,12 @@ class Session(Peer, Outlet):
             handler(self, message)
         except wire.WireError as error:
             if op not in ("ack", "error"):
-                self._say("error", seq=seq, code=error.code, message=str(error))
+                self._send("error", seq=seq, code=error.code, message=str(error))
         except Exception:
             _log.exception("cannot handle %s from the lastcall supervisor", op)
         else:
             if seq is not None and op not in ("ack", "error"):
-                self._say("ack", seq=seq)
+                self._send("ack", seq=seq)
 
     # --- messages from the supervisor
 
@@ -225,11 +225,11 @@ class Session(Peer, Outlet):
             raise wire.WireError("bad_field", "cancel.ids: expected strings")
         # A word that this version does not know is no reason to go on generating.
         reason = wire.known_word(reason, wire.REASONS, "control")
-        told = frozenset(ids)
+        notified = frozenset(ids)
         for request_id in ids:
             context = self.ledger.find(request_id)
             if context is not None:  # else it ended while the line was on its way
-                context._raise(KILLED if mode == "kill" else STOPPED, reason, told=told)
+                context._raise(KILLED if mode == "kill" else STOPPED, reason, notified=notified)
 
     def _on_health_check(self, message: wire.Message) -> None:
         self._callbacks.check_health(self.send)
@@ -258,7 +258,7 @@ class Session(Peer, Outlet):
 
     # --- inside
 
-    def _say(self, op: str, **fields: Any) -> None:
+    def _send(self, op: str, **fields: Any) -> None:
         self.send(wire.encode(op, **fields))
 
     def _fatal_line(self) -> bytes:

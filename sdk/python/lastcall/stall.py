@@ -7,7 +7,7 @@ Rules
   1. Whoever else would be heard looks, so that no thread is needed to watch a thread.
   2. Each call is told of once, with where it stands.
 
-Threads: `call` on the one thread, `tell` on any.
+Threads: `call` on the one thread, `report` on any.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Stall:
         finally:
             self._since = None
 
-    def tell(self) -> None:
+    def report(self) -> None:
         since, now = self._since, time.monotonic()
         if since is None or now - since < PATIENCE or self._thread == threading.get_ident():
             return

@@ -91,7 +91,7 @@ def test_a_supervisor_that_does_not_read_costs_bounded_memory(path, make_client)
         reader.join(30)
     assert b'"op":"hello"' in seen[0]
     assert is_resumed()
-    assert len(client._session.ledger._unheard) <= 1024
+    assert len(client._session.ledger._unconfirmed) <= 1024
     for each in (listener, first):
         each.close()
 

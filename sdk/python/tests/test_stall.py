@@ -72,5 +72,5 @@ def test_a_callback_that_hangs_is_told_of_once_with_its_place(
 def test_a_callback_that_speaks_itself_is_not_told_of(caplog, monkeypatch):
     monkeypatch.setattr(stall, "PATIENCE", 0.0)
     watch = stall.Stall()
-    watch.call(lambda _: watch.tell(), None)
+    watch.call(lambda _: watch.report(), None)
     assert not caplog.records

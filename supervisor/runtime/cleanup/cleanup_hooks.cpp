@@ -12,14 +12,14 @@ namespace {
 
 /// Kept of the deadline for killing what overruns, even what does not end by that, and for saying
 /// so.
-constexpr lifecycle::Duration kTelling{150};
+constexpr lifecycle::Duration kReporting{150};
 
 }  // namespace
 
 void CleanupHooks::run(lifecycle::Instant deadline, Done done) {
   // A little earlier, so that the names of those that overrun are told in time.
   lifecycle::Duration const left = deadline - monotonic_now();
-  deadline_ = deadline - std::min(kTelling, left / 5);
+  deadline_ = deadline - std::min(kReporting, left / 5);
   done_ = std::move(done);
   index_ = 0;
   result_ = {};

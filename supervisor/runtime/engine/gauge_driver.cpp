@@ -60,7 +60,7 @@ void GaugeDriver::need(Need need) {
   Need const before = std::exchange(need_, need);
   timer_.cancel();
   reader_->cancel();
-  told_.reset();
+  reported_.reset();
   if (need != Need::none) {
     ask();
   }
@@ -90,7 +90,7 @@ void GaugeDriver::take(probes::GaugeReading const& reading) {
       ask();
     }
   });
-  tell_load(reading);
+  report_load(reading);
   if (need_ != Need::load) {
     events_.feed(gauges_read(reading));
   }
@@ -98,7 +98,7 @@ void GaugeDriver::take(probes::GaugeReading const& reading) {
 }
 
 /// All ranks are above a threshold where the one with most room is.
-void GaugeDriver::tell_load(probes::GaugeReading const& reading) {
+void GaugeDriver::report_load(probes::GaugeReading const& reading) {
   constexpr double kWhole = 1'000'000;
   if (reading.kv_usage) {
     lifecycle::LoadReported load;
@@ -111,10 +111,10 @@ void GaugeDriver::tell_load(probes::GaugeReading const& reading) {
 
 void GaugeDriver::note(probes::GaugeReading const& reading) {
   std::string const line = reading.in_flight ? std::to_string(*reading.in_flight) : reading.problem;
-  if (told_ == line) {
+  if (reported_ == line) {
     return;
   }
-  told_ = line;
+  reported_ = line;
   if (!reading.in_flight) {
     log_.warning("the engine's gauges cannot be read", {{"detail", reading.problem}});
   } else if (need_ == Need::drain) {

@@ -54,7 +54,7 @@ class GaugeDriver {
   void ask();
   void take(probes::GaugeReading const& reading);
   void note(probes::GaugeReading const& reading);
-  void tell_load(probes::GaugeReading const& reading);
+  void report_load(probes::GaugeReading const& reading);
 
   std::unique_ptr<probes::GaugeReader> reader_;  // empty: this engine has no gauges
   probes::Duration drain_period_;
@@ -65,7 +65,7 @@ class GaugeDriver {
   std::function<void()> on_reading_;
   boost::asio::steady_timer timer_;
   Need need_ = Need::none;
-  std::optional<std::string> told_;  // the last line about a reading
+  std::optional<std::string> reported_;  // the last line about a reading
   std::vector<std::string> ranks_;
 };
 

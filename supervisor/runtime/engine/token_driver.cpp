@@ -151,24 +151,24 @@ std::string TokenDriver::take_rank() {
 void TokenDriver::take(lifecycle::AskToken const& order, probes::TokenRequest::Outcome outcome,
                        std::string const& detail) {
   using Outcome = probes::TokenRequest::Outcome;
-  TokenOutcome told = TokenOutcome::generated;
+  TokenOutcome reported = TokenOutcome::generated;
   bool const is_bad = outcome == Outcome::refused || outcome == Outcome::empty;
   if (is_bad) {
-    told = outcome == Outcome::empty ? TokenOutcome::empty : TokenOutcome::refused;
-    if (told_ != detail || order.use == TokenUse::barrier) {
+    reported = outcome == Outcome::empty ? TokenOutcome::empty : TokenOutcome::refused;
+    if (last_problem_ != detail || order.use == TokenUse::barrier) {
       log_.warning("the engine did not answer a request of one token with one",
                    {{"use", name(order.use)}, {"detail", detail}});
     }
   } else if (outcome == Outcome::asleep) {
-    told = TokenOutcome::withheld;
+    reported = TokenOutcome::withheld;
     if (order.use == TokenUse::barrier) {
       log_.info("no request of one token is sent, so what is in flight stays unknown",
                 {{"detail", detail}});
     }
   }
-  told_ = is_bad ? std::optional(detail) : std::nullopt;
-  log_.debug("request of one token", {{"use", name(order.use)}, {"outcome", name(told)}});
-  events_.feed(lifecycle::TokenAnswered{order.number, told});
+  last_problem_ = is_bad ? std::optional(detail) : std::nullopt;
+  log_.debug("request of one token", {{"use", name(order.use)}, {"outcome", name(reported)}});
+  events_.feed(lifecycle::TokenAnswered{order.number, reported});
   if (order.use == TokenUse::barrier) {
     of_drain_.read_anew();
   }

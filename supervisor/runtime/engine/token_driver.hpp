@@ -73,9 +73,9 @@ class TokenDriver {
   Gauges of_drain_;
   std::string rank_header_;
   bool proves_header_ = false;
-  std::deque<std::string> ranks_left_;  // that this order still asks; an empty one: any
-  std::size_t turn_ = 0;                // of the ranks that canaries ask
-  std::optional<std::string> told_;     // why the last answer proved nothing
+  std::deque<std::string> ranks_left_;       // that this order still asks; an empty one: any
+  std::size_t turn_ = 0;                     // of the ranks that canaries ask
+  std::optional<std::string> last_problem_;  // why the last answer proved nothing
 };
 
 }  // namespace lastcall::runtime

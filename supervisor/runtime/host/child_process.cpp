@@ -89,7 +89,7 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
     timer.async_wait([self = shared_from_this()](error_code error) {
       if (!error && self->pid > 0) {
         self->take_rest();
-        self->tell();
+        self->notify();
       }
     });
   }
@@ -169,13 +169,13 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
       std::size_t const end = bytes.find('\n');
       line += bytes.substr(0, end);
       if (end != std::string_view::npos || line.size() >= kLongestLine) {
-        say_line();
+        report_line();
       }
       bytes = end == std::string_view::npos ? std::string_view{} : bytes.substr(end + 1);
     }
   }
 
-  void say_line() {
+  void report_line() {
     if (!line.empty() && plan.on_line && done) {
       plan.on_line(line);
     }
@@ -190,7 +190,7 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
       take({buffer.data(), size});
       taken += size;
     }
-    say_line();
+    report_line();
     output.close(error);
   }
 
@@ -219,10 +219,10 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
     timer.cancel();
     poll_timer.cancel();
     process.close(ignored);
-    tell();
+    notify();
   }
 
-  void tell() {
+  void notify() {
     if (done) {
       std::exchange(done, nullptr)(exit);
     }

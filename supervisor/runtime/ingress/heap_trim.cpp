@@ -19,8 +19,8 @@ constexpr std::size_t kWave = std::size_t{4} * 1024 * 1024;
 }  // namespace
 
 HeapTrim::HeapTrim(boost::asio::io_context& io, ingress::MemoryBudget& budget,
-                   std::function<void(std::size_t bytes)> tell)
-    : timer_(io), budget_(budget), tell_(std::move(tell)) {
+                   std::function<void(std::size_t bytes)> report)
+    : timer_(io), budget_(budget), report_(std::move(report)) {
   wait();
 }
 
@@ -42,7 +42,7 @@ void HeapTrim::wait() {
 
 void HeapTrim::look() {
   std::size_t const now = budget_.used();
-  tell_(now);
+  report_(now);
   if (budget_.peak() >= kWave && now <= budget_.peak() / 2) {
     budget_.restart_peak();
     trim();

@@ -22,7 +22,7 @@ class HeapTrim {
  public:
   /// `budget` outlives this.
   HeapTrim(boost::asio::io_context& io, ingress::MemoryBudget& budget,
-           std::function<void(std::size_t bytes)> tell);
+           std::function<void(std::size_t bytes)> report);
   ~HeapTrim();
   HeapTrim(HeapTrim const&) = delete;
   HeapTrim& operator=(HeapTrim const&) = delete;
@@ -34,7 +34,7 @@ class HeapTrim {
 
   boost::asio::steady_timer timer_;
   ingress::MemoryBudget& budget_;
-  std::function<void(std::size_t bytes)> const tell_;
+  std::function<void(std::size_t bytes)> const report_;
   std::thread trimmer_;
 };
 

@@ -149,7 +149,7 @@ void IngressSession::phase(lifecycle::Phase phase) {
   std::optional<lifecycle::Instant> const cut_at = core_.snapshot().cut_at;
   if (phase == Phase::draining && cut_at && config_.shutdown.hand_off == config::HandOff::early) {
     relay_->order([at = cut_at->time_since_epoch()](ingress::Proxy& proxy) {
-      proxy.tell_of_cut(std::chrono::duration_cast<std::chrono::milliseconds>(at));
+      proxy.notify_of_cut(std::chrono::duration_cast<std::chrono::milliseconds>(at));
     });
   }
   if (phase >= Phase::cleaning_up) {

@@ -78,7 +78,7 @@ class IngressSession final : private ingress::Tracker {
   /// Once what the core has cut until now is cut and told.
   void after_cuts(std::function<void()> then);
   /// What the clients of these requests have; told in this call or soon.
-  void deliveries(std::vector<std::string> ids, ingress::TellDeliveries tell) const;
+  void deliveries(std::vector<std::string> ids, ingress::ReportDeliveries report) const;
   /// Asked again and again until it is.
   bool is_flushed() { return !relay_ || (!turn_is_due_ && relay_->is_flushed()); }
 
@@ -139,7 +139,7 @@ class IngressSession final : private ingress::Tracker {
   std::vector<Decision> decisions_;
   bool turn_is_due_ = false;
   bool cancels_are_due_ = false;
-  lifecycle::Instant told_progress_;
+  lifecycle::Instant reported_progress_;
   SparseLog refused_control_;
   SparseLog failed_greeting_;
 };

@@ -43,9 +43,10 @@ ingress::Admission IngressSession::begin(ingress::Begun const& begun) {
   return answer;
 }
 
-void IngressSession::deliveries(std::vector<std::string> ids, ingress::TellDeliveries tell) const {
+void IngressSession::deliveries(std::vector<std::string> ids,
+                                ingress::ReportDeliveries report) const {
   if (!relay_ || ids.empty()) {
-    tell(ingress::Deliveries(ids.size()));
+    report(ingress::Deliveries(ids.size()));
     return;
   }
   struct Collected {
@@ -63,13 +64,13 @@ void IngressSession::deliveries(std::vector<std::string> ids, ingress::TellDeliv
       }
     }
   });
-  relay_->after_orders([all, tell = std::move(tell)] { tell(all->found); });
+  relay_->after_orders([all, report = std::move(report)] { report(all->found); });
 }
 
 void IngressSession::moved(std::string_view id) {
   lifecycle::Instant const now = monotonic_now();
-  if (now - told_progress_ >= kProgressPeriod) {
-    told_progress_ = now;
+  if (now - reported_progress_ >= kProgressPeriod) {
+    reported_progress_ = now;
     events_.feed(lifecycle::RequestProgressed{lifecycle::kIngressPeer, {std::string(id)}});
   }
 }
@@ -102,7 +103,7 @@ void IngressSession::first_byte(std::string_view id, std::string_view endpoint,
   if (!model.empty()) {
     metrics_.model_served(model);
   }
-  told_progress_ = monotonic_now();
+  reported_progress_ = monotonic_now();
   events_.feed(lifecycle::RequestProgressed{lifecycle::kIngressPeer, {std::string(id)}});
   metrics_.first_byte(model, endpoint, took);
 }

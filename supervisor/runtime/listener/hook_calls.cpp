@@ -69,7 +69,7 @@ HookCalls::HookCalls(boost::asio::any_io_executor executor, config::Config const
                                         caller = request.caller.address] {
             if (alive.lock()) {
               metrics_.call_refused({});
-              refused_.tell({.caller = caller, .status = status}, monotonic_now());
+              refused_.report({.caller = caller, .status = status}, monotonic_now());
             }
           });
           return;
@@ -120,7 +120,7 @@ void HookCalls::called(probes::Hook hook, std::string const& caller, Return answ
     return;
   }
   if (watch_) {
-    watch_->told_to_end();
+    watch_->ordered_to_end();
   }
   waiting_.push_back(std::move(answer));
   metrics_.set_hooks_waiting(waiting_.size());

@@ -17,7 +17,7 @@ namespace {
 using lifecycle::name;
 
 /// Anybody may ask the probe port: no address and no answer of a registry is said there.
-constexpr char const* kWhereItSays = "it failed; the log and `lastcall status` say why";
+constexpr char const* kWhereReported = "it failed; the log and `lastcall status` say why";
 
 void put_checks(probes::ProbeState& state, StatusSources const& sources) {
   for (HealthDriver::Row const& row : sources.health.rows()) {
@@ -38,7 +38,7 @@ void put_registries(probes::ProbeState& state, StatusSources const& sources) {
     state.registries.push_back({.name = status.name,
                                 .state = std::string(discovery::name(status.state)),
                                 .settled = settled,
-                                .detail = status.last_error.empty() ? "" : kWhereItSays});
+                                .detail = status.last_error.empty() ? "" : kWhereReported});
   }
 }
 
@@ -86,8 +86,9 @@ ProbePublisher::ProbePublisher(boost::asio::io_context& io, config::Config const
                                Handlers handlers, Log& log)
     : io_(io),
       refused_(log, "a call of the probe port was refused for its token"),
-      thresholds_(io, config.admission, std::move(handlers.thresholds), told_on_the_loop()),
-      orders_(io, config.probes.orders_token_file, std::move(handlers.orders), told_on_the_loop()),
+      thresholds_(io, config.admission, std::move(handlers.thresholds), thresholds_on_the_loop()),
+      orders_(io, config.probes.orders_token_file, std::move(handlers.orders),
+              thresholds_on_the_loop()),
       metrics_({.dynamo_namespace = config.identity.dynamo_namespace,
                 .component = config.identity.component,
                 .endpoint = config.identity.endpoint,
@@ -128,22 +129,22 @@ ProbePublisher::~ProbePublisher() {
   listener_.stop();
 }
 
-HttpOrders::Refused ProbePublisher::told_on_the_loop() {
+HttpOrders::Refused ProbePublisher::thresholds_on_the_loop() {
   return [this](RefusedCall call) {
     boost::asio::post(io_, [this, call = std::move(call)] {
       metrics_.call_refused(call.path);
-      refused_.tell(call, monotonic_now());
+      refused_.report(call, monotonic_now());
     });
   };
 }
 
 void ProbePublisher::serve_status(std::function<StatusSources()> sources) {
-  routes_.tell_of_status_page();
-  auto const tell = [this, sources = std::move(sources)] {
-    status_page_->tell(public_status_.json(sources(), monotonic_now()));
+  routes_.offer_status_page();
+  auto const publish = [this, sources = std::move(sources)] {
+    status_page_->publish(public_status_.json(sources(), monotonic_now()));
   };
   status_page_ =
-      std::make_unique<probes::StatusPage>([this, tell] { boost::asio::post(io_, tell); });
+      std::make_unique<probes::StatusPage>([this, publish] { boost::asio::post(io_, publish); });
 }
 
 std::string ProbePublisher::start() {
@@ -168,14 +169,14 @@ void ProbePublisher::publish(StatusSources const& sources) {
 /// A rank whose process has gone reports nothing any more.
 void ProbePublisher::publish_loads() {
   auto const& ranks = core_->loads().ranks();
-  for (std::uint32_t const rank : told_ranks_) {
+  for (std::uint32_t const rank : reported_ranks_) {
     if (!ranks.contains(rank)) {
       metrics_.set_rank_load(rank, std::nullopt, std::nullopt, std::nullopt);
     }
   }
-  told_ranks_.clear();
+  reported_ranks_.clear();
   for (auto const& [number, rank] : ranks) {
-    told_ranks_.push_back(number);
+    reported_ranks_.push_back(number);
     metrics_.set_rank_load(number, rank.report.active_decode_blocks, rank.report.kv_total_blocks,
                            rank.report.active_prefill_tokens);
   }

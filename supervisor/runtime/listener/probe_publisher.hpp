@@ -65,7 +65,7 @@ class ProbePublisher {
 
  private:
   void publish_loads();
-  HttpOrders::Refused told_on_the_loop();
+  HttpOrders::Refused thresholds_on_the_loop();
   struct Timer;
   void arm();
 
@@ -83,7 +83,7 @@ class ProbePublisher {
   probes::HttpListener listener_;
   std::unique_ptr<Timer> timer_;
   bool beats_by_itself_ = false;
-  std::vector<std::uint32_t> told_ranks_;       // with a series that says what they reported
+  std::vector<std::uint32_t> reported_ranks_;   // with a series that says what they reported
   lifecycle::Lifecycle const* core_ = nullptr;  // once it was published
 };
 

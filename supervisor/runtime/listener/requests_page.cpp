@@ -99,11 +99,11 @@ void put_deliveries(Rows& rows, ingress::Deliveries const& deliveries) {
 
 }  // namespace
 
-void tell_requests(StatusSources const& sources, lifecycle::Instant now, std::string const& after,
-                   std::size_t limit, AskDeliveries const& ask, TellPage tell) {
+void report_requests(StatusSources const& sources, lifecycle::Instant now, std::string const& after,
+                     std::size_t limit, AskDeliveries const& ask, ReportPage report) {
   std::optional<Cursor> const first = parse_cursor(after);
   if (!first && !after.empty()) {
-    tell(std::nullopt);
+    report(std::nullopt);
     return;
   }
   std::vector<View> const views = views_after(sources, first);
@@ -128,13 +128,13 @@ void tell_requests(StatusSources const& sources, lifecycle::Instant now, std::st
     next = std::to_string(last.peer) + ":" + std::string(last.id);
   }
   ask(std::move(relayed), [rows, next = std::move(next),
-                           tell = std::move(tell)](ingress::Deliveries const& deliveries) {
+                           report = std::move(report)](ingress::Deliveries const& deliveries) {
     put_deliveries(*rows, deliveries);
     nlohmann::ordered_json json{{"requests", std::move(*rows)}};
     if (!next.empty()) {
       json["next"] = next;
     }
-    tell(text_of_page(json));
+    report(text_of_page(json));
   });
 }
 

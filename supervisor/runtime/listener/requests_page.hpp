@@ -14,13 +14,13 @@
 namespace lastcall::runtime {
 
 /// Asks what the clients of relayed requests have.
-using AskDeliveries = std::function<void(std::vector<std::string> ids, ingress::TellDeliveries)>;
+using AskDeliveries = std::function<void(std::vector<std::string> ids, ingress::ReportDeliveries)>;
 /// Nothing: `after` is no cursor.
-using TellPage = std::function<void(std::optional<std::string>)>;
+using ReportPage = std::function<void(std::optional<std::string>)>;
 
 /// A page of the requests in flight, in the order of peer and id, told in this call or soon.
 /// `after` is an earlier page's `next`, an opaque word for its reader.
-void tell_requests(StatusSources const& sources, lifecycle::Instant now, std::string const& after,
-                   std::size_t limit, AskDeliveries const& ask, TellPage tell);
+void report_requests(StatusSources const& sources, lifecycle::Instant now, std::string const& after,
+                     std::size_t limit, AskDeliveries const& ask, ReportPage report);
 
 }  // namespace lastcall::runtime

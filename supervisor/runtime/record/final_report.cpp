@@ -12,8 +12,8 @@ constexpr int kKilled = 128 + SIGKILL;
 
 }  // namespace
 
-void FinalReport::shim_ordered(int code, bool end_is_told) {
-  ordered_ = code == kKilled && !end_is_told ? text_ : std::string();
+void FinalReport::shim_ordered(int code, bool end_is_reported) {
+  ordered_ = code == kKilled && !end_is_reported ? text_ : std::string();
 }
 
 std::optional<FinalReport::Correction> FinalReport::engine_exited(ipc::EngineExited const& exited) {

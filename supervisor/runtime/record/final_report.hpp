@@ -27,8 +27,8 @@ class FinalReport {
   std::string const& text() const { return text_; }
   void forget() { text_.clear(); }
 
-  /// `end_is_told`: the shim has said how the engine ended.
-  void shim_ordered(int code, bool end_is_told);
+  /// `end_is_reported`: the shim has said how the engine ended.
+  void shim_ordered(int code, bool end_is_reported);
   /// The shim may still tell that it ends with another code.
   bool is_open() const { return !ordered_.empty(); }
 

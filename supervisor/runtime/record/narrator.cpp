@@ -25,7 +25,7 @@ Field in_flight_of(lifecycle::Lifecycle const& core, std::optional<std::size_t> 
 
 }  // namespace
 
-void Narrator::tell(lifecycle::Instant now, lifecycle::Action const& action) {
+void Narrator::narrate(lifecycle::Instant now, lifecycle::Action const& action) {
   if (auto const* stop = std::get_if<lifecycle::StopBegun>(&action)) {
     stop_begun(now, *stop);
   } else if (auto const* begun = std::get_if<lifecycle::PhaseBegun>(&action)) {

@@ -22,7 +22,7 @@ class Narrator {
  public:
   Narrator(lifecycle::Lifecycle const& core, Log& log) : core_(core), log_(log) {}
 
-  void tell(lifecycle::Instant now, lifecycle::Action const& action);
+  void narrate(lifecycle::Instant now, lifecycle::Action const& action);
   void report(std::string const& json);
   void report_corrected(int code);
 

@@ -10,23 +10,23 @@
 namespace lastcall::runtime {
 namespace {
 
-using Told = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;
 
 /// The log puts its text below a heading, indented by so much.
 constexpr std::size_t kIndent = 4;
 
-std::string word(Told const& object, char const* key) {
+std::string word(Json const& object, char const* key) {
   auto const found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-std::int64_t figure(Told const& object, char const* key) {
+std::int64_t figure(Json const& object, char const* key) {
   auto const found = object.find(key);
   return found != object.end() && found->is_number() ? found->get<std::int64_t>() : 0;
 }
 
-Told const& part(Told const& object, char const* key) {
-  static Told const kNone = Told::object();
+Json const& part(Json const& object, char const* key) {
+  static Json const kNone = Json::object();
   auto const found = object.find(key);
   return found != object.end() ? *found : kNone;
 }
@@ -36,7 +36,7 @@ void append_item(std::string& list, std::string const& item) {
 }
 
 /// "draining 3.4 s", and how it ended where it did not just end.
-std::string step_text(std::string const& name, Told const& step) {
+std::string step_text(std::string const& name, Json const& step) {
   std::string const outcome = word(step, "outcome");
   if (outcome == "skipped") {
     return name + " skipped";
@@ -48,7 +48,7 @@ std::string step_text(std::string const& name, Told const& step) {
   return text;
 }
 
-void put_outcome(std::ostream& out, Told const& report) {
+void put_outcome(std::ostream& out, Json const& report) {
   std::string const verdict = "exit code " + std::to_string(figure(report, "exit_code"));
   std::string const detail = word(report, "detail");
   std::string text = word(report, "mode") + ", cause " + word(report, "cause");
@@ -56,7 +56,7 @@ void put_outcome(std::ostream& out, Told const& report) {
   put_row(out, "stop", text + ", " + verdict);
 }
 
-void put_steps(std::ostream& out, Told const& report) {
+void put_steps(std::ostream& out, Json const& report) {
   std::string steps;
   for (auto const& [name, step] : part(report, "phases").items()) {
     append_item(steps, step_text(name, step));
@@ -66,7 +66,7 @@ void put_steps(std::ostream& out, Told const& report) {
   put_row(out, "time left", duration_text(left) + " before the deadline");
 }
 
-void put_ended(std::ostream& out, Told const& report) {
+void put_ended(std::ostream& out, Json const& report) {
   std::string ended;
   for (auto const& [outcome, count] : part(report, "requests").items()) {
     if (count.is_number() && count.get<std::int64_t>() > 0) {
@@ -87,7 +87,7 @@ void put_ended(std::ostream& out, Told const& report) {
   put_row(out, "requests", ended);
 }
 
-void put_cleanup(std::ostream& out, Told const& report) {
+void put_cleanup(std::ostream& out, Json const& report) {
   std::string done;
   for (auto const& [name, item] : part(report, "cleanup").items()) {
     std::string const outcome = word(item, "outcome");
@@ -100,7 +100,7 @@ void put_cleanup(std::ostream& out, Told const& report) {
   if (!done.empty()) {
     put_row(out, "cleanup", done);
   }
-  for (Told const& registry : part(report, "registries")) {
+  for (Json const& registry : part(report, "registries")) {
     std::string const detail = word(registry, "detail");
     put_row(out, "registry",
             word(registry, "name") + ": " + word(registry, "state") +
@@ -108,8 +108,8 @@ void put_cleanup(std::ostream& out, Told const& report) {
   }
 }
 
-void put_end_of_engine(std::ostream& out, Told const& report) {
-  Told const& engine = part(report, "engine");
+void put_end_of_engine(std::ostream& out, Json const& report) {
+  Json const& engine = part(report, "engine");
   if (engine.empty()) {
     return;
   }
@@ -125,9 +125,9 @@ void put_end_of_engine(std::ostream& out, Told const& report) {
   if (engine.value("oom", false)) {
     text += ", out of memory";
   }
-  if (Told const& left = part(engine, "left_behind"); !left.empty()) {
+  if (Json const& left = part(engine, "left_behind"); !left.empty()) {
     std::string names;
-    for (Told const& name : part(left, "names")) {
+    for (Json const& name : part(left, "names")) {
       append_item(names, name.is_string() ? name.get<std::string>() : name.dump());
     }
     text += ", left behind " + names;
@@ -138,7 +138,7 @@ void put_end_of_engine(std::ostream& out, Told const& report) {
 }  // namespace
 
 std::string report_text(std::string_view report_json, std::size_t columns) {
-  Told const report = Told::parse(report_json, nullptr, false);
+  Json const report = Json::parse(report_json, nullptr, false);
   if (!report.is_object()) {
     return std::string(report_json);
   }

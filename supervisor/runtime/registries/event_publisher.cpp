@@ -107,7 +107,7 @@ EventPublisher::EventPublisher(boost::asio::any_io_executor executor, config::Co
 
 EventPublisher::~EventPublisher() = default;
 
-void EventPublisher::tell(lifecycle::Instant now, lifecycle::Action const& action) {
+void EventPublisher::report(lifecycle::Instant now, lifecycle::Action const& action) {
   if (!state_) {
     return;
   }

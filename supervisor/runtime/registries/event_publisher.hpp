@@ -40,7 +40,7 @@ class EventPublisher {
   EventPublisher(EventPublisher const&) = delete;
   EventPublisher& operator=(EventPublisher const&) = delete;
 
-  void tell(lifecycle::Instant now, lifecycle::Action const& action);
+  void report(lifecycle::Instant now, lifecycle::Action const& action);
   void migrated(ingress::HandedOff const& handed);
   /// Leaves the registries' server: `done` comes when all is sent, or by the deadline.
   void disconnect(lifecycle::Instant deadline, CleanupHooks::Done done);

@@ -82,7 +82,7 @@ void Registries::note_self_registering() {
   }
   for (RegistryStatus const& status : set_.status()) {
     if (status.name == *unnamed_) {
-      tell(status);
+      report(status);
     }
   }
 }
@@ -164,12 +164,12 @@ void Registries::disconnect_now(lifecycle::Instant deadline, CleanupHooks::Done 
 void Registries::changed(RegistryStatus const& status) {
   note_registered(status);
   if (!is_hidden(status.name)) {
-    tell(status);
+    report(status);
   }
   settle(status);
 }
 
-void Registries::tell(RegistryStatus const& status) {
+void Registries::report(RegistryStatus const& status) {
   bool const has_failed = !status.last_error.empty() && status.state != RegistryState::registered &&
                           status.state != RegistryState::deregistered;
   log_.write(has_failed ? LogLevel::warning : LogLevel::info, "registry",

@@ -86,7 +86,7 @@ class Registries {
   bool is_hidden(std::string_view name) const;
   void changed(discovery::RegistryStatus const& status);
   void note_registered(discovery::RegistryStatus const& status);
-  void tell(discovery::RegistryStatus const& status);
+  void report(discovery::RegistryStatus const& status);
   void settle(discovery::RegistryStatus const& status);
 
   boost::asio::any_io_executor executor_;

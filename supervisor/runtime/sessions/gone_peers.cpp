@@ -12,8 +12,8 @@ struct GonePeers::Timer {
   boost::asio::steady_timer timer;
 };
 
-GonePeers::GonePeers(boost::asio::io_context& io, Tell tell)
-    : tell_(std::move(tell)), timer_(std::make_unique<Timer>(io)) {}
+GonePeers::GonePeers(boost::asio::io_context& io, Notify notify)
+    : notify_(std::move(notify)), timer_(std::make_unique<Timer>(io)) {}
 
 GonePeers::~GonePeers() = default;
 
@@ -34,7 +34,7 @@ void GonePeers::hold(ipc::PeerId peer, lifecycle::Duration longest) {
 void GonePeers::release() {
   timer_->timer.cancel();
   for (ipc::PeerId const peer : std::exchange(held_, {})) {
-    tell_(peer);
+    notify_(peer);
   }
 }
 

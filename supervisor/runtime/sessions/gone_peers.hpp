@@ -26,9 +26,9 @@ class GonePeers {
  public:
   static constexpr lifecycle::Duration kHold{1'000};
   static constexpr lifecycle::Duration kHoldCritical{100};
-  using Tell = std::function<void(ipc::PeerId)>;
+  using Notify = std::function<void(ipc::PeerId)>;
 
-  GonePeers(boost::asio::io_context& io, Tell tell);
+  GonePeers(boost::asio::io_context& io, Notify notify);
   ~GonePeers();
 
   void hold(ipc::PeerId peer, lifecycle::Duration longest);
@@ -37,7 +37,7 @@ class GonePeers {
  private:
   struct Timer;
 
-  Tell tell_;
+  Notify notify_;
   std::vector<ipc::PeerId> held_;
   std::unique_ptr<Timer> timer_;
 };

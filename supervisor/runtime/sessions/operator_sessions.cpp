@@ -54,12 +54,13 @@ void OperatorSessions::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ip
     if (seq) {
       server_.ack(peer, seq, answers_.status());
     } else {
-      say_status(peer);
+      send_status(peer);
     }
   } else if (auto const* query = std::get_if<ipc::RequestsQuery>(&message)) {
     requests(peer, *query, seq);
   } else if (auto const* watch = std::get_if<ipc::Watch>(&message)) {
-    watches_[peer] = {.is_on = true, .is_stale = true, .told_at = {}, .interval = watch->interval};
+    watches_[peer] = {
+        .is_on = true, .is_stale = true, .notified_at = {}, .interval = watch->interval};
     server_.ack(peer, seq);
     serve_watches();
   } else if (auto const* wish = std::get_if<ipc::Drain>(&message)) {
@@ -201,7 +202,7 @@ void OperatorSessions::record(ipc::PeerId peer, std::string const& command, Effe
   }
 }
 
-void OperatorSessions::say_status(ipc::PeerId peer) {
+void OperatorSessions::send_status(ipc::PeerId peer) {
   server_.send(peer, ipc::StatusUpdate{answers_.status()});
 }
 
@@ -219,7 +220,7 @@ void OperatorSessions::changed() {
 void OperatorSessions::end() {
   for (auto& [peer, watch] : watches_) {
     if (std::exchange(watch.is_stale, false)) {
-      say_status(peer);
+      send_status(peer);
     }
   }
 }
@@ -231,9 +232,9 @@ std::optional<lifecycle::Instant> OperatorSessions::due(Watch const& watch) {
   }
   auto const pause = watch.interval ? std::min(kWatchPause, *watch.interval) : kWatchPause;
   if (watch.is_stale) {
-    return watch.told_at + pause;
+    return watch.notified_at + pause;
   }
-  return watch.interval ? std::optional(watch.told_at + *watch.interval) : std::nullopt;
+  return watch.interval ? std::optional(watch.notified_at + *watch.interval) : std::nullopt;
 }
 
 void OperatorSessions::serve_watches() {
@@ -242,9 +243,9 @@ void OperatorSessions::serve_watches() {
   for (auto& [peer, watch] : watches_) {
     auto const at = due(watch);
     if (at && *at <= now) {
-      watch.told_at = now;
+      watch.notified_at = now;
       watch.is_stale = false;
-      say_status(peer);
+      send_status(peer);
     }
     next = lifecycle::earlier_of(next, due(watch));
   }

@@ -44,7 +44,7 @@ class OperatorSessions {
     std::function<std::string()> status;
     /// Told in this call or soon; nothing: `after` is no cursor.
     std::function<void(std::string const& after, std::size_t limit,
-                       std::function<void(std::optional<std::string>)> tell)>
+                       std::function<void(std::optional<std::string>)> report)>
         requests;
     std::function<ReloadAnswer()> reload;
     /// Each answers with what holds now.
@@ -83,7 +83,7 @@ class OperatorSessions {
   struct Watch {
     bool is_on = false;
     bool is_stale = false;
-    lifecycle::Instant told_at{};
+    lifecycle::Instant notified_at{};
     std::optional<lifecycle::Duration> interval;
   };
 
@@ -99,7 +99,7 @@ class OperatorSessions {
   Effect answer(ipc::PeerId peer, ipc::Seq seq, StepReply const& reply);
   Effect effect_of(StepReply const& reply) const;
   void record(ipc::PeerId peer, std::string const& command, Effect const& effect);
-  void say_status(ipc::PeerId peer);
+  void send_status(ipc::PeerId peer);
   static std::optional<lifecycle::Instant> due(Watch const& watch);
   void serve_watches();
 

@@ -19,9 +19,10 @@ lifecycle::EngineState state_of(ipc::EngineState state) {
   return lifecycle::EngineState::waiting;
 }
 
-std::optional<std::uint32_t> alive_of(std::optional<std::uint64_t> told) {
+std::optional<std::uint32_t> alive_of(std::optional<std::uint64_t> reported) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
-  return told ? std::optional(static_cast<std::uint32_t>(std::min(*told, kMost))) : std::nullopt;
+  return reported ? std::optional(static_cast<std::uint32_t>(std::min(*reported, kMost)))
+                  : std::nullopt;
 }
 
 lifecycle::ShimHello fact_of(ipc::ShimFacts const& shim) {
@@ -95,7 +96,7 @@ void ShimSession::welcome_once() {
   }
 }
 
-void ShimSession::tell(ipc::FromSupervisor const& message) {
+void ShimSession::send(ipc::FromSupervisor const& message) {
   if (peer_ == 0) {
     return;
   }

@@ -40,7 +40,7 @@ class ShimSession {
   bool is_connected() const { return peer_ != 0; }
   bool is(ipc::PeerId peer) const { return peer_ != 0 && peer_ == peer; }
   /// Nothing happens while no shim is connected.
-  void tell(ipc::FromSupervisor const& message);
+  void send(ipc::FromSupervisor const& message);
 
   /// What it said last of its engine, for people.
   ipc::EngineFacts const& engine() const { return engine_; }

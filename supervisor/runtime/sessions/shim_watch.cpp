@@ -76,7 +76,7 @@ void ShimWatch::arm() {
 void ShimWatch::tick() {
   if (!has_connected_) {
     std::string const done = callbacks_.follow_socket();
-    if (!done.empty() && done != std::exchange(told_about_socket_, done)) {
+    if (!done.empty() && done != std::exchange(reported_about_socket_, done)) {
       log_.warning(done);
     }
   }

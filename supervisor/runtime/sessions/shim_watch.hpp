@@ -63,7 +63,7 @@ class ShimWatch {
   bool is_armed_ = false;
   bool is_missing_ = false;
   std::optional<lifecycle::Instant> absent_since_;
-  std::string told_about_socket_;
+  std::string reported_about_socket_;
 };
 
 }  // namespace lastcall::runtime

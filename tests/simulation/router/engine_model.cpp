@@ -100,8 +100,8 @@ continuation::TokenId sample(Case const& what, TokenIds const& answer, Dice& dic
 struct Asked {
   TokenIds given;  // of the answer
   std::uint64_t max_tokens = 16;
-  bool tells_ids = false;
-  bool tells_usage = false;
+  bool reports_ids = false;
+  bool reports_usage = false;
   bool keeps_stop = false;
   bool is_ids = false;
   bool is_content = false;  // what is given is a message: content, whatever a parser makes of it
@@ -129,8 +129,8 @@ Asked read(Case const& what, std::string const& body, Mode knows) {
       (knows == Mode::none && body.find("continuous_usage") != body.npos) ||
       (knows != Mode::ids_vllm && knows != Mode::ids_sglang && has("return_token_ids")) ||
       (knows == Mode::ids_sglang && what.is_chat && has("return_token_ids"));
-  asked.tells_ids = has("return_token_ids") && knows != Mode::none && knows != Mode::text;
-  asked.tells_usage = body.find("\"continuous_usage_stats\":true") != body.npos;
+  asked.reports_ids = has("return_token_ids") && knows != Mode::none && knows != Mode::text;
+  asked.reports_usage = body.find("\"continuous_usage_stats\":true") != body.npos;
   asked.keeps_stop = has("include_stop_str_in_output") && knows == Mode::ids_vllm;
   asked.max_tokens = json::to_unsigned(*find_value(members, "max_tokens")).value_or(16);
   std::optional<TokenIds> ids;
@@ -186,7 +186,7 @@ class Writer {
     event(ids, inner, finish.empty() ? "null" : string(finish));
   }
   void end() {
-    if (asked_.tells_usage) {
+    if (asked_.reports_usage) {
       leg_.events.push_back("data: {" + head() + ",\"choices\":[]" + usage() + "}\n\n");
     }
     leg_.events.emplace_back("data: [DONE]\n\n");
@@ -210,16 +210,16 @@ class Writer {
   void event(TokenIds const& ids, std::string const& inner, std::string const& finish) {
     std::string out = "data: {" + head() + ",\"choices\":[{\"index\":0," + inner;
     out += ",\"logprobs\":null,\"finish_reason\":" + finish;
-    if (asked_.tells_ids && !ids.empty()) {
+    if (asked_.reports_ids && !ids.empty()) {
       out += ",\"token_ids\":";
       append_ids(out, ids);
     }
-    if (asked_.tells_ids && is_first_) {
+    if (asked_.reports_ids && is_first_) {
       out += ",\"prompt_token_ids\":";
       append_ids(out, prompt_);
     }
     is_first_ = false;
-    leg_.events.push_back(out + "}]" + (asked_.tells_usage ? usage() : "") + "}\n\n");
+    leg_.events.push_back(out + "}]" + (asked_.reports_usage ? usage() : "") + "}\n\n");
   }
 
   Case const& what_;
@@ -252,7 +252,7 @@ void generate_events(Case const& what, Asked const& asked, Leg& leg, std::string
   bool thinks = what.reasons &&
                 std::find(asked.given.begin(), asked.given.end(), kThink) == asked.given.end();
   std::string text = leaked;  // of one kind; the other begins behind kThink
-  std::size_t told = 0;
+  std::size_t announced = 0;
   std::uint64_t made = 0;
   std::string finish;
   while (finish.empty()) {
@@ -276,15 +276,15 @@ void generate_events(Case const& what, Asked const& asked, Leg& leg, std::string
       }
     }
     std::size_t size = size_to_tell(what, asked, text);
-    size = finish.empty() && !flushes ? std::max(size, told) : text.size();
-    told = std::min(told, size);
-    std::string_view const out = std::string_view(text).substr(told, size - told);
+    size = finish.empty() && !flushes ? std::max(size, announced) : text.size();
+    announced = std::min(announced, size);
+    std::string_view const out = std::string_view(text).substr(announced, size - announced);
     writer.tokens(batch, thinks ? "" : out, thinks ? out : "", finish);
-    told = size;
+    announced = size;
     if (flushes) {
       thinks = false;
       text.clear();
-      told = 0;
+      announced = 0;
     }
   }
   writer.end();
@@ -331,8 +331,8 @@ Leg generate(Case const& what, std::string const& body, Mode knows, Lie lie, std
   } else if (leg.is_lie && lie != Lie::leaks) {
     asked.given.clear();
   }
-  asked.tells_ids = asked.tells_ids && !(leg.is_lie && lie == Lie::silent);
-  asked.tells_usage = asked.tells_usage && !(leg.is_lie && lie == Lie::silent);
+  asked.reports_ids = asked.reports_ids && !(leg.is_lie && lie == Lie::silent);
+  asked.reports_usage = asked.reports_usage && !(leg.is_lie && lie == Lie::silent);
   leg.answer = asked.given;
   if (asked.is_content && what.reopens && !asked.given.empty()) {
     leg.answer.insert(leg.answer.begin(), kThink);

@@ -25,8 +25,8 @@ namespace {
 using continuation::Chunk;
 using continuation::Continuation;
 using continuation::Event;
-using continuation::Heard;
-using continuation::Said;
+using continuation::Progress;
+using continuation::Received;
 
 struct Totals {
   std::uint64_t answers = 0;
@@ -105,8 +105,8 @@ class World {
   Lie draw_lie();
   Leg start(std::string const& body, Mode mode, bool may_lie);
   std::string cut_off(Leg const& leg);
-  Heard play(std::string_view stream);
-  Heard hand_over(std::string_view rest);
+  Received play(std::string_view stream);
+  Received hand_over(std::string_view rest);
   std::string check();
   std::string check_end();
   void adopt(Leg const& leg);
@@ -268,30 +268,30 @@ Leg World::start(std::string const& body, Mode mode, bool may_lie) {
 
 /// Bytes in pieces of any size; the record is level at some of the seams, and then the answer may
 /// be handed over.
-Heard World::play(std::string_view stream) {
-  Heard heard;
-  while (!stream.empty() && heard.said < Said::done) {
+Received World::play(std::string_view stream) {
+  Received received;
+  while (!stream.empty() && received.progress < Progress::done) {
     std::size_t const size = std::min<std::size_t>(stream.size(), 1 + dice_.below(200));
-    heard = machine_->heard(stream.substr(0, size), out_);
+    received = machine_->receive(stream.substr(0, size), out_);
     stream.remove_prefix(size);
-    if (heard.verified) {
+    if (received.verified) {
       adopt(leg_);
     }
     if (std::string const bad = check(); !bad.empty()) {
       problem_ = bad;
-      return heard;
+      return received;
     }
-    if (heard.said < Said::done && dice_.one_in(300)) {  // for lack of memory
+    if (received.progress < Progress::done && dice_.one_in(300)) {  // for lack of memory
       totals_.forgotten += machine_->forget() ? 1 : 0;
     }
-    if (heard.said < Said::done && dice_.one_in(40) && machine_->may_be_cut()) {
+    if (received.progress < Progress::done && dice_.one_in(40) && machine_->may_be_cut()) {
       return hand_over(stream);
     }
   }
-  return heard.said < Said::done ? machine_->leg_ended(out_) : heard;
+  return received.progress < Progress::done ? machine_->leg_ended(out_) : received;
 }
 
-Heard World::hand_over(std::string_view rest) {
+Received World::hand_over(std::string_view rest) {
   continuation::HandOff hand(*machine_);
   Mode const mode = draw_mode();
   auto const body = hand.cut(mode);
@@ -302,26 +302,26 @@ Heard World::hand_over(std::string_view rest) {
   machine_->begin_leg(mode);
   std::string const stream = leg_.status == 200 ? cut_off(leg_) : "";
   std::string_view fresh = stream;
-  Heard heard;
+  Received received;
   while (hand.state() == continuation::HandOffState::holding) {
     bool const is_old = !rest.empty() && dice_.one_in(2);
     std::string_view& from = is_old ? rest : fresh;
     std::size_t const size = std::min<std::size_t>(from.size(), 1 + dice_.below(200));
     if (dice_.one_in(100)) {  // the old worker's time is over
-      heard = hand.release(out_);
+      received = hand.release(out_);
       ++totals_.late;
       break;
     }
     if (size == 0) {
-      heard = hand.new_ended(out_);
+      received = hand.new_ended(out_);
     } else if (is_old) {
-      heard = hand.heard_old(from.substr(0, size), out_);
+      received = hand.receive_old(from.substr(0, size), out_);
     } else {
-      heard = hand.heard_new(from.substr(0, size), out_);
+      received = hand.receive_new(from.substr(0, size), out_);
     }
     from.remove_prefix(size);
     if (is_old && rest.empty() && hand.state() == continuation::HandOffState::holding) {
-      heard = hand.old_ended(out_);
+      received = hand.old_ended(out_);
     }
   }
   bool const has_moved = hand.state() == continuation::HandOffState::moved;
@@ -334,10 +334,10 @@ Heard World::hand_over(std::string_view rest) {
   }
   if (std::string const bad = check(); !bad.empty()) {
     problem_ = bad + " (handing over)";
-    return heard;
+    return received;
   }
   std::string_view const left = has_moved ? fresh : rest;
-  return heard.said < Said::done ? play(left) : heard;
+  return received.progress < Progress::done ? play(left) : received;
 }
 
 std::string World::run() {
@@ -351,11 +351,11 @@ std::string World::run() {
       truth_ = leg_.answer;
     }
     machine_->begin_leg(mode);
-    Heard const heard = leg_.status == 200 ? play(cut_off(leg_)) : machine_->leg_ended(out_);
+    Received const received = leg_.status == 200 ? play(cut_off(leg_)) : machine_->leg_ended(out_);
     if (std::string const bad = check(); !bad.empty()) {
       return bad;
     }
-    if (heard.said == Said::done) {
+    if (received.progress == Progress::done) {
       ++totals_.whole;
       return check_end();
     }

@@ -18,8 +18,8 @@ ShimHello hello(EngineState engine) {
 
 TEST(EngineProcess, that_it_runs_is_news_once) {
   EngineProcess engine;
-  EXPECT_TRUE(engine.told_by(hello(EngineState::running)));
-  EXPECT_FALSE(engine.told_by(hello(EngineState::running)));
+  EXPECT_TRUE(engine.reported_by(hello(EngineState::running)));
+  EXPECT_FALSE(engine.reported_by(hello(EngineState::running)));
   EXPECT_FALSE(engine.started());
 }
 
@@ -29,7 +29,7 @@ TEST(EngineProcess, a_shim_that_was_given_up_may_be_back_with_it) {
   engine.lost(kLaunch, false);
   EXPECT_TRUE(engine.has_exited());
   EXPECT_EQ(engine.gone_at(), kLaunch);
-  EXPECT_TRUE(engine.told_by(hello(EngineState::running)));
+  EXPECT_TRUE(engine.reported_by(hello(EngineState::running)));
   EXPECT_EQ(engine.gone_at(), std::nullopt);
 }
 
@@ -62,7 +62,7 @@ TEST(EngineProcess, an_order_of_an_earlier_life_is_kept) {
   EngineProcess engine;
   ShimHello told = hello(EngineState::running);
   told.ordered = true;
-  engine.told_by(told);
+  engine.reported_by(told);
   EXPECT_TRUE(engine.is_ordered());
   engine.forget();
   EXPECT_FALSE(engine.is_ordered());

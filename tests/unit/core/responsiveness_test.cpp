@@ -16,32 +16,32 @@ constexpr Instant in(Duration d) {
 class ResponsivenessTest : public ::testing::Test {
  protected:
   Silence at(Duration d) {
-    machine.update(in(d), heard);
-    auto const next = machine.next_deadline(heard);
+    machine.update(in(d), signs);
+    auto const next = machine.next_deadline(signs);
     EXPECT_TRUE(!next || *next > in(d)) << "its next deadline is past";
     return machine.silence();
   }
-  std::optional<Instant> next() const { return machine.next_deadline(heard); }
+  std::optional<Instant> next() const { return machine.next_deadline(signs); }
 
   Responsiveness machine;
-  Responsiveness::Heard heard;
+  Responsiveness::Signs signs;
 };
 
 TEST_F(ResponsivenessTest, a_check_may_be_unanswered_for_5_seconds) {
-  heard.unanswered_since = in(1s);
+  signs.unanswered_since = in(1s);
   EXPECT_EQ(at(5'999ms), Silence::none);
   EXPECT_EQ(next(), in(6s));
   EXPECT_EQ(at(6s), Silence::checks);
-  heard.unanswered_since.reset();
-  heard.check_at = in(7s);
+  signs.unanswered_since.reset();
+  signs.check_at = in(7s);
   EXPECT_EQ(at(7s), Silence::none);
   EXPECT_FALSE(next());
 }
 
 TEST_F(ResponsivenessTest, a_byte_breaks_it_while_the_check_stays_unanswered) {
-  heard.unanswered_since = in(0s);
+  signs.unanswered_since = in(0s);
   EXPECT_EQ(at(5s), Silence::checks);
-  heard.progress_at = in(6s);
+  signs.progress_at = in(6s);
   EXPECT_EQ(at(6s), Silence::none);
   EXPECT_EQ(next(), in(15s)) << "11 s by the limit, and one fall in 10 s";
   EXPECT_EQ(at(14'999ms), Silence::none);
@@ -55,70 +55,70 @@ TEST_F(ResponsivenessTest, tokens_may_stand_still_for_twice_the_longest_first_to
   machine.first_token(4s);
   machine.first_token(1s);
   EXPECT_EQ(machine.patience(), 8s);
-  heard.work_since = in(0s);
-  heard.tokens_at = in(7s);
+  signs.work_since = in(0s);
+  signs.tokens_at = in(7s);
   EXPECT_EQ(at(9s), Silence::none) << "the counter may have moved since it was read";
-  heard.tokens_at = in(9s);
+  signs.tokens_at = in(9s);
   EXPECT_EQ(at(9s), Silence::tokens);
 }
 
 TEST_F(ResponsivenessTest, checks_that_pass_do_not_break_the_silence_of_tokens) {
   machine.first_token(1s);
-  heard.work_since = in(0s);
-  heard.tokens_at = in(6s);
+  signs.work_since = in(0s);
+  signs.tokens_at = in(6s);
   ASSERT_EQ(at(6s), Silence::tokens);
-  heard.check_at = in(8s);
+  signs.check_at = in(8s);
   EXPECT_EQ(at(8s), Silence::tokens);
-  heard.progress_at = in(9s);
+  signs.progress_at = in(9s);
   EXPECT_EQ(at(9s), Silence::none);
 }
 
 TEST_F(ResponsivenessTest, a_stopped_process_that_a_canary_asks_is_not_forgiven_without_an_answer) {
-  heard.idle_since = in(0s);
+  signs.idle_since = in(0s);
   machine.process_stopped(in(0s), "core", true);
   EXPECT_EQ(at(0s), Silence::process);
   EXPECT_FALSE(next());
   EXPECT_EQ(at(60s), Silence::process);
   Responsiveness unproven = machine;
   unproven.no_proof_comes();
-  unproven.update(in(60s), heard);
+  unproven.update(in(60s), signs);
   EXPECT_EQ(unproven.silence(), Silence::none);
-  heard.progress_at = in(61s);
+  signs.progress_at = in(61s);
   EXPECT_EQ(at(61s), Silence::none);
 }
 
 TEST_F(ResponsivenessTest, the_silence_of_tokens_is_forgiven_when_the_clients_have_left) {
   machine.first_token(1s);
-  heard.work_since = in(0s);
-  heard.tokens_at = in(6s);
+  signs.work_since = in(0s);
+  signs.tokens_at = in(6s);
   ASSERT_EQ(at(6s), Silence::tokens);
   EXPECT_FALSE(next()) << "as long as there is work";
-  heard.work_since.reset();
-  heard.idle_since = in(10s);
+  signs.work_since.reset();
+  signs.idle_since = in(10s);
   EXPECT_EQ(at(10s), Silence::tokens);
   EXPECT_EQ(next(), in(25s));
-  heard.canary_since = in(20s);
+  signs.canary_since = in(20s);
   EXPECT_EQ(at(25s), Silence::tokens) << "a canary is about to tell";
-  heard.canary_since.reset();
+  signs.canary_since.reset();
   EXPECT_EQ(at(26s), Silence::none);
 }
 
 TEST_F(ResponsivenessTest, what_a_process_had_sent_before_it_was_stopped_is_no_word_of_it) {
   machine.process_stopped(in(1s), "vllm", false);
-  heard.progress_at = in(1'200ms);
+  signs.progress_at = in(1'200ms);
   EXPECT_EQ(at(1'200ms), Silence::process);
-  heard.progress_at = in(1'500ms);
+  signs.progress_at = in(1'500ms);
   EXPECT_EQ(at(1'500ms), Silence::none);
 }
 
 TEST_F(ResponsivenessTest, out_of_one_silence_into_another_is_the_same_fall) {
   machine.process_stopped(in(0s), "vllm", false);
   ASSERT_EQ(at(0s), Silence::process);
-  heard.unanswered_since = in(1s);
-  heard.canary_since = in(1s);
+  signs.unanswered_since = in(1s);
+  signs.canary_since = in(1s);
   EXPECT_EQ(at(3s), Silence::process);
-  heard.unanswered_since.reset();
-  heard.check_at = in(7s);
+  signs.unanswered_since.reset();
+  signs.check_at = in(7s);
   EXPECT_EQ(at(7s), Silence::canary);
   EXPECT_EQ(machine.fell_silent_at(), in(0s));
 }
@@ -126,7 +126,7 @@ TEST_F(ResponsivenessTest, out_of_one_silence_into_another_is_the_same_fall) {
 TEST_F(ResponsivenessTest, restored_it_waits_for_what_would_have_broken_it) {
   machine.restore(in(0s), Silence::checks);
   EXPECT_EQ(at(1s), Silence::checks);
-  heard.check_at = in(2s);
+  signs.check_at = in(2s);
   EXPECT_EQ(at(2s), Silence::none);
   Responsiveness other;
   other.restore(in(0s), Silence::none);
@@ -136,7 +136,7 @@ TEST_F(ResponsivenessTest, restored_it_waits_for_what_would_have_broken_it) {
 TEST_F(ResponsivenessTest, a_canary_of_an_earlier_life_is_not_waited_for) {
   machine.restore(in(0s), Silence::canary);
   EXPECT_EQ(at(0s), Silence::tokens);
-  heard.idle_since = in(0s);
+  signs.idle_since = in(0s);
   EXPECT_EQ(at(15s), Silence::none);
 }
 

@@ -44,7 +44,7 @@ class Busy final : public Watched {
   Poller::Duration const needs_;
 };
 
-struct Told {
+struct Notified {
   std::string kind;
   Poller::Duration took;
 };
@@ -58,7 +58,7 @@ class PollerTest : public ::testing::Test {
   }
 
   boost::asio::io_context io;
-  std::vector<Told> told;
+  std::vector<Notified> told;
   Poller poller{io, [this](std::string_view kind, Poller::Duration took) {
                   told.push_back({std::string(kind), took});
                 }};
@@ -96,7 +96,7 @@ TEST_F(PollerTest, What_others_took_in_a_turn_is_not_added_up) {
 class Pair final : public Watched {
  public:
   using Heard = std::function<void(Pair&, std::uint32_t)>;
-  explicit Pair(Heard heard) : heard_(std::move(heard)) {
+  explicit Pair(Heard received) : heard_(std::move(received)) {
     constexpr int kKind = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
     EXPECT_EQ(::socketpair(AF_UNIX, kKind, 0, ends_.data()), 0);
   }
@@ -158,12 +158,12 @@ TEST(Poller, What_does_not_fit_into_a_turn_comes_in_the_next_one) {
   constexpr int kMany = 600;
   boost::asio::io_context io(1);
   Poller poller(io, nobody());
-  int heard = 0;
+  int received = 0;
   std::vector<std::unique_ptr<Pair>> pairs;
   for (int i = 0; i < kMany; ++i) {
     pairs.push_back(std::make_unique<Pair>([&](Pair&, std::uint32_t events) {
-      heard += (events & EPOLLIN) != 0 ? 1 : 0;
-      if (heard == kMany) {
+      received += (events & EPOLLIN) != 0 ? 1 : 0;
+      if (received == kMany) {
         io.stop();
       }
     }));
@@ -171,7 +171,7 @@ TEST(Poller, What_does_not_fit_into_a_turn_comes_in_the_next_one) {
     ASSERT_TRUE(poller.add(pairs.back()->fd(), *pairs.back()));
   }
   io.run();
-  EXPECT_EQ(heard, kMany);
+  EXPECT_EQ(received, kMany);
   for (auto const& pair : pairs) {
     poller.remove(pair->fd());
   }
@@ -180,15 +180,15 @@ TEST(Poller, What_does_not_fit_into_a_turn_comes_in_the_next_one) {
 TEST(Poller, Whatever_is_said_later_is_heard_too) {
   boost::asio::io_context io(1);
   Poller poller(io, nobody());
-  int heard = 0;
+  int received = 0;
   Pair pair([&](Pair& self, std::uint32_t events) {
     if ((events & EPOLLIN) == 0) {
       return;
     }
     self.listen();
-    if (++heard == 100) {
+    if (++received == 100) {
       io.stop();
-    } else if (heard % 2 == 0) {
+    } else if (received % 2 == 0) {
       self.say();  // within the turn
     } else {
       boost::asio::post(io, [&self] { self.say(); });  // after it
@@ -197,7 +197,7 @@ TEST(Poller, Whatever_is_said_later_is_heard_too) {
   ASSERT_TRUE(poller.add(pair.fd(), pair));
   pair.say();
   io.run();
-  EXPECT_EQ(heard, 100);
+  EXPECT_EQ(received, 100);
   poller.remove(pair.fd());
 }
 

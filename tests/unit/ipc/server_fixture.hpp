@@ -73,7 +73,7 @@ class Recorder : public Observer {
     return batch.ids.size();
   }
   void trouble(std::string_view what) override { troubles.emplace_back(what); }
-  void error_said(ErrorCode code) override { ++errors[code]; }
+  void error_sent(ErrorCode code) override { ++errors[code]; }
   void peer_dropped(Drop why) override { ++drops[why]; }
 
   std::size_t count(std::string_view event) const {

@@ -79,7 +79,7 @@ TEST(ReplacementEvidence, A_condemned_engine_with_a_closed_port_may_only_hang) {
   EXPECT_NE(evidence.accepted(), "");
   ReplacementEvidence asked(true);
   EXPECT_EQ(asked.refused(), "");
-  asked.told_to_end();
+  asked.ordered_to_end();
   EXPECT_NE(asked.refused(), "");
 }
 

@@ -185,7 +185,7 @@ TEST_F(Routes, unknown_paths_are_404_and_name_the_known_ones) {
 
 TEST_F(Routes, the_status_page_is_named_only_where_it_is_served) {
   EXPECT_EQ(ask("/x").body.find("/status"), std::string::npos);
-  routes_.tell_of_status_page();
+  routes_.offer_status_page();
   EXPECT_TRUE(ask("/x").body.ends_with(" /metrics/engine / /status\n"));
 }
 

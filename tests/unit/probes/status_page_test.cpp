@@ -65,7 +65,7 @@ TEST_F(Page, asks_once_for_all_who_wait_and_not_again_while_the_answer_is_fresh)
   wait_for_ask();
   Connection const second = ask();
   EXPECT_EQ(get(listener_.port(), "/").status, 200);  // the second one was read before
-  page_.tell("{}\n");
+  page_.publish("{}\n");
   EXPECT_EQ(parse_response(first.receive_all()).body, "{}\n");
   EXPECT_EQ(parse_response(second.receive_all()).body, "{}\n");
   EXPECT_EQ(asked_, 1);
@@ -80,7 +80,7 @@ TEST_F(Page, keeps_few_waiting_for_an_owner_that_stands_still) {
   // One more than may wait: whichever is read last is refused.
   EXPECT_EQ(get(listener_.port(), "/").status, 200);
   EXPECT_EQ(status_of(ask()), 503);
-  page_.tell("{}\n");
+  page_.publish("{}\n");
   for (Connection const& connection : waiting) {
     EXPECT_EQ(status_of(connection), 200);
   }

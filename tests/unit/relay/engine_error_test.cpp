@@ -37,7 +37,7 @@ TEST(EngineError, An_error_that_blames_the_request_or_says_whether_to_try_again_
            R"({"error":{"type":"BadRequestError"}})",
            R"({"error":{"type":"migrated","code":503,"retryable":true}})",
        }) {
-    EXPECT_EQ(error_of(object), EngineError::told) << object;
+    EXPECT_EQ(error_of(object), EngineError::complete) << object;
   }
 }
 
@@ -63,7 +63,7 @@ TEST(EngineError, The_middleware_reads_an_event_alike) {
     auto const each = nlohmann::json::parse(line);
     std::string const word = each.at("is");
     EngineError const expected = word == "suspect" ? EngineError::suspect
-                                 : word == "told"  ? EngineError::told
+                                 : word == "told"  ? EngineError::complete
                                                    : EngineError::none;
     EXPECT_EQ(error_of_event(each.at("event").get<std::string>()), expected) << line;
   }
@@ -86,10 +86,10 @@ TEST(EngineError, An_answer_of_a_server_that_failed_may_be_the_engines_end) {
 }
 
 TEST(EngineError, A_refusal_and_what_a_server_cannot_do_are_told) {
-  EXPECT_EQ(of_answer(503, "Retry-After"), EngineError::told);
-  EXPECT_EQ(of_answer(503, "x-lastcall-reason"), EngineError::told);
-  EXPECT_EQ(of_answer(501), EngineError::told);
-  EXPECT_EQ(of_answer(505), EngineError::told);
+  EXPECT_EQ(of_answer(503, "Retry-After"), EngineError::complete);
+  EXPECT_EQ(of_answer(503, "x-lastcall-reason"), EngineError::complete);
+  EXPECT_EQ(of_answer(501), EngineError::complete);
+  EXPECT_EQ(of_answer(505), EngineError::complete);
   EXPECT_EQ(of_answer(429), EngineError::none);
   EXPECT_EQ(of_answer(200), EngineError::none);
 }

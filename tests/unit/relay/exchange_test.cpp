@@ -394,7 +394,7 @@ TEST(Exchange, It_waits_for_the_request_then_for_the_engine) {
   EXPECT_EQ(exchange.awaited(true), Awaited::first_byte);
   std::string wire;
   std::string head = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nh";
-  exchange.heard(head, std::chrono::milliseconds(2), Calm(), wire);
+  exchange.receive(head, std::chrono::milliseconds(2), Calm(), wire);
   EXPECT_EQ(exchange.awaited(true), Awaited::more);
 }
 
@@ -415,11 +415,11 @@ TEST(Exchange, A_request_is_sent_again_once_and_only_where_that_does_no_harm) {
   post.request().to_engine().took(1);
   EXPECT_FALSE(post.may_repeat(true));
 
-  Exchange heard = exchange_of(kGet);
+  Exchange received = exchange_of(kGet);
   std::string wire;
   std::string part = "HTTP/1.1 2";
-  heard.heard(part, std::chrono::milliseconds(1), Calm(), wire);
-  EXPECT_FALSE(heard.may_repeat(true));
+  received.receive(part, std::chrono::milliseconds(1), Calm(), wire);
+  EXPECT_FALSE(received.may_repeat(true));
 }
 
 TEST(Exchange, One_that_is_left_to_the_engine_ends_with_the_first_byte_of_its_work) {

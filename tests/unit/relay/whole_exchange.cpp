@@ -36,7 +36,7 @@ class Drive {
       if (exchange_->delivery().is_over() || exchange_->response().is_malformed()) {
         break;
       }
-      hear(exchange_->heard(piece, tick(), world_, result_.wire));
+      hear(exchange_->receive(piece, tick(), world_, result_.wire));
       if (exchange_->response().held_back().error() != nullptr && !script_.dies) {
         hear(exchange_->let_through(tick(), world_, result_.wire));
       } else if (exchange_->response().held_back().error() != nullptr) {
@@ -94,11 +94,11 @@ class Drive {
     }
   }
 
-  void hear(Heard const& heard) {
-    result_.first_bytes += heard.first_byte ? 1 : 0;
-    result_.held = result_.held || heard.holds;
-    has_more_ = has_more_ || heard.has_more;
-    last_ = heard;
+  void hear(Received const& received) {
+    result_.first_bytes += received.first_byte ? 1 : 0;
+    result_.held = result_.held || received.holds;
+    has_more_ = has_more_ || received.has_more;
+    last_ = received;
   }
 
   void cut(Refusal const& refusal) {
@@ -145,7 +145,7 @@ class Drive {
   std::vector<std::string> sent_;
   std::vector<std::string> answered_;
   std::optional<Exchange> exchange_;
-  Heard last_;
+  Received last_;
   bool has_more_ = false;
   milliseconds now_{1'000};
   Result result_;

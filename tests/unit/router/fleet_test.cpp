@@ -162,8 +162,8 @@ TEST(Fleet, SourcesAreAddedUpAndSpeakForThemselvesAlone) {
   EXPECT_EQ(news.came[0]->model(), "other");
 }
 
-ToldLoad blocks(std::initializer_list<std::uint64_t> of_a_hundred) {
-  ToldLoad load;
+ReportedLoad blocks(std::initializer_list<std::uint64_t> of_a_hundred) {
+  ReportedLoad load;
   for (std::uint64_t const used : of_a_hundred) {
     RankLoad rank;
     rank.rank = static_cast<std::uint32_t>(load.ranks.size());
@@ -180,10 +180,10 @@ TEST(Fleet, RequestsOfOthersCountWhileTheyWereToldOfLately) {
   Fleet fleet = make();
   auto const came = fleet.set(0, {worker("a"), worker("b")}).came;
   fleet.limit(*came[0], kBusy);
-  ToldLoad load;
+  ReportedLoad load;
   load.requests = 4;
   fleet.began(*came[0]);
-  fleet.told(*came[0], load, 0ms);
+  fleet.reported(*came[0], load, 0ms);
   EXPECT_EQ(came[0]->load(1s), 4U);  // one is ours
   fleet.began(*came[0]);
   EXPECT_EQ(came[0]->load(1s), 5U);
@@ -200,8 +200,8 @@ TEST(Fleet, AWorkerIsBusyWhereAllItsRanksAre) {
   for (auto const& each : came) {
     fleet.limit(*each, kBusy);
   }
-  fleet.told(*came[0], blocks({86, 99}), 0ms);
-  fleet.told(*came[1], blocks({86, 85}), 0ms);
+  fleet.reported(*came[0], blocks({86, 99}), 0ms);
+  fleet.reported(*came[1], blocks({86, 85}), 0ms);
   EXPECT_TRUE(came[0]->is_busy(1s));
   EXPECT_FALSE(came[1]->is_busy(1s));
   EXPECT_FALSE(fleet.busy("m", 1s));
@@ -211,7 +211,7 @@ TEST(Fleet, AWorkerIsBusyWhereAllItsRanksAre) {
   // Only busy ones are left to be asked.
   std::uint64_t const tried = came[1]->id();
   EXPECT_EQ(fleet.choose("m", {&tried, 1}, 1s)->url(), "a");
-  fleet.told(*came[1], blocks({86}), 500ms);
+  fleet.reported(*came[1], blocks({86}), 500ms);
   ASSERT_TRUE(fleet.busy("m", 1s));
   EXPECT_EQ(fleet.busy("m", 1s)->value, 860'000U);
   EXPECT_FALSE(fleet.busy("n", 1s));
@@ -222,10 +222,10 @@ TEST(Fleet, GaugesAloneMakeAWorkerBusyOnlyWhileItHasARequestOfOurs) {
   Fleet fleet = make();
   auto const came = fleet.set(0, {worker("a")}).came;
   fleet.limit(*came[0], kBusy);
-  ToldLoad load;
+  ReportedLoad load;
   load.by_gauges = true;
   load.ranks.emplace_back().kv_usage = 0.9;
-  fleet.told(*came[0], load, 0ms);
+  fleet.reported(*came[0], load, 0ms);
   EXPECT_FALSE(came[0]->is_busy(0ms));
   fleet.began(*came[0]);
   EXPECT_TRUE(came[0]->is_busy(0ms));

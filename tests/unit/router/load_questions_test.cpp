@@ -54,7 +54,7 @@ TEST(LoadQuestions, AnythingThatIsSaidEndsItAndAnotherProcessBeginsAnew) {
   LoadQuestions questions = answers_at_work();
   questions.asked(0ms, true);
   questions.not_answered(5s);
-  questions.heard();
+  questions.receive();
   questions.not_answered(6s);
   EXPECT_FALSE(questions.is_unanswered_for(1s));
   questions.refused();

@@ -7,7 +7,7 @@
 namespace lastcall::router {
 namespace {
 
-ToldLoad read(std::string const& text, std::size_t step = 1'000'000) {
+ReportedLoad read(std::string const& text, std::size_t step = 1'000'000) {
   LoadText reading;
   for (std::size_t at = 0; at < text.size(); at += step) {
     reading.take(std::string_view(text).substr(at, step));
@@ -28,7 +28,7 @@ other{a="b"} 1
 )";
 
 TEST(LoadText, LastcallsOwnFiguresGoBeforeGauges) {
-  ToldLoad const load = read(kSidecar);
+  ReportedLoad const load = read(kSidecar);
   EXPECT_FALSE(load.by_gauges);
   EXPECT_EQ(load.requests, 3U);
   ASSERT_EQ(load.ranks.size(), 2U);
@@ -40,14 +40,14 @@ TEST(LoadText, LastcallsOwnFiguresGoBeforeGauges) {
 
 TEST(LoadText, ItMayComeInPiecesOfAnySize) {
   for (std::size_t step = 1; step < 40; ++step) {
-    ToldLoad const load = read(kSidecar, step);
+    ReportedLoad const load = read(kSidecar, step);
     EXPECT_EQ(load.requests, 3U) << step;
     EXPECT_EQ(load.ranks.size(), 2U) << step;
   }
 }
 
 TEST(LoadText, GaugesOfEnginesTellAShareOfEachRank) {
-  ToldLoad const vllm = read(
+  ReportedLoad const vllm = read(
       "vllm:kv_cache_usage_perc{engine=\"1\",model_name=\"a,engine=b\"} 0.25 1700000000\n"
       "vllm:num_requests_running{engine=\"1\"} 2.0\nvllm:num_requests_waiting{engine=\"1\"} 3\n");
   EXPECT_TRUE(vllm.by_gauges);
@@ -56,7 +56,7 @@ TEST(LoadText, GaugesOfEnginesTellAShareOfEachRank) {
   EXPECT_EQ(vllm.ranks[0].kv_usage, 0.25);
   EXPECT_EQ(vllm.requests, 5U);
   // Without a label, and the last line without its end.
-  ToldLoad const sglang = read("sglang:token_usage{model_name=\"m\",tp_dp_rank=\"7\"} 0.75");
+  ReportedLoad const sglang = read("sglang:token_usage{model_name=\"m\",tp_dp_rank=\"7\"} 0.75");
   ASSERT_EQ(sglang.ranks.size(), 1U);
   EXPECT_EQ(sglang.ranks[0].rank, 0U);
   EXPECT_FALSE(sglang.requests);

@@ -72,15 +72,15 @@ TEST_F(SilencesTest, AnAnswerThatComesWholeLeavesAWorkerThatTellsItsLoadNoMore) 
   silences.enter(elsewhere, b, 0ms, Awaits::whole_answer);
   fleet.began(*a);
   fleet.asked(*a, 100ms);
-  fleet.told(*a, {}, 200ms);
+  fleet.reported(*a, {}, 200ms);
   for (auto const& [from, to] : {std::pair{300ms, 800ms}, {900ms, 1300ms}}) {
     EXPECT_THAT(silences.find(from), IsEmpty());
     fleet.asked(*a, from);
-    fleet.told_nothing(*a, NoLoad::silent, to);
+    fleet.reported_nothing(*a, NoLoad::silent, to);
   }
   EXPECT_THAT(silences.find(1300ms), UnorderedElementsAre(&whole));
   fleet.asked(*a, 1300ms);
-  fleet.told(*a, {}, 1301ms);
+  fleet.reported(*a, {}, 1301ms);
   EXPECT_THAT(silences.find(1301ms), IsEmpty());
 }
 

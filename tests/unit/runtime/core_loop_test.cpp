@@ -106,17 +106,17 @@ TEST_F(CoreLoopTest, A_request_that_may_run_finds_that_in_the_reply) {
 
 TEST_F(CoreLoopTest, One_that_began_in_the_queue_is_told_by_an_order_alone) {
   loop.feed(lifecycle::SupervisorStarted{});
-  bool is_told = false;
+  bool is_known = false;
   react = [&, this](lifecycle::Action const& action) {
     if (std::holds_alternative<lifecycle::StartEngine>(action)) {
       EXPECT_FALSE(loop.feed(relayed("r")).is_admitted);
     } else if (auto const* admit = std::get_if<lifecycle::Admit>(&action)) {
       EXPECT_FALSE(loop.is_in_reply(admit->peer, admit->id));
-      is_told = true;
+      is_known = true;
     }
   };
   EXPECT_FALSE(loop.feed(lifecycle::ShimHello{.boot = "b"}).is_admitted);
-  EXPECT_TRUE(is_told);
+  EXPECT_TRUE(is_known);
 }
 
 TEST_F(CoreLoopTest, The_cores_deadline_is_stepped_when_it_has_come) {

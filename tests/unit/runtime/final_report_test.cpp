@@ -8,10 +8,10 @@ namespace {
 constexpr char const* kReport =
     R"({"cause":"signal","exit_code":137,"engine":{"state":"running"}})";
 
-FinalReport ordered(int code, bool end_is_told = false) {
+FinalReport ordered(int code, bool end_is_reported = false) {
   FinalReport report;
   report.publish(kReport);
-  report.shim_ordered(code, end_is_told);
+  report.shim_ordered(code, end_is_reported);
   return report;
 }
 

@@ -31,7 +31,7 @@ TEST(Vigil, A_word_at_any_time_is_an_answer) {
   vigil.begin(second(0));
   for (int round = 1; round <= 100; ++round) {
     EXPECT_EQ(vigil.look(second(round * 5)), Need::ask) << round;
-    vigil.heard();
+    vigil.received();
   }
 }
 

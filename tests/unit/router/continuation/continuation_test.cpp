@@ -22,8 +22,8 @@ struct Exchange {
 
   Exchange(std::string request, std::string_view endpoint = "chat_completions")
       : body(std::move(request)), machine({.endpoint = endpoint, .body = body}) {}
-  Heard hear(std::string_view bytes) { return machine.heard(bytes, out); }
-  Heard end() { return machine.leg_ended(out); }
+  Received receive(std::string_view bytes) { return machine.receive(bytes, out); }
+  Received end() { return machine.leg_ended(out); }
   std::optional<Continuation::Next> next(Mode mode) { return machine.next(mode, out); }
   Client client() const { return client_of(out); }
 };
@@ -45,11 +45,11 @@ TEST(Continuation, A_first_leg_asks_for_what_its_worker_can_tell) {
 TEST(Continuation, A_chat_goes_on_by_ids) {
   Exchange chat(kChat);
   chat.machine.begin_leg(Mode::ids_vllm);
-  chat.hear(chunk({.role = true, .extra = prompt({1, 2, 3}) + usage(3, 0)}));
-  chat.hear(chunk({.text = "Hel", .ids = {10}, .extra = usage(3, 1)}));
-  chat.hear(chunk({.text = "lo", .ids = {11}, .extra = usage(3, 2)}));
-  chat.hear(chunk({.ids = {12}, .extra = usage(3, 3)}));  // a part of a character
-  EXPECT_EQ(chat.end().said, Said::failed);
+  chat.receive(chunk({.role = true, .extra = prompt({1, 2, 3}) + usage(3, 0)}));
+  chat.receive(chunk({.text = "Hel", .ids = {10}, .extra = usage(3, 1)}));
+  chat.receive(chunk({.text = "lo", .ids = {11}, .extra = usage(3, 2)}));
+  chat.receive(chunk({.ids = {12}, .extra = usage(3, 3)}));  // a part of a character
+  EXPECT_EQ(chat.end().progress, Progress::failed);
   auto const next = chat.next(Mode::ids_vllm);
   ASSERT_TRUE(next);
   EXPECT_EQ(next->way, Way::by_ids);
@@ -59,10 +59,12 @@ TEST(Continuation, A_chat_goes_on_by_ids) {
   EXPECT_NE(next->body.find(R"("max_tokens":18)"), std::string::npos) << next->body;
   chat.machine.begin_leg(Mode::ids_vllm);
   EXPECT_FALSE(
-      chat.hear(chunk({.id = "b", .role = true, .extra = prompt({1, 2, 3, 10, 11})})).moved);
-  EXPECT_EQ(chat.hear(chunk({.id = "b", .text = "!", .ids = {13}})).said, Said::verified_now);
-  EXPECT_EQ(chat.hear(chunk({.id = "b", .ids = {2}, .finish = "stop"})).said, Said::more);
-  EXPECT_EQ(chat.hear(usage_event("b", 5, 2) + kDone).said, Said::done);
+      chat.receive(chunk({.id = "b", .role = true, .extra = prompt({1, 2, 3, 10, 11})})).moved);
+  EXPECT_EQ(chat.receive(chunk({.id = "b", .text = "!", .ids = {13}})).progress,
+            Progress::verified_now);
+  EXPECT_EQ(chat.receive(chunk({.id = "b", .ids = {2}, .finish = "stop"})).progress,
+            Progress::more);
+  EXPECT_EQ(chat.receive(usage_event("b", 5, 2) + kDone).progress, Progress::done);
   Client const client = chat.client();
   EXPECT_EQ(client.text, "Hello!");
   EXPECT_EQ(client.roles, 1);
@@ -80,18 +82,20 @@ TEST(Continuation, A_completion_goes_on_by_text_with_usage_as_of_one_request) {
                R"("stream_options":{"include_usage":true}})",
                "completions");
   one.machine.begin_leg(Mode::text);
-  one.hear(chunk({.is_chat = false, .text = " a \"b\"", .extra = usage(4, 2)}));
-  EXPECT_EQ(one.hear(event(R"({"error":{"message":"dead","code":500}})")).said, Said::failed);
+  one.receive(chunk({.is_chat = false, .text = " a \"b\"", .extra = usage(4, 2)}));
+  EXPECT_EQ(one.receive(event(R"({"error":{"message":"dead","code":500}})")).progress,
+            Progress::failed);
   auto const next = one.next(Mode::text);
   ASSERT_TRUE(next);
   EXPECT_EQ(next->way, Way::by_text);
   EXPECT_NE(next->body.find(R"("prompt":"on\u0063e a \"b\"")"), std::string::npos) << next->body;
   EXPECT_NE(next->body.find(R"("max_tokens":7)"), std::string::npos) << next->body;
   one.machine.begin_leg(Mode::text);
-  EXPECT_EQ(one.hear(chunk({.id = "b", .is_chat = false, .text = " c", .extra = usage(6, 1)})).said,
-            Said::verified_now);
-  one.hear(chunk({.id = "b", .is_chat = false, .finish = "length", .extra = usage(6, 1)}));
-  EXPECT_EQ(one.hear(usage_event("b", 6, 1) + kDone).said, Said::done);
+  EXPECT_EQ(one.receive(chunk({.id = "b", .is_chat = false, .text = " c", .extra = usage(6, 1)}))
+                .progress,
+            Progress::verified_now);
+  one.receive(chunk({.id = "b", .is_chat = false, .finish = "length", .extra = usage(6, 1)}));
+  EXPECT_EQ(one.receive(usage_event("b", 6, 1) + kDone).progress, Progress::done);
   Client const client = one.client();
   EXPECT_EQ(client.text, " a \"b\" c");
   ASSERT_EQ(client.usages.size(), 1U) << one.out;
@@ -106,21 +110,21 @@ std::string logprobs_at(std::string const& offsets) {
 TEST(Continuation, Logprobs_of_a_completion_go_on_by_ids_and_count_from_the_begin_of_the_answer) {
   Exchange one(R"({"prompt":[1,2],"stream":true,"logprobs":1,"max_tokens":9})", "completions");
   one.machine.begin_leg(Mode::ids_vllm);
-  one.hear(chunk({.is_chat = false,
-                  .text = "\xC3\xA4 b",
-                  .ids = {10},
-                  .extra = prompt({1, 2}),
-                  .inner = logprobs_at("0")}));
-  EXPECT_EQ(one.end().said, Said::failed);
+  one.receive(chunk({.is_chat = false,
+                     .text = "\xC3\xA4 b",
+                     .ids = {10},
+                     .extra = prompt({1, 2}),
+                     .inner = logprobs_at("0")}));
+  EXPECT_EQ(one.end().progress, Progress::failed);
   EXPECT_FALSE(way_for(one.machine.known(), Mode::text)) << "it would be the prompt's";
   ASSERT_TRUE(one.next(Mode::ids_vllm));
   one.machine.begin_leg(Mode::ids_vllm);
-  one.hear(chunk({.is_chat = false,
-                  .text = " c",
-                  .ids = {11},
-                  .extra = prompt({1, 2, 10}),
-                  .inner = logprobs_at("0")}));
-  one.hear(chunk({.is_chat = false, .text = " d", .ids = {12}, .inner = logprobs_at("2")}));
+  one.receive(chunk({.is_chat = false,
+                     .text = " c",
+                     .ids = {11},
+                     .extra = prompt({1, 2, 10}),
+                     .inner = logprobs_at("0")}));
+  one.receive(chunk({.is_chat = false, .text = " d", .ids = {12}, .inner = logprobs_at("2")}));
   EXPECT_EQ(one.client().text, "\xC3\xA4 b c d");
   for (std::string const wanted : {"[0]", "[3]", "[5]"}) {
     EXPECT_NE(one.out.find("\"text_offset\":" + wanted), std::string::npos) << one.out;
@@ -130,8 +134,8 @@ TEST(Continuation, Logprobs_of_a_completion_go_on_by_ids_and_count_from_the_begi
 TEST(Continuation, Logprobs_that_the_client_has_are_not_told_again) {
   Exchange one(R"({"prompt":[1,2],"stream":true,"logprobs":1,"max_tokens":9})", "completions");
   one.machine.begin_leg(Mode::ids_vllm);
-  one.hear(chunk({.is_chat = false, .text = "a", .ids = {10}, .extra = prompt({1, 2})}));
-  one.hear(chunk({.is_chat = false, .ids = {11}, .inner = logprobs_at("1")}));  // a part of one
+  one.receive(chunk({.is_chat = false, .text = "a", .ids = {10}, .extra = prompt({1, 2})}));
+  one.receive(chunk({.is_chat = false, .ids = {11}, .inner = logprobs_at("1")}));  // a part of one
   one.end();
   EXPECT_FALSE(way_for(one.machine.known(), Mode::ids_vllm));
   EXPECT_FALSE(one.next(Mode::ids_vllm));
@@ -141,20 +145,20 @@ TEST(Continuation, Each_mode_has_its_way_to_go_on) {
   Exchange chat(kChat);
   chat.machine.begin_leg(Mode::ids_vllm);
   EXPECT_EQ(way_for(chat.machine.known(), Mode::none), Way::whole);
-  chat.hear(chunk({.text = "a", .ids = {10}, .extra = prompt({1, 2}) + usage(2, 1)}));
+  chat.receive(chunk({.text = "a", .ids = {10}, .extra = prompt({1, 2}) + usage(2, 1)}));
   EXPECT_EQ(way_for(chat.machine.known(), Mode::ids_vllm), Way::by_ids);
   EXPECT_EQ(way_for(chat.machine.known(), Mode::ids_sglang), Way::by_ids);
   EXPECT_EQ(way_for(chat.machine.known(), Mode::text), Way::by_text);
   EXPECT_FALSE(way_for(chat.machine.known(), Mode::none));
-  chat.hear(chunk({.text = "bc", .ids = {11, 12}, .extra = usage(2, 3)}));  // not level
+  chat.receive(chunk({.text = "bc", .ids = {11, 12}, .extra = usage(2, 3)}));  // not level
   EXPECT_EQ(way_for(chat.machine.known(), Mode::ids_vllm), Way::by_text);
 }
 
 TEST(Continuation, A_chat_by_text_holds_white_space_back_and_says_it_once) {
   Exchange chat(kChat);
   chat.machine.begin_leg(Mode::text);
-  chat.hear(chunk({.text = "Hello", .role = true, .extra = usage(5, 1)}));
-  chat.hear(chunk({.text = " \n", .extra = usage(5, 2)}));
+  chat.receive(chunk({.text = "Hello", .role = true, .extra = usage(5, 1)}));
+  chat.receive(chunk({.text = " \n", .extra = usage(5, 2)}));
   EXPECT_EQ(chat.client().text, "Hello");
   chat.end();
   auto const next = chat.next(Mode::text);
@@ -164,25 +168,26 @@ TEST(Continuation, A_chat_by_text_holds_white_space_back_and_says_it_once) {
   EXPECT_NE(next->body.find(R"("continue_final_message":true,"add_generation_prompt":false)"),
             std::string::npos);
   chat.machine.begin_leg(Mode::text);
-  chat.hear(chunk({.id = "b", .role = true, .extra = usage(6, 0)}));
-  chat.hear(chunk({.id = "b", .text = " \n", .extra = usage(6, 1)}));
-  chat.hear(chunk({.id = "b", .text = "you", .finish = "stop", .extra = usage(6, 2)}));
+  chat.receive(chunk({.id = "b", .role = true, .extra = usage(6, 0)}));
+  chat.receive(chunk({.id = "b", .text = " \n", .extra = usage(6, 1)}));
+  chat.receive(chunk({.id = "b", .text = "you", .finish = "stop", .extra = usage(6, 2)}));
   EXPECT_EQ(chat.client().text, "Hello \nyou");
 }
 
 TEST(Continuation, A_worker_that_starts_over_is_found_out_before_a_byte_goes_out) {
-  for (std::string const& told : {prompt({1, 2, 3}), usage(3, 1), std::string()}) {
+  for (std::string const& reported : {prompt({1, 2, 3}), usage(3, 1), std::string()}) {
     Exchange chat(kChat);
     chat.machine.begin_leg(Mode::ids_vllm);
-    chat.hear(chunk({.role = true, .extra = prompt({1, 2, 3})}));
-    chat.hear(chunk({.text = "Hello", .ids = {10}}));
-    chat.hear(event(R"({"error":{"type":"migrated","retryable":true,"code":503}})"));
+    chat.receive(chunk({.role = true, .extra = prompt({1, 2, 3})}));
+    chat.receive(chunk({.text = "Hello", .ids = {10}}));
+    chat.receive(event(R"({"error":{"type":"migrated","retryable":true,"code":503}})"));
     ASSERT_TRUE(chat.next(Mode::ids_vllm));
     chat.machine.begin_leg(Mode::ids_vllm);
     std::string const before = chat.out;
-    Heard const heard = chat.hear(chunk({.id = "b", .text = "Hello", .ids = {10}, .extra = told}));
-    EXPECT_EQ(heard.said, Said::failed) << told;
-    EXPECT_EQ(heard.reason, told.empty() ? "unproven" : "other_prompt");
+    Received const received =
+        chat.receive(chunk({.id = "b", .text = "Hello", .ids = {10}, .extra = reported}));
+    EXPECT_EQ(received.progress, Progress::failed) << reported;
+    EXPECT_EQ(received.reason, reported.empty() ? "unproven" : "other_prompt");
     EXPECT_EQ(chat.out, before);
     EXPECT_TRUE(chat.next(Mode::ids_vllm)) << "another worker may do it";
   }
@@ -194,8 +199,8 @@ TEST(Continuation, What_looks_like_an_end_and_is_none_reaches_nobody) {
         event(R"({"error":"dead"})") + kDone}) {
     Exchange chat(kChat);
     chat.machine.begin_leg(Mode::ids_vllm);
-    chat.hear(chunk({.text = "Hel", .ids = {10}, .extra = prompt({1})}));
-    EXPECT_EQ(chat.hear(end).said, Said::failed) << end;
+    chat.receive(chunk({.text = "Hel", .ids = {10}, .extra = prompt({1})}));
+    EXPECT_EQ(chat.receive(end).progress, Progress::failed) << end;
     EXPECT_EQ(chat.client().dones, 0);
     EXPECT_EQ(chat.client().finishes, 0);
   }
@@ -205,9 +210,9 @@ TEST(Continuation, A_cut_behind_the_finish_is_no_cut) {
   Exchange chat(R"({"messages":[{"role":"user","content":"hi"}],"stream":true,)"
                 R"("stream_options":{"include_usage":true}})");
   chat.machine.begin_leg(Mode::ids_vllm);
-  chat.hear(chunk({.text = "Hel", .role = true, .ids = {10}, .extra = prompt({1, 2})}));
-  chat.hear(chunk({.ids = {3}, .finish = "stop"}));
-  EXPECT_EQ(chat.end().said, Said::done);
+  chat.receive(chunk({.text = "Hel", .role = true, .ids = {10}, .extra = prompt({1, 2})}));
+  chat.receive(chunk({.ids = {3}, .finish = "stop"}));
+  EXPECT_EQ(chat.end().progress, Progress::done);
   ASSERT_EQ(chat.client().usages.size(), 1U) << chat.out;
   EXPECT_EQ(chat.client().usages[0].completion, 2U);
   EXPECT_EQ(chat.client().dones, 1);
@@ -216,8 +221,8 @@ TEST(Continuation, A_cut_behind_the_finish_is_no_cut) {
 TEST(Continuation, Nothing_left_to_say_is_said_without_a_new_leg) {
   Exchange one(R"({"prompt":"once","stream":true,"max_tokens":2})", "completions");
   one.machine.begin_leg(Mode::ids_vllm);
-  one.hear(chunk({.is_chat = false, .text = "a", .ids = {10}, .inner = prompt({1})}));
-  one.hear(chunk({.is_chat = false, .text = "b", .ids = {11}}));
+  one.receive(chunk({.is_chat = false, .text = "a", .ids = {10}, .inner = prompt({1})}));
+  one.receive(chunk({.is_chat = false, .text = "b", .ids = {11}}));
   one.end();
   auto const next = one.next(Mode::ids_vllm);
   ASSERT_TRUE(next);
@@ -229,15 +234,15 @@ TEST(Continuation, Nothing_left_to_say_is_said_without_a_new_leg) {
 TEST(Continuation, Reasoning_goes_on_by_ids_and_never_by_text) {
   Exchange chat(kChat);
   chat.machine.begin_leg(Mode::ids_vllm);
-  chat.hear(chunk({.role = true, .extra = prompt({1})}));
-  chat.hear(chunk({.reasoning = "hm", .ids = {10}, .extra = usage(1, 1)}));
+  chat.receive(chunk({.role = true, .extra = prompt({1})}));
+  chat.receive(chunk({.reasoning = "hm", .ids = {10}, .extra = usage(1, 1)}));
   chat.end();
   EXPECT_EQ(chat.machine.refused(), "");
   EXPECT_FALSE(chat.next(Mode::text));
   ASSERT_TRUE(chat.next(Mode::ids_vllm));
   chat.machine.begin_leg(Mode::ids_vllm);
-  chat.hear(chunk({.id = "b", .role = true, .extra = prompt({1, 10})}));
-  chat.hear(chunk({.id = "b", .reasoning = ", yes", .ids = {11}}));
+  chat.receive(chunk({.id = "b", .role = true, .extra = prompt({1, 10})}));
+  chat.receive(chunk({.id = "b", .reasoning = ", yes", .ids = {11}}));
   EXPECT_EQ(chat.client().reasoning, "hm, yes");
 }
 
@@ -245,19 +250,20 @@ TEST(Continuation, Reasoning_goes_on_by_ids_and_never_by_text) {
 TEST(Continuation, Content_that_a_leg_by_text_takes_up_as_reasoning_goes_on_by_ids_alone) {
   Exchange chat(kChat);
   chat.machine.begin_leg(Mode::ids_vllm);
-  chat.hear(chunk({.role = true, .extra = prompt({1, 2}) + usage(2, 0)}));
-  chat.hear(chunk({.ids = {9}, .extra = usage(2, 1)}));
-  chat.hear(chunk({.text = "Hel", .ids = {10}, .extra = usage(2, 2)}));
+  chat.receive(chunk({.role = true, .extra = prompt({1, 2}) + usage(2, 0)}));
+  chat.receive(chunk({.ids = {9}, .extra = usage(2, 1)}));
+  chat.receive(chunk({.text = "Hel", .ids = {10}, .extra = usage(2, 2)}));
   chat.end();
   auto const next = chat.next(Mode::text);
   ASSERT_TRUE(next);
   EXPECT_EQ(next->way, Way::by_text);
   chat.machine.begin_leg(Mode::text);
   std::string const before = chat.out;
-  chat.hear(chunk({.id = "b", .role = true, .extra = usage(3, 0)}));
-  Heard const heard = chat.hear(chunk({.id = "b", .reasoning = "lo", .extra = usage(3, 1)}));
-  EXPECT_EQ(heard.said, Said::failed);
-  EXPECT_EQ(heard.reason, "reasons");
+  chat.receive(chunk({.id = "b", .role = true, .extra = usage(3, 0)}));
+  Received const received =
+      chat.receive(chunk({.id = "b", .reasoning = "lo", .extra = usage(3, 1)}));
+  EXPECT_EQ(received.progress, Progress::failed);
+  EXPECT_EQ(received.reason, "reasons");
   EXPECT_EQ(chat.out, before);
   EXPECT_FALSE(chat.next(Mode::text)) << "another worker's parser would do the same";
   EXPECT_EQ(chat.machine.refused(), "");
@@ -269,11 +275,11 @@ TEST(Continuation, Content_that_a_leg_by_text_takes_up_as_reasoning_goes_on_by_i
 TEST(Continuation, Content_that_would_be_taken_up_as_reasoning_is_refused_where_no_ids_are_known) {
   Exchange chat(kChat);
   chat.machine.begin_leg(Mode::text);
-  chat.hear(chunk({.text = "Hel", .role = true, .extra = usage(2, 2)}));
+  chat.receive(chunk({.text = "Hel", .role = true, .extra = usage(2, 2)}));
   chat.end();
   ASSERT_TRUE(chat.next(Mode::text));
   chat.machine.begin_leg(Mode::text);
-  chat.hear(chunk({.id = "b", .reasoning = "lo", .extra = usage(4, 1)}));
+  chat.receive(chunk({.id = "b", .reasoning = "lo", .extra = usage(4, 1)}));
   EXPECT_EQ(chat.client().reasoning, "");
   EXPECT_EQ(chat.machine.refused(), "reasoning_by_text");
 }
@@ -281,20 +287,20 @@ TEST(Continuation, Content_that_would_be_taken_up_as_reasoning_is_refused_where_
 TEST(Continuation, The_first_prompts_ids_outlive_a_leg_by_text_that_tells_none) {
   Exchange chat(kChat);
   chat.machine.begin_leg(Mode::ids_vllm);
-  chat.hear(
+  chat.receive(
       chunk({.text = "Hel", .role = true, .ids = {10}, .extra = prompt({1, 2, 3}) + usage(3, 1)}));
   chat.end();
   ASSERT_TRUE(chat.next(Mode::text));
   chat.machine.begin_leg(Mode::text);
-  chat.hear(chunk({.id = "b", .text = "lo", .role = true, .extra = usage(4, 2)}));
+  chat.receive(chunk({.id = "b", .text = "lo", .role = true, .extra = usage(4, 2)}));
   EXPECT_EQ(chat.client().text, "Hello");
   chat.end();
   ASSERT_TRUE(chat.next(Mode::ids_vllm));
   chat.machine.begin_leg(Mode::ids_vllm);
   // It started over: the prompt is about as long as what has been delivered of the answer.
-  Heard const heard = chat.hear(
+  Received const received = chat.receive(
       chunk({.id = "c", .text = "Hel", .ids = {10}, .extra = prompt({1, 2, 3}) + usage(3, 1)}));
-  EXPECT_EQ(heard.reason, "other_prompt");
+  EXPECT_EQ(received.reason, "other_prompt");
   EXPECT_EQ(chat.client().text, "Hello");
 }
 
@@ -315,7 +321,7 @@ TEST(Continuation, Ids_of_an_engine_that_holds_text_back_for_stop_strings_are_no
     Exchange one(R"({"prompt":"once","stream":true,"stop":["END"],"return_token_ids":true})",
                  "completions");
     one.machine.begin_leg(mode);
-    one.hear(chunk({.is_chat = false, .text = "a", .ids = {10}, .inner = prompt({1})}));
+    one.receive(chunk({.is_chat = false, .text = "a", .ids = {10}, .inner = prompt({1})}));
     // SGLang holds up to two characters back: this may be the text of an earlier id.
     one.end();
     EXPECT_EQ(one.machine.refused(), mode == Mode::ids_vllm ? "" : "ids_not_level");
@@ -325,8 +331,8 @@ TEST(Continuation, Ids_of_an_engine_that_holds_text_back_for_stop_strings_are_no
 TEST(Continuation, Several_ids_in_an_event_need_a_detokenized_tail_or_go_by_text) {
   Exchange chat(kChat);
   chat.machine.begin_leg(Mode::ids_vllm);
-  chat.hear(chunk({.text = "Hel", .ids = {10}, .extra = prompt({1}) + usage(1, 1)}));
-  chat.hear(chunk({.text = "lo", .ids = {11, 12}, .extra = usage(1, 3)}));
+  chat.receive(chunk({.text = "Hel", .ids = {10}, .extra = prompt({1}) + usage(1, 1)}));
+  chat.receive(chunk({.text = "lo", .ids = {11, 12}, .extra = usage(1, 3)}));
   chat.end();
   auto const by_text = chat.next(Mode::ids_vllm);
   ASSERT_TRUE(by_text);
@@ -340,8 +346,8 @@ TEST(Continuation, Several_ids_in_an_event_need_a_detokenized_tail_or_go_by_text
 TEST(Continuation, What_is_told_behind_the_last_text_is_no_part_of_the_proof) {
   Exchange chat(kChat);
   chat.machine.begin_leg(Mode::ids_vllm);
-  chat.hear(chunk({.text = "Hello", .ids = {10, 11, 12}, .extra = prompt({1}) + usage(1, 3)}));
-  chat.hear(chunk({.ids = {13}, .extra = usage(1, 4)}));  // a part of a character
+  chat.receive(chunk({.text = "Hello", .ids = {10, 11, 12}, .extra = prompt({1}) + usage(1, 3)}));
+  chat.receive(chunk({.ids = {13}, .extra = usage(1, 4)}));  // a part of a character
   chat.end();
   EXPECT_EQ(ids_to_prove(chat.machine.known()), (TokenIds{10, 11, 12}));
   EXPECT_TRUE(chat.machine.transcript().confirm("Hello"));
@@ -355,15 +361,16 @@ TEST(Continuation, What_is_told_behind_the_last_text_is_no_part_of_the_proof) {
 TEST(Continuation, The_prompt_that_a_detokenizer_gives_out_is_found) {
   Exchange chat(kChat);
   chat.machine.begin_leg(Mode::ids_vllm);
-  chat.hear(chunk({.text = "Hel", .ids = {10}, .extra = prompt({1})}));
+  chat.receive(chunk({.text = "Hel", .ids = {10}, .extra = prompt({1})}));
   chat.end();
   ASSERT_TRUE(chat.next(Mode::ids_vllm));
   chat.machine.begin_leg(Mode::ids_vllm);
-  Heard const heard = chat.hear(chunk({.id = "b",
-                                       .text = "this is a secret prompt of somebody, hello",
-                                       .ids = {11},
-                                       .extra = prompt({1, 10})}));
-  EXPECT_EQ(heard.reason, "leaks_prompt");
+  Received const received =
+      chat.receive(chunk({.id = "b",
+                          .text = "this is a secret prompt of somebody, hello",
+                          .ids = {11},
+                          .extra = prompt({1, 10})}));
+  EXPECT_EQ(received.reason, "leaks_prompt");
   EXPECT_EQ(chat.client().text, "Hel");
 }
 
@@ -371,13 +378,13 @@ TEST(Continuation, The_prompt_that_a_detokenizer_gives_out_is_found) {
 TEST(Continuation, The_prompt_is_found_too_where_the_worker_tells_a_count_alone) {
   Exchange chat(kChat);
   chat.machine.begin_leg(Mode::ids_vllm);
-  chat.hear(chunk({.text = "Hel", .ids = {10}, .extra = prompt({1}) + usage(1, 1)}));
+  chat.receive(chunk({.text = "Hel", .ids = {10}, .extra = prompt({1}) + usage(1, 1)}));
   chat.end();
   ASSERT_TRUE(chat.next(Mode::ids_sglang));
   chat.machine.begin_leg(Mode::ids_sglang);
-  Heard const heard = chat.hear(chunk(
+  Received const received = chat.receive(chunk(
       {.id = "b", .text = "this is a secret prompt of somebody, hello", .extra = usage(2, 1)}));
-  EXPECT_EQ(heard.reason, "leaks_prompt");
+  EXPECT_EQ(received.reason, "leaks_prompt");
   EXPECT_EQ(chat.client().text, "Hel");
 }
 
@@ -386,16 +393,17 @@ TEST(Continuation, A_stop_string_is_asked_for_and_trimmed_also_over_the_seam) {
   EXPECT_NE(one.machine.first_body(Mode::ids_vllm).find(R"("include_stop_str_in_output":true)"),
             std::string::npos);
   one.machine.begin_leg(Mode::ids_vllm);
-  one.hear(chunk({.is_chat = false, .text = "ab", .ids = {10}, .inner = prompt({1})}));
-  one.hear(chunk({.is_chat = false, .text = "EN", .ids = {11}}));
+  one.receive(chunk({.is_chat = false, .text = "ab", .ids = {10}, .inner = prompt({1})}));
+  one.receive(chunk({.is_chat = false, .text = "EN", .ids = {11}}));
   EXPECT_EQ(one.client().text, "ab");
   one.end();
   ASSERT_TRUE(one.next(Mode::ids_vllm));
   one.machine.begin_leg(Mode::ids_vllm);
   EXPECT_EQ(
-      one.hear(chunk({.is_chat = false, .text = "Dx", .ids = {12}, .inner = prompt({1, 10, 11})}))
-          .said,
-      Said::done);
+      one.receive(
+             chunk({.is_chat = false, .text = "Dx", .ids = {12}, .inner = prompt({1, 10, 11})}))
+          .progress,
+      Progress::done);
   EXPECT_EQ(one.client().text, "ab");
   EXPECT_EQ(one.client().finishes, 1);
   EXPECT_EQ(one.client().dones, 1);
@@ -405,14 +413,14 @@ TEST(Continuation, A_leg_that_said_nothing_is_repeated_whole_whatever_the_reques
   Exchange chat(R"({"messages":[{"role":"user","content":"hi"}],"stream":true,)"
                 R"("response_format":{"type":"json_object"}})");
   chat.machine.begin_leg(Mode::text);
-  chat.hear(chunk({.role = true}));
-  EXPECT_EQ(chat.end().said, Said::failed);
+  chat.receive(chunk({.role = true}));
+  EXPECT_EQ(chat.end().progress, Progress::failed);
   auto const next = chat.next(Mode::text);
   ASSERT_TRUE(next);
   EXPECT_EQ(next->body, chat.body);
   chat.machine.begin_leg(Mode::text);
-  chat.hear(chunk({.id = "b", .role = true}));
-  chat.hear(chunk({.id = "b", .text = "{"}));
+  chat.receive(chunk({.id = "b", .role = true}));
+  chat.receive(chunk({.id = "b", .text = "{"}));
   EXPECT_EQ(chat.client().roles, 1);
   EXPECT_EQ(chat.client().ids, (std::vector<std::string>{"a", "a"}));
   chat.end();
@@ -427,19 +435,19 @@ TEST(Continuation, What_is_not_continued_is_relayed_byte_for_byte) {
   std::string const stream = ": ping\n\n" + chunk({.is_chat = false, .text = "a"}) +
                              chunk({.is_chat = false, .finish = "stop"}) + second + kDone;
   several.machine.begin_leg(Mode::ids_vllm);
-  EXPECT_EQ(several.hear(stream).said, Said::done);
+  EXPECT_EQ(several.receive(stream).progress, Progress::done);
   EXPECT_EQ(several.out, stream);
 }
 
 TEST(Continuation, Ids_that_a_new_leg_tells_before_its_first_text_are_kept) {
   Exchange chat(kChat);
   chat.machine.begin_leg(Mode::ids_vllm);
-  chat.hear(chunk({.text = "Hel", .ids = {10}, .extra = prompt({1})}));
+  chat.receive(chunk({.text = "Hel", .ids = {10}, .extra = prompt({1})}));
   chat.end();
   ASSERT_TRUE(chat.next(Mode::ids_vllm));
   chat.machine.begin_leg(Mode::ids_vllm);
-  chat.hear(chunk({.ids = {226}, .extra = prompt({1, 10})}) + chunk({.ids = {130}}));
-  chat.hear(chunk({.text = "\xE2\x82\xAD", .ids = {173}}));
+  chat.receive(chunk({.ids = {226}, .extra = prompt({1, 10})}) + chunk({.ids = {130}}));
+  chat.receive(chunk({.text = "\xE2\x82\xAD", .ids = {173}}));
   chat.end();
   auto const next = chat.next(Mode::ids_vllm);
   ASSERT_TRUE(next);
@@ -450,13 +458,13 @@ TEST(Continuation, A_client_that_wants_ids_gets_those_told_before_a_new_legs_fir
   Exchange chat(R"({"messages":[{"role":"user","content":"hi"}],"stream":true,)"
                 R"("return_token_ids":true})");
   chat.machine.begin_leg(Mode::ids_vllm);
-  chat.hear(chunk({.text = "Hel", .ids = {10}, .extra = prompt({1})}));
+  chat.receive(chunk({.text = "Hel", .ids = {10}, .extra = prompt({1})}));
   chat.end();
   ASSERT_TRUE(chat.next(Mode::ids_vllm));
   chat.machine.begin_leg(Mode::ids_vllm);
-  chat.hear(chunk({.ids = {226}, .extra = prompt({1, 10})}) + chunk({.ids = {130}}));
+  chat.receive(chunk({.ids = {226}, .extra = prompt({1, 10})}) + chunk({.ids = {130}}));
   chat.out.clear();
-  chat.hear(chunk({.text = "\xE2\x82\xAD", .ids = {173}}) + chunk({.text = "!", .ids = {11}}));
+  chat.receive(chunk({.text = "\xE2\x82\xAD", .ids = {173}}) + chunk({.text = "!", .ids = {11}}));
   EXPECT_NE(chat.out.find(R"("token_ids":[226,130,173])"), std::string::npos) << chat.out;
   EXPECT_NE(chat.out.find(R"("token_ids":[11])"), std::string::npos) << chat.out;
 }
@@ -465,7 +473,7 @@ TEST(Continuation, A_client_that_has_ids_gets_no_answer_from_the_start_though_it
   Exchange one(R"({"prompt":"once","stream":true,"stop":["END"],"return_token_ids":true})",
                "completions");
   one.machine.begin_leg(Mode::ids_vllm);
-  one.hear(chunk({.is_chat = false, .text = "E", .ids = {10}, .inner = prompt({1})}));
+  one.receive(chunk({.is_chat = false, .text = "E", .ids = {10}, .inner = prompt({1})}));
   EXPECT_EQ(one.client().text, "");
   one.end();
   EXPECT_FALSE(one.next(Mode::text));
@@ -487,8 +495,8 @@ TEST(Continuation, Any_split_of_the_bytes_gives_the_client_the_same) {
     for (std::string const& leg : {first, second}) {
       chat.machine.begin_leg(Mode::ids_vllm);
       std::string_view const bytes = leg;
-      chat.hear(bytes.substr(0, at));
-      chat.hear(bytes.substr(std::min(at, bytes.size())));
+      chat.receive(bytes.substr(0, at));
+      chat.receive(bytes.substr(std::min(at, bytes.size())));
       if (&leg != &second) {
         static_cast<void>(chat.next(Mode::ids_vllm));
       }

@@ -17,8 +17,8 @@ class HandOffTest : public testing::Test {
  protected:
   HandOffTest() {
     machine.begin_leg(Mode::ids_vllm);
-    machine.heard(chunk({.role = true, .extra = prompt({1, 2})}), out);
-    machine.heard(chunk({.text = "Hel", .ids = {10}}), out);
+    machine.receive(chunk({.role = true, .extra = prompt({1, 2})}), out);
+    machine.receive(chunk({.text = "Hel", .ids = {10}}), out);
   }
   bool cut() {
     bool const is_cut = hand.cut(Mode::ids_vllm).has_value();
@@ -36,26 +36,26 @@ class HandOffTest : public testing::Test {
 
 TEST_F(HandOffTest, What_the_old_leg_says_is_dropped_when_the_new_one_has_spoken) {
   ASSERT_TRUE(cut());
-  hand.heard_old(chunk({.text = "lo", .ids = {11}}), out);
+  hand.receive_old(chunk({.text = "lo", .ids = {11}}), out);
   EXPECT_EQ(client_of(out).text, "Hel");
-  hand.heard_new(good(), out);
-  hand.heard_old(chunk({.text = "!", .ids = {12}}), out);
-  EXPECT_EQ(hand.heard_new(chunk({.id = "b", .text = "p", .ids = {13}}), out).said,
-            Said::verified_now);
+  hand.receive_new(good(), out);
+  hand.receive_old(chunk({.text = "!", .ids = {12}}), out);
+  EXPECT_EQ(hand.receive_new(chunk({.id = "b", .text = "p", .ids = {13}}), out).progress,
+            Progress::verified_now);
   EXPECT_EQ(hand.state(), HandOffState::moved);
-  machine.heard(chunk({.id = "b", .ids = {3}, .finish = "stop"}) + kDone, out);
+  machine.receive(chunk({.id = "b", .ids = {3}, .finish = "stop"}) + kDone, out);
   EXPECT_EQ(client_of(out).text, "Help");
   EXPECT_EQ(client_of(out).dones, 1);
 }
 
 TEST_F(HandOffTest, A_new_leg_that_is_proven_and_dies_in_one_read_has_taken_over) {
   ASSERT_TRUE(cut());
-  hand.heard_old(chunk({.text = "lo", .ids = {11}}), out);
-  Heard const heard = hand.heard_new(
+  hand.receive_old(chunk({.text = "lo", .ids = {11}}), out);
+  Received const received = hand.receive_new(
       good() + chunk({.id = "b", .text = "p", .ids = {13}}) + event(R"({"error":{"code":500}})"),
       out);
-  EXPECT_EQ(heard.said, Said::failed);
-  EXPECT_TRUE(heard.verified);
+  EXPECT_EQ(received.progress, Progress::failed);
+  EXPECT_TRUE(received.verified);
   EXPECT_EQ(hand.state(), HandOffState::moved);
   EXPECT_EQ(client_of(out).text, "Help");
   auto const next = machine.next(Mode::ids_vllm, out);
@@ -70,22 +70,22 @@ TEST_F(HandOffTest, What_the_old_leg_says_is_let_through_when_the_new_one_fails)
     out.clear();
     ASSERT_TRUE(cut());
     std::string const more = chunk({.text = "lo", .ids = {11}});
-    hand.heard_old(more.substr(0, 20), out);
+    hand.receive_old(more.substr(0, 20), out);
     if (bad.empty()) {
       hand.new_ended(out);
     } else {
-      hand.heard_new(bad, out);
+      hand.receive_new(bad, out);
     }
     EXPECT_EQ(hand.state(), HandOffState::released);
-    machine.heard(more.substr(20), out);
+    machine.receive(more.substr(20), out);
     EXPECT_EQ(client_of(out).text, "lo") << bad;
   }
 }
 
 TEST_F(HandOffTest, An_old_leg_that_says_all_needs_no_new_one) {
   ASSERT_TRUE(cut());
-  hand.heard_old(chunk({.text = "lo", .ids = {11}, .finish = "stop"}) + kDone, out);
-  EXPECT_EQ(hand.old_ended(out).said, Said::done);
+  hand.receive_old(chunk({.text = "lo", .ids = {11}, .finish = "stop"}) + kDone, out);
+  EXPECT_EQ(hand.old_ended(out).progress, Progress::done);
   EXPECT_EQ(hand.state(), HandOffState::released);
   EXPECT_EQ(client_of(out).text, "Hello");
   EXPECT_EQ(client_of(out).dones, 1);
@@ -93,9 +93,9 @@ TEST_F(HandOffTest, An_old_leg_that_says_all_needs_no_new_one) {
 
 TEST_F(HandOffTest, An_old_leg_that_dies_while_it_is_held_is_continued_from_all_it_said) {
   ASSERT_TRUE(cut());
-  hand.heard_old(chunk({.text = "lo", .ids = {11}}) + "data: {", out);
-  EXPECT_EQ(hand.old_ended(out).said, Said::nothing);
-  EXPECT_EQ(hand.release(out).said, Said::failed);
+  hand.receive_old(chunk({.text = "lo", .ids = {11}}) + "data: {", out);
+  EXPECT_EQ(hand.old_ended(out).progress, Progress::nothing);
+  EXPECT_EQ(hand.release(out).progress, Progress::failed);
   EXPECT_EQ(client_of(out).text, "Hello");
   auto const next = machine.next(Mode::ids_vllm, out);
   ASSERT_TRUE(next);
@@ -106,16 +106,16 @@ TEST_F(HandOffTest, Too_much_of_the_old_leg_ends_the_wait) {
   ASSERT_TRUE(cut());
   std::string const more = chunk({.text = std::string(1000, 'x'), .ids = {11}});
   for (std::size_t held = 0; held <= HandOff::kMostHeld; held += more.size()) {
-    hand.heard_old(more, out);
+    hand.receive_old(more, out);
   }
   EXPECT_EQ(hand.state(), HandOffState::released);
   EXPECT_GT(client_of(out).text.size(), 50'000U);
 }
 
 TEST_F(HandOffTest, No_cut_is_made_where_ids_and_text_are_not_level) {
-  machine.heard(chunk({.text = "lo wo", .ids = {11, 12}}), out);
+  machine.receive(chunk({.text = "lo wo", .ids = {11, 12}}), out);
   EXPECT_FALSE(cut());
-  machine.heard(chunk({.text = "rld", .ids = {13}}), out);
+  machine.receive(chunk({.text = "rld", .ids = {13}}), out);
   EXPECT_TRUE(cut());
 }
 
@@ -132,9 +132,9 @@ TEST(Hint, It_is_read_from_the_comment_of_a_draining_worker_alone) {
 
 TEST_F(HandOffTest, The_hint_reaches_the_router_and_not_the_client) {
   out.clear();
-  Heard const heard =
-      machine.heard(": lastcall-handoff {\"request_id\": \"r\", \"deadline_ms\": 9}\n\n", out);
-  EXPECT_EQ(heard.hand_off_ms, std::optional<std::uint64_t>(9));
+  Received const received =
+      machine.receive(": lastcall-handoff {\"request_id\": \"r\", \"deadline_ms\": 9}\n\n", out);
+  EXPECT_EQ(received.hand_off_ms, std::optional<std::uint64_t>(9));
   EXPECT_EQ(out.find("lastcall"), std::string::npos);
 }
 

@@ -286,12 +286,12 @@ TEST(MemoryBudget, The_largest_is_dropped_and_counted_no_more) {
 }
 
 TEST(Verifier, By_text_the_prompt_has_grown_by_about_what_was_delivered) {
-  auto const verdict = [](TokenIds const& told) {
+  auto const verdict = [](TokenIds const& reported) {
     Verifier verifier({.way = Way::by_text, .prompt_ids = TokenIds{1, 2, 3}, .since_ids = 4});
     Chunk chunk;
-    chunk.prompt_ids = told;
+    chunk.prompt_ids = reported;
     chunk.has_tool_calls = true;
-    return verifier.hear(chunk);
+    return verifier.receive(chunk);
   };
   EXPECT_EQ(verdict({1, 2, 3, 4, 5, 6, 7}), Verdict::proven);
   EXPECT_EQ(verdict({1, 2, 9, 4, 5, 6}), Verdict::proven) << "the seam may merge";

@@ -12,7 +12,7 @@ namespace {
 
 /// How a kind of worker answers to one question.
 struct Worker {
-  bool tells_usage = true;
+  bool reports_usage = true;
   bool goes_on = true;
   bool refuses_ids = false;  // 400 to return_token_ids
   bool takes_vllm = true;
@@ -27,12 +27,12 @@ struct Worker {
     bool const vllm = body.find("[5,6,7]") != body.npos && body.find("input_ids") == body.npos;
     bool const sglang = body.find("\"input_ids\":[5,6,7]") != body.npos;
     bool const is_taken = (vllm && takes_vllm) || (sglang && takes_sglang);
-    TokenIds const told = is_taken ? TokenIds{5, 6, 7} : TokenIds{5, 6};
-    int const count = is_grown ? 8 : static_cast<int>(told.size());
+    TokenIds const reported = is_taken ? TokenIds{5, 6, 7} : TokenIds{5, 6};
+    int const count = is_grown ? 8 : static_cast<int>(reported.size());
     return chunk({.text = "x",
                   .ids = wants_ids ? TokenIds{7} : TokenIds{},
-                  .extra = (tells_usage ? usage(count, 1) : "") +
-                           (wants_ids ? prompt(told) : std::string())}) +
+                  .extra = (reports_usage ? usage(count, 1) : "") +
+                           (wants_ids ? prompt(reported) : std::string())}) +
            kDone;
   }
 };
@@ -55,7 +55,7 @@ TEST(WorkerProbe, A_worker_is_known_by_what_it_proves) {
   EXPECT_EQ(probe({.takes_vllm = false, .takes_sglang = true}), Mode::ids_sglang);
   EXPECT_EQ(probe({.refuses_ids = true}), Mode::text);
   EXPECT_EQ(probe({.goes_on = false}), Mode::none);
-  EXPECT_EQ(probe({.tells_usage = false}), Mode::none);
+  EXPECT_EQ(probe({.reports_usage = false}), Mode::none);
 }
 
 TEST(WorkerProbe, A_worker_that_does_not_answer_is_asked_no_further) {

@@ -1,5 +1,5 @@
-// What was told last, so that news is told once: the engine's verdict, the endpoints that hold a
-// drain, and whether the engine is busy.
+// What was announced last, so that a change is announced once: the engine's verdict, the endpoints
+// that hold a drain, and whether the engine is busy.
 //
 // Owned by the core's thread. Source: specification, 'Phase 2'.
 #pragma once
@@ -11,9 +11,9 @@
 
 namespace lastcall::lifecycle {
 
-class Told {
+class Notified {
  public:
-  /// Each answers whether that is news, and then counts as told.
+  /// Each answers whether that is news, and then counts as announced.
   bool verdict(Verdict verdict) { return replace(verdict_, verdict); }
   bool busy(bool busy) { return replace(busy_, busy); }
   bool graceful(std::uint32_t active) {
@@ -37,15 +37,15 @@ class Told {
 
  private:
   template <typename T>
-  static bool replace(T& told, T now) {
-    bool const is_news = told != now;
-    told = now;
+  static bool replace(T& notified, T now) {
+    bool const is_news = notified != now;
+    notified = now;
     return is_news;
   }
 
   Verdict verdict_ = Verdict::starting;
   std::uint32_t graceful_ = 0;
-  bool completion_is_due_ = false;  // the last endpoint's is still to be told
+  bool completion_is_due_ = false;  // the last endpoint's is still to be announced
   bool busy_ = false;
 };
 
