@@ -10,8 +10,8 @@
 //  3. A URL that leads back to ourselves is told as such, and asked once only: a fetch is marked,
 //     and a marked one makes no further one.
 //
-// Thread rule: answer() on the listener's thread; `own_text` and `report_up` are called under a lock,
-// from there or from the thread of the fetches. Source: docs/metrics.md, 'The engine's own'.
+// Thread rule: answer() on the listener's thread; `own_text` and `report_up` are called under a
+// lock, from there or from the thread of the fetches. Source: docs/metrics.md, 'The engine's own'.
 #pragma once
 
 #include <functional>
