@@ -26,7 +26,7 @@ std::string_view name(Failover why);
 
 /// Why an answer is to go on at another worker.
 enum class Moving : std::uint8_t { planned, failure, stall };
-/// `reason`: of continuation::Heard, or of router/seam.hpp.
+/// `reason`: of continuation::Received, or of router/seam.hpp.
 Moving moving_for(std::string_view reason);
 std::string_view name(Moving kind);
 

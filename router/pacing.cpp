@@ -1,5 +1,7 @@
 #include "router/pacing.hpp"
 
+#include <algorithm>
+
 namespace lastcall::router {
 
 std::vector<std::uint64_t> Pacing::full(Load const& load) const {
@@ -16,6 +18,11 @@ std::vector<std::uint64_t> Pacing::full(Load const& load) const {
     }
   }
   return found;
+}
+
+bool Pacing::has_suspect() const {
+  return std::any_of(workers_.begin(), workers_.end(),
+                     [](auto const& each) { return each.second.suspects > 0; });
 }
 
 void Pacing::Place::take(Pacing& pacing, std::uint64_t worker, Load const& load) {

@@ -5,7 +5,7 @@
 //     tokens at a time, one of any size among them: 256 streams of 4000 tokens at once would stall
 //     what it does already.
 //  2. Of requests that an engine may have died of, one at a time: the next worker that dies then
-//     tells which it was.
+//     tells which it was; where engines of a pool die one after the other, one in all (room.hpp).
 //  3. Any other request has room always. A place is given back with the first event of the leg, or
 //     when it is over.
 //
@@ -34,6 +34,8 @@ class Pacing {
 
   /// Ids of the workers that have no room for it.
   std::vector<std::uint64_t> full(Load const& load) const;
+  /// Some worker has a request that an engine may have died of.
+  bool has_suspect() const;
 
   class Place {
    public:

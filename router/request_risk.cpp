@@ -25,6 +25,7 @@ bool RequestRisk::begin(Time now) {
 
 Refused RequestRisk::died(Worker const& worker, bool has_begun, Time now) {
   shared_.suspects.note_death(hash(), worker.id(), now);
+  shared_.deaths.note(call_.wanted.model, worker.id(), now);
   is_suspect_ = !has_begun;
   Refused const limit = moves_.take(Cause::engine_death);
   // What has told tokens is less likely to be what engines die of than another request of its body.

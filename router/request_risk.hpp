@@ -27,6 +27,7 @@ namespace lastcall::router {
 /// That of all requests.
 struct SharedRisk {
   continuation::Suspects suspects;
+  continuation::RecentDeaths deaths;
   continuation::RetryBudget budget;
 };
 
@@ -43,7 +44,7 @@ class RequestRisk {
   /// An engine has died that had it; `has_begun`: and had told something of its answer. A word
   /// where it may not be given to another one.
   continuation::Refused died(Worker const& worker, bool has_begun, Time now);
-  /// A leg of an answer that has begun is to be replaced; `reason`: of Heard.
+  /// A leg of an answer that has begun is to be replaced; `reason`: of Received.
   continuation::Refused moved(std::string_view reason, Worker const& worker, bool has_begun,
                               Time now);
   /// Whether moved() would say so; nothing is counted.

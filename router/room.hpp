@@ -22,6 +22,10 @@ struct Room {
 inline Room find_room(Parts& parts, Fleet::Wanted const& wanted, Load const& load,
                       std::span<std::uint64_t const> tried) {
   Time const now = ingress::monotonic_now();
+  if (load.kind == Load::Kind::suspect && parts.pacing.has_suspect() &&
+      parts.risk.deaths.are_many(wanted.model, now)) {
+    return {nullptr, parts.fleet.choose(wanted, tried, now) != nullptr};
+  }
   std::vector<std::uint64_t> without = parts.pacing.full(load);
   bool const is_paced = !without.empty();
   without.insert(without.end(), tried.begin(), tried.end());

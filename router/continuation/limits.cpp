@@ -78,6 +78,22 @@ Suspects::Verdict Suspects::verdict(std::uint64_t body, Time now) {
   return found->second->deaths > 1 ? Verdict::poison : Verdict::suspect;
 }
 
+void RecentDeaths::note(std::string_view pool, std::uint64_t worker, Time now) {
+  std::erase_if(deaths_, [now](Death const& death) { return now - death.at >= kManyWithin; });
+  bool const is_known = std::any_of(deaths_.begin(), deaths_.end(), [&](Death const& death) {
+    return death.pool == pool && death.worker == worker && now - death.at < Suspects::kOneDeath;
+  });
+  if (!is_known) {
+    deaths_.push_back({std::string(pool), worker, now});
+  }
+}
+
+bool RecentDeaths::are_many(std::string_view pool, Time now) const {
+  return std::count_if(deaths_.begin(), deaths_.end(), [&](Death const& death) {
+           return death.pool == pool && now - death.at < kManyWithin;
+         }) > 1;
+}
+
 void RetryBudget::note_request() {
   hundredths_ = std::min(hundredths_ + kPercent, kMost * 100);
 }

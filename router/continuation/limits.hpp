@@ -6,7 +6,9 @@
 //  2. A body that was in flight at an engine's death is suspected for kSuspected; one that was
 //     there at two is poison, also when its client sends it again. Requests of one body that die
 //     together with one engine have seen one death. An answer that comes to its end clears it.
-//  3. Stalls and repeats take from a budget: a fifth of the requests, and a few besides, so that a
+//  3. Two deaths in a pool within kManyWithin are many: whoever sends suspects then sends one at a
+//     time to the whole pool, so that a third death names the one that did it.
+//  4. Stalls and repeats take from a budget: a fifth of the requests, and a few besides, so that a
 //     slow fleet is not asked twice for everything.
 //
 // Pure: time is an argument. No thread rule. Source: docs/continuation.md, 'Limits'.
@@ -16,8 +18,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "router/continuation/refused.hpp"
 
@@ -33,7 +37,7 @@ enum class Cause : std::uint8_t {
   unproven,  // the leg did not go on where the answer was: its worker cannot, and lives
 };
 
-/// `reason`: of Heard.
+/// `reason`: of Received.
 Cause cause_of(std::string_view reason);
 
 /// It counts for one request.
@@ -87,6 +91,24 @@ class Suspects {
   std::size_t const most_;
   std::list<Entry> by_age_;  // the oldest first
   std::unordered_map<std::uint64_t, std::list<Entry>::iterator> entries_;
+};
+
+/// The engines of each pool that have died lately.
+class RecentDeaths {
+ public:
+  static constexpr Time kManyWithin = std::chrono::minutes(1);
+
+  /// `pool`: the model that its workers serve. Several requests may report one death.
+  void note(std::string_view pool, std::uint64_t worker, Time now);
+  bool are_many(std::string_view pool, Time now) const;
+
+ private:
+  struct Death {
+    std::string pool;
+    std::uint64_t worker = 0;
+    Time at{};
+  };
+  std::vector<Death> deaths_;  // the oldest first, none of them older than kManyWithin
 };
 
 /// It says for all requests what may be sent a second time.

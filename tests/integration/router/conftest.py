@@ -22,13 +22,22 @@ def world(tmp_path_factory):
         yield make
 
 
-@pytest.fixture
-def engines():
-    """Two workers whose answers are written by the test, byte by byte."""
+def raw_engines():
     made = [RawEngine(), RawEngine()]
     yield made
     for each in made:
         each.close()
+
+
+@pytest.fixture
+def engines():
+    """Two workers whose answers are written by the test, byte by byte."""
+    yield from raw_engines()
+
+
+@pytest.fixture
+def more_engines():
+    yield from raw_engines()
 
 
 @pytest.fixture

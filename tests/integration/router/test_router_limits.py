@@ -94,6 +94,45 @@ def test_suspects_are_given_to_a_worker_one_at_a_time(router, engines):
     assert one.metric("lastcall_router_failovers_total", reason="broken") == suspects
 
 
+def arrivals(fleet):
+    return [each for each in fleet if each.has_arrived()]
+
+
+def test_after_two_deaths_one_worker_in_all_has_a_suspect(router, engines, more_engines):
+    dying, living = engines, more_engines
+    one = router(*(each.address for each in (*dying, *living)))
+    for number in range(16):
+        one.client().send(post(body=body(number)))
+    fleet = [*dying, *living]
+    wait_until(lambda: sum(each.connections() for each in fleet) == 16, "all are with a worker")
+    for each in living:
+        for _ in range(each.connections()):
+            each.request()[0].until(b"}}")
+    dead = [each.request()[0] for each in dying for _ in range(each.connections())]
+    for each in dying:
+        each.listener.close()
+    for wire in dead:
+        wire.until(b"}}")
+        wire.close()
+    wait_until(
+        lambda: one.metric("lastcall_router_failovers_total", reason="broken") == len(dead),
+        "both deaths are known",
+    )
+    answered = 0
+    for each in living:  # before the second death was known, each may have got one
+        if each.has_arrived():
+            each.request()[0].send(SSE_HEAD + chunk(PIECE))
+            answered += 1
+    while answered < len(dead):
+        wait_until(lambda: arrivals(living), "the next one")
+        wire, _ = arrivals(living)[0].request()
+        began = time.monotonic()
+        while time.monotonic() - began < 0.2:  # longer than a pause between two tries
+            assert not arrivals(living)
+        wire.send(SSE_HEAD + chunk(PIECE))
+        answered += 1
+
+
 def test_answers_that_go_on_are_paced(router, engines):
     only = engines[0]
     one = router(only.address, migration={"prefill_tokens": 1})

@@ -254,6 +254,21 @@ TEST(Limits, An_engine_that_came_back_and_died_again_is_a_second_death) {
   EXPECT_EQ(suspects.verdict(7, Suspects::kOneDeath), Suspects::Verdict::unknown);
 }
 
+TEST(Deaths, Two_in_a_pool_within_a_minute_are_many) {
+  RecentDeaths deaths;
+  deaths.note("m", 1, 0ms);
+  deaths.note("m", 1, Suspects::kOneDeath - 1ms);  // another request reports the same one
+  deaths.note("other", 2, 2s);
+  EXPECT_FALSE(deaths.are_many("m", 2s));
+  deaths.note("m", 2, 30s);
+  EXPECT_TRUE(deaths.are_many("m", 30s));
+  EXPECT_FALSE(deaths.are_many("other", 30s));
+  EXPECT_TRUE(deaths.are_many("m", RecentDeaths::kManyWithin - 1ms));
+  EXPECT_FALSE(deaths.are_many("m", RecentDeaths::kManyWithin));
+  deaths.note("m", 2, 70s);  // the worker came back, and died anew
+  EXPECT_TRUE(deaths.are_many("m", 70s));
+}
+
 TEST(Limits, A_fifth_of_the_requests_may_be_sent_again) {
   RetryBudget budget;
   unsigned taken = 0;
