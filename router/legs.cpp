@@ -104,8 +104,7 @@ Legs::Legs(Parts& parts, RoutedRequest& request, Call& call)
               .risk = RequestRisk(parts.risk, call),
               .total = TotalWait(parts, request)},
       answer_(parts, call, seam_),
-      hand_over_(parts, call, seam_, budget_.risk, *this, *this),
-      proof_(parts, call, seam_, *this) {}
+      hand_over_(parts, call, seam_, budget_.risk, *this, *this) {}
 
 void TotalWait::begin() {
   parts_.deadlines.arm(deadline_, Wait::total);
@@ -130,7 +129,9 @@ void Legs::start() {
 void Legs::drop() {
   budget_.total.end();
   hand_over_.drop();
-  proof_.drop();
+  if (proof_) {
+    proof_->drop();
+  }
   answer_.drop();
   parts_.waiting.leave(*this);
   Leg::end(leg_, false);
@@ -288,7 +289,10 @@ void Legs::migrate(std::string_view reason) {
       .worker = worker,
       .reason = reason,
       .limit = budget_.risk.moved(reason, *worker, seam_.has_begun(), ingress::monotonic_now())};
-  if (!proof_.begin(leaving)) {
+  if (!proof_) {
+    proof_ = std::make_unique<LevelProof>(parts_, call_, seam_, *this);
+  }
+  if (!proof_->begin(leaving)) {
     proof_ended(leaving);
   }
 }

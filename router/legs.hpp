@@ -104,7 +104,7 @@ class Legs final : public LegListener, public Waiter, public HandOverOwner, publ
   Seam seam_;
   Answer answer_;
   HandOver hand_over_;
-  LevelProof proof_;
+  std::unique_ptr<LevelProof> proof_;  // of an answer that leaves its worker
 };
 
 }  // namespace lastcall::router

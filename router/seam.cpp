@@ -13,10 +13,17 @@ void Seam::begin(Call const& call) {
   if (!is_recorded || call.modes.by == MigrateBy::off) {
     return;
   }
-  story_.emplace(continuation::Asked{.endpoint = call.route.endpoint,
-                                     .body = call.body.text(),
-                                     .forbidden = call.forbids_migration});
-  hand_off_.emplace(*story_);
+  story_ = std::make_unique<continuation::Continuation>(
+      continuation::Asked{.endpoint = call.route.endpoint,
+                          .body = call.body.text(),
+                          .forbidden = call.forbids_migration});
+}
+
+continuation::HandOff& Seam::hand_off() {
+  if (!hand_off_) {
+    hand_off_ = std::make_unique<continuation::HandOff>(*story_);
+  }
+  return *hand_off_;
 }
 
 std::optional<continuation::Known> Seam::known() const {
@@ -88,11 +95,11 @@ Seam::Going Seam::go_on(Call const& call, std::string_view reason, Refused limit
 }
 
 std::optional<std::string> Seam::warming_body(Mode mode) {
-  return hand_off_ ? hand_off_->warm(mode) : std::nullopt;
+  return story_ ? hand_off().warm(mode) : std::nullopt;
 }
 
 bool Seam::cut(Mode mode) {
-  std::optional<std::string> body = hand_off_->cut(mode);
+  std::optional<std::string> body = hand_off().cut(mode);
   if (!body) {
     return false;
   }

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,7 +33,7 @@ class Seam {
  public:
   /// The request is whole; `call` outlives it.
   void begin(Call const& call);
-  bool is_recording() const { return story_.has_value(); }
+  bool is_recording() const { return story_ != nullptr; }
   /// What is known of an answer that is recorded.
   std::optional<continuation::Known> known() const;
 
@@ -80,8 +81,11 @@ class Seam {
   bool forget();
 
  private:
-  std::optional<continuation::Continuation> story_;
-  std::optional<continuation::HandOff> hand_off_;
+  continuation::HandOff& hand_off();
+
+  // A request that is not recorded, and an answer that nobody hands over, do not pay for these.
+  std::unique_ptr<continuation::Continuation> story_;
+  std::unique_ptr<continuation::HandOff> hand_off_;
   continuation::Mode mode_ = continuation::Mode::none;  // of the leg that is prepared
   std::string body_;
   std::string_view why_not_;

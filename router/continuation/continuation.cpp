@@ -1,6 +1,7 @@
 #include "router/continuation/continuation.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "base/json_reader.hpp"
@@ -56,8 +57,8 @@ Continuation::Continuation(Asked const& asked)
       voice_(request_) {}
 
 void Continuation::begin_leg(Mode mode) {
-  next_.state = leg_.state;
-  leg_ = std::exchange(next_, {});
+  Promised const promised = std::exchange(promised_, {});
+  leg_ = Leg{.state = leg_.state, .way = promised.way, .kept = promised.kept};
   bool const is_whole = leg_.way == Way::whole;
   kLegMoves.apply(leg_.state, is_whole ? LegEvent::first : LegEvent::again);
   leg_.holds_text = request_.has_tools || (!request_.stops.empty() && mode != Mode::ids_vllm);
@@ -69,7 +70,7 @@ void Continuation::begin_leg(Mode mode) {
                  .characters = is_whole ? 0 : characters_of(transcript_.text())};
   client.begin_leg(leg_.client);
   if (!is_whole) {
-    leg_.verifier.emplace(proof_of(known(), leg_.way));
+    leg_.verifier = std::make_unique<Verifier>(proof_of(known(), leg_.way));
     return;
   }
   transcript_.begin_again();
@@ -294,20 +295,20 @@ std::optional<Continuation::Next> Continuation::next(Mode mode, std::string& out
   if (!way || why_not(known()) != Refused::no || leg_.state != LegState::none) {
     return std::nullopt;
   }
-  next_ = {};
+  promised_ = {};
   if (*way == Way::whole) {
     return Next{first_body(mode), false, Way::whole};
   }
   bool const by_ids = *way == Way::by_ids;
-  next_.way = *way;
-  next_.kept = kept(known(), *way);
+  promised_ = {.way = *way, .kept = kept(known(), *way)};
   if (is_spent(known(), *way)) {
-    leg_ = std::exchange(next_, {});
+    Promised const promised = std::exchange(promised_, {});
+    leg_ = Leg{.way = promised.way, .kept = promised.kept};
     voice_.client().finish("length", out);
     complete(out);
     return Next{{}, true, leg_.way};
   }
-  GoOn how{.way = next_.way, .ids = {}, .text = {}, .kept = next_.kept};
+  GoOn how{.way = promised_.way, .ids = {}, .text = {}, .kept = promised_.kept};
   if (by_ids) {
     how.ids = transcript_.history();
   } else {
@@ -315,7 +316,7 @@ std::optional<Continuation::Next> Continuation::next(Mode mode, std::string& out
     bool const is_trimmed = request_.endpoint == Endpoint::chat;
     how.text.resize(how.text.size() - (is_trimmed ? space_at_end(how.text) : 0));
   }
-  return Next{continued_body(request_, mode, how), false, next_.way};
+  return Next{continued_body(request_, mode, how), false, promised_.way};
 }
 
 bool Continuation::may_be_cut() const {

@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -96,7 +97,7 @@ class Continuation {
     EventReader reader{};
     ClientStream::Leg client{};
     LegState state = LegState::none;
-    std::optional<Verifier> verifier{};
+    std::unique_ptr<Verifier> verifier{};  // of a leg that goes on; most answers have none
     Way way = Way::whole;
     bool holds_text = false;   // its engine may: of an id that it has told
     std::uint64_t kept = 0;    // tokens of the legs before
@@ -139,8 +140,12 @@ class Continuation {
   Request const request_;
   Transcript transcript_;
   Voice voice_;
-  Leg leg_;   // the present one
-  Leg next_;  // what next() promised
+  struct Promised {  // by next(), for the leg that begins then
+    Way way = Way::whole;
+    std::uint64_t kept = 0;
+  };
+  Leg leg_;  // the present one
+  Promised promised_;
   Refused odd_ = Refused::no;
 };
 
