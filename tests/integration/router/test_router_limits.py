@@ -101,8 +101,9 @@ def arrivals(fleet):
 def test_after_two_deaths_one_worker_in_all_has_a_suspect(router, engines, more_engines):
     dying, living = engines, more_engines
     one = router(*(each.address for each in (*dying, *living)))
-    for number in range(16):
-        one.client().send(post(body=body(number)))
+    users = [one.client() for _ in range(16)]
+    for number, user in enumerate(users):
+        user.send(post(body=body(number)))
     fleet = [*dying, *living]
     wait_until(lambda: sum(each.connections() for each in fleet) == 16, "all are with a worker")
     for each in living:

@@ -137,15 +137,15 @@ class ShimProcess:
         code = self.process.wait(timeout)
         return code if code >= 0 else 128 - code
 
-    def await_log(self, text, timeout=10):
-        """Reads stderr until it says this; gives all that was read."""
+    def await_log(self, text, timeout=10, times=1):
+        """Reads stderr until it says this so often; gives all that was read."""
         os.set_blocking(self.process.stderr.fileno(), False)
         seen = b""
 
         def look():
             nonlocal seen
             seen += self.process.stderr.read1(65536) or b""
-            return text.encode() in seen
+            return seen.count(text.encode()) >= times
 
         eventually(look, f"{text!r} in the log, have {seen!r}", timeout)
         return seen.decode()
