@@ -86,6 +86,11 @@ class RawEngine:
     def connections(self):
         return len(self._made)
 
+    def refuse(self):
+        """From now on connections are refused: close() alone leaves one to the thread in accept."""
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
     def close(self):
         self.listener.close()
         for connection in self._made:

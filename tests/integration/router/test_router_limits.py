@@ -80,7 +80,7 @@ def test_suspects_are_given_to_a_worker_one_at_a_time(router, engines):
     for _ in range(there):
         living.request()[0].until(b"}}")
     dead = [dying.request()[0] for _ in range(suspects)]
-    dying.listener.close()
+    dying.refuse()
     for wire in dead:
         wire.until(b"}}")
     for wire in dead:
@@ -111,7 +111,7 @@ def test_after_two_deaths_one_worker_in_all_has_a_suspect(router, engines, more_
             each.request()[0].until(b"}}")
     dead = [each.request()[0] for each in dying for _ in range(each.connections())]
     for each in dying:
-        each.listener.close()
+        each.refuse()
     for wire in dead:
         wire.until(b"}}")
         wire.close()
