@@ -4,8 +4,13 @@ import signal
 import sys
 from pathlib import Path
 
+import pytest
+
 # What several folders of black boxes import, wherever a run begins to collect.
 sys.path.append(str(Path(__file__).parent / "integration"))
+sys.path.append(str(Path(__file__).parent))
+
+from spread import spread  # noqa: E402
 
 
 def pytest_configure(config):
@@ -19,3 +24,9 @@ def pytest_configure(config):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    if hasattr(config, "workerinput"):
+        items[:] = spread(items)
