@@ -33,10 +33,12 @@ class Injector:
         return json.loads(call(KUBECTL, *where, "get", kind, name or self.name, "-o", "json"))
 
     def pods(self):
-        """Names of the webhook's pods, with the restarts of their container."""
+        """Names of the webhook's pods, with the restarts of their container; none is told of a pod
+        that the kubelet has not seen."""
         found = json.loads(call(KUBECTL, "-n", self.space, "get", "pods", "-o", "json", "-l",
                                 f"app.kubernetes.io/instance={self.space}"))  # fmt: skip
-        return {pod["metadata"]["name"]: pod["status"]["containerStatuses"][0]["restartCount"]
+        return {pod["metadata"]["name"]: sum(each["restartCount"] for each in
+                                             pod["status"].get("containerStatuses", []))
                 for pod in found["items"]}  # fmt: skip
 
     def certificate(self):

@@ -22,6 +22,10 @@ from ports import free_port  # noqa: E402
 from serve_peer import wait_until  # noqa: E402
 from serve_world import LASTCALL, worlds  # noqa: E402
 
+PID_1 = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+NEVER_TOLD = ("LASTCALL_CONFIG", "LASTCALL_POD_GRACE_SECONDS", "KUBERNETES_SERVICE_HOST",
+              "ECS_CONTAINER_METADATA_URI", "ECS_CONTAINER_METADATA_URI_V4")  # fmt: skip
+
 pytestmark = pytest.mark.plain_build
 
 
@@ -136,3 +140,40 @@ def test_a_term_to_every_process_of_the_group_loses_no_request(world):
     assert answers[0].rstrip().endswith("data: [DONE]") and "error" not in answers[0]
     assert process.wait(timeout=60) == 0
     assert one.report()["requests"]["completed"] == 1
+
+
+@pytest.fixture(scope="module")
+def pid_namespaces():
+    if subprocess.run([*PID_1, "true"], check=False).returncode != 0:
+        pytest.skip("this host allows no PID namespaces")
+
+
+def said_by_run(*options, before=PID_1, **environment):
+    """The lines about an assumed grace, of a `run` whose engine ends at once."""
+    clean = {key: value for key, value in os.environ.items() if key not in NEVER_TOLD}
+    port = f"probes.listen=127.0.0.1:{free_port()}"
+    done = subprocess.run(
+        [*before, LASTCALL, "run", "--set", port, *options, "--", "/bin/true"],
+        capture_output=True, text=True, timeout=60, env={**clean, **environment},
+    )  # fmt: skip
+    return [line for line in done.stderr.splitlines() if "is taken to be killed" in line]
+
+
+@pytest.mark.parametrize(
+    ("environment", "kill", "stop"),
+    [({}, "10 s", "8s"), ({"ECS_CONTAINER_METADATA_URI_V4": "http://127.0.0.1/v4"}, "30 s", "28s")],
+    ids=["docker", "ecs"],
+)
+def test_pid_1_says_once_which_grace_it_takes_itself_to_have(
+    pid_namespaces, environment, kill, stop
+):
+    [line] = said_by_run(**environment)
+    assert f"killed {kill} after" in line and f"takes up to {stop};" in line
+    assert "LASTCALL_POD_GRACE_SECONDS" in line
+
+
+def test_nothing_is_assumed_where_the_grace_is_known_or_nobody_takes_it_away(pid_namespaces):
+    assert said_by_run(LASTCALL_POD_GRACE_SECONDS="62") == []
+    assert said_by_run("--set", "shutdown.grace_period=20s") == []
+    assert said_by_run(KUBERNETES_SERVICE_HOST="10.0.0.1") == []
+    assert said_by_run(before=()) == []
