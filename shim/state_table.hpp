@@ -1,4 +1,4 @@
-// What the shim does, written out: seven states, twelve events, every cell.
+// The behaviour of the shim, written out: seven states, twelve events, every cell.
 //
 //   waiting   the engine has not been started
 //   running   it runs
