@@ -43,7 +43,7 @@ class TokenProbe {
     bool engine_takes = false;  // it was ready once, does not rest, and nothing ends or replaces it
     bool drains = false;        // nothing new is to come, and no peer counts what is there
     bool shows_zero = false;    // ... and the gauges are at 0
-    bool is_idle = false;       // serving, and who counts knows of no work
+    bool is_idle = false;       // serving, and the counting peer knows of no work
     bool is_counted = false;    // a peer counts
   };
 

@@ -53,7 +53,7 @@ class Registry {
   virtual bool may_leave_later() const { return true; }
   /// register_instances() makes good what deregister() took away.
   virtual bool may_enter_again() const { return true; }
-  /// Asked to register only once every registry that is not set so is registered.
+  /// Asked to register only once every registry without this property is registered.
   virtual bool enters_last() const { return false; }
   /// Registering is not wanted any more: what is under way should end soon, as failed if need be.
   virtual void hurry() {}

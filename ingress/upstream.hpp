@@ -3,9 +3,9 @@
 // Invariants:
 //  1. A pooled connection that the engine closes leaves the pool at once. One that has rested for
 //     long is asked once more before it is used: servers close connections that have rested for
-//     some seconds, and the end may have come after the last look at the poller. 2. Nothing is read
-//     while the request that it carries takes nothing. 3. It is connected when a request can be
-//     written: with TLS, after the greeting.
+//     some seconds, and the end may have come after the last look at the poller.
+//  2. Nothing is read while the request that it carries takes nothing.
+//  3. It is connected when a request can be written: with TLS, after the greeting.
 //  4. Where its pool has no address yet it waits for one, and the wait is a part of connecting.
 //
 // Thread rule: the loop's thread.

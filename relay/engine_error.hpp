@@ -4,8 +4,8 @@
 //  1. An error object is the client's fault where its code is below 500, or a word, or where it has
 //     none and its type blames the request. Anything else may be the engine's death.
 //  2. One that states whether it may be sent again comes from a layer that knows: from lastcall's
-//     own SDK or ingress below this one. 3. Anything else than an object with an error in it is
-//     none.
+//     own SDK or ingress below this one.
+//  3. Anything else than an object with an error in it is none.
 //
 // Pure, no thread rule. Source: the error objects of vLLM, SGLang, OpenAI's and Anthropic's APIs.
 #pragma once
