@@ -23,7 +23,7 @@ namespace lastcall::lifecycle {
 
 class EngineProcess {
  public:
-  // --- what the shim tells ---
+  // --- what the shim reports ---
   /// True: it runs, and that is news.
   bool reported_by(ShimHello const& hello);
   /// It had started before the signal that the shim holds, though it is over by now.

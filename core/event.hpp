@@ -107,7 +107,7 @@ struct EngineExited {
   EngineExit exit;
   /// The shim had signalled it, on our order or at its own deadline.
   bool ordered = false;
-  /// So many of its processes are left. Absent: the shim does not tell.
+  /// So many of its processes are left. Absent: the shim does not report it.
   std::optional<std::uint32_t> alive;
   /// When the shim reaped it. Absent: the shim does not report it.
   std::optional<Instant> at;

@@ -56,7 +56,7 @@ int exit_code_now(Machines const& m);
 /// for.
 std::optional<Instant> deletion_disproved_at(Machines const& m);
 
-// --- what is told ---
+// --- what is reported ---
 std::optional<Instant> next_deadline(Machines const& m);
 AdmissionState admission_state(Machines const& m);
 Snapshot snapshot(Machines const& m);

@@ -73,7 +73,7 @@ void Worker::ask(std::function<void(bool is_flushed)> answer) {
   });
 }
 
-// --- what the proxy tells ------------------------------------------------------------------------
+// --- what the proxy reports ----------------------------------------------------------------------
 
 Admission Worker::begin(Begun const& begun) {
   send_report(report::Begun{.id = std::string(begun.id),

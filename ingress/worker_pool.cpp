@@ -166,7 +166,7 @@ void WorkerPool::ask(std::function<void(bool is_flushed)> const& answered) {
   }
 }
 
-// --- what workers tell ---------------------------------------------------------------------------
+// --- what workers report -------------------------------------------------------------------------
 
 void WorkerPool::receive(std::size_t seat, report::Begun const& reported) {
   live_.insert_or_assign(reported.id, Live{seat, reported.serial});

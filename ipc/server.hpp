@@ -88,7 +88,7 @@ struct ServerOptions {
   std::string engine_socket;
   std::string admin_socket;  // empty: none
   mode_t mode{0660};
-  std::vector<uid_t> allow_uids;  // besides our own and 0
+  std::vector<uid_t> allow_uids;  // in addition to our own and 0
   bool allow_any_uid{false};      // of engines and shims; operators are still the listed ones
   std::size_t max_waiting{1024 * 1024};
   std::chrono::milliseconds stall_timeout{5'000};

@@ -58,9 +58,9 @@ inline Tally signal_tree(int signal, pid_t spared) {
   return walk_tree({.signal = signal, .spared = spared});
 }
 
-/// KILL to our own children but the spared ones and, unless told, resource trackers. An orphan is a
-/// child of ours the moment that its parent ends, so that a chain of processes which fork and end
-/// faster than a walk is met here. False: the system has no such list (CONFIG_PROC_CHILDREN).
+/// KILL to our own children but the spared ones and, unless ordered, resource trackers. An orphan
+/// is a child of ours the moment that its parent ends, so that a chain of processes which fork and
+/// end faster than a walk is met here. False: the system has no such list (CONFIG_PROC_CHILDREN).
 bool kill_children(pid_t spared, bool spares_trackers);
 
 /// Calls `visit(context, pid)` for every living descendant but the spared ones.
