@@ -1,5 +1,5 @@
-// What a child prints on its standard output, for commands that a user waits for: it blocks until
-// the child has closed it, without a deadline.
+// Reads what a child prints on its standard output, for commands that a user waits for: it blocks
+// until the child has closed it, without a deadline.
 //
 // Rule: the child has the caller's other descriptors and signals; what must not be inherited is
 // close-on-exec. No thread rule, but for that of fork(2): between fork and exec only `become` runs,

@@ -1,4 +1,4 @@
-// What the system says of an error number.
+// The system's text for an error number.
 //
 // Rule: the text is the untranslated one, and safe beside other threads, as strerror(3) is not.
 // Header-only: the shim uses it, too. No thread rule. Source: strerrordesc_np(3).

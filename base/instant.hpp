@@ -1,8 +1,8 @@
 // Time as an argument: instants on one line, never a clock.
 //
 // An Instant counts CLOCK_MONOTONIC milliseconds, the unit of every `*_at_ms` on the wire, so that
-// shim, supervisor and SDKs of one node compare instants without conversion. What reads the clock
-// is in clock.hpp. Header-only: the shim uses it, too. No thread rule: plain values.
+// shim, supervisor and SDKs of one node compare instants without conversion. clock.hpp reads the
+// clock. Header-only: the shim uses it, too. No thread rule: plain values.
 #pragma once
 
 #include <chrono>

@@ -1,8 +1,8 @@
-// Reading JSON that somebody else sent, of which nothing is certain; and writing it on one line.
+// Reads JSON from other programs, of which nothing is certain, and writes it on one line.
 //
-// Rules: what is missing or of another kind reads as null or empty, and nothing throws. Not UTF-8
-// is written as U+FFFD. `Json` is nlohmann's ordered_json: a parameter, so that this header needs
-// no library. Pure, no thread rule.
+// Rules: a member that is missing or of another kind reads as null or empty, and nothing throws.
+// Bytes that are not UTF-8 are written as U+FFFD. `Json` is nlohmann's ordered_json: a parameter,
+// so that this header needs no library. Pure, no thread rule.
 #pragma once
 
 #include <string>

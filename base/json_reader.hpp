@@ -1,7 +1,7 @@
 // Reads one line of JSON without building a tree: the members of the outer object as views.
 //
 // Why by hand: begin and end of every request of the engine pass here, a tree of maps and strings
-// costs more than all the rest of the way, and the general parser at hand says nothing about
+// costs more than all the rest of the path, and the general parser at hand does not report
 // duplicate keys or integers that do not fit. A fuzz target holds this one to it.
 //
 // Rules:

@@ -1,7 +1,8 @@
 // A host's name as the addresses that the system has for it now.
 //
-// It blocks for as long as the servers of resolv.conf let it: who must be able to stop waiting asks
-// on a thread that may be left behind (thread.hpp). Any thread. Source: getaddrinfo(3).
+// It blocks for as long as the servers of resolv.conf let it: a caller that must be able to stop
+// waiting asks on a thread that may be left behind (thread.hpp). Any thread. Source:
+// getaddrinfo(3).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Compares secrets, such as tokens, without telling by its time where they differ.
+// Compares secrets, such as tokens, without revealing by its time where they differ.
 //
 // Pure, no thread rule.
 #pragma once

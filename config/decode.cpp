@@ -89,7 +89,7 @@ class SectionDecoder {
     std::visit(
         Overloaded{
             [&](Section const& section) {
-              // What a file says of `enabled` outlives a flag for another key of the section.
+              // A file's value of `enabled` outlives a flag for another key of the section.
               bool const is_written = places_.contains(full_path + ".enabled");
               if (section.enables != nullptr && node.kind == Node::Kind::map && !is_written) {
                 *section.enables = true;
@@ -202,7 +202,7 @@ class SectionDecoder {
     return names;
   }
 
-  /// What to say after "unknown key": the nearest one here, the same name elsewhere, or all.
+  /// The text after "unknown key": the nearest one here, the same name elsewhere, or all.
   std::string known_keys(std::string_view wrong) const {
     std::vector<std::string_view> here;
     std::vector<std::string_view> elsewhere;

@@ -137,7 +137,7 @@ class TreeBuilder : public YAML::EventHandler {
       accept_key(frame, std::move(node));
     } else {
       if (!frame.drop_value) {
-        // What is not there is marked where the next thing begins, lines below.
+        // A missing value is marked where the next thing begins, lines below.
         if (node.kind == Node::Kind::null && node.place.line != frame.key->place.line) {
           node.place = frame.key->place;
         }

@@ -1,7 +1,7 @@
-// What the environment tells the configuration.
+// The environment's part of the configuration.
 //
 // Rules:
-//  1. Variables are read through an Environment, so that a test can say what they are.
+//  1. Variables are read through an Environment, so that a test can set them.
 //  2. An empty variable counts as unset, as charts and shells leave such behind.
 //
 // No thread rule; process_environment() reads getenv(3), which nothing of ours changes.

@@ -1,11 +1,11 @@
 // The one table of configuration keys.
 //
-// Each row binds a key's text form to its member of a Config and says its range, its form and what
-// it means. The decoder, the comparison for reload, docs/config.md and the JSON Schema all walk
+// Each row binds a key's text form to its member of a Config and gives its range, its form and its
+// meaning. The decoder, the comparison for reload, docs/config.md and the JSON Schema all walk
 // these rows; nothing else knows a key by name.
 //
 // Rules:
-//  1. A key's type and default are those of the member it is bound to; they are not said again.
+//  1. A key's type and default are those of the member it is bound to; they are not repeated.
 //  2. A dotted path names nested sections; every section has a row of its own, before its keys.
 //  3. Rows of lists and alternatives lead to further rows, bound to the element they describe. They
 //     stay valid until the list they came from grows.

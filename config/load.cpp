@@ -32,7 +32,7 @@ class Loader {
     name_registries();
     loaded_.grace = pod_grace(environment_, loaded_.errors);
     loaded_.grace_period_is_given = places.contains("shutdown.grace_period");
-    // Joint rules would only repeat what single keys have said.
+    // Joint rules would only repeat the problems of single keys.
     if (loaded_.errors.empty()) {
       validate(loaded_.config, places, loaded_.grace, {loaded_.errors, loaded_.warnings});
       if (options_.look_around) {

@@ -7,10 +7,10 @@
 //     A file that was named must exist; none at all means the defaults.
 //  3. Every problem of every source is reported at once. With any error the config must not be
 //     used.
-//  4. Warnings are about what is allowed and looks wrong: budgets that do not fit, keys without
-//     effect. `check --strict` treats them as errors.
-//  5. What this version does not do yet is judged only of a configuration that is to run, or is
-//     asked about: all of it can be read.
+//  4. Warnings are about values that are allowed and look wrong: budgets that do not fit, keys
+//     without effect. `check --strict` treats them as errors.
+//  5. Features that this version does not have yet are judged only for a configuration that is to
+//     run, or is asked about: all of it can be read.
 //  6. Notes are about this container's files, which may be another's: commands that are not here,
 //     directories that do not exist. They are looked for on request, and are never errors.
 //
@@ -57,7 +57,7 @@ struct Difference {
   bool live = false;  // may change without a restart
 };
 
-/// What a reload would change.
+/// The changes that a reload would make.
 std::vector<Difference> differences(Config const& before, Config const& after);
 /// The same of any two bindings of one key table.
 std::vector<Difference> differences(Keys const& before, Keys const& after);

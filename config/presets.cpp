@@ -74,7 +74,7 @@ EnginePreset sglang_preset() {
       .name = "sglang",
       // `sglang.launch_server`: --port defaults to 30000.
       .address = {"127.0.0.1", 30'000},
-      // GET /health does not generate; /health_generate does, and would queue behind the work
+      // GET /health does not generate; /health_generate does, and would have to wait for the work
       // of a busy engine.
       .health_path = "/health",
       // Served with --enable-metrics only. Names: protocol.
@@ -125,7 +125,7 @@ EnginePreset sglang_preset() {
       .status_paths = {"/get_load", "/get_model_info", "/get_server_info", "/get_weight_version",
                        "/health", "/health_generate", "/metrics", "/model_info", "/ping",
                        "/server_info", "/v1/loads", "/weight_version"},
-      // Same file: no path tells whether it was released or paused; only the gRPC server's
+      // Same file: no path shows whether it was released or paused; only the gRPC server's
       // GetPauseStatus does (sglang#37488). Released it must get no request, paused it lets them
       // wait (managers/tokenizer_manager.py, scheduler_update_weights_mixin.py).
       .rest_paths = {"/pause_generation", "/release_memory_occupation"},
@@ -160,7 +160,7 @@ EnginePreset trtllm_preset() {
       .metrics_path = "/prometheus/metrics",
       .running_gauge = "trtllm_num_requests_running",
       .waiting_gauge = "trtllm_num_requests_waiting",
-      // In newer versions only; whether it moves with each token is not said.
+      // In newer versions only; whether it moves with each token is not documented.
       .tokens_counter = "trtllm_generation_tokens_total",
       .kv_usage_gauge = "trtllm_kv_cache_utilization",
       .load_path = "",
@@ -174,7 +174,7 @@ EnginePreset trtllm_preset() {
       .status_paths = {"/cluster_info", "/energy_metrics", "/health", "/health_generate",
                        "/kv_cache_events", "/metrics", "/perf_metrics", "/prometheus/metrics",
                        "/server_info", "/steady_clock_offset", "/v2/health", "/version"},
-      // Same file: no path tells.
+      // Same file: no path shows it.
       .rest_paths = {"/release_memory"},
       .wake_paths = {"/resume_memory"},
       // Updated with each iteration's statistics.

@@ -1,10 +1,10 @@
-// What is known about each engine, and the profile that results for a configuration.
+// The known facts about each engine, and the profile that results for a configuration.
 //
 // Rules:
 //  1. A preset only fills what the configuration leaves open; a set key always wins.
 //  2. Each fact names its source in presets.cpp.
 //  3. `custom` knows nothing: no gauges, and no check but the process and, where engine.url or an
-//     ingress says where the engine is, a connection.
+//     ingress gives the engine's address, a connection.
 //
 // Pure values, no thread rule.
 #pragma once
@@ -37,13 +37,13 @@ struct EnginePreset {
   bool refuses_no_rank = false;       // with 400, where that header holds no number
   std::string_view load_path;         // of its load counter; empty: none is known
   std::string_view completions_path;  // where one token may be asked for; empty: none is known
-  /// Paths that tell whether it sleeps or is paused, and the answer's member that is true then.
+  /// Paths that show whether it sleeps or is paused, and the answer's member that is true then.
   std::vector<std::pair<std::string_view, std::string_view>> at_rest_paths = {};
   /// The paths of its server that change the engine, and those that only report on it, as the keys
   /// of ingress.control_paths.paths.
   std::vector<std::string_view> control_paths;
   std::vector<std::string_view> status_paths;
-  /// Those by which it is put to rest, and by which it is told to go on; all change it, too.
+  /// Those by which it is put to rest, and by which it is ordered to go on; all change it, too.
   std::vector<std::string_view> rest_paths = {};
   std::vector<std::string_view> wake_paths = {};
   Duration gauge_refresh{1'000};
@@ -52,11 +52,11 @@ struct EnginePreset {
   bool main_ends_workers = false;
   /// Processes without which it is dead, as they call themselves; a last '*' stands for any end.
   std::vector<std::string> essential_processes;
-  /// What it leaves behind when it is killed: a proposal for cleanup.paths, never a default, since
-  /// a shared directory may hold the same names of somebody else.
+  /// The files that it leaves behind when it is killed: a proposal for cleanup.paths, never a
+  /// default, since a shared directory may hold the same names of another process.
   std::string_view leftovers;
   std::uint32_t failure_threshold = 2;
-  /// 503 is how vLLM's and TensorRT-LLM's /health say that the engine is gone; 500 is what their
+  /// With 503 vLLM's and TensorRT-LLM's /health report that the engine is gone; 500 is what their
   /// frameworks answer for a handler that threw, and TensorRT-LLM's /health_generate.
   std::vector<std::uint32_t> dead_statuses{500, 503};
 };
@@ -79,7 +79,7 @@ struct EngineGauges {
   friend bool operator==(EngineGauges const&, EngineGauges const&) = default;
 };
 
-/// Where an engine says that it takes no request now.
+/// Where an engine shows that it takes no request now.
 struct AtRest {
   std::string url;
   std::string member;  // of the object that it answers with
@@ -90,7 +90,7 @@ struct AtRest {
 struct TokenProbe {
   std::string url;
   std::string models_url;
-  std::vector<AtRest> at_rest;  // empty: it never sleeps, or cannot say
+  std::vector<AtRest> at_rest;  // empty: it never sleeps, or cannot show it
   std::string model;            // empty: the first that the engine lists
   bool barrier = false;
   bool canary = false;
@@ -100,7 +100,7 @@ struct TokenProbe {
   friend bool operator==(TokenProbe const&, TokenProbe const&) = default;
 };
 
-/// The preset with everything that the configuration says on top. Nothing is left open.
+/// The preset with everything that the configuration sets on top. Nothing is left open.
 struct EngineProfile {
   std::string_view name;
   Address upstream;                 // what the ingress connects to, ...
@@ -121,10 +121,10 @@ EngineProfile resolve_engine(Config const& config);
 /// The ingress is on, and the engine's only way in.
 bool ingress_is_exclusive(Config const& config);
 
-/// What the budgets are derived from: the keys, and which items phase 3 has.
+/// The source of the budgets: the keys, and the items that phase 3 has.
 lifecycle::ShutdownSettings shutdown_settings(Config const& config);
 
-/// The URL that routers are told, from identity.advertise or POD_IP; nothing where neither is
+/// The URL for routers, from identity.advertise or POD_IP; nothing where neither is
 /// known.
 std::optional<std::string> resolve_advertise(Config const& config,
                                              std::optional<std::string> const& pod_ip);

@@ -1,10 +1,10 @@
-// What is wrong with a configuration, and where.
+// A fault of a configuration, and its place.
 //
 // Rules:
 //  1. A problem names its place the way compilers do, so that editors can jump to it. Values from
 //     a flag or a variable have no line: the place is then the flag or the variable itself.
-//  2. Problems are values and are collected; nobody has to run the program twice to see them all.
-//  3. The text says what is wrong and what was expected.
+//  2. Problems are values and are collected; one run of the program shows them all.
+//  3. The text states what is wrong and what was expected.
 //
 // Pure values, no thread rule.
 #pragma once

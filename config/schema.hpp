@@ -6,7 +6,8 @@
 //     is off. Nothing else is optional.
 //  3. Values are checked before they get here (decode.hpp): addresses parse, URLs are URLs, paths
 //     are absolute, durations are inside their ranges. Readers do not check again.
-//  4. What depends on `engine.kind` is not filled in here; ask resolve_engine() in presets.hpp.
+//  4. Values that depend on `engine.kind` are not filled in here; ask resolve_engine() in
+//     presets.hpp.
 //
 // The text form of each key, its range, its default and its documentation are in keys.cpp, the one
 // table that also makes docs/config.md and the JSON Schema. Pure values, no thread rule.
@@ -40,7 +41,7 @@ struct Identity {
   std::string dynamo_namespace = "dynamo";  // key: identity.namespace
   std::string component = "backend";
   std::string endpoint = "generate";
-  std::string model;                     // label of metrics; empty: as the requests say
+  std::string model;                     // label of metrics; empty: as the requests have it
   std::optional<std::string> advertise;  // a URL; unset: http://$POD_IP:<ingress or engine port>
   friend bool operator==(Identity const&, Identity const&) = default;
 };
@@ -191,7 +192,7 @@ struct Ipc {
   friend bool operator==(Ipc const&, Ipc const&) = default;
 };
 
-/// What bounds a request that its client has left to the engine where no timeout does.
+/// The bound of a request that its client has left to the engine where no timeout bounds it.
 inline constexpr Duration kLeftToEngine{300'000};
 
 /// Separate knobs; unset: no limit.
@@ -238,8 +239,8 @@ struct ControlRule {
 /// Requests that control the engine instead of asking it for work.
 struct ControlPaths {
   ControlAccess access = ControlAccess::operators;     // of those that change something
-  ControlAccess status_access = ControlAccess::relay;  // of those that only tell
-  std::optional<std::string> token;                    // unset: nobody is an operator by a token
+  ControlAccess status_access = ControlAccess::relay;  // of those that only report
+  std::optional<std::string> token;                    // unset: no client is an operator by a token
   std::vector<std::string> certificates;               // names of operators' client certificates
   std::vector<ControlRule> paths;                      // beside the preset's
   friend bool operator==(ControlPaths const&, ControlPaths const&) = default;
@@ -255,7 +256,8 @@ struct Ingress {
   IngressTimeouts timeouts;
   std::uint32_t max_header_size = 32'768;      // bytes
   std::optional<std::uint64_t> max_body_size;  // bytes
-  /// What clusters give to pods and nodes, and this machine: RFC 1122, 1918, 3927, 4193, 6598.
+  /// The addresses that clusters give to pods and nodes, and this machine: RFC 1122, 1918, 3927,
+  /// 4193, 6598.
   std::vector<std::string> trusted_proxies{"127.0.0.0/8",    "10.0.0.0/8",    "172.16.0.0/12",
                                            "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16",
                                            "::1/128",        "fe80::/10",     "fc00::/7"};
@@ -279,7 +281,7 @@ struct Admission {
   Duration load_max_age{10'000};
   std::optional<std::uint32_t> ranks;  // unset: as many as have reported
   bool http_api = false;
-  std::optional<std::string> http_token;  // unset: whoever reaches the port may set
+  std::optional<std::string> http_token;  // unset: every client of the port may set
   friend bool operator==(Admission const&, Admission const&) = default;
 };
 
@@ -292,7 +294,8 @@ struct Log {
   friend bool operator==(Log const&, Log const&) = default;
 };
 
-/// What an endpoint is, where no SDK says it: by endpoint name, or by HTTP path (with a leading /).
+/// The properties of an endpoint, where no SDK gives them: by endpoint name, or by HTTP path (with
+/// a leading /).
 struct EndpointSettings {
   std::string name;
   bool graceful_shutdown = true;

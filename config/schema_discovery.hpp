@@ -1,4 +1,5 @@
-// The part of the configuration that says who is told of this instance: registries and events.
+// The part of the configuration for those that are notified of this instance: registries and
+// events.
 //
 // The rules are those of schema.hpp, which includes it. Pure values, no thread rule.
 #pragma once

@@ -148,7 +148,7 @@ void Sources::load_variables() {
   }
 }
 
-/// A variable says what a key is and nothing of the sections around it: it turns none on.
+/// A variable sets a key and nothing of the sections around it: it turns none on.
 void Sources::decode_variable(std::string_view path, Node const& root) {
   std::vector<std::pair<bool*, bool>> before;
   for (Key const& key : keys_()) {

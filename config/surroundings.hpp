@@ -1,8 +1,8 @@
-// Whether what the configuration names is in this container.
+// Whether the files that the configuration names are in this container.
 //
 // Hooks, exec checks and cleanup.paths see the supervisor's container, and are easily written for
-// the engine's. What is not here is a note, not an error: `check` may run somewhere else again.
-// Internal to config. Reads the file system; no thread rule.
+// the engine's. A file that is not here is a note, not an error: `check` may run somewhere else
+// again. Internal to config. Reads the file system; no thread rule.
 #pragma once
 
 #include "config/decode.hpp"

@@ -52,7 +52,7 @@ bool is_address_of_family(int family, std::string_view host) {
   return inet_pton(family, std::string(host).c_str(), bytes.data()) == 1;
 }
 
-/// True if the bits of the address behind the prefix are 0.
+/// True if the bits of the address after the prefix are 0.
 bool is_zero_behind(Network const& network) {
   constexpr unsigned kBitsOfAByte = 8;
   for (unsigned bit = network.bits; bit < kBitsOfAByte * network.address.size(); ++bit) {
@@ -146,7 +146,7 @@ ParsedDuration parse_duration(std::string_view text) {
 
 std::string to_text(Duration duration) {
   for (Unit const& unit : kUnits) {
-    // People say 60s and 90s, but 2m and 1h.
+    // People write 60s and 90s, but 2m and 1h.
     std::int64_t const least = unit.name == "m" ? 2 : unit.name == "s" ? 0 : 1;
     if (duration.count() % unit.milliseconds == 0 &&
         duration.count() / unit.milliseconds >= least) {

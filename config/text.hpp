@@ -3,9 +3,10 @@
 // Rules:
 //  1. One grammar per form, decimal digits only: no octal, hexadecimal, sign, exponent or space is
 //     ever guessed at.
-//  2. What a parser accepts, the printer beside it prints back to a text that means the same.
+//  2. A value that a parser accepts is printed back by the printer beside it to a text that means
+//     the same.
 //  3. A Form is a check with its own explanation, so that the decoder, the documentation and the
-//     JSON Schema say the same thing about a key.
+//     JSON Schema agree about a key.
 //
 // Pure values, no thread rule. Sources: RFC 3986 (the subset of URLs an engine or a registry has),
 // unix(7) for the length of a socket path.
@@ -52,7 +53,7 @@ struct Network {
   friend bool operator==(Network const&, Network const&) = default;
 };
 
-/// "10.0.0.0/8", "fd00::/8", or one address. What lies behind the prefix has to be zero, and an
+/// "10.0.0.0/8", "fd00::/8", or one address. The bits after the prefix have to be zero, and an
 /// IPv4 address is written as one: it would be meant otherwise than it works.
 std::optional<Network> parse_network(std::string_view text);
 
@@ -66,11 +67,11 @@ struct Url {
 /// http, https, nats and tls URLs, without user information or fragment.
 std::optional<Url> parse_url(std::string_view text);
 
-/// What plain (unquoted) YAML text would be to a YAML reader.
+/// The meaning of plain (unquoted) YAML text to a YAML reader.
 enum class PlainType { text, null, boolean, number };
 PlainType plain_type(std::string_view text);
 
-/// A check of a text value, and how to say what it wants.
+/// A check of a text value, and the text for what it expects.
 struct Form {
   std::string_view expected;  // completes "expected ..."
   bool (*accepts)(std::string_view);

@@ -1,4 +1,4 @@
-// What is configured and has no effect, or another one than was meant.
+// Settings that have no effect, or another one than was meant.
 #include <algorithm>
 #include <initializer_list>
 #include <string>

@@ -4,7 +4,7 @@
 //  1. Orders are obeyed in their sequence; Remember always comes first in its step, and LeaveWill
 //     right after it.
 //  2. Views point into the core and are valid until its next call.
-//  3. Notes (last part) change nothing; they are what the log and the metrics say.
+//  3. Notes (last part) change nothing; they are the content of the log and the metrics.
 //
 // Values only, no thread rule.
 #pragma once
@@ -108,28 +108,28 @@ struct ReleaseHook {
   std::string_view why;
   Duration held{};
 };
-/// Watch for another engine; EngineReplaced tells it. `condemned`: nobody has asked this one to
-/// end, it is its container's liveness probe that must.
+/// Watch for another engine; EngineReplaced reports it. `condemned`: this one was not asked to end,
+/// its container's liveness probe must end it.
 struct AwaitReplacement {
   bool condemned = false;
 };
-/// Another engine is there, or nobody waits for it any more.
+/// Another engine is there, or no call waits for it any more.
 struct ReplacementEnded {
   std::string how;
 };
-/// The pod has outlived a hook's word: it was not being deleted, and serves again.
+/// The pod has outlived a hook's report: it was not being deleted, and serves again.
 struct DeletionDisproved {};
 
 // --- a request of our own ------------------------------------------------------------------------
 
 enum class TokenUse : std::uint8_t { barrier, canary };
 
-/// Ask the engine for one token; TokenSent and TokenAnswered with the same number tell what came of
-/// it, and no answer at all is one too. Nobody counts this request.
+/// Ask the engine for one token; TokenSent and TokenAnswered with the same number report what came
+/// of it, and no answer at all is one too. This request is never counted.
 struct AskToken {
   std::uint64_t number = 0;
   TokenUse use = TokenUse::barrier;
-  /// Nobody counts requests: only an engine whose gauges are at 0 is asked.
+  /// No peer counts requests: only an engine whose gauges are at 0 is asked.
   bool looks_first = false;
 };
 /// The request that is out must not be any more.
@@ -138,7 +138,7 @@ struct WithdrawToken {};
 // --- registries and cleanup ----------------------------------------------------------------------
 
 struct Register {};
-/// `returns`: Register will undo it as soon as the engine is heard again, so that a registry which
+/// `returns`: Register will undo it as soon as the engine answers again, so that a registry which
 /// cannot come back is not asked.
 struct Deregister {
   Instant deadline;
@@ -170,7 +170,7 @@ struct StopBegun {
   StopMode mode = StopMode::graceful;
   Instant deadline;
 };
-/// A later stop signal: ignored and counted; `first` says that it has not been logged yet.
+/// A later stop signal: ignored and counted; `first`: it has not been logged yet.
 struct SignalIgnored {
   std::string name;
   bool first = false;

@@ -2,12 +2,12 @@
 // refused.
 //
 // Invariants:
-//  1. Nobody is granted above N (or above the limit on requests without a first byte), save those
-//     that take() their place: work that runs already. Shrinking a limit evicts nobody.
-//  2. First come, first served: nobody passes a waiter of the same priority, and nobody is granted
-//     a place while somebody waits for one. Priorities are opt-in.
+//  1. No request is granted above N (or above the limit on requests without a first byte), save
+//     those that take() their place: work that runs already. Shrinking a limit evicts no request.
+//  2. First come, first served: no request passes a waiter of the same priority, and none is
+//     granted a place while another one waits for it. Priorities are opt-in.
 //  3. A waiter has one end: granted, expired, refused, or it leaves. Its place in the queue is free
-//     in that moment; who leaves before grant() is asked is never granted.
+//     in that moment; a waiter that leaves before grant() is asked is never granted.
 //  4. Every decision is O(1); a ticket allocates only while there were never so many before.
 //
 // Owned by the core's thread; no clock, no wire. Source: specification, 'Admission', after
@@ -46,7 +46,8 @@ class Admission {
 
   /// What arrive() would do now.
   Answer judge() const;
-  /// Not where judge() says refused. Granted: it runs; queued: grant() or expired() tells its end.
+  /// Not where judge() returns refused. Granted: it runs; queued: grant() or expired() reports its
+  /// end.
   Ticket arrive(Instant now, Owner owner, std::uint8_t priority = kUsualPriority);
   /// Takes a place whatever the limits. `since_when_is_known`: its end will measure a service.
   Ticket take(Instant now, Owner owner, bool since_when_is_known);
@@ -65,7 +66,7 @@ class Admission {
   std::optional<Owner> expired(Instant now);
   /// The next waiter, whatever its time; its ticket is void.
   std::optional<Owner> refuse_next(Instant now);
-  /// When expired() has somebody to tell.
+  /// When expired() has a waiter to report.
   std::optional<Instant> next_deadline() const;
 
   /// When a request that is refused now may find a place (retry_slots.hpp).
@@ -87,7 +88,8 @@ class Admission {
   void for_each_waiting(Visit const& visit) const {
     places_.for_each_waiting(visit);
   }
-  /// Its limits do not change by themselves, and measured times only say what is told to who asks.
+  /// Its limits do not change by themselves, and measured times only affect the answer to a refused
+  /// request.
   void fingerprint(Mixer& m) const { m.all(running(), waiting(), without_first_byte()); }
 
  private:

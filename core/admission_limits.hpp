@@ -1,5 +1,5 @@
-// What bounds admission, and from which load on an engine counts as busy. Values only; both may
-// change while requests run.
+// The bounds of admission, and the load from which on an engine counts as busy. Values only; both
+// may change while requests run.
 //
 // Source: specification, 'Admission'.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace lastcall::lifecycle {
 
-/// Urgency of a request as RFC 9218 has it: 0 is the most urgent, who says nothing has 3.
+/// Urgency of a request as RFC 9218 has it: 0 is the most urgent, a request without one has 3.
 inline constexpr std::uint8_t kPriorities = 8;
 inline constexpr std::uint8_t kUsualPriority = 3;
 
@@ -38,7 +38,7 @@ struct LoadThresholds {
   std::optional<std::uint32_t> decode_ppm;
   /// Tokens in prefill above which a rank is busy.
   std::optional<std::uint64_t> prefill_tokens;
-  /// What a rank said longer ago proves nothing.
+  /// An older report of a rank proves nothing.
   Duration max_age{10'000};
   /// How many ranks the engine has: one that has never reported is free. Absent: as many as have.
   std::optional<std::uint32_t> ranks;

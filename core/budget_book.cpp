@@ -6,7 +6,7 @@ namespace lastcall::lifecycle {
 namespace {
 
 /// All of it is for the requests: there is no phase 3 to reserve anything for. Late ones come
-/// whatever `late_accept` says, as the pod stays. Meanwhile a deletion, if it is one, explains
+/// whatever `late_accept` is, as the pod stays. Meanwhile a deletion, if it is one, explains
 /// itself.
 Budgets restart_budgets(ShutdownSettings settings) {
   settings.cleanup_reserve = Duration{0};

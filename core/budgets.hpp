@@ -4,9 +4,9 @@
 //  1. There is one absolute deadline D = cause + total; budgets are caps inside it, never added.
 //  2. The reserve, the settle and the kill margin are taken off before any phase gets time, so an
 //     earlier phase can never use them.
-//  3. Whatever the settings, the numbers fit: what does not fit is clamped, and says so.
-//  4. What one phase cannot use is not kept for it: the reserve is never longer than phase 3 can
-//     use, and time that deregistration leaves goes to `late_accept`.
+//  3. Whatever the settings, the numbers fit: a value that does not fit is clamped, and reported.
+//  4. Time that one phase cannot use is not kept for it: the reserve is never longer than phase 3
+//     can use, and time that deregistration leaves goes to `late_accept`.
 //
 // The core, `lastcall plan`, the chart's notes and the shim agree on these numbers; a contract test
 // holds the shim's own copy of the arithmetic (it links nothing of ours) to this one.
@@ -21,7 +21,7 @@
 
 namespace lastcall::lifecycle {
 
-/// What the user set, in `shutdown:` of the config. Defaults are the documented ones.
+/// The user's settings, in `shutdown:` of the config. Defaults are the documented ones.
 struct ShutdownSettings {
   Duration grace_period{60'000};
   Duration deregister_timeout{5'000};
@@ -29,7 +29,7 @@ struct ShutdownSettings {
   Duration cleanup_reserve{5'000};
   Duration cancel_settle{1'000};
   Duration drain_unknown{15'000};
-  /// What phase 3 has to leave; the most where nobody says otherwise.
+  /// The time that phase 3 has to leave; the longest one by default.
   bool events = true;
   bool registries = true;
 };
@@ -59,7 +59,7 @@ struct Budgets {
   Duration kill_margin{};
   Duration disconnects{};  // events and registries have this much of the reserve together
 
-  /// What deregistration has not used goes to `late_accept`, up to its configured length.
+  /// Time that deregistration has not used goes to `late_accept`, up to its configured length.
   constexpr Duration late_accept_after(Duration used) const {
     Duration const left = shared > used ? shared - used : Duration{0};
     return late_accept < left ? late_accept : left;
@@ -69,7 +69,7 @@ struct Budgets {
     return deregister_timeout + late_accept_after(deregister_timeout);
   }
   constexpr Instant deadline(Instant cause) const { return cause + total; }
-  /// What still runs is asked to stop here ...
+  /// Requests that still run are asked to stop here ...
   constexpr Instant stop_cancel_at(Instant deadline) const { return deadline - reserve - settle; }
   /// ... and is killed here, where phase 3 begins at the latest.
   constexpr Instant kill_cancel_at(Instant deadline) const { return deadline - reserve; }
@@ -100,9 +100,9 @@ BudgetPlan derive_budgets(ShutdownSettings const& settings, std::optional<Durati
 /// Cuts budgets to a shorter total (fatal stops, a deadline that moved closer).
 Budgets clamp_to_total(ShutdownSettings const& settings, Duration total);
 
-/// What phase 3 needs before the KILL point, and the reserve that leaves room for it, at most half
-/// of the total. The configured reserve may be shorter: then the drain ends earlier instead of the
-/// engine's stop cutting hooks short, or streams before they were told.
+/// The time that phase 3 needs before the KILL point, and the reserve that leaves room for it, at
+/// most half of the total. The configured reserve may be shorter: then the drain ends earlier
+/// instead of the engine's stop cutting hooks short, or streams before they were notified.
 Duration cleanup_need(Budgets const& budgets, bool acks_or_hooks);
 Budgets with_room_for_cleanup(Budgets budgets, bool acks_or_hooks);
 

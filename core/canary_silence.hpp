@@ -1,10 +1,12 @@
-// What the canaries of an engine wait for: any answer, or one that has more than a status in it.
+// The answer that the canaries of an engine wait for: any answer, or one that has more than a
+// status in it.
 //
 // Rules:
 //  1. Silence counts from the first canary that nothing answered.
-//  2. A 200 without a body is a promise that was not kept: for whoever waits for tokens it is
+//  2. A 200 without a body is a promise that was not kept: for a client that waits for tokens it is
 //     silence, and it lasts until an answer of another kind. It is never fatal by itself: the
-//     server does answer, and a restart would not mend a server that was configured to say nothing.
+//     server does answer, and a restart would not mend a server that was configured to answer
+//     nothing.
 //
 // Values only, owned by the core's thread. Source: specification, 'Canary'.
 #pragma once
@@ -31,7 +33,7 @@ class CanarySilence {
     empty_since_ =
         answer == Answer::empty ? std::optional(empty_since_.value_or(now)) : std::nullopt;
   }
-  /// We were not running: what is out is waited for anew.
+  /// We were not running: the wait for pending canaries starts again.
   void listen_anew(Instant now) {
     unanswered_since_ = unanswered_since_ ? std::optional(now) : std::nullopt;
   }

@@ -18,7 +18,7 @@ enum class CauseKind : std::uint8_t {
   engine_exited,
   dead,        // health verdict
   wedged,      // health verdict
-  fatal,       // an SDK said so
+  fatal,       // an SDK reported it
   child_died,  // a critical peer's process is gone
   shim_lost,
 };

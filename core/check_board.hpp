@@ -33,10 +33,10 @@ class CheckBoard {
     std::string detail;
   };
 
-  /// Which one, and what it said last.
+  /// The check's name, and its last detail.
   struct Finding {
     std::string name;
-    std::string because;  // ': what it said', where it said something
+    std::string because;  // ': its detail', where it has one
   };
 
   explicit CheckBoard(std::vector<CheckSettings> checks)
@@ -62,7 +62,7 @@ class CheckBoard {
   /// The first of which that instant has come.
   std::optional<Finding> silent(Instant now, Duration limit,
                                 std::optional<Instant> progress_at) const;
-  /// One says busy, or is slow: that, in words.
+  /// One answers busy, or is slow: that, in words.
   std::optional<std::string> busy_text() const;
   /// One has failed, and not often enough: that, in words.
   std::optional<std::string> failing_text() const;

@@ -16,7 +16,7 @@ namespace {
 void settle_sdk_cleanup(Machines& m, Instant now) {
   if (m.cleanup.record(CleanupItem::sdk).outcome != ItemOutcome::pending ||
       !m.cleanup.started(CleanupItem::sdk) || m.recovery.awaits_peers()) {
-    return;  // peers of an earlier life are told when they are back
+    return;  // peers of an earlier life are notified when they are back
   }
   if (m.peers.are_cleaning_up()) {
     return;
@@ -26,7 +26,7 @@ void settle_sdk_cleanup(Machines& m, Instant now) {
   m.cleanup.settle(now, CleanupItem::sdk, outcome, std::move(unclean));
 }
 
-/// Phase 3 is over: what is left is to say so, once, and to go.
+/// Phase 3 is over: it remains to report that, once, and to go.
 void finish(Machines& m, Instant now) {
   if (engine_is_live(m)) {
     m.engine.note_kill();  // it did not go by itself, and we do not wait longer
@@ -58,7 +58,7 @@ void begin_cleanup(Machines& m, Instant now, std::uint32_t first_step) {
   auto const set = [&applies](CleanupItem item, bool value) {
     applies[static_cast<std::size_t>(item)] = value;
   };
-  // A dead engine has nobody left to clean up after itself.
+  // A dead engine has no process left to clean up after itself.
   set(CleanupItem::sdk, !m.engine.has_exited() && sdk_may_clean_up(m));
   set(CleanupItem::hooks, m.settings.cleanup_hooks);
   set(CleanupItem::events, m.settings.events);
@@ -122,7 +122,7 @@ void end_supervisor_or_rearm(Machines& m, Instant now) {
 }
 
 void rearm(Machines& m, Instant now) {
-  // Without a shim nobody has ended the engine: it is not to serve again.
+  // Without a shim the engine was not ended: it is not to serve again.
   bool const is_condemned = !m.shim.is_known();
   Awaiting condemned{.condemned = true,
                      .until = std::nullopt,

@@ -53,7 +53,7 @@ void CleanupSequence::settle(Instant now, CleanupItem item, ItemOutcome outcome,
     if (names_what_overran) {
       record.detail = std::move(detail);
     }
-    return;  // late: its time was over, the record says so
+    return;  // late: its time was over, and is recorded so
   }
   record = {outcome, now - group_began_, std::move(detail)};
 }

@@ -71,7 +71,8 @@ class CleanupSequence {
   bool started(CleanupItem item) const { return items_[static_cast<std::size_t>(item)].started; }
   bool term_sent() const { return signalled_ >= Signalled::term; }
   bool kill_sent() const { return signalled_ == Signalled::kill; }
-  /// Files of workers are removed when nobody can write new ones: then. Absent: it is no matter.
+  /// Files of workers are removed when no process can write new ones: then. Absent: it makes no
+  /// difference.
   std::optional<Instant> paths_from() const;
   void fingerprint(Mixer& m) const;
 

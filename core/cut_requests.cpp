@@ -17,7 +17,7 @@ void CutRequests::ended(Instant now, std::string_view id, Cut const& cut) {
   expire(now);
   auto const found = by_id_.find(id);
   if (found != by_id_.end() && found->second.cut.relayed && !cut.relayed) {
-    return;  // its part in the engine: the relayed one says more
+    return;  // its part in the engine: the relayed one has more
   }
   Instant const until = now + kMemory;
   by_id_.insert_or_assign(std::string(id), Known{cut, until});

@@ -1,17 +1,17 @@
 // Requests that were cut a moment ago: by their client, by an operator, by a drain.
 //
 // An engine may announce a request after its client has left: the announcement and the client's
-// leaving take different ways. Without this memory such a request would have nobody who cancels it.
+// leaving take different ways. Without this memory nothing would cancel such a request.
 //
 // Rules:
 //  1. A request that ended after it was cancelled is remembered for `kMemory`, the latest
 //     `kMost` of them; so is a root by which an operator has cancelled requests.
 //  2. An engine's request is late when the ingress relayed one of the same id, or its parent or its
-//     root is remembered. What an engine announced itself may be announced again under the same id:
-//     by a client that uses it twice, or by another engine that works on a part of it.
-//     One that is known to have come another way than through the ingress, or through it as
-//     another request, is no part of what was relayed.
-//  3. An id that the ingress relays anew is a new request, and the old one is forgotten.
+//     root is remembered. A request that an engine announced itself may be announced again under
+//     the same id: by a client that uses it twice, or by another engine that works on a part of it.
+//     One that is known to have come another way than through the ingress, or through it as another
+//     request, is no part of the relayed one.
+//  3. An id that the ingress relays again is a new request, and the old one is forgotten.
 //
 // Values only, expires lazily, owned by the core's thread. Source: specification, 'Cancellation':
 // requests that are announced after their client has left.
@@ -45,7 +45,7 @@ class CutRequests {
 
   /// It ended, and was cancelled before.
   void ended(Instant now, std::string_view id, Cut const& cut);
-  /// It begins: forgets what is over by that, and says whether it is late.
+  /// It begins: forgets what is over by that, and returns whether it is late.
   std::optional<Cut> begun(Instant now, RequestBegun const& request);
 
   std::size_t size() const { return by_id_.size(); }

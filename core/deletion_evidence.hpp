@@ -1,10 +1,9 @@
-// What is known of the pod's deletion, and for how long a hook's word is believed.
+// The evidence of the pod's deletion, and for how long a hook's report is believed.
 //
 // Rules:
-//  1. Evidence only rises: a hook's word, our own signal, the pod's `deletionTimestamp`.
-//  2. Our own signal and the timestamp never expire in the process that saw them. A hook's word
-//     does: a pod that still runs after the first call of each hook plus its grace was not
-//     deleted.
+//  1. Evidence only rises: a hook's report, our own signal, the pod's `deletionTimestamp`.
+//  2. Our own signal and the timestamp never expire in the process that saw them. A hook's report
+//     does: a pod that still runs after the first call of each hook plus its grace was not deleted.
 //
 // Pure values, no thread rule. Source: specification, 'Deletion evidence'; the kubelet
 // extends a grace that a preStop hook has used up by 2 s.
@@ -22,8 +21,8 @@ class DeletionEvidence {
  public:
   enum class Source : std::uint8_t { none, hook, own_signal, pod };
 
-  /// Said by a preStop hook, first called at that time. The first call counts; one that the pod has
-  /// outlived already says nothing.
+  /// Reported by a preStop hook, first called at that time. The first call counts; one that the pod
+  /// has outlived already proves nothing.
   void reported_by_hook(Instant called_at) {
     if (disproved_at_ && called_at < *disproved_at_) {
       return;
@@ -43,8 +42,8 @@ class DeletionEvidence {
   bool is_there() const { return source_ != Source::none; }
   bool is_read() const { return source_ == Source::pod; }
   Source source() const { return source_; }
-  /// Where a hook's word proves false, in a pod of that grace; the engine's own hook, which the
-  /// kubelet calls at the same time, may have been called last.
+  /// The time at which a hook's report proves false, in a pod of that grace; the engine's own hook,
+  /// which the kubelet calls at the same time, may have been called last.
   std::optional<Instant> disproved_by(Duration pod_grace,
                                       std::optional<Instant> engine_hook_at) const {
     constexpr Duration kKubeletExtension{2'000};

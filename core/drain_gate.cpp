@@ -22,7 +22,7 @@ DrainGate::Next DrainGate::next_in_deregistering(Instant now, Facts const& facts
           facts.registries_confirmed ? PhaseOutcome::completed : PhaseOutcome::failed;
     } else if (now >= bounds.began + timeout || pressed) {
       deregistered_at_ = now;
-      // Nobody was to be waited for: that is no failure to confirm in time.
+      // There was nothing to wait for: that is no failure to confirm in time.
       deregister_outcome_ = timeout > Duration{0} ? PhaseOutcome::timed_out : PhaseOutcome::skipped;
     }
   }
@@ -125,7 +125,7 @@ bool DrainGate::is_empty(Instant now, Facts const& facts, Bounds const& bounds) 
   if (facts.in_flight_known) {
     return facts.graceful == 0;
   }
-  // Nobody tells what is in flight: time is all there is, and the report says `unknown`.
+  // No source reports what is in flight: time is all there is, and the report has `unknown`.
   return facts.gauges_idle || is_at_rest(facts, bounds) || now >= unknown_until(facts, bounds);
 }
 

@@ -6,11 +6,11 @@
 //  2. Requests of endpoints that do not hold the drain are cut with reason `migrate`: when the
 //     drain begins, or when the gate is empty. Each cut is asked once, and kills a settle later.
 //  3. At the stop-cancel point all that runs is cut, whatever was cut before.
-//  4. Where nobody tells what is in flight, time is all there is: silence is counted from the last
-//     time that anybody knew something, and proves nothing.
+//  4. Where no source reports what is in flight, time is all there is: silence is counted from the
+//     last time that something was known, and proves nothing.
 //
-// It tells one step at a time; the coordinator carries it out. Owned by the core's thread. Source:
-// specification, 'Phase 1'; specification, 'Phase 2'.
+// It returns one step at a time; the coordinator carries it out. Owned by the core's thread.
+// Source: specification, 'Phase 1'; specification, 'Phase 2'.
 #pragma once
 
 #include <cstddef>
@@ -24,15 +24,15 @@
 
 namespace lastcall::lifecycle {
 
-/// What the gate of phase 2 is judged by.
+/// The facts that the gate of phase 2 is judged by.
 struct Facts {
   bool registries_settled = true;
   bool registries_confirmed = true;
-  /// Somebody reports requests: an SDK peer or the ingress.
+  /// A peer reports requests: an SDK peer or the ingress.
   bool in_flight_known = true;
-  /// The engine's own gauges said zero twice.
+  /// The engine's own gauges read zero twice.
   bool gauges_idle = false;
-  /// When they last said that something runs or waits.
+  /// When they last showed that something runs or waits.
   std::optional<Instant> gauges_busy_at;
   /// There are such gauges.
   bool has_gauges = false;

@@ -4,7 +4,7 @@
 //  1. A slot lives until its peer is forgotten and nothing is in flight on it, so that a request on
 //     a known endpoint allocates nothing. Undeclared names are bounded by kUndeclaredMax.
 //  2. active_graceful() counts endpoints, not requests: graceful slots with work in flight.
-//  3. An endpoint that nobody registered is graceful: losing work is never the default.
+//  3. An endpoint that was never registered is graceful: losing work is never the default.
 //
 // Owned by the core's thread. Source: specification, 'Phase 2': endpoints with
 // graceful_shutdown true are tracked, those with false are not.

@@ -192,7 +192,7 @@ std::optional<Instant> EngineHealth::stalled_at() const {
   return tokens && tokens->at >= limit ? std::optional(tokens->at) : std::nullopt;
 }
 
-/// A canary may wait behind a prefill that began a moment before it was sent.
+/// A canary may have to wait for a prefill that began a moment before it was sent.
 Duration EngineHealth::canary_limit() const {
   Duration const longest = responsiveness.longest_first_token().value_or(Duration{0});
   return std::max(settings_.unresponsive_after, longest * 4);

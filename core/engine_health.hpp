@@ -5,8 +5,8 @@
 //  2. A row of definite failures is fatal (check_board.hpp); a timeout only proves slowness: it is
 //     fatal after `unresponsive_after` without a passed check, and only while no byte of any
 //     request has moved (progress_watch.hpp).
-//  3. Only silence that we could have heard broken counts: after an absence of our own it is
-//     counted anew.
+//  3. Only silence whose end we could have received counts: after an absence of our own it is
+//     counted again.
 //  4. Limits may change while it runs; checks may not.
 //  5. A dead or wedged verdict is final: it changes only by reset().
 //  6. A canary is a request of our own that only a working engine can answer. Its answer is
@@ -16,7 +16,7 @@
 //     (responsiveness.hpp).
 //  8. Live tokens that stand still are fatal without a configured limit, too: after four times the
 //     longest wait for a first token that was seen, kStallLimit at the least, and kStallUnknown
-//     where none was seen or the gauges show no work. A reading proves it, no clock.
+//     where none was seen or the gauges show no work. A reading proves it, not a clock.
 //
 // Owned by the core's thread. Source: specification, 'Checks'; specification,
 // 'Slow and wedged'. Timeouts are kept apart because an overloaded engine answers late.
@@ -47,14 +47,15 @@ class EngineHealth {
   explicit EngineHealth(HealthSettings settings);
 
   void check_finished(Instant now, CheckFinished const& result);
-  /// What was counted so far stays counted; the next result or update() is judged anew.
+  /// Counts so far stay; the next result or update() is judged again.
   void limits_changed(HealthLimitsChanged const& limits);
   /// We were not running: the engine's silence counts from now on.
   void listen_anew(Instant now);
-  /// One of the engine's processes is stopped (state T): nothing is expected of it until it is
-  /// heard. `name` is for the reason. `will_be_asked`: a canary will show whether it goes on.
+  /// One of the engine's processes is stopped (state T): nothing is expected of it until it
+  /// answers. `name` is for the reason. `will_be_asked`: a canary will show whether it goes on.
   void process_stopped(Instant now, std::string name, bool will_be_asked = false);
-  /// The next engine is one of a shim's: until it is known, checks that pass say nothing of it.
+  /// The next engine is one of a shim's: until it is known, checks that pass prove nothing about
+  /// it.
   void await_process();
   /// A process that it cannot be without has died.
   void condemn(std::string reason) { judge(Verdict::dead, std::move(reason)); }
@@ -90,8 +91,8 @@ class EngineHealth {
   std::string reason_ = "no check has passed yet";
 };
 
-/// A token is progress. What proves nothing is neither silence nor progress; refused, it will be
-/// the next time: nobody is to wait for its proof.
+/// A token is progress. An answer that proves nothing is neither silence nor progress; refused, it
+/// will be the next time: nothing should wait for its proof.
 void canary_answered(EngineHealth& health, Instant now, CanarySilence::Answer answer);
 
 }  // namespace lastcall::lifecycle

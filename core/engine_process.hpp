@@ -1,4 +1,4 @@
-// The engine's process, as its shim tells of it: whether it runs, how it ended, and who ordered it.
+// The engine's process, as its shim reports it: whether it runs, how it ended, and who ordered it.
 //
 //   waiting -> running -> exited        (exited -> running: a shim that was given up is back)
 //
@@ -6,7 +6,7 @@
 //  1. An end is ordered when we, an earlier life of ours, or the shim itself had signalled it.
 //  2. `was_killed` means that its main process had to be killed at the deadline; it costs the stop
 //     its clean exit code.
-//  3. Its tree is its own: what the main process leaves behind is told by the same shim.
+//  3. Its tree is its own: the same shim reports what the main process leaves behind.
 //
 // Owned by the core's thread. Source: specification, 'Exit codes'; section 5, 'Shim'.
 #pragma once
@@ -23,7 +23,7 @@ namespace lastcall::lifecycle {
 
 class EngineProcess {
  public:
-  // --- what the shim tells ---
+  // --- what the shim reports ---
   /// True: it runs, and that is news.
   bool reported_by(ShimHello const& hello);
   /// It had started before the signal that the shim holds, though it is over by now.
@@ -32,7 +32,7 @@ class EngineProcess {
   bool started();
   /// Not to be called when it has exited.
   void exited(Instant now, EngineExited const& exited);
-  /// It ended at that time, before we were told.
+  /// It ended at that time, before we were notified.
   void ended_at(Instant at) { gone_at_ = at; }
   /// Its container is gone, and its process with it.
   void lost(Instant now, bool killed_for_memory);
@@ -42,7 +42,7 @@ class EngineProcess {
   // --- who ended it ---
   void note_order() { ordered_ = true; }
   void note_kill() { killed_ = true; }
-  /// The shim KILLs at the same point by itself, whoever of us was first.
+  /// The shim KILLs at the same point by itself, whichever of us was first.
   void judge_kill(bool was_due);
   void restore_killed(bool killed) { killed_ = killed; }
 

@@ -1,11 +1,11 @@
-// Whether the engine was told to rest: to release its memory, or to pause.
+// Whether the engine was ordered to rest: to release its memory, or to pause.
 //
 // Rules:
-//  1. It rests from the order on, whatever the engine answers, until it was told to go on and a
+//  1. It rests from the order on, whatever the engine answers, until it was ordered to go on and a
 //     byte of a user's request has moved since: it may be woken in parts, and a request that
 //     reaches an engine without its memory may be its end.
 //  2. Bytes that move kLastBytes after the order show that it does not rest: it has refused the
-//     order, or was told to go on past the ingress.
+//     order, or was ordered to go on past the ingress.
 //  3. Meanwhile it is sent no request of our own, and work in it that does not move is not judged.
 //
 // Values only, owned by the core's thread. Source: specification, 'Canary'.
@@ -18,7 +18,7 @@
 
 namespace lastcall::lifecycle {
 
-/// What was under way when it was told to rest is cut or frozen by then.
+/// Work that was under way when it was ordered to rest is cut or frozen by then.
 inline constexpr Duration kLastBytes{5'000};
 
 class EngineRest {

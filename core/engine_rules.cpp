@@ -22,7 +22,7 @@ std::string with_first_death(Machines const& m, Instant now, std::string detail)
   return is_new ? detail + "; " + first : detail;
 }
 
-/// The engine ended and nobody had ordered it.
+/// The engine ended without an order.
 void judge_unordered_exit(Machines& m, Instant now, CauseKind kind, std::string detail) {
   bool const in_drain = m.coordinator.is_stopping() && is_draining(m.coordinator.phase());
   if (in_drain) {
@@ -49,8 +49,8 @@ CanarySilence::Answer canary_answer(TokenOutcome outcome) {
   return CanarySilence::Answer::unproven;
 }
 
-/// What an engine that was asked to end leaves behind is a part of it, until the shim has seen the
-/// last of it.
+/// Processes that an engine leaves behind when it was asked to end are a part of it, until the shim
+/// has seen the last of them.
 void judge_rest(Machines& m, Instant now, Instant at, std::optional<std::uint32_t> alive) {
   bool const is_awaited =
       m.engine.is_ordered() && m.coordinator.deadline() && !m.cleanup.kill_sent();
@@ -69,7 +69,8 @@ bool is_forsaken(Machines const& m, EngineTreeSeen const& rest) {
          are_workers(m.settings.essential_processes, rest);
 }
 
-/// When a shim that does not tell has killed what an engine that was asked to end has left behind.
+/// When a shim that does not report the tree has killed what an engine that was asked to end has
+/// left behind.
 Instant rest_gone_at(Machines const& m, Instant now, std::optional<std::uint32_t> alive) {
   auto const deadline = m.coordinator.deadline();
   if (!m.engine.is_ordered() || !deadline || m.cleanup.kill_sent() || alive) {
@@ -91,7 +92,8 @@ void ordered_exit(Machines& m, Instant now, EngineExited const& exited, Instant 
     m.tally.died_with_work();
   }
   if (is_draining(m.coordinator.phase())) {
-    // Nobody is left to drain for. It did not fail: its time was up before what ran was told.
+    // Nothing is left to drain for. It did not fail: its time was up before running requests were
+    // notified.
     if (ordered_by_shim) {
       cancel_all(m, now, CancelMode::kill, CancelReason::grace_timeout);
     }
@@ -99,7 +101,7 @@ void ordered_exit(Machines& m, Instant now, EngineExited const& exited, Instant 
   }
 }
 
-/// `at`: where it ended before we were told.
+/// `at`: where it ended before we were notified.
 void engine_exited(Machines& m, Instant now, EngineExited const& exited,
                    std::optional<Instant> at) {
   if (m.engine.has_exited()) {
@@ -168,8 +170,8 @@ void stop_for_held_signal(Machines& m, Instant now, ShimHello const& hello) {
 void resume_shim(Machines& m, Instant now, bool ordered) {
   if (m.coordinator.phase() == Phase::exited) {
     if (!m.memory.final_report()) {
-      // An earlier life remembered its end just before it was to publish this: told twice is better
-      // than never.
+      // An earlier life remembered its end just before it was to publish this: reported twice is
+      // better than never.
       m.memory.publish(make_report(m, now));
       m.orders.act(PublishReport{});
     }
@@ -239,7 +241,7 @@ void on(Machines& m, Instant now, ShimHello const& hello) {
     engine_exited(m, now, {hello.exit, hello.ordered, hello.alive, hello.exited_at},
                   hello.exited_at);
     if (reported_late && !m.engine.is_ordered() && !m.coordinator.stop()->in_starting) {
-      m.tally.died_with_work();  // what was in flight when it ended, nobody can say now
+      m.tally.died_with_work();  // what was in flight when it ended is unknown now
     }
     if (hello.exited_at) {
       m.engine.ended_at(*hello.exited_at);
@@ -409,7 +411,7 @@ bool apply_verdict(Machines& m, Instant now) {
       m.settings.health.tokens_show_stalls && m.evidence.gauges.shows_work();
   std::size_t const given = m.ledger.in_flight() - m.ledger.waiting();
   std::size_t const work = given + (engine_shows_work ? m.evidence.gauges.in_flight() : 0);
-  // What is frozen in an engine that was told to rest does not stand still by itself.
+  // Work that is frozen in an engine that was ordered to rest does not stand still by itself.
   m.health.progress.in_flight(now, m.evidence.rest.rests() ? 0 : work);
   m.health.update(now);
   Verdict const verdict = m.health.verdict();

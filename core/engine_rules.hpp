@@ -1,4 +1,4 @@
-// What is heard of the engine: its shim, its process, its checks and its gauges.
+// Reports about the engine: its shim, its process, its checks and its gauges.
 //
 // Owned by the core's thread. Source: specification, 'Fatal'; specification, 'Unresponsive'.
 #pragma once
@@ -17,7 +17,7 @@ bool apply_verdict(Machines& m, Instant now);
 bool apply_token(Machines& m, Instant now);
 /// A shim that is not back in time is lost.
 void apply_shim_loss(Machines& m, Instant now);
-/// What is left of the engine's tree, and a main process that nothing essential is left of.
+/// The rest of the engine's tree, and a main process whose essential processes are all gone.
 void apply_rest(Machines& m, Instant now);
 
 }  // namespace lastcall::lifecycle::rules

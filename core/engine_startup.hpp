@@ -3,8 +3,8 @@
 // Rules:
 //  1. It has started when every check has passed once; where a shim is known its process has to run
 //     as well. An engine that an earlier life saw ready has started.
-//  2. After a shim's engine comes another one of a shim: until that is known, checks that pass say
-//     nothing of it.
+//  2. After a shim's engine comes another one of a shim: until that is known, checks that pass
+//     prove nothing about it.
 //  3. One that has been ready for long, and was not seen so yet, gets the time to show it.
 //
 // Values only, owned by the core's thread. Source: specification, 'Starting'.

@@ -40,7 +40,7 @@ void EngineTree::end(Instant at) {
 void EngineTree::seen(Instant now, EngineTreeSeen const& seen) {
   alive_ = seen.alive;
   if (!seen.names.empty()) {
-    names_ = seen.names;  // of those that were last: with nobody left, they are what the end was of
+    names_ = seen.names;  // of those that were last: with none left, they are the ones that ended
   }
   if (seen.alive == 0 && state_ == State::leaving) {
     end(now);

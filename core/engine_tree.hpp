@@ -1,19 +1,21 @@
-// The engine's processes beside its main one: how many it left behind, and who of them died first.
+// The engine's processes beside its main one: how many it left behind, and which of them died
+// first.
 //
-// The rest of the tree:   whole -> leaving -> gone      (or whole -> gone: nobody was left)
+// The rest of the tree:   whole -> leaving -> gone      (or whole -> gone: none was left)
 //
 // Rules:
-//  1. What an engine that was asked to end leaves behind has its grace, until the KILL point; it
-//     is waited for until the shim has told that nobody is left, and a moment beyond the KILL.
-//  2. A shim that does not tell how many are left kills them after a second, and says nothing.
+//  1. Processes that an engine leaves behind when it was asked to end have their grace, until the
+//     KILL point; they are waited for until the shim has reported that none is left, and a moment
+//     beyond the KILL.
+//  2. A shim that does not report how many are left kills them after a second, and reports nothing.
 //  3. The first death of the last seconds is what the others followed: it is what a report names.
 //  4. A process that the preset knows as essential takes the engine with it. A main process that
 //     was asked to end and outlives all of them has kBereft from the last of their deaths: a server
 //     may wait for its open connections without end. While one of them lives, or that is not known,
 //     it has its whole time.
 //  5. Where the engine's own server ends its workers before it goes, a rest of nothing but workers
-//     is killed at once: it outlived the one that should have ended it. Anybody else may be that
-//     server, behind a shell, and has the grace.
+//     is killed at once: it outlived the one that should have ended it. Any other process may be
+//     that server, behind a shell, and has the grace.
 //
 // Owned by the core's thread. Source: specification, 'Phase 3'; specification, 'Failing safe'.
 #pragma once
@@ -30,7 +32,7 @@
 
 namespace lastcall::lifecycle {
 
-/// A server whose core is gone says so to its clients, and has nothing else to finish.
+/// A server whose core is gone reports that to its clients, and has nothing else to finish.
 inline constexpr Duration kBereft{2'000};
 
 class EngineTree {
@@ -39,14 +41,14 @@ class EngineTree {
 
   /// The main process ended at `at` on our order and left `alive` processes with this grace.
   void left_behind(Instant at, std::uint32_t alive, Duration grace);
-  /// Nobody is waited for: it ended by itself, its container is gone, or its shim does not tell.
+  /// Nothing is waited for: it ended by itself, its container is gone, or its shim does not report.
   void end(Instant at);
   void seen(Instant now, EngineTreeSeen const& seen);
   /// An engine runs (again).
   void forget();
 
   State state() const { return state_; }
-  /// From here the rest counts as gone whatever is told; absent: it is not waited for.
+  /// From here the rest counts as gone, whatever is reported; absent: it is not waited for.
   std::optional<Instant> gone_by(Instant engine_kill_at) const;
   /// KILL to all of the rest, before its time.
   void rest_killed(Instant now) { rest_killed_at_ = now; }
@@ -84,7 +86,7 @@ bool matches_any(std::span<std::string const> patterns, std::string_view name);
 /// those end by themselves.
 bool are_workers(std::span<std::string const> patterns, EngineTreeSeen const& rest);
 
-/// Nobody whom `patterns` name is known to live on after this death.
+/// No process that `patterns` name is known to live on after this death.
 bool is_last_of(std::span<std::string const> patterns, EngineProcessDied const& death);
 
 }  // namespace lastcall::lifecycle

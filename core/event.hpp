@@ -81,7 +81,7 @@ struct ShimHello {
   std::optional<Instant> exited_at;
   /// The engine's end was ordered by an earlier life of ours.
   bool ordered = false;
-  /// After its end: so many of its processes are left. Absent: the shim does not tell.
+  /// After its end: so many of its processes are left. Absent: the shim does not report it.
   std::optional<std::uint32_t> alive;
   /// A stop signal that the shim holds.
   std::optional<Instant> stop_at;
@@ -107,12 +107,12 @@ struct EngineExited {
   EngineExit exit;
   /// The shim had signalled it, on our order or at its own deadline.
   bool ordered = false;
-  /// So many of its processes are left. Absent: the shim does not tell.
+  /// So many of its processes are left. Absent: the shim does not report it.
   std::optional<std::uint32_t> alive;
-  /// When the shim reaped it. Absent: the shim does not tell.
+  /// When the shim reaped it. Absent: the shim does not report it.
   std::optional<Instant> at;
 };
-/// What is left of the engine's processes after its main one; names of a few of them.
+/// The engine's processes that are left after its main one; names of a few of them.
 struct EngineTreeSeen {
   std::uint32_t alive = 0;
   std::vector<std::string> names;
@@ -125,7 +125,7 @@ struct EngineProcessDied {
   Instant at;
   /// So many live on beside the main process. Absent: that is not known.
   std::optional<std::uint32_t> alive;
-  /// Their names, each once; empty: not all are known, or there is nobody.
+  /// Their names, each once; empty: not all are known, or there are none.
   std::vector<std::string> names;
 };
 /// A process of the engine's tree was seen stopped (state T): by a signal, or by a debugger.
@@ -157,7 +157,7 @@ struct PeerConnected {
   PeerId peer = 0;
   std::string name;
   bool critical = false;
-  /// Its process is observed through a pidfd: PeerGone will tell its end.
+  /// Its process is observed through a pidfd: PeerGone will report its end.
   bool watched = false;
   /// How many live requests it announces right after.
   std::uint32_t live = 0;
@@ -219,8 +219,8 @@ struct PeerCleanedUp {
 
 // --- load and admission --------------------------------------------------------------------------
 
-/// What one data-parallel rank says of itself, or by the engine's own gauges (no peer). What is
-/// absent is unknown.
+/// The report of one data-parallel rank about itself, or the engine's own gauges (no peer). An
+/// absent figure is unknown.
 struct LoadReported {
   std::optional<PeerId> peer;
   std::uint32_t rank = 0;
@@ -253,8 +253,8 @@ struct HealthLimitsChanged {
   std::optional<Duration> stalled_after;
   std::optional<Duration> startup_timeout;
 };
-/// What the engine's own gauges say is running and waiting, and where its counter of generated
-/// tokens stands; absent what could not be read.
+/// The running and waiting requests by the engine's own gauges, and its counter of generated
+/// tokens; a figure that could not be read is absent.
 struct GaugesRead {
   std::optional<std::uint64_t> in_flight;
   std::optional<std::uint64_t> tokens;

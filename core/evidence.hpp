@@ -45,7 +45,7 @@ class Evidence {
   /// It is the only way to the engine, or it has relayed.
   bool ingress_counts() const { return is_exclusive_ || has_relayed_; }
   bool had_source() const { return source_gone_; }
-  /// The engine's own word proves that nothing is in it.
+  /// The engine's own report proves that nothing is in it.
   bool proves_idle() const {
     bool const is_proven = token.has_passed() && !gauges.misses_own_token();
     return gauges.is_settled() && (gauges.load_is_zero() || is_proven);

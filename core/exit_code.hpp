@@ -28,7 +28,7 @@ struct ExitFacts {
   bool stopped_in_starting = false;
   /// The main process did not go by itself: our KILL at the deadline ended it, or nothing did.
   bool engine_killed = false;
-  /// It died unordered in the drain while requests were in flight, or nobody knows.
+  /// It died unordered in the drain while requests were in flight, or unknown.
   bool died_with_work = false;
   /// The engine's own exit is the cause of a fatal stop.
   bool caused_by_engine_exit = false;

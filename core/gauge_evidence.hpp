@@ -1,8 +1,8 @@
-// What the engine's own gauges tell about the work in it.
+// What the engine's own gauges show about the work in it.
 //
 // Rules:
 //  1. Zero is settled when it was read twice, one refresh period apart: a gauge that is set once a
-//     second may say zero while a request is being scheduled. A busy reading or none starts again.
+//     second may read zero while a request is being scheduled. A busy reading or none starts again.
 //     Settled is not proven: gauges stay at 0 through a prefill that starts from idle.
 //  2. A load counter counts from acceptance. It is believed once it was above 0, or where it is
 //     known to count: an engine whose tracking is off answers 0 for ever.
@@ -11,7 +11,7 @@
 //  4. Tokens that moved prove life, and so does a KV cache whose use changed: it does with each
 //     part of a prefill, of which no token comes. Tokens that did not move prove a stall only where
 //     the counter rises with each token, and only by a reading that has both figures.
-//  5. Gauges that do not count the token which the engine has just generated for us do not tell
+//  5. Gauges that do not count the token which the engine has just generated for us do not show
 //     what it does: their zero proves nothing. A reading without a counter has nothing to be tried
 //     by.
 //
@@ -37,9 +37,9 @@ class GaugeEvidence {
   bool read(Instant now, GaugesRead const& reading, std::uint64_t own);
   /// We were not running: what was known when that began counts as known until now.
   void listen_anew(Instant now);
-  /// What was read so far proves nothing about what comes; the token counter stays known.
+  /// Readings so far prove nothing about later ones; the token counter stays known.
   void forget();
-  /// What was proven now is proven of what is read from here on.
+  /// This proof holds for readings from here on.
   void await_reading() { settled_ = false; }
   /// From here on a token of our own has to appear in the counter.
   void own_token_asked() { tokens_before_own_ = tokens_; }

@@ -20,8 +20,8 @@ class HookBound {
   struct Hook {
     Instant called_at;
     bool deletion = false;          // the pod goes too
-    bool began_drain = false;       // nobody else has asked for the drain
-    std::optional<Duration> grace;  // of that deletion, where it was read; only as it is told
+    bool began_drain = false;       // only the hook has asked for the drain
+    std::optional<Duration> grace;  // of that deletion, where it was read; only as it is reported
     friend bool operator==(Hook const&, Hook const&) = default;
   };
 
@@ -39,7 +39,7 @@ class HookBound {
       hook_->deletion = true;
     }
   }
-  /// Somebody else wants the drain, too: it does not end with the hook.
+  /// The drain was also asked for otherwise: it does not end with the hook.
   void drain_is_asked_for() {
     if (hook_) {
       hook_->began_drain = false;
@@ -53,7 +53,7 @@ class HookBound {
   }
   /// Its calls have returned: it bounds nothing any more.
   void end() { over_ = true; }
-  /// Nobody's container is being stopped any more.
+  /// No container is being stopped any more.
   void forget() { hook_.reset(); }
   void restore(std::optional<Hook> const& hook) {
     hook_ = hook;
@@ -63,7 +63,7 @@ class HookBound {
   std::optional<Hook> const& get() const { return hook_; }
   bool is_over() const { return over_; }
   bool binds() const { return hook_ && !over_; }
-  /// What it has used of the pod's grace.
+  /// The part of the pod's grace that it has used.
   Duration spent_at(Instant at) const {
     return hook_ ? std::max(at - hook_->called_at, Duration{0}) : Duration{0};
   }

@@ -54,7 +54,7 @@ void on(Machines& m, Instant now, EngineStopHook const&) {
   if (phase == Phase::cleaning_up || phase == Phase::exited || hook_has_returned(m)) {
     return;  // phase 2 is over
   }
-  // Too young to say that nothing runs: an earlier life may have let requests in.
+  // Too young to know that nothing runs: an earlier life may have let requests in.
   bool const may_have_work = !m.recovery.is_over() || m.ledger.in_flight() > 0;
   bool const is_loading = phase == Phase::starting && (m.prestop.awaiting() || !may_have_work);
   m.recovery.end();
@@ -153,7 +153,7 @@ bool apply_hook(Machines& m, Instant now) {
   bool const is_restart = hook && !hook->deletion && !m.coordinator.is_stopping();
   bool const has_shim = m.shim.is_known();
   if (is_restart && has_shim) {
-    m.coordinator.clock.hook.forget();  // the shim tells what comes now
+    m.coordinator.clock.hook.forget();  // the shim reports what comes now
     m.prestop.set_answered(false);
   }
   if (!is_restart || has_shim || m.prestop.awaiting()) {

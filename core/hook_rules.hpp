@@ -1,5 +1,5 @@
 // preStop mode: the engine's container has no shim. Its preStop call holds the stop signal until
-// phase 2 has ended, and another engine in its place is told by watching it.
+// phase 2 has ended, and another engine in its place is recognized by watching it.
 //
 // Owned by the core's thread. Source: specification, 'preStop'.
 #pragma once
@@ -19,10 +19,10 @@ void await_replacement(Machines& m, Instant now, Awaiting awaiting);
 void end_awaiting(Machines& m, std::string how);
 
 // --- joint rules ---
-/// A hook's word that the pod has outlived. Its engine may have got a stop signal, so that every
-/// check has to pass again.
+/// Handles a hook's report that the pod has outlived. Its engine may have received a stop signal,
+/// so every check has to pass again.
 bool apply_disproof(Machines& m, Instant now);
-/// Calls return when phases 1 and 2 are behind us; what comes then, the pod's deletion decides.
+/// Calls return when phases 1 and 2 are over; the pod's deletion decides what comes then.
 bool apply_hook(Machines& m, Instant now);
 /// Nothing was seen of another engine in time.
 void apply_awaiting(Machines& m, Instant now);

@@ -88,7 +88,7 @@ bool Lifecycle::accepts_shim(std::string_view boot) const {
   return rules::accepts_shim(m_, boot);
 }
 
-/// What only reports and logs tell is left out, peers count by their order, and requests and
+/// Data that only reports and logs hold is left out, peers count by their order, and requests and
 /// endpoints are a sum: histories that differ in nothing else are one state.
 std::uint64_t Lifecycle::fingerprint(Instant now) const {
   Mixer m{now};

@@ -9,7 +9,7 @@
 //  4. Each request ends exactly once and is counted once.
 //  5. Deregistration is asked before any stop signal to the engine.
 //  6. Nothing is ordered after the exit.
-//  7. While a stop is under way a connected shim has a will that says what holds now.
+//  7. While a stop is under way a connected shim has a will with what holds now.
 //
 // No I/O, no clock, no thread, no log. One thread owns it; the shell passes `now`, obeys the
 // actions in order and calls again with TimerExpired at next_deadline().
@@ -42,9 +42,9 @@ class Lifecycle {
   Report report(Instant now) const;
   /// Cancels that wait for a peer (after CancelsReady); they count as handed over.
   CancelBatch take_cancels(PeerId peer, std::size_t max_ids);
-  /// We were told to end, and the engine was not.
+  /// We were asked to end, and the engine was not.
   bool is_restarting() const { return m_.own.is_restarting(); }
-  /// A shim of this boot may take part now; otherwise it is told `busy` and tries again.
+  /// A shim of this boot may take part now; otherwise it receives `busy` and tries again.
   bool accepts_shim(std::string_view boot) const;
 
   EndpointTracker const& endpoints() const { return m_.endpoints; }

@@ -1,14 +1,14 @@
-// Whether the engine is busy: by what its data-parallel ranks say of their load.
+// Whether the engine is busy: by the load that its data-parallel ranks report.
 //
 // Invariants:
-//  1. A rank is busy when it is above either threshold, strictly; a figure that it does not tell
+//  1. A rank is busy when it is above either threshold, strictly; a figure that it does not report
 //     is never above one, nor is a share of no blocks.
-//  2. The engine is busy only while all ranks are: those that have told of themselves and, where
-//     their number is configured, those that have not, which are free. One that is silent for
-//     longer than the limit on a report's age is free. Nothing told: not busy.
-//  3. The engine's own gauges tell of the rank with most room, so that they speak for all ranks.
-//     They say nothing while an SDK tells blocks of its own, freshly: those are more exact.
-//  4. Who asks why learns whether ranks said so themselves, or only gauges: an engine that runs
+//  2. The engine is busy only while all ranks are: those that have reported and, where their number
+//     is configured, those that have not, which are free. One that is silent for longer than the
+//     limit on a report's age is free. No report: not busy.
+//  3. The engine's own gauges show the rank with most room, so they stand for all ranks. They do
+//     not count while an SDK has recently reported blocks of its own: those are more exact.
+//  4. The reason shows whether ranks reported it themselves, or only gauges: an engine that runs
 //     nothing may leave its gauges where they stood.
 //
 // Owned by the core's thread. Source: specification, 'Admission'; the age limit
@@ -51,17 +51,17 @@ class LoadMonitor {
   /// Its ranks are not there any more.
   void peer_forgotten(PeerId peer);
 
-  /// O(1): the reports have said until when.
+  /// O(1): the reports determine until when.
   bool is_busy(Instant now) const { return is_busy_by_ranks(now) || holds(gauge_until_, now); }
   /// Not by the gauges alone.
   bool is_busy_by_ranks(Instant now) const { return holds(ranks_until_, now); }
-  /// When it ends by itself, nothing being told meanwhile.
+  /// When it ends by itself, without a report meanwhile.
   std::optional<Instant> busy_until() const { return std::max(ranks_until_, gauge_until_); }
   std::map<std::uint32_t, Rank> const& ranks() const { return ranks_; }
   bool is_above(LoadReported const& report) const { return excess_of(report).has_value(); }
-  /// What makes it busy now: of the rank with the lowest number, the gauges' where it is they.
+  /// The figure that makes it busy now: that of the rank with the lowest number, or the gauges'.
   std::optional<LoadExcess> excess(Instant now) const;
-  /// What the engine's own gauges said last.
+  /// The last reading of the engine's own gauges.
   std::optional<Rank> const& gauge() const { return gauge_; }
 
  private:

@@ -1,4 +1,4 @@
-// All machines of the core side by side, and what a step orders.
+// All machines of the core side by side, and the orders of a step.
 //
 // Rules:
 //  1. A machine knows its own part, and may be made of smaller ones; none of those here calls

@@ -1,10 +1,10 @@
-// What is kept for those who come after us: the blob of a restarted supervisor, the shim's will,
+// The memory that is kept for our successors: the blob of a restarted supervisor, the shim's will,
 // and the final report.
 //
 // Rules:
 //  1. The blob lies with the shim, or in `stop.json` while no shim is connected; a record that a
 //     stop leaves behind is removed when it has ended.
-//  2. A shim that connects has neither blob nor will of ours: both are given anew.
+//  2. A shim that connects has neither blob nor will of ours: both are given again.
 //
 // Owned by the core's thread. Source: specification, 'Remembering'; specification, 'The will'.
 #pragma once
@@ -24,7 +24,7 @@ class Memory {
   // --- the blob ---
   std::optional<Remembered> const& written() const { return written_; }
   void write(Remembered remembered) { written_ = std::move(remembered); }
-  /// What was written is not where it has to be.
+  /// The written blob is not where it has to be.
   void forget_written() { written_.reset(); }
 
   // --- stop.json ---

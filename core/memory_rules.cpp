@@ -24,8 +24,8 @@ Silence silence_to_remember(Machines const& m) {
   return m.coordinator.is_stopping() ? Silence::none : m.health.responsiveness.silence();
 }
 
-/// What was written last is still what a restarted supervisor needs. Counts and times that only the
-/// report tells are written along, and are no reason to write.
+/// The last blob is still what a restarted supervisor needs. Counts and times that are only for the
+/// report are written along, and are no reason to write.
 bool still_holds(Machines const& m, Remembered const& written) {
   auto const& then = written.progress;
   auto const& stop = then.stop;
@@ -81,7 +81,7 @@ void restore_machines(Machines& m, Instant now, Remembered const& remembered) {
     m.health.startup.assume_over();
     m.health.responsiveness.restore(now, remembered.silence);
     m.health.update(now);
-    if (!is_silent(m)) {  // that is told: this life did not see it begin
+    if (!is_silent(m)) {  // that is reported: this life did not see it begin
       m.notified.verdict(m.health.verdict());
     }
   }
@@ -113,7 +113,7 @@ void restore_progress(Machines& m, Instant now, Remembered remembered, bool stop
   }
   announce(m);
   if (phase == Phase::cleaning_up && before != Phase::cleaning_up) {
-    // Peers that were back before their shim told what they could not know yet.
+    // Peers that were back before their shim reported what they could not know yet.
     bool const is_fatal = remembered.progress.stop->mode == StopMode::fatal;
     cancel_all(m, now, CancelMode::kill,
                is_fatal ? CancelReason::engine_dead : CancelReason::grace_timeout);

@@ -1,4 +1,4 @@
-// What was announced last, so that a change is announced once: the engine's verdict, the endpoints
+// The last announcements, so that a change is announced once: the engine's verdict, the endpoints
 // that hold a drain, and whether the engine is busy.
 //
 // Owned by the core's thread. Source: specification, 'Phase 2'.

@@ -1,8 +1,8 @@
-// What a step orders, in its sequence.
+// The orders of a step, in their sequence.
 //
 // Rules:
 //  1. What must survive us comes first in its step: see put_first().
-//  2. Nobody waits for the answer to a command that was held until the recovery was over; it was
+//  2. No peer waits for the answer to a command that was held until the recovery was over; it was
 //     answered when it came.
 //
 // Owned by the core's thread.

@@ -61,7 +61,7 @@ class OwnEnd {
  public:
   using Stage = RestartStage;
   enum class Order : std::uint8_t { none, deregister, stop_relayed, kill_relayed, exit };
-  /// What the restart is judged by.
+  /// The facts that the restart is judged by.
   struct Facts {
     bool registries_settled = true;
     bool ingress_is_empty = true;

@@ -1,11 +1,11 @@
-// The SDK peers: who is connected, who may come back, and who still has to clean up.
+// The SDK peers: which are connected, which may come back, and which still have to clean up.
 //
 // Rules:
 //  1. A peer that went away may come back on another connection; it is lost when it does not in
 //     time, at once when its process is gone.
 //  2. A peer is back when the live requests that its hello promised were announced again.
 //  3. A peer that was asked to clean up and goes away before its cleanup.done is waited for a
-//     moment, and then counts as unclean: nobody knows how far it came.
+//     moment, and then counts as unclean: it is unknown how far it came.
 //
 // Owned by the core's thread. Source: specification, 'Peers'.
 #pragma once
@@ -37,7 +37,7 @@ class PeerTable {
     std::optional<Instant> back_by;  // for its cleanup.done
     std::optional<Instant> lost_at;
   };
-  /// What time has decided of a peer.
+  /// The decisions of time about a peer.
   enum class Due : std::uint8_t { none, lost, requests_lost };
   struct Decided {
     Due due = Due::none;
@@ -60,7 +60,7 @@ class PeerTable {
   /// A cleanup begins: what an earlier one left is of no interest.
   void forget_unclean() { left_unclean_.clear(); }
   void ask_to_clean_up();
-  /// It connects in the middle of that. If it had been there before, what it says now counts.
+  /// It connects in the middle of that. If it had been there before, its present report counts.
   void ask_late(PeerConnected const& connected);
   void cleaned_up(PeerId peer);
   bool are_cleaning_up() const;

@@ -42,7 +42,7 @@ class PhaseMachine {
                PhaseRecord draining);
   /// Another drain or stop begins.
   void forget_records() { records_ = {}; }
-  /// The last stop has ended, and nothing of it is told any more.
+  /// The last stop has ended, and nothing of it is reported any more.
   void forget_stop();
 
   Phase phase() const { return phase_; }
@@ -50,7 +50,7 @@ class PhaseMachine {
   PhaseRecord const& record(Phase phase) const { return records_[static_cast<std::size_t>(phase)]; }
   /// Where this stop was taken over from an earlier life; absent: it was not.
   std::optional<Instant> restored_at() const { return restored_at_; }
-  /// What the log says about the phase that ended last; once.
+  /// The log's note about the phase that ended last; once.
   std::optional<PhaseEnded> take_ended();
 
  private:

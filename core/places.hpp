@@ -5,7 +5,7 @@
 //  2. Waiters of one priority stand in the order of their arrival, lower priorities first.
 //  3. Every call is O(1); a ticket allocates only while there were never so many before.
 //
-// It knows no limit: who may run is the admission's to say. Owned by the core's thread. Source:
+// It knows no limit: admission decides which may run. Owned by the core's thread. Source:
 // specification, 'Admission'.
 #pragma once
 
@@ -39,7 +39,7 @@ class Places {
   };
 
   Ticket allocate(Instant now, Owner owner);
-  /// It runs from now on. `measured`: its end will say how long a place was held.
+  /// It runs from now on. `measured`: its end will show how long a place was held.
   void run(Instant now, Ticket ticket, bool measured);
   void wait(Ticket ticket, std::uint8_t priority);
   /// False: it has come before, or it does not run.
@@ -48,7 +48,7 @@ class Places {
   void release(Ticket ticket);
 
   Node const& at(Ticket ticket) const { return nodes_[ticket]; }
-  /// Not to be called while nobody waits.
+  /// Not to be called while none waits.
   Ticket head() const;
   /// The waiter that has waited longest, of those of each priority the first that `chosen` picks.
   template <typename Chosen>
@@ -86,7 +86,7 @@ class Places {
   std::vector<Node> nodes_;
   Ticket free_ = kNone;  // linked by `next`
   std::array<Queue, kPriorities> queues_;
-  std::uint32_t filled_ = 0;  // bit per queue that holds somebody
+  std::uint32_t filled_ = 0;  // bit per queue that holds a waiter
   std::size_t running_ = 0;
   std::size_t waiting_ = 0;
   std::size_t without_first_byte_ = 0;

@@ -2,12 +2,12 @@
 //
 // Rules:
 //  1. Calls share one drain; the first that has not returned counts for how long they are held.
-//  2. Once they have returned the engine gets its stop signal from others: what is heard of it from
-//     then on is no news.
-//  3. Another engine is told by watching it, where no shim tells of it. One that was given up is
-//     ended by its container's liveness probe alone.
+//  2. Once they have returned the engine gets its stop signal from others: reports about it from
+//     then on are no news.
+//  3. Another engine is recognized by watching it, where no shim reports it. One that was given up
+//     is ended by its container's liveness probe alone.
 //
-// What bounds the drain meanwhile is the coordinator's. Owned by the core's thread. Source:
+// The bounds of the drain meanwhile are the coordinator's. Owned by the core's thread. Source:
 // specification, 'preStop'.
 #pragma once
 
@@ -54,7 +54,7 @@ class PreStop {
     return awaiting_ ? awaiting_->until : std::nullopt;
   }
 
-  /// What is known of the pod's deletion.
+  /// The evidence of the pod's deletion.
   DeletionEvidence deletion;
 
   void fingerprint(Mixer& m) const {

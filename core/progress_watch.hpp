@@ -30,7 +30,7 @@ class ProgressWatch {
  public:
   /// A byte of any request moved.
   void moved(Instant now) { moved_at_ = now; }
-  /// How many requests are in flight, told at each change.
+  /// How many requests are in flight, reported at each change.
   void in_flight(Instant now, std::size_t count) {
     if (count == 0) {
       work_since_.reset();

@@ -157,7 +157,7 @@ std::optional<Instant> deletion_disproved_at(Machines const& m) {
                                          hook ? std::optional(hook->called_at) : std::nullopt);
 }
 
-// --- what is told --------------------------------------------------------------------------------
+// --- what is reported ----------------------------------------------------------------------------
 
 std::optional<Instant> next_deadline(Machines const& m) {
   if (m.own.has_ended()) {

@@ -1,9 +1,10 @@
 // How many users' requests ended with an error of the engine in the last seconds.
 //
 // Rules:
-//  1. An engine that dies in parts answers with errors before anybody knows that it is dead: the
+//  1. An engine that dies in parts answers with errors before it is known to be dead: the
 //     report of the stop that follows counts these requests too.
-//  2. It only feeds the report: no decision depends on it, and a restarted supervisor begins anew.
+//  2. It only feeds the report: no decision depends on it, and a restarted supervisor begins from
+//     zero.
 //  3. Its precision is one slot; its size is fixed, whatever the rate.
 //
 // Values only, owned by the core's thread. Source: specification, 'Drain report'.

@@ -1,10 +1,10 @@
-// What is known of an earlier life of this supervisor, and what waits until it is known.
+// The knowledge of an earlier life of this supervisor, and what waits until it is known.
 //
 //   unborn -> waiting -> known
 //
 // Rules:
-//  1. Until a shim's hello, a stop record or kRecoveryWindow has told, nothing is registered and a
-//     command waits: the shim may hold a stop that outranks it.
+//  1. Until a shim's hello, a stop record or kRecoveryWindow has decided, nothing is registered and
+//     a command waits: the shim may hold a stop that outranks it.
 //  2. A command of this life, or its pod's, outranks a remembered drain.
 //  3. Peers of an earlier life have kRecoveryWindow to come back; before that no gate counts as
 //     empty.
@@ -67,7 +67,7 @@ class Recovery {
   std::optional<Instant> peers_until() const { return peers_until_; }
   std::uint32_t expected_peers() const { return expected_peers_; }
 
-  /// What time decides, and peers that are back.
+  /// Decisions of time, and peers that are back.
   void update(Instant now, std::uint32_t returned) {
     if (stage_ == Stage::waiting && now >= until_) {
       end();

@@ -8,15 +8,15 @@
 namespace lastcall::lifecycle::rules {
 
 void register_everywhere(Machines& m);
-/// `returns`: they will be asked to take us in again as soon as the engine is heard.
+/// `returns`: they will be asked to take us in again as soon as the engine answers.
 void deregister_everywhere(Machines& m, Instant now, bool returns = false);
-/// Before a drain or stop: what an earlier life may have registered without being able to tell.
+/// Before a drain or stop: an earlier life may have registered without being able to report it.
 void assume_earlier_registration(Machines& m);
 /// While the engine is silent not every registry was asked, and not all may have confirmed.
 void assume_withdrawn(Machines& m);
 /// Our earlier life registered: the same keys are ours to remove, confirmed or not.
 void withdraw_earlier_life(Machines& m, Instant now, Phase its_phase);
-/// Joint rule: an engine that answers nobody is offered nowhere until it is heard again.
+/// Joint rule: an engine that does not answer is offered nowhere until it answers again.
 void apply_silence(Machines& m, Instant now);
 
 }  // namespace lastcall::lifecycle::rules

@@ -3,9 +3,9 @@
 // Rules:
 //  1. All registries are asked together; each confirms, or gives up, by itself.
 //  2. Deregistering is right from any state: an earlier life may have registered without being able
-//     to tell, and asking costs nothing.
-//  3. A registry that has given up and confirms later has confirmed; its detail says why it was
-//     late.
+//     to report it, and asking costs nothing.
+//  3. A registry that has given up and confirms later has confirmed; its detail has the reason why
+//     it was late.
 //
 // Owned by the core's thread. Source: specification, 'Phase 1'; specification, 'Discovery'.
 #pragma once
@@ -30,7 +30,7 @@ struct RegistryRecord {
 
 enum class RegistryEvent : std::uint8_t { ordered_in, ordered_out, confirmed, gave_up };
 
-/// What becomes of a registry's record.
+/// The transitions of a registry's record.
 inline constexpr StateTable<RegistryRecord::State, RegistryEvent, 5, 4> kRegistryTable = [] {
   using enum RegistryRecord::State;
   constexpr char const* kNotAsked = "it was not asked to remove anything";

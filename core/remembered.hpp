@@ -1,4 +1,5 @@
-// What must survive a supervisor: the opaque blob that the shim holds for us (or `stop.json`).
+// The state that must survive a supervisor: the opaque blob that the shim holds for us (or
+// `stop.json`).
 //
 // Invariants:
 //  1. At most 1 KiB, one line of `key=value` words; unknown keys are ignored, so an older
@@ -34,7 +35,7 @@ struct Remembered {
   bool own_container = false;  // that shim lives in another container than we
   bool ready = false;          // every check had passed once
   Silence silence = Silence::none;
-  bool relayed = false;  // its ingress told what is in flight; that has died with it
+  bool relayed = false;  // its ingress reported what is in flight; that has died with it
   /// Without a shim: the engine must not serve again, and why.
   std::optional<std::string> condemned;
   OutcomeCounts outcomes{};

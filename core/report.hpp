@@ -1,4 +1,4 @@
-// What is told about a drain or stop: the snapshot while it runs, the report when it has ended.
+// The account of a drain or stop: the snapshot while it runs, the report when it has ended.
 // Values only; the shell turns them into JSON, text and metrics.
 #pragma once
 
@@ -110,7 +110,7 @@ struct Report {
   OutcomeCounts requests{};
   InFlightSource source = InFlightSource::unknown;
   Duration longest_request{};
-  /// How many were in flight, by the last that anybody knew, when time ended phase 2.
+  /// How many were in flight, as last known, when time ended phase 2.
   std::optional<std::uint64_t> in_flight_at_end;
   Duration time_left{};
   std::array<CleanupRecord, kCleanupItems> cleanup{};
@@ -119,7 +119,7 @@ struct Report {
   EngineState engine = EngineState::waiting;
   EngineExit engine_exit;
   bool engine_ordered = false;
-  /// What was left of its processes in the end, or had to be waited for.
+  /// Its processes that were left in the end, or had to be waited for.
   std::uint32_t rest_alive = 0;
   std::vector<std::string> rest_names;
   std::uint64_t ignored_signals = 0;

@@ -128,7 +128,8 @@ RequestBook::Index RequestBook::find_parent(RequestBegun const& request,
 }
 
 /// The parent that it names, else the request of the same id in the ingress, which relayed it, or
-/// of its root. What the ingress relays has none here: its header may be anybody's.
+/// of its root. A request that the ingress relays has none here: any client may have written its
+/// header.
 RequestBook::Index RequestBook::parent_of(RequestBegun const& request) const {
   if (request.peer == kIngressPeer) {
     return kNone;

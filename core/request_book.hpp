@@ -1,5 +1,5 @@
-// The requests in flight, to look at: who has which, how many there are, and whose part a new one
-// would be.
+// The requests in flight, to look at: which peer has which, how many there are, and of which a new
+// one would be a part.
 //
 // It changes nothing; request_ledger.hpp says what happens to them. Owned by the core's thread.
 // Source: specification, 'Request context'.
@@ -54,7 +54,7 @@ class RequestBook {
   std::size_t of_peer(PeerId peer) const;
   /// Cancels that no end or cancel.done has confirmed yet.
   std::size_t unconfirmed() const { return counts_.unconfirmed; }
-  /// Those of them that were told then or earlier. Walks over all requests.
+  /// Those of them that were notified then or earlier. Walks over all requests.
   std::size_t unconfirmed_since(Instant then) const;
   /// Walks over all requests where some were announced with an age.
   std::optional<Instant> oldest() const;
@@ -74,7 +74,7 @@ class RequestBook {
 
   // --- one that is to begin ---
   /// It moves here from a connection that went away, as resumed, or asking again for an admission
-  /// that it has and did not hear of.
+  /// that it has and did not receive.
   bool is_adoptable(RequestBegun const& request) const { return orphan_of(request) != kNone; }
   /// It is part of a live request that runs: its parent, or the root that it names.
   bool is_part(RequestBegun const& request) const;

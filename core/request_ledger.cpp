@@ -9,7 +9,7 @@ RequestState state_of(CancelMode mode) {
   return mode == CancelMode::kill ? RequestState::killed : RequestState::stopped;
 }
 
-/// An engine that ends a handed-off request says `cancelled`; what the user got is `migrated`. One
+/// An engine that ends a handed-off request reports `cancelled`; for its user it is `migrated`. One
 /// that was cut because the engine died ended by that, however its end was reported.
 Outcome settle_outcome(std::optional<CancelReason> reason, Outcome reported) {
   bool const handed_off = reason == CancelReason::migrate || reason == CancelReason::grace_timeout;

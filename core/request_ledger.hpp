@@ -1,7 +1,7 @@
 // The table of requests in flight, and their cancellation tree.
 //
 // Invariants:
-//  1. State only rises: live < stopped < killed. Each call says whether it was the first.
+//  1. State only rises: live < stopped < killed. Each call returns whether it was the first.
 //  2. A request is counted once: one cancel whatever arrives twice, one outcome.
 //  3. A parent's cancel reaches its children in link order; a child that is linked to a stopped or
 //     killed parent gets the same at once; an ended child is unlinked. Work lists, no recursion:
@@ -35,7 +35,7 @@ struct CancelBatch {
   std::vector<std::string_view> ids;
 };
 
-/// What happened in the ledger's last calls, drained by its owner.
+/// The effects of the ledger's last calls, drained by its owner.
 struct LedgerNews {
   struct Settled {
     EndpointSlot slot = 0;
@@ -114,7 +114,7 @@ class RequestLedger : public RequestBook {
   /// A user's request with all that belongs to it, or what `of` has of it.
   std::size_t cancel_root(Instant now, std::optional<PeerId> of, std::string_view root,
                           CancelMode mode, CancelReason reason);
-  /// Every live request that `chosen` picks, in the order of their begin.
+  /// Every live request that `chosen` picks, in the order in which they began.
   std::size_t cancel_where(Instant now, std::function<bool(RequestView const&)> const& chosen,
                            CancelMode mode, CancelReason reason);
   std::size_t cancel_all(Instant now, CancelMode mode, CancelReason reason);

@@ -78,7 +78,7 @@ void on(Machines& m, Instant now, RequestBegun const& request) {
   }
   std::optional<Cut> cut = m.cut.begun(now, request);
   if (cut && m.ledger.is_wanted(request)) {
-    cut.reset();  // what is live says more than what is over
+    cut.reset();  // a live request shows more than one that is over
   }
   bool const is_known = m.ledger.is_adoptable(request);
   bool const asks = request.admit && !request.resumed && !is_known;

@@ -2,10 +2,10 @@
 //
 // Invariants:
 //  1. An entry keeps its place until it is erased; a place is used again, with another generation.
-//  2. Entries are found by peer and id, by the root that they name, in the order of their begin,
-//     and from their parent. All but the last are O(1), however much is in flight.
+//  2. Entries are found by peer and id, by the root that they name, in the order in which they
+//     began, and from their parent. All but the last are O(1), however much is in flight.
 //  3. A user's request bears its root's name itself; those that name another root are in a list of
-//     that root, in the order of their begin.
+//     that root, in the order in which they began.
 //
 // It knows nothing of what a cancel or an end means. Owned by the core's thread.
 #pragma once
@@ -43,7 +43,7 @@ struct RequestEntry {
     Index last_child = kNone;
     Index next_sibling = kNone;
     Index previous_sibling = kNone;
-    Index older = kNone;  // all live entries, in the order of their begin
+    Index older = kNone;  // all live entries, in the order in which they began
     Index newer = kNone;
     Index next_of_root = kNone;  // of those that name the same one
     Index previous_of_root = kNone;
@@ -90,7 +90,7 @@ class RequestSlab {
   RequestSlab(RequestSlab const& other);
   RequestSlab& operator=(RequestSlab const&) = delete;
 
-  /// A new entry of that name; the last in the order of their begin.
+  /// A new entry of that name; the last in the order of entries.
   Index insert(PeerId peer, std::string_view id, std::string_view root);
   /// It is unlinked from its parent and from its children, which have none then: their number.
   std::size_t erase(Index index);

@@ -69,7 +69,7 @@ void Responsiveness::update(Instant now, Signs const& signs) {
     return;
   }
   if (silence_ == Silence::process) {
-    stopped_at_.reset();  // forgiven, or heard
+    stopped_at_.reset();  // forgiven, or broken
   }
   Silence const now_found = found(now, signs);
   if (silence_ != Silence::none) {

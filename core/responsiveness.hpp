@@ -1,9 +1,9 @@
-// Whether the engine is heard: the soft state that precedes a fatal verdict and can be undone.
+// Whether the engine responds: the soft state that precedes a fatal verdict and can be undone.
 //
 // Rules:
 //  1. It falls silent when a check or a canary has been unanswered for kSilenceLimit, when its live
 //     tokens stand still with work in flight for longer than a first token may take, and at once
-//     when one of its processes was stopped. A byte that moved starts each of these anew.
+//     when one of its processes was stopped. A byte that moved restarts each of these.
 //  2. A byte, or a canary that was answered, breaks every silence. An answered check breaks that of
 //     the checks, and that of a stopped process once a check has missed it: while the tokens stand
 //     still, and beside a stopped core, the checks may be answered all the time.
@@ -26,7 +26,7 @@
 
 namespace lastcall::lifecycle {
 
-/// What the engine is silent with.
+/// The parts of an engine that can be silent.
 enum class Silence : std::uint8_t { none, checks, canary, tokens, process };
 
 template <>
@@ -38,12 +38,12 @@ inline constexpr Duration kSilenceCycle{10'000};
 inline constexpr Duration kSilenceForgiven{15'000};
 /// A first token may take so long before any was seen.
 inline constexpr Duration kFirstTokenUnknown{60'000};
-/// What a process sent before it was stopped is read within this time.
+/// Bytes that a process sent before it was stopped are read within this time.
 inline constexpr Duration kStragglers{500};
 
 class Responsiveness {
  public:
-  /// What was heard last, and what is awaited since when.
+  /// The last sign of life, and what is awaited since when.
   struct Signs {
     std::optional<Instant> progress_at;
     std::optional<Instant> check_at;          // the last answer of a check

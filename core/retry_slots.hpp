@@ -2,7 +2,7 @@
 //
 // Rules:
 //  1. The mean time that a place was held is a moving average, with a weight of 1/8 for the newest.
-//  2. Those that were refused together are told different slots, so that they come back one by one,
+//  2. Requests that were refused together get different slots, so that they come back one by one,
 //     as places become free.
 //
 // Owned by the core's thread; no clock. Source: specification, 'Admission'.
@@ -16,7 +16,7 @@
 
 namespace lastcall::lifecycle {
 
-/// What a refused request is told before anything was measured, and the bounds of what it is told.
+/// The answer to a refused request before anything was measured, and the bounds of that answer.
 inline constexpr Duration kRetryDefault{1'000};
 inline constexpr Duration kRetryLeast{100};
 inline constexpr Duration kRetryMost{60'000};
@@ -28,7 +28,7 @@ class RetrySlots {
   /// The mean, times those that would be before it, by the number of places. Rises with the queue
   /// and the mean, falls with N; kRetryLeast to kRetryMost.
   Duration retry_after(std::size_t waiting, std::size_t places) const;
-  /// The same, one slot after the last one that was told. A slot is the time between two places
+  /// The same, one slot after the last one that was given. A slot is the time between two places
   /// that become free; beyond kRetryMost they begin again.
   Duration take(Instant now, std::size_t waiting, std::size_t places);
   /// For one that is refused in a drain: it belongs elsewhere at once. A second keeps a lone

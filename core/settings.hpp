@@ -1,4 +1,5 @@
-// What the core is told once, at its start. Values only; the config's schema is translated to it.
+// The settings that the core gets once, at its start. Values only; the config's schema is
+// translated to it.
 #pragma once
 
 #include <cstdint>
@@ -50,11 +51,11 @@ struct Settings {
   SecondSignal second_signal = SecondSignal::ignore;
   AfterStop after_stop = AfterStop::automatic;
   OnExit on_exit = OnExit::fatal;
-  /// preStop mode: `after_stop: auto` means rearm, and an engine without a shim is told from the
-  /// next one by watching it.
+  /// preStop mode: `after_stop: auto` means rearm, and an engine without a shim is distinguished
+  /// from the next one by watching it.
   bool lifecycle_hooks = false;
   std::string stop_signal = "TERM";
-  /// For what an engine that was asked to end leaves behind, until the KILL point.
+  /// For processes that an engine leaves behind when it was asked to end, until the KILL point.
   Duration rest_grace{10'000};
   /// The engine's own server ends its workers before it goes: what is left of them has no grace.
   bool main_ends_workers = false;
@@ -92,9 +93,9 @@ inline constexpr Duration kCleanupReturn{1'000};
 inline constexpr Duration kShimReturn{1'000};
 /// The shim ends everything 5 s after the engine's exit; what we still do then takes less.
 inline constexpr Duration kAfterEngine{4'500};
-/// A shim that does not tell what an engine has left behind kills it after so long.
+/// A shim that does not report what an engine has left behind kills it after so long.
 inline constexpr Duration kRestOfTree{1'000};
-/// What was killed is gone after so long.
+/// A killed process is gone after so long.
 inline constexpr Duration kKillTaken{50};
 /// Woken this much too late we were not running: silence that was counted meanwhile proves nothing.
 inline constexpr Duration kOwnAbsence{1'000};

@@ -7,7 +7,7 @@
 //   released  a stop has ended and its shim was let go: the next one is awaited
 //
 // Rules:
-//  1. One boot takes part from its hello to the end of its stop; others are told to try again.
+//  1. One boot takes part from its hello to the end of its stop; others are asked to try again.
 //  2. Unless its process is watched, a shim is lost when it is not back within kShimReturn.
 //
 // Owned by the core's thread. Source: specification, 'Shims'.

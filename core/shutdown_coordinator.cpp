@@ -137,7 +137,8 @@ Move ShutdownCoordinator::next(Instant now, Facts const& facts) {
 }
 
 std::optional<Instant> ShutdownCoordinator::next_deadline(Facts const& facts) const {
-  // What would be killed if it were asked now is no deadline: the present instant is no matter.
+  // A request that would be killed if it were asked now gives no deadline: the present instant is
+  // no matter.
   return !is_draining(phase()) || rests() ? std::nullopt
                                           : gate_.next_deadline(facts, bounds(phases_.began()));
 }

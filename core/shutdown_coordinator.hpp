@@ -8,7 +8,7 @@
 //  3. Nothing before phase 3 may use the reserve: at stop_cancel_at all that runs is asked to stop,
 //     at kill_cancel_at it is killed and phase 3 begins (drain_gate.hpp).
 //
-// next() tells one move at a time; the owner carries it out and asks again until there is none.
+// next() returns one move at a time; the owner carries it out and asks again until there is none.
 // Owned by the core's thread. Source: specification, 'Lifecycle'.
 #pragma once
 
@@ -38,7 +38,7 @@ enum class Move : std::uint8_t {
 class ShutdownCoordinator {
  public:
   using Stop = StopClock::Stop;
-  /// What a restarted supervisor needs to go on.
+  /// The state that a restarted supervisor needs to go on.
   struct Progress {
     Phase phase = Phase::starting;
     Instant phase_began;
@@ -80,7 +80,7 @@ class ShutdownCoordinator {
   std::optional<Stop> const& stop() const { return clock.stop(); }
   std::optional<Instant> deadline() const;
   PhaseMachine const& phases() const { return phases_; }
-  /// Set by the last move: what the log says about the phase that ended.
+  /// Set by the last move: the log's note about the phase that ended.
   std::optional<PhaseEnded> take_ended() { return phases_.take_ended(); }
   /// New requests are cancelled at once, in this mode; `ungraceful`: of endpoints that do not hold
   /// the drain.
@@ -88,7 +88,7 @@ class ShutdownCoordinator {
 
   void fingerprint(Mixer& m) const;
 
-  /// What bounds the drain or stop.
+  /// The bounds of the drain or stop.
   StopClock clock;
 
  private:

@@ -40,7 +40,7 @@ constexpr Cell<State> impossible(State stays, char const* why) {
 template <typename State, typename Event, std::size_t kStates, std::size_t kEvents>
 using StateTable = std::array<std::array<Cell<State>, kEvents>, kStates>;
 
-/// What the table says of an event in a state; asserts that it can happen there.
+/// The table's cell for an event in a state; asserts that it can happen there.
 template <typename State, typename Event, std::size_t kStates, std::size_t kEvents>
 constexpr Cell<State> const& cell_of(StateTable<State, Event, kStates, kEvents> const& table,
                                      State state, Event event) {

@@ -159,13 +159,13 @@ void StopClock::fingerprint(Mixer& m, bool drains) const {
   if (stop_) {
     m.all(stop_->cause.kind, stop_->mode, stop_->deadline, stop_->in_starting);
     mix(book_.stop());
-    // What a restarted supervisor will make of it.
+    // The value that a restarted supervisor will restore.
     mix(clamp_to_total(book_.settings(), stop_->deadline - stop_->cause_at));
   }
   m.put(hook.get().has_value());
   if (auto const& called = hook.get()) {
     m.all(*hook_limit(), called->deletion, called->began_drain, hook.is_over() || !drains);
-    // What a stop will find spent.
+    // The time that a stop will find spent.
     m.put(std::min(m.now - called->called_at, book_.settings().grace_period));
   }
   if (drains) {

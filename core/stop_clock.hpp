@@ -5,7 +5,7 @@
 //  1. One absolute deadline, fixed by the first cause; it may move closer, never away.
 //  2. Nothing before phase 3 may use the reserve: at stop_cancel_point() all that runs is asked to
 //     stop, at kill_cancel_point() it is killed and phase 3 begins.
-//  3. What was given time to end before a bound was known has to keep to that bound, too.
+//  3. A request that was given time to end before a bound was known has to keep to that bound, too.
 //  4. A preStop call of the engine's container bounds phases 1 and 2: by D - reserve where the pod
 //     is being deleted, else by kRestartHook. It fixes no deadline of its own beyond that.
 //
@@ -49,10 +49,11 @@ class StopClock {
   void limit_drain(std::optional<Instant> limit) { drain_limit_ = earlier_of(drain_limit_, limit); }
   /// SDK cleanup or hooks will want their time: a shorter reserve begins earlier for them.
   void expect_acks_or_hooks(bool expected);
-  /// What runs was asked to end: it is killed a settle later. Asked again, nothing changes.
+  /// Running requests were asked to end: they are killed a settle later. Asked again, nothing
+  /// changes.
   void ask_to_end(Instant now) { kill_at_ = kill_at(now); }
-  /// Nobody is asked to end any more, and but for its hook nothing bounds the drain. `keeps_limit`:
-  /// its own limit does.
+  /// No request is asked to end any more, and but for its hook nothing bounds the drain.
+  /// `keeps_limit`: its own limit does.
   void end_drain(bool keeps_limit);
   void forget_stop();
   void restore(std::optional<Stop> const& stop, std::optional<Instant> drain_limit,
@@ -76,7 +77,7 @@ class StopClock {
   Budgets budgets_of(Instant cause_at) const { return book_.of_stop(hook.spent_at(cause_at)); }
   std::optional<Instant> drain_limit() const { return drain_limit_; }
   std::optional<Instant> stop_cancel_point() const;
-  /// What was asked to end is killed here, where phase 2 ends at the latest.
+  /// Requests that were asked to end are killed here, where phase 2 ends at the latest.
   std::optional<Instant> kill_cancel_point() const;
   /// When what was asked to end is killed; where nothing was, what would be asked now.
   Instant kill_at(Instant now) const;

@@ -66,7 +66,7 @@ void on(Machines& m, Instant now, OwnSignal const& signal) {
   } else if (m.coordinator.is_stopping()) {
     heed_second_signal(m, now, signal.name, !has_shim);  // else both containers are signalled once
   } else if (m.shim.is_released() && phase == Phase::starting && m.ledger.in_flight() == 0) {
-    // The stop was the engine's and is told: what ends now is only what served it.
+    // The stop was the engine's and is reported: only what served it ends now.
     exit_supervisor(m, 0);
   } else if (has_shim && !m.prestop.deletion.is_read()) {
     m.own.begin_restart(now);
@@ -75,7 +75,7 @@ void on(Machines& m, Instant now, OwnSignal const& signal) {
   }
 }
 
-/// What else time decides the joint rules look at.
+/// The joint rules look at everything else that time decides.
 void on(Machines& m, Instant now, TimerExpired const& expired) {
   if (expired.late > kOwnAbsence) {
     m.health.listen_anew(now);
@@ -190,7 +190,7 @@ void fatal(Machines& m, Instant now, CauseKind kind, std::string detail) {
     return;
   }
   if (m.coordinator.stop()->mode == StopMode::fatal) {
-    return;  // the first cause said it
+    return;  // the first cause fixed it
   }
   // During a graceful stop: cause and mode stay, the drain ends.
   bool const cleaning = m.coordinator.phase() == Phase::cleaning_up;
@@ -295,7 +295,7 @@ bool apply_move(Machines& m, Instant now) {
     case Move::end_drained:
       return true;
     case Move::enter_cleaning_up:
-      if (!in_flight_known(m)) {  // what is counted was told when it was cancelled
+      if (!in_flight_known(m)) {  // a counted request was notified when it was cancelled
         note_cut_work(m);
       }
       note_phase_change(m);
@@ -355,7 +355,7 @@ void apply_own_restart(Machines& m, Instant now) {
       case Order::exit:
         m.own.end();
         release_hook(m, now);
-        drain_ledger(m, now);  // what is still to be said comes before the exit
+        drain_ledger(m, now);  // pending reports come before the exit
         m.orders.act(ExitSupervisor{0});
         return;
     }

@@ -17,24 +17,24 @@ void stop(Machines& m, Instant now, Cause cause, StopMode mode, Instant cause_at
 void fatal(Machines& m, Instant now, CauseKind kind, std::string detail);
 /// A drain that its own asker may undo.
 void begin_drain(Machines& m, Instant now, std::optional<Duration> timeout);
-/// The drain is undone, and the engine's word from before it with it.
+/// The drain is undone, and with it the engine's report from before it.
 void undo_drain(Machines& m, Instant now, bool is_ready);
-/// A signal from before the cause that we acted on: whoever sent it counts the grace from then.
+/// A signal from before the cause that we acted on: its sender counts the grace from then.
 void heed_earlier_signal(Machines& m, Instant at);
 /// Our exit is the last order.
 void exit_supervisor(Machines& m, int code);
 
-/// An end of the engine's work: whoever waits for it will not get it.
+/// An end of the engine's work: clients that wait for it will not get it.
 void cancel_all(Machines& m, Instant now, CancelMode mode, CancelReason reason);
-/// Before it is cut: as many as anybody knows of.
+/// Before it is cut: as many as are known.
 void note_cut_work(Machines& m);
-/// Tells everybody phase and deadline, unless that was the last thing said in this step: who
-/// receives it twice looks for what changed.
+/// Announces phase and deadline to all peers, unless that was the last announcement in this step: a
+/// peer that receives it twice looks for what changed.
 void announce(Machines& m);
 /// Tells of the phase that ended and of the one that began.
 void note_phase_change(Machines& m);
 
-// --- joint rules; each says whether it changed anything ---
+// --- joint rules; each returns whether it changed anything ---
 /// Carries out the coordinator's next move.
 bool apply_move(Machines& m, Instant now);
 bool apply_readiness(Machines& m, Instant now);

@@ -1,7 +1,7 @@
-// What the report tells of a drain or stop: requests by their outcome, and the work that was lost.
+// The report's account of a drain or stop: requests by their outcome, and the work that was lost.
 //
 // Rules:
-//  1. Counts begin anew with each drain or stop; a stop that joins a drain goes on counting.
+//  1. Counts start again with each drain or stop; a stop that joins a drain goes on counting.
 //  2. Work that went down with the engine costs a stop its clean exit code; work that we cut
 //     ourselves is our decision.
 //
@@ -21,13 +21,13 @@ namespace lastcall::lifecycle {
 
 class Tally {
  public:
-  /// What is told of the drain or stop that begins is counted from now on.
+  /// The report of the drain or stop that begins counts from now on.
   void begin() {
     outcomes_ = {};
     longest_ = Duration{0};
     in_flight_at_end_.reset();
   }
-  /// The engine was dying before anybody knew: errors of the last moment belong to its stop.
+  /// The engine was dying before it was known: errors of the last moment belong to its stop.
   void count_recent_errors(Instant now) { count_of(Outcome::error) = recent_errors_.count(now); }
   void settled(Instant now, Outcome outcome, Duration elapsed) {
     ++count_of(outcome);

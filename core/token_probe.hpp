@@ -1,9 +1,9 @@
 // The request of one token that we send ourselves, and what its answer proves.
 //
-// It has two uses. The *barrier* is sent in a drain whose requests nobody counts, once the engine's
-// gauges are at 0: gauges stay there through any prefill that starts from idle, and the token has
-// come out of a step of the engine's scheduler, which sets them. The *canary* is sent to an engine
-// that had nothing to do for a while: its silence shows a core that froze while idle.
+// It has two uses. The *barrier* is sent in a drain whose requests no peer counts, once the
+// engine's gauges are at 0: gauges stay there through any prefill that starts from idle, and the
+// token has come out of a step of the engine's scheduler, which sets them. The *canary* is sent to
+// an engine that had nothing to do for a while: its silence shows a core that froze while idle.
 //
 // Rules:
 //  1. One request is out at a time. None is sent before the engine was ready once, nor to an engine
@@ -38,21 +38,21 @@ class TokenProbe {
  public:
   enum class Out : std::uint8_t { none, canary, barrier };
   enum class Proof : std::uint8_t { none, passed, failed };
-  /// What the joint rules know at this instant.
+  /// The knowledge of the joint rules at this instant.
   struct Facts {
     bool engine_takes = false;  // it was ready once, does not rest, and nothing ends or replaces it
-    bool drains = false;        // nothing new is to come, and nobody counts what is there
+    bool drains = false;        // nothing new is to come, and no peer counts what is there
     bool shows_zero = false;    // ... and the gauges are at 0
-    bool is_idle = false;       // serving, and who counts knows of no work
-    bool is_counted = false;    // somebody counts
+    bool is_idle = false;       // serving, and the counting peer knows of no work
+    bool is_counted = false;    // a peer counts
   };
 
   explicit TokenProbe(TokenSettings const& settings) : settings_(settings) {}
 
-  /// What changed since the last call; before next() and next_deadline().
+  /// The changes since the last call; before next() and next_deadline().
   void observe(Instant now, Facts const& facts);
   std::optional<AskToken> next(Instant now, Facts const& facts);
-  /// What is out must not be any more. True: it has to be withdrawn.
+  /// The pending request must not be out any more. True: it has to be withdrawn.
   bool withdraws(Facts const& facts);
   std::optional<Instant> next_deadline(Facts const& facts) const;
 

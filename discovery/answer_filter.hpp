@@ -5,7 +5,7 @@
 // Rules:
 //  1. Any split of the bytes gives the same. The relay's parser reads them: a head of at most
 //     64 KiB and 128 lines, strict lengths and chunks; other bytes are no answer.
-//  2. What was cut off never looks whole.
+//  2. An answer that was cut off never looks whole.
 //  3. No more is kept than came with one take().
 //
 // One filter an exchange. Pure, no thread rule. Source: RFC 9112; relay/response_reader.hpp.
@@ -25,12 +25,12 @@ class AnswerFilter {
   /// `is_head`: it answers a HEAD.
   explicit AnswerFilter(bool is_head) : asked_{.is_head = is_head} {}
 
-  /// What has come, which is changed; only when ready() is empty.
+  /// The bytes that have come, which are changed; only when ready() is empty.
   void take(std::span<char> bytes);
   /// The connection has ended.
   void end();
 
-  /// What the library may have now; drop() takes off its beginning.
+  /// The bytes that the library may have now; drop() takes off their beginning.
   std::string_view ready() const { return std::string_view(ready_).substr(dropped_); }
   void drop(std::size_t count) { dropped_ += count; }
 

@@ -3,9 +3,9 @@
 //
 // Invariants:
 //  1. It is written at most once in `every`, and only where the number has moved by more than an
-//     eighth of what was written, or from or to 0: each pod's write is one at the API server.
-//  2. Where nobody knows what is in flight, what was written last stays.
-//  3. What failed is tried again in its time; a reason is told once, until a write succeeds.
+//     eighth of the last written one, or from or to 0: each pod's write is one at the API server.
+//  2. Where it is unknown what is in flight, the last number stays.
+//  3. A failed write is tried again in its time; a reason is reported once, until a write succeeds.
 //
 // Thread rule: the loop thread; requests run on a thread of their own. Source: Kubernetes,
 // 'ReplicaSet', pod deletion cost (a hint; pods that are not ready go before all others).

@@ -20,7 +20,7 @@
 
 namespace lastcall::discovery {
 
-/// Where etcd is, and as whom it is asked.
+/// Where etcd is, and as which user it is asked.
 struct EtcdAccess {
   std::vector<HttpServer> servers;
   std::string user;           // empty: without authentication
@@ -45,8 +45,9 @@ class EtcdClient {
   explicit EtcdClient(EtcdAccess access) : access_(std::move(access)) {}
 
   Answer ask(Call const& call, std::string const& path, std::string const& body);
-  /// An answer that comes in parts, from the server that ask() heard last; false of `on_data` ends
-  /// it. Returns why it broke, or an empty text; a member that has lost its leader ends it, too.
+  /// An answer that comes in parts, from the server that answered ask() last; false of `on_data`
+  /// ends it. Returns why it broke, or an empty text; a member that has lost its leader ends it,
+  /// too.
   std::string follow(Call const& call, std::string const& path, std::string const& body,
                      std::function<bool(std::string_view)> on_data);
 

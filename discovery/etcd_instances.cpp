@@ -19,7 +19,7 @@ using json::member;
 using json::text;
 using Json = nlohmann::ordered_json;
 
-/// The first key behind all that begin with it.
+/// The first key after all that begin with it.
 std::string end_of(std::string prefix) {
   prefix.back() = static_cast<char>(prefix.back() + 1);  // it ends with a slash
   return prefix;
@@ -225,7 +225,7 @@ class EtcdInstances final : public InstanceSource {
   }
 
  private:
-  /// Whether something changed; `followed` tells of an end.
+  /// Whether something changed; `followed` reports an end.
   bool take(std::string_view line, Followed& followed) {
     auto watched = etcd::parse_watched(line);
     if (!watched) {

@@ -1,11 +1,11 @@
 // The instances that etcd names: the keys that etcd_registry.hpp writes, read and watched.
 //
 // Rules:
-//  1. Read are the keys below v1/instances/, or of one namespace, or of one component of it.
+//  1. The keys below v1/instances/ are read, or those of one namespace, or of one component of it.
 //  2. An instance counts whose value has a URL of http under `transport`. Others (Dynamo's own, for
-//     example) are somebody else's.
-//  3. Pages of one list are read at the revision of the first; the watch begins behind it. What was
-//     compacted by then is listed again.
+//     example) are not for us.
+//  3. Pages of one list are read at the revision of the first; the watch begins after it. Changes
+//     that were compacted by then are listed again.
 //  4. Before a watch goes on, the member is asked how many keys there are, which only one that has
 //     a leader answers: a member that is cut off from the others is not followed for long.
 //
@@ -49,7 +49,7 @@ struct Change {
 };
 struct Watched {
   std::vector<Change> changes;
-  std::int64_t revision = 0;  // up to which everything was told; 0: it does not say
+  std::int64_t revision = 0;  // up to which everything was reported; 0: not given
   bool is_compacted = false;
   std::string error;  // not empty: the server ended it
 };

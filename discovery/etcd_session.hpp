@@ -1,11 +1,11 @@
-// What is done with etcd, one blocking step after the other.
+// The work with etcd, one blocking step after the other.
 //
 // Invariants:
 //  1. One lease for all keys; its id is that of the first instance, so a restarted supervisor takes
 //     over the lease and the keys of its earlier life.
-//  2. Every change is conditional on what was read before: a key that names another pod is never
-//     written and never removed.
-//  3. What was asked without seeing an answer may still arrive. After such a put remove() revokes
+//  2. Every change is conditional on the state that was read before: a key that names another pod
+//     is never written and never removed.
+//  3. A request without an answer may still arrive. After such a put remove() revokes
 //     the lease first, so that it is refused; after such a delete enter() writes the key again, so
 //     that it finds another revision.
 //
@@ -40,11 +40,11 @@ class EtcdSession {
   std::string enter(HttpClient& client, TimePoint deadline);
   std::string remove(HttpClient& client, TimePoint deadline);
   std::string revoke(HttpClient& client, TimePoint deadline);
-  /// What remove() left where it was, and why: a key that is another pod's by now.
+  /// The entry that remove() left where it was, and why: a key that is another pod's by now.
   std::string take_note() { return std::exchange(note_, {}); }
 
   struct Beat {
-    bool lost = false;  // to be entered again: error says what is not there any more
+    bool lost = false;  // to be entered again: error names what is no longer there
     std::string error;  // not known whether the lease was kept alive; empty: it was
   };
   /// Keeps the lease alive and looks whether the keys are still there.

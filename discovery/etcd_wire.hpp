@@ -1,8 +1,8 @@
-// What is said to etcd's JSON gateway, and what its answers mean.
+// The requests to etcd's JSON gateway, and the meaning of its answers.
 //
 // Rules:
 //  1. Keys and values travel in base64; 64-bit numbers are written as texts and read as texts or
-//     numbers; what is zero or false is left out of answers.
+//     numbers; zero and false are left out of answers.
 //  2. An answer that does not read as expected is nothing, never a guess.
 //  3. A key is ours when its value names our pod. Anything else under it is left alone.
 //
@@ -24,7 +24,7 @@ std::optional<std::string> base64_decode(std::string_view text);
 /// v1/instances/NAMESPACE/COMPONENT/ENDPOINT/HEX.
 std::string instance_key(Instance const& instance);
 std::string instance_value(Instance const& instance);
-/// The pod that a value speaks of; empty where it names none.
+/// The pod that a value names; empty where it names none.
 std::string owner_of(std::string_view value);
 
 std::string authenticate_body(std::string_view user, std::string_view password);

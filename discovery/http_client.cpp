@@ -20,7 +20,7 @@ namespace lastcall::discovery {
 
 namespace {
 
-/// "connection failed" where the library says "Connection".
+/// "connection failed" where the library has "Connection".
 std::string describe(httplib::Error error, HttpTls const& tls) {
   switch (error) {
     case httplib::Error::Connection:
@@ -65,8 +65,8 @@ httplib::Request to_library(HttpServer const& server, HttpRequest const& request
 
 }  // namespace
 
-/// What the library takes for a connection: it writes as it likes, and reads what is left of the
-/// answer when AnswerFilter has seen to it.
+/// The stream that the library takes for a connection: it writes as it likes, and reads the rest of
+/// the answer that AnswerFilter lets through.
 class HttpClient::Stream final : public httplib::Stream {
  public:
   Stream(int socket, SSL* session, Talk& talk)

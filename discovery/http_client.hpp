@@ -6,8 +6,8 @@
 //     interrupt() at the deadline ends that one too. Where a name has several addresses each has
 //     its share of the time to be connected.
 //  2. The connection to the server asked last is kept. A kept one that turns out dead is replaced
-//     once without anybody noticing: every request sent here may be repeated, until `on_data` has
-//     had some of its answer.
+//     once without notice: every request sent here may be repeated, until `on_data` has had some of
+//     its answer.
 //  3. Certificates and keys are read again for each new connection, so that they may be rotated.
 //  4. An answer is never longer than kLongestAnswer, and its head and framing are the relay's to
 //     judge: the library sees neither (answer_filter.hpp). Redirects are not followed.

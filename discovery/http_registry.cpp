@@ -70,7 +70,7 @@ class HttpRegistry final : public Registry {
   void hurry() override { worker_.interrupt(); }
 
  private:
-  /// All of them, whatever fails; the first failure is told.
+  /// All of them, whatever fails; the first failure is reported.
   void post_all(bool leaving, TimePoint deadline, RegistryDone done) {
     auto const error = std::make_shared<std::string>();
     worker_.run(

@@ -1,7 +1,8 @@
-// A registry that is a service with an HTTP API of its own: it is posted what happens.
+// A registry that is a service with an HTTP API of its own: changes are posted to it.
 //
 // Invariants:
-//  1. A status of 2xx confirms; when deregistering, 404 and 410 too: who is not there has left.
+//  1. A status of 2xx confirms; when deregistering, 404 and 410 too: an instance that is not there
+//     has left.
 //  2. A request may come twice, after an answer that was lost: the service must bear that.
 //
 // Thread rule: as for every Registry. Source: specification, 'Discovery'.

@@ -9,7 +9,7 @@
 
 namespace lastcall::discovery {
 
-/// What both threads see.
+/// The state that both threads see.
 struct HttpWorker::Shared {
   explicit Shared(HttpTls tls) : client(std::move(tls)) {}
 
@@ -35,7 +35,7 @@ struct HttpWorker::Shared {
   HttpClient client;
 };
 
-/// What a thread that is left behind must not hold: timers belong to the loop.
+/// The part that a thread that is left behind must not hold: timers belong to the loop.
 struct HttpWorker::OnLoop {
   std::uint64_t last = 0;
   std::map<std::uint64_t, boost::asio::steady_timer> deadlines;

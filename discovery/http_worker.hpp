@@ -31,7 +31,7 @@ class HttpWorker {
   HttpWorker& operator=(HttpWorker const&) = delete;
 
   void run(TimePoint deadline, Job job, std::function<void()> then);
-  /// Ends the job that runs now; what waits behind it begins.
+  /// Ends the job that runs now; the next one begins.
   void interrupt();
 
  private:

@@ -1,4 +1,4 @@
-// What a registry publishes: one instance of one endpoint of this pod.
+// The data that a registry publishes: one instance of one endpoint of this pod.
 //
 // Rules:
 //  1. The instance id is a pure function of pod and endpoint, so a supervisor that was restarted
@@ -20,7 +20,7 @@ struct Instance {
   std::string component;
   std::string endpoint;
   std::uint64_t id = 0;
-  std::string advertise;  // URL that routers are told
+  std::string advertise;  // URL for routers
   std::string model;
   std::string pod_uid;  // or host_identity()
 };

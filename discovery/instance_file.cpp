@@ -38,7 +38,7 @@ std::string content_of(Instance const& instance, std::string const& started_at) 
   return content.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-/// The pod that a file of our name speaks of; empty if it says nothing that a reader could use.
+/// The pod that a file of our name names; empty if it holds nothing that a reader could use.
 std::string owner_of(std::string const& path) {
   std::ifstream file(path);
   std::string text;
@@ -84,7 +84,7 @@ int write_durably(std::string const& path, std::string_view text) {
   return error != 0 ? error : closed;
 }
 
-/// 0, or the error number. File systems that cannot do it say EINVAL, and need not.
+/// 0, or the error number. File systems that cannot do it return EINVAL, and need not.
 int flush_directory(std::string const& directory) {
   int const fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) {
@@ -132,7 +132,7 @@ RegistryResult remove_instance_file(std::string const& directory, Instance const
     return RegistryResult::ok(std::move(foreign));
   }
   if (::unlink(path.c_str()) != 0) {
-    // No such directory is no such file: nobody finds us there.
+    // No such directory is no such file: no router finds us there.
     return errno == ENOENT || errno == ENOTDIR
                ? RegistryResult::ok()
                : RegistryResult::failed(failure("remove", path, errno));

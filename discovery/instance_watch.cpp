@@ -12,7 +12,7 @@ namespace lastcall::discovery {
 namespace {
 
 constexpr std::chrono::seconds kListing{10};
-/// A watch over a connection that is dead without a word ends then.
+/// A watch over a connection that is silently dead ends then.
 constexpr std::chrono::seconds kFollowing{20};
 /// One that worked so long was no failure to begin with.
 constexpr std::chrono::seconds kWorked{5};
@@ -48,7 +48,7 @@ struct InstanceWatch::Shared {
   std::unique_ptr<InstanceSource> const source;  // of the job that runs
   boost::asio::any_io_executor executor;
   std::mutex mutex;
-  std::function<void(std::vector<FoundInstance>)> notify;  // empty: nobody listens any more
+  std::function<void(std::vector<FoundInstance>)> notify;  // empty: no listener any more
   std::vector<FoundInstance> latest;
   bool is_posted = false;
 };

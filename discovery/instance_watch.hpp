@@ -1,9 +1,9 @@
 // Follows the instances that a registry names, for those who send requests to them.
 //
 // Invariants:
-//  1. What was found last holds until a whole list replaces it: a registry that cannot be asked
+//  1. The last instances hold until a whole list replaces them: a registry that cannot be asked
 //     takes no instance away. That it cannot is reported once, and when it can again.
-//  2. After a failure it is listed anew, after waits that grow from kFirstWait to kLongestWait; so
+//  2. After a failure it is listed again, after waits that grow from kFirstWait to kLongestWait; so
 //     do those between watches that end soon after they began.
 //  3. Listeners are called on the loop, after the call of start(); several changes may come as one.
 //  4. Destroying it never waits, and ends the listeners' calls.
@@ -26,10 +26,10 @@
 
 namespace lastcall::discovery {
 
-/// What a registry says of one instance.
+/// The data of a registry about one instance.
 struct FoundInstance {
   std::string url;    // "http://10.0.0.7:8080"
-  std::string model;  // empty: it does not say
+  std::string model;  // empty: not given
   friend bool operator==(FoundInstance const&, FoundInstance const&) = default;
 };
 
@@ -39,7 +39,7 @@ class InstanceSource {
   enum class Ended : std::uint8_t {
     in_time,  // its time is over: go on
     stale,    // it cannot be followed from here, which is no fault: list again
-    broken,   // `error` says why
+    broken,   // `error` has the reason
   };
   struct Followed {
     Ended how = Ended::in_time;
@@ -51,7 +51,7 @@ class InstanceSource {
   InstanceSource(InstanceSource const&) = delete;
   InstanceSource& operator=(InstanceSource const&) = delete;
 
-  /// All of them anew. Why it failed, or an empty text.
+  /// All of them again. Why it failed, or an empty text.
   virtual std::string list(HttpClient& client, TimePoint deadline) = 0;
   /// From there on; `changed` after each change.
   virtual Followed follow(HttpClient& client, TimePoint deadline,

@@ -2,11 +2,11 @@
 //
 // Invariants:
 //  1. deregister asks every SDK peer once and is confirmed when each one asked has acked or its
-//     process is gone (nobody is left to be found). With no peer there is nothing to remove, unless
-//     an earlier life had some: then they get their time to come back.
+//     process is gone (no process is left to be found). With no peer there is nothing to remove,
+//     unless an earlier life had some: then they get their time to come back.
 //  2. A peer that connects while a deregister is under way is asked too: peer_joined(). Where it is
 //     the same process on another connection, its answer is the one that is owed: peer_replaced().
-//  3. Registering needs no question: an SDK registers when it hears the phase `serving`.
+//  3. Registering needs no question: an SDK registers when it receives the phase `serving`.
 //
 // Thread rule: everything on the loop thread. Source: the IPC's `deregister` and `deregistered`.
 #pragma once
@@ -40,14 +40,14 @@ class IpcRegistry final : public Registry {
   std::string const& kind() const override;
   void register_instances(TimePoint deadline, RegistryDone done) override;
   void deregister(TimePoint deadline, RegistryDone done) override;
-  /// Whoever hangs there would have one callback more to run each time.
+  /// A peer that hangs there would have one callback more to run each time.
   bool may_leave_later() const override { return false; }
 
-  /// An SDK hears of phases, and of none that begins again.
+  /// An SDK receives phases, and none that begins again.
   bool may_enter_again() const override { return false; }
 
   void peer_joined(PeerId peer);    // it was asked too
-  void peer_done(PeerId peer);      // it said `deregistered`
+  void peer_done(PeerId peer);      // it sent `deregistered`
   void peer_gone(PeerId peer);      // its process ended, or its requests became lost
   void peer_replaced(PeerId peer);  // its process answers on another connection
   /// Peers of an earlier life may all be here now.

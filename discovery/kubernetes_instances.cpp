@@ -73,7 +73,7 @@ class KubernetesInstances final : public InstanceSource {
         slices_(std::move(settings.port)) {}
 
   std::string list(HttpClient& client, TimePoint deadline) override {
-    // Where it breaks off, nobody asks for what was found.
+    // Where it breaks off, its result is not used.
     return client_.list(client, deadline, slices_);
   }
 

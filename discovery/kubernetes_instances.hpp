@@ -23,7 +23,7 @@ namespace lastcall::discovery {
 
 namespace kubernetes {
 
-/// URLs of the instances in slices, as last heard.
+/// URLs of the instances in slices, as last received.
 class SliceUrls final : public SliceReader {
  public:
   /// `port`: a name or a number; empty: the first.

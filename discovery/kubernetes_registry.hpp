@@ -6,7 +6,7 @@
 //     where they are asked for.
 //  2. Leaving patches them back, then lists and watches until no slice lists this pod as ready.
 //  3. Before leaving the pod is read, once: `deletionTimestamp` is evidence that it goes for good,
-//     and its grace bounds the stop. An answer that does not come soon, or is refused, tells
+//     and its grace bounds the stop. An answer that does not come soon, or is refused, proves
 //     nothing.
 //  4. disconnect() posts an Event of the pod with the outcome so far, where that is asked for.
 //  5. note() posts an Event, too, on a thread of its own, so that an API server that hangs holds no
@@ -43,7 +43,7 @@ struct KubernetesSummary {
 
 struct DeletionCostSettings {
   Duration every{0};                                        // 0: it is not written
-  std::function<std::optional<std::uint64_t>()> in_flight;  // nothing: nobody knows
+  std::function<std::optional<std::uint64_t>()> in_flight;  // nothing: unknown
   std::function<void(std::string const&)> on_failure;
 };
 

@@ -49,7 +49,7 @@ std::string KubernetesSession::leave(HttpClient& client, TimePoint deadline) {
     return failed;
   }
   if (!slices.ready_in().empty()) {
-    // However it ended, the slices tell how far it came.
+    // However it ended, the slices show how far it came.
     static_cast<void>(slices_.watch(client, {deadline, deadline}, slices,
                                     [&slices] { return !slices.ready_in().empty(); }));
   }

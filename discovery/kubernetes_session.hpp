@@ -1,4 +1,4 @@
-// What is done with a Kubernetes API server, one blocking step after the other.
+// The work with a Kubernetes API server, one blocking step after the other.
 //
 // Thread rule: the thread of the registry's jobs. Invariants and source: kubernetes_registry.hpp.
 #pragma once

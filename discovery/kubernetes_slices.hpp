@@ -1,8 +1,8 @@
-// EndpointSlices as an API server lists them and tells their changes.
+// EndpointSlices as an API server lists them and reports their changes.
 //
 // Rules:
 //  1. `ready` left out means ready, and `terminating` left out means that it is not, as the API
-//     says.
+//     defines it.
 //  2. A change that cannot be read, or an error in its place (410: the version is too old), ends
 //     what can be followed: list again.
 //  3. A bookmark changes the version alone.
@@ -36,7 +36,7 @@ struct Slice {
   std::vector<SliceEndpoint> endpoints;
 };
 
-/// Reads what the server says; what is made of it is up to who derives from this.
+/// Reads the server's answers; the derived class decides what is made of them.
 class SliceReader {
  public:
   SliceReader() = default;
@@ -44,7 +44,7 @@ class SliceReader {
   SliceReader(SliceReader const&) = delete;
   SliceReader& operator=(SliceReader const&) = delete;
 
-  /// A list, or its first page: forgets what was heard before. False: it is no list of slices.
+  /// A list, or its first page: forgets what was received before. False: it is no list of slices.
   bool take_list(std::string_view body);
   /// A further page.
   bool take_page(std::string_view body);

@@ -1,4 +1,4 @@
-// What is asked of a Kubernetes API server about one pod, and what its answers mean.
+// The requests to a Kubernetes API server about one pod, and the meaning of its answers.
 //
 // Rules:
 //  1. An endpoint is this pod by its uid, or by its name where the uid is not known.
@@ -52,7 +52,7 @@ std::optional<std::chrono::seconds> deletion_grace(Pod const& pod, std::string_v
 /// "pods \"a\" is forbidden: ..." of an answer that refuses.
 std::string refusal_of(int http_status, std::string_view body);
 
-/// The slices that list this pod as ready, as last heard.
+/// The slices that list this pod as ready, as last received.
 class Slices final : public SliceReader {
  public:
   explicit Slices(Pod pod) : pod_(std::move(pod)) {}

@@ -20,7 +20,7 @@ namespace lastcall::discovery {
 namespace {
 
 constexpr std::size_t kMostAddresses = 8;
-/// A lookup that ended when nobody waited any more is still good for who asks soon.
+/// A lookup that ended when no caller waited any more is still good for one that asks soon.
 constexpr std::chrono::seconds kFresh{10};
 
 bool is_numeric(std::string const& host) {
@@ -91,7 +91,7 @@ Lookup::Found Lookup::find(std::string const& host, TimePoint deadline,
 }
 
 void Lookup::wake() {
-  std::lock_guard const lock(board_->mutex);  // whoever is about to wait has seen the flag or waits
+  std::lock_guard const lock(board_->mutex);  // a caller about to wait sees the flag or waits
   board_->changed.notify_all();
 }
 

@@ -4,7 +4,7 @@
 // Invariants:
 //  1. find() returns by its deadline, and soon after wake() where `interrupted` is set by then.
 //  2. Each lookup has a thread of its own, which is left behind where it hangs. While one does, no
-//     second one of that name begins: whoever asks next waits for the first.
+//     second one of that name begins: the next caller waits for the first.
 //  3. Numeric addresses are never looked up.
 //
 // Thread rule: one thread finds; wake() may be called from any, and never blocks.

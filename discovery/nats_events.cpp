@@ -67,7 +67,7 @@ class NatsEvents::Connection {
     return failed;
   }
 
-  /// The library gives up by itself where the server refuses it twice: then it is begun anew.
+  /// The library gives up by itself where the server refuses it twice: then it is begun again.
   std::string look() {
     auto failed = open();
     return failed.empty() ? standing() : failed;
@@ -112,7 +112,7 @@ class NatsEvents::Connection {
     kept_.clear();
     kept_bytes_ = 0;
   }
-  /// What keeps messages from a server, if anything does.
+  /// The reason why messages do not reach a server, if there is one.
   std::string absence() const {
     if (natsConnection_Status(connection_.get()) == NATS_CONN_STATUS_CONNECTED) {
       return {};
@@ -221,7 +221,7 @@ class NatsEvents::Connection {
 
   NatsSettings const settings_;
   std::unique_ptr<natsConnection, Close> connection_;
-  // What a connection that was given up may not have sent: the next one is given it.
+  // Messages that a connection that was given up may not have sent: the next one gets them.
   std::vector<std::string> kept_;
   std::size_t kept_bytes_ = 0;
   TimePoint again_at_;   // not before this

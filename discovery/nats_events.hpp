@@ -5,8 +5,9 @@
 //     messages are kept up to a bound, then dropped.
 //  2. The connection is made with the first message and again after each loss, for ever: by the
 //     library where the server went away, and from the beginning, with secrets that are read
-//     again, where the server refused them. What may not have been sent then is sent again.
-//  3. disconnect() sends what is kept, if a server is there, and closes. The next message opens
+//     again, where the server refused them. Messages that may not have been sent then are sent
+//     again.
+//  3. disconnect() sends kept messages, if a server is there, and closes. The next message opens
 //     again.
 //
 // Thread rule: everything on the loop thread, callbacks included. Source: NATS' core protocol, as

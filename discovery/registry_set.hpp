@@ -1,7 +1,7 @@
 // All registries of this instance, driven in parallel towards one wanted state.
 //
 // Invariants:
-//  1. The last word holds: register_all() and deregister_all() set what is wanted; an operation
+//  1. The last call holds: register_all() and deregister_all() set what is wanted; an operation
 //     that is under way ends first, then the other begins.
 //  2. Registering is retried for ever, deregistering until its deadline, both with back-off and
 //     jitter. A registry that fails never delays another, nor the stop beyond the deadline.
@@ -82,7 +82,7 @@ class RegistrySet {
   /// `done` comes when each is confirmed or given up. Without registries it comes at once.
   /// For a while: those that cannot enter again by register_all() stay as they are.
   void deregister_all(TimePoint deadline, OnAll done, Leaving leaving = Leaving::for_good);
-  /// Asks each once, and nobody waits: what did not confirm is `failed`, and tried on as above.
+  /// Asks each once, without a wait: one that did not confirm is `failed`, and tried on as above.
   void ask_all_to_leave();
   /// Gives back leases and connections; ends whatever else is under way.
   void disconnect_all(TimePoint deadline, OnAll done);

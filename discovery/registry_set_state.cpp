@@ -177,7 +177,7 @@ void RegistrySet::State::give_up(Entry& entry, std::string const& why) {
   leave_later(entry);
 }
 
-/// Nobody waits for it any more, but routers that still know this instance send requests to it.
+/// Nothing waits for it any more, but routers that still know this instance send requests to it.
 void RegistrySet::State::leave_later(Entry& entry) {
   if (entry.running == Operation::none && entry.wanted == Operation::none && !disconnected &&
       entry.registry->may_leave_later()) {

@@ -1,4 +1,5 @@
-// The inside of a RegistrySet: what is wanted of each registry, and what is running there.
+// The inside of a RegistrySet: the wanted state of each registry, and the operation that is running
+// there.
 //
 // Each entry moves towards `wanted`: the running operation ends first, then the next one begins;
 // a failed one is repeated with back-off. A removal that others wait for ends at `deadline`; given
@@ -69,9 +70,9 @@ struct RegistrySet::State : std::enable_shared_from_this<RegistrySet::State> {
   std::mt19937_64 random;
   std::vector<std::unique_ptr<Entry>> entries;
 
-  bool disconnected = false;  // what was under way before is nobody's business any more
+  bool disconnected = false;  // earlier operations no longer matter
 
-  // The removal under way, if anybody waits for one.
+  // The removal under way, if a caller waits for one.
   std::vector<OnAll> waiting;
   TimePoint deadline;
   boost::asio::steady_timer deadline_timer;

@@ -19,7 +19,8 @@ std::optional<std::string> read_secret(std::string const& path);
 /// "FILE: what is wrong with it", where it was not read.
 std::string why_no_secret(std::string const& path);
 
-/// Puts the file's password in place of the configured one, where there is a file; says what fails.
+/// Puts the file's password in place of the configured one, where there is a file; returns what
+/// fails.
 std::string read_password(std::string const& path, std::string& password);
 
 }  // namespace lastcall::discovery

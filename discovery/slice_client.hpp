@@ -1,5 +1,5 @@
-// How an API server is asked for EndpointSlices: as whom, of which services, in pages, and what
-// changes of them.
+// How an API server is asked for EndpointSlices: as which user, of which services, in pages, and
+// for their changes.
 //
 // Rules:
 //  1. The token is read again for each request: it is rotated.
@@ -43,7 +43,7 @@ class SliceClient {
     bool is_stale = false;  // a change could not be followed
   };
   /// From where `slices` stands until the server or the deadline ends it, a change cannot be
-  /// followed, or `goes_on` says no after the changes that came together.
+  /// followed, or `goes_on` returns false after the changes that came together.
   Watched watch(HttpClient& client, Span const& span, kubernetes::SliceReader& slices,
                 std::function<bool()> const& goes_on) const;
   /// The last list was, slice by slice: it costs much, and will not be better soon.

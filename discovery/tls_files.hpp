@@ -1,4 +1,4 @@
-// Why files for TLS cannot be used, where a library only says that something cannot be.
+// Why files for TLS cannot be used, where a library only reports that something cannot be.
 //
 // Reads the files. No thread rule.
 #pragma once

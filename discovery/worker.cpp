@@ -81,7 +81,7 @@ void Worker::run(std::function<void()> job, std::function<void()> then) {
   state_->jobs.push_back({std::move(job), std::move(then)});
   if (!std::exchange(state_->thread_runs, true) && !state_->start_thread()) {
     lock.unlock();
-    state_->work_off();  // slower for everybody, but done
+    state_->work_off();  // slower for every job, but done
   }
 }
 

@@ -11,9 +11,9 @@ namespace lastcall::ingress {
 namespace {
 
 constexpr int kReadsATurn = 16;
-/// While memory is scarce: what comes behind a request is kept.
+/// While memory is scarce: bytes that come after a request are kept.
 constexpr std::size_t kSmallRead = std::size_t{4} * 1024;
-/// A client that still sends then does not read our last words.
+/// A client that still sends then does not read our last bytes.
 constexpr std::chrono::seconds kMostLinger{30};
 /// The log has no more of a path.
 constexpr std::size_t kMaxLoggedPath = 200;
@@ -153,7 +153,7 @@ void Client::input(std::span<char> bytes) {
   }
 }
 
-/// A body may have come behind a head that was in pieces: its room is not kept.
+/// A body may have come after a head that was in pieces: its room is not kept.
 void Client::forget_read(std::size_t used) {
   in_.erase(0, used);
   if (in_.empty()) {
@@ -181,7 +181,7 @@ std::size_t Client::consume(std::span<char> bytes) {
 }
 
 void Client::read_more() {
-  if (!consuming_ && !dead_) {  // whoever consumes goes on by itself
+  if (!consuming_ && !dead_) {  // the consumer goes on by itself
     pump();
   }
 }

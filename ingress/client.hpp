@@ -1,11 +1,11 @@
 // One connection of a client: bytes in and out, one request at a time, and its end.
 //
 // Invariants:
-//  1. One request at a time; what comes behind it waits here.
+//  1. One request at a time; bytes that come after it wait here.
 //  2. Its end, its reset, or (for a request that counts) the end of what it sends, is seen while
 //     the engine is silent.
-//  3. Reading stops while what was read is not taken: back-pressure in both directions.
-//  4. It is not closed with something unread: that would reset it, and our last words with it.
+//  3. Reading stops while read bytes are not taken: back-pressure in both directions.
+//  4. It is not closed with something unread: that would reset it, and our last bytes with it.
 //
 // client.cpp has bytes and heads, client_end.cpp how it ends and makes room for others.
 // Thread rule: the loop's thread. Source: docs/ingress.md.
@@ -71,7 +71,7 @@ class Client final : public Watched, public DeadlineOwner, private RequestOwner 
   bool give_way();
   /// Bytes that it holds only because its client is slow, or sent too much.
   std::size_t dead_weight() const;
-  /// Closes it, for the sake of the others. Its client is told where that costs nothing.
+  /// Closes it, for the sake of the others. Its client is notified where that costs nothing.
   void shed();
 
  private:
@@ -118,7 +118,7 @@ class Client final : public Watched, public DeadlineOwner, private RequestOwner 
   std::unique_ptr<TlsSession> tls_;  // nothing: it speaks plain HTTP
   AddressLimit::Place const of_address_;
   std::string address_;
-  bool const is_proxy_;  // one whose word about its clients holds
+  bool const is_proxy_;  // one whose fields about its clients are believed
   std::uint32_t const place_;
   std::string in_;   // read and not used yet
   std::string out_;  // not taken by the socket yet

@@ -55,7 +55,7 @@ void Client::lost() {
     close();
     return;
   }
-  half_closed_ = true;  // nobody is left to linger for
+  half_closed_ = true;  // no client is left to linger for
   out_.clear();
   request_->client_left();
 }
@@ -143,8 +143,8 @@ void Client::part_if_idle() {
   }
 }
 
-/// A request that crosses our end would be lost: what has come is answered, and behind our end what
-/// comes is read, because closing with something unread resets the connection.
+/// A request that crosses our end would be lost: those that have come are answered, and bytes after
+/// our end are read, because closing with something unread resets the connection.
 void Client::part() {
   readable_ = true;
   pump();
@@ -159,7 +159,7 @@ void Client::part() {
 }
 
 void Client::end_connection(relay::After end) {
-  // Closing with unread bytes would reset the connection, and our last words with it.
+  // Closing with unread bytes would reset the connection, and our last bytes with it.
   bool const has_unread = !in_.empty() || readable_;
   if (socket_ && (end == relay::After::linger || has_unread) && !half_closed_) {
     lingering_ = true;
@@ -238,7 +238,7 @@ void Client::shed() {
   if (request_ && request_->has_sent_nothing() && out_.empty()) {
     request_->break_off(relay::no_memory(), lifecycle::Outcome::error);
   } else if (request_ && socket_) {
-    // Its client is slow to read: only a reset says that this is not the end, and takes back what
+    // Its client is slow to read: only a reset shows that this is not the end, and takes back what
     // the kernel holds for it, too.
     request_->shed();
   }

@@ -1,4 +1,4 @@
-// State that the connections of one front share, whoever answers their requests.
+// State that the connections of one front share, however their requests are answered.
 //
 // Thread rule: the front's thread.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace lastcall::ingress {
 
-/// How many connections there are, told whenever it changes.
+/// How many connections there are, reported whenever it changes.
 class ConnectionCounts {
  public:
   explicit ConnectionCounts(ConnectionObserver& observer) : observer_(observer) {}

@@ -1,4 +1,4 @@
-// What one connection of a client serves at a time: a request, whoever answers it.
+// The request that one connection of a client serves at a time, however it is answered.
 //
 // Rules:
 //  1. The connection owns it until it calls RequestOwner::ended() or give_up_request(), once.
@@ -61,7 +61,7 @@ struct RequestClient {
   RequestOwner& connection;
   std::string_view address;
   std::string_view scheme;
-  bool is_proxy = false;  // one whose word about its clients holds
+  bool is_proxy = false;  // one whose fields about its clients are believed
   std::uint32_t place = 0;
 };
 
@@ -83,10 +83,10 @@ class ClientRequest : public Buried {
   virtual bool is_tunnel() const { return false; }
   /// Its client may still send its body, and has nothing of a response.
   bool awaits_body() const { return takes_body() && has_sent_nothing(); }
-  /// Before the end of its response whoever ends what it sends has left.
+  /// A client that ends its output before the end of its response has left.
   virtual bool needs_its_client() const = 0;
   virtual bool has_sent_nothing() const = 0;
-  /// Bytes of an incomplete body that wait to go on.
+  /// Bytes of an incomplete body that wait to be passed on.
   virtual std::size_t unfinished() const = 0;
 
   virtual void client_ended_tunnel() {}
@@ -102,7 +102,7 @@ class ClientRequest : public Buried {
   virtual void break_off(relay::Refusal const& refusal, lifecycle::Outcome outcome) = 0;
   /// With its connection, for the sake of others.
   virtual void shed() = 0;
-  /// Its connection is closed: nobody is told.
+  /// Its connection is closed: no client is notified.
   virtual void abandon() = 0;
   /// Charges what it holds now.
   virtual void weigh() = 0;

@@ -23,8 +23,8 @@ constexpr std::size_t kLight = 1024;
 
 }  // namespace
 
-/// Connections are closed in a turn of its own: whoever finds that memory is scarce is in the
-/// middle of one of them.
+/// Connections are closed in a turn of its own: the caller that finds that memory is scarce is in
+/// the middle of one of them.
 class Clients::Shedder final : public Watched {
  public:
   explicit Shedder(Clients& owner) : owner_(owner) {}

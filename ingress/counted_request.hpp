@@ -1,8 +1,8 @@
-// A request as the core counts it: its place, its name, and what the core is told of it.
+// A request as the core counts it: its place, its name, and its reports to the core.
 //
 // Invariants:
 //  1. For each request that counts: begun once, unless it was refused ended once.
-//  2. A request that does not count needs no place, and nobody is notified of it.
+//  2. A request that does not count needs no place, and is not reported.
 //
 // Thread rule: the proxy's thread. Source: docs/ingress.md, 'What counts'.
 #pragma once
@@ -26,9 +26,9 @@ namespace lastcall::ingress {
 
 struct ProxyParts;
 
-/// What is known of who asks.
+/// The known facts about the sender.
 struct Asker {
-  bool defers_cancel = false;  // the engine keeps it until its first byte, whoever leaves
+  bool defers_cancel = false;  // the engine keeps it until its first byte without a client, too
   bool is_router = false;      // it has announced itself as one
   std::chrono::milliseconds notified_of_cut{};  // and knows that it will be cut then
   std::string address = {};                     // of its connection
@@ -51,7 +51,7 @@ class CountedRequest {
 
   Standing standing() const { return standing_; }
   bool counts() const { return counts_; }
-  /// The core has begun it, and not heard of its end.
+  /// The core has begun it, and not received its end.
   bool is_tracked() const;
   /// Since it asked for its place; 0 before.
   std::uint64_t serial() const { return serial_; }
@@ -62,7 +62,7 @@ class CountedRequest {
   void describe(relay::RequestHead const& head, std::string_view target, std::string_view client);
   Delivered delivered() const;
   Asker const& asker() const { return asker_; }
-  /// The request is a router's that has not been told yet that it will be cut then; now it is.
+  /// The request is a router's that has not been notified yet that it will be cut then; now it is.
   bool is_news(std::chrono::milliseconds cut_at) {
     return asker_.is_router && std::exchange(asker_.notified_of_cut, cut_at) != cut_at;
   }

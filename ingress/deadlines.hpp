@@ -37,7 +37,7 @@ enum class Wait : std::uint8_t {
   held,           // on an engine that answered with an error
   parting,        // for a last request on a connection that is to be closed
   ending,         // for the engine's end of a tunnel whose client has ended it
-  linger,         // until a client has read our last words
+  linger,         // until a client has read our last bytes
   turned_away,    // the same, of one that is above the limit of connections
   upstream_idle,  // of a connection in the pool
 };
@@ -57,7 +57,7 @@ class Deadline {
   Deadline& operator=(Deadline const&) = delete;
   ~Deadline() { disarm(); }
   void disarm();
-  /// Whom it tells when it comes; what it was armed for stays.
+  /// The receiver of its expiry; what it was armed for stays.
   void pass_to(DeadlineOwner& owner) { owner_ = &owner; }
   bool is_armed() const { return previous_ != nullptr; }
   /// When it comes, or came last.

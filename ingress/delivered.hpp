@@ -1,4 +1,4 @@
-// What the client of a relayed request is, and has of its answer. Pure values.
+// The client of a relayed request, and what it has of its answer. Pure values.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct Delivered {
   std::string client;                   // the address of its connection
   std::uint64_t bytes = 0;              // of the body
   std::optional<std::uint64_t> events;  // of a stream of events: those that are complete
-  std::optional<std::uint64_t> tokens;  // where the engine tells them in its events
+  std::optional<std::uint64_t> tokens;  // where the engine reports them in its events
 };
 
 /// For each request that was asked for, in that order; nothing where it has ended.

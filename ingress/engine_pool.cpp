@@ -67,7 +67,7 @@ void EnginePool::addresses_came() {
   awaits_addresses_ = false;
   address_ = 0;
   close_kept();
-  // One that fails may take others along, and what takes its place may wait anew.
+  // One that fails may take others along, and the one that takes its place may wait again.
   for (std::size_t left = waiting_.size(); left > 0 && !waiting_.empty(); --left) {
     Upstream* const upstream = waiting_.front();
     waiting_.erase(waiting_.begin());

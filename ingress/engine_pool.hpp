@@ -41,8 +41,8 @@ class EnginePool {
 
   /// From the pool, unless it has to be a fresh one; nothing when there is none to be had.
   Upstream* acquire(bool fresh);
-  /// Nobody answers at this address of the engine's: the next connection tries the one after it. An
-  /// engine that listens with IPv4 only is not at the first address of `localhost`.
+  /// No process answers at this address of the engine's: the next connection tries the one after
+  /// it. An engine that listens with IPv4 only is not at the first address of `localhost`.
   void avoid_address(std::size_t address);
   std::size_t address() const { return address_; }
   std::size_t size() const { return all_.size(); }
@@ -52,7 +52,7 @@ class EnginePool {
   void close_kept();
   /// There are no addresses, and there may be some soon.
   void await_addresses() { awaits_addresses_ = true; }
-  /// They are others now; none: nobody knows any.
+  /// They are others now; none: no address is known.
   void addresses_came();
 
   // Calls of its connections.

@@ -14,7 +14,7 @@ constexpr int kAcceptsATurn = 16;
 constexpr int kLastTurns = 512;
 /// A fraction of 2^32: its multiples are spread evenly, however many of them there are.
 constexpr std::uint32_t kGoldenRatio = 2'654'435'769;
-/// Clients above the limit at a time: those for whom another one is to give way on its thread, and
+/// Clients above the limit at a time: those for which another one is to give way on its thread, and
 /// those that are waited for until they have read that they are too many.
 constexpr std::size_t kMostAbove = 256;
 
@@ -130,8 +130,9 @@ bool Listener::refuse_with_spare() {
   return is_accepted;
 }
 
-/// Without waiting until the client has read: what it has sent is taken, so that the close resets
-/// nothing. Under TLS there is only the close, because words would take a handshake.
+/// Without waiting until the client has read: the bytes that it has sent are taken, so that the
+/// close resets nothing. Under TLS there is only the close, because an answer would take a
+/// handshake.
 void Listener::refuse_at_once(Socket socket, relay::Refusal const& refusal, Scarce what) {
   if (!tls_) {
     std::string response;

@@ -1,13 +1,13 @@
-// The listener: accepts clients, and refuses those for whom there is no room.
+// The listener: accepts clients, and refuses those for which there is no room.
 //
 // Invariants:
-//  1. At most `connections` clients at a time, whoever serves them, and `of_address` of one
-//     address: one more is told so and closed, unless the one that has been idle for longest gives
-//     way to it.
-//  2. Who has connected before it closes is served: the kernel would reset what waits in the queue
-//     of a listener that closes.
-//  3. When no descriptor is left, who waits is told so with a spare one, or accepted as soon as a
-//     client has left.
+//  1. At most `connections` clients at a time, whichever thread serves them, and `of_address` of
+//     one address: one more is refused with an answer and closed, unless the one that has been idle
+//     for longest gives way to it.
+//  2. A client that has connected before it closes is served: the kernel would reset those that
+//     wait in the queue of a listener that closes.
+//  3. When no descriptor is left, a waiting client is refused with a spare one, or accepted as soon
+//     as a client has left.
 //
 // Thread rule: the loop's thread. Source: docs/ingress.md, 'Limits'; accept(2).
 #pragma once
@@ -35,7 +35,7 @@ struct Accepted {
   std::string address;
   AddressLimit::Place of_address;
   std::uint32_t place = 0;   // among all, in parts of 2^32: when it is closed in a drain
-  bool is_too_many = false;  // another one has to give way to it, or it is told so and closed
+  bool is_too_many = false;  // another one has to give way to it, or it is refused and closed
 };
 
 class Listener {
@@ -82,7 +82,7 @@ class Listener {
   std::unique_ptr<TlsContext> tls_;
   std::size_t clients_ = 0;
   std::uint32_t next_place_ = 0;
-  bool is_crowded_ = false;  // somebody waits to be accepted for whom no descriptor was left
+  bool is_crowded_ = false;  // a client waits to be accepted for which no descriptor was left
 };
 
 }  // namespace lastcall::ingress

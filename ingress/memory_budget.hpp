@@ -1,8 +1,8 @@
-// What the buffers of all connections may hold together, and what they do hold.
+// The bytes that the buffers of all connections may hold together, and those that they do hold.
 //
-// Each connection charges what it holds when that has changed; the budget only adds up. Over three
-// quarters it is tight: little is read at a time, and no new request that needs a buffer is taken.
-// Over all of it, connections are closed until the rest fits (see Clients::shed()).
+// Each connection charges its bytes when their number has changed; the budget only adds up. Over
+// three quarters it is tight: little is read at a time, and no new request that needs a buffer is
+// taken. Over all of it, connections are closed until the rest fits (see Clients::shed()).
 //
 // Thread rule: any thread; the figures are exact once the threads are at rest.
 // Source: docs/ingress.md, 'Limits'.
@@ -47,7 +47,7 @@ class MemoryBudget {
   std::atomic<std::size_t> peak_{0};
 };
 
-/// What one holder has of it; given back when it goes.
+/// The share of one holder; given back when it goes.
 class Charge {
  public:
   /// `budget` outlives this.

@@ -2,7 +2,7 @@
 //
 // Rules:
 //  1. An IPv4 address is only in networks of IPv4, however wide one of IPv6 is.
-//  2. What is no address is in none.
+//  2. A text that is no address is in none.
 //
 // Pure, no thread rule. Source: RFC 4632, section 3.1; RFC 4291, section 2.3.
 #pragma once

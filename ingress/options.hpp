@@ -1,4 +1,4 @@
-// What the proxy is told at its start. Values only.
+// The settings that the proxy gets at its start. Values only.
 #pragma once
 
 #include <chrono>
@@ -39,7 +39,7 @@ struct Options {
   std::size_t max_connections = 10'000;   // of clients
   std::optional<std::uint32_t> max_connections_per_address;
   std::size_t max_buffer_memory = 0;     // bytes of all connections together; 0: no limit
-  Networks trusted_proxies;              // whose word about their clients holds
+  Networks trusted_proxies;              // whose fields about their clients are believed
   bool keeps_underscores = false;        // fields whose names have some
   std::string default_model;             // where a request names none
   std::vector<NamedEndpoint> endpoints;  // paths among them are endpoints of their own

@@ -22,9 +22,9 @@ constexpr std::uint32_t kEnds = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
 
 }  // namespace
 
-/// The set and its place in the loop. Asio's wait for a descriptor arms it anew each time, which is
-/// a system call a wake-up. The operation that Asio has for the pipe of its own signal sets stays,
-/// and is performed each time that something in the set becomes ready.
+/// The set and its place in the loop. Asio's wait for a descriptor arms it again each time, which
+/// is a system call a wake-up. The operation that Asio has for the pipe of its own signal sets
+/// stays, and is performed each time that something in the set becomes ready.
 class Poller::Loop final : public asio::detail::reactor_op {
  public:
   Loop(asio::io_context& context, Poller& poller)
@@ -48,7 +48,7 @@ class Poller::Loop final : public asio::detail::reactor_op {
 
   asio::io_context& io;
   int const set;
-  // What was posted may outlive us.
+  // A posted handler may outlive us.
   std::shared_ptr<bool> const alive = std::make_shared<bool>(true);
 
  private:

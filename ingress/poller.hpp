@@ -5,11 +5,13 @@
 //     no buffer waits with a socket: an idle stream costs its small state and nothing else. The set
 //     itself is added to the loop's in the same way, so that a wake-up costs no system call more
 //     than the two waits (docs/adr/0014-one-registration.md).
-//  2. What was closed in a turn is freed after it: an event of the same turn finds it still there.
+//  2. A socket that was closed in a turn is freed after it: an event of the same turn finds it
+//     still there.
 //  3. One turn hands out at most kBatch events, so that the loop's other work is never starved.
 //  4. Ends come first in a turn: a connection that its engine has closed has left the pool before a
 //     request of the same turn looks for one.
-//  5. A socket that takes longer than kBearable to be served is told of: meanwhile nobody else is.
+//  5. A socket that takes longer than kBearable to be served is reported: meanwhile no other is
+//     served.
 //
 // Thread rule: the loop's thread, and never destroyed in a turn. It keeps its loop running. Source:
 // epoll(7), 'Edge-triggered', and epoll sets in epoll sets.
@@ -28,7 +30,8 @@ class io_context;
 
 namespace lastcall::ingress {
 
-/// What is freed after the turn in which it ended: calls of the same turn find it still there.
+/// An object that is freed after the turn in which it ended: calls of the same turn find it still
+/// there.
 class Buried {
  public:
   Buried() = default;
@@ -41,7 +44,7 @@ class Watched : public Buried {
  public:
   /// EPOLL* bits; 0: it had asked for another turn.
   virtual void ready(std::uint32_t events) = 0;
-  /// For who is told that it was slow; lives for ever.
+  /// For the report that it was slow; lives for ever.
   virtual std::string_view kind() const = 0;
 };
 
@@ -57,16 +60,16 @@ class Poller {
   Poller(Poller const&) = delete;
   Poller& operator=(Poller const&) = delete;
 
-  /// False when there is no room (errno says why).
+  /// False when there is no room (errno has the reason).
   bool add(int fd, Watched& watched);
   /// Before its descriptor is closed: a child that another thread is just starting may still hold a
   /// copy, and events would go on.
   void remove(int fd);
   /// Once its descriptor is closed; `watched` is freed after this turn.
   void bury(std::unique_ptr<Watched> watched);
-  /// What has no descriptor.
+  /// An object without a descriptor.
   void bury_unwatched(std::unique_ptr<Buried> buried);
-  /// It hears ready(0) in the next turn.
+  /// It gets ready(0) in the next turn.
   void again(Watched& watched);
 
  private:

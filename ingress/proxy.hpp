@@ -2,7 +2,7 @@
 //
 // Invariants:
 //  1. The invariants of its clients (clients.hpp).
-//  2. The tracker has heard of a request's end before its id is free again.
+//  2. The tracker has received a request's end before its id is free again.
 //
 // Thread rule: the thread of its loop. Source: docs/ingress.md.
 #pragma once
@@ -45,8 +45,8 @@ class Proxy final : private RequestMaker {
   Proxy& operator=(Proxy const&) = delete;
 
   void adopt(Accepted accepted) { clients_.adopt(std::move(accepted)); }
-  /// Responses say `Connection: close`: after `over` those of every connection, until then of a
-  /// part that grows evenly, so that their clients do not all connect anew at once. Called again,
+  /// Responses carry `Connection: close`: after `over` those of every connection, until then of a
+  /// part that grows evenly, so that their clients do not all reconnect at once. Called again,
   /// the end may come nearer.
   void close_over(std::chrono::milliseconds over) { parts_.departure.close_over(over); }
   void keep_alive_again() {
@@ -62,12 +62,12 @@ class Proxy final : private RequestMaker {
   /// The serial of the request that has this id now; 0: there is none that asked for its place.
   std::uint64_t serial_of(std::string_view id) const { return parts_.requests.serial_of(id); }
   Deliveries deliveries(std::vector<std::string> const& ids) const;
-  // What the core decides about a request that counts; one that has ended meanwhile is left alone.
+  // The core's decision about a request that counts; one that has ended meanwhile is left alone.
   void admitted(Request const& request);
   void rejected(Request const& request, relay::Refusal const& refusal);
-  /// Ends it as `refusal` says; `at_once` does not wait for a client that is slow to read.
+  /// Ends it with `refusal`; `at_once` does not wait for a client that is slow to read.
   void cut(Request const& request, relay::Refusal const& refusal, bool at_once);
-  /// Clients that are routers are told that their streams will be cut then, those that have not
+  /// Notifies clients that are routers that their streams will be cut then, those that have not
   /// begun when they do.
   void notify_of_cut(std::chrono::milliseconds at);
 

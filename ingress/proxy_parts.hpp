@@ -31,7 +31,7 @@ struct ProxyParts : ClientParts {
   LiveRequests requests;
   EnginePool engine;
   std::string last_served;                            // the model that the engine answered for last
-  std::optional<std::chrono::milliseconds> cut_at{};  // that routers are told, while it drains
+  std::optional<std::chrono::milliseconds> cut_at{};  // as announced to routers, in a drain
 };
 
 }  // namespace lastcall::ingress

@@ -2,7 +2,7 @@
 //
 // Rules:
 //  1. What is ordered here is carried out in its order, in each thread.
-//  2. Its Tracker hears of everything on the loop's thread, whoever relays.
+//  2. Its Tracker receives everything on the loop's thread, whichever thread relays.
 //
 // Thread rule: the loop's thread. Source: docs/adr/0008-ingress-threads.md.
 #pragma once
@@ -39,11 +39,11 @@ class Relay {
   virtual void rejected(Request const& request, relay::Refusal const& refusal) = 0;
   virtual void cut(Request const& request, relay::Refusal const& refusal, bool at_once) = 0;
 
-  /// What Tracker::engine_may_be_gone() says has changed.
+  /// The result of Tracker::engine_may_be_gone() has changed.
   virtual void engine_changed() = 0;
-  /// Once all that was ordered has been carried out, and the Tracker has heard what came of it.
+  /// Once all that was ordered has been carried out, and the Tracker has received the results.
   virtual void after_orders(std::function<void()> then) = 0;
-  /// All that was ordered has been carried out and told, and nothing waits to be written to a
+  /// All that was ordered has been carried out and reported, and nothing waits to be written to a
   /// client. Asked again and again; the answer may be one call late.
   virtual bool is_flushed() = 0;
   virtual MemoryBudget& memory() = 0;

@@ -29,7 +29,7 @@ bool takes_comment(relay::Delivery const& delivery) {
          delivery.events().at() == relay::EventStream::At::boundary;
 }
 
-/// We were away: what tells of an engine's death may have waited on its socket meanwhile.
+/// We were away: the report of an engine's death may have waited on its socket meanwhile.
 bool came_late(Deadline const& deadline) {
   constexpr std::chrono::milliseconds kAbsence{500};
   return monotonic_now() - deadline.at() > kAbsence;
@@ -152,7 +152,7 @@ void RelayedRequest::admitted() {
   if (counted_.granted()) {
     connect();
     if (client_ != nullptr && !client_->is_closed()) {
-      // The rest of a large body; a connection from the pool tells of no room for it.
+      // The rest of a large body; a connection from the pool reports no room for it.
       client_->read_more();
       client_->weigh();
     }
@@ -219,7 +219,7 @@ void RelayedRequest::send_request() {
   } else if (broken && exchange_.may_repeat(leg_->was_used())) {
     repeat();
   } else if (broken) {
-    out.broke();  // the engine may have answered early: what it says is still read
+    out.broke();  // the engine may have answered early: its answer is still read
     waiting_.release();
   } else if (out.waiting() == 0) {
     bool const is_kept =
@@ -242,9 +242,9 @@ void RelayedRequest::repeat() {
   connect();
 }
 
-/// The client of a tunnel has ended it: so does the engine's connection, behind what it said last.
-/// Closed with something unread it would be reset, and those words be lost; the engine's own end
-/// is waited for, as long as for the end of a client that is told something.
+/// The client of a tunnel has ended it: so does the engine's connection, after the client's last
+/// bytes. Closed with something unread it would be reset, and those bytes be lost; the engine's own
+/// end is waited for, as long as for the end of a client that receives an answer.
 void RelayedRequest::pass_on_the_end() {
   if (!is(Standing::over) && exchange_.is_ending_tunnel() &&
       exchange_.request().to_engine().waiting() == 0) {
@@ -313,8 +313,8 @@ void RelayedRequest::cut(relay::Refusal const& refusal, bool at_once) {
     counted_.hand_off(refusal);
     break_off(refusal, Outcome::cancelled);
   } else if (at_once && !refusal.retryable) {
-    // Its place is free; the rest of what it was sent is its connection's matter. What a stop cuts
-    // is in flight until it has left: phase 3 waits for that as long as there is time.
+    // Its place is free; the rest of its answer is its connection's matter. A response that a stop
+    // cuts is in flight until it has left: phase 3 waits for that as long as there is time.
     end(relay::After::close);
   }
 }

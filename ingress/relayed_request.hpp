@@ -1,13 +1,13 @@
 // One request that is relayed: the exchange (relay/exchange.hpp) with what the world adds to it, a
-// place from the core, a connection to the engine, deadlines, and who is told of it.
+// place from the core, a connection to the engine, deadlines, and the receivers of its reports.
 //
 // Invariants:
 //  1. It ends once: its client has its last byte, its abort is done, or the engine has let go of
-//     it. The tracker and the table of live requests have heard of that when ended() is called.
+//     it. The tracker and the table of live requests have received that when ended() is called.
 //  2. It asks the core for its place when enough of it is there, and reaches the engine only then.
 //  3. The engine's connection is closed before anything else happens when its client leaves, or
-//     kept until the first byte where the endpoint wants that: then it has no client any more.
-//  4. Nothing is read from the engine while its client has not taken what came before, or while an
+//     kept until the first byte where the endpoint is set so: then it no longer has a client.
+//  4. Nothing is read from the engine while its client has not taken earlier bytes, or while an
 //     error is held back.
 //
 // relayed_request.cpp has the way to the engine and the end, relayed_response.cpp the way back.
@@ -60,7 +60,7 @@ class RelayedRequest final : public ClientRequest,
   bool takes_body() const override;
   bool wants_input() const override;
   bool is_tunnel() const override;
-  /// Before the end of its response whoever ends what it sends has left.
+  /// A client that ends its output before the end of its response has left.
   bool needs_its_client() const override;
   void client_ended_tunnel() override;
   void client_left() override;
@@ -71,7 +71,7 @@ class RelayedRequest final : public ClientRequest,
   void break_off(relay::Refusal const& refusal, lifecycle::Outcome outcome) override;
   /// With its connection, for the sake of others.
   void shed() override;
-  /// Its connection is closed: nobody is told.
+  /// Its connection is closed: no client is notified.
   void abandon() override;
 
   // --- its connection to the engine ---
@@ -87,7 +87,7 @@ class RelayedRequest final : public ClientRequest,
   void admitted();
   void rejected(relay::Refusal const& refusal);
   void cut(relay::Refusal const& refusal, bool at_once);
-  /// Where its client is a router: it is told once when it will be cut, between two events.
+  /// Where its client is a router: it is notified once when it will be cut, between two events.
   void notify_of_cut();
   /// Every check of the engine has passed that began then or later.
   void check_passed(std::chrono::milliseconds since) override;
@@ -99,7 +99,7 @@ class RelayedRequest final : public ClientRequest,
   bool has_sent_nothing() const override {
     return exchange_.delivery().state() == relay::DeliveryState::nothing;
   }
-  /// Bytes of an incomplete body that wait to go on.
+  /// Bytes of an incomplete body that wait to be passed on.
   std::size_t unfinished() const override;
 
  private:

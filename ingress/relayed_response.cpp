@@ -96,7 +96,7 @@ void RelayedRequest::check_passed(std::chrono::milliseconds since) {
   }
 }
 
-/// Nobody has said that the engine is dead: what it answered is the answer.
+/// No report says that the engine is dead: its answer is passed on.
 void RelayedRequest::let_through() {
   bound_.disarm();
   std::string& wire = parts_.wire;
@@ -127,7 +127,7 @@ void RelayedRequest::engine_ended(bool orderly) {
 }
 
 /// An engine that is killed ends its connections in order too. Whether it was is known a moment
-/// later: its process may be gone, and then the core's word decides what the client is told.
+/// later: its process may be gone, and then the core decides what the client receives.
 void RelayedRequest::settle_ending() {
   drop_leg();
   if (counted_.is_tracked() && exchange_.response().wants_verdict() &&
@@ -138,7 +138,7 @@ void RelayedRequest::settle_ending() {
   }
 }
 
-/// Nobody has said that the engine is gone.
+/// The engine was not reported as gone.
 void RelayedRequest::engine_lives() {
   if (exchange_.response().ending() == relay::ResponseSide::Ending::by_close) {
     std::string last;

@@ -1,4 +1,4 @@
-// What a worker tells of the requests that it relays: the calls of a Tracker, in the mail.
+// A worker's reports about the requests that it relays: the calls of a Tracker, in the mail.
 //
 // Values only, but for the texts of a Refusal, which live for ever. No thread rule.
 #pragma once

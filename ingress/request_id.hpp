@@ -19,7 +19,7 @@ class RequestIds {
  public:
   /// 32 hexadecimal digits from the system's random numbers.
   std::string make();
-  /// One of 2^64 - 1 that nobody can guess; never 0.
+  /// One of 2^64 - 1 that cannot be guessed; never 0.
   std::uint64_t draw();
 
  private:
@@ -30,7 +30,7 @@ class RequestIds {
 };
 
 /// `wanted`, with a suffix while it is taken: -2 to -9, then one that is drawn, so that an id which
-/// all clients say costs the thousandth of them no more than the tenth.
+/// all clients send costs the thousandth of them no more than the tenth.
 template <typename IsTaken>
 std::string id_apart(std::string_view wanted, RequestIds& ids, IsTaken const& is_taken) {
   constexpr unsigned kCounted = 9;

@@ -1,5 +1,4 @@
-// What there is too little of when a connection is closed, or a request refused, for the others'
-// sake.
+// The scarce resource when a connection is closed, or a request refused, for the others' sake.
 //
 // Values only, no thread rule. Source: docs/ingress.md, 'Limits'.
 #pragma once

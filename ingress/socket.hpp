@@ -43,7 +43,7 @@ struct IoResult {
 IoResult read_some(Socket const& socket, std::span<char> into);
 IoResult write_some(Socket const& socket, std::string_view bytes);
 
-/// `no_room`: so many wait at a Unix socket that it takes no more of them now, and nothing tells
+/// `no_room`: so many wait at a Unix socket that it takes no more of them now, and nothing reports
 /// when it does; the same call with the same socket tries again.
 enum class Connect : std::uint8_t { done, under_way, no_room, failed };
 /// With a socket that it makes where there is none.

@@ -29,7 +29,7 @@ TlsFailure::Kind kind_of(int reason) {
   switch (reason) {
     case SSL_R_CERTIFICATE_VERIFY_FAILED:
     case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
-    // What a client says that does not accept ours.
+    // The alerts of a client that does not accept our certificate.
     case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
     case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
     case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
@@ -99,7 +99,8 @@ IoResult TlsSession::failed(int result) {
   bool const has_just_left = is_end && is_established();
   bool const is_protocol_error =
       ERR_GET_LIB(ERR_peek_last_error()) == ERR_LIB_SSL;  // else: of the socket
-  // With TLS 1.3 who began hears only behind the greeting that its certificate is refused.
+  // With TLS 1.3 the side that began learns only after the greeting that its certificate is
+  // refused.
   bool const is_refusal = why >= SSL_AD_REASON_OFFSET && !SSL_is_server(library_->session.get());
   if (is_protocol_error && !is_end && !is_plain_http_ && (!is_established() || is_refusal)) {
     report_failure(why);
@@ -152,7 +153,7 @@ IoResult TlsSession::write(std::string_view bytes) {
   return {Io::some, taken};
 }
 
-/// What a read would find.
+/// The result that a read would have.
 Io TlsSession::peek() {
   ERR_clear_error();
   char byte = 0;

@@ -4,12 +4,13 @@
 // Invariants:
 //  1. TLS 1.2 or later, HTTP/1.1 only (ALPN); renegotiation is refused.
 //  2. Changed files are read before the next client is greeted, at most once a second. Files that
-//     cannot be used are told once, and what was read before them stays.
+//     cannot be used are reported once, and those that were read before them stay.
 //  3. A session's calls mean what those of a plain socket mean: they never block, `ended` is the
-//     other side's close_notify or end, and what write() did not take has to be offered again.
+//     other side's close_notify or end, and bytes that write() did not take have to be offered
+//     again.
 //  4. An idle session holds no buffers.
 //  5. Where clients show certificates, each connection shows its own: no session is resumed, so
-//     that an authority that was taken away, or a certificate that has expired, lets nobody in.
+//     that an authority that was taken away, or a certificate that has expired, lets no client in.
 //
 // Thread rule: the context on the loop's thread, a session on that of its client (the library's own
 // counts of references are safe). Source: RFC 8446; RFC 7301; SSL_read(3), SSL_CTX_set_mode(3);
@@ -40,16 +41,16 @@ class TlsSession {
   IoResult write(std::string_view bytes);
   /// The client's close_notify has come, and nothing before it waits to be read.
   bool has_ended();
-  /// Neither bytes nor an end wait to be read; what the library has to say to the other is taken.
+  /// Neither bytes nor an end wait to be read; the library's output for the other side is taken.
   bool is_quiet();
   /// Greets as the side that begins: `some` once both know each other.
   Io greet();
   /// It broke because what came first is a request in plain HTTP: the socket is good for an answer.
   bool is_plain_http() const { return is_plain_http_; }
-  /// What read() or write() did waits for room in the socket, or for bytes in it.
+  /// A read() or write() waits for room in the socket, or for bytes in it.
   bool is_established() const;
-  /// Why the greeting broke; nothing when it did not, or when the client just went away in it. Of
-  /// the side that began: also what the other has refused behind it.
+  /// Why the greeting broke; nothing when it did not, or when the client just went away in it. For
+  /// the side that began: also what the other has refused after it.
   std::optional<TlsFailure> const& failure() const { return failure_; }
   /// The first of `names` that the client's certificate has; empty when there is none. Names are
   /// those of DNS, URIs and e-mail addresses, or the common name where it has none of these.
@@ -77,7 +78,7 @@ struct TlsSettings {
   std::vector<std::string> ciphers;
 };
 
-/// What became of files that were read.
+/// The outcome of reading files.
 struct TlsReading {
   std::string problem;  // empty: they are in use; else the file, and why it cannot be used
   std::string warning;  // of what is in use all the same, such as an expired certificate

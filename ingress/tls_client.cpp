@@ -27,7 +27,7 @@ bool is_address(std::string const& name) {
          ::inet_pton(AF_INET6, name.c_str(), address.data()) == 1;
 }
 
-/// Whom it has to be. Names alone are told before the greeting: RFC 6066, 3.
+/// The peer that it has to be. Only names are sent before the greeting: RFC 6066, 3.
 bool expect(SSL* session, std::string const& name) {
   if (is_address(name)) {
     return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), name.c_str()) == 1;
@@ -88,7 +88,7 @@ TlsReading TlsClientContext::load() {
   if (result.problem.empty()) {
     library_ = std::move(read);
   } else if (library_) {
-    library_->stamp = read->stamp;  // told once
+    library_->stamp = read->stamp;  // reported once
   }
   return result;
 }

@@ -4,7 +4,7 @@
 //  1. TLS 1.2 or later, HTTP/1.1 only (ALPN). The other side's certificate has to come from one of
 //     the authorities, and to be one for the name, or the address, that is asked for.
 //  2. Changed files are read before the next connection is made, at most once a second. Files that
-//     cannot be used are told once, and what was read before them stays.
+//     cannot be used are reported once, and those that were read before them stay.
 //
 // Thread rule: that of its connections. Source: RFC 8446; RFC 6125; SSL_set1_host(3),
 // X509_VERIFY_PARAM_set1_ip_asc(3).

@@ -15,7 +15,7 @@
 namespace lastcall::ingress::tls {
 namespace {
 
-/// What the library would tell of as if the text were wrong; empty: it is a file with bytes.
+/// Faults that the library would report as if the text were wrong; empty: it is a file with bytes.
 std::string problem_of_file(std::string const& path) {
   struct stat found {};
   if (::stat(path.c_str(), &found) != 0) {
@@ -30,7 +30,7 @@ std::string problem_of_file(std::string const& path) {
   return found.st_size == 0 ? "the file is empty" : "";
 }
 
-/// A key with a passphrase is one that cannot be used: nobody is there to be asked.
+/// A key with a passphrase cannot be used: there is no one to ask for it.
 int no_passphrase(char*, int, int, void* was_asked) {
   *static_cast<bool*>(was_asked) = true;
   return -1;

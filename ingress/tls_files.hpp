@@ -1,5 +1,5 @@
-// What both sides of TLS need of the library: files that are read, with words for what is wrong
-// with them, and its objects' ends.
+// The parts of the library that both sides of TLS need: reading files, with a text for what is
+// wrong with them, and the ends of its objects.
 //
 // Thread rule: none. Source: SSL_CTX_use_certificate(3), SSL_CTX_load_verify_locations(3).
 #pragma once
@@ -31,7 +31,8 @@ struct Free {
   void operator()(stack_st_GENERAL_NAME* names) const;
 };
 
-/// What the library has said of a failure, the root first: later words only name who passed it on.
+/// The library's account of a failure, the root first: later entries only name the callers that
+/// passed it on.
 class LibraryErrors {
  public:
   LibraryErrors();
@@ -42,19 +43,20 @@ class LibraryErrors {
   std::vector<unsigned long> errors_;
 };
 
-/// Files for a context. Each of its calls tells what is wrong, or nothing.
+/// Files for a context. Each of its calls returns what is wrong, or nothing.
 class Files {
  public:
   /// `context` outlives it.
   explicit Files(ssl_ctx_st* context) : context_(context) {}
 
-  /// What is common to both sides, and none of them asks a terminal for a passphrase.
+  /// The settings that both sides share; none of them asks a terminal for a passphrase.
   void set_up();
   std::string read_certificate(std::string const& path);
   std::string read_key(std::string const& certificate, std::string const& path);
   /// Whom the other side's certificate has to come from.
   std::string read_authorities(std::string const& path);
-  /// The other side refuses it; whoever has to replace it should not have to hear of it from there.
+  /// The other side refuses it; the operator who has to replace it should not have to learn of it
+  /// from there.
   std::string validity(std::string const& path) const;
 
  private:

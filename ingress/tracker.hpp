@@ -1,5 +1,5 @@
-// Who counts the requests that the proxy relays, and decides about them: the core, through the
-// runtime.
+// The side that counts the requests that the proxy relays, and decides about them: the core,
+// through the runtime.
 //
 // Rules:
 //  1. For each request that counts: begin(), then, unless it was refused, end() exactly once.
@@ -30,10 +30,10 @@ struct Begun {
   std::optional<bool> streaming;
   std::uint8_t priority = lifecycle::kUsualPriority;  // 0 to 7, less is more urgent
   std::string_view parent = {};                       // in the tier above, where one relays this
-  std::uint64_t way = 0;  // what the engine is told, so that its part of this is known by it
+  std::uint64_t way = 0;  // sent to the engine, so that its part of this is known by it
 };
 
-/// What whoever continues a cut request elsewhere has to know.
+/// The facts that a program needs to continue a cut request elsewhere.
 struct HandedOff {
   std::string_view id;
   std::string_view endpoint;
@@ -56,18 +56,19 @@ class Tracker : public ConnectionObserver {
   /// `model`: that the engine has answered for, where it did not for the same just before.
   virtual void first_byte(std::string_view id, std::string_view endpoint, std::string_view model,
                           std::chrono::milliseconds took) = 0;
-  /// A byte of its response has moved, the first or one behind it.
+  /// A byte of its response has moved, the first or one after it.
   virtual void moved(std::string_view id) = 0;
   /// Its client went away before the response was complete; end() follows. `stop`: at the engine's
   /// leisure, so that it can still be killed.
   virtual void client_gone(std::string_view id, lifecycle::CancelMode mode) = 0;
   virtual void ended(std::string_view id, lifecycle::Outcome outcome) = 0;
-  /// It is cut, and its client told to send it again; end() follows.
+  /// It is cut, and its client notified to send it again; end() follows.
   virtual void handed_off(HandedOff const& handed) = 0;
-  /// The engine's connection broke: true when its process may have ended and the word of that is
+  /// The engine's connection broke: true when its process may have ended and the report of that is
   /// still on its way.
   virtual bool engine_may_be_gone() const = 0;
-  /// The engine answers with an error: true when that may be its death, and somebody would say so.
+  /// The engine answers with an error: true when that may be its death, and a shim or a check would
+  /// report it.
   virtual bool engine_may_be_dying() const = 0;
   /// Such an error is held back: whether the engine is well should be found out now.
   virtual void error_held() = 0;

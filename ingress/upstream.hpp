@@ -2,10 +2,10 @@
 //
 // Invariants:
 //  1. A pooled connection that the engine closes leaves the pool at once. One that has rested for
-//     long is asked once more before it is used: servers close what has rested for some seconds,
-//     and the end may have come after the last look at the poller.
-//  2. Nothing is read while who it carries takes nothing.
-//  3. It is connected when a request can be written: of one with TLS, behind the greeting.
+//     long is asked once more before it is used: servers close connections that have rested for
+//     some seconds, and the end may have come after the last look at the poller.
+//  2. Nothing is read while the request that it carries takes nothing.
+//  3. It is connected when a request can be written: with TLS, after the greeting.
 //  4. Where its pool has no address yet it waits for one, and the wait is a part of connecting.
 //
 // Thread rule: the loop's thread.
@@ -62,7 +62,7 @@ class Upstream final : public Watched, public DeadlineOwner {
   void carry(LegOwner& owner) { owner_ = &owner; }
   /// Back to the pool, or closed.
   void release(bool keep);
-  /// From the pool: false when the engine has closed it, or sent what nobody has asked for.
+  /// From the pool: false when the engine has closed it, or sent bytes that were not asked for.
   bool is_usable();
   void close();
   bool is_connected() const { return connected_; }
@@ -70,7 +70,7 @@ class Upstream final : public Watched, public DeadlineOwner {
   std::size_t address() const { return address_; }
   /// How much was taken; a broken connection shows when it is read.
   std::size_t write(std::string_view bytes, bool& broken);
-  /// Nothing more is written; what the engine says is still read.
+  /// Nothing more is written; the engine's bytes are still read.
   void end_output() { socket_.end_output(); }
   /// Reads and hands over as long as it is taken.
   void pump();
@@ -88,7 +88,7 @@ class Upstream final : public Watched, public DeadlineOwner {
   bool connected_ = false;
   bool was_used_ = false;  // for a request before this one
   bool readable_ = false;
-  bool closing_ = false;  // the engine has said its last
+  bool closing_ = false;  // the engine has sent its last
   bool pumping_ = false;
   bool dead_ = false;
 };

@@ -1,8 +1,8 @@
 // Bytes of bodies that are read while their requests wait for a place in admission.
 //
-// A client that has gone is seen only behind what it has sent, so that a waiter's body is read on;
+// The end of a client is seen only after the bytes that it has sent, so a waiter's body is read on;
 // all waiters of a proxy together hold at most kMost that way, and a flood of large ones must not
-// take the memory of the supervisor. Who finds no room is read on when it has its place.
+// take the memory of the supervisor. One that finds no room is read on when it has its place.
 // Thread rule: the proxy's thread.
 #pragma once
 

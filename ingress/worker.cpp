@@ -73,7 +73,7 @@ void Worker::ask(std::function<void(bool is_flushed)> answer) {
   });
 }
 
-// --- what the proxy tells ------------------------------------------------------------------------
+// --- what the proxy reports ----------------------------------------------------------------------
 
 Admission Worker::begin(Begun const& begun) {
   send_report(report::Begun{.id = std::string(begun.id),
@@ -180,7 +180,7 @@ void Worker::send_report(report::Report report) {
   }
 }
 
-/// At the end of this turn, with what else is told in it.
+/// At the end of this turn, with the other reports of that turn.
 void Worker::post_soon() {
   if (!std::exchange(post_is_due_, true)) {
     boost::asio::post(*io_, [this] {

@@ -1,9 +1,9 @@
 // One thread that relays: a loop with a proxy of its own, whose tracker is a mailbox.
 //
 // Invariants:
-//  1. What the proxy tells is mailed in its order, a turn's worth at a time.
+//  1. The proxy's reports are mailed in their order, a turn's worth at a time.
 //  2. An id is free again only after the end of its request was mailed: a request of the same id,
-//     whichever worker has it, begins behind that end.
+//     whichever worker has it, begins after that end.
 //  3. It answers nothing by itself: a request waits until the core's answer has come back.
 //
 // Thread rule: public calls on the owner's thread; the proxy and all that is private on the
@@ -31,7 +31,7 @@ class Worker final : private Tracker, private SharedIds {
   /// Called on the worker's thread.
   using Mail = std::function<void(report::Batch)>;
 
-  /// What the threads share, which outlives them.
+  /// The state that the threads share, which outlives them.
   struct Shared {
     LiveIds& ids;
     MemoryBudget& memory;

@@ -54,7 +54,8 @@ Worker::Mail WorkerPool::mail_of(std::size_t seat) {
   };
 }
 
-/// To whom has the fewest: connections are kept, and what one begins with it stays with.
+/// The worker that has the fewest: connections are kept, and stay with the worker that they begin
+/// with.
 void WorkerPool::take(Accepted accepted) {
   std::size_t chosen = next_;
   for (std::size_t i = 0; i < seats_.size(); ++i) {
@@ -96,7 +97,7 @@ void WorkerPool::admitted(Request const& request) {
 
 void WorkerPool::rejected(Request const& request, relay::Refusal const& refusal) {
   if (Worker* const worker = worker_of(request)) {
-    live_.erase(request.id);  // no end of it will be told
+    live_.erase(request.id);  // no end of it will be reported
     worker->order([request, refusal](Proxy& proxy) { proxy.rejected(request, refusal); });
   }
 }
@@ -108,10 +109,10 @@ void WorkerPool::cut(Request const& request, relay::Refusal const& refusal, bool
   }
 }
 
-/// Mailed, so that a worker does not hear that the engine's end is known before it has heard what
-/// the core has cut because of it.
+/// Mailed, so that a worker does not learn that the engine's end is known before it has received
+/// what the core has cut because of it.
 void WorkerPool::engine_changed() {
-  // Behind the turn in which that is carried out which was decided until now.
+  // After the turn that carries out the decisions made until now.
   boost::asio::post(io_, [this, alive = alive_] {
     if (*alive) {
       notify_engine();
@@ -165,7 +166,7 @@ void WorkerPool::ask(std::function<void(bool is_flushed)> const& answered) {
   }
 }
 
-// --- what workers tell ---------------------------------------------------------------------------
+// --- what workers report -------------------------------------------------------------------------
 
 void WorkerPool::receive(std::size_t seat, report::Begun const& reported) {
   live_.insert_or_assign(reported.id, Live{seat, reported.serial});

@@ -1,9 +1,9 @@
-// Threads that relay, and their one way to the core: what they tell is told to the Tracker on the
-// loop's thread, what it decides is mailed back.
+// Threads that relay, and their one way to the core: their reports go to the Tracker on the loop's
+// thread, its decisions are mailed back.
 //
 // Invariants:
-//  1. The core's thread alone knows what a request is: what a worker has begun is a request when
-//     its report is heard, and not before.
+//  1. The core's thread alone knows what a request is: one that a worker has begun is a request
+//     when its report is received, and not before.
 //  2. A decision names its request by id and serial, here and in the worker: one that ended
 //     meanwhile, and one of the same id after it, are left alone.
 //  3. The loop's thread accepts, so that max_connections is one limit over all; a client goes to

@@ -1,12 +1,12 @@
 // Lines of the protocol to messages and back: pure bytes, no socket.
 //
 // Rules:
-//  1. Unknown keys are ignored; of a key that appears twice the last one counts; null is the same
+//  1. Unknown keys are ignored; where a key appears twice the last one counts; null is the same
 //     as an absent key, but for a Change, which it clears.
 //  2. A field that is missing, of another type or out of its limits is `bad_field`, and the message
 //     names the field, what was expected and what was there.
-//  3. What is no JSON object in valid UTF-8, or too long, closes the connection; so does a `hello`
-//     of another version. Everything else leaves the peer connected.
+//  3. A line that is no JSON object in valid UTF-8, or too long, closes the connection; so does a
+//     `hello` of another version. Everything else leaves the peer connected.
 //  4. decode(encode(m)) is m; encode() writes valid JSON in one line whatever the strings hold
 //     (bytes that are no UTF-8 become U+FFFD).
 //

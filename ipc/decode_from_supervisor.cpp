@@ -1,4 +1,4 @@
-// What a client reads: one reader a message.
+// The messages that a client reads: one reader a message.
 #include "ipc/codec.hpp"
 #include "ipc/decode_line.hpp"
 #include "ipc/ops.hpp"

@@ -1,4 +1,4 @@
-// What both directions of decoding share: from a line to its op, its seq and its reader.
+// The part that both directions of decoding share: from a line to its op, its seq and its reader.
 //
 // Rule: the outer checks come in this order, and the first that fails answers: length, JSON, seq,
 // op, fields. So an error names the line's seq whenever that could be read.
@@ -90,7 +90,7 @@ std::variant<Incoming<Message>, DecodeError> decode_line(
     }
     bool const is_answer = op == "ack" || op == "error";
     if (is_answer) {
-      seq.reset();  // theirs is a field, which names one of our lines; nobody answers an answer
+      seq.reset();  // theirs is a field, which names one of our lines; an answer is never answered
     }
     Incoming<Message> incoming{readers[i](fields), seq};
     if (fields.error()) {

@@ -64,7 +64,7 @@ void read(Fields& f, Hello& m) {
   }
 }
 
-/// 1 to 16 hexadecimal digits; anything else is what no ingress has said.
+/// 1 to 16 hexadecimal digits; no ingress has sent anything else.
 std::uint64_t way_of(std::string_view text) {
   constexpr int kHexadecimal = 16;
   constexpr std::size_t kMostDigits = 16;

@@ -69,7 +69,8 @@ class Fields {
     }
     return found.value_or(Enum{});
   }
-  /// As word(), of a set that grows within a version: what this side has not learnt is `unknown`.
+  /// As word(), of a set that grows within a version: a word that this side has not learnt is
+  /// `unknown`.
   template <typename Parse, typename Words, typename Enum>
   Enum growing_word(std::string_view key, Parse parse, Words const& words, Enum unknown) {
     json::Value const* const value = find_kind(key, json::Kind::string, "a string");

@@ -1,4 +1,4 @@
-// What the supervisor says, one struct an `op`; the rules are in message.hpp.
+// The supervisor's messages, one struct an `op`; the rules are in message.hpp.
 //
 // Pure values, no thread rule. Source: docs/ipc.md, 'From the supervisor'.
 #pragma once
@@ -29,7 +29,7 @@ struct Welcome {
   Phase phase{};
   Duration grace{};
   WelcomeBudgets budgets;
-  std::optional<Duration> rest_grace;  // for a shim: what an engine leaves behind has so long
+  std::optional<Duration> rest_grace;  // for a shim: the rest of an engine's tree has so long
   std::string probe = {};              // for an engine: how our own requests to it are marked
   friend bool operator==(Welcome const&, Welcome const&) = default;
 };
@@ -81,7 +81,7 @@ struct Remember {
   friend bool operator==(Remember const&, Remember const&) = default;
 };
 
-/// What the shim does and reports if it must finish this stop alone.
+/// The shim's actions and report if it must finish this stop alone.
 struct Will {
   StopMode mode{};
   Instant deadline_at{};
@@ -106,7 +106,7 @@ struct Exit {
   friend bool operator==(Exit const&, Exit const&) = default;
 };
 
-/// What `watch` asked for.
+/// The answer to `watch`.
 struct StatusUpdate {
   std::string status;  // a JSON object as text
   friend bool operator==(StatusUpdate const&, StatusUpdate const&) = default;

@@ -1,4 +1,4 @@
-// What the protocol allows at most, and the two answers that exist in both directions.
+// The limits of the protocol, and the two answers that exist in both directions.
 //
 // Pure values, no thread rule. Source: docs/ipc.md, 'Limits'.
 #pragma once

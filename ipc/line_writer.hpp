@@ -1,8 +1,9 @@
 // Writes one line of the protocol into a buffer that may hold lines already.
 //
 // Rules:
-//  1. Fields that are empty or absent are not written, so that a line says only what it means.
-//  2. What exceeds a limit makes the whole line fail: finish() takes it back and says so.
+//  1. Fields that are empty or absent are not written, so that a line holds only what it means.
+//  2. A field that exceeds a limit makes the whole line fail: finish() takes it back and reports
+//     it.
 //  3. The line is valid JSON without a raw newline whatever the strings hold.
 //
 // Pure, no thread rule. Source: docs/ipc.md; RFC 8259, section 7.

@@ -2,10 +2,10 @@
 //
 // Rules:
 //  1. An error of accept never spins: after one that concerns us the listener rests kAcceptPause,
-//     and says so once until it has accepted again.
+//     and reports it once until it has accepted again.
 //  2. close() removes the socket file, if it is still ours.
-//  3. A path that leads elsewhere (its directory was replaced) is bound anew on request; what was
-//     bound before is given up once that has worked.
+//  3. A path that leads elsewhere (its directory was replaced) is bound again on request; the
+//     earlier socket is given up once that has worked.
 //
 // Thread rule: the thread that runs the io_context. Source: accept(2), docs/ipc.md.
 #pragma once
@@ -38,12 +38,12 @@ class Listener {
   Listener(Listener const&) = delete;
   Listener& operator=(Listener const&) = delete;
 
-  /// What was cleared away is told as trouble.
+  /// Files that were cleared away are reported as trouble.
   [[nodiscard]] std::optional<std::string> open(std::string const& path, mode_t mode,
                                                 Squatters squatters);
   /// Whether the path still leads to this socket.
   [[nodiscard]] bool is_in_place() const;
-  /// As open(), at the same path; who is connected stays.
+  /// As open(), at the same path; connected peers stay.
   [[nodiscard]] std::optional<std::string> open_again();
   /// Takes what waits already, without waiting for its turn.
   void accept_now();

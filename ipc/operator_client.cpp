@@ -19,7 +19,7 @@ std::string text_of(Error const& error) {
   return error.message + " (" + std::string(name(error.code)) + ")";
 }
 
-/// More than this many lines nobody asked for would be a supervisor gone mad.
+/// Only a broken supervisor would send more than this many lines unasked.
 constexpr std::size_t kMaxKept = 1024;
 
 }  // namespace
@@ -159,7 +159,7 @@ std::variant<FromSupervisor, Failure> OperatorClient::read(Deadline deadline) {
       }
       auto const& problem = std::get<DecodeError>(decoded);
       if (problem.code == ErrorCode::unknown_op) {
-        continue;  // a newer supervisor says more than we know
+        continue;  // a newer supervisor sends more than we know
       }
       return failed("understand", problem.message);
     }

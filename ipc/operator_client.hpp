@@ -35,11 +35,11 @@ class OperatorClient {
  public:
   using Timeout = std::optional<std::chrono::milliseconds>;  // absent: for ever
 
-  /// Connects and says hello; `name` tells the supervisor's log who asks.
+  /// Connects and sends hello; `name` shows in the supervisor's log which client asks.
   static std::variant<OperatorClient, Failure> connect(std::string const& path,
                                                        std::string_view name, Timeout timeout);
 
-  /// What the supervisor said to our hello.
+  /// The supervisor's answer to our hello.
   Welcome const& welcome() const { return welcome_; }
 
   /// The result that came with the ack, as JSON text; empty: it had none.

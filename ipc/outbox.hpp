@@ -1,7 +1,8 @@
 // The sessions that have something to write, until the turn of the loop ends.
 //
 // Invariants:
-//  1. What is queued within one turn leaves in one write a session, in the order of the first line.
+//  1. Lines that are queued within one turn leave in one write a session, in the order of the first
+//     line.
 //  2. While a Turn lives nothing is posted: its end writes. Outside of one, a turn of its own does.
 //  3. Nothing is written inside the call that queues it.
 //

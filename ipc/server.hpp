@@ -3,14 +3,14 @@
 // Invariants:
 //  1. A peer reaches the observer only through an accepted uid, a `hello` first, version 1, and the
 //     role that its socket is for; a message reaches it only if the peer's role may send it.
-//  2. For each peer the observer hears hello(), then message()s, then disconnected() exactly once
-//     (if it welcomed the peer), and process_gone() at most once, before or after that; what a
-//     process wrote before it died is heard before its process_gone().
-//  3. No callback runs inside a call of this class, but for next_cancels() in flush(): what a call
-//     causes is heard in a later turn.
-//  4. Memory is bounded: a line by kMaxLine, what waits for a peer by `max_waiting`. Cancels are
-//     not queued: next_cancels() is asked when the peer's socket can take more.
-//  5. What is sent within one turn of the loop leaves in one write.
+//  2. For each peer the observer gets hello(), then message()s, then disconnected() exactly once
+//     (if it welcomed the peer), and process_gone() at most once, before or after that; lines that
+//     a process wrote before it died are received before its process_gone().
+//  3. No callback runs inside a call of this class, but for next_cancels() in flush(): the effects
+//     of a call are reported in a later turn.
+//  4. Memory is bounded: a line by kMaxLine, messages that wait for a peer by `max_waiting`.
+//     Cancels are not queued: next_cancels() is asked when the peer's socket can take more.
+//  5. Lines that are sent within one turn of the loop leave in one write.
 //  6. No crowd locks out the shim or the operators: the admin socket has places of its own, one
 //     process has a share, and where the engine socket is full a shim is still let in.
 //
@@ -47,15 +47,15 @@ struct PeerInfo {
   std::string sdk;
   uid_t uid{};
   pid_t pid{};      // 0 for a peer of a sibling PID namespace: for people only
-  ino_t process{};  // the same for connections of one process; 0: the kernel does not tell
-  bool watched{};   // a pidfd tells when its process ends; else only the connection does
+  ino_t process{};  // the same for connections of one process; 0: the kernel does not report it
+  bool watched{};   // a pidfd reports when its process ends; else only the connection does
   bool connected{};
 };
 
 /// Why a connection was closed that its peer would have kept.
 enum class Drop : std::uint8_t { slow_reader, backlog, protocol, not_allowed };
 
-/// Who hears what peers do. No exception may leave a callback.
+/// The receiver of what peers do. No exception may leave a callback.
 class Observer {
  public:
   Observer() = default;
@@ -75,7 +75,7 @@ class Observer {
   /// Fill `batch` with at most kMaxBatch ids that share one mode and reason, and take them off the
   /// ledger's list; return how many; 0 when none is left. `batch.ids` comes empty.
   virtual std::size_t next_cancels(PeerId peer, CancelBatch& batch) = 0;
-  /// Something worth a warning that belongs to no peer, or to one that said no hello.
+  /// Something worth a warning that belongs to no peer, or to one that sent no hello.
   virtual void trouble(std::string_view what) = 0;
   /// To be counted, nothing else: unlike the rest, these two may come inside a call of the server.
   virtual void error_sent(ErrorCode code) = 0;
@@ -88,16 +88,16 @@ struct ServerOptions {
   std::string engine_socket;
   std::string admin_socket;  // empty: none
   mode_t mode{0660};
-  std::vector<uid_t> allow_uids;  // besides our own and 0
+  std::vector<uid_t> allow_uids;  // in addition to our own and 0
   bool allow_any_uid{false};      // of engines and shims; operators are still the listed ones
   std::size_t max_waiting{1024 * 1024};
   std::chrono::milliseconds stall_timeout{5'000};
   std::chrono::milliseconds hello_timeout{30'000};
-  /// Connections of the engine socket, and of the admin socket; one more is told `busy`, but for a
+  /// Connections of the engine socket, and of the admin socket; one more receives `busy`, but for a
   /// shim.
   std::size_t max_connections{1024};
   std::size_t max_admin_connections{64};
-  /// How many of them one process may have, where the kernel tells its id.
+  /// How many of them one process may have, where the kernel reports its id.
   std::size_t max_of_process{256};
   std::size_t max_admin_of_process{16};
 };
@@ -110,18 +110,18 @@ class Server {
   Server(Server const&) = delete;
   Server& operator=(Server const&) = delete;
 
-  /// Creates directories and sockets and begins to accept. The text of an error says what, where
+  /// Creates directories and sockets and begins to accept. The text of an error states what, where
   /// and why: "cannot listen on /run/lastcall/lastcall.sock: another process listens there".
   [[nodiscard]] std::optional<std::string> listen();
 
   /// Where the engine socket's directory was replaced, as a volume is that is mounted late, listens
-  /// in the new one. What happened, for the log; empty: the path leads here.
+  /// in the new one. An account for the log; empty: the path leads here.
   [[nodiscard]] std::string follow_engine_socket();
 
   // Calls with a peer that is gone or closing do nothing.
 
   void welcome(PeerId peer, Welcome const& welcome);
-  /// Says an error and closes. Of a peer that was not welcomed the observer hears nothing more.
+  /// Sends an error and closes. For a peer that was not welcomed the observer gets nothing more.
   void refuse(PeerId peer, ErrorCode code, std::string_view message);
 
   void send(PeerId peer, FromSupervisor const& message);
@@ -146,8 +146,8 @@ class Server {
   void forget(PeerId peer);
 
   [[nodiscard]] PeerInfo const* info(PeerId peer) const;
-  /// What the peer passed with its hello (SCM_RIGHTS), to be asked for while it is taken in; empty:
-  /// nothing. Whoever takes it has to look what it is.
+  /// The descriptor that the peer passed with its hello (SCM_RIGHTS), to be asked for while it is
+  /// taken in; empty: none. The caller that takes it has to look what it is.
   [[nodiscard]] Descriptor take_passed(PeerId peer);
 
  private:

@@ -1,4 +1,4 @@
-// Who gets a place: shares, and the way in that a shim has when every place is taken.
+// Which peer gets a place: shares, and the way in that a shim has when every place is taken.
 #include <algorithm>
 
 #include "ipc/server_impl.hpp"
@@ -6,7 +6,7 @@
 namespace lastcall::ipc {
 namespace {
 
-/// Connections beyond the limit that may be about to say they are the shim. A hello follows a
+/// Connections beyond the limit that may be about to announce a shim. A hello follows a
 /// connect at once, and 16 connections are accepted in one turn of the loop: a crowd of this size
 /// cannot push a shim out before its hello was read.
 constexpr std::size_t kMostExtra = 64;
@@ -23,7 +23,7 @@ std::string_view Server::Impl::why_no_place(bool is_admin, pid_t pid) const {
     return "too many connections";
   }
   auto const held = held_by_.find({is_admin, pid});
-  bool const is_known = pid != 0;  // of sibling PID namespaces all say 0
+  bool const is_known = pid != 0;  // those of sibling PID namespaces all have 0
   std::size_t const share = is_admin ? options_.max_admin_of_process : options_.max_of_process;
   return is_known && held != held_by_.end() && held->second >= share
              ? "too many connections of this process"

@@ -1,9 +1,9 @@
-// What a server keeps: its listeners, its peers, and the rules between lines and the observer.
+// The state of a server: its listeners, its peers, and the rules between lines and the observer.
 //
 // Rules:
 //  1. A peer is found by id at each step: a callback may have closed or forgotten it.
-//  2. Calls of the public class are in server.cpp; what comes from sockets is in server_input.cpp;
-//     who gets a place in server_crowd.cpp.
+//  2. Calls of the public class are in server.cpp; input from sockets is in server_input.cpp; the
+//     places of peers are in server_crowd.cpp.
 //
 // Thread rule: the thread that runs the io_context. Source: docs/ipc.md.
 #pragma once
@@ -39,7 +39,7 @@ struct Peer {
   std::size_t batch_next{};
   std::uint64_t next_seq{1};
   bool process_is_gone{};
-  bool is_extra{};  // beyond max_connections: until its hello says that it is the shim
+  bool is_extra{};  // beyond max_connections: until its hello shows that it is the shim
 };
 
 /// The text of an error, cut to a sane length.

@@ -1,4 +1,4 @@
-// What comes from the sockets: connections, lines, ends; checked before the observer hears of it.
+// The input from the sockets: connections, lines, ends; checked before the observer receives it.
 #include <algorithm>
 #include <utility>
 
@@ -173,7 +173,8 @@ void Server::Impl::process_gone(PeerId id) {
   if (!peer) {
     return;
   }
-  // Its last act may have been to connect anew: what it announces there is not lost with it.
+  // Its last act may have been to connect again: requests that it announces there are not lost with
+  // it.
   engines_.accept_now();
   receive_rest(peer->info.pid, last_id_ + 1);
   peer->process_is_gone = true;
@@ -183,9 +184,9 @@ void Server::Impl::process_gone(PeerId id) {
 }
 
 /// Reads what this process has written on its connections before that one, ends included: the order
-/// in which the loop sees them is not the order in which the process made them, and what a new
-/// connection announces as resumed is looked for among what the old ones have left. Of sibling PID
-/// namespaces all processes say 0; then it is a little more work.
+/// in which the loop sees them is not the order in which the process made them, and requests that a
+/// new connection announces as resumed are looked for among those that the old ones have left. All
+/// processes of sibling PID namespaces have 0; then it is a little more work.
 void Server::Impl::receive_rest(pid_t pid, PeerId below) {
   std::vector<PeerId> chosen;
   for (auto const& [id, peer] : peers_) {

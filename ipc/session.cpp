@@ -18,7 +18,7 @@ using boost::system::error_code;
 
 /// Bytes of one peer that are read before others have their turn.
 constexpr std::size_t kReadAtOnce = 64 * 1024;
-/// What a process can have left in the socket is bounded by its send buffer.
+/// The bytes that a process can have left in the socket are bounded by its send buffer.
 constexpr std::size_t kReadOfTheDead = 1024 * 1024;
 constexpr std::chrono::milliseconds kLinger{1'000};
 
@@ -58,7 +58,7 @@ void Session::start() {
 
 void Session::greeted(bool is_patient) {
   has_greeted_ = true;
-  passed_ = Descriptor();  // nobody wanted it
+  passed_ = Descriptor();  // it was not wanted
   is_patient_ = is_patient;
   if (!is_blocked_) {
     timer_.cancel();

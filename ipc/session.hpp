@@ -5,8 +5,8 @@
 //     once, in a turn of its own, and no line after it.
 //  2. The owner's process_gone() is called once, after every line that the process had written; the
 //     watch outlives the connection and ends with unwatch().
-//  3. What is sent within a turn leaves in one write, by the outbox. While the socket takes no
-//     more, messages wait up to a limit, and cancels are not even made.
+//  3. Lines that are sent within a turn leave in one write, by the outbox. While the socket takes
+//     no more, messages wait up to a limit, and cancels are not even made.
 //  4. After a close of ours the other side's bytes are read and thrown away for a moment, so that
 //     the last line reaches a peer that is still writing.
 //
@@ -65,11 +65,11 @@ class Session : public std::enable_shared_from_this<Session> {
   void receive_rest();
   bool has_peer_closed() const { return peer_has_closed_; }
   bool is_watched() const { return watched_; }
-  /// A descriptor that came with the first bytes; empty: none did, or somebody took it.
+  /// A descriptor that came with the first bytes; empty: none did, or it was taken.
   Descriptor take_passed() { return std::move(passed_); }
   bool has_output() const { return !writing_.empty() || !waiting_.empty() || has_cancels_; }
 
-  /// Where the next line is appended to; tell with queued().
+  /// The buffer to which the next line is appended; report it with queued().
   std::string& waiting() { return waiting_; }
   void queued();
   void cancels_ready();

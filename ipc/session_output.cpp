@@ -85,11 +85,11 @@ void Session::flush() {
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       return wait_writable();
     } else if (errno != EINTR && errno != EPIPE && errno != ECONNRESET) {
-      // The peer lives: only an end that it sees makes it connect and tell everything anew.
+      // The peer lives: only an end that it sees makes it connect and announce everything again.
       return abort("cannot write: " + error_text(errno));
     } else if (errno != EINTR) {
-      // Nobody can read it any more. What the peer wrote before is still to be read: the reading
-      // side says when the connection is over.
+      // The peer can no longer read it. Its earlier bytes are still to be read: the reading side
+      // decides when the connection is over.
       has_cancels_ = false;
       waiting_.clear();
       written_ = writing_.size();

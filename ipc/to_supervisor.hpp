@@ -1,4 +1,4 @@
-// What shims, engines and operators say, one struct an `op`; the rules are in message.hpp.
+// The messages of shims, engines and operators, one struct an `op`; the rules are in message.hpp.
 //
 // Pure values, no thread rule. Source: docs/ipc.md, 'To the supervisor'.
 #pragma once
@@ -69,7 +69,7 @@ struct RequestBegin {
   std::string parent;  // empty: none
   std::string endpoint;
   std::string model;
-  std::optional<bool> stream;  // the answer comes in parts, or whole; absent: nobody said
+  std::optional<bool> stream;  // the answer comes in parts, or whole; absent: not given
   bool admit{};                // answer with admitted or rejected
   bool resumed{};              // ran before this connection began
   std::uint8_t priority{lifecycle::kUsualPriority};  // 0 is the most urgent, 7 the least
@@ -147,11 +147,11 @@ struct EngineExited {
   bool oom{};
   bool ordered{};
   std::optional<Instant> at;
-  std::optional<std::uint64_t> alive;  // absent: this shim does not tell
+  std::optional<std::uint64_t> alive;  // absent: this shim does not report it
   friend bool operator==(EngineExited const&, EngineExited const&) = default;
 };
 
-/// What is left of the engine's processes after its main one.
+/// The engine's processes that are left after its main one.
 struct EngineTree {
   std::uint64_t alive{};
   std::vector<std::string> names;  // of a few of them
@@ -165,7 +165,7 @@ struct EngineDied {
   std::optional<int> signal;
   Instant at{};
   bool ordered{};                      // the main process had its stop signal by then
-  std::optional<std::uint64_t> alive;  // beside the main process; absent: this shim does not tell
+  std::optional<std::uint64_t> alive;  // beside the main process; absent: not reported
   std::vector<std::string> names;      // of all of them, each once; empty: they are too many
   friend bool operator==(EngineDied const&, EngineDied const&) = default;
 };

@@ -96,7 +96,7 @@ std::string kind_of(mode_t mode) {
   }
 }
 
-/// Somebody else than we and root may put something there, or take it away.
+/// Another user than ours and root may put something there, or take it away.
 bool is_shared(std::string const& directory) {
   struct stat facts {};
   bool const is_known = ::stat(directory.c_str(), &facts) == 0;
@@ -104,7 +104,7 @@ bool is_shared(std::string const& directory) {
                       (facts.st_uid != 0 && facts.st_uid != ::geteuid()));
 }
 
-/// What may hold somebody's data stays, under another name.
+/// A file that may hold data stays, under another name.
 std::optional<std::string> clear_away(std::string const& path, struct stat const& file,
                                       std::string& cleared) {
   std::string const what = kind_of(file.st_mode) + " of uid " + std::to_string(file.st_uid);
@@ -163,8 +163,8 @@ std::optional<std::string> make_room(std::string const& path, sockaddr_un const&
                                                         : clear_away(path, file, cleared);
 }
 
-/// What bind left there gets its mode, whatever the umask took from it, and no other file does: a
-/// link that was swapped in is not followed. No umask of ours, as that is of all threads.
+/// The file that bind made there gets its mode, whatever the umask took from it, and no other file
+/// does: a link that was swapped in is not followed. No umask of ours, as that is of all threads.
 int set_mode(mode_t mode, SocketFile& made) {
   Descriptor const file(::open(made.path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat facts {};
@@ -181,7 +181,7 @@ int set_mode(mode_t mode, SocketFile& made) {
   return is_set ? 0 : errno;
 }
 
-/// The error is an errno; EADDRINUSE where somebody else was faster at that name.
+/// The error is an errno; EADDRINUSE where another process was faster at that name.
 std::variant<Listening, int> bind_to(std::string const& path, sockaddr_un const& address,
                                      mode_t mode) {
   Listening made{.fd = Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
@@ -288,7 +288,7 @@ std::variant<Descriptor, std::string> connect_to(std::string const& path,
     if (until && std::chrono::steady_clock::now() >= *until) {
       return cannot("connect to", path, "it does not answer, and too many others wait for it");
     }
-    ::poll(nullptr, 0, kFullBacklogPauseMs);  // nothing tells of a place in the queue
+    ::poll(nullptr, 0, kFullBacklogPauseMs);  // nothing reports a place in the queue
   }
   switch (errno) {
     case ENOENT:
@@ -320,7 +320,7 @@ PeerProcess peer_process(int fd) {
   if (::getsockopt(fd, SOL_SOCKET, kSoPeerPidfd, &pidfd, &size) == 0) {
     return {Descriptor(pidfd), false, process_id(pidfd)};  // close-on-exec by birth
   }
-  // Some kernels say ESRCH, and some EINVAL, of a process that was reaped before we asked.
+  // Some kernels return ESRCH, and some EINVAL, for a process that was reaped before we asked.
   return {Descriptor(), errno == ESRCH || errno == EINVAL, 0};
 }
 

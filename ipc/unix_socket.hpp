@@ -1,8 +1,8 @@
-// Unix sockets as the protocol wants them: paths, directories, stale files, who is at the other
+// Unix sockets as the protocol needs them: paths, directories, stale files, the peer at the other
 // end.
 //
 // Rules:
-//  1. Every descriptor is close-on-exec and non-blocking unless said otherwise.
+//  1. Every descriptor is close-on-exec and non-blocking unless stated otherwise.
 //  2. A socket that answers a connect is live and is never removed, unless it is a squatter's;
 //     one that refuses it is stale.
 //  3. Errors are texts of the form "cannot X: Y"; nothing throws.
@@ -23,7 +23,8 @@
 
 namespace lastcall::ipc {
 
-/// A socket file that we made; identity tells it from one that another process put there since.
+/// A socket file that we made; identity distinguishes it from one that another process put there
+/// since.
 struct SocketFile {
   std::string path;
   dev_t device{};
@@ -38,22 +39,22 @@ struct Listening {
   std::string cleared;  // what was in the way, for the log; empty: nothing
 };
 
-/// What is to be done with what others have put at a socket's name. Cleared are only: what is no
-/// socket, and a socket of another user than ours and root; and only in a directory into which
-/// others may write.
+/// The treatment of files that others have put at a socket's name. Only these are cleared: a file
+/// that is no socket, and a socket of another user than ours and root; and only in a directory into
+/// which others may write.
 enum class Squatters : std::uint8_t { refused, cleared };
 
-/// Held while somebody replaces stale sockets: two processes that both found one would remove each
-/// other's new one. `path` lies in a directory that only those processes reach, because whoever can
-/// open a directory can hold its lock; the directory is made if there is none.
+/// Held while a process replaces stale sockets: two processes that both found one would remove each
+/// other's new one. `path` lies in a directory that only those processes reach, because a process
+/// that can open a directory can hold its lock; the directory is made if there is none.
 std::variant<Descriptor, std::string> lock_beside(std::string const& path);
 
 /// Makes the directory (setgid, 2770) if there is none, replaces a stale file, refuses a live one.
 std::variant<Listening, std::string> listen_on(std::string const& path, mode_t mode,
                                                Squatters squatters = Squatters::refused);
 
-/// A blocking connection; the error says why in a person's words. Where too many others wait to be
-/// accepted it waits among them, without a limit only if there is none.
+/// A blocking connection; the error gives the reason in plain words. Where too many others wait to
+/// be accepted it waits among them, without a limit only if there is none.
 std::variant<Descriptor, std::string> connect_to(
     std::string const& path, std::optional<std::chrono::milliseconds> limit = std::nullopt);
 
@@ -69,7 +70,7 @@ struct PeerProcess {
   ino_t id{};        // of this process and no other until the next boot; 0: the kernel has none
   bool is_watched() const { return gone || pidfd; }
 };
-/// The process that connected; not watched where the kernel cannot tell (before 6.5).
+/// The process that connected; not watched where the kernel cannot report it (before 6.5).
 PeerProcess peer_process(int fd);
 
 }  // namespace lastcall::ipc

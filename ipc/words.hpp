@@ -24,13 +24,13 @@ using lifecycle::Phase;
 using lifecycle::RejectedReason;
 using lifecycle::StopMode;
 
-/// Who speaks. Operators only on the admin socket, the others only on the engine socket.
+/// The role of a peer. Operators only on the admin socket, the others only on the engine socket.
 enum class Role : std::uint8_t { shim, engine, operator_, hook };
 
-/// Whose preStop hook calls.
+/// The container whose preStop hook calls.
 enum class Container : std::uint8_t { engine, supervisor };
 
-/// What an SDK says about its engine.
+/// An SDK's report about its engine.
 enum class HealthStatus : std::uint8_t { healthy, busy, dead };
 
 /// Why a line was refused.
@@ -47,7 +47,7 @@ enum class ErrorCode : std::uint8_t {
   version,
 };
 
-/// What became of the engine that a shim guards.
+/// The state of the engine that a shim guards.
 enum class EngineState : std::uint8_t { waiting, running, exited };
 
 /// Whom an `engine.signal` reaches: the main process, or every descendant.

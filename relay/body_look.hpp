@@ -1,4 +1,4 @@
-// A look at the begin of a JSON body for `model` and `stream`, while it passes by.
+// A look at the start of a JSON body for `model` and `stream`, while it passes by.
 //
 // Rules:
 //  1. Only keys of the outermost object count, the first of each; nothing else is kept or checked.

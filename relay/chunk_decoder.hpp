@@ -1,12 +1,12 @@
 // Takes the chunks of a body apart, in place.
 //
 // Rules:
-//  1. What decode() leaves at the front of its bytes is payload, nothing else: sizes, extensions
+//  1. The bytes that decode() leaves at their front are payload, nothing else: sizes, extensions
 //     and trailers are dropped.
 //  2. Any split of the input gives the same payload.
 //  3. Only strict framing passes: hex digits without sign or space before them, CRLF, at most
 //     kMaxSizeDigits digits, kMaxLine bytes of extension or trailer in all; a trailer line has a
-//     name and a colon, so that the first line of a request behind an incomplete end is none.
+//     name and a colon, so that the first line of a request after an incomplete end is none.
 //
 // Pure, no thread rule. Source: RFC 9112, section 7.1.
 #pragma once
@@ -40,7 +40,7 @@ class ChunkDecoder {
     data,
     data_return,
     data_newline,
-    trailer_first,  // at the begin of a trailer line
+    trailer_first,  // at the start of a trailer line
     trailer_name,
     trailer,
     trailer_newline,

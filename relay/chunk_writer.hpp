@@ -12,7 +12,7 @@
 
 namespace lastcall::relay {
 
-/// One chunk of both parts, one behind the other.
+/// One chunk of both parts, one after the other.
 inline void append_chunk(std::string& out, std::string_view first, std::string_view second) {
   std::size_t const size = first.size() + second.size();
   if (size == 0) {

@@ -7,7 +7,7 @@
 namespace lastcall::relay {
 namespace {
 
-/// By length first, so that most names are told apart without a look at them.
+/// By length first, so that most names are distinguished without a look at them.
 bool is_before(std::string_view a, std::string_view b) {
   return a.size() != b.size() ? a.size() < b.size() : a < b;
 }

@@ -1,4 +1,4 @@
-// What the Connection fields of a head list, read in one pass into a sorted set.
+// The options that the Connection fields of a head list, read in one pass into a sorted set.
 //
 // Rules:
 //  1. The elements of all fields together are limited, empty ones too, and so is the length of

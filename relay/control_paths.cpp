@@ -44,8 +44,8 @@ bool is_plain(std::string_view path) {
   return true;
 }
 
-/// What is written may be an escape again: it is looked at as it grows, so that the whole takes no
-/// more steps than there are bytes.
+/// The written bytes may be an escape again: they are looked at as they grow, so that the whole
+/// takes no more steps than there are bytes.
 std::string decoded(std::string_view path) {
   constexpr std::size_t kBefore = 3;  // in front of the first byte there is no escape
   std::string out(kBefore + path.size(), '\0');
@@ -73,11 +73,11 @@ constexpr std::array<bool, 256> make_ends() {
   }
   return ends;
 }
-/// What ends a segment, or the part of it that means something.
+/// The characters that end a segment, or the part of it that means something.
 constexpr auto kEnds = make_ends();
 
-/// What a path means: its segments without their parameters, one slash before each. Of a long one
-/// the beginning, which decides; whether there is a dot segment is seen to its end.
+/// The meaning of a path: its segments without their parameters, one slash before each. For a long
+/// one it is the beginning, which decides; dot segments are looked for to its end.
 class Meaning {
  public:
   explicit Meaning(std::size_t most) : most_(most) {}

@@ -1,9 +1,9 @@
 // The requests that control the engine instead of asking it for work, and who may send them.
 //
 // Rules:
-//  1. What a path means decides, not how it is written: percent-encoding is undone until none is
-//     left, a doubled or last slash, what follows a ';' in a segment, and ASCII case do not count.
-//     What is relayed is what came.
+//  1. The meaning of a path decides, not how it is written: percent-encoding is undone until none
+//     is left, a doubled or last slash, what follows a ';' in a segment, and ASCII case do not
+//     count. The path is relayed as it came.
 //  2. A path with a dot segment or a control character, encoded or not, is two paths to two
 //     servers: it is `ambiguous`. (The `$` of Starlette's routes takes "/sleep\n" for "/sleep".)
 //  3. An entry stands for its path and all paths below it; with a '*' at its end for all paths that
@@ -26,7 +26,7 @@ namespace lastcall::relay {
 
 enum class Access : std::uint8_t { relay, operators, refuse };
 
-/// Whether a request puts the engine to rest, or tells it to go on.
+/// Whether a request puts the engine to rest, or orders it to go on.
 enum class Rest : std::uint8_t { none, begins, ends };
 
 struct ControlPath {

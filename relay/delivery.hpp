@@ -2,8 +2,8 @@
 // engine they come from.
 //
 // Rules:
-//  1. A response goes out once: its head, its payload, its end. Who has a byte of it gets no other
-//     status, and one that was cut never looks finished.
+//  1. A response goes out once: its head, its payload, its end. A client that has a byte of it gets
+//     no other status, and one that was cut never looks finished.
 //  2. An HTTP/1.1 client gets chunks where the length is not known, one of HTTP/1.0 a connection
 //     that ends with the response.
 //  3. The first byte is that of the engine's work, see first_byte.hpp: `opened` waits for it.
@@ -80,7 +80,7 @@ class Delivery {
     bool streaming = false;
     bool close = false;
   };
-  /// An interim answer: the client's own 100 was said already, and HTTP/1.0 knows none.
+  /// An interim answer: the client's own 100 was sent already, and HTTP/1.0 knows none.
   void interim(ResponseHead const& head, Version version, std::string& wire);
   void switch_protocols(ResponseHead const& head, std::string_view request_id, std::string& wire);
   static Coding coding_of(Framing const& framing, Version version);
@@ -106,7 +106,7 @@ class Delivery {
     bool head_only = false;
   };
   void refuse(Refusal const& refusal, Refusing const& how, std::string& wire);
-  /// Without a word.
+  /// Silently.
   void cut() { kDeliveryMoves.apply(state_, DeliveryEvent::cut); }
 
  private:

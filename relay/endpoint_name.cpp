@@ -41,7 +41,7 @@ constexpr std::array kRoutes = std::to_array<Route>({
     {"/v1/realtime", "realtime"},
 });
 
-/// Ours: what one tier of the SDK tells another.
+/// Ours: the messages of one tier of the SDK to another.
 constexpr std::string_view kCalls = "/lastcall/calls";
 constexpr std::string_view kModels = "/v2/models/";
 

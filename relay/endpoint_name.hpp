@@ -4,8 +4,8 @@
 //  1. Names are those of the cancellation metrics; paths are those of the OpenAI, Anthropic and
 //     KServe v2 APIs and of the engines' own servers. Names are a closed set: labels are bounded.
 //  2. A request counts (is tracked, drained, cancelled, admitted) unless it only looks: GET, HEAD
-//     and OPTIONS without an upgrade, and the word of one tier to another. What operates the server
-//     does not count either: control_paths.hpp.
+//     and OPTIONS without an upgrade, and the messages of one tier to another. Requests that
+//     operate the server do not count either: control_paths.hpp.
 //
 // Pure, no thread rule. Source: the label values of dynamo_frontend_model_cancellation_total; the
 // route tables of vLLM, SGLang, TensorRT-LLM; KServe's Open Inference Protocol.
@@ -20,7 +20,7 @@ inline constexpr std::string_view kOtherEndpoint = "other";
 
 struct EndpointName {
   std::string_view name;   // "chat_completions"; kOtherEndpoint where none is known
-  std::string_view model;  // where the path says it (KServe), as it is written there; else empty
+  std::string_view model;  // where the path has it (KServe), as it is written there; else empty
   bool counts = false;
 };
 

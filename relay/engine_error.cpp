@@ -92,8 +92,8 @@ EngineError error_of_event(std::string_view event) {
   return EngineError::none;
 }
 
-/// An answer that says when to come again, or why, is a refusal; what a server does not know how to
-/// do says nothing about its engine.
+/// An answer that states when to come again, or why, is a refusal; a method that a server does not
+/// know shows nothing about its engine.
 EngineError error_of_answer(ResponseHead const& head) {
   constexpr unsigned kNotImplemented = 501;
   constexpr unsigned kVersionNotSupported = 505;

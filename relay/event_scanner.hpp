@@ -2,12 +2,13 @@
 // that may report an error.
 //
 // Rules:
-//  1. A boundary is the begin of the stream, or after the empty line that ends an event, or after a
-//     comment line where no event has begun: what keeps a connection alive is never held back.
+//  1. A boundary is the start of the stream, or after the empty line that ends an event, or after a
+//     comment line where no event has begun: lines that keep a connection alive are never held
+//     back.
 //  2. An event counts when it had a line other than comments.
 //  3. An event may report an error when it is named `error`, or a line of its data begins with an
-//     object whose first key is "error". Only the first bytes of a line are looked at: what a line
-//     costs does not depend on its length, and whether it is an error decides engine_error.hpp.
+//     object whose first key is "error". Only the first bytes of a line are looked at: the cost of
+//     a line does not depend on its length, and engine_error.hpp decides whether it is an error.
 //
 // Pure, no thread rule. Source: the HTML standard, 'Server-sent events', 9.2.5 (parsing).
 #pragma once

@@ -15,8 +15,8 @@ constexpr std::size_t kUsageEnd = 256;
 /// Within a text of the answer its quotes would be escaped.
 constexpr std::string_view kTokens = R"("completion_tokens":)";
 
-/// What follows the last key in `text`; empty where there is none. Every event pays for this, so it
-/// is libc's search, which does not look at each byte.
+/// The text after the last key in `text`; empty where there is none. Every event pays for this, so
+/// it is libc's search, which does not look at each byte.
 std::string_view behind_last_key(std::string_view text) {
   std::string_view behind;
   while (void const* const found =

@@ -2,11 +2,11 @@
 // two of them.
 //
 // Rules:
-//  1. What goes out ends at a boundary of events; the begin of an event is held back until its end
-//     has come. One of more than kMaxHeldEvent bytes is passed on as it comes, and the stream is
-//     torn until its end: it cannot be cut so that its client understands it.
+//  1. The bytes that go out end at a boundary of events; the start of an event is held back until
+//     its end has come. One of more than kMaxHeldEvent bytes is passed on as it comes, and the
+//     stream is torn until its end: it cannot be cut so that its client understands it.
 //  2. Any split of the bytes delivers the same events.
-//  3. How many tokens it has is what the last whole events say, where their engine counts in each
+//  3. The number of its tokens is that of the last whole events, where their engine counts in each
 //     of them. Only the end of what was read is looked at: one may be missed, and the next comes.
 //
 // Pure, no thread rule. Source: docs/ingress.md, 'Streams that are cut'; event_scanner.hpp.
@@ -31,7 +31,7 @@ class EventStream {
     torn,      // it has a part of one
   };
 
-  /// How much of `payload` ends at a boundary; suspect() tells of an error among it.
+  /// How much of `payload` ends at a boundary; suspect() reports an error among it.
   std::size_t scan(std::string_view payload) {
     std::size_t const boundary = scanner_.scan(payload);
     note_tokens(payload.substr(0, boundary));
@@ -39,7 +39,7 @@ class EventStream {
   }
   auto const& suspect() const { return scanner_.suspect(); }
   std::uint64_t events() const { return scanner_.events(); }
-  /// Those that the engine says it has made (`completion_tokens` of a usage).
+  /// Those that the engine reports to have made (`completion_tokens` of a usage).
   std::optional<std::uint64_t> tokens() const { return tokens_; }
 
   /// The bytes to send for a payload that was scanned, one piece after the other. The first is
@@ -62,7 +62,7 @@ class EventStream {
 
   /// For a body that only the end of its connection ends: its last bytes.
   void note_last_words(std::string_view payload);
-  /// It says what clients of OpenAI's interface take for the end.
+  /// It holds what clients of OpenAI's interface take for the end.
   bool has_done_line() const;
   /// A stream that ends in the middle of a line was cut.
   bool ends_with_a_line() const { return scanner_.is_at_line() || has_done_line(); }

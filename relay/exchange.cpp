@@ -66,7 +66,7 @@ void Exchange::refuse(Refusal const& refusal, Surroundings const& world, std::st
   if (!request_.is_done()) {
     after_ = After::linger;
   } else if (!asked_.keeps_alive || asked_.version == Version::http10 || world.is_closing()) {
-    after_ = After::close;  // which HTTP/1.0 waits for, where nothing says that it stays
+    after_ = After::close;  // which HTTP/1.0 waits for, where no field keeps it open
   }
   response_.delivery().refuse(
       refusal, {.request_id = id_, .close = after_ != After::keep, .head_only = asked_.is_head},

@@ -3,11 +3,11 @@
 //
 // Theory of operation. Three machines move by themselves, each by its table: the request on its way
 // to the engine (request_side.hpp), the response on one connection to an engine, the *leg*
-// (response_reader.hpp), and what the client has of it (delivery.hpp). response_side.hpp joins the
-// last two. What joins both sides is here:
-//  1. Whether the client's connection goes on behind the exchange depends on both, and is settled
+// (response_reader.hpp), and its delivery to the client (delivery.hpp). response_side.hpp joins the
+// last two. The rules that join both sides are here:
+//  1. Whether the client's connection stays open after the exchange depends on both, and is settled
 //     when the head goes out or the exchange is cut (After).
-//  2. A leg that said nothing may be replaced by another one, once; its connection carries another
+//  2. A leg that sent nothing may be replaced by another one, once; its connection carries another
 //     request only when both sides are complete.
 //  3. Before its head has gone out an exchange is refused, afterwards cut; a response that is cut
 //     never looks finished.
@@ -36,7 +36,7 @@ namespace lastcall::relay {
 enum class After : std::uint8_t {
   keep,
   close,
-  linger,  // its client still sends: it is read until it has seen our last words
+  linger,  // its client still sends: it is read until it has seen our last bytes
 };
 
 /// The next thing that an exchange waits for.
@@ -44,7 +44,7 @@ enum class Awaited : std::uint8_t {
   request,     // the next part of it
   first_byte,  // of the engine's work
   more,        // of the response
-  tunnel_end,  // the engine's, behind the client's own
+  tunnel_end,  // the engine's, after the client's own
 };
 
 class Exchange {
@@ -56,7 +56,7 @@ class Exchange {
   std::string const& id() const { return id_; }
   RequestSide& request() { return request_; }
   RequestSide const& request() const { return request_; }
-  /// To be told of its leg's end.
+  /// It is to be notified of its leg's end.
   ResponseSide& response() { return response_; }
   ResponseSide const& response() const { return response_; }
   Delivery const& delivery() const { return response_.delivery(); }
@@ -82,7 +82,7 @@ class Exchange {
   void refuse(Refusal const& refusal, Surroundings const& world, std::string& wire);
   Farewell cut(Refusal const& refusal, lifecycle::Outcome outcome, Surroundings const& world,
                std::string& wire);
-  /// Nobody is there to be told.
+  /// There is no client to notify.
   void cut_silently(lifecycle::Outcome outcome);
   /// The client of a tunnel has ended it.
   bool is_ending_tunnel() const;

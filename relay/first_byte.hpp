@@ -2,9 +2,9 @@
 //
 // Rules:
 //  1. A server of streams (Starlette's, which vLLM and SGLang use) sends their head before there is
-//     a token. Of a stream the first byte of the body counts, of any other answer the head.
-//  2. A stream is what says text/event-stream, or has no length and answers a request that asked
-//     for a stream.
+//     a token. For a stream the first byte of the body counts, for any other answer the head.
+//  2. A stream is an answer of type text/event-stream, or one that has no length and answers a
+//     request that asked for a stream.
 //
 // Pure, no thread rule. Source: docs/ingress.md, 'What counts'.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace lastcall::relay {
 
-/// Whole events can be told apart in it: a stream of events without a coding.
+/// Whole events can be distinguished in it: a stream of events without a coding.
 bool is_event_stream(ResponseHead const& head);
 /// `streaming`: what the request asked for.
 bool begins_with_its_body(ResponseHead const& head, Framing const& framing, bool streaming);

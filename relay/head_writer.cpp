@@ -40,8 +40,8 @@ bool begins(std::string_view name, std::string_view prefix) {
   return name.size() > prefix.size() && same(name.substr(0, prefix.size()), prefix);
 }
 
-/// What a Connection field may not take away: it says what the body is, who is meant, who asks, and
-/// what the proxies before us vouch for.
+/// Fields that a Connection field may not take away: they describe the body, the target and the
+/// sender, and what the proxies before us vouch for.
 bool is_protected(std::string_view name) {
   return begins(name, "content-") || same(name, "host") || same(name, "authorization") ||
          same(name, "cookie") || same(name, "set-cookie") || same(name, "x-api-key") ||
@@ -74,7 +74,8 @@ bool reads_as(std::string_view name, std::string_view other) {
   return true;
 }
 
-/// What only a proxy before us can know. Told by its first letter, which few fields have.
+/// Fields that only a proxy before us can know. They are recognized by their first letter, which
+/// few fields have.
 bool describes_client(std::string_view name) {
   constexpr std::string_view kPrefix = "x-forwarded-";
   switch (name.front()) {
@@ -154,7 +155,7 @@ void append_forwarding(std::string& out, RequestHead const& head, Destination co
   out.append(";proto=").append(facts.scheme).append("\r\n");
 }
 
-/// At most, of what is written for the engine: a head grows by what is said of the client only.
+/// At most, of what is written for the engine: a head grows by the client's fields only.
 std::size_t most_bytes(RequestHead const& head, Destination const& destination,
                        Forwarding const& facts) {
   constexpr std::size_t kNamesOfOurs = 256;

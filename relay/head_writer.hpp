@@ -1,16 +1,16 @@
 // Writes the heads that travel on: to the engine and back to the client.
 //
 // Rules:
-//  1. Fields keep their order, case and duplicates; left out is what belongs to one connection
-//     (Connection and what it lists, Keep-Alive, TE, Trailer, Transfer-Encoding, Upgrade, ...).
-//  2. What frames the body or names the request is written by us: no Connection field can take a
-//     Content-* or a Host away, nor a key, a cookie, or what a proxy before us said of the client
+//  1. Fields keep their order, case and duplicates; fields that belong to one connection are left
+//     out (Connection and what it lists, Keep-Alive, TE, Trailer, Transfer-Encoding, Upgrade, ...).
+//  2. Fields that frame the body or name the request are written by us: no Connection field can
+//     take a Content-* or a Host away, nor a key, a cookie, or a proxy's fields about the client
 //     (Forwarded, X-Forwarded-*, X-Real-IP).
-//  3. What a trusted proxy says of its client is kept: X-Forwarded-For gets the proxy's address
+//  3. A trusted proxy's fields about its client are kept: X-Forwarded-For gets the proxy's address
 //     appended; X-Forwarded-Host and -Proto are set where they are missing; Forwarded gets an
-//     element of its own. From anybody else none of it travels on (Forwarded, X-Forwarded-*,
-//     X-Real-IP, with underscores for dashes too, which many servers read as the same name): it is
-//     written anew.
+//     element of its own. From any other client none of them is passed on (Forwarded,
+//     X-Forwarded-*, X-Real-IP, with underscores for dashes too, which many servers read as the
+//     same name): they are written again.
 //  4. Fields of a request whose names have an underscore are left out, unless they are wanted.
 //  5. X-Request-Id is there exactly once.
 //
@@ -30,7 +30,7 @@ struct Forwarding {
   std::uint64_t way = 0;    // what the engine gives back to prove that we relayed it; 0: none
   std::string_view client;  // its address as text, IPv6 without brackets; empty: unknown
   std::string_view scheme = "http";
-  bool is_proxy = false;           // one whose word about its own client holds
+  bool is_proxy = false;           // one whose fields about its own client are believed
   bool keeps_underscores = false;  // fields whose names have some
   bool upgrade = false;
   Framing body;

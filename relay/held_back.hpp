@@ -1,6 +1,6 @@
 // An error that may be the engine's death, and all that follows it, until that is known.
 //
-// Rule: a response has at most one: what comes behind it, once it was let through, goes on at once.
+// Rule: a response has at most one: bytes after it, once it was let through, are passed on at once.
 //
 // Pure, no thread rule. Source: docs/ingress.md, 'An engine that dies'.
 #pragma once

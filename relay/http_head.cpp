@@ -131,7 +131,7 @@ bool Fields::lists(std::string_view name, std::string_view word) const {
 }
 
 HeadScanner::Found HeadScanner::scan(std::string_view bytes) {
-  // What does not begin as a head (TLS, binary noise) never ends as one: no need to wait for it.
+  // Bytes that do not begin as a head (TLS, binary noise) never end as one: no need to wait for it.
   if (line_ == 0 && !bytes.empty() && bytes.front() != '\r' && !is(bytes.front(), kToken)) {
     return Found::bad;
   }

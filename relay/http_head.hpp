@@ -1,10 +1,10 @@
 // A strict parser of HTTP/1.1 message heads: views into the bytes that were read, no copies.
 //
 // Rules:
-//  1. What two servers could read in two ways is refused: bare CR or LF, folded lines, a space
-//     before a colon, control characters, several or contradicting lengths, odd codings.
+//  1. A head that two servers could read in two ways is refused: bare CR or LF, folded lines, a
+//     space before a colon, control characters, several or contradicting lengths, odd codings.
 //  2. HeadScanner finds the end of a head however its bytes arrive, looks at each byte once, and
-//     says so as soon as the bytes cannot become a head any more.
+//     reports it as soon as the bytes can no longer become a head.
 //  3. Field order, duplicates, the case of names and the target's percent-encoding are kept.
 //
 // Views are valid as long as the bytes that were parsed. Pure, no thread rule.
@@ -67,7 +67,7 @@ struct ResponseHead {
   ConnectionOptions connection;
 };
 
-/// What is wrong with a head; status 0: nothing. Of a response it means 502 whatever the status.
+/// The fault of a head; status 0: none. In a response it means 502, whatever the status.
 struct HeadFault {
   unsigned status = 0;
   std::string_view what;

@@ -9,7 +9,7 @@
 namespace lastcall::relay {
 namespace {
 
-/// The longest that all fields may be together; longer ones say nothing and would cost too much.
+/// The longest that all fields may be together; longer ones have no effect and would cost too much.
 constexpr std::size_t kLongest = 512;
 
 /// The next member of a dictionary, which is taken off: commas in strings and inner lists are its

@@ -1,7 +1,7 @@
-// How urgent a client says that its request is: the `u` of its Priority field.
+// The urgency that a client gives its request: the `u` of its Priority field.
 //
 // Pure, no thread rule. Source: RFC 9218, section 4.1 (the field), and RFC 8941, section 3.2 (its
-// syntax, a dictionary; several fields are one, and of several `u` the last counts).
+// syntax, a dictionary; several fields are one, and the last of several `u` counts).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace lastcall::relay {
 
-/// 0 is the most urgent, 7 the least; lifecycle::kUsualPriority where it says nothing, nonsense, or
+/// 0 is the most urgent, 7 the least; lifecycle::kUsualPriority where it has none, nonsense, or
 /// more than 512 bytes.
 std::uint8_t priority_of(Fields const& fields);
 

@@ -1,4 +1,4 @@
-// What a client is told when its request is refused, fails, or is cut: one object in all cases.
+// The answer to a client whose request is refused, fails, or is cut: one object in all cases.
 //
 // Rules:
 //  1. Before the first byte it is the body of a response with that status; in a stream of events it
@@ -38,13 +38,13 @@ Refusal cut_by(lifecycle::CancelReason reason);
 /// `overload_status`: of those for lack of a place or because the engine is busy.
 Refusal rejected_because(lifecycle::RejectedReason reason, std::chrono::milliseconds retry_after,
                          unsigned overload_status = 503);
-/// The engine answers nobody at present.
+/// The engine does not answer at present.
 Refusal engine_silent(std::chrono::milliseconds retry_after);
 /// Nothing of the request has reached the engine.
 Refusal engine_unavailable();
 /// The engine's connection ended before the response was complete.
 Refusal engine_failed();
-/// What came on it could be read in two ways, or not at all.
+/// The bytes that came on it could be read in two ways, or not at all.
 Refusal malformed_response();
 /// `before_first_byte`: its client has nothing of the answer, and the engine no more of the
 /// request.

@@ -5,7 +5,7 @@
 namespace lastcall::relay {
 namespace {
 
-/// A longer list of protocols is no offer that anybody makes, and would be read element by element.
+/// No client offers a longer list of protocols, and it would be read element by element.
 constexpr std::size_t kLongestUpgrade = 256;
 
 bool keeps_alive(RequestHead const& head) {

@@ -35,7 +35,7 @@ struct TakenHead {
   Destination destination;
   Asked asked;
   std::size_t length = 0;  // of all that was read for it
-  HeadFault fault;         // why it is refused; asked.is_head still tells whether a body may answer
+  HeadFault fault;         // why it is refused; asked.is_head still shows whether a body may answer
 };
 
 class RequestReader {
@@ -46,7 +46,7 @@ class RequestReader {
     std::optional<std::uint64_t> body;  // bytes
   };
 
-  /// `bytes`: what has come, from the begin of the head on.
+  /// `bytes`: what has come, from the start of the head on.
   Found read(std::string_view bytes, Limits const& limits, TakenHead& taken);
 
  private:

@@ -2,7 +2,7 @@
 // it asks for.
 //
 // Rules:
-//  1. The payload is the same in every split of the bytes; a chunked body is chunked anew, one
+//  1. The payload is the same in every split of the bytes; a chunked body is chunked again, one
 //     chunk a read, a length stays a length.
 //  2. Bytes after the body are left alone: they belong to the next request.
 //  3. A body that is malformed, too large or too slow is refused, and nothing of it is read again.
@@ -63,13 +63,13 @@ class RequestSide {
   RequestSide(Framing const& framing, Asked const& asked);
 
   RequestState state() const { return state_; }
-  /// Its client has nothing more to say in it.
+  /// Its client has nothing more to send in it.
   bool is_done() const {
     return state_ == RequestState::complete || state_ == RequestState::tunnel_ended;
   }
   Framing const& framing() const { return framing_; }
 
-  /// In `body` and `tunnel`. Appends to to_engine() what goes on.
+  /// In `body` and `tunnel`. Appends to to_engine() what is passed on.
   Taken take(std::span<char> bytes, Time now, Limits const& limits);
   void switch_protocols() { kRequestMoves.apply(state_, RequestEvent::switched); }
   void client_ended() { kRequestMoves.apply(state_, RequestEvent::client_end); }
@@ -81,7 +81,7 @@ class RequestSide {
   bool has_enough() const;
   struct Wanted {
     std::string model;           // empty: it names none
-    std::optional<bool> stream;  // nothing: it does not say
+    std::optional<bool> stream;  // nothing: it does not state it
   };
   Wanted settle();
 

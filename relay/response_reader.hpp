@@ -2,13 +2,13 @@
 //
 // Rules:
 //  1. Any split of the bytes gives the same heads and the same payload.
-//  2. What is no response, or could be read in two ways, is malformed; nothing that follows on that
-//     connection is read. So is a head of more than kMaxResponseHead bytes, and an upgrade that
-//     nobody has asked for.
+//  2. Bytes that are no response, or could be read in two ways, are malformed; nothing that follows
+//     on that connection is read. So is a head of more than kMaxResponseHead bytes, and an upgrade
+//     that was not asked for.
 //  3. Bytes after the end of a response belong to no request: the connection is not used again.
 //
-// One reader a connection and request: who sends a request again begins anew. Pure, no thread rule.
-// Source: RFC 9112, sections 4, 6 and 9.3; RFC 9110, sections 7.8 and 15.2.
+// One reader a connection and request: a request that is sent again gets another one. Pure, no
+// thread rule. Source: RFC 9112, sections 4, 6 and 9.3; RFC 9110, sections 7.8 and 15.2.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +49,7 @@ inline constexpr Moves<ResponseState, ResponseEvent, 5, 6> kResponseMoves{{{
 /// Valid with the bytes that it was read from, until the next call.
 struct ReadHead {
   ResponseHead head;
-  std::string_view text;    // the head and all that has come behind it
+  std::string_view text;    // the head and all that has come after it
   std::size_t length = 0;   // of the head in it
   std::size_t earlier = 0;  // of it, what came in earlier reads
 };
@@ -76,7 +76,7 @@ class ResponseReader {
   /// Ends a body or a tunnel that ends with its connection.
   void end() { kResponseMoves.apply(state_, ResponseEvent::end); }
 
-  /// Whether the engine keeps its connection, as its head says.
+  /// Whether the engine keeps its connection, by its head.
   bool keeps_alive() const { return keeps_alive_; }
   /// More came than belongs to this response.
   void spoil() { keeps_alive_ = false; }

@@ -2,9 +2,9 @@
 //
 // Rules:
 //  1. A head that arrives opens the delivery, payload flows through it, and it ends where the leg's
-//     framing says so.
+//     framing ends it.
 //  2. An error that may be the engine's death is held back with all that follows (held_back.hpp).
-//  3. The end of the leg's connection is the end of the response only where its framing says so;
+//  3. The end of the leg's connection is the end of the response only where its framing allows it;
 //     where that may be a death as well, a verdict is wanted.
 //
 // Pure, no thread rule. Source: docs/ingress.md.
@@ -33,7 +33,7 @@ class Surroundings {
   Surroundings(Surroundings const&) = delete;
   Surroundings& operator=(Surroundings const&) = delete;
 
-  /// An error that the engine answers with may be its death, and somebody would say so.
+  /// An error that the engine answers with may be its death, and a shim or a check would report it.
   virtual bool engine_may_be_dying() const = 0;
   /// Responses are to close the connections of their clients.
   virtual bool is_closing() const = 0;
@@ -45,12 +45,12 @@ class Surroundings {
 /// The consequences of bytes from the engine.
 struct Received {
   bool first_byte = false;  // of the engine's work
-  bool moved = false;       // a byte of that work, the first or one behind it
+  bool moved = false;       // a byte of that work, the first or one after it
   bool holds = false;       // an error is held back from now on
   bool has_more = false;    // than belongs to the response
   bool is_error = false;    // an event that reports one, or a status that does
   bool switched = false;    // to another protocol
-  bool closes = false;      // the head told the client that its connection closes
+  bool closes = false;      // the head announced to the client that its connection closes
   std::optional<std::chrono::milliseconds> gap;  // between two reads that ended events
 };
 
@@ -94,12 +94,12 @@ class ResponseSide {
   /// It cannot be used any more, because what came is malformed.
   void failed() { ending_ = Ending::failed; }
   Ending ending() const { return ending_; }
-  /// Whether the engine is dead decides what the client is told.
+  /// Whether the engine is dead decides what the client receives.
   bool wants_verdict() const;
   /// The engine lives: a response that ended by close is complete.
   void finish(std::string& wire);
 
-  /// For a response that nobody waits for: true when these bytes hold its first byte, or are no
+  /// For a response that no client waits for: true when these bytes hold its first byte, or are no
   /// response.
   bool engine_has_begun(std::span<char> bytes, Asked const& asked, bool wants_stream);
 

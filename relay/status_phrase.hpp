@@ -1,4 +1,4 @@
-// The words behind a status, as the programs of this project answer with it.
+// The words after a status, as the programs of this project answer with it.
 //
 // Pure, no thread rule. Source: RFC 9110, section 15; 499 and 529 are nginx's and Anthropic's.
 #pragma once

@@ -23,7 +23,7 @@ class AckWatch {
     }
   }
   void acknowledged(std::int64_t seq) { awaited_ = seq == awaited_ ? 0 : awaited_; }
-  /// The next hello tells of the stop.
+  /// The next hello reports the stop.
   void forget() { awaited_ = 0; }
 
   bool is_silent(Instant now) const { return awaited_ != 0 && now >= silent_at_; }

@@ -32,7 +32,7 @@ void start_engine(Parts& s, Event event) {
   }
   if (error != 0) {
     LogLine() << "cannot run " << s.options.command[0] << ": " << error_text(error);
-    EngineFacts failed = s.engine.facts();  // as a shell would tell it: the supervisor can then end
+    EngineFacts failed = s.engine.facts();  // as a shell reports it: the supervisor can then end
     failed.ending = {.code = exec_failure_code(error), .signal = 0};
     failed.exited_at = s.now;
     write_engine_exited(s.link.out(), failed);
@@ -98,7 +98,7 @@ void perform(Parts& s, Action action, Event event) {
                 << static_cast<int>(s.state) << ": this is a bug, and was ignored";
       return;
     case Action::hold:
-      return s.watch.walk_soon(s.now);  // whose end tells that nothing is left to wait for
+      return s.watch.walk_soon(s.now);  // whose end shows that nothing is left to wait for
     case Action::already:
     case Action::too_late:
     case Action::no_stop:
@@ -119,8 +119,8 @@ void happen(Parts& s, Event event) {
   perform(s, action, event);
 }
 
-/// An engine that nobody supervises is for a supervisor that may still come, not for one that has
-/// just said why it will not.
+/// An engine without a supervisor is for one that may still come, not for one that has just
+/// reported why it will not.
 void refuse_start(Parts& s, Ending ending) {
   LogLine() << "the supervisor cannot run, and ended with code " << ending.code
             << ": the command is not started";

@@ -1,4 +1,4 @@
-// What the state table says, done.
+// Carries out the state table.
 //
 // Thread rule: there is one thread. Source: state_table.hpp.
 #pragma once
@@ -9,9 +9,9 @@ namespace lastcall::shim {
 
 /// The only writer of the state, with give_up().
 void happen(Parts& s, Event event);
-/// Whatever the rules of time say is due by now.
+/// Everything that is due by now by the rules of time.
 void apply_due_rules(Parts& s);
-/// The supervisor of our own has said why it cannot run.
+/// The supervisor of our own has reported why it cannot run.
 void refuse_start(Parts& s, Ending ending);
 /// Nothing was started, and nothing will be.
 void give_up(Parts& s, int code);

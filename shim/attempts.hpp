@@ -1,8 +1,8 @@
-// When to try to reach the supervisor, and what is news about a failure.
+// When to try to reach the supervisor, and which failures are news.
 //
 // Rules: 1. after a loss an attempt every 50 ms for one second, then every 500 ms; 2. refused as
-// `busy`, every 100 ms; 3. a failure is told once; that nobody listens is no news in the second
-// that a supervisor needs to start. Pure values on an explicit `now`.
+// `busy`, every 100 ms; 3. a failure is reported once; that no process listens is no news in the
+// second that a supervisor needs to start. Pure values on an explicit `now`.
 #pragma once
 
 #include <algorithm>
@@ -36,16 +36,17 @@ class Attempts {
     reported_trouble_ = 0;
     looking_since_.reset();
   }
-  /// Somebody is about to listen: the second of frequent attempts begins anew.
+  /// A supervisor is about to listen: the second of frequent attempts starts again.
   void look_eagerly(Instant now) {
     looking_since_ = now;
     next_ = std::min(next_, now + kEagerRetry);
   }
 
-  /// The last attempt failed, and not because nobody listens: whether somebody does is not known.
+  /// The last attempt failed, and not because no process listens: whether one does is not known.
   bool is_kept_out() const { return trouble_ != 0 && !is_nobody_there(trouble_); }
 
-  /// The errno of the last attempt, where it is another than the one told before; 0: nothing new.
+  /// The errno of the last attempt, where it is another than the one reported before; 0: nothing
+  /// new.
   int take_trouble(Instant now) {
     bool const is_usual = is_early(now) && is_nobody_there(trouble_);
     if (trouble_ == 0 || trouble_ == reported_trouble_ || is_usual) {
@@ -63,7 +64,7 @@ class Attempts {
   static constexpr Duration kPatientRetry{500};
   static constexpr Duration kBusyRetry{100};
 
-  /// What is usual while a supervisor starts, or is busy.
+  /// Failures that are usual while a supervisor starts, or is busy.
   static bool is_nobody_there(int error) {
     return error == ENOENT || error == ECONNREFUSED || error == EAGAIN;
   }

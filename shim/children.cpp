@@ -22,7 +22,7 @@ void engine_ended(Parts& s, Ending ending) {
   happen(s, Event::engine_ended);
 }
 
-/// What it wrote before its end comes first: an order to exit is no crash.
+/// The lines that it wrote before its end come first: an order to exit is no crash.
 void service_ended(Parts& s, Ending ending) {
   s.vigil.end();
   receive_last_words(s);

@@ -1,16 +1,16 @@
-// What the end of a child means, and which child is started again.
+// The meaning of a child's end, and which child is started again.
 //
-// Rule: what a child of ours wrote before its end comes first. Thread rule: there is one thread.
-// Source: specification, 'Run mode'; wait(2).
+// Rule: the lines that a child of ours wrote before its end come first. Thread rule: there is one
+// thread. Source: specification, 'Run mode'; wait(2).
 #pragma once
 
 #include "shim/parts.hpp"
 
 namespace lastcall::shim {
 
-/// Everybody who has ended, or stopped.
+/// Every child that has ended, or stopped.
 void reap(Parts& s);
-/// Starts again who is due; gives a supervisor up that answers nothing any more.
+/// Restarts a child that is due; gives up a supervisor that no longer answers.
 void tend_children(Parts& s);
 
 }  // namespace lastcall::shim

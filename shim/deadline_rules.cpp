@@ -68,7 +68,7 @@ Instant leave_at(Situation const& situation, StopClock const& clock) {
   std::optional<Instant> const rest = rest_kill_at(situation, clock);
   Instant const rest_gone = situation.tree_ended_at.value_or(rest.value_or(kAtOnce));
   if (situation.standing == Standing::never) {
-    return rest_gone;  // nobody will give an order
+    return rest_gone;  // no supervisor will give an order
   }
   Instant const patience =
       std::max(situation.engine_ended_at, std::min(rest_gone, rest.value_or(rest_gone))) +

@@ -46,7 +46,7 @@ constexpr Margins margins(Duration total, Duration reserve) {
           .kill = s / 8 < Duration{1'000} ? s / 8 : Duration{1'000}};
 }
 
-/// What is known of the time of a stop, and what bounds it.
+/// The known times of a stop, and what bounds it.
 class StopClock {
  public:
   StopClock(Duration grace, std::optional<Duration> pod_grace,
@@ -113,7 +113,7 @@ std::optional<Instant> rest_kill_at(Situation const& situation, StopClock const&
 Instant tracker_kill_at(std::optional<Instant> since, Instant now, StopClock const& clock);
 
 /// Until then a supervisor of our own may end by itself, so long after the log last had no room for
-/// what it still has to say; a stuck one must not cost more than D.
+/// its pending lines; a stuck one must not cost more than D.
 Instant service_end_at(Instant leaving_since, std::optional<Instant> log_was_full_at,
                        StopClock const& clock);
 

@@ -243,7 +243,7 @@ Decoded decode(std::string_view line) {
   result.order.op = *op;
   read_fields(in, result.order);
   if (*op == Op::ack || *op == Op::error) {
-    result.problem = ErrorCode::none;  // nobody answers an answer
+    result.problem = ErrorCode::none;  // an answer is never answered
   }
   return result;
 }

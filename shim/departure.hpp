@@ -1,11 +1,10 @@
-// How the shim itself ends: on whose word, with which code and report, and how far it has come.
+// How the shim itself ends: on whose order, with which code and report, and how far it has come.
 //
 // Rules: 1. an order to exit gives the code, and may hand over the report; a failure of our own
 // gives a code as well, and a 137 that cannot be true is corrected once, when it comes; 2. a
-// supervisor that knows of our end, or was told of it, has a moment for its own, and until D where
-// nobody reads what it still has to say; 3. we are gone
-// once the tree is, or when nothing can be done about it any more.
-// Pure values. Source: specification, 'Shim'; docs/ipc.md, `exit`.
+// supervisor that knows of our end, or was notified of it, has a moment for its own, and until D
+// where no reader takes its pending lines; 3. we are gone once the tree is, or when nothing can be
+// done about it any more. Pure values. Source: specification, 'Shim'; docs/ipc.md, `exit`.
 #pragma once
 
 #include <optional>
@@ -33,7 +32,7 @@ class Departure {
   /// Nothing: the end of the command decides.
   std::optional<int> code() const { return code_; }
   HandedReport const& report() const { return report_; }
-  /// Not with the ordered one, but with this. True: the report says so now.
+  /// Not with the ordered one, but with this. True: the report has it now.
   bool correct(int code) {
     int const wrong = std::exchange(code_, code).value_or(code);
     return report_.correct_code(wrong, code);

@@ -2,7 +2,7 @@
 //
 // Rules: 1. its number is known before anything is reaped (spawn is synchronous, one thread), so
 // however fast it ends, its status is seen, and exactly once; 2. it is signalled only between its
-// start and its reap, when its number cannot belong to anybody else.
+// start and its reap, when its number cannot belong to another process.
 #pragma once
 
 #include <sys/types.h>

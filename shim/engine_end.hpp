@@ -1,8 +1,8 @@
 // The end of the command: when its main process ended, whether a stop was under way then, when its
-// tree was gone, and how much of that the supervisor was told.
+// tree was gone, and how much of that was reported to the supervisor.
 //
 // Rules: 1. a stop that begins after the main process has ended does not make that end a graceful
-// one; 2. the end is told once, and after it each change of the tree. Pure values.
+// one; 2. the end is reported once, and after it each change of the tree. Pure values.
 // Source: specification, 'Exit codes'.
 #pragma once
 
@@ -18,7 +18,7 @@ class EngineEnd {
     ended_at_ = now;
     in_stop_ = in_stop;
   }
-  /// It ended while nobody waited for it.
+  /// It ended while no process waited for it.
   void stood_down(Instant now) { ended_at_ = now; }
   Instant at() const { return ended_at_; }
   bool was_in_stop() const { return in_stop_; }

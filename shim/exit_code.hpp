@@ -1,7 +1,7 @@
 // The exit code, where the supervisor did not give one, or gave one that cannot be true.
 //
 // Rules, in this order: 1. a plain init passes the command's status on; 2. a stop before the start
-// is 0; 3. a stop of an engine that no supervisor ever saw is 1: nobody can tell what was cut; 4.
+// is 0; 3. a stop of an engine that no supervisor ever saw is 1: it is unknown what was cut; 4.
 // in a stop, an engine whose main process we had to KILL (or could not) is 137, one that ended
 // after our order is 0 whatever its status, one that died unordered is 1: its requests in flight
 // are unknown, and unknown counts as work in flight; 5. without a stop it is fatal, 1, or with
@@ -27,7 +27,7 @@ struct Ending {
 /// From a status of waitpid(2).
 Ending ending_from_status(int status);
 
-/// As a shell tells it: the code, or 128 plus the signal.
+/// As a shell reports it: the code, or 128 plus the signal.
 constexpr int shell_code(Ending ending) {
   return ending.signal != 0 ? 128 + ending.signal : ending.code;
 }
@@ -51,8 +51,8 @@ struct ExitQuestion {
 int exit_code(ExitQuestion const& question);
 
 /// The supervisor's code, but for a 137 of an engine that had ended in the stop without a KILL: on
-/// a starved machine the supervisor may reach its deadline before it is told of that end, and who
-/// has reaped the process knows better.
+/// a starved machine the supervisor may reach its deadline before it is notified of that end, and
+/// the shim, which has reaped the process, knows better.
 int heed_code(int given, ExitQuestion const& question);
 
 /// For an errno of exec.

@@ -30,7 +30,7 @@ bool decode_string(std::string_view raw, Text& out);
 /// Whole, not negative, at most 2^53.
 std::optional<std::int64_t> integer(std::string_view raw);
 
-/// Writes an object member by member; whoever made the Text asks it whether all fitted.
+/// Writes an object member by member; the maker of the Text asks it whether all fitted.
 class Writer {
  public:
   explicit Writer(Text& out) : out_(out) {}

@@ -36,7 +36,7 @@ std::uint32_t hex_quad(std::string_view digits) {
   return value;
 }
 
-/// `rest` begins behind the backslash of a valid escape; returns how much of it was used.
+/// `rest` begins after the backslash of a valid escape; returns how much of it was used.
 std::size_t decode_escape(std::string_view rest, Text& out) {
   constexpr std::string_view kShort = "\"\\/bfnrt";
   constexpr std::string_view kMeaning = "\"\\/\b\f\n\r\t";

@@ -2,7 +2,8 @@
 // descriptors 0-2.
 //
 // Rules: 1. every signal is blocked before anything else happens, so that none is lost or acted on
-// (`lastcall run`, which becomes the shim, does so with the stop signals, and tells which it held);
+// (`lastcall run`, which becomes the shim, does so with the stop signals, and passes on which it
+// held);
 // 2. descriptors above 2 are closed at once and ours are close-on-exec, so a child sees 0, 1 and 2
 // and the shim never holds anything of the engine's; 3. ignored signals stay ignored, but SIGCHLD
 // (no status could be collected) and SIGPIPE are reset; 4. the shim itself moves to `/`, so that it

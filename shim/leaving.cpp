@@ -52,8 +52,9 @@ int final_code(Parts const& s) {
   return s.will.code() ? *s.will.code() : exit_code(question_of(s));
 }
 
-/// Whoever reads the terminal after us in our process group would be stopped where a group that is
-/// no more has it. One that lives is another's choice: a shell's, that put us into the background.
+/// A process that reads the terminal after us in our process group would be stopped where a group
+/// that no longer exists has it. One that lives is another's choice: a shell's, that put us into
+/// the background.
 void take_terminal_back(Parts const& s) {
   pid_t const foreground = s.options.tty ? tcgetpgrp(STDIN_FILENO) : -1;
   if (foreground <= 0) {
@@ -61,11 +62,12 @@ void take_terminal_back(Parts const& s) {
   }
   bool const is_gone = kill(-foreground, 0) != 0 && errno == ESRCH;
   if (is_gone || foreground == s.engine.pid()) {
-    tcsetpgrp(STDIN_FILENO, getpgrp());  // SIGTTOU is blocked, so this stops nobody
+    tcsetpgrp(STDIN_FILENO, getpgrp());  // SIGTTOU is blocked, so this stops no process
   }
 }
 
-/// No word of the supervisor's own is there: what it left for this case, and what we saw.
+/// There is no report of the supervisor's own: this has what it left for this case, and what we
+/// saw.
 void report_alone(Parts const& s, int code, int survivors) {
   Standing const standing = s.link.standing(s.now);
   TextOf<kLongestWillReport + 1024> report;
@@ -87,7 +89,7 @@ void report_alone(Parts const& s, int code, int survivors) {
   }
 }
 
-/// What was just killed has a moment to be gone, so that only what stays is called a survivor.
+/// Killed processes have a moment to be gone, so that only those that stay are called survivors.
 void reap_the_last(Parts& s) {
   constexpr int kLooks = 10;
   constexpr int kLookMs = 2;

@@ -9,8 +9,9 @@ namespace lastcall::shim {
 
 /// The exit code is fixed.
 void leave(Parts& s);
-/// After what had ended by then is reaped. A 137 for a command that needed no KILL is not obeyed,
-/// and the supervisor is told of the end at once, before any walk of /proc: it says so, too.
+/// Called after the processes that had ended by then are reaped. A 137 for a command that needed no
+/// KILL is not obeyed, and the supervisor is notified of the end at once, before any walk of /proc:
+/// its report has it, too.
 void heed_exit_order(Parts& s);
 /// Nothing is left to wait for.
 bool has_left(Parts& s);

@@ -112,7 +112,7 @@ void Link::send(Instant now) {
     case Outgoing::Sent::as_far_as_it_goes:
       return watch_output(!outgoing_.is_empty());
     case Outgoing::Sent::other_side_is_gone:
-      // What it said last (an order to exit, then its own exit) is still to be read: the end of the
+      // Its last lines (an order to exit, then its own exit) are still to be read: the end of the
       // connection is noticed there.
       return watch_output(false);
     case Outgoing::Sent::broken:

@@ -2,13 +2,13 @@
 //
 // Rules:
 //  1. The first line of a connection is the hello; the supervisor is present from its welcome on.
-//  2. After a loss it is tried again for ever (attempts.hpp). With nobody there, that is the only
-//     thing that wakes an idle shim.
+//  2. After a loss it is tried again for ever (attempts.hpp). Without a supervisor, that is the
+//     only thing that wakes an idle shim.
 //  3. Nothing blocks. A supervisor that does not read its lines loses its connection when the
 //     output buffer is full, or when the system does not take them; the hello of the next one
-//     repeats whatever still matters. Once it is gone, what it said last is still read.
+//     repeats whatever still matters. Once it is gone, its last lines are still read.
 //  4. Every `signal` carries a seq, whose acknowledgement is awaited (ack_watch.hpp).
-//  5. Neither garbage nor an oversized line reaches anybody: the connection ends.
+//  5. Neither garbage nor an oversized line is passed on: the connection ends.
 // Source: specification, 'IPC'; docs/ipc.md; unix(7).
 #pragma once
 
@@ -43,7 +43,7 @@ class Link {
   bool has_welcome() const { return welcome_ == Welcome::present; }
   void acknowledged(std::int64_t seq) { acks_.acknowledged(seq); }
   void lose(Instant now);
-  /// Somebody is about to listen.
+  /// A supervisor is about to listen.
   void look_eagerly(Instant now);
 
   /// Append whole lines here, then send().

@@ -2,7 +2,7 @@
 //
 // Rules: 1. a line is one write, so that it never mixes with the engine's own lines; 2. a reader
 // that has stopped reading costs the line, never a wait: PID 1 must not hang on a full log pipe.
-// The report of a stop alone may wait, for as long as its maker says; 3. as a plain init the shim
+// The report of a stop alone may wait, for as long as its maker allows; 3. as a plain init the shim
 // is silent unless it cannot do what it was asked to.
 #pragma once
 
@@ -41,7 +41,7 @@ class LogLine {
 /// A line would have to wait for its reader.
 bool is_log_full();
 
-/// The system's own words for an errno value.
+/// The system's own text for an errno value.
 std::string_view error_text(int error);
 
 }  // namespace lastcall::shim

@@ -4,14 +4,14 @@
 // started is gone, exit with the code that tells the truth.
 //
 // - state_table: what happens in which state
-// - deadline_rules: when, without being told
+// - deadline_rules: when, without an order
 // - shim: the loop
 // - parts: all that is known, side by side; what it means together is in
 //   - signals, children, orders: what comes in
-//   - actions: what the table says, done
+//   - actions: the table, carried out
 //   - tree_rules, leaving: the end of the tree, and of the shim
 // - link: the supervisor's socket
-// - exit_code: the code, without being told
+// - exit_code: the code, without an order
 // - engine, service: the two children
 // - launch, spawn: how a child is started
 // - process_tree: all descendants, by /proc

@@ -36,7 +36,7 @@ enum class Op : unsigned char {
 
 enum class ErrorCode : unsigned char { none, bad_json, too_long, unknown_op, bad_field };
 
-/// What a line says; only the fields of its op are set. Views point into the line.
+/// The content of a line; only the fields of its op are set. Views point into the line.
 struct Order {
   Op op = Op::ack;
   std::optional<std::int64_t> seq;     // to be answered; for ack and error: what they answer
@@ -64,7 +64,7 @@ struct Decoded {
 
 Decoded decode(std::string_view line);
 
-/// Everything that the supervisor is told of the engine.
+/// Everything that is reported to the supervisor about the engine.
 struct EngineFacts {
   enum class State : unsigned char { waiting, running, exited };
 

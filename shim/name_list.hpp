@@ -1,6 +1,6 @@
-// The names of processes as a JSON array, each of them once: who is there, not how many.
+// The names of processes as a JSON array, each of them once: which are there, not how many.
 //
-// Rules: 1. a list names all of them or none: who reads it may conclude that somebody is not there;
+// Rules: 1. a list names all of them or none: its reader may conclude that a process is not there;
 // 2. at most 32 names, of which no engine of one machine has as many. No thread rule.
 #pragma once
 
@@ -34,7 +34,7 @@ class NameList {
       names_[count_++] = name;
     }
   }
-  /// There are some whose names nobody knows.
+  /// There are some whose names are unknown.
   void misses_some() { is_complete_ = false; }
 
   /// Nothing where not all of them are named.

@@ -25,7 +25,7 @@ std::string_view read_file(char const* path, char (&buffer)[Size]) {
   return {buffer, count > 0 ? static_cast<std::size_t>(count) : 0};
 }
 
-/// The number behind `oom_kill ` at the beginning of a line.
+/// The number after `oom_kill ` at the beginning of a line.
 std::optional<std::int64_t> find_counter(std::string_view text) {
   while (!text.empty()) {
     std::size_t const newline = text.find('\n');

@@ -15,7 +15,7 @@ class OomCounter {
  public:
   /// Finds the counter and takes its present value as the beginning.
   void watch();
-  /// The counter's file for somebody else, who closes it; -1: there is none.
+  /// The counter's file for the caller, which closes it; -1: there is none.
   int open_file();
   std::int64_t kills_since_watch() const;
 

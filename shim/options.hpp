@@ -1,7 +1,7 @@
 // The command line and the environment of the shim.
 //
-// Rules: 1. a bad option is one line that says what is wrong and what was expected, exit 2; 2. the
-// first argument that is no option begins the command, with or without `--`; 3. everything here
+// Rules: 1. a bad option is one line that states what is wrong and what was expected, exit 2; 2.
+// the first argument that is no option begins the command, with or without `--`; 3. everything here
 // points into argv or into static storage and lives as long as the process.
 #pragma once
 
@@ -36,7 +36,7 @@ struct Options {
   char const* termination_log = "/dev/termination-log";
   OnExit on_exit = OnExit::fatal;
   SignalPolicy signals;
-  // What `lastcall run` tells us, no matter of a user:
+  // Options from `lastcall run`, not for users:
   SignalBits held = 0;                      // stop signals that it blocked for us
   char const* private_directory = nullptr;  // which it made, and we remove
   bool tty = false;
@@ -46,7 +46,7 @@ struct Options {
   bool supervised() const { return socket != nullptr; }
 };
 
-/// False: `error` says why in one line.
+/// False: `error` has the reason in one line.
 bool parse_options(int argc, char** argv, Options& options, Text& error);
 
 /// Reads LASTCALL_POD_GRACE_SECONDS, KUBERNETES_SERVICE_HOST, LASTCALL_TERMINATION_LOG.

@@ -20,13 +20,13 @@ std::string_view base_name(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-/// Signals that nobody sends to end a process.
+/// Signals that are not sent to end a process.
 bool is_harmless(int signal) {
   return signal == SIGCONT || signal == SIGSTOP || signal == SIGTSTP || signal == SIGWINCH ||
          signal == SIGURG || signal == SIGCHLD;
 }
 
-/// Signals that nobody sends for another purpose.
+/// Signals that are not sent for another purpose.
 bool is_always_a_stop(int signal) {
   return signal == SIGTERM || signal == SIGINT || signal == SIGQUIT || signal == SIGKILL;
 }
@@ -208,7 +208,7 @@ void talk(Parts& s, bool is_readable) {
   obey_lines(s);
 }
 
-/// What a supervisor of our own wrote before it ended: an order to exit is no crash.
+/// Reads what a supervisor of our own wrote before it ended: an order to exit is no crash.
 void receive_last_words(Parts& s) {
   while (s.link.receive(s.now)) {
     obey_lines(s);

@@ -9,7 +9,7 @@ namespace lastcall::shim {
 
 /// Connects where that is due, and obeys what has come.
 void talk(Parts& s, bool is_readable);
-/// What a supervisor of our own wrote before it ended: an order to exit is no crash.
+/// Reads what a supervisor of our own wrote before it ended: an order to exit is no crash.
 void receive_last_words(Parts& s);
 
 }  // namespace lastcall::shim

@@ -77,7 +77,7 @@ ssize_t Outgoing::send_pending(int socket, std::string_view pending) {
     return count;
   }
   pass(-1);
-  // What the system does not pass on is no reason for a connection without end.
+  // Bytes that the system does not pass on are no reason for a connection without end.
   return count > 0 ? count : ::send(socket, pending.data(), pending.size(), kFlags);
 }
 

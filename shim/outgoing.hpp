@@ -17,7 +17,7 @@ class Outgoing {
  public:
   enum class Sent : unsigned char {
     as_far_as_it_goes,
-    other_side_is_gone,  // what it said last may still be read
+    other_side_is_gone,  // its last lines may still be read
     broken,              // no end comes by itself, and the lines would be missing for ever
   };
 

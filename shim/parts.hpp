@@ -57,13 +57,13 @@ struct Parts {
   RestOfTree rest;
   std::int64_t orphans_reaped = 0;
 
-  // What the supervisor keeps with us.
+  // The memory that the supervisor keeps with us.
   Will will;
   TextOf<kLargestRawBlob> blob;
   TextOf<17> boot;
 };
 
-/// What the rules of time look at.
+/// The facts that the rules of time look at.
 Situation situation(Parts const& s);
 
 }  // namespace lastcall::shim

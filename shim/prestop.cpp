@@ -129,7 +129,7 @@ class PrestopCall {
   LineBuffer in_;
 };
 
-/// Where the engine has to get its stop signal, whoever answers.
+/// The time at which the engine has to get its stop signal, whatever the answers are.
 Instant latest_return(Options const& options, Instant now) {
   if (!options.declared_grace) {
     return Instant::max();

@@ -1,6 +1,6 @@
 // The directory that `lastcall run` made for the sockets of this run alone.
 //
-// Rule: whoever came so far as to be the shim removes it, however it ends; the supervisor may never
+// Rule: a process that has become the shim removes it, however it ends; the supervisor may never
 // have been there, or not have lived to do so. Source: docs/cli.md.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The name under which people know a process: the title that it gave itself, else the kernel's
+// The name by which people know a process: the title that it gave itself, else the kernel's
 // name.
 //
 // Rules: 1. a title is a command line of one word that is no path: Python's setproctitle writes

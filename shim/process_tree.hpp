@@ -3,7 +3,7 @@
 // Rules:
 //  1. Descent is by parent: an orphan is re-parented to the shim (PID 1, or subreaper), so nothing
 //     can leave the tree. Never kill(-1) and never a group: in a shared PID namespace, on a host
-//     and in run mode others live beside us.
+//     and in run mode other processes live beside us.
 //  2. The supervisor that the shim started, its session and its descendants are spared.
 //  3. A direct child's number cannot be reused before we reap it, and nothing is reaped in a walk.
 //  4. The table lives for one walk; at rest it costs nothing.
@@ -41,14 +41,14 @@ class Asked {
   std::size_t count_ = 0;
 };
 
-/// What a walk does to each living descendant but the spared ones.
+/// The effect of a walk on each living descendant but the spared ones.
 struct TreeOrder {
   int signal = 0;                // 0: none
-  pid_t spared = 0;              // 0: nobody
+  pid_t spared = 0;              // 0: none
   bool spares_trackers = false;  // from the signal; they are counted
   Asked* only_children =
       nullptr;                // the signal and CONT go to children of ours that it has not seen
-  NameList* names = nullptr;  // of who was met
+  NameList* names = nullptr;  // of those that were met
 };
 
 Tally walk_tree(TreeOrder const& order);
@@ -58,9 +58,9 @@ inline Tally signal_tree(int signal, pid_t spared) {
   return walk_tree({.signal = signal, .spared = spared});
 }
 
-/// KILL to our own children but the spared ones and, unless told, resource trackers. An orphan is a
-/// child of ours the moment that its parent ends, so that a chain of processes which fork and end
-/// faster than a walk is met here. False: the system has no such list (CONFIG_PROC_CHILDREN).
+/// KILL to our own children but the spared ones and, unless ordered, resource trackers. An orphan
+/// is a child of ours the moment that its parent ends, so that a chain of processes which fork and
+/// end faster than a walk is met here. False: the system has no such list (CONFIG_PROC_CHILDREN).
 bool kill_children(pid_t spared, bool spares_trackers);
 
 /// Calls `visit(context, pid)` for every living descendant but the spared ones.

@@ -1,5 +1,5 @@
 // The first of the engine's processes that ended by itself in the last seconds, for a supervisor
-// that connects anew: what died with it may be why it was lost. Pure values.
+// that connects again: a process that died with it may be why it was lost. Pure values.
 #pragma once
 
 #include <optional>

@@ -29,7 +29,7 @@ void append_lines_of_others(int fd, Text& message) {
     buffer[length++] = '\n';
   }
   std::string_view const text(buffer, length);
-  std::size_t const whole = from > 0 ? text.find('\n') + 1 : 0;  // behind a line that is cut
+  std::size_t const whole = from > 0 ? text.find('\n') + 1 : 0;  // after a line that is cut
   std::size_t first = length;                                    // the lines from here on fit
   std::size_t room = kLargestMessage - message.view().size();
   auto const is_report = [&](std::size_t at) { return text.substr(at).starts_with(kReportBegins); };
@@ -97,7 +97,7 @@ void make_own_report(Text& out, OwnReport const& report) {
 }
 
 void write_report(char const* path, std::string_view line) {
-  // Non-blocking: whatever somebody put at that path must not hold the container's end.
+  // Non-blocking: a foreign file at that path must not hold the container's end.
   int const fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
     if (errno != ENOENT) {

@@ -9,7 +9,8 @@
 namespace lastcall::shim {
 namespace {
 
-/// Longer than a walk: who lives that long is seen by one, and who does not is reaped within it.
+/// Longer than a walk: a process that lives that long is seen by one, and one that does not is
+/// reaped within it.
 constexpr Duration kQuiet{20};
 constexpr Duration kShortestPause{1};  // a walk that took less counts as that
 constexpr int kPausesOfChase = 4;
@@ -25,7 +26,7 @@ void RestOfTree::reaped(pid_t child, bool is_orphan) {
 }
 
 void RestOfTree::chase(pid_t spared, bool kills_trackers) {
-  if (chase_wanted_ && looked_at_) {  // what the main process left is told as the first walk saw it
+  if (chase_wanted_ && looked_at_) {  // its rest is reported as the first walk saw it
     chase_wanted_ = false;
     lists_children_ = kill_children(spared, !kills_trackers);
   }

@@ -1,14 +1,14 @@
-// What is left of the engine's tree once its main process has ended or must end: looked at, asked
-// to end, killed.
+// The rest of the engine's tree once its main process has ended or must end: looked at, asked to
+// end, killed.
 //
 // Rules:
 //  1. As the main process before it, each is asked once, and when it becomes a child of ours: a
 //     server behind a shell ends its own workers, and a worker is asked when its parent is gone.
 //  2. A resource tracker is not asked, and is killed after all others had gone.
-//  3. After a reap it is looked at anew, but never more than half of the time is spent in walks,
+//  3. After a reap it is looked at again, but never more than half of the time is spent in walks,
 //     and where children can be listed never more than a fifth of the time of the KILLs.
 //  4. Processes that fork and end faster than a walk are met as children of ours, at each reap. A
-//     walk that finds nothing proves nothing while they are reaped: nobody is left once we have no
+//     walk that finds nothing proves nothing while they are reaped: none is left once we have no
 //     child, or none but the spared ones and nothing was reaped for a moment.
 //  5. Without /proc only the group of the main process is known: it is killed, nothing is asked.
 #pragma once
@@ -28,7 +28,7 @@ class RestOfTree {
  public:
   enum class Treatment : unsigned char { look, ask, kill };
 
-  /// A child of ours has been reaped. `is_orphan`: nobody that we started.
+  /// A child of ours has been reaped. `is_orphan`: not one that we started.
   void reaped(pid_t child, bool is_orphan);
   /// We have no child at all, so no descendant.
   void note_childless(bool childless) { childless_ = childless; }
@@ -38,7 +38,7 @@ class RestOfTree {
   void treat(Treatment treatment, int signal, pid_t spared, bool kills_trackers);
   /// KILL to children of ours, if one has been reaped since the last time: they may fork on.
   void chase(pid_t spared, bool kills_trackers);
-  /// What was seen was of before the main process ended.
+  /// The last look was from before the main process ended.
   void look_anew() { looked_at_.reset(); }
   /// Whatever comes is killed from here on.
   void condemn() { condemned_ = true; }

@@ -5,8 +5,8 @@
 // 3. a stop during the pause starts it at once, so that the drain goes
 // on, and from then on no pause is longer than the first; 4. when the shim leaves
 // it may end by itself for a moment, then it is killed with all its descendants; 5. a first life
-// that ends by itself with 1 or 2 before anything else happened has said that it cannot run as it
-// was told to: it is believed, and nothing is started.
+// that ends by itself with 1 or 2 before anything else happened has reported that it cannot run as
+// ordered: it is believed, and nothing is started.
 #pragma once
 
 #include <optional>
@@ -35,9 +35,9 @@ class Service {
   bool restart_if_due(Launch const& launch, Instant now);
   /// True: that was it, and its number is not ours any more.
   bool reaped(pid_t pid);
-  /// Rule 5, as far as this child alone can tell.
+  /// Rule 5, as far as this child alone shows.
   bool is_refusal(Ending ending) const;
-  /// After reaped(): what it still has to say was heard.
+  /// After reaped(): its pending lines were read.
   void ended(Ending ending, Instant now);
   void hurry(Instant now);
   void never_restart() {

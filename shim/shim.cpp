@@ -64,12 +64,12 @@ int Shim::run() {
   while (!has_left(s)) {
     wait();
     take_signals();
-    talk(s, link_is_readable_);  // before reaping: a supervisor's last words may be `exit`
+    talk(s, link_is_readable_);  // before reaping: a supervisor's last line may be `exit`
     reap(s);
     heed_exit_order(s);
     tend_children(s);
     apply_due_rules(s);
-    s.link.send(s.now);  // a signal is told before a walk
+    s.link.send(s.now);  // a signal is reported before a walk
     s.watch.tend(s.now, s.service.pid());
     report_news(s);
     tend_tree(s);
@@ -93,7 +93,7 @@ std::optional<int> Shim::begin() {
     return exec_failure_code(error);
   }
   s.launch.leave_directory();
-  reap(s);  // who ended before SIGCHLD was blocked has told nobody
+  reap(s);  // a child that ended before SIGCHLD was blocked has notified no process
   if (s.service.exists()) {
     if (int const error = s.service.start(s.launch, s.now); error != 0) {
       LogLine() << "cannot start the supervisor " << s.options.serve << ": " << error_text(error);
@@ -133,7 +133,7 @@ void Shim::take_signals() {
                   static_cast<pid_t>(batch[i].ssi_pid), batch[i].ssi_code);
     }
     if (count < kSignalBatch) {
-      return;  // nothing waits: a read that says so would cost every forwarded signal
+      return;  // nothing waits: a read that shows it would cost every forwarded signal
     }
   }
 }

@@ -2,7 +2,7 @@
 // state table what each means, and does that.
 //
 // Invariants:
-//  1. Only reap results tell that a process ended, never a SIGCHLD (they coalesce).
+//  1. Only reap results show that a process ended, never a SIGCHLD (they coalesce).
 //  2. Nothing blocks: not the supervisor, not a full log, not a process that cannot be killed.
 //  3. Once a stop has a deadline D, the process exits by D (plus a moment for KILLed children).
 //  4. At rest the loop sleeps without a timeout; looking for a lost supervisor is the exception,

@@ -60,8 +60,8 @@ int SignalPolicy::for_order(int signal) const {
 }
 
 bool SignalPolicy::is_own_fault(int signal, int code) {
-  // A fault of the shim's own code ends it, blocked or not. What is queued instead and comes out of
-  // the signalfd is SIGBUS for a page gone bad (BUS_MCEERR_AO), for one.
+  // A fault of the shim's own code ends it, blocked or not. A fault that is queued instead and
+  // comes out of the signalfd is SIGBUS for a page gone bad (BUS_MCEERR_AO), for one.
   return code > 0 && std::ranges::find(kFaults, signal) != std::end(kFaults);
 }
 

@@ -1,10 +1,10 @@
-// What becomes of a signal that arrives at the shim: held for the supervisor, forwarded (perhaps as
+// The fate of a signal that arrives at the shim: held for the supervisor, forwarded (perhaps as
 // another one), or dropped.
 //
 // Rules: 1. SIGCHLD, and a SIGPIPE of our own making, are the shim's; 2. a signal is a stop signal
 // when it, or what it is rewritten to, is in the stop set; 3. a rewrite is applied once, to
 // whatever the engine is about to get, KILL and CONT excepted; 4. a fault signal that the kernel
-// raised concerns memory or code of the shim and nobody else's, one that a process sent is meant
+// raised concerns memory or code of the shim alone, one that a process sent is meant
 // for the engine (ABRT is how a core or a stack dump is asked for); 5. an engine with its own
 // session is in an orphaned process group, where the kernel drops TSTP, TTIN and TTOU: it gets STOP
 // for them, as under dumb-init. Pure values. Source: signal(7), signalfd(2), specification,
@@ -32,7 +32,7 @@ class SignalPolicy {
   bool is_stop(int signal) const;
   /// Rule 4; `code` is the siginfo's si_code.
   static bool is_own_fault(int signal, int code);
-  /// What the engine gets for it; 0 when nothing.
+  /// The signal that the engine gets for it; 0 when none.
   int for_engine(int signal) const { return rewrite_[signal]; }
   /// The same for a signal that we or the supervisor chose: only the user's rewrites count.
   int for_order(int signal) const;

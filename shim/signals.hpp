@@ -1,4 +1,4 @@
-// What a signal at the shim means: passed on to the command, or a stop.
+// The meaning of a signal at the shim: passed on to the command, or a stop.
 //
 // Thread rule: there is one thread. Source: specification, 'Shim'; signal(7).
 #pragma once

@@ -90,7 +90,7 @@ int check_file(char const* path) {
 
 constexpr std::string_view kSocketName = "LASTCALL_SOCKET=";
 
-/// What only the supervisor is to know; its own list is in
+/// Variables that only the supervisor is to know; its own list is in
 /// supervisor/runtime/host/secret_environment.hpp.
 constexpr std::array<std::string_view, 5> kSecrets{
     "LASTCALL_ETCD_PASSWORD=", "LASTCALL_NATS_PASSWORD=", "LASTCALL_LIFECYCLE_TOKEN=",

@@ -28,7 +28,7 @@ struct Spawned {
 
 Spawned spawn(ChildPlan const& plan, Launch const& launch);
 
-/// What exec would say of the program, before anything is started: 0, or an errno.
+/// The result that exec would have for the program, before anything is started: 0, or an errno.
 int check_program(char const* program);
 
 /// The environment without the supervisor's secrets, and with LASTCALL_SOCKET set to `socket`

@@ -1,4 +1,4 @@
-// What the shim does, written out: seven states, twelve events, every cell.
+// The behaviour of the shim, written out: seven states, twelve events, every cell.
 //
 //   waiting   the engine has not been started
 //   running   it runs
@@ -41,7 +41,7 @@ enum class Action : unsigned char {
   resume,      // -> running: the drain was undone
   stop,        // -> stopping: stop signal and CONT to the main process
   kill,        // -> killing: KILL to all descendants
-  settle,      // -> ended: remember the status, tell the supervisor
+  settle,      // -> ended: remember the status, notify the supervisor
   stand_down,  // waiting -> ended: nothing will be started, the supervisor has the word
   leave,       // -> leaving: fix the exit code
   already,     // ignored: it was done before, the order is idempotent

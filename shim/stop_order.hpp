@@ -1,8 +1,8 @@
 // Which stop signal came to us first, and how the command is to be asked to stop.
 //
 // Rules: 1. the first stop signal counts, later ones are passed on and change nothing; 2. the last
-// order counts; 3. what is left of the tree is asked as the main process was, but for KILL, which
-// asks nobody. Pure values. Source: specification, 'Shim'.
+// order counts; 3. the rest of the tree is asked as the main process was, but for KILL, which asks
+// no process. Pure values. Source: specification, 'Shim'.
 #pragma once
 
 #include <optional>
@@ -37,11 +37,11 @@ class StopOrder {
     signal_ = signal;
     reach_ = for_whole_tree ? Reach::whole_tree : Reach::main;
   }
-  /// Nobody ordered anything in time.
+  /// No order came in time.
   void ours(int signal) { signal_ = signal; }
   int signal() const { return signal_; }
   Reach reach() const { return reach_; }
-  /// What asks the rest of the tree; `term`: the engine's own for TERM.
+  /// The signal that asks the rest of the tree; `term`: the engine's own for TERM.
   int rest_signal(int term) const { return signal_ != 0 && signal_ != SIGKILL ? signal_ : term; }
 
  private:

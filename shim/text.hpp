@@ -1,8 +1,8 @@
-// A text of bounded size in a buffer that somebody else owns: the shim's replacement for strings
+// A text of bounded size in a buffer that its caller owns: the shim's replacement for strings
 // and printf, neither of which it can afford (heap, locale tables).
 //
-// Rules: 1. nothing is ever written behind the capacity; 2. what does not fit sets overflowed()
-// and the text keeps its last whole piece. No thread rule: the shim has one thread.
+// Rules: 1. nothing is ever written beyond the capacity; 2. a piece that does not fit sets
+// overflowed() and the text keeps its last whole piece. No thread rule: the shim has one thread.
 #pragma once
 
 #include <algorithm>

@@ -139,8 +139,9 @@ void tend_tree(Parts& s) {
   }
 }
 
-/// After the stop signal processes end by our doing: the supervisor is told, and who lives on, so
-/// that it does not wait for a server without its core. From the KILL on nobody is interested.
+/// After the stop signal processes end by our doing: the supervisor is notified, and of those that
+/// live on, so that it does not wait for a server without its core. From the KILL on this is of no
+/// interest.
 void report_news(Parts& s) {
   bool const is_asked_to_end = s.state == State::stopping;
   if (s.state != State::running && s.state != State::holding && !is_asked_to_end) {

@@ -13,12 +13,12 @@
 
 namespace lastcall::shim {
 
-/// What asks the rest of the tree to end.
+/// The signal that asks the rest of the tree to end.
 int rest_signal(Parts const& s);
 void kill_tree(Parts& s, pid_t spared, bool trackers_too);
 /// When the tree should be looked at again; nothing where it does not matter, or is empty.
 std::optional<Instant> next_pass(Parts const& s);
-/// Looks, asks or kills where that is due, and tells the supervisor what is left.
+/// Looks, asks or kills where that is due, and reports the rest to the supervisor.
 void tend_tree(Parts& s);
 /// Tells the supervisor which of the engine's processes have ended or stopped by themselves.
 void report_news(Parts& s);

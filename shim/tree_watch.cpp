@@ -21,7 +21,7 @@ constexpr int kEarlyWalks = 3;
 constexpr int kShareOfWalks = 2'000;  // at most so little of the time is spent in them
 constexpr std::uint64_t kGrownSeconds = 5;
 
-/// What /proc/PID/stat says, as far as it is of interest.
+/// The content of /proc/PID/stat, as far as it is of interest.
 struct Stat {
   char state = 0;
   std::uint64_t started = 0;

@@ -3,11 +3,11 @@
 // Rules:
 //  1. A process is known once a walk of /proc has seen it; walks come 2, 4 and 6 s after the start
 //     and then every 10 s, more rarely where one takes long, and when a stop begins. Its end is
-//     told by its pidfd at once, where there is none by the next look, every 2 s: at most 128 are
-//     known.
-//  2. What lived for less than 5 s was a helper (a compiler, nvidia-smi), and so was what ended
-//     with code 0 and had no title of its own, unless the engine was asked to end: neither is a
-//     death.
+//     reported by its pidfd at once, where there is none by the next look, every 2 s: at most 128
+//     are known.
+//  2. A process that lived for less than 5 s was a helper (a compiler, nvidia-smi), and so was one
+//     that ended with code 0 and had no title of its own, unless the engine was asked to end:
+//     neither is a death.
 //  3. State T is seen by the same look, and for a child of ours by waitpid.
 //  4. Deaths and stops wait here until they are taken: at most 8 of each, more in one turn are
 //     lost.
@@ -68,11 +68,11 @@ class TreeWatch {
   std::optional<Instant> next_look() const {
     return is_on() ? std::optional(look_at_) : std::nullopt;
   }
-  /// A stop begins: who is there now is to be known.
+  /// A stop begins: the present processes are to be known.
   void walk_soon(Instant now) { look_at_ = walk_at_ = now; }
-  /// The engine has its stop signal: its parts end as they should, and each of them is told.
+  /// The engine has its stop signal: its parts end as they should, and each of them is reported.
   void engine_is_asked_to_end() { is_end_expected_ = true; }
-  /// What has ended or is due; `spared` as for every walk.
+  /// Handles what has ended or is due; `spared` as for every walk.
   void tend(Instant now, pid_t spared);
   /// A child of ours ended, so that its status is known.
   void reaped(pid_t child, Ending ending, Instant now);

@@ -1,10 +1,10 @@
 // Whether a supervisor that the shim started itself still answers.
 //
-// Rules: 1. every 5 s without a word of it, it is asked for one, where there is a connection: one
-// that froze before it listened has been started and says nothing; 2. four more such times without
-// a word, so 20 s after the first question, and it is given up: longer than any liveness limit that
+// Rules: 1. every 5 s without a line from it, it is asked for one, where there is a connection: one
+// that froze before it listened has been started and sends nothing; 2. four more such times without
+// a line, so 20 s after the first question, and it is given up: longer than any liveness limit that
 // a kubelet would have; 3. a round that the shim itself slept through (its container was frozen,
-// the machine slept) proves nothing, and the count begins anew. Pure values on an explicit `now`.
+// the machine slept) proves nothing, and the count starts again. Pure values on an explicit `now`.
 // Source: specification, 'Run mode'.
 #pragma once
 
@@ -23,7 +23,7 @@ class Vigil {
     silent_rounds_ = 0;
     next_ = now + kRound;
   }
-  /// There is nobody.
+  /// There is no supervisor.
   void end() { next_.reset(); }
   void received() { silent_rounds_ = 0; }
   Need look(Instant now);

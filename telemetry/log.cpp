@@ -199,13 +199,13 @@ std::string render(LogFormat format, std::string_view message, Log::Fields field
   return payload;
 }
 
-/// What may wait for a reader that is away, and for how long it may hold our own end where no stop
-/// says how long that may take.
+/// The bytes that may wait for a reader that is away, and for how long they may hold our own end
+/// where no stop limits that.
 constexpr std::size_t kMostWaiting = 64 * 1024;
 constexpr Duration kLastWait{700};
 
-/// Keeps what does not fit for its reader, the newest of it, and says how much was dropped: the
-/// last line of a stop is the report.
+/// Keeps records that do not fit for its reader, the newest of them, and reports how many were
+/// dropped: the last line of a stop is the report.
 class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   DescriptorSink(int fd, LogFormat format) : fd_(fd), output_(fd), format_(format) {}

@@ -2,12 +2,12 @@
 //
 // Rules:
 //  1. Synchronous: a record has left the process when write() returns, so that no death of ours
-//     loses the last words. (An asynchronous log lost up to 84 % of its records at _exit.) But it
-//     never waits: a record that nobody makes room for is kept for its reader, of many the newest,
-//     and the next that fits is preceded by one that says how many were dropped. Only the end of
-//     the log waits for its reader: 0.7 s, or what a stop has left.
+//     loses the last records. (An asynchronous log lost up to 84 % of its records at _exit.) But it
+//     never waits: a record without room is kept for its reader, of many the newest, and the next
+//     that fits is preceded by one with the number of dropped ones. Only the end of the log waits
+//     for its reader: 0.7 s, or what a stop has left.
 //  2. Whatever a message or a field holds, a JSON record stays one line of valid JSON.
-//  3. A message is constant text for people and searches; what varies is in fields.
+//  3. A message is constant text for people and searches; variable parts are in fields.
 //
 // Thread rule: any thread. Source: RFC 8259; spdlog's synchronous sinks.
 #pragma once
@@ -84,7 +84,7 @@ class Log {
   void write(LogLevel level, std::string_view message, Fields fields = {});
   /// True: nothing waits for its reader any more.
   bool flush();
-  /// What has been said is worth waiting for at the end, until then; a later call replaces it.
+  /// Pending records are worth waiting for at the end, until then; a later call replaces it.
   void wait_at_end_until(Instant limit);
 
   void debug(std::string_view message, Fields fields = {}) {

@@ -69,7 +69,7 @@ std::size_t LogOutput::push(std::string_view bytes) const {
       case Kind::other: {
         pollfd ready{fd_, POLLOUT, 0};
         bool const has_room = ::poll(&ready, 1, 0) == 1 && (ready.revents & POLLOUT) != 0;
-        // What polls writable takes PIPE_BUF bytes without blocking.
+        // A descriptor that polls writable takes PIPE_BUF bytes without blocking.
         count = has_room ? ::write(fd_, bytes.data(), std::min<std::size_t>(bytes.size(), PIPE_BUF))
                          : 0;
         break;

@@ -1,13 +1,13 @@
 // Lines to standard error that never wait for who reads them.
 //
 // Rules:
-//  1. A full pipe costs lines, not the supervisor: what does not fit is refused, for the log to
-//     keep.
+//  1. A full pipe costs lines, not the supervisor: a line that does not fit is refused, for the log
+//     to keep.
 //  2. The descriptor is shared with the shim and the engine, so it cannot be made non-blocking for
-//     them. A pipe is opened anew, which gives a flag of our own; a socket has it per call;
+//     them. A pipe is opened again, which gives a flag of our own; a socket has it per call;
 //     anything else is asked with poll(2) first.
-//  3. A line is whole or missing. Of one that is longer than a pipe takes at once, a part may be
-//     there; the next line then begins on a line of its own.
+//  3. A line is whole or missing. If it is longer than a pipe takes at once, a part may be there;
+//     the next line then begins on a line of its own.
 //
 // Thread rule: the owner's lock. Source: pipe(7), open(2), proc(5).
 #pragma once
@@ -29,7 +29,7 @@ class LogOutput {
  private:
   enum class Kind : unsigned char { own_pipe, socket, other };
 
-  /// What was taken; nothing: it would have to wait, or nobody reads any more.
+  /// The number of bytes that were taken; nothing: it would have to wait, or no reader is left.
   std::size_t push(std::string_view bytes) const;
   bool wait_for_room() const;
 

@@ -1,5 +1,5 @@
 // Calls of operators and the kubelet that were refused, in the log: strangers may call as often as
-// they like, but they do not write it. Whoever has one of these counts every call beside it.
+// they like, but they do not write it. The owner of one of these also counts every call.
 //
 // Thread rule: one thread; time is an argument. Source: docs/operations.md, 'Scaling down'.
 #pragma once
@@ -16,7 +16,7 @@ namespace lastcall::runtime {
 struct RefusedCall {
   std::string caller;       // its address
   int status = 0;           // that it was answered with
-  std::string_view path{};  // one of ours, that lives as long as the program; empty: not told
+  std::string_view path{};  // one of ours, that lives as long as the program; empty: not given
   std::string detail{};     // for the log alone; empty: nothing
 };
 

@@ -1,7 +1,7 @@
-// What came of reading a configuration again, and how the log tells it.
+// The outcome of reading a configuration again, and its records in the log.
 //
 // Rules:
-//  1. Where there is an error, nothing is applied, and every error is told.
+//  1. Where there is an error, nothing is applied, and every error is reported.
 //  2. A key that may not change live is refused by name, and its old value stays.
 //
 // No thread rule. Source: specification, 'Configuration'.
@@ -31,7 +31,7 @@ Reload compared(config::Problems const& errors, config::Problems const& warnings
 /// A text as logs and answers have it: lists of commands can be long.
 std::string shortened(std::string const& text);
 
-/// One record for each key and error, and one that says how it ended; `not_live`: why a key that
+/// One record for each key and error, and one with the outcome; `not_live`: why a key that
 /// may not change live did not.
 void report(Reload const& reload, std::string_view not_live, Log& log);
 

@@ -13,8 +13,8 @@ namespace lastcall::runtime {
 inline constexpr std::size_t kLabel = 12;
 
 void put_row(std::ostream& out, char const* label, std::string const& text);
-/// Rows that are wider than a terminal are broken between words, and what follows stands below
-/// their text. 0 columns, and fewer than two labels take, break none.
+/// Rows that are wider than a terminal are broken between words, and the rest stands below their
+/// text. 0 columns, and fewer than two labels take, break none.
 std::string fitted(std::string const& text, std::size_t columns);
 /// The columns that a terminal shows: colours take none, a character of UTF-8 takes one.
 std::size_t width_of(std::string_view text);

@@ -1,4 +1,4 @@
-// What a descriptor shows its text on, and what may be written there.
+// The device on which a descriptor shows its text, and what may be written there.
 //
 // Thread rule: any thread. Source: termios(4), TIOCGWINSZ; NO_COLOR (no-color.org).
 #pragma once
@@ -13,7 +13,7 @@ struct Terminal {
   bool is_there = false;
   bool is_screen = false;   // its cursor can be moved
   bool has_color = false;   // and it takes colours, which NO_COLOR forbids
-  std::size_t columns = 0;  // 0: nobody knows, or it is no terminal
+  std::size_t columns = 0;  // 0: unknown, or it is no terminal
 };
 
 /// TERM=dumb is a terminal that does nothing but print. COLUMNS is believed before the terminal.

@@ -35,7 +35,7 @@ class CheckRunner {
   /// Before start().
   std::size_t add(std::string name, std::unique_ptr<Check> check, Duration timeout);
 
-  /// Called at the begin of each round, also without any check: the place for the loop's heartbeat.
+  /// Called at the start of each round, also without any check: the place for the loop's heartbeat.
   void on_round(std::function<void()> callback);
   /// Asked after each round: whether the engine has not been ready yet.
   void while_starting(std::function<bool()> is_starting);

@@ -2,7 +2,7 @@
 //
 // Invariants:
 //  1. It has a thread of its own, made at the first fetch: neither the core's loop nor the listener
-//     ever waits for an engine, and a supervisor that nobody scrapes so has no such thread.
+//     ever waits for an engine, and a supervisor that is not scraped so has no such thread.
 //  2. `done` is called exactly once, on that thread, within the timeout; or never, when the object
 //     goes before.
 //  3. At most kMostAtOnce fetches at a time, each of at most TextAttempt::kMostText bytes; one more

@@ -15,7 +15,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// What Prometheus' client of a single process has, and that of several has not.
+/// A series that Prometheus' client of a single process has, and that of several has not.
 constexpr char const* kOneProcess = "process_start_time_seconds";
 constexpr std::size_t kMostLoad = 4 * 1024;
 

@@ -3,10 +3,10 @@
 // Invariants:
 //  1. One reading at a time; `done` is called exactly once, later, from the loop, unless cancel()
 //     comes first: then never.
-//  2. A reading has figures or says why not; a part of the figures is no reading. An answer other
-//     than 200 proves nothing.
+//  2. A reading has figures or the reason why not; a part of the figures is no reading. An answer
+//     other than 200 proves nothing.
 //  3. The text is read in pieces and at most TextAttempt::kMostText of it: memory does not grow
-//     with what an engine says.
+//     with what an engine sends.
 //  4. The load counter is one process's own: it is asked only where the gauges are one process's,
 //     too, which shows in the start time of a process that they have.
 //

@@ -74,7 +74,7 @@ void HttpAttempt::on_connected() {
       return;
     }
     self->read();
-    self->sent();  // last: whoever hears of it may end us
+    self->sent();  // last: the receiver may end us
   });
 }
 

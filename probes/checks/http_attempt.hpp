@@ -3,8 +3,8 @@
 // Rules:
 //  1. An answer that the ingress would refuse is none here either: a check that passes means that
 //     requests can be relayed.
-//  2. An answer is over with its end, or where `piece` says so. Its end may be that of the
-//     connection only where its framing says so.
+//  2. An answer is over with its end, or where `piece` ends it. Its end may be that of the
+//     connection only where its framing allows it.
 //
 // Thread rule: the loop thread. Source: RFC 9112; relay/response_reader.hpp.
 #pragma once

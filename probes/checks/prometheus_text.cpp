@@ -60,7 +60,7 @@ std::optional<std::string_view> label_value(std::string_view text, std::string_v
   return std::nullopt;
 }
 
-/// The value of a series from behind its name; nothing where that is none.
+/// The value of a series from after its name; nothing where that is none.
 std::optional<double> read_value(std::string_view rest) {
   skip_blanks(rest);
   if (rest.starts_with('{') && !skip_labels(rest)) {
@@ -78,7 +78,7 @@ std::optional<double> read_value(std::string_view rest) {
   if (number.empty() || error != std::errc{} || stop != end) {
     return std::nullopt;
   }
-  // Behind it a timestamp and an exemplar may stand, and nothing else.
+  // A timestamp and an exemplar may follow it, and nothing else.
   skip_blanks(rest);
   rest.remove_prefix(std::min(rest.find_first_not_of("0123456789.eE+-"), rest.size()));
   skip_blanks(rest);
@@ -145,7 +145,7 @@ void PrometheusText::take_line(std::string_view line) {
   auto const metric = std::find_if(metrics_.begin(), metrics_.end(),
                                    [name](Metric const& m) { return m.name == name; });
   if (name.empty() || metric == metrics_.end()) {
-    return;  // a comment, an empty line, or nobody's wish
+    return;  // a comment, an empty line, or not wanted
   }
   std::optional<double> const count =
       is_too_long_ ? std::nullopt : read_count(line.substr(name.size()));

@@ -2,11 +2,11 @@
 //
 // Rules:
 //  1. A metric's value is the sum of all its series: an engine has one a model and a rank. Metrics
-//     that nobody asked for are skipped unread.
+//     that were not asked for are skipped unread.
 //  2. A series of a wanted metric that cannot be read, or that is no count (NaN, infinite,
 //     negative), spoils its metric: a part of a sum is no sum.
-//  3. Memory is bounded by the longest line; a longer one is skipped, and spoils what it names. Of
-//     one label the values are kept, at most kMostValues.
+//  3. Memory is bounded by the longest line; a longer one is skipped, and spoils what it names. The
+//     values of one label are kept, at most kMostValues.
 //
 // Pure, no thread rule. Source: the Prometheus text exposition format 0.0.4; OpenMetrics 1.0 where
 // engines write it (timestamps, exemplars, `# EOF`).
@@ -59,7 +59,7 @@ class PrometheusText {
 
   std::vector<Metric> metrics_;
   std::string label_;
-  std::string line_;  // the begin of one whose end has not come
+  std::string line_;  // the start of one whose end has not come
   bool is_too_long_ = false;
 };
 

@@ -1,10 +1,10 @@
-// Watches for another engine in the place of the one that has to go, where no shim tells of it.
+// Watches for another engine in the place of the one that has to go, where no shim reports it.
 //
 // Rules:
 //  1. A connection every 100 ms, one at a time; after each that was accepted, the engine's
-//     `process_start_time_seconds` where its metrics are known. Nobody waits, nothing wakes up.
+//     `process_start_time_seconds` where its metrics are known. Without a wait nothing wakes up.
 //  2. Another one is there when the start time changed, or when one connection was refused. An
-//     engine that nobody has asked to end (condemned) may be one that closed its port and hangs:
+//     engine that was not asked to end (condemned) may be one that closed its port and hangs:
 //     there, being refused counts only after it was asked to end or had accepted one, and being
 //     accepted after having been refused counts too.
 //  3. `on_replaced` is called once a watch, from the loop; never after stop().
@@ -27,7 +27,7 @@
 
 namespace lastcall::probes {
 
-/// What was seen of the engine since it has to go. Pure.
+/// The observations of the engine since it has to go. Pure.
 class ReplacementEvidence {
  public:
   explicit ReplacementEvidence(bool condemned) : end_is_due_(!condemned) {}

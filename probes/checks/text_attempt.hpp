@@ -1,8 +1,8 @@
 // An attempt that reads a text by GET and hands it on in pieces.
 //
 // Rules:
-//  1. Passes when the answer was a 200 that was read to its end; anything else says why not. What
-//     was handed on until then is a part.
+//  1. Passes when the answer was a 200 that was read to its end; anything else has the reason why
+//     not. The text that was handed on until then is a part.
 //  2. `take` is called at least once for a 200, also for an empty one.
 //
 // Thread rule: the loop thread. Source: RFC 9112.

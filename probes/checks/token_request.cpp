@@ -298,7 +298,7 @@ class TokenRequest::State : public std::enable_shared_from_this<State> {
   asio::steady_timer again_{executor_};
   std::string model_;
   std::optional<Header> further_;
-  bool can_answer_ = false;  // the engine has said whether it rests
+  bool can_answer_ = false;  // the engine has answered whether it rests
   bool is_empty_ = false;    // the answer
   Sent sent_;
   Done done_;

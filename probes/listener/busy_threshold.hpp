@@ -1,14 +1,14 @@
 // `GET` and `POST /busy_threshold`: thresholds of load over HTTP, in Dynamo's JSON.
 //
 // Rules:
-//  1. GET lists what is set. POST with a threshold sets it, without one reads; what is left out
-//     stays, null clears.
-//  2. Where a token is set, a POST that changes something carries it in `X-Lastcall-Token`; what
-//     only reads is for everybody who reaches the port, as its metrics are.
+//  1. GET lists the thresholds. POST with a threshold sets it, without one reads; one that is left
+//     out stays, null clears.
+//  2. Where a token is set, a POST that changes something carries it in `X-Lastcall-Token`; a call
+//     that only reads is for every client that reaches the port, as its metrics are.
 //  3. Errors are {"error": text}: 401 no token, 403 another one, 405 method, 413 length (the
 //     listener's), 415 content type, 400 syntax and range, 422 another type than expected, 404 a
 //     set for a model that is not served.
-//  4. The router has rows of several models, and says for whom each holds.
+//  4. The router has rows of several models, and states for which each holds.
 //
 // Pure, any thread. Source: Dynamo's busy_threshold route; null clears and a set takes effect at
 // once are ours.
@@ -42,14 +42,14 @@ struct ThresholdChange {
            prefill_tokens.kind == Change<std::uint64_t>::Kind::keep;
   }
 };
-/// What a request asks for: a list, a change (or a read), or it is refused.
+/// The meaning of a request: a list, a change (or a read), or it is refused.
 using ThresholdCall = std::variant<ListThresholds, ThresholdChange, Reply>;
 
 lifecycle::LoadThresholds changed(lifecycle::LoadThresholds thresholds,
                                   ThresholdChange const& change);
 
-/// One line of a list, or an answer of its own. `holds_for`: whom it holds for, in words; empty:
-/// nothing is said of it.
+/// One line of a list, or an answer of its own. `holds_for`: for which it holds, in words; empty:
+/// left out.
 struct ThresholdRow {
   std::string model;
   lifecycle::LoadThresholds thresholds;
@@ -58,7 +58,7 @@ struct ThresholdRow {
 
 /// `token`: what a set must carry; absent, none is asked for.
 ThresholdCall read_threshold_call(Request const& request, std::optional<std::string> const& token);
-/// It answers who has not the token.
+/// It answers a client without the token.
 bool is_for_want_of_token(Reply const& refusal);
 
 Reply threshold_reply(ThresholdRow const& row);

@@ -2,7 +2,8 @@
 //
 // A connection of this namespace goes to a loopback address or comes from one, or it comes from an
 // address of one of its interfaces: a caller may bind to any of these, whichever it calls, and the
-// kernel sends from no other one without a privilege. Everybody else has another host's address.
+// kernel sends from no other one without a privilege. Every other caller has another host's
+// address.
 //
 // Pure but for the questions to the kernel, any thread. Source: ip(7), getpeername(2),
 // getifaddrs(3); RFC 4291, 2.5.5.2, on IPv4 addresses in IPv6 form.
@@ -13,7 +14,8 @@
 
 namespace lastcall::probes {
 
-/// What is to be known of a caller; to tell where it is, all addresses of this host are asked for.
+/// The facts to be known of a caller; to find out where it is, all addresses of this host are asked
+/// for.
 enum class CallerFacts : std::uint8_t { none, address, place };
 
 struct Caller {

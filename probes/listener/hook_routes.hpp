@@ -1,4 +1,4 @@
-// What a call of the lifecycle listener asks for: a request in, a hook or the refusal out.
+// The meaning of a call of the lifecycle listener: a request in, a hook or the refusal out.
 //
 //   /lifecycle/prestop/engine      held until the engine's container may get its stop signal
 //   /lifecycle/prestop/supervisor  the pod is being deleted
@@ -8,7 +8,7 @@
 //     a 403. It is compared in a time that does not depend on where the two differ.
 //  2. Without a token, a call from within the pod is a 403: the kubelet calls from the node, and an
 //     engine that fetches a URL for a client must not be made to end its own pod. On the host's
-//     network the kubelet cannot be told from the pod.
+//     network the kubelet cannot be distinguished from the pod.
 //  3. GET, as the kubelet calls, and POST, as people do.
 //
 // Pure, any thread. Source: the kubelet's httpGet handler; specification, 'preStop'.

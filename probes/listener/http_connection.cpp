@@ -128,7 +128,7 @@ bool HttpListener::Server::write_some(Id id, Connection& connection) {
 
 bool HttpListener::Server::forget_input(Connection& connection) {
   std::array<char, 4096> chunk;
-  // A bounded piece at a time, so that a client that never stops sending delays nobody.
+  // A bounded piece at a time, so that a client that never stops sending delays no other.
   auto const count = ::recv(connection.descriptor.get(), chunk.data(), chunk.size(), 0);
   return count > 0 || (count < 0 && (would_block(errno) || errno == EINTR));
 }

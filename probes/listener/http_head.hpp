@@ -1,4 +1,4 @@
-// Where a request head ends, as far as the bytes of a connection tell before they are parsed.
+// Where a request head ends, as far as the bytes of a connection show before they are parsed.
 //
 // Pure functions, no thread rule. Source: RFC 9112, 2.1 and 2.2.
 #pragma once
@@ -31,7 +31,7 @@ constexpr std::size_t find_head_end(std::string_view input) {
   return strict < loose ? strict + 4 : loose + 2;
 }
 
-/// The answer to a body whose length the head does not tell.
+/// The answer to a body whose length the head does not give.
 inline constexpr std::string_view kLengthRequired =
     "HTTP/1.1 411 Length Required\r\n"
     "Connection: close\r\nContent-Length: 38\r\nContent-Type: application/json\r\n\r\n"
@@ -56,7 +56,7 @@ constexpr bool is_header(std::string_view line, std::string_view lower_name) {
   return true;
 }
 
-/// How long the body is that the head tells of; SIZE_MAX for one whose length it does not tell.
+/// The length of the body that the head announces; SIZE_MAX for one whose length it does not give.
 inline std::size_t body_length(std::string_view head) {
   constexpr std::string_view kLength = "content-length";
   std::size_t length = 0;

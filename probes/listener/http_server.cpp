@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What epoll gives back; connections are counted from kFirstConnection.
+// The tokens that epoll gives back; connections are counted from kFirstConnection.
 constexpr std::uint64_t kListeningSocket = 0;
 constexpr std::uint64_t kMailbox = 1;
 constexpr std::uint64_t kFirstConnection = 2;
@@ -92,7 +92,7 @@ void HttpListener::Server::accept_all() {
   }
 }
 
-/// False when nobody is waiting any more, or when there is nothing to accept with.
+/// False when no client is waiting any more, or when there is nothing to accept with.
 bool HttpListener::Server::accept_one() {
   Descriptor fd{
       ::accept4(socket_.descriptor.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
@@ -151,7 +151,7 @@ void HttpListener::Server::on_ready(Id id) {
       keep = read_head(id, connection);
       break;
     case State::deferred:
-      break;  // reset by the client: the handler goes on, its answer finds nobody
+      break;  // reset by the client: the handler goes on, its answer has no receiver
     case State::writing:
       keep = write_some(id, connection);
       break;

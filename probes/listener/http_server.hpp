@@ -1,5 +1,5 @@
-// The thread behind an HttpListener: accepts, reads heads, writes answers, ends what takes too
-// long.
+// The thread behind an HttpListener: accepts, reads heads, writes answers, ends exchanges that take
+// too long.
 //
 // Invariants are the listener's (listener.hpp). A connection is in one state:
 //   reading    the head, and a body where one is taken; bounded by head_timeout in total

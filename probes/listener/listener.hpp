@@ -5,9 +5,9 @@
 // with every byte, and buffers headers and chunked bodies without a bound.
 //
 // Invariants:
-//  1. One thread, whatever the clients do, and no wake-up while nobody connects.
+//  1. One thread, whatever the clients do, and no wake-up while no client connects.
 //  2. A request head has `head_timeout` in total and `kMaxHead` bytes; a client that drips bytes
-//     costs one descriptor for that long and delays nobody.
+//     costs one descriptor for that long and delays no other.
 //  3. At most `max_connections` are open; the oldest that still sends its head makes room.
 //  4. One request a connection (the kubelet does not keep probe connections either); a request
 //     body is read only where `max_body` lets it be, whole and within `head_timeout`.
@@ -89,7 +89,7 @@ class HttpListener {
   HttpListener(HttpListener const&) = delete;
   HttpListener& operator=(HttpListener const&) = delete;
 
-  /// Binds and begins to answer. The error says what is wrong and where; nothing is left behind.
+  /// Binds and begins to answer. The error states what is wrong and where; nothing is left behind.
   std::optional<std::string> start();
   /// Closes the socket, finishes answers that are under way (at most `linger`), ends the thread.
   /// Does not wait for idle or slow clients. May be called twice.

@@ -38,7 +38,7 @@ class Exchange {
  public:
   Exchange(Clock::time_point limit, ProbeAnswer& answer) : limit_(limit), answer_(answer) {}
 
-  /// False, with the problem: nobody answered there.
+  /// False, with the problem: no process answered there.
   bool connect(std::string const& host, std::uint16_t port) {
     Resolved const found = resolve(host, port);
     if (!found.error.empty()) {

@@ -4,7 +4,7 @@
 // Rules:
 //  1. One time limit for everything but the look-up of a host that is a name.
 //  2. A listener on "::" or 0.0.0.0 is asked on the loopback of either family.
-//  3. What is no HTTP answer is a problem with a text, never a success.
+//  3. Anything but an HTTP answer is a problem with a text, never a success.
 //
 // Blocks; no thread rule. Source: RFC 9112.
 #pragma once

@@ -15,7 +15,7 @@ namespace {
 struct Line {
   std::string name;
   bool ok = false;
-  std::string detail;  // why not; said of a passing one too where it helps
+  std::string detail;  // why not; also given for a passing one where it helps
 };
 
 /// The facts of one answer, read once.
@@ -121,7 +121,7 @@ void append(std::string& body, Line const& line) {
   body += '\n';
 }
 
-/// In the words of the Kubernetes API server: `ok`, or a list and a last line.
+/// In the form of the Kubernetes API server: `ok`, or a list and a last line.
 Reply in_lines(std::string_view path, std::vector<Line> const& deciding,
                std::vector<Line> const& shown, bool verbose) {
   bool passed = true;

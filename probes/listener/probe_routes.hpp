@@ -2,12 +2,12 @@
 //
 //   /livez /startupz                the supervisor alone
 //   /engine/livez /engine/startupz  the engine
-//   /readyz                         whether requests should come; the body says why not
+//   /readyz                         whether requests should come; the body has the reason why not
 //   /health /live                   the same for Dynamo's tools, as JSON
 //   /metrics                        Prometheus text format 0.0.4
 //
 // Rules:
-//  1. A failing probe's body always says what fails; `?verbose` lists every check of a passing one
+//  1. A failing probe's body always names what fails; `?verbose` lists every check of a passing one
 //     too, in the form of the Kubernetes API server.
 //  2. `/livez` fails only on proof: the loop has not beaten for `stall_after`, or the IPC socket
 //     was lost. An idle supervisor beats on its health timer, so `stall_after` must be well above
@@ -40,8 +40,8 @@ class ProbeRoutes {
   ProbeRoutes(PublishedState const& state, std::function<std::string()> metrics,
               Duration stall_after = stall_limit(Duration{2'000}));
 
-  /// The page at `/` and its document at `/status` are served beside these: a wrong path is told
-  /// of them, too. Before the first answer().
+  /// The page at `/` and its document at `/status` are served beside these: the answer to a wrong
+  /// path names them, too. Before the first answer().
   void offer_status_page() { has_status_page_ = true; }
 
   Reply answer(Request const& request) const;

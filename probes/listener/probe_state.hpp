@@ -1,8 +1,9 @@
-// What the probe listener may know of the supervisor: a plain value that the loop publishes.
+// The state of the supervisor that the probe listener may know: a plain value that the loop
+// publishes.
 //
 // Rules:
 //  1. The listener decides nothing. Whether requests should come, whether the engine lives: the
-//     loop says so here, with the reason in words; the listener only formats it.
+//     loop publishes it here, with the reason in words; the listener only formats it.
 //  2. A reader gets a whole state or the whole one before it, never a mixture.
 //  3. The heartbeat is apart from the state, so that an idle loop proves its life without copying
 //     anything: one atomic store on a timer that runs anyway.

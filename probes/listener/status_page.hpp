@@ -3,8 +3,8 @@
 //
 // Rules:
 //  1. Nothing can be changed through it, and a page of another origin cannot read it.
-//  2. The document is made by whoever owns what it tells, when somebody asks, and at most once in
-//     kFresh: how many ask, and how often, costs the owner no more than that.
+//  2. The document is made by the owner of its data, when a client asks, and at most once in
+//     kFresh: however many clients ask, and however often, the owner has no higher cost than that.
 //  3. An owner that stands still keeps at most kMostWaiting callers waiting; the rest gets a 503.
 //
 // Thread rule: answer() on the listener's thread, publish() on any.

@@ -33,7 +33,7 @@ std::string_view family_of(std::string_view name) {
 struct Metadata {
   std::string_view keyword;
   std::string_view name;
-  std::string_view rest;  // from behind the name
+  std::string_view rest;  // from after the name
 };
 
 Metadata metadata_of(std::string_view line) {

@@ -1,4 +1,4 @@
-// Two Prometheus texts as one: ours, and the engine's behind it.
+// Two Prometheus texts as one: ours, and the engine's after it.
 //
 // Rules:
 //  1. The engine's lines are passed on as they are, in their order. Left out are families that ours

@@ -3,8 +3,8 @@
 // Invariants:
 //  1. A series is made at its first use and kept: its number of labels is closed or capped.
 //  2. Values of open labels pass LabelGuard: at most kMaxLabelValues a label name and as many that
-//     are known to be real, valid UTF-8, not empty, not endless. What does not pass is counted as
-//     "other", or "unknown" if empty.
+//     are known to be real, valid UTF-8, not empty, not endless. A value that does not pass is
+//     counted as "other", or "unknown" if empty.
 //
 // Thread rule: one counting thread; the series themselves may be collected from another.
 // This header is for metrics.cpp alone: it shows prometheus-cpp's types.
@@ -25,7 +25,7 @@
 
 namespace lastcall::probes {
 
-/// What may be written as the value of an open label.
+/// The texts that may be written as the value of an open label.
 class LabelGuard {
  public:
   explicit LabelGuard(std::size_t most) : most_(most) {}

@@ -31,7 +31,7 @@ inline constexpr std::array kOpenLabels = std::to_array<std::string_view>(
 inline constexpr std::array kConstantLabels = std::to_array<std::string_view>(
     {"dynamo_namespace", "dynamo_component", "worker_id", "version"});
 
-/// What the ingress and the ASGI middleware call the paths of an engine's API.
+/// The names that the ingress and the ASGI middleware give to the paths of an engine's API.
 inline constexpr std::array kApiEndpoints = std::to_array<std::string_view>(
     {"chat_completions", "completions", "embeddings", "images", "videos", "audios", "responses",
      "anthropic_messages", "rerank", "score", "pooling", "classify", "tensor", "tokenize",

@@ -34,7 +34,7 @@ struct MetricIdentity {
   std::string dynamo_namespace = "dynamo";
   std::string component = "backend";
   std::string endpoint = "generate";  // the engine's: what the API calls it is not its name here
-  std::string model;                  // empty: not said
+  std::string model;                  // empty: not given
   std::string worker_id;              // the instance id, in hexadecimal as in Dynamo's keys
   std::string version;
 };
@@ -70,15 +70,15 @@ class Metrics {
   void request_rejected(std::string_view model, std::string_view endpoint,
                         lifecycle::RejectedReason reason, Refused how);
 
-  /// How a request ended and how long it took, beside request_ended or request_rejected. What a
-  /// tier above relays is no request of a user of ours: the component's alone.
+  /// How a request ended and how long it took, beside request_ended or request_rejected. A request
+  /// that a tier above relays is no request of a user of ours: the component's alone.
   void request_settled(lifecycle::RequestSettled const& settled);
 
   /// It exists: by the configuration, or because the engine has answered for it.
   void model_served(std::string_view model);
 
   // Cancellation: each request once, whatever arrives twice; the ledger sees to that.
-  /// `streaming` absent: nobody said how the answer travels.
+  /// `streaming` absent: it is unknown how the answer travels.
   void client_cancelled(std::string_view model, std::string_view endpoint,
                         std::optional<bool> streaming);
   void cancel_signalled(std::string_view endpoint, lifecycle::CancelReason reason);
@@ -103,7 +103,7 @@ class Metrics {
   void hook_called(bool engine);
   /// `path`: one of the probe port; empty: it was a call of the preStop listener.
   void call_refused(std::string_view path);
-  /// A pod outlived what a hook's call had said.
+  /// A pod outlived what a hook's call had reported.
   void false_hook();
   void set_hooks_waiting(std::size_t count);
   void hook_released(Seconds held);
@@ -118,7 +118,8 @@ class Metrics {
   void set_admission_limits(std::optional<std::uint32_t> running, std::uint32_t waiting);
   void admission_waited(Seconds took);
   void set_busy(bool busy);
-  /// What a data-parallel rank reports; absent what it does not tell, or does not tell any more.
+  /// The report of a data-parallel rank; a figure that it does not report, or no longer reports, is
+  /// absent.
   void set_rank_load(std::uint32_t rank, std::optional<std::uint64_t> active_decode_blocks,
                      std::optional<std::uint64_t> kv_total_blocks,
                      std::optional<std::uint64_t> active_prefill_tokens);

@@ -84,7 +84,7 @@ MetricsRelay::Origin MetricsRelay::origin_of(Request const& request) const {
   return mark.empty() ? Origin::scraper : mark == mark_ ? Origin::ourselves : Origin::another;
 }
 
-/// A little less than the scraper waits, where it says so.
+/// A little less than the scraper waits, where it announces that.
 Duration MetricsRelay::bound(Request const& request) const {
   constexpr Duration kShortest{50};
   std::string_view const text = request.header("X-Prometheus-Scrape-Timeout-Seconds");

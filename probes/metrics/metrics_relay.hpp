@@ -1,14 +1,14 @@
 // The engine's own metrics through our listener.
 //
 //   /metrics/engine   the engine's exposition, unchanged; 502 or 504 where there is none
-//   /metrics          ours, and where `merge` is set the engine's behind it
+//   /metrics          ours, and where `merge` is set the engine's after it
 //
 // Rules:
-//  1. Our own metrics are answered within `timeout`, whatever the engine does; they tell whether
+//  1. Our own metrics are answered within `timeout`, whatever the engine does; they show whether
 //     the engine's are with them (lastcall_engine_metrics_up).
-//  2. What the engine is asked for is what the scraper accepts, but never compressed.
-//  3. A URL that leads back to ourselves is told as such, and asked once only: a fetch is marked,
-//     and a marked one makes no further one.
+//  2. The engine is asked for what the scraper accepts, but never compressed.
+//  3. A URL that leads back to ourselves is reported as such, and asked once only: a fetch is
+//     marked, and a marked one makes no further one.
 //
 // Thread rule: answer() on the listener's thread; `own_text` and `report_up` are called under a
 // lock, from there or from the thread of the fetches. Source: docs/metrics.md, 'The engine's own'.
