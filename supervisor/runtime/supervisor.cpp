@@ -1,4 +1,4 @@
-// Construction, routing of what is heard, and the end; the orders are in supervisor_obey.cpp.
+// Construction, routing of what is received, and the end; the orders are in supervisor_obey.cpp.
 #include "supervisor/runtime/supervisor.hpp"
 
 #include <utility>
