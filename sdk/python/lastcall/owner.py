@@ -1,4 +1,4 @@
-"""Owner: what a context tells the client that began it. The base class belongs to nobody.
+"""Owner: what a context reports to the client that began it. The base class is of no client.
 
 Threads: called on whichever thread acts on the context, with no lock held.
 """

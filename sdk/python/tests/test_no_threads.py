@@ -1,4 +1,4 @@
-"""A process that can start no thread, be it for a moment or for good."""
+"""A process that cannot start a thread, for a moment or for good."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ from strict_supervisor import eventually
 
 @pytest.fixture
 def no_threads(monkeypatch):
-    """No thread can be started until the list that this is has been emptied."""
+    """No thread can be started until the list that this returns has been emptied."""
     start, refused = threading.Thread.start, [True]
 
     def refuse(thread):
