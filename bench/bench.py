@@ -1,4 +1,4 @@
-"""What every topic gets: where the programs are, how long it may take, and how rounds go.
+"""What every topic uses: where the programs are, how long it may take, and how rounds go.
 
 Subjects are measured in alternation, one round after the other, so that whatever else the machine
 does falls on all of them; which one begins changes from round to round.
@@ -85,7 +85,7 @@ def output(command, timeout=60):
 
 
 def need(program):
-    """Where it is."""
+    """The path of a program."""
     place = shutil.which(program)
     if place is None:
         raise NotMeasured(f"{program} is not there")

@@ -1,4 +1,4 @@
-"""What /proc says of a process: memory, processor time, wake-ups."""
+"""What /proc shows of a process: memory, processor time, wake-ups."""
 
 import os
 from pathlib import Path

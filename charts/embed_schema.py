@@ -20,7 +20,7 @@ ROUTER = ROOT / "docs/router-config.schema.json"
 
 
 def part_of(file):
-    """A configuration's schema, which as a part names no dialect of its own."""
+    """A configuration's schema; as a part it names no dialect of its own."""
     whole = json.loads(file.read_text())
     return {key: value for key, value in whole.items() if key not in ("$schema", "title")}
 

@@ -39,7 +39,7 @@ enum class Late : std::uint8_t {
   idle,         // for the next bytes, for `timeouts.idle`
   stalled,      // its worker sends nothing on any stream, or nothing on this one for very long
   gone,         // the same, of a worker that has left
-  beside,       // not it itself, which tells nothing before it is whole: its worker is stalled
+  beside,       // its answer comes whole, so it proves nothing: its worker is stalled
 };
 
 /// The owner of a leg.

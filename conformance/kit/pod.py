@@ -26,7 +26,7 @@ CONTAIN = (sys.executable, "-B", "-S", os.path.join(os.path.dirname(__file__), "
 
 @functools.cache
 def isolated():
-    """Whether namespaces can be made here, by root or by anybody."""
+    """Whether namespaces can be made here, by root or by any user."""
     process, pid = start(["true"])
     return process.wait() == 0 and pid != 0
 

@@ -95,7 +95,7 @@ void ClientStream::change_usage(JsonEdits& edits, Chunk const& chunk) const {
     }
   }
   if (json::Value const* const details = find(members, "prompt_tokens_details")) {
-    edits.replace(written(*details), "null");  // it tells what of the longer prompt was cached
+    edits.replace(written(*details), "null");  // it reports how much was cached
   }
 }
 

@@ -200,7 +200,7 @@ std::optional<Clock::time_point> Ledger::tick(Clock::time_point now, Later& late
       ids.push_back(context->id());
     }
   }
-  later.push_back([kept = std::move(moved_)] {});  // the end of one may run the program's code
+  later.push_back([kept = std::move(moved_)] {});  // its end may run the program's code
   moved_.clear();
   moved_at_ = now;
   send_ids(std::move(ids), [](auto some) { return ipc::RequestProgress{std::move(some)}; });

@@ -166,7 +166,7 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   std::shared_ptr<Session> running_;  // what the thread takes over at its start
   std::mutex joining_;                // guards is_joined_
   bool is_joined_{};
-  std::recursive_mutex turn_;  // without a thread: of who processes; a callback may close
+  std::recursive_mutex turn_;  // without a thread: the caller's; a callback may close
 
   std::mutex mutex_;
   Ledger ledger_;

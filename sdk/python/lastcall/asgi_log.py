@@ -19,7 +19,7 @@ SERVERS = ("uvicorn.error", "hypercorn.error")
 
 
 class CutRequests(logging.Filter):
-    """Turns the record of a request that was cut on purpose into one line; others it leaves."""
+    """Turns the record of a request that was cut on purpose into one line; leaves others."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         cut = _cut_of(record.exc_info)

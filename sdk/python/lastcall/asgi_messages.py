@@ -258,7 +258,7 @@ class Outbox:
                 await self._body(event, True)
 
     async def finish(self) -> None:
-        """A stream whose client has its [DONE] is ended in form if the application did not."""
+        """Ends a stream whose client has its [DONE] properly if the application did not."""
         if self._is_done and not self.complete:
             async with self._lock:
                 await self._body(self._tail, False)

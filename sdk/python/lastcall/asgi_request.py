@@ -24,10 +24,11 @@ def headers_of(scope: Scope) -> dict[bytes, bytes]:
 
 
 def is_own_probe(scope: Scope, mark: Optional[str]) -> bool:
-    """The supervisor's own request for one token, which is not counted. It carries the mark that
-    the supervisor gave this process, wherever it comes from: by anything else in it any client
-    could keep a request out of the counts. A supervisor that gave none sends only "1", and is on
-    the same host; the ingress takes the field from what it relays.
+    """The supervisor's own request for one token, which is not counted.
+
+    It carries the mark that the supervisor gave this process, wherever it comes from: by anything
+    else in it any client could keep a request out of the counts. A supervisor that gave none sends
+    only "1", and is on the same host; the ingress takes the field from what it relays.
     """
     fields = scope.get("headers", ())
     given = next((bytes(value) for name, value in fields if name == b"x-lastcall-probe"), None)

@@ -34,9 +34,9 @@ class Client(Hooks, Failures):
 
     name            shown to operators; the program's name unless given
     socket          instead of $LASTCALL_SOCKET
-    critical the engine is dead when this process is: its end while serving is fatal. Not while
-                    multiprocessing imports the program's main module in a child, which asks for it
-                    by another call, in its target
+    critical        the engine is dead when this process is: its end while serving is fatal. Not
+                    while multiprocessing imports the program's main module in a child, which asks
+                    for it by another call, in its target
     report_uncaught "main": an uncaught exception that ends the process is reported as fatal;
                     "all": one that ends any thread too, and the death of any child process that
                     multiprocessing started (see `watch`); "off": neither. Critical processes

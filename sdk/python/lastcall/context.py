@@ -149,7 +149,7 @@ class Context:
         return self._confirmed
 
     def confirm(self) -> bool:
-        """Says that the engine let go of this cancelled request before the request itself ends."""
+        """Reports that the engine let go of this cancelled request before it ends."""
         with tree.lock:
             if self._state < STOPPED or self._confirmed or self._outcome is not None:
                 return False
@@ -183,7 +183,7 @@ class Context:
     # --- the end
 
     def progress(self) -> None:
-        """Says that the request moved (a token came out). Cheap: call it as often as you like."""
+        """Reports that the request moved (a token came out). Cheap: call it often."""
         self._owner.progress(self._id)
 
     def end(self, outcome: Optional[str] = None) -> bool:

@@ -65,4 +65,4 @@ class Entry:
             else:
                 waiting.set_exception(error)
         except concurrent.futures.InvalidStateError:
-            pass  # whoever waited was cancelled at this very moment, and withdraws the request
+            pass  # the waiter was cancelled at this very moment, and withdraws the request

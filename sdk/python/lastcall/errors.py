@@ -1,7 +1,8 @@
-"""What can go wrong with a request, and how a client of the engine is notified. A cut stream must
-never look finished. Code that streams server-sent events ends a cancelled stream at an event
-boundary with `sse_error(...)`, then closes without `[DONE]` and without the final chunk; before the
-first byte the same object is the body of a 503.
+"""What can go wrong with a request, and how a client of the engine is notified.
+
+A cut stream must never look finished. Code that streams server-sent events ends a cancelled stream
+at an event boundary with `sse_error(...)`, then closes without `[DONE]` and without the final
+chunk; before the first byte the same object is the body of a 503.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ Enter = Callable[[dict[str, Any]], RequestScope]
 Hand = Callable[[dict[str, Any], Context], dict[str, Any]]
 Later = Callable[[Callable[[], object]], None]
 
-LEFT = "client_disconnect"  # nobody asked for the cancel: whom the answer was for is gone
+LEFT = "client_disconnect"  # not asked for: the caller of the answer is gone
 
 
 class Begin(Protocol):

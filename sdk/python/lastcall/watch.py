@@ -7,8 +7,8 @@ Rules
   1. A child's end is fatal unless it ended with 0 or by TERM, which is how one is stopped on
      purpose, or how it ended cannot be known (it is another process's child). With `any_end` any
      end is.
-  2. Its status is read without reaping it: the code that started it still gets it. 3. Once the
-     supervisor cleans up, ends are wanted and are not reported.
+  2. Its status is read without reaping it: the code that started it still gets it.
+  3. Once the supervisor cleans up, ends are wanted and are not reported.
 
 Threads: methods from any; one daemon thread waits for all children.
 """

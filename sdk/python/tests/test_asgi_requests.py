@@ -35,7 +35,7 @@ def test_a_client_that_leaves_is_a_cancel_and_gets_nothing(supervisor, client, a
 
 
 def begun_by(supervisor, client, requests):
-    """The ids that were announced, of (what X-Lastcall-Probe says, the client's address, id)."""
+    """The ids that were announced, of (X-Lastcall-Probe, the client's address, id)."""
 
     async def main():
         for said, address, name in [*requests, (None, ("10.0.0.9", 1), "last")]:

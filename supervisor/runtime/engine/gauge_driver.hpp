@@ -1,7 +1,9 @@
 // Reads the engine's own gauges while they are needed, and reports to the core what they show.
-// Rules: 1. While they are not needed, nothing wakes up. In a drain whose requests no peer reports
-// they show when it is over; otherwise they prove that a slow engine moves, or that one stands
-//still.
+//
+// Rules:
+//  1. While they are not needed, nothing wakes up. In a drain whose requests no peer reports they
+//     show when it is over; otherwise they prove that a slow engine moves, or that one stands
+//     still.
 //  2. In a drain they are read at least once a second and often enough for `drain_unknown`; the
 //     core applies the refresh period.
 //  3. What cannot be read is reported as such. A figure that is not kept up to date is withdrawn.

@@ -4,8 +4,8 @@
 //  1. One `dead` is enough for a failure; otherwise every peer that was asked must answer, and one
 //     `busy` makes the answer busy.
 //  2. A peer that leaves before it answered is not waited for; if no other peer answers, nothing is
-//     proven. A peer that sends nothing causes the check's timeout. 3. A `dead` that was not asked
-//     for counts as a failed check of its own.
+//     proven. A peer that sends nothing causes the check's timeout.
+//  3. A `dead` that was not asked for counts as a failed check of its own.
 //
 // Thread rule: the loop's thread.
 #pragma once

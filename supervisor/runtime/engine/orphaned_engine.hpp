@@ -1,6 +1,7 @@
-// Ends the engine when its shim was killed in run mode, where no other process would. Without its
-// shim an engine would go on with no process to stop it, and keep its GPU and its port. In a pod
-//the container ends with its PID 1; on a host only we are left to do it.
+// Ends the engine when its shim was killed in run mode, where no other process would.
+//
+// Without its shim an engine would go on with no process to stop it, and keep its GPU and its port.
+// In a pod the container ends with its PID 1; on a host only we are left to do it.
 //
 // Invariants:
 //  1. Only a child of the shim that reported it is ever signalled, and what descends from it or is

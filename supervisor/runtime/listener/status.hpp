@@ -1,5 +1,7 @@
-// What operators get: the state of everything, as JSON text. Rules: 1. Only what is known: a key is
-//absent where nothing is known.
+// What operators get: the state of everything, as JSON text.
+//
+// Rules:
+//  1. Only what is known: a key is absent where nothing is known.
 //  2. Durations and ages are milliseconds from now; nothing needs the reader's clock.
 //
 // Thread rule: the loop's thread.

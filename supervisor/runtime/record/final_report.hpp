@@ -1,8 +1,11 @@
 // The report of the last stop, which may be corrected: how the engine ended may become known after
-// it. Rules: 1. 137 means that the engine had to be KILLed. A shim that stood still, or that a
-// starved machine kept from reporting in time, has reaped an engine that ended by itself: it does
-// not obey the 137, and reports that end at once. The code is then the one that the shim finds
-// (shim/exit_code.hpp, heed_code): 0 after our order, 1 without.
+// it.
+//
+// Rules:
+//  1. 137 means that the engine had to be KILLed. A shim that stood still, or that a starved
+//     machine kept from reporting in time, has reaped an engine that ended by itself: it does not
+//     obey the 137, and reports that end at once. The code is then the one that the shim finds
+//     (shim/exit_code.hpp, heed_code): 0 after our order, 1 without.
 //  2. Only a 137 without word of the end waits for it, and the first word decides. The report that
 //     stands in the log already is not written again; a line after it gives its code.
 //
