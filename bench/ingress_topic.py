@@ -122,8 +122,7 @@ def tls_streams(bench):
 
 @contextlib.contextmanager
 def _cores(bench, may_share=False):
-    """A core for each thread of a proxy, others for everything else: (the proxies', the text for
-    it).
+    """A core for each thread of a proxy, others for everything else: (the proxies', their text).
 
     With too few of them everything shares all: how much goes through then shows what the work costs
     beside its load, which costs the same whichever proxy it is; how soon would show nothing.

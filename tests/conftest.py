@@ -4,7 +4,7 @@ import signal
 import sys
 from pathlib import Path
 
-# What several folders of black boxes import, wherever a run begins to collect.
+# The modules that several folders of black boxes import, wherever a run begins to collect.
 sys.path.append(str(Path(__file__).parent / "integration"))
 
 

@@ -253,9 +253,10 @@ def revived(release, name):
 
 
 def last_exit(states, name):
-    """Exit code of a container in the last state of its pod that tells one.
+    """Exit code of a container in the last state of its pod that has one.
 
-    Nothing: the kubelet removed the pod without telling, as old ones do. The report tells it too.
+    Nothing: the kubelet removed the pod without reporting it, as old ones do. The report has it
+    too.
     """
     for state in reversed(states.states()):
         for each in state["status"].get("containerStatuses", []):

@@ -39,7 +39,8 @@ def test_the_hook_of_a_deleted_pod_holds_the_signal_until_the_streams_have_ended
     streams = [release.stream(max_tokens=320) for _ in range(3)]
     release.kubectl("delete", "pod", name, "--wait=false")
     hook = wait_until(lambda: status(release, name).get("prestop"), "the kubelet's call")
-    # The supervisor's own hook is what tells a deletion from a restart of the engine's container.
+    # The supervisor's own hook is what distinguishes a deletion from a restart of the engine's
+    # container.
     wait_until(lambda: status(release, name)["prestop"]["deletion"], "deletion evidence")
     assert hook["waits"] is True
     refusal = release.kubectl("exec", name, "-c", "lastcall", "--", "sh", "-c",

@@ -330,5 +330,5 @@ if __name__ == "__main__":
         worker_main(chosen)
     else:
         sys.stdout.flush()
-        # At once, as an engine that is told to end does: open connections are cut.
+        # At once, as an engine that has to end does: open connections are cut.
         os._exit(asyncio.run(Engine(chosen).live()))

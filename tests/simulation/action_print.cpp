@@ -73,7 +73,7 @@ std::string report_text(Report const& report) {
   return line.take();
 }
 
-/// Most actions are their shape's line; of a few the trace tells what is behind them.
+/// Most actions are their shape's line; for a few the trace shows what is behind them.
 struct ActionPrinter {
   Lifecycle& core;
   Instant now;

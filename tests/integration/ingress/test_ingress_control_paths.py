@@ -1,4 +1,4 @@
-"""Requests that control the engine: whose are relayed, however their path is spelled."""
+"""Requests that control the engine: which clients' are relayed, however their path is spelled."""
 
 import json
 

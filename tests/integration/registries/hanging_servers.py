@@ -32,7 +32,7 @@ class SilentDns:
 
     @property
     def mounted(self):
-        """What a process's mount namespace needs, so that it asks here."""
+        """The mounts that a process's namespace needs, so that it asks here."""
         return f"mount --bind {self.resolv_conf} /etc/resolv.conf"
 
     def close(self):
@@ -62,7 +62,7 @@ class Deaf:
 
 
 class Mute:
-    """Connects, and never says anything: a TLS handshake hangs there."""
+    """Accepts, and never sends anything: a TLS handshake hangs there."""
 
     def __init__(self):
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)

@@ -1,4 +1,4 @@
-"""What clients of a router see before any worker matters, and what a worker is told."""
+"""What clients of a router see before any worker matters, and what a worker gets."""
 
 import json
 import socket

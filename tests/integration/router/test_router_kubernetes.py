@@ -107,6 +107,6 @@ def test_sources_are_added_up(router, engines, cluster, tmp_path):
     knows(one, 2)
     cluster.api.delete_slice("a")
     cluster.api.delete_slice("b")
-    knows(one, 1)  # whom the file names still
+    knows(one, 1)  # which the file still names
     os.unlink(tmp_path / "1a.json")
     knows(one, 0)

@@ -87,7 +87,7 @@ def test_all_answers_are_whole(router, world, how, name):
     assert how == "rollout" or one.metric("lastcall_router_migrations_total", why_not="") > 0
     assert one.counts("dynamo_frontend_requests_total", STREAMS, status="success")
     assert one.metric("dynamo_frontend_requests_total") == STREAMS
-    # The other worker has nothing left, and counts nobody who is a user of the router.
+    # The other worker has nothing left, and counts no user of the router.
     wait_until(lambda: total(workers[1], "dynamo_component_inflight_requests") == 0, "it is idle")
     assert total(workers[1], "dynamo_frontend_requests_total") == 0
     assert total(workers[1], "dynamo_component_requests_total") >= STREAMS / 2

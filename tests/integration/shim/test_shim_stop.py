@@ -1,4 +1,4 @@
-"""With a supervisor: who orders what, what the wire says, which code comes out."""
+"""With a supervisor: which side orders what, what is on the wire, which code comes out."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""With --tty: the terminal is lent to the command, and who reads it after the shim can."""
+"""With --tty: the terminal is lent to the command, and a reader after the shim can use it."""
 
 import os
 import pty
