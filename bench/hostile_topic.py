@@ -179,7 +179,7 @@ def hostile_minute(bench):
 
 
 def _probe_port(pid, ingress):
-    """The port on which this process listens that is not the ingress."""
+    """Of the ports on which this process listens, the one that is not the ingress's."""
     inodes = set()
     for entry in os.listdir(f"/proc/{pid}/fd"):
         with contextlib.suppress(OSError):

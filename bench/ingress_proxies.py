@@ -162,7 +162,7 @@ def proxies(bench, engine_port, cores=None, pem=None):
                                    engine=engine_port, threads=threads, workers=workers,
                                    **_listening_with(pem))  # fmt: skip
             stack.callback(process.wait, PATIENCE)
-            # A killed nginx would leave its workers behind.
+            # A killed nginx would leave its workers running.
             stack.callback(process.terminate if name == "nginx" else process.kill)
             started[name] = (process.pid, port)
         yield started

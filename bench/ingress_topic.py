@@ -231,7 +231,7 @@ def kept(bench):
 
 
 def system_calls(bench):
-    """Of a small request on a kept connection, as strace counts them."""
+    """The system calls of a small request on a kept connection, as strace counts them."""
     requests = 500
     with engine(bench) as port, proxies(bench, port) as running:
         counts = {name: [_calls(bench, *at, requests)] for name, at in running.items()}

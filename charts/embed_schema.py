@@ -6,7 +6,7 @@ Lastcall's is `config`, the router's `router.config`.
     python3 charts/embed_schema.py [--check]
 
 Run it after docs/config.schema.json or docs/router-config.schema.json has changed; --check only
-tells whether it has to be run.
+reports whether it has to be run.
 """
 
 import json

@@ -103,7 +103,7 @@ void Answer::note_time(bool has_events) {
   call_.last_event_at = is_first || has_events ? now : call_.last_event_at;
 }
 
-/// The pause is no latency between tokens.
+/// The pause is not a latency between tokens.
 void Answer::has_moved(Call::Clock::time_point now) {
   Moving const kind = *std::exchange(call_.moving, std::nullopt);
   parts_.metrics.moved(kind, Moved::continued);

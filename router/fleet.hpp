@@ -144,7 +144,7 @@ class Fleet {
   }
   void failed(Worker& worker, Time now);
   void answered(Worker& worker);
-  /// It is asked for its load now; `told`, or `reported_nothing`, ends that.
+  /// It is asked for its load now; `reported`, or `reported_nothing`, ends that.
   void asked(Worker& worker, Time now) { worker.questions_.asked(now, worker.in_flight_ > 0); }
   void reported(Worker& worker, ReportedLoad const& load, Time now);
   void reported_nothing(Worker& worker, NoLoad why, Time now);

@@ -1,10 +1,10 @@
 // How much of the work that a failed worker leaves another one gets at a time.
 //
 // Rules:
-//  1. Of answers that go on, or are handed over early, a worker computes prompts of at most `most`
+//  1. For answers that go on, or are handed over early, a worker computes prompts of at most `most`
 //     tokens at a time, one of any size among them: 256 streams of 4000 tokens at once would stall
 //     what it does already.
-//  2. Of requests that an engine may have died of, one at a time: the next worker that dies then
+//  2. Requests that an engine may have died of go one at a time: the next worker that dies then
 //     shows which it was; where engines of a pool die one after the other, one in all (room.hpp).
 //  3. Any other request has room always. A place is given back with the first event of the leg, or
 //     when it is over.

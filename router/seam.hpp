@@ -59,8 +59,8 @@ class Seam {
   // --- early hand-off (continuation/hand_off.hpp) ---
   /// Nothing where ids and text are not level just now.
   std::optional<std::string> warming_body(continuation::Mode mode);
-  /// From now on heard() and leg_ended() are of the old leg, and what they receive is held; body()
-  /// is the new one's, of a worker of that mode. False: not now.
+  /// From now on receive() and leg_ended() are of the old leg, and what they receive is held;
+  /// body() is the new one's, of a worker of that mode. False: not now.
   bool cut(continuation::Mode mode);
   bool is_holding() const;
   continuation::Received receive_next(std::string_view payload, std::string& out);

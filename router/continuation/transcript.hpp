@@ -70,7 +70,7 @@ class Transcript {
 
   /// A continuation by ids was verified: what it reports follows history().
   void go_on_by_ids();
-  /// By text: the last `dropped` bytes of it are sent again. `told`: the new prompt's ids.
+  /// By text: the last `dropped` bytes of it are sent again. `reported`: the new prompt's ids.
   void go_on_by_text(std::size_t dropped, std::optional<TokenIds> reported);
   /// The whole request was sent again.
   void begin_again();

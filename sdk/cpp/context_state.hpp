@@ -41,7 +41,7 @@ class Owner {
   Owner(Owner const&) = delete;
   Owner& operator=(Owner const&) = delete;
 
-  /// These rose; the supervisor already knows of those in `told`.
+  /// These rose; the supervisor already knows of those in `notified`.
   virtual void raised(std::span<ContextPtr const> contexts, Notified const& notified) = 0;
   virtual void ended(ContextPtr const& context, Outcome outcome) = 0;
   /// The engine has let go of a cancelled request that is not over yet.

@@ -25,7 +25,7 @@ void report_uncaught(void const* owner, std::string path, ipc::Hello hello);
 void forget_uncaught(void const* owner);
 
 /// The report about the exception that is being handled; an empty reason: there is none, or it is
-/// no failure (a thread that is cancelled).
+/// not a failure (a thread that is cancelled).
 ipc::Fatal describe_exception(std::string_view what_failed);
 
 }  // namespace lastcall::sdk

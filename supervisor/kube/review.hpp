@@ -8,7 +8,7 @@
 //     One that does not ask (label or annotation lastcall.dev/inject: "true") stays as it is, too.
 //  3. What cannot be injected is answered by `on_failure`, with every reason. A body that is not a
 //     review of a pod's creation is an HTTP error with one reason where there is no uid to answer,
-//     else a refusal: nothing that was not understood gets an answer that admits it.
+//     else a refusal: a body that was not understood never gets an answer that admits it.
 //  4. Nothing of the body is believed: its depth is bounded before it is built, and what is printed
 //     of it is valid UTF-8.
 //

@@ -168,7 +168,7 @@ void Supervisor::read_stop_record() {
   }
 }
 
-// --- what is heard -------------------------------------------------------------------------------
+// --- what is received ----------------------------------------------------------------------------
 
 void Supervisor::hello(ipc::PeerId peer, ipc::Hello&& hello) {
   switch (hello.role) {

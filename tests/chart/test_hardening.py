@@ -16,7 +16,7 @@ KUBERNETES = (
 
 
 def breaches(pod):
-    """Of the profile 'restricted', v1.32, in words; those of 'baseline' are among them."""
+    """What breaks the profile 'restricted', v1.32, in words; it includes 'baseline'."""
     found = [f"{key} is set" for key in ("hostNetwork", "hostPID", "hostIPC") if pod.get(key)]
     for volume in pod.get("volumes", []):
         kinds = set(volume) - {"name"}

@@ -137,14 +137,14 @@ class Release:
     # --- looking
 
     def pods(self):
-        """Of the engine, those that are being deleted left out."""
+        """The engine's pods, without those that are being deleted."""
         found = json.loads(
             self.kubectl("get", "pods", "-l", self.engines, "-o", "json")
         )["items"]
         return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
 
     def names(self):
-        """Of the engine's pods, those on their way included."""
+        """The names of the engine's pods, those on their way included."""
         found = self.kubectl("get", "pods", "-l", self.engines, "-o", "name")
         return {name.removeprefix("pod/") for name in found.split()}
 

@@ -188,7 +188,7 @@ class PodmanPod:
         return pid
 
     def pid(self, name):
-        """Of its PID 1. Until it has started podman has 0, to which a KILL would be for us all."""
+        """Its PID 1's. While it is started podman has 0, to which a KILL would be for us all."""
         return wait_until(lambda: self.state(name)["Pid"], f"{name} runs")
 
     def kill_and_watch(self, name):

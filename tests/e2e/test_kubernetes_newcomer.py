@@ -16,7 +16,7 @@ OURS = {"image": "lastcall", "shimImage": "lastcall-shim", "engine.image": "last
 
 
 def commands():
-    """As README has them, of the block that installs the demo engine, behind the one that makes the
+    """As README has them, of the block that installs the demo engine, after the one that makes the
     images and gives them to the cluster: run.sh has done that."""
     with open(os.path.join(ROOT, "README.md")) as file:
         blocks = re.findall(r"^```sh\n(.*?)^```", file.read(), re.MULTILINE | re.DOTALL)

@@ -84,14 +84,14 @@ def inside(release, name, command):
 
 
 def restart_engine(release, name, log):
-    """Of a pod with the probe UNLESS_ILL."""
+    """The one of a pod with the probe UNLESS_ILL, by making it ill."""
     inside(release, name, "touch /tmp/ill")
     wait_until(lambda: "preStop called" in messages(log), "the kubelet's call", 90)
     inside(release, name, "rm /tmp/ill")
 
 
 def replace_liveness(release, probe):
-    """Of the engine's container, in every new pod."""
+    """The engine's container gets the probe, in every new pod."""
     spec = json.loads(release.kubectl("get", "deployment", "x-lastcall", "-o", "json"))["spec"]
     names = [each["name"] for each in spec["template"]["spec"]["containers"]]
     path = f"/spec/template/spec/containers/{names.index('engine')}/livenessProbe"

@@ -6,8 +6,8 @@ client had of it, and the client's text is that of the first leg and that of the
 was sampled. Where the temperature is 0 the text is also that of the same request undisturbed: both
 workers have the same weights, random ones that vLLM makes of one seed.
 
-By ids the model may say any token: one in sixteen is a part of a character, and what is not valid
-becomes U+FFFD. By text it may say whole words only, because random tokens, unlike those of a
+By ids the model may make any token: one in sixteen is a part of a character, and what is not valid
+becomes U+FFFD. By text it may make whole words only, because random tokens, unlike those of a
 trained model, are not those that their text would be read as; what happens then has a test of its
 own.
 """

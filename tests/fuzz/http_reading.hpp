@@ -2,8 +2,8 @@
 // two that others wrote. What they see differently is how requests are smuggled.
 //
 // Rules:
-//  1. Each message is read on its own, as the first one of a connection: what a message says about
-//     the connection's end has no influence on where the next one begins.
+//  1. Each message is read on its own, as the first one of a connection: what a message states
+//     about the connection's end has no influence on where the next one begins.
 //  2. Bodies are the payload alone: chunk sizes, extensions and trailers are not in them.
 //  3. No parser needs more than the bytes that there are: a length shows what is missing, and
 //     nothing is set aside for it.

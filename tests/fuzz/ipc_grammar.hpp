@@ -18,7 +18,7 @@ struct Key {
     boolean,  //
     number,   // `least` to `most`
     word,     // of `words`
-    newer,    // of `words`, and others are no error
+    newer,    // of `words`, and others are not an error
     signal,   //
     change,   // a number, or null, which means something
     share,    // 0 to 1, or null

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An LLM engine for tests: OpenAI-compatible on the outside, as well or badly behaved as told.
+"""An LLM engine for tests: OpenAI-compatible on the outside, as well or badly behaved as asked.
 
     /usr/bin/python3 engine_sim.py --port 0 --port-file F [flags, see --help]
 

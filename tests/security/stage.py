@@ -67,7 +67,8 @@ backend engine
 
 
 class Engine:
-    """Answers each request with 200, but for one with X-Hold, and keeps it as its framing says.
+    """Answers each request with 200, but for one with X-Hold, and keeps it as its framing defines
+    it.
 
     It keeps what is none, too: with its fault, and unanswered.
     """

@@ -1,8 +1,9 @@
-"""Cases that bytes to the open port tell: each is sent to all three proxies.
+"""Cases that are bytes to the open port: each is sent to all three proxies.
 
 A case holds for lastcall when its own rule does, and these do for every byte that was sent:
  1. what reaches the engine are the requests that were sent, in their order and with their bodies,
-    as framing alone tells (framing.py): a request in a body is none, nor is what follows a fault;
+    as framing alone shows (framing.py): a request in a body is not one, nor is what follows a
+    fault;
  2. as many requests reach the engine as answers of the engine come back;
  3. after an answer that something could not be read nothing more is answered, whether or not the
     connection is closed.

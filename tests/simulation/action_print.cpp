@@ -8,7 +8,7 @@ namespace {
 
 using namespace lifecycle;
 
-/// What the blob says, without its spelling.
+/// The content of the blob, without its spelling.
 std::string remembered_text(std::string const& blob) {
   auto const decoded = decode_remembered(blob);
   if (!decoded) {

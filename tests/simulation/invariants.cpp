@@ -217,7 +217,7 @@ std::string Checker::check_phase(StepView const& step, Phase to) {
   Phase const from = phase_;
   phase_ = to;
   if (from == to && to == Phase::starting) {
-    return {};  // said again after a rearm
+    return {};  // announced again after a rearm
   }
   bool const hello = std::holds_alternative<ShimHello>(step.event) ||
                      std::holds_alternative<StopRecordRead>(step.event);
@@ -225,7 +225,7 @@ std::string Checker::check_phase(StepView const& step, Phase to) {
     may_jump_ = false;  // where the earlier life was
     if (to != Phase::draining || restored_phase_ != Phase::draining || !draining_since_) {
       draining_since_ = to == Phase::draining ? step.after.phase_began : step.now;
-    }  // else the blob told; this step may have left the phase again
+    }  // else the blob had it; this step may have left the phase again
     return {};
   }
   if (to == Phase::deregistering || (from < Phase::deregistering && to == Phase::cleaning_up)) {
@@ -266,7 +266,7 @@ std::string Checker::check_remembered(StepView const& step) {
   return {};
 }
 
-/// A supervisor that is frozen or killed after its next word has left a will behind.
+/// A supervisor that is frozen or killed after its next word has left a will.
 std::string Checker::check_will(StepView const& step) {
   bool const says_hello = std::holds_alternative<ShimHello>(step.event);
   will_ = says_hello ? std::nullopt : will_;

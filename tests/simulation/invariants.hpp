@@ -254,7 +254,7 @@ class Checker {
   bool term_asked_ = false;
   bool kill_sent_ = false;
   bool died_with_work_ = false;
-  bool work_unclear_ = false;       // whether it died with work cannot be said from outside
+  bool work_unclear_ = false;       // whether it died with work cannot be known from outside
   bool aborted_with_work_ = false;  // a fatal event ended its drain in the middle of work
   bool abort_unclear_ = false;
   bool main_killed_ = false;

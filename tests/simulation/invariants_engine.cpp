@@ -55,7 +55,7 @@ void Checker::engine_exited(StepView const& step, EngineExit const& exit, bool o
     died_with_work_ = died_with_work_ || (!ordered && (requests_.lost() > 0 || aborted_with_work_));
     work_unclear_ = work_unclear_ || (!ordered && abort_unclear_);
   } else if (ended_in_drain(step)) {
-    died_with_work_ = !stop_ || !in_flight_known_idle();  // told too late for anybody to know
+    died_with_work_ = !stop_ || !in_flight_known_idle();  // reported too late for it to be known
     // An earlier life's peers may not be back yet: both answers are honest.
     work_unclear_ = !died_with_work_ && (restored_phase_.has_value() || !may_jump_);
   } else {

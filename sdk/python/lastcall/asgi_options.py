@@ -40,7 +40,7 @@ def is_multi_process_engine() -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """Of `Middleware`; `from_environment` reads the LASTCALL_ASGI_* variables.
+    """The options of `Middleware`; `from_environment` reads the LASTCALL_ASGI_* variables.
 
     endpoints   path: endpoint, beside the known ones; these are tracked whatever the method
     ignore      paths that are never tracked; one that ends in "*" is a prefix

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 class Owner:
     def raised(self, contexts: Sequence[Context], notified: AbstractSet[str]) -> None:
-        """These rose; the supervisor already knows of those in `told`."""
+        """These rose; the supervisor already knows of those in `notified`."""
 
     def ended(self, context: Context, outcome: str) -> None:
         """The request is over."""

@@ -55,7 +55,7 @@ def begun_by(supervisor, client, requests):
 def test_the_supervisors_own_request_is_known_by_its_mark_wherever_it_comes_from(
     supervisor, make_client, address
 ):
-    """A pod's own address, a Unix socket, a loopback address that everybody's proxy has."""
+    """A pod's own address, a Unix socket, a loopback address that any proxy has."""
     supervisor.probe = "5f0c"
     said = [("5f0c", address, "own"), ("1", address, "guessed"), ("", address, "empty")]
     assert begun_by(supervisor, make_client(), said) == ["guessed", "empty"]

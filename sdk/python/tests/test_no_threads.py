@@ -58,7 +58,7 @@ def test_health_is_asked_again_once_there_are_threads(caplog, supervisor, no_thr
 
 
 def pids_held():
-    """Of the processes to which this one has descriptors."""
+    """The ids of the processes to which this one has descriptors."""
     held = []
     for fd in os.listdir("/proc/self/fdinfo"):
         with contextlib.suppress(OSError), open(f"/proc/self/fdinfo/{fd}") as lines:

@@ -8,8 +8,8 @@
 // Rules:
 //  1. Off unless `probes.orders_token_file` is set, and every call carries what that file holds in
 //     `X-Lastcall-Token`: none is a 401, another one a 403. The file is read for each call that
-//     carries one, since a mounted secret is rotated; while it cannot be read, is empty, or is no
-//     regular file, that is a 503. Each of these is counted, and the log has the file's name.
+//     carries one, since a mounted secret is rotated; while it cannot be read, is empty, or is not
+//     a regular file, that is a 503. Each of these is counted, and the log has the file's name.
 //  2. `safe_to_delete` fails closed: true only in `drained`, when all reports agree that nothing is
 //     in flight. Where it is not known what is in flight it stays false.
 //  3. What cannot be done is a 409 with the reason. An order twice changes nothing the second time.

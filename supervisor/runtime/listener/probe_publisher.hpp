@@ -83,7 +83,7 @@ class ProbePublisher {
   probes::HttpListener listener_;
   std::unique_ptr<Timer> timer_;
   bool beats_by_itself_ = false;
-  std::vector<std::uint32_t> reported_ranks_;   // with a series that says what they reported
+  std::vector<std::uint32_t> reported_ranks_;   // with a series of what they reported
   lifecycle::Lifecycle const* core_ = nullptr;  // once it was published
 };
 

@@ -90,7 +90,7 @@ void CoreLoop::note_absence(lifecycle::Instant now) {
       catch_up(*timer_, due_at_, now, [this] { expired(); });
       return;
     }
-    due_at_ = now;  // told once
+    due_at_ = now;  // reported once
     step_now(now, lifecycle::TimerExpired{late});
   }
 }

@@ -193,7 +193,7 @@ def test_a_tunnel_lives_as_long_as_either_side_speaks(proxy, engine):
         wire.until(b"ping")
         holds_for(lambda: one.process.poll() is None, 0.45)
     assert time.monotonic() - began > 2.5
-    assert user.ended() and wire.ended()  # no side sends
+    assert user.ended() and wire.ended()  # neither side sends
 
 
 @pytest.mark.parametrize("size", [100_000, 600_000, 3_000_000])

@@ -1,4 +1,5 @@
-"""Clients that show certificates, what may be spoken with them, and errors that name the file."""
+"""Clients that show certificates, the versions and ciphers that they may use, and errors that name
+the file."""
 
 import os
 import ssl

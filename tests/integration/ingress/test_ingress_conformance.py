@@ -1,4 +1,5 @@
-"""The same requests through nginx and the ingress: they answer alike, or it says where not."""
+"""The same requests through nginx and the ingress: they answer alike, or the page names the
+difference."""
 
 import http.client
 import socket

@@ -11,7 +11,7 @@ RESOLV_CONF = "search a.test b.test c.test\noptions ndots:5\nnameserver {address
 
 
 def loopback_address():
-    """Of this process alone, so that tests may run side by side."""
+    """An address of this process alone, so that tests may run side by side."""
     pid = os.getpid()
     return f"127.{1 + (pid >> 16 & 0x7F)}.{pid >> 8 & 0xFF}.{1 + (pid & 0xFF) % 254}"
 

@@ -6,7 +6,7 @@ ADVERTISE = "http://10.0.0.7:8000"
 
 
 def etcd_world(world, server, etcd=None, urls=None, **config):
-    """The registry is `server`, or these URLs; `etcd` are further keys of it."""
+    """Its registry is at `server`, or at these URLs; `etcd` are further keys of it."""
     settings = {"endpoints": urls or server.urls, **(etcd or {})}
     return world(
         **merged(

@@ -20,7 +20,7 @@ def registered(world, etcds):
 
 
 def late(stopped):
-    """Of (world, server): each attempt has a server of its own, since a late one leaves things."""
+    """Takes (world, server); each attempt has its own server, since a late one leaves things."""
     return stopped[0].registries_were_late()
 
 

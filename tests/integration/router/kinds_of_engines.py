@@ -73,9 +73,9 @@ class Asked:
 
 
 class KindOfEngine:
-    """`kind`: vllm, sglang, strict (400 to any unknown key), text, or silent (tells no usage).
+    """`kind`: vllm, sglang, strict (400 to any unknown key), text, or silent (reports no usage).
 
-    `dies_at`: it ends the connection behind that token of the first users' stream that it has, once
+    `dies_at`: it ends the connection after that token of the first users' stream that it has, once
     `may_die` is set.
     `probe_status`: what the router's own questions are answered with.
     `key`: what `Authorization: Bearer` has to carry; anything else is a 401.

@@ -359,7 +359,7 @@ def test_a_registry_that_flaps_loses_nothing(router, workers, tmp_path):
 
 
 def test_a_registry_that_lies_costs_nobody_an_answer(router, workers, tmp_path):
-    """Of four names one is a worker: nothing listens, it speaks no HTTP, it is another thing."""
+    """One of four names is a worker: nothing listens, it speaks no HTTP, it is another thing."""
 
     def no_http(leg):
         leg.send(b"SSH-2.0-OpenSSH_9.2\r\n")

@@ -238,7 +238,7 @@ ENGINE_DEAD = b'event: error\ndata: {"error":{"type":"engine_dead","retryable":t
 
 
 def begun_by_one(router, engines):
-    """(router, client with the begin of an answer, the worker's connection, the other worker)."""
+    """(router, client with the start of an answer, the worker's connection, the other worker)."""
     # A worker that has failed stays skipped.
     one = router(
         *(each.address for each in engines), choosing={"skip_first": "1h", "skip_most": "1h"}

@@ -49,7 +49,7 @@ def strike(how, worker, engine_port):
 
 
 def total(worker, family):
-    """Of all series of a worker."""
+    """The sum of all series of a worker that belong to the family."""
     lines = worker.get("/metrics")[1].splitlines()
     return sum(float(line.rpartition(" ")[2]) for line in lines
                if line.partition("{")[0].partition(" ")[0] == family)  # fmt: skip

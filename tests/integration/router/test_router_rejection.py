@@ -92,7 +92,7 @@ def call(one, method, body=None, token=None):
 
 
 def is_served(one, engines):
-    """The one that it comes to refuses it."""
+    """Whether a request is served, by whichever of them it comes to."""
     done = threading.Event()
 
     def serve():

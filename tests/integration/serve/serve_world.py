@@ -204,7 +204,7 @@ class World:
             connection.close()
 
     def supervisor_pid(self):
-        """The log of `serve`, however often it was started again."""
+        """The pid of `serve`, however often it was started again."""
         for entry in os.listdir("/proc"):
             with contextlib.suppress(OSError):
                 if entry.isdigit():

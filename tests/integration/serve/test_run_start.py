@@ -188,7 +188,7 @@ def test_the_command_gets_the_mask_that_run_was_started_with(world, mask):
 
 @pytest.mark.plain_build  # sanitizers have no use for a process without descriptors
 def test_a_supervisor_that_crashes_at_its_start_is_started_again(world):
-    """Nothing is logged about it: if it could not run as configured, it would end and start
+    """It leaves no word: a report that it cannot run as configured would end all, and start
     nothing."""
     one = world()
     with open(one.path("serve"), "w") as file:  # its first life has no descriptors to work with

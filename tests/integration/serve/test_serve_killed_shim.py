@@ -66,7 +66,7 @@ def event(one, kind):
 
 
 def fatal_stop(one):
-    """Of a step that no event of its own brought: when the stop began."""
+    """The time of a step that no event of its own brought: when the stop began."""
     began = [step for step in one.records()
              if step["msg"] == "step" and "cause=shim_lost" in str(step["actions"])]  # fmt: skip
     return [step["at_ms"] for step in began if step["event"]["type"] != "shim_hello"][-1]

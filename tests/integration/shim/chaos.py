@@ -224,7 +224,7 @@ class Lifecycle:
 
 
 def processor_ms(pid):
-    """Of the process alone, of what is left of it until it is waited for."""
+    """The processor time of the process alone, from what is left of it until it is waited for."""
     with open(f"/proc/{pid}/stat", encoding="latin-1") as file:
         fields = file.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) * 1_000 // os.sysconf("SC_CLK_TCK")

@@ -139,7 +139,7 @@ class FakeSupervisor:
             answer({"op": "exit", "code": 0})
         self.lines.put(line)
 
-    # -- what a test says and awaits ---------------------------------------------------------------
+    # -- what a test sends and awaits --------------------------------------------------------------
 
     def send(self, message):
         self.send_raw(json.dumps(message, separators=(",", ":")).encode() + b"\n")

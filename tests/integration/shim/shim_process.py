@@ -155,7 +155,7 @@ class ShimProcess:
         return self.process.stderr.read().decode()
 
     def survivors(self):
-        """Of all processes that were seen in its tree."""
+        """The numbers of all processes that were seen in its tree."""
         return [p for p in self._known if is_alive(p)]
 
     def kill(self):

@@ -8,8 +8,8 @@ import subprocess
 import pytest
 from shim_process import SHIM, eventually
 
-# What the command of a script leaves behind as the terminal's foreground: its own group, nothing
-# but a status, the group of one of its jobs.
+# What the command of a script leaves as the terminal's foreground: its own group, nothing but a
+# status, the group of one of its jobs.
 COMMANDS = {
     "ends": ("true", 0),
     "killed": ("sh -c 'kill -9 $$'", 137),

@@ -156,7 +156,7 @@ Asked read(Case const& what, std::string const& body, Mode knows) {
       ids ? TokenIds(ids->begin() + static_cast<std::ptrdiff_t>(kPrompt.size()), ids->end())
           : tokens_of(text);
   if (asked.is_content && !what.reopens) {
-    asked.given.insert(asked.given.begin(), kThink);  // the template says that there was none
+    asked.given.insert(asked.given.begin(), kThink);  // the template has it that there was none
   }
   return asked;
 }
@@ -251,7 +251,7 @@ void generate_events(Case const& what, Asked const& asked, Leg& leg, std::string
                      Writer& writer, Dice& dice) {
   bool thinks = what.reasons &&
                 std::find(asked.given.begin(), asked.given.end(), kThink) == asked.given.end();
-  std::string text = leaked;  // of one kind; the other begins behind kThink
+  std::string text = leaked;  // of one kind; the other begins after kThink
   std::size_t announced = 0;
   std::uint64_t made = 0;
   std::string finish;

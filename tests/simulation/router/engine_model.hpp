@@ -53,8 +53,8 @@ struct Case {
 
 enum class Lie : std::uint8_t {
   none,
-  starts_over,  // it ignores the continuation, and tells so
-  silent,       // it ignores the continuation, and tells nothing
+  starts_over,  // it ignores the continuation, and reports it
+  silent,       // it ignores the continuation, and reports nothing
   leaks,        // the first text is the whole prompt's
   one_less,     // it goes on after one id less
 };

@@ -117,7 +117,7 @@ class World {
   std::string body_;
   std::optional<Continuation> machine_;
   std::string out_;
-  TokenIds truth_;  // the answer's tokens, as far as the leg that is believed says
+  TokenIds truth_;  // the answer's tokens, as far as the leg that is believed reports
   Leg leg_;         // the present one
   std::string problem_;
   unsigned legs_ = 0;

@@ -163,7 +163,7 @@ TEST(ClientStall, A_callback_that_hangs_is_told_of_once) {
   };
   Client client(std::move(options));
   client.on_phase([&](Phase) {
-    client.begin().end();  // one that sends by itself is not what hangs
+    client.begin().end();  // a callback that sends is not one that hangs
     hangs.set_value();
     may_return.get_future().wait();
   });

@@ -448,7 +448,7 @@ TEST(RequestSide, A_body_that_trickles_is_refused_when_it_is_behind_its_pace) {
     EXPECT_EQ(request.take(byte, now += milliseconds(100), limits).fault.status, 0U);
   }
   request.pause();
-  now += milliseconds(60'000);  // nobody read
+  now += milliseconds(60'000);  // no reader
   EXPECT_EQ(request.take(byte, now, limits).fault.status, 0U);
   request.await(now);
   EXPECT_EQ(request.take(byte, now += milliseconds(100), limits).fault.status, 408U);

@@ -44,7 +44,7 @@ class Session;
 struct ClientOptions {
   /// Shown to operators; the program's name unless given. Its end is kept when it is too long.
   std::string name;
-  /// Path instead of $LASTCALL_SOCKET; an empty one is no socket.
+  /// Path instead of $LASTCALL_SOCKET; empty: no socket.
   std::optional<std::string> socket;
   /// The engine is dead when this process is: its end while serving is fatal.
   bool critical = false;
